@@ -1,0 +1,143 @@
+//! The collectives, by name, and how each distributes its data over the ranks.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// How `n` bytes are distributed over the `p` ranks before or after a collective (Traeff et al. 2010, section 3).
+///
+/// A composition such as `scatter(n) + allgather(n)` is well formed when each call's output shape is, or can be converted
+/// by local copies into, the next call's input shape.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Shape {
+    /// The root alone holds all `n` bytes.
+    AtRoot,
+    /// Every rank holds the same `n` bytes.
+    Everywhere,
+    /// Rank `i` holds block `i`, `n/p` bytes.
+    Blocks,
+    /// Every rank holds `n` bytes of its own, to be combined by an operator.
+    Contributions,
+    /// Every rank holds `p` blocks of `n/p` bytes, block `j` for rank `j` (alltoall, before).
+    BlocksForEach,
+    /// Every rank holds `p` blocks of `n/p` bytes, block `j` from rank `j` (alltoall, after).
+    BlocksFromEach,
+    /// Rank `i` holds the combination of the contributions of ranks `0..=i`.
+    InclusivePrefix,
+    /// Rank `i` holds the combination of the contributions of ranks `0..i`; undefined on rank 0.
+    ExclusivePrefix,
+}
+
+macro_rules! collectives {
+    ($($variant:ident, $name:literal, $mpi:literal, $input:ident => $output:ident, $summary:literal;)*) => {
+        /// An MPI collective (or `MPI_Reduce_local`, which compositions need), blocking.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum Collective { $(#[doc = $summary] $variant,)* }
+
+        impl Collective {
+            /// All of them, in the order of the table.
+            pub const ALL: &'static [Collective] = &[$(Collective::$variant,)*];
+
+            /// Kilter's name: lower case, as in guideline expressions, options and profiles.
+            #[must_use]
+            pub const fn name(self) -> &'static str { match self { $(Collective::$variant => $name,)* } }
+
+            /// The MPI function's name.
+            #[must_use]
+            pub const fn mpi_name(self) -> &'static str { match self { $(Collective::$variant => $mpi,)* } }
+
+            /// How its data lies before the call.
+            #[must_use]
+            pub const fn input(self) -> Shape { match self { $(Collective::$variant => Shape::$input,)* } }
+
+            /// How its data lies after the call.
+            #[must_use]
+            pub const fn output(self) -> Shape { match self { $(Collective::$variant => Shape::$output,)* } }
+        }
+    };
+}
+
+collectives! {
+    Allgather, "allgather", "MPI_Allgather", Blocks => Everywhere, "Every rank gets all blocks.";
+    Allreduce, "allreduce", "MPI_Allreduce", Contributions => Everywhere, "Every rank gets the combination.";
+    Alltoall, "alltoall", "MPI_Alltoall", BlocksForEach => BlocksFromEach, "Every rank sends a block to every rank.";
+    Bcast, "bcast", "MPI_Bcast", AtRoot => Everywhere, "Every rank gets the root's data.";
+    Exscan, "exscan", "MPI_Exscan", Contributions => ExclusivePrefix, "Combination of all lower ranks.";
+    Gather, "gather", "MPI_Gather", Blocks => AtRoot, "The root gets all blocks.";
+    Gatherv, "gatherv", "MPI_Gatherv", Blocks => AtRoot, "The root gets all blocks, counts given per rank.";
+    Reduce, "reduce", "MPI_Reduce", Contributions => AtRoot, "The root gets the combination.";
+    ReduceLocal, "reduce_local", "MPI_Reduce_local", ExclusivePrefix => InclusivePrefix, "Combines two local buffers.";
+    ReduceScatter, "reduce_scatter", "MPI_Reduce_scatter", Contributions => Blocks, "Combination, scattered, counts given per rank.";
+    ReduceScatterBlock, "reduce_scatter_block", "MPI_Reduce_scatter_block", Contributions => Blocks, "Combination, scattered in equal blocks.";
+    Scan, "scan", "MPI_Scan", Contributions => InclusivePrefix, "Combination of all ranks up to one's own.";
+    Scatter, "scatter", "MPI_Scatter", AtRoot => Blocks, "Every rank gets its block of the root's data.";
+    Scatterv, "scatterv", "MPI_Scatterv", AtRoot => Blocks, "Every rank gets its block, counts given per rank.";
+}
+
+impl Collective {
+    /// The nine collectives of PGMPI (Hunold et al. 2016), whose guidelines Kilter verifies and which its drop-in replaces.
+    pub const PGMPI: [Collective; 9] = [
+        Collective::Allgather,
+        Collective::Allreduce,
+        Collective::Bcast,
+        Collective::Gather,
+        Collective::Reduce,
+        Collective::ReduceScatter,
+        Collective::ReduceScatterBlock,
+        Collective::Scan,
+        Collective::Scatter,
+    ];
+
+    /// Whether a buffer of its is divided into `p` blocks, so that `n` must be a multiple of `p`.
+    #[must_use]
+    pub const fn has_blocks(self) -> bool {
+        is_divided(self.input()) || is_divided(self.output())
+    }
+
+    /// Whether it combines data with an operator.
+    #[must_use]
+    pub const fn has_operator(self) -> bool {
+        matches!(
+            self,
+            Collective::Allreduce
+                | Collective::Exscan
+                | Collective::Reduce
+                | Collective::ReduceLocal
+                | Collective::ReduceScatter
+                | Collective::ReduceScatterBlock
+                | Collective::Scan
+        )
+    }
+
+    /// Whether it has a root.
+    #[must_use]
+    pub const fn has_root(self) -> bool {
+        matches!(self.input(), Shape::AtRoot) || matches!(self.output(), Shape::AtRoot)
+    }
+}
+
+const fn is_divided(shape: Shape) -> bool {
+    matches!(shape, Shape::Blocks | Shape::BlocksForEach | Shape::BlocksFromEach)
+}
+
+impl fmt::Display for Collective {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A name that is none of [`Collective::ALL`].
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is not a collective; allowed: {allowed}", allowed = names())]
+pub struct UnknownCollective(pub String);
+
+fn names() -> String {
+    Collective::ALL.iter().map(|c| c.name()).collect::<Vec<_>>().join(", ")
+}
+
+impl FromStr for Collective {
+    type Err = UnknownCollective;
+
+    fn from_str(name: &str) -> Result<Self, Self::Err> {
+        Collective::ALL.iter().copied().find(|c| c.name() == name).ok_or_else(|| UnknownCollective(name.to_owned()))
+    }
+}

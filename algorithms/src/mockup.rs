@@ -1,0 +1,61 @@
+//! Mock-ups: compositions of library calls with the semantics of another collective (PGMPI; Traeff et al. 2010).
+//!
+//! A mock-up is the right side of a guideline, and a remedy: where a guideline is violated, its mock-up is faster than the
+//! function itself, and the drop-in can run it. Ids follow PGMPITuneLib: `<collective>.as_<call>_<call>`.
+
+use crate::Collective;
+
+/// A row of the table of mock-ups.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Mockup {
+    /// Stable id.
+    pub id: &'static str,
+    /// What it stands for.
+    pub collective: Collective,
+    /// The calls, in order; each on the full volume `n`.
+    pub calls: &'static [Collective],
+}
+
+use Collective::{
+    Allgather, Allreduce, Alltoall, Bcast, Exscan, Gather, Reduce, ReduceLocal, ReduceScatter, ReduceScatterBlock, Scan,
+    Scatter, Scatterv,
+};
+
+/// All mock-ups of GL3 to GL17.
+pub static MOCKUPS: &[Mockup] = &[
+    Mockup { id: "allgather.as_allreduce", collective: Allgather, calls: &[Allreduce] },
+    Mockup { id: "allgather.as_alltoall", collective: Allgather, calls: &[Alltoall] },
+    Mockup { id: "allgather.as_gather_bcast", collective: Allgather, calls: &[Gather, Bcast] },
+    Mockup { id: "allreduce.as_reduce_bcast", collective: Allreduce, calls: &[Reduce, Bcast] },
+    Mockup {
+        id: "allreduce.as_reduce_scatter_block_allgather",
+        collective: Allreduce,
+        calls: &[ReduceScatterBlock, Allgather],
+    },
+    Mockup { id: "bcast.as_scatter_allgather", collective: Bcast, calls: &[Scatter, Allgather] },
+    Mockup { id: "gather.as_allgather", collective: Gather, calls: &[Allgather] },
+    Mockup { id: "gather.as_reduce", collective: Gather, calls: &[Reduce] },
+    Mockup { id: "reduce.as_allreduce", collective: Reduce, calls: &[Allreduce] },
+    Mockup {
+        id: "reduce.as_reduce_scatter_block_gather",
+        collective: Reduce,
+        calls: &[ReduceScatterBlock, Gather],
+    },
+    Mockup { id: "reduce_scatter.as_allreduce", collective: ReduceScatter, calls: &[Allreduce] },
+    Mockup { id: "reduce_scatter.as_reduce_scatterv", collective: ReduceScatter, calls: &[Reduce, Scatterv] },
+    Mockup { id: "reduce_scatter_block.as_reduce_scatter", collective: ReduceScatterBlock, calls: &[Reduce, Scatter] },
+    Mockup { id: "scan.as_exscan_reduce_local", collective: Scan, calls: &[Exscan, ReduceLocal] },
+    Mockup { id: "scatter.as_bcast", collective: Scatter, calls: &[Bcast] },
+];
+
+/// The row with this id.
+#[must_use]
+pub fn find(id: &str) -> Option<&'static Mockup> {
+    MOCKUPS.iter().find(|mockup| mockup.id == id)
+}
+
+/// The mock-up of `collective` made of exactly these calls.
+#[must_use]
+pub fn of_calls(collective: Collective, calls: &[Collective]) -> Option<&'static Mockup> {
+    MOCKUPS.iter().find(|mockup| mockup.collective == collective && mockup.calls == calls)
+}

@@ -1,0 +1,106 @@
+//! Lines from the tuner to the worker. The first is a [`Header`]; blocks follow; [`PlanLine::End`] ends the job.
+
+use kilter_algorithms::Collective;
+use serde::{Deserialize, Serialize};
+
+/// One line of the plan file.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum PlanLine {
+    /// Always first.
+    Header(Header),
+    /// Something to measure.
+    Block(Block),
+    /// Nothing more will come.
+    End,
+}
+
+/// What holds for the whole job.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Header {
+    /// [`crate::VERSION`].
+    pub v: u32,
+    /// How ranks wait for the agreed start of a repetition.
+    pub wait: Wait,
+    /// Root of rooted collectives.
+    pub root: usize,
+    /// Names of MPI_T control variables to read back on every rank after `MPI_Init`.
+    pub read_variables: Vec<String>,
+    /// Names of environment variables to read back on every rank.
+    pub read_environment: Vec<String>,
+    /// Repetitions of the empty operation that measure the timer's and the synchronisation's noise; 0 for none.
+    pub noise_repetitions: u32,
+    /// The worker ends by itself when the plan file has not grown for so long (the tuner has gone), in seconds.
+    pub idle_seconds: f64,
+}
+
+/// How ranks wait for the agreed start of a repetition.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Wait {
+    /// Each rank has a core of its own: spin on the clock.
+    Spin,
+    /// Ranks share cores: sleep until the start.
+    Sleep,
+}
+
+/// Items that are measured together, their repetitions interleaved in an order drawn from `seed`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Block {
+    /// Unique in the run; samples are stored under it.
+    pub id: String,
+    /// Seed of the order of the repetitions.
+    pub seed: u64,
+    /// What is compared with what.
+    pub items: Vec<Item>,
+    /// When to stop.
+    pub repetitions: Repetitions,
+}
+
+/// One way to carry out a collective at one size.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Item {
+    /// Unique in the block.
+    pub id: String,
+    /// What is carried out: gives inputs and the expected result.
+    #[serde(with = "crate::collective_name")]
+    pub collective: Collective,
+    /// Total volume `n` in bytes; a multiple of `p` where blocks are involved.
+    pub bytes: u64,
+    /// How.
+    pub implementation: Implementation,
+    /// MPI_T control variables written before the communicator of this item is duplicated: name, value.
+    pub settings: Vec<(String, String)>,
+}
+
+/// How a collective is carried out.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(tag = "by", rename_all = "snake_case")]
+pub enum Implementation {
+    /// Library calls: the collective itself, or a mock-up; a side of a guideline with no `k` left in it.
+    Expression {
+        /// For example `reduce_scatter_block(n) + gather(n)`.
+        text: String,
+    },
+    /// A row of the registry, run over point-to-point calls inside the worker.
+    Algorithm {
+        /// The row's id.
+        id: String,
+        /// One value per parameter of the row.
+        parameters: Vec<u64>,
+    },
+}
+
+/// When the repetitions of a block end: every item has `min` valid ones and a relative standard error of the mean of at most
+/// `relative_standard_error`, or `max` of them, or the block has taken `seconds`.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Repetitions {
+    /// At least so many per item (time permitting; never fewer than 1).
+    pub min: u32,
+    /// At most so many per item.
+    pub max: u32,
+    /// Target.
+    pub relative_standard_error: f64,
+    /// Time limit of the block's repetitions.
+    pub seconds: f64,
+}

@@ -1,0 +1,3 @@
+//! Reports: one model, several renderings.
+
+pub mod model;

@@ -1,0 +1,232 @@
+//! `report.json`: what a run found, changed and proved. The other reports are renderings of it.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Version of the schema.
+pub const SCHEMA: u32 = 1;
+
+/// The whole report.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Report {
+    /// [`SCHEMA`].
+    pub schema: u32,
+    /// `check` or `tune`.
+    pub command: String,
+    /// What was measured.
+    pub library: Library,
+    /// Ranks of the communicator.
+    pub ranks: usize,
+    /// Where, when and how.
+    pub provenance: Provenance,
+    /// Every guideline at every size.
+    pub cells: Vec<Cell>,
+    /// What was changed; empty for `check`.
+    pub changes: Vec<Change>,
+    /// What was tried for each violated cell, best first; empty for `check`.
+    pub contests: Vec<Contest>,
+    /// Candidates that hung, crashed or delivered wrong data.
+    pub quarantined: Vec<Quarantined>,
+    /// Things the reader should know, each ending in an action.
+    pub warnings: Vec<String>,
+}
+
+/// An MPI library.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Library {
+    /// Such as `Open MPI`.
+    pub name: String,
+    /// Such as `4.1.4`.
+    pub version: String,
+}
+
+/// Where, when and how.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Provenance {
+    /// The library's own version string.
+    pub library_string: String,
+    /// Hosts reached, each once.
+    pub hosts: Vec<String>,
+    /// Seed of every order.
+    pub seed: u64,
+    /// The command line that made this report.
+    pub command_line: String,
+    /// A launch as it was run, before tuning.
+    pub launch_before: String,
+    /// A launch as it was run with what is deployed; empty for `check`.
+    pub launch_after: String,
+    /// Start, RFC 3339 in UTC.
+    pub started: String,
+    /// Seconds spent in measuring jobs.
+    pub measuring_seconds: f64,
+    /// Launches per cell (R).
+    pub launches: usize,
+    /// Significance level after correction.
+    pub alpha: f64,
+    /// Smallest effect that counts, as a fraction.
+    pub effect_floor: f64,
+    /// Spread of the empty operation (timer and synchronisation), in seconds.
+    pub noise_seconds: f64,
+    /// Smallest step of the clock, in seconds.
+    pub clock_tick_seconds: f64,
+    /// Version of Kilter.
+    pub kilter_version: String,
+}
+
+/// One guideline at one size.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Cell {
+    /// Guideline id, such as `GL8`.
+    pub guideline: String,
+    /// The guideline as text for this cell, such as `reduce(n) <= allreduce(n)`; a monotony cell names both sizes.
+    pub expression: String,
+    /// `monotony`, `split` or `pattern`.
+    pub kind: String,
+    /// The collective on the left side, such as `reduce`.
+    pub function: String,
+    /// Total volume asked for, in bytes.
+    pub bytes: u64,
+    /// Total volume measured: `bytes` rounded up to a multiple of `ranks` where blocks are involved.
+    pub measured_bytes: u64,
+    /// Size of the right side where it differs (monotony, split).
+    pub right_bytes: Option<u64>,
+    /// Ranks of the communicator.
+    pub ranks: usize,
+    /// The untouched library.
+    pub before: Comparison,
+    /// What is deployed; absent for `check`.
+    pub after: Option<Comparison>,
+    /// What fixed it.
+    pub fix: Option<Fix>,
+    /// Why a violated cell has no fix.
+    pub unfixed_because: Option<String>,
+}
+
+/// A verdict with its evidence.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Comparison {
+    /// The outcome.
+    pub verdict: Outcome,
+    /// Left over right (medians of launch medians).
+    pub ratio: f64,
+    /// 95 % confidence interval of the ratio (Hodges-Lehmann on logarithms).
+    pub ratio_ci: (f64, f64),
+    /// One-sided p-value of the rank-sum test.
+    pub p: f64,
+    /// The same after correction for all tests of the run.
+    pub p_adjusted: f64,
+    /// Median of the left side, in seconds.
+    pub seconds: f64,
+    /// Median of the right side, in seconds.
+    pub right_seconds: f64,
+    /// Per-launch medians of the left side, in seconds.
+    pub left_medians: Vec<f64>,
+    /// Per-launch medians of the right side, in seconds.
+    pub right_medians: Vec<f64>,
+}
+
+/// The outcome of a verdict.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// The guideline holds.
+    Holds,
+    /// The guideline is broken, significantly and beyond the effect floor.
+    Violated,
+    /// The samples do not decide.
+    Undecided,
+    /// The machine changed while it was measured.
+    Unstable,
+}
+
+/// What fixed a cell.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Fix {
+    /// The kind.
+    pub kind: FixKind,
+    /// Settings, empty for a mock-up or an algorithm without parameters.
+    pub settings: Vec<Setting>,
+    /// Short id: `btl_vader_eager_limit=32768`, `reduce.ring`, `reduce.as_allreduce`.
+    pub id: String,
+}
+
+/// The kinds of fixes, simplest to deploy first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum FixKind {
+    /// A parameter of the library or of its environment.
+    Parameter,
+    /// A mock-up, run by the drop-in.
+    Mockup,
+    /// An algorithm of Kilter's or a plugin's, run by the drop-in.
+    Algorithm,
+}
+
+/// A name and its value.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Setting {
+    /// As the library spells it.
+    pub name: String,
+    /// As the library reads it.
+    pub value: String,
+}
+
+/// One deployed change.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Change {
+    /// The kind.
+    pub kind: FixKind,
+    /// Parameter name, or collective.
+    pub name: String,
+    /// Value, or implementation id.
+    pub value: String,
+    /// File in the `emit` directory that carries it.
+    pub file: String,
+    /// Why: the violated cells it answers, in words.
+    pub why: String,
+    /// Time before over time after on the cells it answers (geometric mean); above 1 is faster.
+    pub gain: f64,
+    /// The cells it answers, as `GL8 reduce 4096`.
+    pub cells: Vec<String>,
+}
+
+/// What competed for one violated cell.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Contest {
+    /// The collective.
+    pub function: String,
+    /// Total volume in bytes.
+    pub bytes: u64,
+    /// Candidates, fastest first, the default among them.
+    pub candidates: Vec<Contestant>,
+}
+
+/// One candidate in a contest.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Contestant {
+    /// Such as `default`, `coll_tuned_reduce_algorithm=4 coll_tuned_reduce_algorithm_segmentsize=32768`, `reduce.ring`.
+    pub id: String,
+    /// The kind; absent for the default.
+    pub kind: Option<FixKind>,
+    /// Median time in seconds.
+    pub seconds: f64,
+    /// Time over the default's time in the same job.
+    pub ratio_to_default: f64,
+    /// Time over the tightest right side of the violated guidelines.
+    pub ratio_to_bound: f64,
+    /// Whether it is statistically as good as the fastest.
+    pub among_best: bool,
+    /// Whether it was chosen.
+    pub chosen: bool,
+}
+
+/// A candidate that must never be proposed again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Quarantined {
+    /// The candidate's id.
+    pub id: String,
+    /// What it did: `hung`, `crashed`, `wrong data`, `had no effect`.
+    pub what: String,
+    /// The details.
+    pub detail: String,
+}
