@@ -1,0 +1,301 @@
+//! What was meant: the validated form of [`crate::cli`], and the only one that the rest knows.
+
+use std::path::{Path, PathBuf};
+
+use kilter_algorithms::Collective;
+use kilter_protocol::plan::Wait;
+
+use crate::cli;
+
+/// Options that every measuring command shares.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// The launcher.
+    pub mpirun: PathBuf,
+    /// Number of ranks, at least 1.
+    pub ranks: usize,
+    /// Host file.
+    pub hostfile: Option<PathBuf>,
+    /// Launch agent.
+    pub launch_agent: Option<PathBuf>,
+    /// Site parameters: name, value.
+    pub site_parameters: Vec<(String, String)>,
+    /// Site environment of the ranks: name, value.
+    pub site_environment: Vec<(String, String)>,
+    /// How ranks wait.
+    pub wait: Wait,
+    /// Total volumes in bytes, ascending, each once.
+    pub sizes: Vec<u64>,
+    /// Guideline ids or families; empty for all.
+    pub guidelines: Vec<String>,
+    /// Guideline files of the site.
+    pub guideline_files: Vec<PathBuf>,
+    /// Left sides; empty for all.
+    pub functions: Vec<Collective>,
+    /// Launches per verification.
+    pub launches: usize,
+    /// Seconds of measuring.
+    pub budget_seconds: f64,
+    /// Seed, where given.
+    pub seed: Option<u64>,
+    /// Output directory.
+    pub out: PathBuf,
+    /// Database.
+    pub db: PathBuf,
+    /// Significance level.
+    pub alpha: f64,
+    /// Effect floor.
+    pub effect_floor: f64,
+    /// Standard output as JSON.
+    pub json: bool,
+    /// No progress.
+    pub quiet: bool,
+    /// Description of the library by file.
+    pub library_description: Option<PathBuf>,
+    /// Seconds of silence that mean a hang.
+    pub stall_seconds: f64,
+    /// The worker.
+    pub worker: PathBuf,
+    /// The drop-in.
+    pub dropin: PathBuf,
+    /// The plugin with Kilter's algorithms.
+    pub plugin: PathBuf,
+}
+
+/// Options of `tune`.
+#[derive(Debug, Clone)]
+pub struct TuneOptions {
+    /// Measuring.
+    pub common: Options,
+    /// Whether parameters of the library may change.
+    pub parameters: bool,
+    /// Whether mock-ups may be deployed.
+    pub mockups: bool,
+    /// Whether algorithms may be deployed.
+    pub algorithms: bool,
+    /// Collectives and sizes that are put through the contest in any case.
+    pub contests: Vec<(Collective, u64)>,
+    /// Rounds at most.
+    pub rounds: usize,
+}
+
+/// An option that makes no sense.
+#[derive(Debug, thiserror::Error)]
+#[error("{option}: {message}")]
+pub struct OptionError {
+    /// As typed.
+    pub option: &'static str,
+    /// What is wrong and what is allowed.
+    pub message: String,
+}
+
+fn wrong(option: &'static str, message: impl Into<String>) -> OptionError {
+    OptionError { option, message: message.into() }
+}
+
+impl Options {
+    /// Checks what was typed.
+    ///
+    /// # Errors
+    /// The first option that makes no sense.
+    pub fn new(typed: cli::Measure) -> Result<Options, OptionError> {
+        if typed.ranks == 0 {
+            return Err(wrong("--ranks", "`0` is not a number of ranks; give at least 1"));
+        }
+        if typed.launches == 0 {
+            return Err(wrong("--launches", "`0` launches measure nothing; give at least 1, 10 by default"));
+        }
+        for (option, value) in [("--budget", typed.budget), ("--stall-timeout", typed.stall_timeout)] {
+            if !(value.is_finite() && value > 0.0) {
+                return Err(wrong(option, format!("`{value}` is not a positive number of seconds")));
+            }
+        }
+        for (option, value) in [("--alpha", typed.alpha), ("--effect-floor", typed.effect_floor)] {
+            if !(value > 0.0 && value < 1.0) {
+                return Err(wrong(option, format!("`{value}` is not between 0 and 1")));
+            }
+        }
+        let libexec = match typed.libexec {
+            Some(directory) => directory,
+            None => own_directory()?,
+        };
+        let out = absolute("--out", &typed.out)?;
+        Ok(Options {
+            db: match &typed.db {
+                Some(path) => absolute("--db", path)?,
+                None => out.join("kilter.db"),
+            },
+            out,
+            wait: wait(typed.wait, typed.ranks),
+            mpirun: typed.mpirun,
+            ranks: typed.ranks,
+            hostfile: typed.hostfile,
+            launch_agent: typed.launch_agent,
+            site_parameters: pairs("--mca", &typed.mca)?,
+            site_environment: pairs("--env", &typed.environment)?,
+            sizes: parse_sizes(&typed.sizes)?,
+            guidelines: typed.guidelines,
+            guideline_files: typed.guideline_file,
+            functions: typed
+                .functions
+                .iter()
+                .map(|name| name.parse::<Collective>().map_err(|error| wrong("--functions", error.to_string())))
+                .collect::<Result<_, _>>()?,
+            launches: typed.launches,
+            budget_seconds: typed.budget,
+            seed: typed.seed,
+            alpha: typed.alpha,
+            effect_floor: typed.effect_floor,
+            json: typed.format == cli::Format::Json,
+            quiet: typed.quiet,
+            library_description: typed.library_description,
+            stall_seconds: typed.stall_timeout,
+            worker: installed(&libexec, "kilter-worker")?,
+            dropin: installed(&libexec, "libkilter.so")?,
+            plugin: installed(&libexec, "libkilter_collectives.so")?,
+        })
+    }
+}
+
+impl TuneOptions {
+    /// Checks what was typed.
+    ///
+    /// # Errors
+    /// The first option that makes no sense.
+    pub fn new(typed: cli::Tune) -> Result<TuneOptions, OptionError> {
+        if typed.rounds == 0 {
+            return Err(wrong("--rounds", "`0` rounds search nothing; use `kilter check` to verify only"));
+        }
+        let contests = typed
+            .contest
+            .iter()
+            .map(|text| {
+                let (name, size) = text
+                    .split_once('@')
+                    .ok_or_else(|| wrong("--contest", format!("`{text}` is not FUNCTION@SIZE, such as reduce@512KiB")))?;
+                let collective = name.parse().map_err(|error| wrong("--contest", format!("{error}")))?;
+                Ok((collective, parse_bytes("--contest", size)?))
+            })
+            .collect::<Result<_, OptionError>>()?;
+        Ok(TuneOptions {
+            common: Options::new(typed.measure)?,
+            parameters: matches!(typed.only, None | Some(cli::Only::Parameters)),
+            mockups: matches!(typed.only, None | Some(cli::Only::Mockups | cli::Only::Algorithms)),
+            algorithms: matches!(typed.only, None | Some(cli::Only::Algorithms)),
+            contests,
+            rounds: typed.rounds,
+        })
+    }
+}
+
+fn own_directory() -> Result<PathBuf, OptionError> {
+    std::env::current_exe()
+        .ok()
+        .and_then(|path| path.parent().map(Path::to_path_buf))
+        .ok_or_else(|| wrong("--libexec", "the directory of `kilter` cannot be found out; give it"))
+}
+
+fn absolute(option: &'static str, path: &Path) -> Result<PathBuf, OptionError> {
+    std::path::absolute(path).map_err(|error| wrong(option, format!("`{}`: {error}", path.display())))
+}
+
+fn installed(directory: &Path, name: &str) -> Result<PathBuf, OptionError> {
+    let path = absolute("--libexec", &directory.join(name))?;
+    if path.is_file() {
+        Ok(path)
+    } else {
+        Err(wrong("--libexec", format!("`{}` is missing; build it with `scripts/build`", path.display())))
+    }
+}
+
+fn wait(choice: cli::WaitChoice, ranks: usize) -> Wait {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    match choice {
+        cli::WaitChoice::Spin => Wait::Spin,
+        cli::WaitChoice::Sleep => Wait::Sleep,
+        cli::WaitChoice::Auto if ranks <= cores => Wait::Spin,
+        cli::WaitChoice::Auto => Wait::Sleep,
+    }
+}
+
+fn pairs(option: &'static str, typed: &[String]) -> Result<Vec<(String, String)>, OptionError> {
+    typed
+        .iter()
+        .filter(|text| !text.is_empty())
+        .map(|text| match text.split_once('=') {
+            Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
+            _ => Err(wrong(option, format!("`{text}` is not NAME=VALUE"))),
+        })
+        .collect()
+}
+
+/// Reads `4096`, `4KiB` or `1MiB`.
+fn parse_bytes(option: &'static str, text: &str) -> Result<u64, OptionError> {
+    let text = text.trim();
+    let (digits, factor) = [("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30), ("B", 1)]
+        .into_iter()
+        .find_map(|(unit, factor)| text.strip_suffix(unit).map(|digits| (digits.trim_end(), factor)))
+        .unwrap_or((text, 1));
+    digits
+        .parse::<u64>()
+        .ok()
+        .and_then(|value| value.checked_mul(factor))
+        .filter(|bytes| (1..=1 << 30).contains(bytes))
+        .ok_or_else(|| wrong(option, format!("`{text}` is not a size from 1 B to 1GiB, such as 4096, 64KiB or 1MiB")))
+}
+
+/// Reads a list `1,4096,1MiB`, or a range `1..1MiB` of powers of two, or `1..1MiB:x4`; ascending, each once.
+///
+/// # Errors
+/// A part that is no size, an empty range, a factor below 2.
+pub fn parse_sizes(text: &str) -> Result<Vec<u64>, OptionError> {
+    const OPTION: &str = "--sizes";
+    let mut sizes = Vec::new();
+    for part in text.split(',') {
+        let Some((low, high)) = part.split_once("..") else {
+            sizes.push(parse_bytes(OPTION, part)?);
+            continue;
+        };
+        let (high, factor) = match high.split_once(":x") {
+            None => (high, 2),
+            Some((high, factor)) => match factor.parse::<u64>() {
+                Ok(value) if value >= 2 => (high, value),
+                _ => return Err(wrong(OPTION, format!("`:x{factor}` is not a factor of 2 or more"))),
+            },
+        };
+        let (low, high) = (parse_bytes(OPTION, low)?, parse_bytes(OPTION, high)?);
+        if low > high {
+            return Err(wrong(OPTION, format!("`{part}` is an empty range")));
+        }
+        sizes.extend(std::iter::successors(Some(low), |size| size.checked_mul(factor)).take_while(|size| *size <= high));
+    }
+    sizes.sort_unstable();
+    sizes.dedup();
+    Ok(sizes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_lists_and_ranges() {
+        assert_eq!(parse_sizes("4096,1,1MiB,1").unwrap(), [1, 4096, 1 << 20]);
+        assert_eq!(parse_sizes("1..8").unwrap(), [1, 2, 4, 8]);
+        assert_eq!(parse_sizes("1..1KiB:x4,3").unwrap(), [1, 3, 4, 16, 64, 256, 1024]);
+    }
+
+    #[test]
+    fn bad_sizes_say_what_is_allowed() {
+        for (text, part) in [("0", "from 1 B to 1GiB"), ("8..1", "empty range"), ("1..8:x1", "factor"), ("4kb", "64KiB")] {
+            let message = parse_sizes(text).unwrap_err().to_string();
+            assert!(message.contains(part), "{message}");
+        }
+    }
+
+    #[test]
+    fn pairs_keep_further_equals_signs() {
+        assert_eq!(pairs("--env", &["A=b=c".to_owned()]).unwrap(), [("A".to_owned(), "b=c".to_owned())]);
+        assert!(pairs("--env", &["=x".to_owned()]).is_err());
+    }
+}

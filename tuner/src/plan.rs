@@ -1,0 +1,235 @@
+//! From guidelines and sizes to cells, and from cells to blocks that the worker measures. Pure.
+//!
+//! Both sides of a guideline always move the same volume `n`; where a side divides its buffer into `p` blocks, `n` is rounded
+//! up to the next multiple of `p` on both sides (Traeff et al. 2010), and the cell keeps the size that was asked for.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use kilter_algorithms::Collective;
+use kilter_protocol::expression::Side;
+use kilter_protocol::plan::{Block, Implementation, Item, Repetitions};
+use rand::SeedableRng;
+use rand::seq::SliceRandom;
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+use crate::config::guideline::{Guideline, Kind};
+
+/// Something to time: a side of a guideline at one volume.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Subject {
+    /// What is carried out.
+    pub collective: Collective,
+    /// How, as an expression without `k`.
+    pub text: String,
+    /// Volume in bytes that stands for `n`.
+    pub bytes: u64,
+}
+
+impl Subject {
+    /// The library's own collective.
+    #[must_use]
+    pub fn library(collective: Collective, bytes: u64) -> Subject {
+        Subject { collective, text: Side::of(collective).to_string(), bytes }
+    }
+
+    /// Id inside a block: unique, readable.
+    #[must_use]
+    pub fn item_id(&self) -> String {
+        format!("{} @{}", self.text, self.bytes)
+    }
+
+    /// The line for the worker.
+    #[must_use]
+    pub fn item(&self) -> Item {
+        Item {
+            id: self.item_id(),
+            collective: self.collective,
+            bytes: self.bytes,
+            implementation: Implementation::Expression { text: self.text.clone() },
+            settings: Vec::new(),
+        }
+    }
+}
+
+/// One guideline at one size.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlannedCell {
+    /// Guideline id.
+    pub guideline: String,
+    /// Its kind.
+    pub kind: Kind,
+    /// The guideline for this cell, as text.
+    pub expression: String,
+    /// Volume asked for, in bytes.
+    pub bytes: u64,
+    /// What should not be slower.
+    pub left: Subject,
+    /// Than this.
+    pub right: Subject,
+}
+
+impl PlannedCell {
+    /// As people name it: `GL8 reduce 4096`.
+    #[must_use]
+    pub fn name(&self) -> String {
+        format!("{} {} {}", self.guideline, self.left.collective, self.left.bytes)
+    }
+}
+
+/// Rounds up to a multiple of the number of ranks where blocks are involved.
+#[must_use]
+pub fn measured_bytes(bytes: u64, ranks: usize, has_blocks: bool) -> u64 {
+    if has_blocks { bytes.next_multiple_of(ranks as u64) } else { bytes }
+}
+
+/// What is verified.
+#[derive(Debug, Clone, Default)]
+pub struct Plan {
+    /// Pattern and monotony cells; split cells follow from what is measured ([`Plan::split_functions`]).
+    pub cells: Vec<PlannedCell>,
+    /// Collectives and volumes whose split-robustness is judged, with the guideline's id.
+    pub split_functions: Vec<(String, Collective)>,
+    /// The volumes at which each collective is measured, ascending.
+    pub volumes: BTreeMap<Collective, BTreeSet<u64>>,
+}
+
+impl Plan {
+    /// Lays out the cells of these guidelines at these sizes.
+    ///
+    /// `functions`, unless empty, keeps only guidelines with one of them on the left.
+    #[must_use]
+    pub fn new(guidelines: &[Guideline], functions: &[Collective], sizes: &[u64], ranks: usize) -> Plan {
+        let wanted = |collective: Collective| functions.is_empty() || functions.contains(&collective);
+        let mut plan = Plan::default();
+        for guideline in guidelines {
+            match guideline.kind {
+                Kind::Pattern => plan.add_pattern(guideline, &wanted, sizes, ranks),
+                Kind::Monotony | Kind::Split => {
+                    for collective in guideline.functions.iter().copied().filter(|c| wanted(*c)) {
+                        plan.add_volumes(collective, sizes, ranks);
+                        if guideline.kind == Kind::Split {
+                            plan.split_functions.push((guideline.id.clone(), collective));
+                        }
+                    }
+                }
+            }
+        }
+        // Monotony needs all volumes of a function, also those that patterns added, so it comes last.
+        for guideline in guidelines.iter().filter(|g| g.kind == Kind::Monotony) {
+            for collective in guideline.functions.iter().copied().filter(|c| wanted(*c)) {
+                plan.add_monotony(guideline, collective);
+            }
+        }
+        plan
+    }
+
+    fn add_volumes(&mut self, collective: Collective, sizes: &[u64], ranks: usize) {
+        let volumes = self.volumes.entry(collective).or_default();
+        volumes.extend(sizes.iter().map(|size| measured_bytes(*size, ranks, collective.has_blocks())));
+    }
+
+    fn add_pattern(&mut self, guideline: &Guideline, wanted: &dyn Fn(Collective) -> bool, sizes: &[u64], ranks: usize) {
+        let Some(expression) = &guideline.expression else { return };
+        let Some(collective) = expression.left.single().filter(|collective| wanted(*collective)) else { return };
+        let has_blocks = expression.left.has_blocks() || expression.right.has_blocks();
+        let mut seen = BTreeMap::new();
+        for &size in sizes {
+            // Of several sizes that round to one volume, the cell is named after the exact one.
+            let measured = measured_bytes(size, ranks, has_blocks);
+            seen.entry(measured).and_modify(|asked| *asked = size).or_insert(size);
+        }
+        for (measured, asked) in seen {
+            self.volumes.entry(collective).or_default().insert(measured);
+            self.cells.push(PlannedCell {
+                guideline: guideline.id.clone(),
+                kind: Kind::Pattern,
+                expression: expression.to_string(),
+                bytes: asked,
+                left: Subject { collective, text: expression.left.to_string(), bytes: measured },
+                right: Subject { collective, text: expression.right.to_string(), bytes: measured },
+            });
+        }
+    }
+
+    fn add_monotony(&mut self, guideline: &Guideline, collective: Collective) {
+        let volumes: Vec<u64> = self.volumes.get(&collective).into_iter().flatten().copied().collect();
+        for pair in volumes.windows(2) {
+            let &[small, large] = pair else { continue };
+            self.cells.push(PlannedCell {
+                guideline: guideline.id.clone(),
+                kind: Kind::Monotony,
+                expression: format!("{collective}({small}) <= {collective}({large})"),
+                bytes: small,
+                left: Subject::library(collective, small),
+                right: Subject::library(collective, large),
+            });
+        }
+    }
+
+    /// Everything that has to be timed: the sides of all cells and each collective at all its volumes.
+    #[must_use]
+    pub fn subjects(&self) -> BTreeSet<Subject> {
+        let mut subjects: BTreeSet<Subject> =
+            self.cells.iter().flat_map(|cell| [cell.left.clone(), cell.right.clone()]).collect();
+        subjects.extend(self.library_subjects());
+        subjects
+    }
+
+    /// The left sides: each collective at all its volumes.
+    #[must_use]
+    pub fn library_subjects(&self) -> BTreeSet<Subject> {
+        self.volumes
+            .iter()
+            .flat_map(|(collective, volumes)| volumes.iter().map(|bytes| Subject::library(*collective, *bytes)))
+            .collect()
+    }
+}
+
+/// A split cell: `left(n)` against `k` calls of `m` bytes.
+#[must_use]
+pub fn split_cell(guideline: &str, collective: Collective, n_bytes: u64, m_bytes: u64) -> PlannedCell {
+    let k = n_bytes.div_ceil(m_bytes);
+    PlannedCell {
+        guideline: guideline.to_owned(),
+        kind: Kind::Split,
+        expression: format!("{collective}({n_bytes}) <= {k} * {collective}({m_bytes})"),
+        bytes: n_bytes,
+        left: Subject::library(collective, n_bytes),
+        right: Subject { collective, text: format!("{k} * {collective}(n)"), bytes: m_bytes },
+    }
+}
+
+/// Draws a seed for a part of the run from the run's seed: the same name gives the same seed.
+#[must_use]
+pub fn derived_seed(seed: u64, name: &str) -> u64 {
+    // FNV-1a over the name, mixed with the seed by SplitMix64's finaliser: stable across versions, unlike std's hashers.
+    let hash = name.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3));
+    let mut z = seed.wrapping_add(hash).wrapping_add(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+/// Blocks of one launch: subjects of one collective and volume together, so that what is compared is interleaved; blocks in an
+/// order drawn from the seed. `launch` names the launch.
+#[must_use]
+pub fn blocks(subjects: &BTreeSet<Subject>, seed: u64, launch: &str, repetitions: Repetitions) -> Vec<Block> {
+    let mut groups: BTreeMap<(Collective, u64), Vec<&Subject>> = BTreeMap::new();
+    for subject in subjects {
+        groups.entry((subject.collective, subject.bytes)).or_default().push(subject);
+    }
+    let mut blocks: Vec<Block> = groups
+        .into_iter()
+        .map(|((collective, bytes), members)| {
+            let id = format!("{collective}@{bytes}");
+            Block {
+                seed: derived_seed(seed, &format!("{launch}/{id}")),
+                repetitions: Repetitions { seconds: repetitions.seconds * members.len() as f64, ..repetitions },
+                items: members.into_iter().map(Subject::item).collect(),
+                id,
+            }
+        })
+        .collect();
+    blocks.shuffle(&mut Xoshiro256PlusPlus::seed_from_u64(derived_seed(seed, launch)));
+    blocks
+}
