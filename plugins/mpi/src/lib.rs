@@ -1,1 +1,33 @@
-//! Stub.
+//! A thin, checked layer over PMPI: what the worker and the drop-in's plugin need of an MPI library.
+//!
+//! Only `PMPI_*` is called, never `MPI_*`: inside the drop-in and its plugins the name `MPI_Send` is the drop-in's own.
+//!
+//! * [`library_call`]: the library's collectives behind one signature.
+//! * [`MpiTransport`]: point-to-point messages for the algorithms of `kilter_algorithms`.
+//! * [`Pipeline`]: mock-ups, compositions of library calls whose data shapes chain.
+//! * [`Arena`]: scratch that outlives the call, one per communicator.
+//! * [`mpit`]: control variables by name.
+//! * [`info`]: version, rank, size, duplicates of communicators.
+//! * [`layout`]: how a datatype lies in memory.
+//!
+//! Messages move as `MPI_BYTE`, so all ranks must represent data alike (one architecture), which every MPI library in use
+//! requires in practice.
+
+mod arena;
+mod arguments;
+pub mod constants;
+mod error;
+pub mod info;
+pub mod layout;
+mod library;
+pub mod mpit;
+mod pipeline;
+mod transport;
+
+pub use arena::Arena;
+pub use arguments::CallArguments;
+pub use error::MpiError;
+pub use library::library_call;
+pub use mpi_sys::{MPI_Comm, MPI_Datatype, MPI_Op};
+pub use pipeline::{Pipeline, PipelineError};
+pub use transport::{MpiRequest, MpiTransport};

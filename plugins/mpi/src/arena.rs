@@ -1,0 +1,149 @@
+//! Scratch that is allocated once and kept, one arena per communicator.
+//!
+//! PGMPI's case 2 (Hunold et al. 2016): a temporary allocated in every call costs more than the collective itself once the
+//! allocator maps fresh pages for it.
+
+use std::ffi::c_int;
+
+/// The smallest size class, in bytes: what is smaller is rounded up to it.
+const SMALLEST_CLASS: usize = 256;
+
+/// Scratch buffers by power-of-two size class, and the count tables of v-variants.
+#[derive(Debug, Default)]
+pub struct Arena {
+    /// Free buffers; index: binary logarithm of their length.
+    free: Vec<Vec<Vec<u8>>>,
+    allocations: u64,
+    /// Number and length of the equal blocks that the tables describe, if they do.
+    equal: Option<(usize, c_int)>,
+    counts: Vec<c_int>,
+    displacements: Vec<c_int>,
+    /// An empty list with room, lent to a pipeline for the buffers it holds.
+    pub(crate) held: Vec<Vec<u8>>,
+}
+
+impl Arena {
+    /// An empty arena.
+    #[must_use]
+    pub fn new() -> Arena {
+        Arena::default()
+    }
+
+    /// How many buffers have been allocated so far; constant once every size has been seen.
+    #[must_use]
+    pub fn allocations(&self) -> u64 {
+        self.allocations
+    }
+
+    /// Takes a buffer of at least `bytes` bytes with unspecified contents, aligned as `malloc` aligns; `None` without memory.
+    #[must_use]
+    pub fn take(&mut self, bytes: usize) -> Option<Vec<u8>> {
+        let length = bytes.max(SMALLEST_CLASS).checked_next_power_of_two()?;
+        let class = length.trailing_zeros() as usize;
+        if let Some(buffer) = self.free.get_mut(class).and_then(Vec::pop) {
+            return Some(buffer);
+        }
+        let mut buffer = Vec::new();
+        buffer.try_reserve_exact(length).ok()?;
+        // Writes every page now: the first message must not pay for page faults.
+        buffer.resize(length, 0);
+        self.allocations += 1;
+        Some(buffer)
+    }
+
+    /// Gives a buffer back.
+    pub fn give(&mut self, buffer: Vec<u8>) {
+        if !buffer.len().is_power_of_two() {
+            return;
+        }
+        let class = buffer.len().trailing_zeros() as usize;
+        if self.free.len() <= class {
+            self.free.resize_with(class + 1, Vec::new);
+        }
+        self.free[class].push(buffer);
+    }
+
+    /// Counts and displacements of `p` equal blocks; computed once for each change of its arguments.
+    pub(crate) fn equal_blocks(&mut self, p_ranks: usize, block: c_int) -> (*const c_int, *const c_int) {
+        if self.equal != Some((p_ranks, block)) {
+            self.fill(std::iter::repeat_n(block, p_ranks));
+            self.equal = Some((p_ranks, block));
+        }
+        (self.counts.as_ptr(), self.displacements.as_ptr())
+    }
+
+    /// The same of blocks of these lengths, one behind the other.
+    pub(crate) fn blocks(&mut self, counts: &[c_int]) -> (*const c_int, *const c_int) {
+        self.equal = None;
+        self.fill(counts.iter().copied());
+        (self.counts.as_ptr(), self.displacements.as_ptr())
+    }
+
+    fn fill(&mut self, counts: impl Iterator<Item = c_int>) {
+        self.counts.clear();
+        self.displacements.clear();
+        let mut begin: c_int = 0;
+        for count in counts {
+            self.counts.push(count);
+            self.displacements.push(begin);
+            // The total is at most `c_int::MAX`, as callers check.
+            begin = begin.saturating_add(count);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Arena;
+
+    #[test]
+    fn a_size_class_is_allocated_once() {
+        let mut arena = Arena::new();
+        for bytes in [0, 1, 255, 256, 1000, 1024, 600] {
+            let buffer = arena.take(bytes).unwrap();
+            assert!(buffer.len() >= bytes && buffer.len().is_power_of_two());
+            arena.give(buffer);
+        }
+        assert_eq!(arena.allocations(), 2, "256 and 1024");
+        let (first, second) = (arena.take(1000).unwrap(), arena.take(1000).unwrap());
+        assert_ne!(first.as_ptr(), second.as_ptr());
+        assert_eq!(arena.allocations(), 3);
+    }
+
+    #[test]
+    fn buffers_are_aligned_for_any_element() {
+        let mut arena = Arena::new();
+        for bytes in [1, 300, 5000, 1 << 20] {
+            let buffer = arena.take(bytes).unwrap();
+            assert_eq!(buffer.as_ptr() as usize % 16, 0, "{bytes}");
+        }
+    }
+
+    #[test]
+    fn an_absurd_size_is_refused_and_not_fatal() {
+        assert!(Arena::new().take(usize::MAX).is_none());
+        assert!(Arena::new().take(1 << 62).is_none());
+    }
+
+    #[test]
+    fn blocks_follow_each_other() {
+        let mut arena = Arena::new();
+        for _ in 0..2 {
+            arena.equal_blocks(3, 5);
+            assert_eq!(
+                (&arena.counts[..], &arena.displacements[..]),
+                (&[5, 5, 5][..], &[0, 5, 10][..])
+            );
+            arena.blocks(&[2, 0, 3]);
+            assert_eq!(
+                (&arena.counts[..], &arena.displacements[..]),
+                (&[2, 0, 3][..], &[0, 2, 2][..])
+            );
+        }
+        arena.equal_blocks(2, 0);
+        assert_eq!(
+            (&arena.counts[..], &arena.displacements[..]),
+            (&[0, 0][..], &[0, 0][..])
+        );
+    }
+}

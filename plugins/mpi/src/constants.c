@@ -1,0 +1,52 @@
+/* Constants that MPI libraries define as casts or as enumerators of differing types, which bindgen cannot read alike. */
+#include <mpi.h>
+
+void *const kilter_in_place = MPI_IN_PLACE;
+const MPI_Comm kilter_comm_world = MPI_COMM_WORLD;
+const MPI_Comm kilter_comm_self = MPI_COMM_SELF;
+const MPI_Comm kilter_comm_null = MPI_COMM_NULL;
+const MPI_Request kilter_request_null = MPI_REQUEST_NULL;
+const MPI_Errhandler kilter_errors_return = MPI_ERRORS_RETURN;
+
+const MPI_Op kilter_op_null = MPI_OP_NULL;
+const MPI_Op kilter_bor = MPI_BOR;
+const MPI_Op kilter_sum = MPI_SUM;
+
+const MPI_Datatype kilter_datatype_null = MPI_DATATYPE_NULL;
+const MPI_Datatype kilter_byte = MPI_BYTE;
+const MPI_Datatype kilter_packed = MPI_PACKED;
+const MPI_Datatype kilter_char = MPI_CHAR;
+const MPI_Datatype kilter_c_bool = MPI_C_BOOL;
+const MPI_Datatype kilter_int = MPI_INT;
+const MPI_Datatype kilter_unsigned = MPI_UNSIGNED;
+const MPI_Datatype kilter_long = MPI_LONG;
+const MPI_Datatype kilter_unsigned_long = MPI_UNSIGNED_LONG;
+const MPI_Datatype kilter_long_long = MPI_LONG_LONG;
+const MPI_Datatype kilter_unsigned_long_long = MPI_UNSIGNED_LONG_LONG;
+const MPI_Datatype kilter_count = MPI_COUNT;
+const MPI_Datatype kilter_int32_t = MPI_INT32_T;
+const MPI_Datatype kilter_uint32_t = MPI_UINT32_T;
+const MPI_Datatype kilter_int64_t = MPI_INT64_T;
+const MPI_Datatype kilter_uint64_t = MPI_UINT64_T;
+const MPI_Datatype kilter_double = MPI_DOUBLE;
+
+const int kilter_err_count = MPI_ERR_COUNT;
+const int kilter_err_no_mem = MPI_ERR_NO_MEM;
+const int kilter_err_other = MPI_ERR_OTHER;
+const int kilter_max_processor_name = MPI_MAX_PROCESSOR_NAME;
+const int kilter_max_error_string = MPI_MAX_ERROR_STRING;
+const int kilter_max_library_version_string = MPI_MAX_LIBRARY_VERSION_STRING;
+
+const int kilter_t_scope_constant = MPI_T_SCOPE_CONSTANT;
+const int kilter_t_scope_readonly = MPI_T_SCOPE_READONLY;
+const int kilter_t_bind_no_object = MPI_T_BIND_NO_OBJECT;
+MPI_T_enum kilter_t_enum_null(void) { return MPI_T_ENUM_NULL; }
+
+/* The family whose ABI the library has: what a plugin must share with the program that loads it. */
+#if defined(OPEN_MPI)
+const unsigned kilter_mpi_family = 1;
+#elif defined(MPICH_VERSION) || defined(MPICH) || defined(I_MPI_VERSION) || defined(MVAPICH2_VERSION)
+const unsigned kilter_mpi_family = 2;
+#else
+const unsigned kilter_mpi_family = 0;
+#endif

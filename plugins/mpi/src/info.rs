@@ -1,0 +1,144 @@
+//! What the library is, who this rank is, and communicators.
+
+use std::ffi::{CStr, c_char, c_int};
+
+use mpi_sys::MPI_Comm;
+
+use crate::error::pmpi;
+use crate::{MpiError, constants};
+
+/// The first line of `MPI_Get_library_version`.
+///
+/// # Errors
+/// The library's.
+pub fn library_version() -> Result<String, MpiError> {
+    // SAFETY: the buffer has MPI_MAX_LIBRARY_VERSION_STRING bytes, as the standard asks.
+    let text = string(constants::max_library_version_string(), |text, length| unsafe {
+        pmpi!(PMPI_Get_library_version(text, length))
+    })?;
+    Ok(text.lines().next().unwrap_or_default().trim().to_owned())
+}
+
+/// The name of the host this rank runs on.
+///
+/// # Errors
+/// The library's.
+pub fn host_name() -> Result<String, MpiError> {
+    // SAFETY: the buffer has MPI_MAX_PROCESSOR_NAME bytes, as the standard asks.
+    string(constants::max_processor_name(), |text, length| unsafe {
+        pmpi!(PMPI_Get_processor_name(text, length))
+    })
+}
+
+fn string(max: c_int, get: impl FnOnce(*mut c_char, *mut c_int) -> Result<(), MpiError>) -> Result<String, MpiError> {
+    let mut text = vec![0_u8; usize::try_from(max).unwrap_or(8192) + 1];
+    let mut length: c_int = 0;
+    get(text.as_mut_ptr().cast(), &raw mut length)?;
+    Ok(CStr::from_bytes_until_nul(&text)
+        .map(|text| text.to_string_lossy().into_owned())
+        .unwrap_or_default())
+}
+
+/// Whether MPI calls are legal now: after initialisation and before the end of finalisation.
+#[must_use]
+pub fn is_running() -> bool {
+    let (mut initialized, mut finalized): (c_int, c_int) = (0, 0);
+    // SAFETY: both are legal at any time and write one int.
+    unsafe {
+        mpi_sys::PMPI_Initialized(&raw mut initialized);
+        mpi_sys::PMPI_Finalized(&raw mut finalized);
+    }
+    initialized != 0 && finalized == 0
+}
+
+/// This rank in `comm`.
+///
+/// # Errors
+/// The library's.
+pub fn rank(comm: MPI_Comm) -> Result<usize, MpiError> {
+    let mut rank: c_int = 0;
+    // SAFETY: writes one int; the library checks the handle.
+    unsafe { pmpi!(PMPI_Comm_rank(comm, &raw mut rank))? };
+    MpiError::count_back("PMPI_Comm_rank", rank)
+}
+
+/// The number of ranks of `comm` (of the local group of an intercommunicator).
+///
+/// # Errors
+/// The library's.
+pub fn size(comm: MPI_Comm) -> Result<usize, MpiError> {
+    let mut size: c_int = 0;
+    // SAFETY: writes one int; the library checks the handle.
+    unsafe { pmpi!(PMPI_Comm_size(comm, &raw mut size))? };
+    MpiError::count_back("PMPI_Comm_size", size)
+}
+
+/// Whether `comm` is an intercommunicator.
+///
+/// # Errors
+/// The library's.
+pub fn is_inter(comm: MPI_Comm) -> Result<bool, MpiError> {
+    let mut inter: c_int = 0;
+    // SAFETY: writes one int; the library checks the handle.
+    unsafe { pmpi!(PMPI_Comm_test_inter(comm, &raw mut inter))? };
+    Ok(inter != 0)
+}
+
+/// Duplicates `comm` with `MPI_Comm_dup`, attributes and all.
+///
+/// # Errors
+/// The library's.
+///
+/// # Safety
+/// All ranks of `comm` make the same call.
+pub unsafe fn comm_dup(comm: MPI_Comm) -> Result<MPI_Comm, MpiError> {
+    let mut duplicate = constants::comm_null();
+    // SAFETY: writes one handle; collective by this function's contract.
+    unsafe { pmpi!(PMPI_Comm_dup(comm, &raw mut duplicate))? };
+    Ok(duplicate)
+}
+
+/// A communicator of the same ranks without the attributes of `comm`, so that no copy callback of the program's runs; its
+/// errors are returned.
+///
+/// # Errors
+/// The library's.
+///
+/// # Safety
+/// `comm` is an intracommunicator; all its ranks make the same call.
+pub unsafe fn comm_private(comm: MPI_Comm) -> Result<MPI_Comm, MpiError> {
+    let mut private = constants::comm_null();
+    // SAFETY: handles are written once each and the group is freed; collective by this function's contract.
+    unsafe {
+        let mut group = std::mem::zeroed();
+        pmpi!(PMPI_Comm_group(comm, &raw mut group))?;
+        let created = pmpi!(PMPI_Comm_create(comm, group, &raw mut private));
+        pmpi!(PMPI_Group_free(&raw mut group))?;
+        created?;
+        pmpi!(PMPI_Comm_set_errhandler(private, constants::errors_return()))?;
+    }
+    Ok(private)
+}
+
+/// Frees a communicator.
+///
+/// # Errors
+/// The library's.
+///
+/// # Safety
+/// `comm` is not used afterwards; all its ranks make the same call.
+pub unsafe fn comm_free(mut comm: MPI_Comm) -> Result<(), MpiError> {
+    // SAFETY: by this function's contract.
+    unsafe { pmpi!(PMPI_Comm_free(&raw mut comm)) }
+}
+
+/// Whether `op` is commutative.
+///
+/// # Errors
+/// The library's.
+pub fn is_commutative(op: mpi_sys::MPI_Op) -> Result<bool, MpiError> {
+    let mut commutative: c_int = 0;
+    // SAFETY: writes one int; the library checks the handle.
+    unsafe { pmpi!(PMPI_Op_commutative(op, &raw mut commutative))? };
+    Ok(commutative != 0)
+}

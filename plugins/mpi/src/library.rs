@@ -1,0 +1,126 @@
+//! The library's collectives behind one signature.
+
+use std::ffi::c_int;
+
+use kilter_algorithms::Collective;
+use mpi_sys::MPI_Comm;
+
+use crate::error::pmpi;
+use crate::{Arena, CallArguments, MpiError, constants, info};
+
+/// Calls the library's own collective with equal blocks; v-variants get uniform counts, kept in the arena.
+///
+/// # Errors
+/// What the library returns; `MPI_ERR_COUNT` where a count exceeds `c_int`, or is no multiple of `p` where blocks are equal.
+///
+/// # Safety
+/// MPI is initialised; the buffers are valid as [`CallArguments`] says; all ranks of `comm` make the same call.
+pub unsafe fn library_call(
+    collective: Collective,
+    comm: MPI_Comm,
+    arguments: &CallArguments,
+    arena: &mut Arena,
+) -> Result<(), MpiError> {
+    // SAFETY: the same contract.
+    unsafe { call(collective, comm, arguments, Blocks::Equal, arena) }
+}
+
+/// How a buffer is divided among the ranks.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Blocks<'a> {
+    /// Evenly.
+    Equal,
+    /// Elements of each rank's block; only for v-variants.
+    Counts(&'a [c_int]),
+}
+
+impl Blocks<'_> {
+    /// First element and number of elements of a rank's block.
+    pub(crate) fn block(self, rank: usize, p_ranks: usize, total: usize) -> (usize, usize) {
+        match self {
+            Blocks::Equal => (rank * (total / p_ranks), total / p_ranks),
+            Blocks::Counts(counts) => {
+                let elements = |count: &c_int| usize::try_from(*count).unwrap_or(0);
+                (
+                    counts.iter().take(rank).map(elements).sum(),
+                    counts.get(rank).map_or(0, elements),
+                )
+            }
+        }
+    }
+}
+
+/// As [`library_call`], with unequal blocks for `Gatherv`, `ReduceScatter` and `Scatterv`.
+///
+/// # Safety
+/// As for [`library_call`]; counts have an entry for each rank and are the same on all.
+pub(crate) unsafe fn call(
+    collective: Collective,
+    comm: MPI_Comm,
+    arguments: &CallArguments,
+    blocks: Blocks<'_>,
+    arena: &mut Arena,
+) -> Result<(), MpiError> {
+    let &CallArguments {
+        send,
+        recv,
+        count,
+        datatype,
+        op,
+        root,
+    } = arguments;
+    let name = collective.mpi_name();
+    let n = MpiError::count(name, count)?;
+    let (mut p_ranks, mut block) = (1, n);
+    if collective.has_blocks() {
+        p_ranks = info::size(comm)?;
+        if matches!(blocks, Blocks::Equal) && !count.is_multiple_of(p_ranks) {
+            return Err(MpiError {
+                operation: name,
+                code: constants::err_count(),
+            });
+        }
+        let rank = if matches!(blocks, Blocks::Equal) {
+            0
+        } else {
+            info::rank(comm)?
+        };
+        block = MpiError::count(name, blocks.block(rank, p_ranks, count).1)?;
+    }
+    let mut tables = || match blocks {
+        Blocks::Equal => arena.equal_blocks(p_ranks, block),
+        Blocks::Counts(counts) => arena.blocks(counts),
+    };
+    // SAFETY: buffers and handles are valid by this function's contract; the tables of counts have `p` entries and outlive the call.
+    unsafe {
+        match collective {
+            Collective::Allgather => pmpi!(PMPI_Allgather(send, block, datatype, recv, block, datatype, comm)),
+            Collective::Allreduce => pmpi!(PMPI_Allreduce(send, recv, n, datatype, op, comm)),
+            Collective::Alltoall => pmpi!(PMPI_Alltoall(send, block, datatype, recv, block, datatype, comm)),
+            Collective::Bcast => pmpi!(PMPI_Bcast(recv, n, datatype, root, comm)),
+            Collective::Exscan => pmpi!(PMPI_Exscan(send, recv, n, datatype, op, comm)),
+            Collective::Gather => pmpi!(PMPI_Gather(send, block, datatype, recv, block, datatype, root, comm)),
+            Collective::Gatherv => {
+                let (counts, offsets) = tables();
+                pmpi!(PMPI_Gatherv(
+                    send, block, datatype, recv, counts, offsets, datatype, root, comm
+                ))
+            }
+            Collective::Reduce => pmpi!(PMPI_Reduce(send, recv, n, datatype, op, root, comm)),
+            Collective::ReduceLocal => pmpi!(PMPI_Reduce_local(send, recv, n, datatype, op)),
+            Collective::ReduceScatter => {
+                let (counts, _) = tables();
+                pmpi!(PMPI_Reduce_scatter(send, recv, counts, datatype, op, comm))
+            }
+            Collective::ReduceScatterBlock => pmpi!(PMPI_Reduce_scatter_block(send, recv, block, datatype, op, comm)),
+            Collective::Scan => pmpi!(PMPI_Scan(send, recv, n, datatype, op, comm)),
+            Collective::Scatter => pmpi!(PMPI_Scatter(send, block, datatype, recv, block, datatype, root, comm)),
+            Collective::Scatterv => {
+                let (counts, offsets) = tables();
+                pmpi!(PMPI_Scatterv(
+                    send, counts, offsets, datatype, recv, block, datatype, root, comm
+                ))
+            }
+        }
+    }
+}

@@ -1,0 +1,249 @@
+//! Point-to-point messages of an MPI communicator, as the algorithms want them.
+
+use std::ffi::{c_int, c_void};
+use std::marker::PhantomData;
+use std::mem::MaybeUninit;
+
+use kilter_algorithms::{Transport, TransportError};
+use mpi_sys::{MPI_Comm, MPI_Datatype, MPI_Op, MPI_Request, MPI_Status};
+
+use crate::error::pmpi;
+use crate::{Arena, MpiError, constants, info};
+
+/// Tag of every message; the communicator is the algorithm's own, so that one suffices.
+const TAG: c_int = 7;
+
+/// [`Transport`] over a communicator, for one call.
+pub struct MpiTransport<'a> {
+    comm: MPI_Comm,
+    rank: usize,
+    size: usize,
+    datatype: MPI_Datatype,
+    op: MPI_Op,
+    element_bytes: usize,
+    arena: &'a mut Arena,
+}
+
+/// A message under way.
+pub struct MpiRequest<'b> {
+    request: MPI_Request,
+    operation: &'static str,
+    peer: usize,
+    /// Bytes to come; `None` for a message sent.
+    expected: Option<usize>,
+    buffer: PhantomData<&'b mut [u8]>,
+}
+
+impl<'a> MpiTransport<'a> {
+    /// A transport over `comm`, on which nothing else may be received meanwhile, for elements of `element_bytes` bytes that
+    /// `PMPI_Reduce_local` combines as `datatype` with `op` (any handle where the collective has no operator).
+    ///
+    /// # Errors
+    /// The library's.
+    ///
+    /// # Safety
+    /// MPI is initialised; `comm` is a valid intracommunicator; `element_bytes` is the extent of `datatype`, whose elements do
+    /// not reach beyond it, and `op` works on it, if anything is reduced.
+    pub unsafe fn new(
+        comm: MPI_Comm,
+        datatype: MPI_Datatype,
+        op: MPI_Op,
+        element_bytes: usize,
+        arena: &'a mut Arena,
+    ) -> Result<MpiTransport<'a>, MpiError> {
+        let (rank, size) = (info::rank(comm)?, info::size(comm)?);
+        Ok(MpiTransport {
+            comm,
+            rank,
+            size,
+            datatype,
+            op,
+            element_bytes: element_bytes.max(1),
+            arena,
+        })
+    }
+}
+
+fn bytes(operation: &'static str, peer: usize, length: usize) -> Result<c_int, TransportError> {
+    MpiError::count(operation, length).map_err(|error| error.with_peer(peer))
+}
+
+/// Checks how much came.
+fn check_length(status: &MPI_Status, peer: usize, expected: usize) -> Result<(), TransportError> {
+    let mut got: c_int = 0;
+    // SAFETY: the status was filled by the library.
+    unsafe { pmpi!(PMPI_Get_count(status, constants::byte(), &raw mut got)) }.map_err(|error| error.with_peer(peer))?;
+    match usize::try_from(got) {
+        Ok(got) if got == expected => Ok(()),
+        got => Err(TransportError::Length {
+            peer,
+            expected,
+            got: got.unwrap_or(usize::MAX),
+        }),
+    }
+}
+
+impl Transport for MpiTransport<'_> {
+    type Request<'b> = MpiRequest<'b>;
+
+    fn rank(&self) -> usize {
+        self.rank
+    }
+
+    fn size(&self) -> usize {
+        self.size
+    }
+
+    fn element_bytes(&self) -> usize {
+        self.element_bytes
+    }
+
+    fn send(&mut self, to: usize, data: &[u8]) -> Result<(), TransportError> {
+        let length = bytes("PMPI_Send", to, data.len())?;
+        // SAFETY: the buffer has `length` bytes and is lent for the call.
+        unsafe {
+            pmpi!(PMPI_Send(
+                data.as_ptr().cast(),
+                length,
+                constants::byte(),
+                to as c_int,
+                TAG,
+                self.comm
+            ))
+        }
+        .map_err(|error| error.with_peer(to))
+    }
+
+    fn recv(&mut self, from: usize, data: &mut [u8]) -> Result<(), TransportError> {
+        let length = bytes("PMPI_Recv", from, data.len())?;
+        let mut status = MaybeUninit::zeroed();
+        // SAFETY: the buffer has `length` bytes and is lent for the call, which fills the status (zeros are a valid one).
+        let status: MPI_Status = unsafe {
+            let buffer = data.as_mut_ptr().cast();
+            pmpi!(PMPI_Recv(
+                buffer,
+                length,
+                constants::byte(),
+                from as c_int,
+                TAG,
+                self.comm,
+                status.as_mut_ptr()
+            ))
+            .map_err(|error| error.with_peer(from))?;
+            status.assume_init()
+        };
+        check_length(&status, from, data.len())
+    }
+
+    fn sendrecv(&mut self, to: usize, send: &[u8], from: usize, recv: &mut [u8]) -> Result<(), TransportError> {
+        let send_length = bytes("PMPI_Sendrecv", to, send.len())?;
+        let recv_length = bytes("PMPI_Sendrecv", from, recv.len())?;
+        let mut status = MaybeUninit::zeroed();
+        // SAFETY: the buffers have these lengths, do not overlap and are lent for the call, which fills the status.
+        let status: MPI_Status = unsafe {
+            pmpi!(PMPI_Sendrecv(
+                send.as_ptr().cast(),
+                send_length,
+                constants::byte(),
+                to as c_int,
+                TAG,
+                recv.as_mut_ptr().cast(),
+                recv_length,
+                constants::byte(),
+                from as c_int,
+                TAG,
+                self.comm,
+                status.as_mut_ptr(),
+            ))
+            .map_err(|error| error.with_peer(from))?;
+            status.assume_init()
+        };
+        check_length(&status, from, recv.len())
+    }
+
+    unsafe fn isend<'b>(&mut self, to: usize, data: &'b [u8]) -> Result<MpiRequest<'b>, TransportError> {
+        let length = bytes("PMPI_Isend", to, data.len())?;
+        let mut request = constants::request_null();
+        // SAFETY: the buffer has `length` bytes and lives until the caller has waited, by the trait's contract.
+        unsafe {
+            let buffer: *const c_void = data.as_ptr().cast();
+            pmpi!(PMPI_Isend(
+                buffer,
+                length,
+                constants::byte(),
+                to as c_int,
+                TAG,
+                self.comm,
+                &raw mut request
+            ))
+        }
+        .map_err(|error| error.with_peer(to))?;
+        Ok(MpiRequest {
+            request,
+            operation: "PMPI_Wait of PMPI_Isend",
+            peer: to,
+            expected: None,
+            buffer: PhantomData,
+        })
+    }
+
+    unsafe fn irecv<'b>(&mut self, from: usize, data: &'b mut [u8]) -> Result<MpiRequest<'b>, TransportError> {
+        let length = bytes("PMPI_Irecv", from, data.len())?;
+        let expected = Some(data.len());
+        let mut request = constants::request_null();
+        // SAFETY: the buffer has `length` bytes and lives until the caller has waited, by the trait's contract.
+        unsafe {
+            let buffer: *mut c_void = data.as_mut_ptr().cast();
+            pmpi!(PMPI_Irecv(
+                buffer,
+                length,
+                constants::byte(),
+                from as c_int,
+                TAG,
+                self.comm,
+                &raw mut request
+            ))
+        }
+        .map_err(|error| error.with_peer(from))?;
+        Ok(MpiRequest {
+            request,
+            operation: "PMPI_Wait of PMPI_Irecv",
+            peer: from,
+            expected,
+            buffer: PhantomData,
+        })
+    }
+
+    fn wait(&mut self, mut request: MpiRequest<'_>) -> Result<(), TransportError> {
+        let mut status = MaybeUninit::zeroed();
+        // SAFETY: the request is active (it is consumed here) and its buffer still lent; the call fills the status.
+        let (code, status): (c_int, MPI_Status) = unsafe {
+            let code = mpi_sys::PMPI_Wait(&raw mut request.request, status.as_mut_ptr());
+            (code, status.assume_init())
+        };
+        MpiError::check(request.operation, code).map_err(|error| error.with_peer(request.peer))?;
+        request
+            .expected
+            .map_or(Ok(()), |expected| check_length(&status, request.peer, expected))
+    }
+
+    fn reduce_local(&mut self, input: &[u8], inout: &mut [u8]) -> Result<(), TransportError> {
+        debug_assert_eq!(input.len(), inout.len());
+        let (operation, peer) = ("PMPI_Reduce_local", self.rank);
+        let elements = bytes(operation, peer, inout.len().min(input.len()) / self.element_bytes)?;
+        // SAFETY: both buffers have `elements` elements of the datatype, by the contract of `new`, and do not overlap.
+        unsafe {
+            let (input, inout): (*const c_void, *mut c_void) = (input.as_ptr().cast(), inout.as_mut_ptr().cast());
+            pmpi!(PMPI_Reduce_local(input, inout, elements, self.datatype, self.op))
+        }
+        .map_err(|error| error.with_peer(peer))
+    }
+
+    fn take_scratch(&mut self, bytes: usize) -> Result<Vec<u8>, TransportError> {
+        self.arena.take(bytes).ok_or(TransportError::NoMemory { bytes })
+    }
+
+    fn give_scratch(&mut self, scratch: Vec<u8>) {
+        self.arena.give(scratch);
+    }
+}
