@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use kilter_algorithms::Collective;
 
+use crate::config::library::Library;
 use crate::report::model::{Fix, FixKind, Setting};
 
 /// A parameter of the library or of its environment.
@@ -108,6 +109,16 @@ impl Deployment {
     pub fn assign(&mut self, assignment: Assignment) {
         self.assignments.retain(|other| other.name != assignment.name);
         self.assignments.push(assignment);
+    }
+
+    /// The cell whose settings hold for every size of this collective, because the library must not switch it on size.
+    #[must_use]
+    pub fn without_size_switch(&self, collective: Collective, library: &Library) -> Option<(Collective, u64)> {
+        let switches = library.rules_entry(collective).is_some_and(|entry| entry.size_switch);
+        self.selections
+            .iter()
+            .find(|((other, _), selection)| !switches && *other == collective && matches!(selection, Selection::Settings(_)))
+            .map(|(key, _)| *key)
     }
 
     /// Whether anything needs the drop-in.

@@ -1,0 +1,16 @@
+//! `kilter check`: verify and report.
+
+use super::{Status, measuring};
+use crate::cli;
+use crate::context::Setup;
+use crate::options::Options;
+use crate::reporting;
+use crate::verification::verify;
+
+pub(super) fn run(typed: cli::Measure) -> anyhow::Result<Status> {
+    let options = Options::new(typed)?;
+    measuring::with_context(&options, "check", &[], |context| {
+        let (verification, _) = verify(context, "check", &Setup::default(), false)?;
+        Ok(reporting::of_check(context, &verification))
+    })
+}

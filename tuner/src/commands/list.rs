@@ -1,0 +1,57 @@
+//! `kilter list`: what there is.
+
+use comfy_table::Table;
+use kilter_algorithms::{mockup, registry};
+
+use super::{Status, print};
+use crate::cli::{List, Listed};
+use crate::config::{guideline, library};
+
+pub(super) fn run(typed: &List) -> anyhow::Result<Status> {
+    let text = match typed.what {
+        Listed::Guidelines => guideline::list(&guideline::load_embedded()?),
+        Listed::Algorithms => algorithms(),
+        Listed::Mockups => mockups(),
+        Listed::Libraries => libraries()?,
+    };
+    print(&text)?;
+    Ok(Status::Holds)
+}
+
+fn table(header: &[&str]) -> Table {
+    let mut table = Table::new();
+    table.load_preset(comfy_table::presets::NOTHING).set_header(header.to_vec());
+    table
+}
+
+fn algorithms() -> String {
+    let mut table = table(&["id", "what", "needs", "parameters", "source"]);
+    for algorithm in registry::algorithms() {
+        let needs = algorithm.needs.iter().map(|need| format!("{need:?}")).collect::<Vec<_>>().join(", ");
+        let parameters = algorithm
+            .parameters
+            .iter()
+            .map(|p| format!("{} {}..{} (default {})", p.name, p.min, p.max, p.default))
+            .collect::<Vec<_>>()
+            .join(", ");
+        table.add_row([algorithm.id, algorithm.summary, &needs, &parameters, algorithm.source]);
+    }
+    table.to_string()
+}
+
+fn mockups() -> String {
+    let mut table = table(&["id", "stands for", "calls"]);
+    for row in mockup::MOCKUPS {
+        let calls = row.calls.iter().map(|call| format!("{call}(n)")).collect::<Vec<_>>().join(" + ");
+        table.add_row([row.id, row.collective.mpi_name(), &calls]);
+    }
+    table.to_string()
+}
+
+fn libraries() -> anyhow::Result<String> {
+    let mut table = table(&["id", "library", "parameters"]);
+    for library in library::load_embedded()? {
+        table.add_row([library.id.clone(), library.name.clone(), library.parameters.len().to_string()]);
+    }
+    Ok(table.to_string())
+}

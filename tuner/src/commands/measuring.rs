@@ -1,0 +1,115 @@
+//! What every measuring command does around its own work: find the library, open the store, run, write the reports.
+
+use std::collections::BTreeMap;
+
+use anyhow::Context as _;
+
+use super::{Status, print};
+use crate::config::{guideline, library};
+use crate::context::Context;
+use crate::launch::{self, CommandTemplate};
+use crate::options::Options;
+use crate::plan::Plan;
+use crate::report::{html, json, model::Report, terminal};
+use crate::reporting;
+use crate::store::Store;
+
+/// Runs `work` and writes what it reports. `further` are the command's own options that change what is measured: a run that was
+/// killed is resumed only by a command that asks for the same.
+pub(super) fn with_context(
+    options: &Options,
+    command: &str,
+    further: &[String],
+    work: impl FnOnce(&Context<'_>) -> anyhow::Result<Report>,
+) -> anyhow::Result<Status> {
+    launch::process::become_subreaper()?;
+    launch::process::watch_signals()?;
+    // A bad output directory must fail before anything is measured.
+    std::fs::create_dir_all(&options.out).with_context(|| format!("`{}` cannot be made", options.out.display()))?;
+    let version = launch::library_version(&options.mpirun)?;
+    let library = match &options.library_description {
+        Some(path) => library::load_file(path)?,
+        None => library::find_for(&version)?,
+    };
+    let mut guidelines = guideline::load_embedded()?;
+    for file in &options.guideline_files {
+        guidelines.push(guideline::load_file(file)?);
+    }
+    let guidelines = guideline::select(&guidelines, &options.guidelines)?;
+    let plan = Plan::new(&guidelines, &options.functions, &options.sizes, options.ranks);
+    anyhow::ensure!(
+        !plan.subjects().is_empty(),
+        "no guideline is left to verify: --guidelines and --functions exclude each other; see `kilter list guidelines`"
+    );
+    let store = Store::open(&options.db)?;
+    let fingerprint = fingerprint(options, command, further, &version, &guidelines);
+    let seed = options.seed.unwrap_or_else(fresh_seed);
+    let command_line = command_line();
+    let run = store.begin_or_resume(&fingerprint, seed, &command_line)?;
+    let template = template(options, &library);
+    let number = library.version_of(&version);
+    let context = Context::new(options, (library, number), (&store, run), plan, template);
+    if context.run.resumed {
+        context.progress.note("resuming the run that was interrupted; remove the database to start anew");
+    }
+    let report = match work(&context) {
+        Ok(report) => report,
+        Err(error) => {
+            context.progress.finish();
+            if let Some(signal) = launch::process::interrupted() {
+                eprintln!("kilter: interrupted; what was measured is stored, and the same command resumes");
+                return Ok(Status::Interrupted(signal));
+            }
+            return Err(error);
+        }
+    };
+    context.progress.finish();
+    reporting::write(options, "report.json", &json::to_string(&report)?)?;
+    reporting::write(options, "report.html", &html::render(&report)?)?;
+    store.finish(&context.run)?;
+    print(&if options.json { json::to_string(&report)? } else { terminal::table(&report) })?;
+    Ok(Status::of(&report))
+}
+
+fn command_line() -> String {
+    std::env::args().map(|word| crate::context::quote(&word)).collect::<Vec<_>>().join(" ")
+}
+
+/// A seed from the clock: any will do, since it is reported and can be given back.
+fn fresh_seed() -> u64 {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    crate::plan::derived_seed(now.as_nanos() as u64, "run") >> 11
+}
+
+/// What must be equal for an interrupted run to be resumed.
+fn fingerprint(
+    options: &Options,
+    command: &str,
+    further: &[String],
+    version: &str,
+    guidelines: &[guideline::Guideline],
+) -> String {
+    let ids: Vec<&str> = guidelines.iter().map(|guideline| guideline.id.as_str()).collect();
+    let parts = BTreeMap::from([
+        ("command", command.to_owned()),
+        ("further", further.join(" ")),
+        ("library", version.to_owned()),
+        ("description", format!("{:?}", options.library_description)),
+        ("mpirun", options.mpirun.display().to_string()),
+        ("ranks", options.ranks.to_string()),
+        ("hostfile", format!("{:?}", options.hostfile)),
+        ("site", format!("{:?} {:?}", options.site_parameters, options.site_environment)),
+        ("sizes", format!("{:?}", options.sizes)),
+        ("guidelines", ids.join(",")),
+        ("functions", format!("{:?}", options.functions)),
+        ("launches", options.launches.to_string()),
+        ("budget", options.budget_seconds.to_string()),
+        ("seed", format!("{:?}", options.seed)),
+        ("alpha", format!("{} {}", options.alpha, options.effect_floor)),
+    ]);
+    serde_json::to_string(&parts).unwrap_or_default()
+}
+
+fn template(options: &Options, library: &library::Library) -> CommandTemplate {
+    library.launcher.template(&options.mpirun, options.hostfile.as_deref())
+}

@@ -1,0 +1,80 @@
+//! One file per command; [`run`] dispatches.
+
+mod check;
+mod explain;
+mod list;
+mod measuring;
+mod report;
+mod tune;
+
+use std::process::ExitCode;
+
+use crate::cli::{Cli, Command};
+use crate::report::model::{Outcome, Report};
+
+/// How a command ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Status {
+    /// Every guideline holds, or there was nothing to verify.
+    Holds,
+    /// Violations remain.
+    Violations,
+    /// Interrupted by this signal.
+    Interrupted(u8),
+}
+
+impl From<Status> for ExitCode {
+    fn from(status: Status) -> ExitCode {
+        match status {
+            Status::Holds => ExitCode::SUCCESS,
+            Status::Violations => ExitCode::from(1),
+            Status::Interrupted(signal) => ExitCode::from(128 + signal),
+        }
+    }
+}
+
+impl Status {
+    /// Judged by what is in force at the end.
+    #[must_use]
+    pub fn of(report: &Report) -> Status {
+        let violated = report
+            .cells
+            .iter()
+            .any(|cell| cell.after.as_ref().unwrap_or(&cell.before).verdict == Outcome::Violated);
+        if violated { Status::Violations } else { Status::Holds }
+    }
+}
+
+/// Runs a command.
+///
+/// # Errors
+/// Whatever made it impossible, as a chain.
+pub fn run(cli: Cli) -> anyhow::Result<Status> {
+    match cli.command {
+        Command::Check(typed) => check::run(typed),
+        Command::Tune(typed) => tune::run(typed),
+        Command::List(typed) => list::run(&typed),
+        Command::Explain(typed) => explain::run(&typed),
+        Command::Report(typed) => report::run(&typed),
+    }
+}
+
+/// Whether an error is only the reader of our standard output going away.
+#[must_use]
+pub fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    error.chain().any(|cause| {
+        cause.downcast_ref::<std::io::Error>().is_some_and(|error| error.kind() == std::io::ErrorKind::BrokenPipe)
+    })
+}
+
+/// Prints data.
+fn print(text: &str) -> anyhow::Result<()> {
+    use std::io::Write as _;
+    let mut out = std::io::stdout().lock();
+    out.write_all(text.as_bytes())?;
+    if !text.ends_with('\n') {
+        out.write_all(b"\n")?;
+    }
+    out.flush()?;
+    Ok(())
+}

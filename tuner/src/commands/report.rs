@@ -1,0 +1,20 @@
+//! `kilter report`: renders a stored report again.
+
+use anyhow::Context as _;
+
+use super::{Status, print};
+use crate::cli::Render;
+use crate::report::{html, model::Report, terminal};
+
+pub(super) fn run(typed: &Render) -> anyhow::Result<Status> {
+    let text = std::fs::read_to_string(&typed.file).with_context(|| format!("`{}` cannot be read", typed.file.display()))?;
+    let report: Report =
+        serde_json::from_str(&text).with_context(|| format!("`{}` is no report of this version", typed.file.display()))?;
+    match &typed.html {
+        Some(path) => {
+            std::fs::write(path, html::render(&report)?).with_context(|| format!("`{}` cannot be written", path.display()))?;
+        }
+        None => print(&terminal::table(&report))?,
+    }
+    Ok(Status::of(&report))
+}

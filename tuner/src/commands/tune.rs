@@ -1,0 +1,22 @@
+//! `kilter tune`: the whole loop.
+
+use super::{Status, measuring};
+use crate::cli;
+use crate::options::TuneOptions;
+use crate::reporting;
+
+pub(super) fn run(typed: cli::Tune) -> anyhow::Result<Status> {
+    let options = TuneOptions::new(typed)?;
+    let kinds = format!(
+        "{}{}{} {} {:?}",
+        if options.parameters { "p" } else { "" },
+        if options.mockups { "m" } else { "" },
+        if options.algorithms { "a" } else { "" },
+        options.rounds,
+        options.contests
+    );
+    measuring::with_context(&options.common, "tune", &[kinds], |context| {
+        let tuned = crate::tune::tune(context, &options)?;
+        Ok(reporting::of_tune(context, &tuned))
+    })
+}

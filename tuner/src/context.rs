@@ -1,0 +1,274 @@
+//! What every step of a run needs: options, library, store, launcher, plan, budget, progress.
+
+use std::cell::{Cell, RefCell};
+use std::path::PathBuf;
+
+use kilter_protocol::plan::Header;
+use kilter_protocol::report::Start;
+
+use crate::config::library::Library;
+use crate::deployment::Deployment;
+use crate::launch::CommandTemplate;
+use crate::launch::session::{JobSpec, Limits, Session};
+use crate::options::Options;
+use crate::plan::Plan;
+use crate::progress::Progress;
+use crate::search::quarantine::Quarantine;
+use crate::store::{Run, Store};
+use crate::verdict::Rule;
+use crate::verification::Verification;
+
+/// Settings in force during a launch, beyond the site's own.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Setup {
+    /// Parameters of the library: name, value. Each must read back from the running library.
+    pub parameters: Vec<(String, String)>,
+    /// Environment of the ranks: name, value. Each must read back from the ranks.
+    pub environment: Vec<(String, String)>,
+    /// Environment of the launcher: name, value.
+    pub launcher_environment: Vec<(String, String)>,
+    /// Parameters that files set, which must read back although they are not passed on the command line.
+    pub expected: Vec<(String, String)>,
+    /// Whether the job switches settings while it runs.
+    pub switching: bool,
+}
+
+impl Setup {
+    /// The launch-wide part of a deployment, passed directly.
+    #[must_use]
+    pub fn of(deployment: &Deployment) -> Setup {
+        let (environment, parameters): (Vec<_>, Vec<_>) =
+            deployment.assignments.iter().partition(|assignment| assignment.environment);
+        let pairs = |list: Vec<&crate::deployment::Assignment>| {
+            list.into_iter().map(|assignment| (assignment.name.clone(), assignment.value.clone())).collect()
+        };
+        Setup { parameters: pairs(parameters), environment: pairs(environment), ..Setup::default() }
+    }
+
+    /// The same in a job that switches settings while it runs.
+    #[must_use]
+    pub fn switching(self) -> Setup {
+        Setup { switching: true, ..self }
+    }
+}
+
+/// What every step of a run needs.
+pub struct Context<'a> {
+    /// Options.
+    pub options: &'a Options,
+    /// Description of the library.
+    pub library: Library,
+    /// Version of the library.
+    pub version: String,
+    /// Samples.
+    pub store: &'a Store,
+    /// This run.
+    pub run: Run,
+    /// What is verified.
+    pub plan: Plan,
+    /// Progress and warnings.
+    pub progress: Progress,
+    /// Candidates never to be proposed again.
+    pub quarantine: Quarantine,
+    /// Directory of plans, reports and logs of the launches.
+    pub directory: PathBuf,
+    /// How a command is built.
+    pub template: CommandTemplate,
+    spent_seconds: Cell<f64>,
+    reserved_seconds: Cell<f64>,
+    noise_seconds: Cell<f64>,
+    transports: RefCell<Vec<String>>,
+}
+
+impl<'a> Context<'a> {
+    /// Puts it together.
+    #[must_use]
+    pub fn new(
+        options: &'a Options,
+        (library, version): (Library, String),
+        (store, run): (&'a Store, Run),
+        plan: Plan,
+        template: CommandTemplate,
+    ) -> Context<'a> {
+        Context {
+            progress: Progress::new(options.quiet),
+            directory: options.out.join("launches"),
+            options,
+            library,
+            version,
+            store,
+            run,
+            plan,
+            template,
+            quarantine: Quarantine::default(),
+            spent_seconds: Cell::new(0.0),
+            reserved_seconds: Cell::new(0.0),
+            noise_seconds: Cell::new(0.0),
+            transports: RefCell::default(),
+        }
+    }
+
+    /// A job under `setup`; launched when its first block is not in the store.
+    #[must_use]
+    pub fn session(&self, key: &str, setup: &Setup, noise: bool) -> Session<'_> {
+        let read = |pairs: &[(String, String)]| pairs.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>();
+        let header = Header {
+            v: kilter_protocol::VERSION,
+            wait: self.options.wait,
+            root: 0,
+            read_variables: read(&setup.parameters).into_iter().chain(read(&setup.expected)).collect(),
+            read_environment: read(&setup.environment),
+            noise_repetitions: if noise { 50 } else { 0 },
+            idle_seconds: self.options.stall_seconds.max(30.0),
+        };
+        let (parameters, environment) = self.in_force(setup);
+        let mut command = self.template.build(self.options.ranks, &parameters, &environment, &[]);
+        command.environment.extend(setup.launcher_environment.iter().cloned());
+        let limits = Limits {
+            start_seconds: self.options.stall_seconds + 20.0,
+            stall_seconds: self.options.stall_seconds,
+            finish_seconds: self.options.stall_seconds,
+        };
+        let spec = JobSpec { key: key.to_owned(), command, header, limits };
+        Session::new(self.store, &self.run, &self.options.worker, &self.directory, spec)
+    }
+
+    /// The site's settings and then the setup's.
+    fn in_force(&self, setup: &Setup) -> (Vec<(String, String)>, Vec<(String, String)>) {
+        let mut parameters = self.options.site_parameters.clone();
+        if let (Some(agent), Some(name)) = (&self.options.launch_agent, &self.library.launcher.agent_parameter) {
+            parameters.push((name.clone(), agent.display().to_string()));
+        }
+        if setup.switching {
+            parameters.extend(self.library.switching.parameters.iter().map(|(name, value)| (name.clone(), value.clone())));
+        }
+        parameters.extend(setup.parameters.iter().cloned());
+        // The drop-in comes before what the site preloads: both lists are joined by the template.
+        let mut environment = setup.environment.clone();
+        environment.extend(self.options.site_environment.iter().cloned());
+        (parameters, environment)
+    }
+
+    /// A launch under `setup` as a command line for people.
+    #[must_use]
+    pub fn command_line(&self, setup: &Setup) -> String {
+        let (parameters, environment) = self.in_force(setup);
+        let command = self.template.build(self.options.ranks, &parameters, &environment, &["APPLICATION".to_owned()]);
+        let assignments = setup.launcher_environment.iter().map(|(name, value)| format!("{name}={value}"));
+        assignments.chain(command.argv.iter().cloned()).map(|word| quote(&word)).collect::<Vec<_>>().join(" ")
+    }
+
+    /// Confirms that every setting reads back from the running library and its ranks: a wrong setting is nearly always silent.
+    ///
+    /// # Errors
+    /// The first setting that did not take effect.
+    pub fn confirm(&self, setup: &Setup, start: &Start) -> anyhow::Result<()> {
+        for (name, value) in setup.parameters.iter().chain(&setup.expected) {
+            match start.variables.get(name) {
+                Some(got) if self.library.same_value(name, value, got) => {}
+                Some(got) => anyhow::bail!("`{name}` was set to `{value}`, but the library reports `{got}`"),
+                None => anyhow::bail!("`{name}` was set to `{value}`, but the library knows no such variable"),
+            }
+        }
+        for (name, value) in setup.environment.iter().filter(|(name, _)| name != "LD_PRELOAD") {
+            match start.environment.get(name) {
+                Some(got) if got == value => {}
+                got => anyhow::bail!("`{name}` was set to `{value}`, but the ranks see {got:?}"),
+            }
+        }
+        Ok(())
+    }
+
+    /// Counts seconds of measuring.
+    pub fn spend(&self, seconds: f64) {
+        self.spent_seconds.set(self.spent_seconds.get() + seconds);
+    }
+
+    /// Seconds of measuring so far.
+    #[must_use]
+    pub fn spent_seconds(&self) -> f64 {
+        self.spent_seconds.get()
+    }
+
+    /// What starting and ending a job takes, in seconds, for the budget: counted, not measured, so that a resumed run takes the
+    /// same decisions.
+    #[must_use]
+    pub fn launch_seconds(&self) -> f64 {
+        if self.options.hostfile.is_some() { 2.0 } else { 0.5 }
+    }
+
+    /// Whether the budget is spent.
+    #[must_use]
+    pub fn exhausted(&self) -> bool {
+        self.spent_seconds.get() >= self.options.budget_seconds
+    }
+
+    /// Whether the budget, less what the final verification needs and `further` seconds, is spent.
+    #[must_use]
+    pub fn search_exhausted(&self, further: f64) -> bool {
+        self.spent_seconds.get() + self.reserved_seconds.get() + further >= self.options.budget_seconds
+    }
+
+    /// Sets aside what verifying the result will cost, and takes over what the first verification found about the machine.
+    pub fn begin_search(&self, before: &Verification) {
+        // The verification of what is deployed measures the untouched library's left sides as well.
+        self.reserved_seconds.set(1.6 * self.spent_seconds.get());
+        self.noise_seconds.set(before.noise_seconds);
+        let one_host = before.hosts.len() <= 1;
+        let everywhere = if one_host { &self.library.transports.one_host } else { &self.library.transports.several_hosts };
+        self.transports.replace(everywhere.clone());
+    }
+
+    /// Spread of the empty operation, in seconds.
+    #[must_use]
+    pub fn noise_seconds(&self) -> f64 {
+        self.noise_seconds.get()
+    }
+
+    /// Names of the transports in use.
+    #[must_use]
+    pub fn transports(&self) -> Vec<String> {
+        self.transports.borrow().clone()
+    }
+
+    /// The rule of verdicts.
+    #[must_use]
+    pub fn rule(&self, noise_seconds: f64) -> Rule {
+        Rule { alpha: self.options.alpha, effect_floor: self.options.effect_floor, noise_seconds, ..Rule::default() }
+    }
+
+    /// Puts a candidate that failed its self-check into quarantine; the library's own failures are warnings.
+    pub fn quarantine_failed(&self, item: &str, reason: &str) {
+        let what = if reason.starts_with("wrong data") {
+            "delivered wrong data"
+        } else if reason.starts_with("had no effect") {
+            "had no effect"
+        } else {
+            "could not be run"
+        };
+        if item == "default" || item.starts_with("bound ") {
+            self.progress.warn(&format!("the library's own `{item}` {what}: {reason}; report it to its developers"));
+        } else {
+            self.quarantine.add(item, what, reason);
+        }
+    }
+}
+
+/// Quotes a word for a POSIX shell where it needs it.
+#[must_use]
+pub fn quote(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_=./,:@%+^".contains(c);
+    if !word.is_empty() && word.chars().all(plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', r"'\''")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_quoted_where_a_shell_would_split_or_expand_them() {
+        for (word, quoted) in [("a=b,c", "a=b,c"), ("a b", "'a b'"), ("", "''"), ("it's", r"'it'\''s'"), ("$X;", "'$X;'")] {
+            assert_eq!(quote(word), quoted);
+        }
+    }
+}

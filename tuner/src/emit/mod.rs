@@ -1,0 +1,103 @@
+//! From decisions to files: a staging directory that holds exactly what would be deployed, and the launch that uses it.
+
+pub mod environment;
+pub mod mca;
+pub mod openmpi;
+pub mod profile;
+pub mod range;
+pub mod readme;
+pub mod rules;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+
+use crate::context::{Context, Setup};
+use crate::deployment::Deployment;
+use crate::verification::Verification;
+
+/// Files of a staging directory: name, what it carries.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Emitted {
+    /// The directory.
+    pub directory: PathBuf,
+    /// File names by what they carry.
+    pub files: BTreeMap<File, String>,
+    /// Implementations that the drop-in must run in a verification.
+    pub implementations: Vec<String>,
+}
+
+/// What a file carries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum File {
+    /// Parameters of the library.
+    Parameters,
+    /// Rules by collective, communicator size and message size.
+    Rules,
+    /// Environment of the ranks.
+    Environment,
+    /// Profile of the drop-in.
+    Profile,
+    /// How to install them.
+    Readme,
+}
+
+/// The staging directory.
+fn directory(context: &Context<'_>) -> PathBuf {
+    context.options.out.join("emit")
+}
+
+/// Empties the staging directory: nothing is to be deployed.
+///
+/// # Errors
+/// The directory cannot be removed.
+pub fn clear(context: &Context<'_>) -> anyhow::Result<()> {
+    let directory = directory(context);
+    if directory.exists() {
+        std::fs::remove_dir_all(&directory).with_context(|| format!("`{}` cannot be emptied", directory.display()))?;
+    }
+    Ok(())
+}
+
+/// Writes the decisions.
+///
+/// # Errors
+/// A decision that no file can carry, or a file that cannot be written.
+pub fn emit(context: &Context<'_>, deployment: &Deployment) -> anyhow::Result<Emitted> {
+    clear(context)?;
+    let directory = directory(context);
+    std::fs::create_dir_all(&directory).with_context(|| format!("`{}` cannot be made", directory.display()))?;
+    openmpi::emit(context, deployment, &directory)
+}
+
+/// The launch that uses exactly the files of the staging directory: each is read back from the disk by rules that mirror its
+/// reader's.
+///
+/// # Errors
+/// A file that its reader would refuse or ignore.
+pub fn staged(context: &Context<'_>, emitted: &Emitted) -> anyhow::Result<Setup> {
+    openmpi::staged(context, emitted)
+}
+
+/// Warns where the drop-in did not run an implementation that is deployed: its rules were never reached.
+pub fn confirm_ran(context: &Context<'_>, emitted: &Emitted, after: &Verification) {
+    for id in &emitted.implementations {
+        if after.dropin_calls.get(id).is_none_or(|calls| *calls == 0) {
+            context.progress.warn(&format!("the drop-in never ran `{id}` in the verification; do not deploy its rule"));
+            context.quarantine.add(id, "had no effect", "the drop-in never ran it in the verification");
+        }
+    }
+}
+
+/// Writes one file.
+fn write(directory: &Path, name: &str, text: &str) -> anyhow::Result<()> {
+    let path = directory.join(name);
+    std::fs::write(&path, text).with_context(|| format!("`{}` cannot be written", path.display()))
+}
+
+/// Reads one file.
+fn read(directory: &Path, name: &str) -> anyhow::Result<String> {
+    let path = directory.join(name);
+    std::fs::read_to_string(&path).with_context(|| format!("`{}` cannot be read", path.display()))
+}

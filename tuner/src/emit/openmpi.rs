@@ -1,0 +1,194 @@
+//! Open MPI 4.x: MCA parameter file, dynamic rules file, environment, profile; and the launch that uses them.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use anyhow::{Context as _, bail};
+use kilter_algorithms::Collective;
+
+use super::rules::{Choice, Rules};
+use super::{Emitted, File, environment, mca, profile, range, read, readme, write};
+use crate::context::{Context, Setup};
+use crate::deployment::{Deployment, Selection};
+
+const PARAMETERS: &str = "openmpi-mca-params.conf";
+const RULES: &str = "openmpi-coll-rules.conf";
+const ENVIRONMENT: &str = "kilter.env";
+const PROFILE: &str = "kilter-profile.json";
+const README: &str = "README.txt";
+/// Where the drop-in and its plugins lie, beside the profile.
+const LIBRARIES: &str = "lib";
+
+/// Variable with the list of parameter files, first one strongest. It replaces the default list, so the site's and the user's
+/// files are named after ours.
+const PARAMETER_FILES: &str = "OMPI_MCA_mca_base_param_files";
+
+/// Writes everything a deployment needs into `directory`.
+pub(super) fn emit(context: &Context<'_>, deployment: &Deployment, directory: &Path) -> anyhow::Result<Emitted> {
+    let mut emitted = Emitted { directory: directory.to_path_buf(), ..Emitted::default() };
+    let mut parameters = Vec::new();
+    let mut variables = Vec::new();
+    for assignment in &deployment.assignments {
+        let list = if assignment.environment { &mut variables } else { &mut parameters };
+        list.push((assignment.name.clone(), assignment.value.clone()));
+    }
+    let rules = rules(context, deployment)?;
+    if !rules.is_empty() {
+        write(directory, RULES, &rules.to_text())?;
+        emitted.files.insert(File::Rules, RULES.to_owned());
+        parameters.push(("coll_tuned_use_dynamic_rules".to_owned(), "1".to_owned()));
+        parameters.push(("coll_tuned_dynamic_rules_filename".to_owned(), directory.join(RULES).display().to_string()));
+    }
+    if deployment.needs_dropin() {
+        let libraries = directory.join(LIBRARIES);
+        std::fs::create_dir_all(&libraries).with_context(|| format!("`{}` cannot be made", libraries.display()))?;
+        let dropin = install(&context.options.dropin, &libraries)?;
+        let plugin = install(&context.options.plugin, &libraries)?;
+        let library = format!("{} {}", context.library.name, context.version);
+        let relative = Path::new(LIBRARIES).join(plugin.file_name().unwrap_or_default());
+        let profile =
+            profile::of(deployment, &context.plan, &library, context.options.ranks, &relative.display().to_string());
+        if let Some(profile) = profile {
+            write(directory, PROFILE, &(serde_json::to_string_pretty(&profile)? + "\n"))?;
+            emitted.files.insert(File::Profile, PROFILE.to_owned());
+            emitted.implementations = profile.rules.iter().map(|rule| rule.implementation.clone()).collect();
+            emitted.implementations.sort_unstable();
+            emitted.implementations.dedup();
+            variables.push(("KILTER_PROFILE".to_owned(), directory.join(PROFILE).display().to_string()));
+            variables.push(("LD_PRELOAD".to_owned(), dropin.display().to_string()));
+        }
+    }
+    if !parameters.is_empty() {
+        write(directory, PARAMETERS, &mca::to_text(&parameters)?)?;
+        emitted.files.insert(File::Parameters, PARAMETERS.to_owned());
+    }
+    if !variables.is_empty() {
+        write(directory, ENVIRONMENT, &environment::to_text(&variables)?)?;
+        emitted.files.insert(File::Environment, ENVIRONMENT.to_owned());
+    }
+    emitted.files.insert(File::Readme, README.to_owned());
+    let library = format!("{} {}", context.library.name, context.version);
+    write(directory, README, &readme::text(&emitted, &library, context.options.ranks, &variables))?;
+    Ok(emitted)
+}
+
+/// Copies a shared object so that only its owner can write it: the drop-in refuses others.
+fn install(from: &Path, directory: &Path) -> anyhow::Result<std::path::PathBuf> {
+    use std::os::unix::fs::PermissionsExt as _;
+    let to = directory.join(from.file_name().with_context(|| format!("`{}` is no file", from.display()))?);
+    std::fs::copy(from, &to).with_context(|| format!("`{}` cannot be copied to `{}`", from.display(), to.display()))?;
+    std::fs::set_permissions(&to, std::fs::Permissions::from_mode(0o755))
+        .with_context(|| format!("the mode of `{}` cannot be set", to.display()))?;
+    Ok(to)
+}
+
+/// The rules file. A collective that must not be switched on size gets one rule for all sizes: the choice of its worst cell.
+fn rules(context: &Context<'_>, deployment: &Deployment) -> anyhow::Result<Rules> {
+    let mut by_collective: BTreeMap<Collective, Vec<(u64, Choice)>> = BTreeMap::new();
+    for ((collective, bytes), selection) in &deployment.selections {
+        if let Selection::Settings(settings) = selection {
+            by_collective.entry(*collective).or_default().push((*bytes, choice(*collective, settings)?));
+        }
+    }
+    let mut rules = Rules::default();
+    let ranks = context.options.ranks as u64;
+    for (collective, choices) in by_collective {
+        let entry = context
+            .library
+            .rules_entry(collective)
+            .with_context(|| format!("{} has no rules for {collective}", context.library.name))?;
+        if entry.size_switch {
+            let volumes: Vec<u64> = context.plan.volumes.get(&collective).into_iter().flatten().copied().collect();
+            for (bytes, choice) in choices {
+                rules.add(entry.id, ranks, range::around(&volumes, bytes), choice);
+            }
+        } else if let Some((_, choice)) = choices.last() {
+            rules.add(entry.id, ranks, (0, u64::MAX), *choice);
+        }
+    }
+    let text = rules.to_text();
+    let read_back = Rules::parse(&text)?;
+    if read_back != rules {
+        bail!("the rules file does not read back as it was written; please report this");
+    }
+    Ok(rules)
+}
+
+/// Settings `coll_tuned_<collective>_algorithm[_<knob>]` as columns of a rule.
+fn choice(collective: Collective, settings: &[(String, String)]) -> anyhow::Result<Choice> {
+    let mut choice = Choice::default();
+    let prefix = format!("coll_tuned_{collective}_algorithm");
+    for (name, value) in settings {
+        let value: u64 = value.parse().with_context(|| format!("`{name}={value}`: a rule takes numbers only"))?;
+        match name.strip_prefix(&prefix) {
+            Some("") => choice.algorithm = value,
+            Some("_segmentsize") => choice.segment_bytes = value,
+            Some("_tree_fanout" | "_chain_fanout") => choice.fan = value,
+            _ => bail!("`{name}` cannot be carried by a rules file"),
+        }
+    }
+    Ok(choice)
+}
+
+/// Reads the files back and makes the launch that uses them.
+pub(super) fn staged(context: &Context<'_>, emitted: &Emitted) -> anyhow::Result<Setup> {
+    let mut setup = Setup::default();
+    let directory = &emitted.directory;
+    if let Some(name) = emitted.files.get(&File::Rules) {
+        Rules::parse(&read(directory, name)?)?;
+    }
+    if let Some(name) = emitted.files.get(&File::Profile) {
+        let path = directory.join(name);
+        kilter_profile::Profile::parse(&read(directory, name)?, &path.display().to_string())?;
+    }
+    if let Some(name) = emitted.files.get(&File::Parameters) {
+        setup.expected = mca::parse(&read(directory, name)?)?;
+        let mut files = vec![directory.join(name).display().to_string()];
+        files.extend(default_parameter_files(&context.options.mpirun));
+        setup.launcher_environment.push((PARAMETER_FILES.to_owned(), files.join(",")));
+    }
+    if let Some(name) = emitted.files.get(&File::Environment) {
+        setup.environment = environment::parse(&read(directory, name)?)?;
+    }
+    Ok(setup)
+}
+
+/// The files that Open MPI reads when nothing is said: what the environment names, else the user's, then the site's.
+fn default_parameter_files(mpirun: &Path) -> Vec<String> {
+    if let Ok(list) = std::env::var(PARAMETER_FILES) {
+        return list.split([',', ':']).filter(|file| !file.is_empty()).map(str::to_owned).collect();
+    }
+    let beside = mpirun.parent().map(|directory| directory.join("ompi_info")).filter(|path| path.is_file());
+    let program = beside.unwrap_or_else(|| "ompi_info".into());
+    let output = std::process::Command::new(program).args(["--path", "sysconfdir", "--parsable"]).output();
+    let sysconfdir = output
+        .ok()
+        .and_then(|output| String::from_utf8(output.stdout).ok())
+        .and_then(|text| text.trim().strip_prefix("path:sysconfdir:").map(str::to_owned))
+        .unwrap_or_else(|| "/etc/openmpi".to_owned());
+    let mut files = Vec::new();
+    if let Some(home) = std::env::var_os("HOME") {
+        files.push(Path::new(&home).join(".openmpi/mca-params.conf"));
+    }
+    files.push(Path::new(&sysconfdir).join("openmpi-mca-params.conf"));
+    files.into_iter().filter(|path| path.is_file()).map(|path| path.display().to_string()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_become_columns() {
+        let settings = [("coll_tuned_reduce_algorithm", "4"), ("coll_tuned_reduce_algorithm_segmentsize", "32768")]
+            .map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let expected = Choice { algorithm: 4, fan: 0, segment_bytes: 32768 };
+        assert_eq!(choice(Collective::Reduce, &settings).unwrap(), expected);
+    }
+
+    #[test]
+    fn a_knob_without_a_column_is_refused() {
+        let settings = [("coll_tuned_bcast_algorithm_knomial_radix".to_owned(), "4".to_owned())];
+        assert!(choice(Collective::Bcast, &settings).unwrap_err().to_string().contains("rules file"));
+    }
+}

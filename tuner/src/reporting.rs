@@ -1,0 +1,211 @@
+//! From what a run found to the report's model, and to files.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::SystemTime;
+
+use anyhow::Context as _;
+
+use crate::context::Context;
+use crate::deployment::{Deployment, Selection};
+use crate::emit::{Emitted, File};
+use crate::options::Options;
+use crate::report::model::{
+    Cell, Change, Comparison, Fix, FixKind, Library, Outcome, Provenance, Report, SCHEMA, Setting,
+};
+use crate::tune::Tuned;
+use crate::verification::{JudgedCell, Verification};
+
+/// The report of `check`.
+#[must_use]
+pub fn of_check(context: &Context<'_>, verification: &Verification) -> Report {
+    let mut report = empty(context, "check", verification);
+    report.cells = verification.cells.iter().map(|judged| cell(context, judged)).collect();
+    report
+}
+
+/// The report of `tune`.
+#[must_use]
+pub fn of_tune(context: &Context<'_>, tuned: &Tuned) -> Report {
+    let mut report = empty(context, "tune", &tuned.before);
+    report.contests = tuned.contests.clone();
+    let after: BTreeMap<String, &Comparison> =
+        tuned.after.iter().flat_map(|after| &after.cells).map(|judged| (key(judged), &judged.comparison)).collect();
+    if let Some(verification) = &tuned.after {
+        report.provenance.launch_after = verification.command_line.clone();
+    }
+    let mut seen = BTreeSet::new();
+    for judged in &tuned.before.cells {
+        let mut cell = cell(context, judged);
+        seen.insert(key(judged));
+        cell.after = after.get(&key(judged)).map(|comparison| (*comparison).clone());
+        let in_force = cell.after.as_ref().unwrap_or(&cell.before);
+        let still = in_force.verdict == Outcome::Violated;
+        if judged.comparison.verdict == Outcome::Violated && !still {
+            cell.fix = fix(&tuned.deployment, judged);
+        }
+        if still {
+            cell.unfixed_because = Some(reason(tuned, judged));
+        }
+        report.cells.push(cell);
+    }
+    // Splits are judged where the medians predict a violation, and a deployment can bring that about.
+    for judged in tuned.after.iter().flat_map(|after| &after.cells).filter(|judged| !seen.contains(&key(judged))) {
+        let mut cell = cell(context, judged);
+        if judged.comparison.verdict == Outcome::Violated {
+            cell.unfixed_because = Some(reason(tuned, judged));
+        }
+        cell.after = Some(judged.comparison.clone());
+        report.cells.push(cell);
+    }
+    if let Some(emitted) = &tuned.emitted {
+        report.changes = changes(tuned, emitted, &report.cells);
+    }
+    report
+}
+
+fn key(judged: &JudgedCell) -> String {
+    format!("{} {}", judged.cell.guideline, judged.cell.expression) + &format!(" {}", judged.cell.left.bytes)
+}
+
+fn reason(tuned: &Tuned, judged: &JudgedCell) -> String {
+    tuned.unfixed.get(&judged.cell.name()).cloned().unwrap_or_else(|| {
+        "it is violated in the last verification; run again with more --rounds or a larger --budget".to_owned()
+    })
+}
+
+fn empty(context: &Context<'_>, command: &str, verification: &Verification) -> Report {
+    let options = context.options;
+    Report {
+        schema: SCHEMA,
+        command: command.to_owned(),
+        library: Library { name: context.library.name.clone(), version: context.version.clone() },
+        ranks: options.ranks,
+        provenance: Provenance {
+            library_string: verification.library_string.clone(),
+            hosts: verification.hosts.clone(),
+            seed: context.run.seed,
+            command_line: context.run.command_line.clone(),
+            launch_before: verification.command_line.clone(),
+            launch_after: String::new(),
+            started: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),
+            measuring_seconds: context.spent_seconds(),
+            launches: options.launches,
+            alpha: options.alpha,
+            effect_floor: options.effect_floor,
+            noise_seconds: verification.noise_seconds,
+            clock_tick_seconds: verification.clock_tick_seconds,
+            kilter_version: env!("CARGO_PKG_VERSION").to_owned(),
+        },
+        cells: Vec::new(),
+        changes: Vec::new(),
+        contests: Vec::new(),
+        quarantined: context.quarantine.list(),
+        warnings: context.progress.warnings(),
+    }
+}
+
+fn cell(context: &Context<'_>, judged: &JudgedCell) -> Cell {
+    let cell = &judged.cell;
+    Cell {
+        guideline: cell.guideline.clone(),
+        expression: cell.expression.clone(),
+        kind: cell.kind.name().to_owned(),
+        function: cell.left.collective.name().to_owned(),
+        bytes: cell.bytes,
+        measured_bytes: cell.left.bytes,
+        right_bytes: (cell.right.bytes != cell.left.bytes).then_some(cell.right.bytes),
+        ranks: context.options.ranks,
+        before: judged.comparison.clone(),
+        after: None,
+        fix: None,
+        unfixed_because: None,
+    }
+}
+
+/// What fixed a cell: the selection for its left side, else the settings of every launch.
+fn fix(deployment: &Deployment, judged: &JudgedCell) -> Option<Fix> {
+    let left = &judged.cell.left;
+    if let Some(selection) = deployment.selections.get(&(left.collective, left.bytes)) {
+        return Some(selection.fix());
+    }
+    if deployment.assignments.is_empty() {
+        return None;
+    }
+    let settings: Vec<Setting> = deployment
+        .assignments
+        .iter()
+        .map(|assignment| Setting { name: assignment.name.clone(), value: assignment.value.clone() })
+        .collect();
+    let id = settings.iter().map(|setting| format!("{}={}", setting.name, setting.value)).collect::<Vec<_>>().join(" ");
+    Some(Fix { kind: FixKind::Parameter, settings, id })
+}
+
+fn changes(tuned: &Tuned, emitted: &Emitted, cells: &[Cell]) -> Vec<Change> {
+    let file = |file: File| emitted.files.get(&file).cloned().unwrap_or_default();
+    let mut changes = Vec::new();
+    for assignment in &tuned.deployment.assignments {
+        let id_part = format!("{}={}", assignment.name, assignment.value);
+        let answered: Vec<&Cell> =
+            cells.iter().filter(|cell| cell.fix.as_ref().is_some_and(|fix| fix.id.contains(&id_part))).collect();
+        changes.push(Change {
+            kind: FixKind::Parameter,
+            name: assignment.name.clone(),
+            value: assignment.value.clone(),
+            file: file(if assignment.environment { File::Environment } else { File::Parameters }),
+            why: why(&answered),
+            gain: gain(&answered),
+            cells: answered.iter().map(|cell| name(cell)).collect(),
+        });
+    }
+    for ((collective, bytes), selection) in &tuned.deployment.selections {
+        let answered: Vec<&Cell> = cells
+            .iter()
+            .filter(|cell| cell.function == collective.name() && cell.measured_bytes == *bytes && cell.fix.is_some())
+            .collect();
+        changes.push(Change {
+            kind: selection.kind(),
+            name: format!("{} at {bytes} B", collective.mpi_name()),
+            value: selection.id(),
+            file: file(if matches!(selection, Selection::Settings(_)) { File::Rules } else { File::Profile }),
+            why: why(&answered),
+            gain: gain(&answered),
+            cells: answered.iter().map(|cell| name(cell)).collect(),
+        });
+    }
+    changes
+}
+
+fn name(cell: &Cell) -> String {
+    format!("{} {} {}", cell.guideline, cell.function, cell.measured_bytes)
+}
+
+fn why(answered: &[&Cell]) -> String {
+    let worst = answered.iter().max_by(|a, b| a.before.ratio.total_cmp(&b.before.ratio));
+    match worst {
+        Some(cell) => format!(
+            "{} violated cell(s); worst: {} was {:.2} times its bound",
+            answered.len(),
+            name(cell),
+            cell.before.ratio
+        ),
+        None => "its cell was violated in a later round, after the first changes".to_owned(),
+    }
+}
+
+/// Geometric mean of time before over time after; 1 where nothing is answered.
+fn gain(answered: &[&Cell]) -> f64 {
+    let logs: Vec<f64> = answered
+        .iter()
+        .filter_map(|cell| Some((cell.before.seconds / cell.after.as_ref()?.seconds).ln()))
+        .collect();
+    if logs.is_empty() { 1.0 } else { (logs.iter().sum::<f64>() / logs.len() as f64).exp() }
+}
+
+/// Writes a file of the output directory.
+///
+/// # Errors
+/// It cannot be written.
+pub fn write(options: &Options, name: &str, text: &str) -> anyhow::Result<()> {
+    let path = options.out.join(name);
+    std::fs::write(&path, text).with_context(|| format!("`{}` cannot be written", path.display()))
+}

@@ -1,0 +1,325 @@
+//! Contests inside running jobs: every candidate for a violated cell against the default and the bounds, interleaved in the
+//! same job. Algorithms and knobs of the library are switched through MPI_T on a duplicated communicator, Kilter's own run over
+//! point-to-point calls, mock-ups over the library.
+//!
+//! Three rounds, each with fewer candidates and more repetitions (successive halving): a screening of all, a refinement of the
+//! ordered knobs of the front runners by argmin, and a final over several launches, whose medians decide.
+
+use std::collections::BTreeMap;
+
+use kilter_protocol::plan::{Block, Implementation, Item, Repetitions};
+
+use crate::context::{Context, Setup};
+use crate::deployment::{Deployment, Selection};
+use crate::launch::session::{BlockOutcome, Session, SessionError};
+use crate::plan;
+use crate::report::model::FixKind;
+use crate::search::choose::{Decision, Measured, choose};
+use crate::search::ordered::{self, Ordered};
+use crate::search::space::{self, Knob};
+use crate::search::target::Target;
+use crate::stats::sample::Sample;
+
+/// Repetitions of the screening, per item.
+const SCREENING: Repetitions = Repetitions { min: 4, max: 12, relative_standard_error: 0.05, seconds: 0.08 };
+/// Repetitions of the final, per item.
+const FINAL: Repetitions = Repetitions { min: 8, max: 60, relative_standard_error: 0.02, seconds: 0.25 };
+/// Candidates per block of the screening: few enough that drift within the block stays small.
+const PER_BLOCK: usize = 10;
+/// Candidates that reach the final.
+const FINALISTS: usize = 5;
+/// Launches of the final.
+const FINAL_LAUNCHES: usize = 5;
+/// Values that argmin may measure per knob.
+const EVALUATIONS: usize = 7;
+/// A median this far above the default's in the screening is out, whatever its rank.
+const HOPELESS: f64 = 3.0;
+
+/// The default's item id.
+const DEFAULT: &str = "default";
+
+/// Runs the contests of one round of tuning.
+pub struct Contests<'c, 'a> {
+    context: &'c Context<'a>,
+    setup: Setup,
+    deployment: &'c Deployment,
+    label: String,
+}
+
+impl<'c, 'a> Contests<'c, 'a> {
+    /// Prepares contests under the launch settings of `deployment`. `label` names them in launch keys.
+    #[must_use]
+    pub fn new(context: &'c Context<'a>, deployment: &'c Deployment, label: &str) -> Contests<'c, 'a> {
+        let setup = Setup::of(deployment).switching();
+        Contests { context, setup, deployment, label: label.to_owned() }
+    }
+
+    /// Finds the best candidate for each target, in the order given; stops where the budget ends.
+    ///
+    /// # Errors
+    /// A failure that no candidate explains.
+    pub fn run(&self, targets: &[Target], kinds: &dyn Fn(FixKind) -> bool) -> anyhow::Result<Vec<(Target, Decision)>> {
+        let mut screening = Job::new(self, "screening");
+        let mut finals: Vec<(Target, Vec<Selection>)> = Vec::new();
+        self.context.progress.phase("screen candidates", targets.len() as u64);
+        for target in targets {
+            if self.context.search_exhausted(0.0) {
+                self.context.progress.warn("the budget ended before every violated cell was searched; raise --budget");
+                break;
+            }
+            let front = self.screen(&mut screening, target, kinds)?;
+            finals.push((target.clone(), front));
+            self.context.progress.step(1);
+        }
+        screening.finish()?;
+        self.finals(finals)
+    }
+
+    fn screen(&self, job: &mut Job<'_, 'c, 'a>, target: &Target, kinds: &dyn Fn(FixKind) -> bool) -> anyhow::Result<Vec<Selection>> {
+        let context = self.context;
+        let all = space::selections(&context.library, target, context.options.ranks, context.transports());
+        let mut ratios: BTreeMap<Selection, f64> = BTreeMap::new();
+        let candidates: Vec<Selection> = all.into_iter().filter(|selection| kinds(selection.kind())).collect();
+        for chunk in candidates.chunks(PER_BLOCK) {
+            ratios.extend(job.ratios(target, chunk, SCREENING)?);
+        }
+        for kind in [FixKind::Parameter, FixKind::Algorithm] {
+            let mut best: Vec<(Selection, f64)> = ranked(&ratios).into_iter().filter(|(s, _)| s.kind() == kind).collect();
+            best.dedup_by_key(|(selection, _)| space::family(selection));
+            for (selection, ratio) in best.into_iter().take(2) {
+                self.refine(job, target, selection, ratio, &mut ratios)?;
+            }
+        }
+        let ranked = ranked(&ratios);
+        // The best of each kind goes on, so that the final can prefer the simplest among equals.
+        let mut front: Vec<Selection> = Vec::new();
+        for kind in [FixKind::Parameter, FixKind::Mockup, FixKind::Algorithm] {
+            front.extend(ranked.iter().find(|(selection, _)| selection.kind() == kind).map(|(selection, _)| selection.clone()));
+        }
+        for (selection, ratio) in ranked {
+            if front.len() < FINALISTS && ratio < HOPELESS && !front.contains(&selection) {
+                front.push(selection);
+            }
+        }
+        Ok(front)
+    }
+
+    /// Searches the ordered knobs of one candidate, one after the other.
+    fn refine(
+        &self,
+        job: &mut Job<'_, 'c, 'a>,
+        target: &Target,
+        selection: Selection,
+        ratio: f64,
+        ratios: &mut BTreeMap<Selection, f64>,
+    ) -> anyhow::Result<()> {
+        let mut best = (selection, ratio);
+        for knob in space::knobs(&self.context.library, &best.0, target.bytes, self.context.options.ranks) {
+            let Knob { name, min, max, scale } = knob;
+            let start = space::knob_value(&best.0, &name).unwrap_or(min).clamp(min, max);
+            let base = best.0.clone();
+            let space = Ordered { min, max, start, scale, evaluations: EVALUATIONS };
+            ordered::minimise(space, &mut |value| -> anyhow::Result<f64> {
+                let candidate = space::with_knob(&base, &name, value);
+                if let Some(known) = ratios.get(&candidate) {
+                    return Ok(*known);
+                }
+                let measured = job.ratios(target, std::slice::from_ref(&candidate), SCREENING)?;
+                let ratio = measured.get(&candidate).copied().unwrap_or(f64::INFINITY);
+                ratios.insert(candidate.clone(), ratio);
+                if ratio < best.1 {
+                    best = (candidate, ratio);
+                }
+                Ok(ratio)
+            })?;
+        }
+        Ok(())
+    }
+
+    /// All finals together, in a few launches of their own.
+    fn finals(&self, finals: Vec<(Target, Vec<Selection>)>) -> anyhow::Result<Vec<(Target, Decision)>> {
+        let launches = FINAL_LAUNCHES.min(self.context.options.launches).max(1);
+        let mut medians: Vec<BTreeMap<String, Vec<f64>>> = vec![BTreeMap::new(); finals.len()];
+        self.context.progress.phase("compare finalists", (launches * finals.len()) as u64);
+        for launch in 0..launches {
+            let mut job = Job::new(self, &format!("final/{launch}"));
+            for ((target, front), medians) in finals.iter().zip(&mut medians) {
+                let outcome = job.measure(target, front, FINAL)?;
+                for (id, samples) in &outcome.samples {
+                    if let Ok(sample) = Sample::new(samples.seconds.clone()) {
+                        medians.entry(id.clone()).or_default().push(sample.median());
+                    }
+                }
+                self.context.progress.step(1);
+            }
+            job.finish()?;
+        }
+        let rule = self.context.rule(self.context.noise_seconds());
+        finals
+            .into_iter()
+            .zip(medians)
+            .map(|((target, front), medians)| {
+                let sample = |id: &str| medians.get(id).and_then(|values| Sample::new(values.clone()).ok());
+                let mut candidates: Vec<Measured> =
+                    sample(DEFAULT).into_iter().map(|medians| Measured { selection: None, medians }).collect();
+                candidates.extend(front.iter().filter(|selection| !self.context.quarantine.contains(&selection.id())).filter_map(
+                    |selection| Some(Measured { selection: Some(selection.clone()), medians: sample(&selection.id())? }),
+                ));
+                let bounds: Vec<Sample> = target.bounds.iter().filter_map(|bound| sample(&bound_id(bound))).collect();
+                let decision = choose(&target, &candidates, &bounds, &rule);
+                Ok((target, decision))
+            })
+            .collect()
+    }
+}
+
+fn ranked(ratios: &BTreeMap<Selection, f64>) -> Vec<(Selection, f64)> {
+    let mut ranked: Vec<(Selection, f64)> =
+        ratios.iter().filter(|(_, ratio)| ratio.is_finite()).map(|(selection, ratio)| (selection.clone(), *ratio)).collect();
+    ranked.sort_by(|a, b| a.1.total_cmp(&b.1));
+    ranked
+}
+
+fn bound_id(bound: &plan::Subject) -> String {
+    format!("bound {}", bound.item_id())
+}
+
+/// The line for the worker that carries out `collective` as selected; `None` is the default.
+#[must_use]
+pub fn item(target: &Target, selection: Option<&Selection>) -> Item {
+    let library = plan::Subject::library(target.collective, target.bytes).item();
+    match selection {
+        None => Item { id: DEFAULT.to_owned(), ..library },
+        Some(selection) => {
+            let id = selection.id();
+            match selection {
+                Selection::Settings(settings) => Item { id, settings: settings.clone(), ..library },
+                Selection::Mockup(mockup) => {
+                    let text = kilter_algorithms::mockup::find(mockup)
+                        .map(|row| row.calls.iter().map(|call| format!("{call}(n)")).collect::<Vec<_>>().join(" + "))
+                        .unwrap_or_default();
+                    Item { id, implementation: Implementation::Expression { text }, ..library }
+                }
+                Selection::Algorithm(algorithm, parameters) => Item {
+                    id,
+                    implementation: Implementation::Algorithm { id: algorithm.clone(), parameters: parameters.clone() },
+                    ..library
+                },
+            }
+        }
+    }
+}
+
+/// One job, restarted when a candidate takes it down.
+struct Job<'r, 'c, 'a> {
+    contests: &'r Contests<'c, 'a>,
+    name: String,
+    attempt: usize,
+    blocks: usize,
+    session: Option<Session<'c>>,
+}
+
+impl<'r, 'c, 'a> Job<'r, 'c, 'a> {
+    fn new(contests: &'r Contests<'c, 'a>, name: &str) -> Job<'r, 'c, 'a> {
+        Job { contests, name: format!("{}/{name}", contests.label), attempt: 0, blocks: 0, session: None }
+    }
+
+    /// Time of each candidate over the default's, in one block. Candidates that fail are missing.
+    fn ratios(
+        &mut self,
+        target: &Target,
+        candidates: &[Selection],
+        repetitions: Repetitions,
+    ) -> anyhow::Result<BTreeMap<Selection, f64>> {
+        let bare = Target { bounds: Vec::new(), ..target.clone() };
+        let outcome = self.measure(&bare, candidates, repetitions)?;
+        let median = |id: &str| {
+            outcome.samples.get(id).and_then(|samples| Sample::new(samples.seconds.clone()).ok()).map(|sample| sample.median())
+        };
+        let Some(default) = median(DEFAULT) else { return Ok(BTreeMap::new()) };
+        Ok(candidates
+            .iter()
+            .filter_map(|selection| Some((selection.clone(), median(&selection.id())? / default)))
+            .collect())
+    }
+
+    /// Measures the default, the bounds and the candidates that are not in quarantine; who takes the job down goes there, and
+    /// the rest is measured again in a new job.
+    fn measure(&mut self, target: &Target, candidates: &[Selection], repetitions: Repetitions) -> anyhow::Result<BlockOutcome> {
+        let context = self.contests.context;
+        loop {
+            let mut items = vec![item(target, None)];
+            items.extend(target.bounds.iter().map(|bound| self.bound_item(bound)));
+            let live: Vec<&Selection> = candidates.iter().filter(|s| !context.quarantine.contains(&s.id())).collect();
+            items.extend(live.iter().map(|selection| item(target, Some(selection))));
+            self.blocks += 1;
+            let id = format!("{}: {}", self.blocks, target.name());
+            let block = Block {
+                seed: plan::derived_seed(context.run.seed, &format!("{}/{}/{id}", self.name, self.attempt)),
+                repetitions: Repetitions { seconds: repetitions.seconds * items.len() as f64, ..repetitions },
+                items,
+                id,
+            };
+            let key = format!("{}/{}", self.name, self.attempt);
+            let setup = &self.contests.setup;
+            let session = self.session.get_or_insert_with(|| context.session(&key, setup, false));
+            match session.measure(&block) {
+                Ok(outcome) => {
+                    context.spend(outcome.seconds);
+                    for (item, reason) in &outcome.failed {
+                        context.quarantine_failed(item, reason);
+                    }
+                    return Ok(outcome);
+                }
+                Err(SessionError::Job(failure)) => {
+                    self.session = None;
+                    self.attempt += 1;
+                    let suspect = failure.suspect().map(str::to_owned);
+                    let (what, detail) = (failure.what(), failure.to_string());
+                    let guilty: Vec<String> = match suspect {
+                        Some(id) => live.iter().map(|s| s.id()).filter(|candidate| *candidate == id).collect(),
+                        // Nobody was caught entering: all that ran together are put away, rather than hang again.
+                        None => live.iter().map(|s| s.id()).collect(),
+                    };
+                    if guilty.is_empty() {
+                        return Err(anyhow::Error::new(failure).context("the library's own collectives failed"));
+                    }
+                    for id in guilty {
+                        context.progress.warn(&format!("candidate `{id}` {what} and is not proposed again; see the report"));
+                        context.quarantine.add(&id, what, &detail);
+                    }
+                }
+                Err(other) => return Err(other.into()),
+            }
+        }
+    }
+
+    /// A bound as it is deployed so far: with the settings selected for its calls, or by the implementation selected for it.
+    fn bound_item(&self, bound: &plan::Subject) -> Item {
+        let mut item = Item { id: bound_id(bound), ..bound.item() };
+        let calls = bound
+            .text
+            .parse::<kilter_protocol::expression::Side>()
+            .ok()
+            .and_then(|side| side.plain_calls())
+            .unwrap_or_default();
+        for call in &calls {
+            match self.contests.deployment.selections.get(&(*call, bound.bytes)) {
+                Some(Selection::Settings(settings)) => item.settings.extend(settings.iter().cloned()),
+                Some(selection) if calls.len() == 1 => {
+                    let as_deployed = self::item(&Target::unbounded(*call, bound.bytes), Some(selection));
+                    item = Item { id: item.id, ..as_deployed };
+                }
+                _ => {}
+            }
+        }
+        item
+    }
+
+    fn finish(&mut self) -> anyhow::Result<()> {
+        if let Some(session) = self.session.take() {
+            session.finish()?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,331 @@
+//! Search over settings that act for a whole launch: eager limits, single copy, malloc thresholds. Searched before algorithms,
+//! because the winners among algorithms depend on them.
+//!
+//! Such a setting touches every collective at every size, so each candidate launch measures the violated cells with their
+//! bounds and, briefly, everything else: a value that fixes one cell and slows another is charged for it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use kilter_protocol::plan::{Block, Repetitions};
+
+use crate::context::{Context, Setup};
+use crate::deployment::{Assignment, Deployment};
+use crate::launch::session::SessionError;
+use crate::plan::{self, Subject};
+use crate::report::model::{Contest, Contestant, FixKind};
+use crate::search::ordered::{self, Ordered};
+use crate::search::space::{self, LaunchCandidate};
+use crate::search::target::Target;
+use crate::stats::sample::Sample;
+use crate::verdict;
+
+/// Repetitions per item in a candidate launch.
+const REPETITIONS: Repetitions = Repetitions { min: 5, max: 25, relative_standard_error: 0.03, seconds: 0.1 };
+/// Launches that decide between the best candidate and none, each way.
+const CONFIRMING: usize = 5;
+/// Candidates that are confirmed at most.
+const FINALISTS: usize = 3;
+/// Values that argmin may measure for one parameter.
+const EVALUATIONS: usize = 7;
+/// A slowdown of a cell that counts as damage in a single launch, as a ratio: well above what launches differ by.
+const DAMAGE: f64 = 1.3;
+
+/// Times of one launch: subject, median in seconds.
+type Times = BTreeMap<Subject, f64>;
+
+/// What the search settled on.
+#[derive(Debug, Default)]
+pub struct Outcome {
+    /// The settings to deploy in addition.
+    pub accepted: Vec<Assignment>,
+    /// For each target, the launch-wide candidates that were confirmed, for the report.
+    pub contestants: BTreeMap<String, Vec<Contestant>>,
+}
+
+/// Searches. `banned` settings are not proposed.
+///
+/// # Errors
+/// A failure that no candidate explains.
+pub fn search(
+    context: &Context<'_>,
+    label: &str,
+    deployment: &Deployment,
+    targets: &[Target],
+    wanted: &[Target],
+    banned: &BTreeSet<Assignment>,
+) -> anyhow::Result<Outcome> {
+    let mut outcome = Outcome::default();
+    if targets.is_empty() && wanted.is_empty() {
+        return Ok(outcome);
+    }
+    let mut search = Search { context, label, targets, wanted, deployment: deployment.clone(), launches: 0, trial_seconds: 0.0 };
+    let candidates = space::launch_candidates(&context.library, context.transports());
+    context.progress.phase("search launch settings", candidates.len() as u64);
+    let Some(base) = search.launch(&[])? else { anyhow::bail!("the library's own collectives failed under the settings so far") };
+    let mut scored: Vec<(f64, LaunchCandidate)> = Vec::new();
+    for candidate in candidates {
+        if context.search_exhausted(search.trial_seconds * 2.0 * CONFIRMING as f64) {
+            context.progress.warn("the budget ended before every launch setting was tried; raise --budget");
+            break;
+        }
+        context.progress.step(1);
+        if candidate.assignments.iter().any(|assignment| banned.contains(assignment)) {
+            continue;
+        }
+        if let Some(times) = search.launch(&candidate.assignments)? {
+            scored.push((search.cost(&times, &base), candidate));
+        }
+    }
+    scored.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let neutral = search.cost(&base, &base);
+    // One candidate per parameter; what does not beat doing nothing is not looked at again, except where a contest was asked for.
+    let mut finalists: Vec<(f64, LaunchCandidate)> = Vec::new();
+    for (cost, candidate) in scored {
+        let seen = finalists.iter().any(|(_, other)| other.parameter == candidate.parameter);
+        if !seen && finalists.len() < FINALISTS && (cost < neutral - 0.02 || candidate.confirm_always && !wanted.is_empty()) {
+            finalists.push((cost, candidate));
+        }
+    }
+    for (cost, candidate) in &mut finalists {
+        let Some((min, max, scale)) = candidate.ordered else { continue };
+        let start = candidate.assignments.first().and_then(|a| a.value.parse().ok()).unwrap_or(min);
+        let space = Ordered { min: min.max(start / 4), max: max.min(start.saturating_mul(4)), start, scale, evaluations: EVALUATIONS };
+        let first = candidate.assignments[0].clone();
+        let found = ordered::minimise(space, &mut |value| -> anyhow::Result<f64> {
+            if value == start {
+                return Ok(*cost);
+            }
+            if context.search_exhausted(search.trial_seconds * 2.0 * CONFIRMING as f64) {
+                return Ok(f64::INFINITY);
+            }
+            let assignment = Assignment { value: value.to_string(), ..first.clone() };
+            if banned.contains(&assignment) {
+                return Ok(f64::INFINITY);
+            }
+            Ok(search.launch(&[assignment])?.map_or(f64::INFINITY, |times| search.cost(&times, &base)))
+        })?;
+        if let Some(found) = found {
+            candidate.assignments[0].value = found.value.to_string();
+            *cost = found.cost;
+        }
+    }
+    finalists.sort_by(|a, b| a.0.total_cmp(&b.0));
+    search.confirm(&finalists, &mut outcome)?;
+    Ok(outcome)
+}
+
+struct Search<'s, 'a> {
+    context: &'s Context<'a>,
+    label: &'s str,
+    targets: &'s [Target],
+    wanted: &'s [Target],
+    deployment: Deployment,
+    launches: usize,
+    trial_seconds: f64,
+}
+
+impl Search<'_, '_> {
+    /// Measures everything once under further assignments; `None` if the candidate failed and is in quarantine now.
+    fn launch(&mut self, assignments: &[Assignment]) -> anyhow::Result<Option<Times>> {
+        let id = id(assignments);
+        if self.context.quarantine.contains(&id) {
+            return Ok(None);
+        }
+        let mut deployment = self.deployment.clone();
+        assignments.iter().cloned().for_each(|assignment| deployment.assign(assignment));
+        let setup = Setup::of(&deployment);
+        self.launches += 1;
+        let name = format!("{}/settings/{}: {id}", self.label, self.launches);
+        let blocks = self.blocks(&name);
+        let mut session = self.context.session(&name, &setup, false);
+        let measured = session.measure_all(&blocks, &mut |_| ());
+        let start = session.start();
+        let outcomes = match (measured, start) {
+            (Ok(outcomes), Ok(start)) => {
+                if let Err(error) = self.context.confirm(&setup, &start) {
+                    self.context.quarantine.add(&id, "had no effect", &format!("{error:#}"));
+                    return Ok(None);
+                }
+                outcomes
+            }
+            (Err(SessionError::Job(failure)), _) if !assignments.is_empty() => {
+                let what = failure.what();
+                self.context.progress.warn(&format!("candidate `{id}` {what} and is not proposed again; see the report"));
+                self.context.quarantine.add(&id, what, &failure.to_string());
+                return Ok(None);
+            }
+            (Err(error), _) | (_, Err(error)) => return Err(error.into()),
+        };
+        session.finish()?;
+        let seconds = outcomes.iter().map(|outcome| outcome.seconds).sum::<f64>() + self.context.launch_seconds();
+        self.context.spend(seconds);
+        self.trial_seconds = self.trial_seconds.max(seconds);
+        let mut times = Times::new();
+        for (block, outcome) in blocks.iter().zip(&outcomes) {
+            for item in &block.items {
+                if let Some(reason) = outcome.failed.get(&item.id) {
+                    if !assignments.is_empty() {
+                        self.context.quarantine.add(&id, "wrong data", reason);
+                        return Ok(None);
+                    }
+                } else if let Some(samples) = outcome.samples.get(&item.id) {
+                    let kilter_protocol::plan::Implementation::Expression { text } = &item.implementation else { continue };
+                    if let Ok(sample) = Sample::new(samples.seconds.clone()) {
+                        let subject = Subject { collective: item.collective, text: text.clone(), bytes: item.bytes };
+                        times.insert(subject, sample.median());
+                    }
+                }
+            }
+        }
+        Ok(Some(times))
+    }
+
+    fn blocks(&self, name: &str) -> Vec<Block> {
+        let mut subjects = self.context.plan.library_subjects();
+        for target in self.targets.iter().chain(self.wanted) {
+            subjects.insert(Subject::library(target.collective, target.bytes));
+            subjects.extend(target.bounds.iter().cloned());
+        }
+        plan::blocks(&subjects, self.context.run.seed, name, REPETITIONS)
+    }
+
+    /// How far the targets are from their bounds, plus the damage done elsewhere; natural logarithms of ratios, summed. Smaller
+    /// is better.
+    fn cost(&self, times: &Times, base: &Times) -> f64 {
+        let log_ratio = |a: Option<&f64>, b: Option<&f64>| match (a, b) {
+            (Some(a), Some(b)) => (a / b).ln(),
+            _ => 0.0,
+        };
+        let floor = (1.0 + self.context.options.effect_floor).ln();
+        let mut cost = 0.0;
+        for target in self.targets {
+            let left = times.get(&Subject::library(target.collective, target.bytes));
+            let excess =
+                target.bounds.iter().map(|bound| log_ratio(left, times.get(bound))).fold(0.0_f64, f64::max) - floor;
+            cost += excess.max(0.0);
+        }
+        for (subject, time) in times.iter().filter(|(subject, _)| is_library(subject)) {
+            let slower = log_ratio(Some(time), base.get(subject));
+            if slower > DAMAGE.ln() {
+                cost += slower;
+            }
+        }
+        cost
+    }
+
+    /// The targets whose bounds are met.
+    fn fixed(&self, times: &BTreeMap<Subject, Sample>) -> BTreeSet<String> {
+        let floor = 1.0 + self.context.options.effect_floor;
+        self.targets
+            .iter()
+            .filter(|target| {
+                let left = times.get(&Subject::library(target.collective, target.bytes)).map(Sample::median);
+                let bounds = target.bounds.iter().filter_map(|bound| times.get(bound)).map(Sample::median);
+                left.is_some_and(|left| bounds.into_iter().all(|bound| left <= bound * floor))
+            })
+            .map(Target::name)
+            .collect()
+    }
+
+    /// Measures the finalists and the present state in turn, several launches each; accepts candidates greedily while each
+    /// fixes a further target without slowing anything that matters.
+    fn confirm(&mut self, finalists: &[(f64, LaunchCandidate)], outcome: &mut Outcome) -> anyhow::Result<()> {
+        if finalists.is_empty() {
+            return Ok(());
+        }
+        let mut all: Vec<BTreeMap<Subject, Vec<f64>>> = vec![BTreeMap::new(); finalists.len() + 1];
+        self.context.progress.phase("confirm launch settings", (CONFIRMING * all.len()) as u64);
+        for _ in 0..CONFIRMING {
+            for (index, medians) in all.iter_mut().enumerate() {
+                let assignments = index.checked_sub(1).map_or(&[][..], |position| &finalists[position].1.assignments);
+                for (subject, seconds) in self.launch(assignments)?.unwrap_or_default() {
+                    medians.entry(subject).or_default().push(seconds);
+                }
+                self.context.progress.step(1);
+            }
+        }
+        let samples: Vec<BTreeMap<Subject, Sample>> = all
+            .into_iter()
+            .map(|medians| medians.into_iter().filter_map(|(s, values)| Some((s, Sample::new(values).ok()?))).collect())
+            .collect();
+        let mut fixed_so_far = self.fixed(&samples[0]);
+        for (position, (_, candidate)) in finalists.iter().enumerate() {
+            let times = &samples[position + 1];
+            if times.is_empty() {
+                continue;
+            }
+            let fixed = self.fixed(times);
+            let damaged: Vec<String> = times
+                .iter()
+                .filter(|(subject, time)| {
+                    is_library(subject)
+                        && samples[0].get(subject).is_some_and(|before| {
+                            // Every launch slower than every launch before, and by more than launches differ: exact rank sum 1/252.
+                            time.quantile(0.0) > before.quantile(1.0) && time.median() > DAMAGE.sqrt() * before.median()
+                        })
+                })
+                .map(|(subject, _)| subject.item_id())
+                .collect();
+            let gains = fixed.difference(&fixed_so_far).count();
+            if gains > 0 && damaged.is_empty() {
+                outcome.accepted.extend(candidate.assignments.iter().cloned());
+                fixed_so_far.extend(fixed);
+            } else if gains > 0 {
+                self.context.progress.note(&format!(
+                    "`{}` would fix {gains} cell(s) and slow {}: {}",
+                    id(&candidate.assignments),
+                    damaged.len(),
+                    damaged.join(", ")
+                ));
+            }
+        }
+        self.record(finalists, &samples, outcome);
+        Ok(())
+    }
+
+    fn record(&self, finalists: &[(f64, LaunchCandidate)], samples: &[BTreeMap<Subject, Sample>], outcome: &mut Outcome) {
+        let rule = self.context.rule(self.context.noise_seconds());
+        for target in self.targets.iter().chain(self.wanted) {
+            let subject = Subject::library(target.collective, target.bytes);
+            let measured: Vec<(Option<&LaunchCandidate>, &Sample)> = samples
+                .iter()
+                .enumerate()
+                .filter_map(|(index, times)| Some((index.checked_sub(1).map(|i| &finalists[i].1), times.get(&subject)?)))
+                .collect();
+            let Some((None, default)) = measured.first() else { continue };
+            let default = default.median();
+            let bound = target.bounds.iter().filter_map(|bound| samples[0].get(bound)).map(Sample::median).min_by(f64::total_cmp);
+            let equal = verdict::equivalent_to_best(&measured.iter().map(|(_, s)| (*s).clone()).collect::<Vec<_>>(), &rule);
+            let contestants = measured.iter().zip(equal).skip(1).map(|((candidate, sample), among_best)| {
+                let assignments = candidate.map_or(&[][..], |candidate| &candidate.assignments);
+                Contestant {
+                    id: id(assignments),
+                    kind: Some(FixKind::Parameter),
+                    seconds: sample.median(),
+                    ratio_to_default: sample.median() / default,
+                    ratio_to_bound: bound.map_or(0.0, |bound| sample.median() / bound),
+                    among_best,
+                    chosen: !assignments.is_empty() && assignments.iter().all(|a| outcome.accepted.contains(a)),
+                }
+            });
+            outcome.contestants.entry(target.name()).or_default().extend(contestants);
+        }
+    }
+}
+
+fn id(assignments: &[Assignment]) -> String {
+    if assignments.is_empty() {
+        return "default".to_owned();
+    }
+    assignments.iter().map(|assignment| format!("{}={}", assignment.name, assignment.value)).collect::<Vec<_>>().join(" ")
+}
+
+fn is_library(subject: &Subject) -> bool {
+    *subject == Subject::library(subject.collective, subject.bytes)
+}
+
+/// Adds the launch-wide candidates to a contest's list, so that all competitors for a cell stand side by side.
+pub fn merge(contest: &mut Contest, contestants: Vec<Contestant>) {
+    contest.candidates.extend(contestants);
+    contest.candidates.sort_by(|a, b| a.ratio_to_default.total_cmp(&b.ratio_to_default));
+}

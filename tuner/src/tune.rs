@@ -1,0 +1,228 @@
+//! The loop: verify, search, deploy into a staging directory, verify what is deployed, until nothing violated remains or no
+//! candidate is left.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use kilter_algorithms::Collective;
+
+use crate::context::{Context, Setup};
+use crate::deployment::{Assignment, Deployment};
+use crate::emit::{self, Emitted};
+use crate::options::TuneOptions;
+use crate::plan::{Subject, measured_bytes};
+use crate::report::model::{Contest, FixKind, Outcome};
+use crate::search::contest::Contests;
+use crate::search::settings;
+use crate::search::target::{Target, targets};
+use crate::stats::sample::Sample;
+use crate::verdict::{self, Pair};
+use crate::verification::{Medians, Verification, verify};
+
+/// What the loop ended with.
+#[derive(Debug)]
+pub struct Tuned {
+    /// The untouched library.
+    pub before: Verification,
+    /// What is deployed; `None` where nothing is.
+    pub after: Option<Verification>,
+    /// The decisions.
+    pub deployment: Deployment,
+    /// What was written.
+    pub emitted: Option<Emitted>,
+    /// Why a violated cell has no fix, by cell name.
+    pub unfixed: BTreeMap<String, String>,
+    /// Everything that competed.
+    pub contests: Vec<Contest>,
+}
+
+/// Runs the loop.
+///
+/// # Errors
+/// A failure that no candidate explains, or a staging directory that cannot be written.
+pub fn tune(context: &Context<'_>, options: &TuneOptions) -> anyhow::Result<Tuned> {
+    let (before, _) = verify(context, "before", &Setup::default(), false)?;
+    context.begin_search(&before);
+    let mut state = State { deployment: Deployment::default(), banned: Bans::default(), unfixed: BTreeMap::new() };
+    let mut tuned = Tuned {
+        after: None,
+        deployment: Deployment::default(),
+        emitted: None,
+        unfixed: BTreeMap::new(),
+        contests: Vec::new(),
+        before,
+    };
+    for round in 1..=options.rounds {
+        let current = tuned.after.as_ref().unwrap_or(&tuned.before);
+        let targets = targets(current, &|judged| state.unfixed.contains_key(&judged.cell.name()));
+        let wanted: Vec<Target> = if round == 1 { wanted(context, options) } else { Vec::new() };
+        if targets.is_empty() && wanted.is_empty() {
+            break;
+        }
+        context.progress.note(&format!("round {round}: {} violated cell group(s) to fix", targets.len()));
+        let deployed = state.deployment.clone();
+        state.search(context, options, round, &targets, &wanted, &mut tuned.contests)?;
+        if state.deployment == deployed {
+            break;
+        }
+        deploy_and_verify(context, &format!("after/{round}"), &mut state, &mut tuned)?;
+    }
+    tuned.unfixed = state.unfixed;
+    if tuned.deployment.is_empty() {
+        tuned.after = None;
+        tuned.emitted = None;
+    }
+    Ok(tuned)
+}
+
+/// What must not be proposed again, because the verification of what was deployed spoke against it.
+#[derive(Debug, Default)]
+struct Bans {
+    assignments: BTreeSet<Assignment>,
+    cells: BTreeSet<(Collective, u64)>,
+}
+
+#[derive(Debug)]
+struct State {
+    deployment: Deployment,
+    banned: Bans,
+    unfixed: BTreeMap<String, String>,
+}
+
+impl State {
+    fn search(
+        &mut self,
+        context: &Context<'_>,
+        options: &TuneOptions,
+        round: usize,
+        targets: &[Target],
+        wanted: &[Target],
+        contests: &mut Vec<Contest>,
+    ) -> anyhow::Result<()> {
+        let label = format!("search/{round}");
+        let mut launch_wide = BTreeMap::new();
+        if options.parameters {
+            let found = settings::search(context, &label, &self.deployment, targets, wanted, &self.banned.assignments)?;
+            for assignment in found.accepted {
+                context.progress.note(&format!("chosen: {}={}", assignment.name, assignment.value));
+                self.deployment.assign(assignment);
+            }
+            launch_wide = found.contestants;
+        }
+        let allowed = |kind: FixKind| match kind {
+            FixKind::Parameter => options.parameters,
+            FixKind::Mockup => options.mockups,
+            FixKind::Algorithm => options.algorithms,
+        };
+        let open: Vec<Target> = targets
+            .iter()
+            .chain(wanted)
+            .filter(|target| !self.banned.cells.contains(&(target.collective, target.bytes)))
+            .cloned()
+            .collect();
+        let decisions = Contests::new(context, &self.deployment, &label).run(&open, &allowed)?;
+        for (target, decision) in decisions {
+            let mut contest = decision.contest;
+            settings::merge(&mut contest, launch_wide.remove(&target.name()).unwrap_or_default());
+            contests.retain(|other| (&other.function, other.bytes) != (&contest.function, contest.bytes));
+            contests.push(contest);
+            if let Some(selection) = decision.chosen {
+                context.progress.note(&format!("chosen for {}: {}", target.name(), selection.id()));
+                self.deployment.selections.insert((target.collective, target.bytes), selection);
+            } else if let Some(reason) = decision.unfixed_because {
+                self.give_up(&target, &reason);
+            }
+        }
+        Ok(())
+    }
+
+    fn give_up(&mut self, target: &Target, reason: &str) {
+        for cell in &target.cells {
+            self.unfixed.insert(cell.clone(), reason.to_owned());
+        }
+    }
+
+    /// Takes back what made something slower. Returns whether anything was taken back.
+    fn take_back(&mut self, context: &Context<'_>, slower: &[(Subject, f64)]) -> bool {
+        let mut changed = false;
+        let mut unexplained = Vec::new();
+        for (subject, ratio) in slower {
+            let key = (subject.collective, subject.bytes);
+            let note = format!("{} became {ratio:.2} times slower", subject.item_id());
+            if let Some(selection) = self.deployment.selections.remove(&key) {
+                context.progress.warn(&format!("{note} under `{}`; it is taken back", selection.id()));
+                self.banned.cells.insert(key);
+                changed = true;
+            } else if let Some(changed_key) = self.deployment.without_size_switch(subject.collective, &context.library) {
+                context.progress.warn(&format!("{note}: its rule holds for every size, so it is taken back"));
+                self.deployment.selections.remove(&changed_key);
+                self.banned.cells.insert(changed_key);
+                changed = true;
+            } else {
+                unexplained.push(note);
+            }
+        }
+        if !unexplained.is_empty() && !self.deployment.assignments.is_empty() {
+            for assignment in std::mem::take(&mut self.deployment.assignments) {
+                context.progress.warn(&format!("`{}={}` is taken back: {}", assignment.name, assignment.value, unexplained.join(", ")));
+                self.banned.assignments.insert(assignment);
+            }
+            changed = true;
+        }
+        changed
+    }
+}
+
+/// Emits what is decided and verifies exactly these files in fresh launches; takes back what slows anything, and verifies again.
+fn deploy_and_verify(context: &Context<'_>, label: &str, state: &mut State, tuned: &mut Tuned) -> anyhow::Result<()> {
+    for attempt in 0..2 {
+        let emitted = emit::emit(context, &state.deployment)?;
+        let setup = emit::staged(context, &emitted)?;
+        let (after, untouched) = verify(context, &format!("{label}/{attempt}"), &setup, true)?;
+        emit::confirm_ran(context, &emitted, &after);
+        let slower = slower(context, &after, &untouched)?;
+        tuned.deployment = state.deployment.clone();
+        tuned.emitted = Some(emitted);
+        tuned.after = Some(after);
+        if slower.is_empty() || attempt == 1 || !state.take_back(context, &slower) {
+            for (subject, ratio) in slower {
+                context.progress.warn(&format!("{} became {ratio:.2} times slower; compare before you deploy", subject.item_id()));
+            }
+            return Ok(());
+        }
+        tuned.deployment = state.deployment.clone();
+        if state.deployment.is_empty() {
+            emit::clear(context)?;
+            return Ok(());
+        }
+    }
+    Ok(())
+}
+
+/// The collectives and volumes that are significantly slower than the untouched library measured in the same minutes.
+fn slower(context: &Context<'_>, after: &Verification, untouched: &Medians) -> anyhow::Result<Vec<(Subject, f64)>> {
+    let mut subjects = Vec::new();
+    let mut pairs = Vec::new();
+    for (subject, reference) in untouched {
+        if let Some(medians) = after.medians.get(subject) {
+            subjects.push(subject.clone());
+            pairs.push(Pair { left: Sample::new(medians.clone())?, right: Sample::new(reference.clone())? });
+        }
+    }
+    let comparisons = verdict::judge(&pairs, &context.rule(after.noise_seconds));
+    Ok(subjects
+        .into_iter()
+        .zip(comparisons)
+        .filter(|(_, comparison)| comparison.verdict == Outcome::Violated)
+        .map(|(subject, comparison)| (subject, comparison.ratio))
+        .collect())
+}
+
+fn wanted(context: &Context<'_>, options: &TuneOptions) -> Vec<Target> {
+    options
+        .contests
+        .iter()
+        .map(|(collective, bytes)| {
+            Target::unbounded(*collective, measured_bytes(*bytes, context.options.ranks, collective.has_blocks()))
+        })
+        .collect()
+}
