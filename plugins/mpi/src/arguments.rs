@@ -9,7 +9,8 @@ use mpi_sys::{MPI_Datatype, MPI_Op};
 /// With `n` elements in total and `p` ranks, `send` holds `n` elements (contributions of a reduction or scan, blocks for
 /// everyone in an alltoall, the root's data of a scatter) or `n/p` (gather, allgather); `recv` takes `n` elements or `n/p`
 /// (scatter, reduce-scatter). A broadcast has one buffer, `recv`. Buffers that the collective does not define on this rank
-/// may be null.
+/// may be null; neither may be `MPI_IN_PLACE`. (The address of an empty slice of bytes is 1, which Open MPI takes for
+/// `MPI_IN_PLACE`, so pass null rather than that, except where `count` is 0.)
 #[derive(Debug, Clone, Copy)]
 pub struct CallArguments {
     /// What this rank gives.

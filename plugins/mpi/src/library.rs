@@ -62,13 +62,19 @@ pub(crate) unsafe fn call(
     arena: &mut Arena,
 ) -> Result<(), MpiError> {
     let &CallArguments {
-        send,
-        recv,
+        mut send,
+        mut recv,
         count,
         datatype,
         op,
         root,
     } = arguments;
+    // The pointer of an empty slice of bytes is 1, which is Open MPI's MPI_IN_PLACE.
+    let mut nothing = [0_u64; 2];
+    if count == 0 {
+        send = (&raw const nothing[0]).cast();
+        recv = (&raw mut nothing[1]).cast();
+    }
     let name = collective.mpi_name();
     let n = MpiError::count(name, count)?;
     let (mut p_ranks, mut block) = (1, n);

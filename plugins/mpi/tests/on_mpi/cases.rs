@@ -1,0 +1,303 @@
+//! Every way to carry out a collective, over roots, counts and operators.
+
+use std::ffi::c_int;
+
+use kilter_algorithms::mockup::MOCKUPS;
+use kilter_algorithms::{Arguments, Collective, registry};
+use kilter_mpi::layout::Layout;
+use kilter_mpi::{Arena, CallArguments, MPI_Comm, MpiTransport, Pipeline, constants, info, library_call};
+
+use crate::model::{self, Kind};
+
+/// Byte that no buffer may have beyond its end, and that a buffer without a result keeps.
+const UNTOUCHED: u8 = 0xA5;
+
+struct Job {
+    comm: MPI_Comm,
+    rank: usize,
+    p_ranks: usize,
+}
+
+pub(crate) fn all(comm: MPI_Comm) {
+    let job = Job {
+        comm,
+        rank: info::rank(comm).expect("a rank"),
+        p_ranks: info::size(comm).expect("a size"),
+    };
+    let kinds = model::kinds();
+    for kind in &kinds {
+        library_calls(&job, kind);
+        mockups(&job, kind);
+        unequal_blocks(&job, kind);
+        algorithms(&job, kind);
+    }
+    refused(&job);
+    layouts(kinds[1].datatype);
+}
+
+/// Total elements: nothing, one, around the number of ranks, and enough for several segments and the rendezvous protocol.
+fn counts(p_ranks: usize) -> Vec<usize> {
+    let mut counts = vec![0, 1, p_ranks.saturating_sub(1), p_ranks, p_ranks + 1, 4099, 30_030];
+    counts.dedup();
+    counts
+}
+
+fn roots(collective: Collective, p_ranks: usize) -> std::ops::Range<usize> {
+    if collective.has_root() { 0..p_ranks } else { 0..1 }
+}
+
+/// One call: buffers as the model says, the call, and the comparison.
+fn compare(
+    job: &Job,
+    label: &str,
+    collective: Collective,
+    kind: &Kind,
+    (root, elements, counts): (usize, usize, &[c_int]),
+    call: impl FnOnce(&CallArguments),
+) {
+    let case = format!(
+        "{label}: rank {} of {}, root {root}, {elements} elements of {}",
+        job.rank, job.p_ranks, kind.name
+    );
+    let input = model::input(collective, kind, job.rank, root, elements, counts);
+    let kept = input.clone();
+    let expected = model::expected(collective, kind, job.rank, root, elements, counts);
+    let length = expected.as_ref().map_or(elements * kind.bytes, Vec::len);
+    let mut output = vec![UNTOUCHED; length + 16];
+    if collective == Collective::Bcast && job.rank == root {
+        output[..length].copy_from_slice(&input);
+    }
+    call(&CallArguments {
+        send: input.as_ptr().cast(),
+        recv: output.as_mut_ptr().cast(),
+        count: elements,
+        datatype: kind.datatype,
+        op: kind.op,
+        root: root as c_int,
+    });
+    assert!(input == kept, "{case}: the input was changed");
+    match expected {
+        Some(expected) => {
+            let wrong = output.iter().zip(&expected).position(|(got, want)| got != want);
+            assert!(wrong.is_none(), "{case}: first wrong byte {wrong:?}");
+            assert!(
+                output[length..].iter().all(|byte| *byte == UNTOUCHED),
+                "{case}: written beyond the end"
+            );
+        }
+        // The lowest rank's result of a prefix without itself is undefined.
+        None if collective == Collective::Exscan => {}
+        None => assert!(
+            output.iter().all(|byte| *byte == UNTOUCHED),
+            "{case}: a buffer without a result was written"
+        ),
+    }
+}
+
+fn elements_for(collective: Collective, p_ranks: usize, count: usize) -> usize {
+    if collective.has_blocks() {
+        count.next_multiple_of(p_ranks)
+    } else {
+        count
+    }
+}
+
+fn library_calls(job: &Job, kind: &Kind) {
+    let mut arena = Arena::new();
+    for &collective in Collective::ALL
+        .iter()
+        .filter(|collective| **collective != Collective::ReduceLocal)
+    {
+        for count in counts(job.p_ranks) {
+            let elements = elements_for(collective, job.p_ranks, count);
+            let blocks = model::equal_counts(job.p_ranks, elements);
+            for root in roots(collective, job.p_ranks) {
+                compare(
+                    job,
+                    collective.name(),
+                    collective,
+                    kind,
+                    (root, elements, &blocks),
+                    |arguments| {
+                        // SAFETY: buffers are as long as the model says; all ranks run the same cases.
+                        unsafe { library_call(collective, job.comm, arguments, &mut arena) }
+                            .unwrap_or_else(|error| panic!("{error}: {arguments:?}"));
+                    },
+                );
+            }
+        }
+    }
+}
+
+fn mockups(job: &Job, kind: &Kind) {
+    for mockup in MOCKUPS {
+        let pipeline = Pipeline::of(mockup).unwrap_or_else(|error| panic!("{}: {error}", mockup.id));
+        let collective = pipeline.target();
+        let mut arena = Arena::new();
+        for count in counts(job.p_ranks) {
+            let elements = elements_for(collective, job.p_ranks, count);
+            let blocks = model::equal_counts(job.p_ranks, elements);
+            let mut allocations = Vec::new();
+            for root in roots(collective, job.p_ranks) {
+                for _ in 0..2 {
+                    compare(
+                        job,
+                        mockup.id,
+                        collective,
+                        kind,
+                        (root, elements, &blocks),
+                        |arguments| {
+                            // SAFETY: buffers are as long as the model says; all ranks run the same cases.
+                            unsafe { pipeline.run(job.comm, arguments, &mut arena) }.expect("a mock-up");
+                        },
+                    );
+                    allocations.push(arena.allocations());
+                }
+                let last = &allocations[allocations.len() - 2..];
+                assert!(
+                    last[0] == last[1],
+                    "{}: scratch allocated again for {elements} elements",
+                    mockup.id
+                );
+            }
+        }
+    }
+}
+
+fn unequal_blocks(job: &Job, kind: &Kind) {
+    let blocks: Vec<c_int> = (0..job.p_ranks).map(|i| [3, 0, 7, 1, 200][i % 5]).collect();
+    let elements = blocks.iter().map(|count| *count as usize).sum();
+    let mut served = 0;
+    for mockup in MOCKUPS
+        .iter()
+        .filter(|mockup| mockup.collective == Collective::ReduceScatter)
+    {
+        let pipeline = Pipeline::of(mockup).expect("checked above");
+        assert!(pipeline.takes_counts(), "{}", mockup.id);
+        served += 1;
+        let mut arena = Arena::new();
+        for _ in 0..2 {
+            compare(
+                job,
+                mockup.id,
+                mockup.collective,
+                kind,
+                (0, elements, &blocks),
+                |arguments| {
+                    // SAFETY: buffers are as long as the model says; all ranks run the same cases.
+                    unsafe { pipeline.run_with_counts(job.comm, arguments, &blocks, &mut arena) }.expect("a mock-up");
+                },
+            );
+        }
+    }
+    assert!(served > 0);
+    let equal_only = Pipeline::new(
+        Collective::Allreduce,
+        &[Collective::ReduceScatterBlock, Collective::Allgather],
+    );
+    assert!(!equal_only.expect("fits").takes_counts());
+}
+
+fn algorithms(job: &Job, kind: &Kind) {
+    for algorithm in registry::algorithms() {
+        if algorithm.unmet(job.p_ranks, kind.commutative).is_some() {
+            continue;
+        }
+        let collective = algorithm.collective;
+        let parameters = algorithm.default_parameters();
+        let mut arena = Arena::new();
+        for count in counts(job.p_ranks) {
+            let elements = elements_for(collective, job.p_ranks, count);
+            let blocks = model::equal_counts(job.p_ranks, elements);
+            for root in roots(collective, job.p_ranks) {
+                let input_length = model::input(collective, kind, job.rank, root, elements, &blocks).len();
+                let output_length = model::expected(collective, kind, job.rank, root, elements, &blocks)
+                    .map_or(0, |output| output.len());
+                compare(
+                    job,
+                    algorithm.id,
+                    collective,
+                    kind,
+                    (root, elements, &blocks),
+                    |arguments| {
+                        // SAFETY: the transport is the communicator's only user; the slices are the buffers `compare` made.
+                        unsafe {
+                            let mut transport =
+                                MpiTransport::new(job.comm, kind.datatype, kind.op, kind.bytes, &mut arena)
+                                    .expect("a transport");
+                            let input = std::slice::from_raw_parts(arguments.send.cast::<u8>(), input_length);
+                            let output = std::slice::from_raw_parts_mut(arguments.recv.cast::<u8>(), output_length);
+                            let arguments = Arguments {
+                                input,
+                                output,
+                                root,
+                                parameters: &parameters,
+                            };
+                            registry::run(algorithm, &mut transport, arguments).expect("an algorithm");
+                        }
+                    },
+                );
+            }
+        }
+    }
+}
+
+/// Counts that no MPI call can take are refused before any call.
+fn refused(job: &Job) {
+    let arguments = |count| CallArguments {
+        send: std::ptr::null(),
+        recv: std::ptr::null_mut(),
+        count,
+        datatype: constants::byte(),
+        op: constants::bor(),
+        root: 0,
+    };
+    let mut arena = Arena::new();
+    let too_many = arguments(1 << 31);
+    // SAFETY: nothing is read or written, since the calls are refused.
+    unsafe {
+        for &collective in Collective::ALL {
+            let error = library_call(collective, job.comm, &too_many, &mut arena).expect_err("more than an int holds");
+            assert_eq!(
+                (error.operation, error.code),
+                (collective.mpi_name(), constants::err_count())
+            );
+            assert!(error.to_string().contains("2147483647"), "{error}");
+        }
+        if job.p_ranks > 1 {
+            let uneven = arguments(job.p_ranks + 1);
+            library_call(Collective::Gather, job.comm, &uneven, &mut arena).expect_err("no multiple of the ranks");
+            let pipeline = Pipeline::new(Collective::Gather, &[Collective::Allgather]).expect("fits");
+            pipeline
+                .run(job.comm, &uneven, &mut arena)
+                .expect_err("no multiple of the ranks");
+        }
+    }
+}
+
+fn layouts(pair: mpi_sys::MPI_Datatype) {
+    let (mut vector, mut resized) = (constants::datatype_null(), constants::datatype_null());
+    // SAFETY: MPI is initialised; handles are written once.
+    unsafe {
+        mpi_sys::PMPI_Type_vector(2, 1, 2, constants::int(), &raw mut vector);
+        mpi_sys::PMPI_Type_create_resized(constants::int(), 0, 12, &raw mut resized);
+    }
+    let of = |datatype| Layout::of(datatype).expect("a layout");
+    assert_eq!(
+        of(constants::int()),
+        Layout {
+            size: 4,
+            extent: 4,
+            true_lower_bound: 0,
+            true_extent: 4
+        }
+    );
+    assert!(of(pair).is_dense() && of(pair).is_separable());
+    assert!(!of(vector).is_dense() && of(vector).is_separable());
+    assert!(!of(resized).is_dense() && of(resized).is_separable());
+    // SAFETY: neither is used afterwards.
+    unsafe {
+        mpi_sys::PMPI_Type_free(&raw mut vector);
+        mpi_sys::PMPI_Type_free(&raw mut resized);
+    }
+}

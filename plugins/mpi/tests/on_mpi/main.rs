@@ -1,0 +1,78 @@
+//! Runs this crate on real ranks: every mock-up, every algorithm and every library call against a sequential model.
+//!
+//! Without arguments the program starts itself under `mpirun` (or `$MPIRUN`) with 1 to 5 ranks; with `rank` it is one of them.
+//! A failure prints the case with all it takes to repeat it and ends the job.
+
+mod cases;
+mod control_variables;
+mod model;
+
+use std::process::{Command, ExitCode};
+
+use kilter_mpi::{constants, info};
+
+/// Numbers of ranks; more than the cores, so jobs yield.
+const RANKS: [usize; 5] = [1, 2, 3, 4, 5];
+
+fn main() -> ExitCode {
+    match std::env::args().nth(1).as_deref() {
+        Some("rank") => as_rank(),
+        // Cargo asks for a list of tests here and there.
+        Some("--list") => ExitCode::SUCCESS,
+        _ => launch(),
+    }
+}
+
+fn launch() -> ExitCode {
+    let mpirun = std::env::var("MPIRUN").unwrap_or_else(|_| "mpirun".to_owned());
+    let open_mpi = ["--allow-run-as-root", "--oversubscribe"];
+    let options = if constants::mpi_family() == 1 {
+        &open_mpi[..]
+    } else {
+        &[]
+    };
+    for ranks in RANKS {
+        let program = std::env::current_exe().expect("a program knows its path");
+        let count = ranks.to_string();
+        let status = Command::new("timeout")
+            .args(["--kill-after=5", "240", &mpirun])
+            .args(options)
+            .args(["-n", &count])
+            .arg(program)
+            .arg("rank")
+            .status();
+        match status {
+            Ok(status) if status.success() => println!("on_mpi: {ranks} ranks ok"),
+            Ok(status) => {
+                eprintln!("on_mpi: {ranks} ranks FAILED ({status}); repeat with `{mpirun} -n {ranks} PROGRAM rank`");
+                return ExitCode::FAILURE;
+            }
+            Err(error) => {
+                eprintln!("on_mpi: cannot start `{mpirun}`: {error}; install an MPI library or set MPIRUN");
+                return ExitCode::FAILURE;
+            }
+        }
+    }
+    ExitCode::SUCCESS
+}
+
+fn as_rank() -> ExitCode {
+    // SAFETY: called once, first, from the only thread; arguments may be null.
+    unsafe { mpi_sys::PMPI_Init(std::ptr::null_mut(), std::ptr::null_mut()) };
+    // A panic on one rank must end the job instead of leaving the others waiting.
+    std::panic::set_hook(Box::new(|panic| {
+        eprintln!("{panic}");
+        // SAFETY: MPI is initialised.
+        unsafe { mpi_sys::PMPI_Abort(constants::comm_world(), 1) };
+    }));
+    // SAFETY: all ranks make the same call.
+    let comm = unsafe { info::comm_private(constants::comm_world()) }.expect("a communicator of all ranks");
+    cases::all(comm);
+    control_variables::all(info::rank(comm).expect("a rank"));
+    // SAFETY: the communicator is not used afterwards; nothing is pending.
+    unsafe {
+        info::comm_free(comm).expect("a communicator is freed");
+        mpi_sys::PMPI_Finalize();
+    }
+    ExitCode::SUCCESS
+}
