@@ -16,5 +16,7 @@ pub fn serialize<S: Serializer>(collective: &Collective, serializer: S) -> Resul
 /// # Errors
 /// An unknown name, with the allowed ones.
 pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Collective, D::Error> {
-    String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
+    String::deserialize(deserializer)?
+        .parse()
+        .map_err(serde::de::Error::custom)
 }

@@ -19,6 +19,10 @@ use std::fmt;
 
 use kilter_algorithms::Collective;
 
+pub use parse::ExpressionError;
+
+mod parse;
+
 /// `left <= right`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Guideline {
@@ -68,14 +72,26 @@ impl Side {
     /// One plain library call on `n`.
     #[must_use]
     pub fn of(collective: Collective) -> Side {
-        Side { terms: vec![Term { repeat: Number::Literal(1), call: Call::Library(collective), divisor: Number::Literal(1) }] }
+        Side {
+            terms: vec![Term {
+                repeat: Number::Literal(1),
+                call: Call::Library(collective),
+                divisor: Number::Literal(1),
+            }],
+        }
     }
 
     /// The collective, where the side is one plain library call on `n`.
     #[must_use]
     pub fn single(&self) -> Option<Collective> {
         match self.terms.as_slice() {
-            [Term { repeat: Number::Literal(1), call: Call::Library(collective), divisor: Number::Literal(1) }] => Some(*collective),
+            [
+                Term {
+                    repeat: Number::Literal(1),
+                    call: Call::Library(collective),
+                    divisor: Number::Literal(1),
+                },
+            ] => Some(*collective),
             _ => None,
         }
     }
@@ -86,7 +102,11 @@ impl Side {
         self.terms
             .iter()
             .map(|term| match term {
-                Term { repeat: Number::Literal(1), call: Call::Library(collective), divisor: Number::Literal(1) } => Some(*collective),
+                Term {
+                    repeat: Number::Literal(1),
+                    call: Call::Library(collective),
+                    divisor: Number::Literal(1),
+                } => Some(*collective),
                 _ => None,
             })
             .collect()
@@ -103,7 +123,11 @@ impl Side {
             terms: self
                 .terms
                 .iter()
-                .map(|term| Term { repeat: fill(term.repeat), call: term.call.clone(), divisor: fill(term.divisor) })
+                .map(|term| Term {
+                    repeat: fill(term.repeat),
+                    call: term.call.clone(),
+                    divisor: fill(term.divisor),
+                })
                 .collect(),
         }
     }
@@ -111,7 +135,9 @@ impl Side {
     /// Whether any call divides its buffer into `p` blocks.
     #[must_use]
     pub fn has_blocks(&self) -> bool {
-        self.terms.iter().any(|term| matches!(term.call, Call::Library(collective) if collective.has_blocks()))
+        self.terms
+            .iter()
+            .any(|term| matches!(term.call, Call::Library(collective) if collective.has_blocks()))
     }
 }
 
@@ -133,7 +159,11 @@ impl fmt::Display for Term {
             Call::Library(collective) => write!(f, "{collective}")?,
             Call::PointToPoint(name) => write!(f, "p2p.{name}")?,
         }
-        if self.divisor == Number::Literal(1) { f.write_str("(n)") } else { write!(f, "(n/{})", self.divisor) }
+        if self.divisor == Number::Literal(1) {
+            f.write_str("(n)")
+        } else {
+            write!(f, "(n/{})", self.divisor)
+        }
     }
 }
 
@@ -154,3 +184,7 @@ impl fmt::Display for Guideline {
         write!(f, "{} <= {}", self.left, self.right)
     }
 }
+
+mod parse;
+
+pub use parse::ExpressionError;

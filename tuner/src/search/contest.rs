@@ -77,7 +77,7 @@ impl<'c, 'a> Contests<'c, 'a> {
 
     fn screen(&self, job: &mut Job<'_, 'c, 'a>, target: &Target, kinds: &dyn Fn(FixKind) -> bool) -> anyhow::Result<Vec<Selection>> {
         let context = self.context;
-        let all = space::selections(&context.library, target, context.options.ranks, context.transports());
+        let all = space::selections(&context.library, target, context.options.ranks);
         let mut ratios: BTreeMap<Selection, f64> = BTreeMap::new();
         let candidates: Vec<Selection> = all.into_iter().filter(|selection| kinds(selection.kind())).collect();
         for chunk in candidates.chunks(PER_BLOCK) {
@@ -114,7 +114,7 @@ impl<'c, 'a> Contests<'c, 'a> {
         ratios: &mut BTreeMap<Selection, f64>,
     ) -> anyhow::Result<()> {
         let mut best = (selection, ratio);
-        for knob in space::knobs(&self.context.library, &best.0, target.bytes, self.context.options.ranks) {
+        for knob in space::knobs(&self.context.library, &best.0, target.bytes) {
             let Knob { name, min, max, scale } = knob;
             let start = space::knob_value(&best.0, &name).unwrap_or(min).clamp(min, max);
             let base = best.0.clone();

@@ -1,2 +1,9 @@
-//! Search.
+//! Search: from violated cells to decisions.
+
+pub mod choose;
+pub mod contest;
 pub mod ordered;
+pub mod quarantine;
+pub mod settings;
+pub mod space;
+pub mod target;

@@ -59,7 +59,7 @@ pub fn search(
         return Ok(outcome);
     }
     let mut search = Search { context, label, targets, wanted, deployment: deployment.clone(), launches: 0, trial_seconds: 0.0 };
-    let candidates = space::launch_candidates(&context.library, context.transports());
+    let candidates = space::launch_candidates(&context.library, &context.transports());
     context.progress.phase("search launch settings", candidates.len() as u64);
     let Some(base) = search.launch(&[])? else { anyhow::bail!("the library's own collectives failed under the settings so far") };
     let mut scored: Vec<(f64, LaunchCandidate)> = Vec::new();

@@ -1,0 +1,371 @@
+//! Descriptions of MPI libraries: how they are launched, which parameters they have, what they can switch and deploy.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use kilter_algorithms::Collective;
+use serde::Deserialize;
+
+use super::{ConfigError, embedded, read};
+
+/// A library.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Library {
+    /// Such as `openmpi-4.1`.
+    pub id: String,
+    /// Such as `Open MPI`.
+    pub name: String,
+    /// What the launcher's version line contains.
+    pub detect: String,
+    /// How jobs are launched.
+    pub launcher: Launcher,
+    /// Which transports carry messages.
+    pub transports: Transports,
+    /// What a job needs to switch parameters while it runs.
+    pub switching: Switching,
+    /// Algorithms of collectives, switched per communicator.
+    #[serde(default)]
+    pub algorithms: Vec<Algorithms>,
+    /// Parameters of a whole launch, most promising first.
+    #[serde(default)]
+    pub parameters: Vec<Parameter>,
+}
+
+/// How jobs are launched.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Launcher {
+    /// Arguments of every launch.
+    #[serde(default)]
+    pub arguments: Vec<String>,
+    /// Arguments when the user is root.
+    #[serde(default)]
+    pub root_arguments: Vec<String>,
+    /// Before the number of ranks.
+    pub ranks_flag: String,
+    /// Before the host file.
+    pub hostfile_flag: String,
+    /// Form of a parameter, with `{name}` and `{value}`.
+    pub parameter: Vec<String>,
+    /// Form of an environment variable of the ranks, with `{name}` and `{value}`.
+    pub environment: Vec<String>,
+    /// Parameter that names the program which starts daemons on other hosts.
+    #[serde(default)]
+    pub agent_parameter: Option<String>,
+}
+
+/// Names of the transports in use, by where the ranks are.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Transports {
+    /// All ranks on one host.
+    pub one_host: Vec<String>,
+    /// Ranks on several hosts.
+    pub several_hosts: Vec<String>,
+}
+
+/// What a job needs to switch parameters while it runs.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Switching {
+    /// Parameters of the launch.
+    #[serde(default)]
+    pub parameters: BTreeMap<String, String>,
+}
+
+/// The algorithms of one collective.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Algorithms {
+    /// The collective.
+    #[serde(deserialize_with = "kilter_protocol::collective_name::deserialize")]
+    pub collective: Collective,
+    /// The parameter that chooses; knobs are `<parameter>_<knob>`.
+    pub parameter: String,
+    /// The collective's number in a rules file.
+    pub rules_id: u64,
+    /// Whether rules may switch it on message size without taking ranks apart or comparing something else.
+    pub size_switch: bool,
+    /// The values.
+    pub choices: Vec<AlgorithmChoice>,
+    /// All knobs there are.
+    #[serde(default)]
+    pub knobs: BTreeMap<String, Knob>,
+}
+
+/// One value of an algorithm parameter.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AlgorithmChoice {
+    /// The number.
+    pub value: u64,
+    /// The library's name for it.
+    pub name: String,
+    /// The knobs it listens to.
+    #[serde(default)]
+    pub knobs: Vec<String>,
+    /// It runs on exactly this number of ranks.
+    #[serde(default)]
+    pub ranks: Option<usize>,
+    /// It runs on an even number of ranks.
+    #[serde(default)]
+    pub even_ranks: bool,
+}
+
+/// An ordered knob of an algorithm.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Knob {
+    /// The library's default.
+    pub default: u64,
+    /// Smallest value worth trying.
+    pub min: u64,
+    /// Largest value worth trying.
+    pub max: u64,
+    /// Spacing.
+    pub scale: Scale,
+    /// Unit.
+    pub unit: String,
+    /// Column of the rules file that carries it; without one it acts on every size at once and is not searched.
+    #[serde(default)]
+    pub column: Option<String>,
+}
+
+/// Spacing of an ordered value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Scale {
+    /// Powers of two.
+    Log2,
+    /// Integers.
+    Linear,
+}
+
+/// A parameter of a whole launch.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Parameter {
+    /// As the library spells it.
+    pub name: String,
+    /// Whether it is an environment variable of the ranks.
+    #[serde(default)]
+    pub environment: bool,
+    /// Only where this transport is in use.
+    #[serde(default)]
+    pub transport: Option<String>,
+    /// The library's default.
+    pub default: String,
+    /// Values of the screening.
+    pub r#try: Vec<Value>,
+    /// The range, where values are ordered.
+    #[serde(default)]
+    pub ordered: Option<Ordered>,
+    /// Other names of values, as the library may report them.
+    #[serde(default)]
+    pub names: BTreeMap<String, String>,
+    /// What is set along with it.
+    #[serde(default)]
+    pub together: BTreeMap<String, String>,
+    /// It is the fair competitor of other candidates, so a contest that was asked for always measures it.
+    #[serde(default)]
+    pub confirm_always: bool,
+    /// Unit.
+    #[serde(default)]
+    pub unit: Option<String>,
+    /// What it does.
+    pub summary: String,
+}
+
+/// A value: TOML integers and strings both do.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(untagged)]
+pub enum Value {
+    /// A number.
+    Number(u64),
+    /// A word.
+    Word(String),
+}
+
+impl std::fmt::Display for Value {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Value::Number(number) => write!(f, "{number}"),
+            Value::Word(word) => f.write_str(word),
+        }
+    }
+}
+
+/// The range of an ordered parameter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Ordered {
+    /// Smallest value worth trying.
+    pub min: u64,
+    /// Largest value worth trying.
+    pub max: u64,
+    /// Spacing.
+    pub scale: Scale,
+}
+
+/// What a rules file needs to know of a collective.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RulesEntry {
+    /// Its number.
+    pub id: u64,
+    /// Whether it may be switched on message size.
+    pub size_switch: bool,
+}
+
+impl Library {
+    /// Reads a file's text; `file` is named in errors.
+    ///
+    /// # Errors
+    /// Whatever is wrong, with the line and what is allowed.
+    pub fn parse(text: &str, file: &str) -> Result<Library, ConfigError> {
+        let wrong = |message: String| ConfigError { file: file.to_owned(), message };
+        let library: Library = toml::from_str(text).map_err(|error| wrong(error.to_string()))?;
+        for algorithms in &library.algorithms {
+            for choice in &algorithms.choices {
+                if let Some(knob) = choice.knobs.iter().find(|knob| !algorithms.knobs.contains_key(*knob)) {
+                    let known: Vec<&str> = algorithms.knobs.keys().map(String::as_str).collect();
+                    return Err(wrong(format!(
+                        "{}: choice `{}` names the knob `{knob}`, which is not described; known: {}",
+                        algorithms.parameter,
+                        choice.name,
+                        known.join(", ")
+                    )));
+                }
+            }
+        }
+        if let Some(parameter) = library.parameters.iter().find(|p| p.ordered.is_some_and(|range| range.min >= range.max)) {
+            return Err(wrong(format!("{}: `min` must be below `max`", parameter.name)));
+        }
+        let forms = [("parameter", &library.launcher.parameter), ("environment", &library.launcher.environment)];
+        for (key, form) in forms {
+            let text = form.join(" ");
+            if !text.contains("{name}") || !text.contains("{value}") {
+                return Err(wrong(format!("launcher.{key} must contain {{name}} and {{value}}")));
+            }
+        }
+        Ok(library)
+    }
+
+    /// What the rules file needs to know of a collective.
+    #[must_use]
+    pub fn rules_entry(&self, collective: Collective) -> Option<RulesEntry> {
+        self.algorithms_of(collective)
+            .map(|algorithms| RulesEntry { id: algorithms.rules_id, size_switch: algorithms.size_switch })
+    }
+
+    /// The algorithms of a collective.
+    #[must_use]
+    pub fn algorithms_of(&self, collective: Collective) -> Option<&Algorithms> {
+        self.algorithms.iter().find(|algorithms| algorithms.collective == collective)
+    }
+
+    /// Whether a value that was asked for and one that is reported mean the same: `true` and `1`, a name and its number.
+    #[must_use]
+    pub fn same_value(&self, name: &str, asked: &str, got: &str) -> bool {
+        let canonical = |value: &str| -> String {
+            let names = self.parameters.iter().find(|parameter| parameter.name == name).map(|parameter| &parameter.names);
+            let number = names.and_then(|names| names.get(value)).map_or(value, String::as_str);
+            match number {
+                "true" | "yes" | "enabled" => "1".to_owned(),
+                "false" | "no" | "disabled" => "0".to_owned(),
+                other => other.to_owned(),
+            }
+        };
+        canonical(asked) == canonical(got)
+    }
+
+    /// The version number in the launcher's version line.
+    #[must_use]
+    pub fn version_of(&self, line: &str) -> String {
+        line.split_whitespace()
+            .find(|word| word.starts_with(|c: char| c.is_ascii_digit()) && word.contains('.'))
+            .unwrap_or(line)
+            .to_owned()
+    }
+}
+
+/// The descriptions that come with Kilter.
+///
+/// # Errors
+/// A file is wrong: a defect of this build.
+pub fn load_embedded() -> Result<Vec<Library>, ConfigError> {
+    embedded("libraries").into_iter().map(|(file, text)| Library::parse(text, &file)).collect()
+}
+
+/// A description by file.
+///
+/// # Errors
+/// It cannot be read or is wrong.
+pub fn load_file(path: &Path) -> Result<Library, ConfigError> {
+    Library::parse(&read(path)?, &path.display().to_string())
+}
+
+/// The description for a launcher's version line.
+///
+/// # Errors
+/// None fits.
+pub fn find_for(version_line: &str) -> Result<Library, ConfigError> {
+    let all = load_embedded()?;
+    let known: Vec<String> = all.iter().map(|library| format!("`{}` ({})", library.detect, library.id)).collect();
+    all.into_iter().find(|library| version_line.contains(&library.detect)).ok_or_else(|| ConfigError {
+        file: "--mpirun".to_owned(),
+        message: format!(
+            "no description fits `{version_line}`; known: {}; give another --mpirun, or --library-description FILE",
+            known.join(", ")
+        ),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn openmpi() -> Library {
+        find_for("mpirun (Open MPI) 4.1.4").unwrap()
+    }
+
+    #[test]
+    fn open_mpi_4_1_is_found_by_its_version_line_and_others_are_not() {
+        assert_eq!(openmpi().id, "openmpi-4.1");
+        assert_eq!(openmpi().version_of("mpirun (Open MPI) 4.1.4"), "4.1.4");
+        let error = find_for("HYDRA build details: Version: 4.0.2").unwrap_err().to_string();
+        assert!(error.contains("(Open MPI) 4.1."), "{error}");
+    }
+
+    #[test]
+    fn rooted_collectives_are_never_switched_on_size() {
+        for collective in [Collective::Gather, Collective::Scatter, Collective::Scan, Collective::Exscan] {
+            assert!(!openmpi().rules_entry(collective).unwrap().size_switch, "{collective}");
+        }
+        assert_eq!(openmpi().rules_entry(Collective::Reduce), Some(RulesEntry { id: 11, size_switch: true }));
+    }
+
+    #[test]
+    fn names_and_numbers_mean_the_same() {
+        let library = openmpi();
+        assert!(library.same_value("btl_vader_single_copy_mechanism", "none", "3"));
+        assert!(library.same_value("coll_tuned_use_dynamic_rules", "1", "true"));
+        assert!(!library.same_value("btl_vader_eager_limit", "8192", "4096"));
+    }
+
+    #[test]
+    fn mistakes_name_the_file_and_the_line() {
+        let good = embedded("libraries")[0].1;
+        for (from, to, part) in [
+            ("detect =", "detekt =", "unknown field `detekt`"),
+            ("scale = \"log2\"", "scale = \"log3\"", "unknown variant `log3`"),
+            ("collective = \"bcast\"", "collective = \"bcats\"", "`bcats` is not a collective"),
+            ("knobs = [\"segmentsize\"]", "knobs = [\"segmentsise\"]", "`segmentsise`, which is not described; known: chain_fanout"),
+            ("\"--mca\", \"{name}\"", "\"--mca\", \"name\"", "must contain {name}"),
+        ] {
+            assert!(good.contains(from), "{from}");
+            let error = Library::parse(&good.replacen(from, to, 1), "x.toml").unwrap_err().to_string();
+            assert!(error.starts_with("x.toml: ") && error.contains(part), "{error}");
+        }
+    }
+}

@@ -1,0 +1,37 @@
+//! What is data: guidelines and descriptions of MPI libraries, embedded in the command and extended by a site's own files.
+
+pub mod guideline;
+pub mod library;
+
+use std::path::Path;
+
+/// The `configs` directory as it was when the command was built.
+static CONFIGS: include_dir::Dir<'_> = include_dir::include_dir!("$CARGO_MANIFEST_DIR/../configs");
+
+/// A file that cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[error("{file}: {message}")]
+pub struct ConfigError {
+    /// The file.
+    pub file: String,
+    /// What is wrong, with the line, and what is allowed.
+    pub message: String,
+}
+
+/// The embedded TOML files of a subdirectory: path, text; by name.
+fn embedded(directory: &str) -> Vec<(String, &'static str)> {
+    let mut files: Vec<(String, &'static str)> = CONFIGS
+        .get_dir(directory)
+        .into_iter()
+        .flat_map(|directory| directory.files())
+        .filter(|file| file.path().extension().is_some_and(|extension| extension == "toml"))
+        .filter_map(|file| Some((format!("configs/{}", file.path().display()), file.contents_utf8()?)))
+        .collect();
+    files.sort();
+    files
+}
+
+fn read(path: &Path) -> Result<String, ConfigError> {
+    std::fs::read_to_string(path)
+        .map_err(|error| ConfigError { file: path.display().to_string(), message: format!("cannot be read: {error}") })
+}
