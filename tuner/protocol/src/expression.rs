@@ -184,7 +184,3 @@ impl fmt::Display for Guideline {
         write!(f, "{} <= {}", self.left, self.right)
     }
 }
-
-mod parse;
-
-pub use parse::ExpressionError;
