@@ -1,1 +1,298 @@
-//! Stub.
+//! The C ABI between the drop-in and algorithm plugins: the Rust form of `include/kilter_plugin.h`, which explains it.
+//!
+//! A test compiles the header and compares every size and offset.
+
+use std::ffi::{c_char, c_int, c_void};
+use std::fmt;
+
+use mpi_sys::{MPI_Comm, MPI_Datatype, MPI_Op};
+
+/// `KILTER_PLUGIN_MAGIC`.
+pub const MAGIC: u64 = 0x314e_4752_544c_4b7f;
+
+/// `KILTER_ABI_VERSION`.
+pub const ABI_VERSION: u32 = 1;
+
+/// `KILTER_MPI_IDENTITY` of the MPI library this is built for.
+pub const MPI_IDENTITY: u32 = {
+    let handle = size_of::<MPI_Comm>();
+    let family: u32 = if handle == size_of::<*const c_void>() { 1 } else { 2 };
+    family << 16 | handle as u32
+};
+
+/// The name of the exported object, with its NUL.
+pub const SYMBOL: &[u8] = b"kilter_plugin\0";
+
+/// `KILTER_NEEDS_COMMUTATIVE`.
+pub const NEEDS_COMMUTATIVE: u32 = 1;
+
+/// `KILTER_NEEDS_POWER_OF_TWO_RANKS`.
+pub const NEEDS_POWER_OF_TWO_RANKS: u32 = 2;
+
+/// All bits of needs that this version knows.
+pub const NEEDS_KNOWN: u32 = NEEDS_COMMUTATIVE | NEEDS_POWER_OF_TWO_RANKS;
+
+/// `enum kilter_collective`: names in the order of their numbers.
+pub const COLLECTIVES: [&str; 9] = [
+    "allgather",
+    "allreduce",
+    "bcast",
+    "gather",
+    "reduce",
+    "reduce_scatter",
+    "reduce_scatter_block",
+    "scan",
+    "scatter",
+];
+
+/// The number of a collective, by Kilter's name.
+#[must_use]
+pub fn collective_number(name: &str) -> Option<u32> {
+    COLLECTIVES
+        .iter()
+        .position(|known| *known == name)
+        .and_then(|number| u32::try_from(number).ok())
+}
+
+/// `kilter_parameter`.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct Parameter {
+    /// C string.
+    pub name: *const c_char,
+    /// Smallest legal value.
+    pub min: u64,
+    /// Largest legal value.
+    pub max: u64,
+    /// Value where nothing is said.
+    pub default_value: u64,
+}
+
+/// `kilter_context`.
+#[repr(C)]
+#[derive(Debug)]
+pub struct Context {
+    /// Size of this structure.
+    pub struct_size: u32,
+    /// This rank.
+    pub rank: i32,
+    /// Number of ranks.
+    pub size: i32,
+    /// 0.
+    pub reserved: u32,
+    /// The private communicator.
+    pub comm: MPI_Comm,
+    /// The plugin's own.
+    pub state: *mut c_void,
+    /// The drop-in's own.
+    pub host: *mut c_void,
+    /// Scratch kept by the drop-in.
+    pub grow: Option<unsafe extern "C" fn(context: *mut Context, bytes: usize) -> *mut c_void>,
+}
+
+/// `kilter_arguments`.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct Arguments {
+    /// Size of this structure.
+    pub struct_size: u32,
+    /// Number of the collective.
+    pub collective: u32,
+    /// The row that is called.
+    pub algorithm: *const Algorithm,
+    /// The program's send buffer, or `MPI_IN_PLACE`.
+    pub send: *const c_void,
+    /// The program's receive buffer, or `MPI_IN_PLACE`.
+    pub recv: *mut c_void,
+    /// Elements.
+    pub send_count: i32,
+    /// Elements.
+    pub recv_count: i32,
+    /// Type of the elements of `send`.
+    pub send_type: MPI_Datatype,
+    /// Type of the elements of `recv`.
+    pub recv_type: MPI_Datatype,
+    /// Elements of each rank's block (reduce_scatter).
+    pub recv_counts: *const c_int,
+    /// The operator.
+    pub op: MPI_Op,
+    /// The root.
+    pub root: i32,
+    /// Total volume `n` in bytes, `1..=INT_MAX`.
+    pub bytes: u64,
+    /// One value per parameter of the row.
+    pub parameters: *const u64,
+}
+
+/// `kilter_algorithm`.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct Algorithm {
+    /// C string.
+    pub id: *const c_char,
+    /// Number of the collective.
+    pub collective: u32,
+    /// Bits `NEEDS_*`.
+    pub needs: u32,
+    /// Length of `parameters`.
+    pub parameter_count: u32,
+    /// 0.
+    pub reserved: u32,
+    /// The tunables.
+    pub parameters: *const Parameter,
+    /// The plugin's own.
+    pub data: *const c_void,
+    /// Carries a call out on this rank.
+    pub run: Option<unsafe extern "C" fn(context: *mut Context, arguments: *const Arguments) -> c_int>,
+}
+
+/// `kilter_plugin_v1`.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct Plugin {
+    /// [`MAGIC`].
+    pub magic: u64,
+    /// [`ABI_VERSION`].
+    pub abi_version: u32,
+    /// Size of this structure.
+    pub struct_size: u32,
+    /// [`MPI_IDENTITY`].
+    pub mpi_identity: u32,
+    /// 0.
+    pub reserved: u32,
+    /// C string.
+    pub name: *const c_char,
+    /// The rows; called once, after the checks.
+    pub algorithms: Option<unsafe extern "C" fn(count: *mut u32) -> *const Algorithm>,
+    /// Frees a context's state.
+    pub release: Option<unsafe extern "C" fn(context: *mut Context)>,
+}
+
+// SAFETY: a plugin's object is constant and lives as long as the process, and so does all it points to.
+unsafe impl Sync for Plugin {}
+// SAFETY: a row is constant and lives as long as the process, and so does all it points to.
+unsafe impl Sync for Algorithm {}
+// SAFETY: as for `Sync`.
+unsafe impl Send for Algorithm {}
+
+/// Why an object is no plugin that can be used here.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum PluginError {
+    /// Not Kilter's.
+    #[error("its `kilter_plugin` does not begin with the magic number {MAGIC:#x}: not a plugin of Kilter")]
+    Magic,
+    /// Another version of the ABI.
+    #[error(
+        "it has version {0} of the plugin ABI, this drop-in {ABI_VERSION}; build it with this version's kilter_plugin.h"
+    )]
+    Version(u32),
+    /// Built for another MPI library.
+    #[error("it was built for {plugin}, this drop-in for {here}; build it with the MPI library that the program uses")]
+    MpiLibrary {
+        /// The plugin's.
+        plugin: MpiIdentity,
+        /// The drop-in's.
+        here: MpiIdentity,
+    },
+    /// Shorter than version 1 of the ABI has it.
+    #[error("its `kilter_plugin` has {0} bytes, fewer than the {size} of this ABI", size = size_of::<Plugin>())]
+    Size(u32),
+}
+
+/// A `KILTER_MPI_IDENTITY`, for people.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MpiIdentity(pub u32);
+
+impl fmt::Display for MpiIdentity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let family = match self.0 >> 16 {
+            1 => "Open MPI",
+            2 => "MPICH or a descendant",
+            _ => "an unknown MPI library",
+        };
+        write!(f, "{family} (handles of {} bytes)", self.0 & 0xFFFF)
+    }
+}
+
+impl Plugin {
+    /// Checks an object before anything of it is called. Reads 24 bytes first, and the rest only where these are right.
+    ///
+    /// # Errors
+    /// Which check failed.
+    ///
+    /// # Safety
+    /// `object` points to at least 24 readable bytes, aligned as a [`Plugin`]; where they are a plugin's, the rest is as the
+    /// ABI says and lives as long as the process.
+    pub unsafe fn check(object: *const Plugin) -> Result<&'static Plugin, PluginError> {
+        // SAFETY: these fields lie in the first 24 bytes.
+        let (magic, version, size, identity) = unsafe {
+            (
+                (*object).magic,
+                (*object).abi_version,
+                (*object).struct_size,
+                (*object).mpi_identity,
+            )
+        };
+        if magic != MAGIC {
+            return Err(PluginError::Magic);
+        }
+        if version != ABI_VERSION {
+            return Err(PluginError::Version(version));
+        }
+        if identity != MPI_IDENTITY {
+            let (plugin, here) = (MpiIdentity(identity), MpiIdentity(MPI_IDENTITY));
+            return Err(PluginError::MpiLibrary { plugin, here });
+        }
+        if (size as usize) < size_of::<Plugin>() {
+            return Err(PluginError::Size(size));
+        }
+        // SAFETY: it is a plugin's object of this version, constant until the process ends.
+        Ok(unsafe { &*object })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ABI_VERSION, MAGIC, MPI_IDENTITY, Plugin, PluginError};
+
+    const GOOD: Plugin = Plugin {
+        magic: MAGIC,
+        abi_version: ABI_VERSION,
+        struct_size: size_of::<Plugin>() as u32,
+        mpi_identity: MPI_IDENTITY,
+        reserved: 0,
+        name: c"test".as_ptr(),
+        algorithms: None,
+        release: None,
+    };
+
+    fn check(plugin: &Plugin) -> Option<PluginError> {
+        // SAFETY: a whole object is passed.
+        unsafe { Plugin::check(plugin) }.err()
+    }
+
+    #[test]
+    fn what_is_another_is_refused_with_the_reason() {
+        assert_eq!(check(&GOOD), None);
+        assert_eq!(check(&Plugin { magic: 0, ..GOOD }), Some(PluginError::Magic));
+        assert_eq!(check(&Plugin { abi_version: 2, ..GOOD }), Some(PluginError::Version(2)));
+        assert_eq!(check(&Plugin { struct_size: 8, ..GOOD }), Some(PluginError::Size(8)));
+        let other = check(&Plugin {
+            mpi_identity: 2 << 16 | 4,
+            ..GOOD
+        });
+        let text = other.map(|error| error.to_string()).unwrap_or_default();
+        assert!(text.contains("MPICH") && text.contains("Open MPI"), "{text}");
+    }
+
+    #[test]
+    fn the_version_is_looked_at_before_anything_that_depends_on_it() {
+        let other = Plugin {
+            abi_version: 7,
+            struct_size: 1,
+            mpi_identity: 0,
+            ..GOOD
+        };
+        assert_eq!(check(&other), Some(PluginError::Version(7)));
+    }
+}

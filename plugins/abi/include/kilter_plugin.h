@@ -1,0 +1,142 @@
+/* The C ABI between Kilter's drop-in and its algorithm plugins, version 1.
+ *
+ * A plugin is a shared object with one exported symbol, the object `kilter_plugin`. A profile names the file; the drop-in
+ * opens it (RTLD_NOW | RTLD_LOCAL), reads the first 24 bytes of `kilter_plugin`, and calls nothing of it unless magic, ABI
+ * version, size and MPI identity are those of this header. Then it asks for the rows once. `kilter_plugin.c` in the folder
+ * `example` is a complete one; build it with `mpicc -shared -fPIC`.
+ *
+ * Rules for plugins:
+ *  - Call PMPI_* only. The names MPI_* may be the drop-in's own.
+ *  - Never let an exception or panic leave a function of yours. Never return an error on one rank alone: the other ranks
+ *    would wait for ever. If one rank cannot go on, call PMPI_Abort on the context's communicator.
+ *  - Whatever you return a pointer to lives until the process ends. Free only what you allocated.
+ *  - Calls on one communicator follow each other; calls on different communicators may come from different threads at once.
+ *  - Fields may be added at the end of a structure in later versions of the ABI that keep its version number; `struct_size`
+ *    tells how much the other side knows.
+ */
+#ifndef KILTER_PLUGIN_H
+#define KILTER_PLUGIN_H
+
+#include <mpi.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define KILTER_PLUGIN_MAGIC UINT64_C(0x314e4752544c4b7f)
+#define KILTER_ABI_VERSION UINT32_C(1)
+
+/* Which MPI library's handles the structures below hold: 1 Open MPI (handles are pointers), 2 MPICH and its descendants
+ * (handles are integers); with the size of a handle. */
+#define KILTER_MPI_IDENTITY \
+    ((uint32_t)((sizeof(MPI_Comm) == sizeof(void *) ? 1u : 2u) << 16 | (uint32_t)sizeof(MPI_Comm)))
+
+/* What a row implements. */
+enum kilter_collective {
+    KILTER_ALLGATHER = 0,
+    KILTER_ALLREDUCE = 1,
+    KILTER_BCAST = 2,
+    KILTER_GATHER = 3,
+    KILTER_REDUCE = 4,
+    KILTER_REDUCE_SCATTER = 5,
+    KILTER_REDUCE_SCATTER_BLOCK = 6,
+    KILTER_SCAN = 7,
+    KILTER_SCATTER = 8
+};
+
+/* What a row needs of a call; the drop-in calls it for no other. Bits of kilter_algorithm.needs. */
+#define KILTER_NEEDS_COMMUTATIVE UINT32_C(1)
+#define KILTER_NEEDS_POWER_OF_TWO_RANKS UINT32_C(2)
+
+/* An ordered tunable of a row. */
+typedef struct kilter_parameter {
+    const char *name; /* as in profiles, with its unit, such as "segment_bytes" */
+    uint64_t min;
+    uint64_t max;
+    uint64_t default_value;
+} kilter_parameter;
+
+struct kilter_algorithm;
+
+/* One communicator, as the plugin sees it. */
+typedef struct kilter_context {
+    uint32_t struct_size;
+    int32_t rank;
+    int32_t size;
+    uint32_t reserved;
+    MPI_Comm comm; /* private: same ranks as the program's, no messages but the plugin's, errors are returned */
+    void *state;   /* the plugin's own for this communicator; NULL at first; see kilter_plugin.release */
+    void *host;    /* the drop-in's; leave it alone */
+    /* Scratch of at least `bytes` bytes, aligned for any type, kept until the communicator is freed; the next call for the
+     * same context replaces it. NULL without memory. Optional: a plugin may keep its own scratch in `state`. */
+    void *(*grow)(struct kilter_context *context, size_t bytes);
+} kilter_context;
+
+/* One call. `bytes` is the total volume n, the same on all ranks, from 1 to INT_MAX. Buffers, counts and types are the
+ * program's, by collective; MPI_IN_PLACE is passed on as it came; what is not named is NULL, 0 or a null handle:
+ *
+ *   allgather             send, send_count, send_type; recv, recv_count (of one block), recv_type
+ *   allreduce, scan       send, recv, recv_count, recv_type, op
+ *   bcast                 recv, recv_count, recv_type, root
+ *   gather, scatter       send, send_count, send_type, recv, recv_count, recv_type, root (counts of one block; what MPI
+ *                         does not define on a rank may be anything)
+ *   reduce                send, recv, recv_count, recv_type, op, root (recv may be anything away from the root)
+ *   reduce_scatter        send, recv, recv_counts (one for each rank), recv_type, op
+ *   reduce_scatter_block  send, recv, recv_count (of one block), recv_type, op
+ *
+ * Types may be derived. The type of a reduction has its data within its extent. */
+typedef struct kilter_arguments {
+    uint32_t struct_size;
+    uint32_t collective; /* enum kilter_collective */
+    const struct kilter_algorithm *algorithm; /* the row that is called */
+    const void *send;
+    void *recv;
+    int32_t send_count;
+    int32_t recv_count;
+    MPI_Datatype send_type;
+    MPI_Datatype recv_type;
+    const int *recv_counts;
+    MPI_Op op;
+    int32_t root;
+    uint64_t bytes;
+    const uint64_t *parameters; /* one value for each row of algorithm->parameters, within its range */
+} kilter_arguments;
+
+/* A row: one way to carry out a collective. */
+typedef struct kilter_algorithm {
+    const char *id; /* "<collective>.<name>", unique among the plugins of a profile */
+    uint32_t collective; /* enum kilter_collective */
+    uint32_t needs;      /* KILTER_NEEDS_* */
+    uint32_t parameter_count;
+    uint32_t reserved;
+    const kilter_parameter *parameters;
+    const void *data; /* the plugin's own */
+    /* Carries the call out on this rank; every rank of the communicator makes it. Returns MPI_SUCCESS or an error code,
+     * which the drop-in raises on the program's communicator. */
+    int (*run)(kilter_context *context, const kilter_arguments *arguments);
+} kilter_algorithm;
+
+/* The exported object. */
+typedef struct kilter_plugin_v1 {
+    uint64_t magic;        /* KILTER_PLUGIN_MAGIC */
+    uint32_t abi_version;  /* KILTER_ABI_VERSION */
+    uint32_t struct_size;  /* sizeof(kilter_plugin_v1) */
+    uint32_t mpi_identity; /* KILTER_MPI_IDENTITY */
+    uint32_t reserved;
+    const char *name;
+    /* The rows and their number; called once, after all checks, at the program's first collective. NULL: none. */
+    const kilter_algorithm *(*algorithms)(uint32_t *count);
+    /* Frees context->state, if the plugin keeps any (then not NULL). Makes no MPI call: it may run inside MPI_Finalize. */
+    void (*release)(kilter_context *context);
+} kilter_plugin_v1;
+
+/* The symbol a plugin defines. */
+extern const kilter_plugin_v1 kilter_plugin;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
