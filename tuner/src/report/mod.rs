@@ -1,3 +1,16 @@
 //! Reports: one model, several renderings.
+//!
+//! [`model::Report`] is what a run knows. Everything else here is a pure function of it: [`json`] for programs, [`html`]
+//! for people and the archive, [`terminal`] for the console, [`markdown`] for tickets, [`csv`] for spreadsheets.
+//! [`summary`] holds what several of them say, so that they cannot disagree about a count.
+
+pub mod format;
+pub mod html;
+pub mod json;
 
 pub mod model;
+pub mod summary;
+pub mod terminal;
+
+#[cfg(test)]
+mod fixture;

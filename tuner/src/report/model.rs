@@ -1,7 +1,7 @@
 //! `report.json`: what a run found, changed and proved. The other reports are renderings of it.
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// Version of the schema.
 pub const SCHEMA: u32 = 1;
@@ -102,22 +102,34 @@ pub struct Cell {
     pub unfixed_because: Option<String>,
 }
 
-/// A verdict with its evidence.
+/// A verdict with its evidence. Where samples are missing, numbers are not-a-number, which JSON writes as `null`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Comparison {
     /// The outcome.
     pub verdict: Outcome,
     /// Left over right (medians of launch medians).
+    #[serde(deserialize_with = "null_as_nan")]
+    #[schemars(with = "Option<f64>")]
     pub ratio: f64,
     /// 95 % confidence interval of the ratio (Hodges-Lehmann on logarithms).
+    #[serde(deserialize_with = "null_pair_as_nan")]
+    #[schemars(with = "(Option<f64>, Option<f64>)")]
     pub ratio_ci: (f64, f64),
     /// One-sided p-value of the rank-sum test.
+    #[serde(deserialize_with = "null_as_nan")]
+    #[schemars(with = "Option<f64>")]
     pub p: f64,
     /// The same after correction for all tests of the run.
+    #[serde(deserialize_with = "null_as_nan")]
+    #[schemars(with = "Option<f64>")]
     pub p_adjusted: f64,
     /// Median of the left side, in seconds.
+    #[serde(deserialize_with = "null_as_nan")]
+    #[schemars(with = "Option<f64>")]
     pub seconds: f64,
     /// Median of the right side, in seconds.
+    #[serde(deserialize_with = "null_as_nan")]
+    #[schemars(with = "Option<f64>")]
     pub right_seconds: f64,
     /// Per-launch medians of the left side, in seconds.
     pub left_medians: Vec<f64>,
@@ -185,6 +197,8 @@ pub struct Change {
     /// Why: the violated cells it answers, in words.
     pub why: String,
     /// Time before over time after on the cells it answers (geometric mean); above 1 is faster.
+    #[serde(deserialize_with = "null_as_nan")]
+    #[schemars(with = "Option<f64>")]
     pub gain: f64,
     /// The cells it answers, as `GL8 reduce 4096`.
     pub cells: Vec<String>,
@@ -209,10 +223,16 @@ pub struct Contestant {
     /// The kind; absent for the default.
     pub kind: Option<FixKind>,
     /// Median time in seconds.
+    #[serde(deserialize_with = "null_as_nan")]
+    #[schemars(with = "Option<f64>")]
     pub seconds: f64,
     /// Time over the default's time in the same job.
+    #[serde(deserialize_with = "null_as_nan")]
+    #[schemars(with = "Option<f64>")]
     pub ratio_to_default: f64,
     /// Time over the tightest right side of the violated guidelines.
+    #[serde(deserialize_with = "null_as_nan")]
+    #[schemars(with = "Option<f64>")]
     pub ratio_to_bound: f64,
     /// Whether it is statistically as good as the fastest.
     pub among_best: bool,
@@ -229,4 +249,13 @@ pub struct Quarantined {
     pub what: String,
     /// The details.
     pub detail: String,
+}
+
+fn null_as_nan<'de, D: Deserializer<'de>>(input: D) -> Result<f64, D::Error> {
+    Ok(Option::<f64>::deserialize(input)?.unwrap_or(f64::NAN))
+}
+
+fn null_pair_as_nan<'de, D: Deserializer<'de>>(input: D) -> Result<(f64, f64), D::Error> {
+    let (low, high) = <(Option<f64>, Option<f64>)>::deserialize(input)?;
+    Ok((low.unwrap_or(f64::NAN), high.unwrap_or(f64::NAN)))
 }

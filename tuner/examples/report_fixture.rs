@@ -1,0 +1,28 @@
+//! Writes a report with invented times, to look at the page without measuring: `report_fixture OUT.html [KIND]`, where
+//! KIND is `tuned` (default), `checked`, `holding` or `empty`.
+
+mod model {
+    pub(crate) use kilter::report::model::*;
+}
+#[path = "../src/report/fixture.rs"]
+mod fixture;
+
+use anyhow::{Context, bail};
+
+fn main() -> anyhow::Result<()> {
+    let mut arguments = std::env::args().skip(1);
+    let out = arguments
+        .next()
+        .context("usage: report_fixture OUT.html [tuned|checked|holding|empty]")?;
+    let report = match arguments.next().as_deref() {
+        None | Some("tuned") => fixture::tuned(),
+        Some("checked") => fixture::checked(),
+        Some("holding") => fixture::holding(),
+        Some("empty") => fixture::empty(),
+        Some(other) => bail!("unknown report {other:?}; known are tuned, checked, holding, empty"),
+    };
+    let page = kilter::report::html::render(&report)?;
+    std::fs::write(&out, page).with_context(|| format!("cannot write {out}"))?;
+    print!("{}", kilter::report::terminal::table(&report));
+    Ok(())
+}

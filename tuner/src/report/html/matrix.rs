@@ -1,0 +1,329 @@
+//! The tables of PGMPI: function against size (its table 4), verdicts per guideline (table 3), violations per type (table 2).
+
+use std::collections::BTreeMap;
+
+use crate::report::format;
+use crate::report::model::Cell;
+use crate::report::summary::{Group, Standing, current, kind_letter, outcome_word};
+
+/// Function against size.
+pub(super) struct Matrix {
+    /// Column heads.
+    pub(super) sizes: Vec<String>,
+    /// One row per violated guideline and function.
+    pub(super) rows: Vec<MatrixRow>,
+    /// Marks that occur, with their meaning.
+    pub(super) legend: Vec<Mark>,
+    /// Guidelines without a violation, which have no row.
+    pub(super) silent: usize,
+}
+
+/// One guideline and function.
+pub(super) struct MatrixRow {
+    pub(super) letter: String,
+    pub(super) guideline: String,
+    pub(super) expression: String,
+    pub(super) marks: Vec<Mark>,
+}
+
+/// A mark in a table.
+#[derive(Clone)]
+pub(super) struct Mark {
+    /// Style class; empty where nothing was measured.
+    pub(super) class: &'static str,
+    /// The mark.
+    pub(super) sign: &'static str,
+    /// The meaning, with numbers where the mark is a cell's.
+    pub(super) words: String,
+}
+
+impl Matrix {
+    pub(super) fn of(groups: &[Group<'_>]) -> Self {
+        let mut sizes: Vec<u64> = groups
+            .iter()
+            .flat_map(|group| &group.cells)
+            .map(|cell| cell.bytes)
+            .collect();
+        sizes.sort_unstable();
+        sizes.dedup();
+        let shown: Vec<_> = groups.iter().filter(|group| group.concerns()).collect();
+        let rows: Vec<_> = shown.iter().map(|group| row(group, &sizes)).collect();
+        let occurring: Vec<Standing> = shown
+            .iter()
+            .flat_map(|group| &group.cells)
+            .map(|cell| Standing::of(cell))
+            .collect();
+        let legend = ORDER
+            .into_iter()
+            .filter(|standing| occurring.contains(standing))
+            .map(|standing| Mark {
+                class: class(standing),
+                sign: standing.mark(),
+                words: standing.words().to_owned(),
+            })
+            .collect();
+        Self {
+            sizes: sizes.into_iter().map(format::bytes).collect(),
+            silent: groups.len() - shown.len(),
+            rows,
+            legend,
+        }
+    }
+}
+
+/// Worst first: where several cells share a place in the table, the worst is shown.
+const ORDER: [Standing; 7] = [
+    Standing::Introduced,
+    Standing::Violated,
+    Standing::Unproven,
+    Standing::Fixed,
+    Standing::Unstable,
+    Standing::Undecided,
+    Standing::Holds,
+];
+
+/// The style class of a standing.
+pub(super) fn class(standing: Standing) -> &'static str {
+    match standing {
+        Standing::Violated | Standing::Introduced => "bad",
+        Standing::Unproven | Standing::Undecided | Standing::Unstable => "open",
+        Standing::Fixed => "good",
+        Standing::Holds => "calm",
+    }
+}
+
+fn row(group: &Group<'_>, sizes: &[u64]) -> MatrixRow {
+    let rank = |cell: &Cell| ORDER.iter().position(|standing| *standing == Standing::of(cell));
+    let mut worst: BTreeMap<u64, &Cell> = BTreeMap::new();
+    for cell in &group.cells {
+        let kept = worst.entry(cell.bytes).or_insert(cell);
+        if rank(cell) < rank(kept) {
+            *kept = cell;
+        }
+    }
+    let marks = sizes.iter().map(|bytes| match worst.get(bytes) {
+        Some(cell) => {
+            let standing = Standing::of(cell);
+            Mark {
+                class: class(standing),
+                sign: standing.mark(),
+                words: words(cell, standing),
+            }
+        }
+        None => Mark {
+            class: "",
+            sign: "",
+            words: "not measured".to_owned(),
+        },
+    });
+    MatrixRow {
+        letter: kind_letter(group.kind).to_owned(),
+        guideline: group.guideline.to_owned(),
+        expression: super::view::typeset(&group.expression),
+        marks: marks.collect(),
+    }
+}
+
+fn words(cell: &Cell, standing: Standing) -> String {
+    let mut text = format!(
+        "{}: {}, ratio {}",
+        format::bytes(cell.bytes),
+        standing.words(),
+        format::ratio(cell.before.ratio)
+    );
+    if let Some(after) = &cell.after {
+        text.push_str(&format!(", after {}", format::ratio(after.ratio)));
+    }
+    text
+}
+
+/// Verdicts of one guideline for one function.
+pub(super) struct GuidelineRow {
+    pub(super) letter: String,
+    pub(super) guideline: String,
+    pub(super) expression: String,
+    /// `●` where violated before, `○` where that is gone, empty where nothing was violated.
+    pub(super) mark: Mark,
+    pub(super) sizes: usize,
+    pub(super) violated: usize,
+    pub(super) violated_now: usize,
+    pub(super) undecided: usize,
+    pub(super) holds: usize,
+    /// Largest ratio, before tuning, and where.
+    pub(super) worst: String,
+    pub(super) worst_at: String,
+}
+
+pub(super) fn guideline_rows(groups: &[Group<'_>]) -> Vec<GuidelineRow> {
+    groups
+        .iter()
+        .map(|group| {
+            let (before, now) = (group.before(), group.now());
+            let standing = ORDER
+                .into_iter()
+                .find(|s| group.cells.iter().any(|cell| Standing::of(cell) == *s));
+            let worst = group
+                .cells
+                .iter()
+                .filter(|cell| cell.before.ratio.is_finite())
+                .max_by(|a, b| a.before.ratio.total_cmp(&b.before.ratio));
+            GuidelineRow {
+                letter: kind_letter(group.kind).to_owned(),
+                guideline: group.guideline.to_owned(),
+                expression: super::view::typeset(&group.expression),
+                mark: standing.map_or(
+                    Mark {
+                        class: "",
+                        sign: "",
+                        words: String::new(),
+                    },
+                    |standing| Mark {
+                        class: class(standing),
+                        sign: standing.mark(),
+                        words: standing.words().to_owned(),
+                    },
+                ),
+                sizes: before.total(),
+                violated: before.violated,
+                violated_now: now.violated,
+                undecided: now.undecided + now.unstable,
+                holds: now.holds,
+                worst: worst.map_or_else(|| format::NONE.to_owned(), |cell| format::ratio(cell.before.ratio)),
+                worst_at: worst.map_or_else(String::new, |cell| format::bytes(cell.bytes)),
+            }
+        })
+        .collect()
+}
+
+/// Violated guidelines of one type.
+pub(super) struct TypeRow {
+    pub(super) letter: String,
+    pub(super) name: String,
+    pub(super) before: usize,
+    pub(super) now: usize,
+    pub(super) total: usize,
+}
+
+/// Counts as PGMPI does: a guideline of a function is violated if it is at any size.
+pub(super) fn type_rows(groups: &[Group<'_>]) -> Vec<TypeRow> {
+    let mut rows: Vec<TypeRow> = Vec::new();
+    for group in groups {
+        if rows.last().is_none_or(|row| row.name != group.kind) {
+            let letter = kind_letter(group.kind).to_owned();
+            rows.push(TypeRow {
+                letter,
+                name: group.kind.to_owned(),
+                before: 0,
+                now: 0,
+                total: 0,
+            });
+        }
+        if let Some(row) = rows.last_mut() {
+            row.total += 1;
+            row.before += usize::from(group.before().violated > 0);
+            row.now += usize::from(group.now().violated > 0);
+        }
+    }
+    rows
+}
+
+/// A cell with all its numbers.
+pub(super) struct CellRow {
+    pub(super) guideline: String,
+    pub(super) expression: String,
+    pub(super) bytes: u64,
+    pub(super) size: String,
+    pub(super) before: Numbers,
+    pub(super) after: Option<Numbers>,
+}
+
+/// A comparison as text, with the raw numbers for sorting.
+pub(super) struct Numbers {
+    pub(super) verdict: &'static str,
+    pub(super) ratio: String,
+    pub(super) ratio_raw: f64,
+    pub(super) interval: String,
+    pub(super) p: String,
+    pub(super) p_adjusted: String,
+    pub(super) p_adjusted_raw: f64,
+    pub(super) stars: &'static str,
+    pub(super) left: String,
+    pub(super) left_raw: f64,
+    pub(super) right: String,
+    pub(super) right_raw: f64,
+}
+
+impl Numbers {
+    pub(super) fn of(comparison: &crate::report::model::Comparison) -> Self {
+        Self {
+            verdict: outcome_word(comparison.verdict),
+            ratio: format::ratio(comparison.ratio),
+            ratio_raw: comparison.ratio,
+            interval: format::interval(comparison.ratio_ci),
+            p: format::p_value(comparison.p),
+            p_adjusted: format::p_value(comparison.p_adjusted),
+            p_adjusted_raw: comparison.p_adjusted,
+            stars: format::stars(comparison.p_adjusted),
+            left: super::view::time(comparison.seconds),
+            left_raw: comparison.seconds,
+            right: super::view::time(comparison.right_seconds),
+            right_raw: comparison.right_seconds,
+        }
+    }
+}
+
+pub(super) fn cell_rows(groups: &[Group<'_>]) -> Vec<CellRow> {
+    groups
+        .iter()
+        .flat_map(|group| &group.cells)
+        .map(|cell| CellRow {
+            guideline: cell.guideline.clone(),
+            expression: super::view::typeset(&cell.expression),
+            bytes: cell.bytes,
+            size: format::bytes(cell.bytes),
+            before: Numbers::of(&cell.before),
+            after: cell.after.as_ref().map(Numbers::of),
+        })
+        .collect()
+}
+
+/// Whether a violated cell has no proven fix, and why.
+pub(super) fn unfixed(groups: &[Group<'_>]) -> Vec<Unfixed> {
+    groups
+        .iter()
+        .flat_map(|group| &group.cells)
+        .filter(|cell| Standing::of(cell).remains() || Standing::of(cell) == Standing::Unproven)
+        .map(|cell| {
+            let now = current(cell);
+            Unfixed {
+                guideline: cell.guideline.clone(),
+                expression: super::view::typeset(&cell.expression),
+                size: format::bytes(cell.bytes),
+                standing: Standing::of(cell).words(),
+                ratio: format!("{} {}", format::ratio(now.ratio), format::interval(now.ratio_ci)),
+                because: reason(cell),
+            }
+        })
+        .collect()
+}
+
+/// A violated cell without a proven fix.
+pub(super) struct Unfixed {
+    pub(super) guideline: String,
+    pub(super) expression: String,
+    pub(super) size: String,
+    pub(super) standing: &'static str,
+    pub(super) ratio: String,
+    pub(super) because: String,
+}
+
+fn reason(cell: &Cell) -> String {
+    match (&cell.unfixed_because, &cell.fix, Standing::of(cell)) {
+        (Some(reason), _, _) => reason.clone(),
+        (None, _, Standing::Introduced) => {
+            "a change made for other cells broke this one; remove it or give it a size range".to_owned()
+        }
+        (None, Some(fix), _) => format!("{} was deployed but did not hold in the verification", fix.id),
+        (None, None, _) => "no reason was recorded".to_owned(),
+    }
+}

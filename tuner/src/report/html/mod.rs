@@ -1,0 +1,52 @@
+//! `report.html`: one file that an administrator can open anywhere, mail, print and archive.
+//!
+//! The views in [`view`] and [`matrix`] turn a [`Report`] into text; `templates/report.html` lays it out and escapes every
+//! word (askama's default). Only [`figure`] writes markup itself, and escapes what it is given.
+
+mod figure;
+mod matrix;
+mod scale;
+mod view;
+
+use askama::Template;
+use thiserror::Error;
+
+use super::model::Report;
+
+/// Why the page could not be made.
+#[derive(Debug, Error)]
+#[error("the HTML report could not be rendered; report.json has the same content: {source}")]
+pub struct HtmlError {
+    #[from]
+    source: askama::Error,
+}
+
+/// Renders a report as one self-contained page: styles, script and figures are inside, nothing is fetched.
+///
+/// # Errors
+///
+/// If the template fails to write, which no content of a report causes.
+pub fn render(report: &Report) -> Result<String, HtmlError> {
+    Ok(view::Page::of(report).render()?)
+}
+
+/// Text for element content and double-quoted attributes. Characters that XML forbids become U+FFFD.
+fn escape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&#39;"),
+            '\t' | '\n' => out.push(c),
+            c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => out.push('\u{fffd}'),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,349 @@
+//! What a report says in one look: where each cell stands, counts, and the cells of one guideline together.
+
+use std::cmp::Ordering;
+
+use super::model::{Cell, Comparison, Outcome, Report};
+
+/// Where a cell stands at the end of the run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Standing {
+    /// Violated, and nothing deployed has changed that.
+    Violated,
+    /// Violated by what is deployed, not by the untouched library.
+    Introduced,
+    /// Violated before; with what is deployed the samples do not decide.
+    Unproven,
+    /// Violated before, holds with what is deployed.
+    Fixed,
+    /// The samples do not decide.
+    Undecided,
+    /// The machine changed while it was measured.
+    Unstable,
+    /// Holds.
+    Holds,
+}
+
+impl Standing {
+    /// Where a cell stands.
+    pub fn of(cell: &Cell) -> Self {
+        let before = cell.before.verdict;
+        let after = cell.after.as_ref().map(|after| after.verdict);
+        match (before, after) {
+            (Outcome::Violated, None | Some(Outcome::Violated)) => Self::Violated,
+            (_, Some(Outcome::Violated)) => Self::Introduced,
+            (Outcome::Violated, Some(Outcome::Holds)) => Self::Fixed,
+            (Outcome::Violated, Some(_)) => Self::Unproven,
+            _ => match after.unwrap_or(before) {
+                Outcome::Holds => Self::Holds,
+                Outcome::Undecided => Self::Undecided,
+                Outcome::Unstable => Self::Unstable,
+                Outcome::Violated => Self::Violated,
+            },
+        }
+    }
+
+    /// One character for tables; each is distinct without colour.
+    pub fn mark(self) -> &'static str {
+        match self {
+            Self::Violated => "●",
+            Self::Introduced => "▲",
+            Self::Unproven => "◐",
+            Self::Fixed => "○",
+            Self::Undecided => "?",
+            Self::Unstable => "~",
+            Self::Holds => "·",
+        }
+    }
+
+    /// In words.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Violated => "violated",
+            Self::Introduced => "violated only after tuning",
+            Self::Unproven => "violated before, undecided after",
+            Self::Fixed => "violated before, holds after",
+            Self::Undecided => "undecided",
+            Self::Unstable => "unstable",
+            Self::Holds => "holds",
+        }
+    }
+
+    /// Whether the cell is violated with what is deployed, or with the untouched library if nothing is.
+    pub fn remains(self) -> bool {
+        matches!(self, Self::Violated | Self::Introduced)
+    }
+}
+
+/// A verdict in the words of `report.json`.
+pub fn outcome_word(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Holds => "holds",
+        Outcome::Violated => "violated",
+        Outcome::Undecided => "undecided",
+        Outcome::Unstable => "unstable",
+    }
+}
+
+/// The comparison that describes the cell now: after tuning if there is one.
+pub fn current(cell: &Cell) -> &Comparison {
+    cell.after.as_ref().unwrap_or(&cell.before)
+}
+
+/// Cells by verdict.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Counts {
+    /// Cells that hold.
+    pub holds: usize,
+    /// Violated cells.
+    pub violated: usize,
+    /// Cells the samples do not decide.
+    pub undecided: usize,
+    /// Cells measured on a changing machine.
+    pub unstable: usize,
+}
+
+impl Counts {
+    /// Counts verdicts.
+    pub fn of(outcomes: impl IntoIterator<Item = Outcome>) -> Self {
+        let mut counts = Self::default();
+        for outcome in outcomes {
+            match outcome {
+                Outcome::Holds => counts.holds += 1,
+                Outcome::Violated => counts.violated += 1,
+                Outcome::Undecided => counts.undecided += 1,
+                Outcome::Unstable => counts.unstable += 1,
+            }
+        }
+        counts
+    }
+
+    /// All of them.
+    pub fn total(&self) -> usize {
+        self.holds + self.violated + self.undecided + self.unstable
+    }
+}
+
+/// A report in numbers.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Summary<'a> {
+    /// Verdicts on the untouched library.
+    pub before: Counts,
+    /// Verdicts now, cells that were not measured again with their old verdict; absent if no cell was measured again.
+    pub after: Option<Counts>,
+    /// Cells that are violated now.
+    pub remaining: usize,
+    /// Cells that were violated and hold now.
+    pub fixed: usize,
+    /// Cells that were violated and are undecided or unstable now.
+    pub unproven: usize,
+    /// Cells that only the deployed changes violate.
+    pub introduced: usize,
+    /// The cells of each guideline and function, monotony first, then split-robustness, then patterns.
+    pub groups: Vec<Group<'a>>,
+}
+
+impl<'a> Summary<'a> {
+    /// Counts a report.
+    pub fn of(report: &'a Report) -> Self {
+        let standings: Vec<_> = report.cells.iter().map(Standing::of).collect();
+        let number = |wanted: Standing| standings.iter().filter(|standing| **standing == wanted).count();
+        let measured_again = report.cells.iter().any(|cell| cell.after.is_some());
+        Self {
+            before: Counts::of(report.cells.iter().map(|cell| cell.before.verdict)),
+            after: measured_again.then(|| Counts::of(report.cells.iter().map(|cell| current(cell).verdict))),
+            remaining: standings.iter().filter(|standing| standing.remains()).count(),
+            fixed: number(Standing::Fixed),
+            unproven: number(Standing::Unproven),
+            introduced: number(Standing::Introduced),
+            groups: group(&report.cells),
+        }
+    }
+
+    /// The answer in one line: `4 violations before, 1 after`.
+    pub fn headline(&self) -> String {
+        let violations = |n| super::format::count(n, "violation");
+        if self.before.total() == 0 {
+            return "Nothing was measured".to_owned();
+        }
+        match &self.after {
+            Some(_) => format!("{} before, {} after", violations(self.before.violated), self.remaining),
+            None if self.before.violated == 0 && self.before.holds == self.before.total() => {
+                "No violations: every guideline holds at every size".to_owned()
+            }
+            None if self.before.violated == 0 => "No violations found".to_owned(),
+            None => format!("{} found", violations(self.before.violated)),
+        }
+    }
+}
+
+/// The cells of one guideline for one function and number of ranks, by size.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Group<'a> {
+    /// Guideline id.
+    pub guideline: &'a str,
+    /// The collective on the left side.
+    pub function: &'a str,
+    /// `monotony`, `split` or `pattern`.
+    pub kind: &'a str,
+    /// Ranks of the communicator.
+    pub ranks: usize,
+    /// The guideline for any size.
+    pub expression: String,
+    /// Its cells, smallest first.
+    pub cells: Vec<&'a Cell>,
+}
+
+impl Group<'_> {
+    /// Verdicts on the untouched library.
+    pub fn before(&self) -> Counts {
+        Counts::of(self.cells.iter().map(|cell| cell.before.verdict))
+    }
+
+    /// Verdicts now.
+    pub fn now(&self) -> Counts {
+        Counts::of(self.cells.iter().map(|cell| current(cell).verdict))
+    }
+
+    /// Whether a cell is violated, before or after.
+    pub fn concerns(&self) -> bool {
+        self.cells.iter().any(|cell| {
+            !matches!(
+                Standing::of(cell),
+                Standing::Holds | Standing::Undecided | Standing::Unstable
+            )
+        })
+    }
+
+    /// Whether the sides are the same function at different sizes, one curve for both.
+    pub fn is_monotony(&self) -> bool {
+        self.kind == "monotony"
+    }
+}
+
+/// `m`, `s` or `p`, as in PGMPI's tables; another kind keeps its word.
+pub fn kind_letter(kind: &str) -> &str {
+    match kind {
+        "monotony" => "m",
+        "split" => "s",
+        "pattern" => "p",
+        other => other,
+    }
+}
+
+fn group(cells: &[Cell]) -> Vec<Group<'_>> {
+    let mut groups: Vec<Group<'_>> = Vec::new();
+    for cell in cells {
+        let found = groups.iter_mut().find(|group| {
+            group.guideline == cell.guideline && group.function == cell.function && group.ranks == cell.ranks
+        });
+        match found {
+            Some(group) => group.cells.push(cell),
+            None => groups.push(Group {
+                guideline: &cell.guideline,
+                function: &cell.function,
+                kind: &cell.kind,
+                ranks: cell.ranks,
+                expression: String::new(),
+                cells: vec![cell],
+            }),
+        }
+    }
+    for group in &mut groups {
+        group.cells.sort_by_key(|cell| (cell.bytes, cell.right_bytes));
+        group.expression = expression(group);
+    }
+    groups.sort_by(|a, b| {
+        kind_rank(a.kind)
+            .cmp(&kind_rank(b.kind))
+            .then_with(|| natural(a.guideline, b.guideline))
+            .then_with(|| a.function.cmp(b.function))
+            .then_with(|| a.ranks.cmp(&b.ranks))
+    });
+    groups
+}
+
+/// The text that all cells share, or the family's general form where each cell names its own sizes.
+fn expression(group: &Group<'_>) -> String {
+    let first = group.cells[0].expression.as_str();
+    if group.cells.iter().all(|cell| cell.expression == first) && group.cells.len() > 1 {
+        return first.to_owned();
+    }
+    let f = group.function;
+    match group.kind {
+        "monotony" => format!("{f}(n) <= {f}(n + k)"),
+        "split" => format!("{f}(n) <= k {f}(n / k)"),
+        _ => first.to_owned(),
+    }
+}
+
+fn kind_rank(kind: &str) -> usize {
+    ["monotony", "split", "pattern"]
+        .iter()
+        .position(|known| *known == kind)
+        .unwrap_or(3)
+}
+
+/// Orders `GL2` before `GL10`.
+fn natural(a: &str, b: &str) -> Ordering {
+    let parts = |id: &str| {
+        let digits = id.trim_start_matches(|c: char| !c.is_ascii_digit());
+        let end = digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len());
+        (
+            id[..id.len() - digits.len()].to_owned(),
+            digits[..end].parse::<u64>().unwrap_or(u64::MAX),
+            id.to_owned(),
+        )
+    };
+    parts(a).cmp(&parts(b))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::fixture;
+
+    #[test]
+    fn ids_are_ordered_as_people_count() {
+        let mut ids = ["GL10", "GL2", "site", "GL1", "GL2b"];
+        ids.sort_by(|a, b| natural(a, b));
+        assert_eq!(ids, ["GL1", "GL2", "GL2b", "GL10", "site"]);
+    }
+
+    #[test]
+    fn a_tuned_report_is_counted() {
+        let report = fixture::tuned();
+        let summary = Summary::of(&report);
+        assert_eq!(summary.headline(), "10 violations before, 1 after");
+        assert_eq!(
+            (summary.fixed, summary.remaining, summary.introduced, summary.unproven),
+            (8, 1, 0, 1)
+        );
+        let order: Vec<_> = summary.groups.iter().map(|group| group.guideline).collect();
+        assert_eq!(order.first(), Some(&"GL1"));
+        assert_eq!(order.last(), Some(&"GL16"));
+    }
+
+    #[test]
+    fn every_pair_of_verdicts_has_one_standing() {
+        use Outcome::{Holds, Undecided, Unstable, Violated};
+        let report = fixture::tuned();
+        let mut cell = report.cells[0].clone();
+        let mut standing = |before, after: Option<Outcome>| {
+            cell.before.verdict = before;
+            cell.after = after.map(|verdict| Comparison {
+                verdict,
+                ..cell.before.clone()
+            });
+            Standing::of(&cell)
+        };
+        assert_eq!(standing(Violated, None), Standing::Violated);
+        assert_eq!(standing(Violated, Some(Violated)), Standing::Violated);
+        assert_eq!(standing(Holds, Some(Violated)), Standing::Introduced);
+        assert_eq!(standing(Undecided, Some(Violated)), Standing::Introduced);
+        assert_eq!(standing(Violated, Some(Holds)), Standing::Fixed);
+        assert_eq!(standing(Violated, Some(Unstable)), Standing::Unproven);
+        assert_eq!(standing(Undecided, None), Standing::Undecided);
+        assert_eq!(standing(Undecided, Some(Holds)), Standing::Holds);
+        assert_eq!(standing(Holds, Some(Unstable)), Standing::Unstable);
+    }
+}
