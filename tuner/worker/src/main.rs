@@ -1,1 +1,227 @@
-fn main() {}
+//! `kilter-worker PLAN REPORT`, run under `mpirun`: measures what the plan asks for and appends what it finds to the report.
+//!
+//! Read [`measure`] first, which says how a time is taken; then [`block`], which says what is done around that.
+//!
+//! * [`control`], [`dissemination`]: what the ranks say to each other, by point-to-point messages only.
+//! * [`clock`], [`lead`], [`shared_clock`]: starting at one absolute time.
+//! * [`schedule`], [`order`]: what is repeated next, and when it is enough.
+//! * [`implementation`], [`candidate`]: from an item of the plan to calls.
+//! * [`problem`], [`buffer`]: inputs, expected outputs, guarded memory.
+//! * [`settings`]: the library's control variables, per item.
+//! * [`plan_file`], [`report_file`]: the two files, which rank 0 alone touches.
+//!
+//! Nothing is printed on standard output. What goes wrong for one item is a line of the report; what stops the job is a message
+//! on standard error and `MPI_Abort`.
+
+mod block;
+mod buffer;
+mod candidate;
+mod clock;
+mod control;
+mod dissemination;
+mod dropin;
+mod environment;
+mod implementation;
+mod lead;
+mod measure;
+mod order;
+mod plan_file;
+mod problem;
+mod report_file;
+mod schedule;
+mod settings;
+mod shared_clock;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::{Context, bail, ensure};
+use kilter_mpi::mpit::ControlVariables;
+use kilter_protocol::VERSION;
+use kilter_protocol::plan::{Header, PlanLine};
+use kilter_protocol::report::{End, Event};
+use mpi::traits::Communicator;
+
+use block::Session;
+use control::Control;
+use lead::Lead;
+use plan_file::PlanFile;
+use report_file::ReportFile;
+
+/// How long the first line of the plan may take to come.
+const FIRST_LINE: Duration = Duration::from_secs(60);
+
+fn main() -> ExitCode {
+    let arguments: Vec<PathBuf> = std::env::args_os().skip(1).map(PathBuf::from).collect();
+    let [plan, report] = arguments.as_slice() else {
+        eprintln!("usage: mpirun [OPTIONS] kilter-worker PLAN REPORT (started by `kilter`, not by hand)");
+        return ExitCode::from(2);
+    };
+    environment::prepare_process();
+    let Some(universe) = mpi::initialize() else {
+        eprintln!("kilter-worker: MPI is initialised already, which nothing but this program may do");
+        return ExitCode::from(2);
+    };
+    let world = universe.world();
+    if let Err(error) = run(plan, report) {
+        eprintln!("kilter-worker: rank {} of {}: {error:#}", world.rank(), world.size());
+        world.abort(1);
+    }
+    // Dropping the universe ends MPI.
+    ExitCode::SUCCESS
+}
+
+/// The job, on this rank. An error on any rank ends it for all.
+fn run(plan: &Path, report: &Path) -> anyhow::Result<()> {
+    let control = Control::new().context("the ranks' private communicator")?;
+    let mut plan = PlanFile::new(plan);
+    let mut report = if control.is_root() {
+        Some(ReportFile::open(report)?)
+    } else {
+        None
+    };
+    let header = match next(&control, &mut plan, report.as_mut(), FIRST_LINE)? {
+        Some(PlanLine::Header(header)) => header,
+        Some(PlanLine::Block(_)) => bail!(
+            "{}: the plan begins with a block; its first line must be a header",
+            plan.position()
+        ),
+        Some(PlanLine::End) | None => return control.free().context("the ranks' private communicator"),
+    };
+    let idle = check(&header, control.p_ranks()).with_context(|| format!("{}: the header", plan.position()))?;
+    let variables = ControlVariables::open()?;
+    if let Some(offset) = shared_clock::find_offset(&control)? {
+        bail!(
+            "the clock of rank {} is {} us away from rank 0's (round trip {} us): ranks must share a clock, so all must run on \
+             one host, or on virtual hosts of one machine",
+            offset.rank,
+            offset.offset_ns / 1000,
+            offset.round_trip_ns / 1000
+        );
+    }
+    let start = environment::start(&control, &variables, &header)?;
+    let lead = Lead::new(header.wait);
+    let mut session = Session {
+        control,
+        variables,
+        header,
+        lead,
+        report: report.take(),
+    };
+    session.tell(Event::Start(start))?;
+    session.measure_noise()?;
+    loop {
+        match next(&session.control, &mut plan, session.report.as_mut(), idle)? {
+            Some(PlanLine::Block(block)) => block::carry_out(&mut session, &block)?,
+            Some(PlanLine::Header(_)) => bail!("{}: a second header", plan.position()),
+            Some(PlanLine::End) | None => break,
+        }
+    }
+    session.tell(Event::End(End {
+        dropin_calls: dropin::calls(),
+    }))?;
+    session.control.free().context("the ranks' private communicator")
+}
+
+/// The next line of the plan, on all ranks; `None` where none has come for `idle`.
+fn next(
+    control: &Control,
+    plan: &mut PlanFile,
+    report: Option<&mut ReportFile>,
+    idle: Duration,
+) -> anyhow::Result<Option<PlanLine>> {
+    let Some(report) = report else {
+        let line = control.broadcast(None)?;
+        return if line.is_empty() {
+            Ok(None)
+        } else {
+            Ok(Some(serde_json::from_slice(&line)?))
+        };
+    };
+    let line = plan.next_line(idle, || report.heartbeat())?;
+    let parsed = line
+        .as_deref()
+        .map(parse)
+        .transpose()
+        .with_context(|| plan.position())?;
+    if line.is_none() {
+        eprintln!(
+            "kilter-worker: the plan has not grown for {} s; the job ends",
+            idle.as_secs_f64()
+        );
+    }
+    // Silence travels as an empty line.
+    control.broadcast(Some(line.as_deref().unwrap_or_default()))?;
+    Ok(parsed)
+}
+
+fn parse(line: &[u8]) -> anyhow::Result<PlanLine> {
+    let value: serde_json::Value = serde_json::from_slice(line).context("not a line of JSON")?;
+    // Before the rest, which another version may have changed.
+    if let Some(version) = value.get("v").and_then(serde_json::Value::as_u64) {
+        ensure!(
+            version == u64::from(VERSION),
+            "the plan has version {version} and this worker reads version {VERSION}: build both from one source"
+        );
+    }
+    serde_json::from_value(value).context("not a line of a plan")
+}
+
+/// Checks the header against the job; gives the time of silence that ends it.
+fn check(header: &Header, p_ranks: usize) -> anyhow::Result<Duration> {
+    ensure!(
+        header.root < p_ranks,
+        "root {} is none of the {p_ranks} ranks, 0 to {}",
+        header.root,
+        p_ranks - 1
+    );
+    Duration::try_from_secs_f64(header.idle_seconds)
+        .with_context(|| format!("idle_seconds is {}, which is no time", header.idle_seconds))
+}
+
+#[cfg(test)]
+mod tests {
+    use kilter_protocol::plan::Wait;
+
+    use super::*;
+
+    fn header() -> Header {
+        Header {
+            v: VERSION,
+            wait: Wait::Sleep,
+            root: 0,
+            read_variables: Vec::new(),
+            read_environment: Vec::new(),
+            noise_repetitions: 0,
+            idle_seconds: 1.5,
+        }
+    }
+
+    #[test]
+    fn a_header_is_checked_against_the_job() {
+        assert_eq!(check(&header(), 2).unwrap(), Duration::from_millis(1500));
+        let error = check(&Header { root: 2, ..header() }, 2).unwrap_err();
+        assert_eq!(error.to_string(), "root 2 is none of the 2 ranks, 0 to 1");
+        assert!(
+            check(
+                &Header {
+                    idle_seconds: -1.0,
+                    ..header()
+                },
+                2
+            )
+            .is_err()
+        );
+    }
+
+    #[test]
+    fn another_version_and_nonsense_are_refused() {
+        let line = serde_json::to_vec(&PlanLine::Header(header())).unwrap();
+        assert_eq!(parse(&line).unwrap(), PlanLine::Header(header()));
+        let line = serde_json::to_vec(&PlanLine::Header(Header { v: 99, ..header() })).unwrap();
+        assert!(parse(&line).unwrap_err().to_string().contains("version 99"));
+        assert!(parse(b"{\"kind\":\"measure\"}").is_err());
+        assert!(parse(b"end").is_err());
+    }
+}

@@ -1,0 +1,240 @@
+//! A block: its items are prepared and checked one by one, then measured together, then checked once more.
+
+use std::time::Instant;
+
+use anyhow::Context;
+use kilter_mpi::mpit::ControlVariables;
+use kilter_protocol::plan::{Block, Header, Item, Repetitions, Wait};
+use kilter_protocol::report::Event;
+
+use crate::candidate::{Buffers, Candidate, title};
+use crate::clock;
+use crate::control::{Control, Refusal};
+use crate::implementation::{self, Place};
+use crate::lead::Lead;
+use crate::measure::{Agreed, Machine, Repetition, measure};
+use crate::report_file::ReportFile;
+use crate::schedule::{Schedule, WARM_UPS};
+use crate::settings;
+
+/// Longest time that the empty operation is measured for, in seconds.
+const NOISE_SECONDS: f64 = 10.0;
+
+/// What a rank has at hand while the job runs.
+pub(crate) struct Session {
+    /// Messages between the ranks.
+    pub(crate) control: Control,
+    /// The library's control variables.
+    pub(crate) variables: ControlVariables,
+    /// The plan's first line.
+    pub(crate) header: Header,
+    /// Kept over the blocks: what was learnt about the machine stays true.
+    pub(crate) lead: Lead,
+    /// On rank 0.
+    pub(crate) report: Option<ReportFile>,
+}
+
+impl Session {
+    /// Reports, on rank 0.
+    ///
+    /// # Errors
+    /// Where it cannot be written.
+    pub(crate) fn tell(&mut self, event: Event) -> anyhow::Result<()> {
+        self.report.as_mut().map_or(Ok(()), |report| report.write(event))
+    }
+
+    fn heartbeat(&mut self) -> anyhow::Result<()> {
+        self.report.as_mut().map_or(Ok(()), ReportFile::heartbeat)
+    }
+
+    /// Measures the empty operation: what the timer and the synchronisation add to every time. Called by all ranks.
+    ///
+    /// # Errors
+    /// The library's.
+    pub(crate) fn measure_noise(&mut self) -> anyhow::Result<()> {
+        let repetitions = self.header.noise_repetitions;
+        if repetitions == 0 {
+            return Ok(());
+        }
+        let rule = Repetitions {
+            min: repetitions,
+            max: repetitions,
+            relative_standard_error: 0.0,
+            seconds: NOISE_SECONDS,
+        };
+        let mut schedule = Schedule::new(1, WARM_UPS, rule, 0);
+        self.measure(&mut schedule, |_| Ok(()))?;
+        let seconds = schedule.into_series().remove(0).seconds;
+        self.tell(Event::Noise { seconds })
+    }
+
+    fn measure(&mut self, schedule: &mut Schedule, run: impl FnMut(usize) -> anyhow::Result<()>) -> anyhow::Result<()> {
+        let mut ranks = Ranks {
+            control: &self.control,
+            wait: self.header.wait,
+            report: self.report.as_mut(),
+            run,
+        };
+        measure(&mut ranks, schedule, &mut self.lead)
+    }
+}
+
+/// The real ranks.
+struct Ranks<'a, F> {
+    control: &'a Control,
+    wait: Wait,
+    report: Option<&'a mut ReportFile>,
+    run: F,
+}
+
+impl<F: FnMut(usize) -> anyhow::Result<()>> Machine for Ranks<'_, F> {
+    fn agree(&mut self, previous: Repetition) -> anyhow::Result<Agreed> {
+        let own = [clock::now_ns(), previous.end_ns, u64::from(previous.late)];
+        let [now_ns, end_ns, late] = self.control.exchange_max(own)?;
+        Ok(Agreed {
+            now_ns,
+            end_ns,
+            late: late != 0,
+        })
+    }
+
+    fn repeat(&mut self, item: usize, start_ns: u64) -> anyhow::Result<Repetition> {
+        let late = clock::wait_until(start_ns, self.wait);
+        // A late rank takes part all the same: the others are in it already.
+        (self.run)(item)?;
+        let end_ns = clock::now_ns();
+        if let Some(report) = self.report.as_mut() {
+            report.heartbeat()?;
+        }
+        Ok(Repetition { end_ns, late })
+    }
+}
+
+/// Carries out a block and reports it. Called by all ranks.
+///
+/// # Errors
+/// Those after which the job cannot go on: of the library, of an algorithm, of the report file.
+pub(crate) fn carry_out(session: &mut Session, block: &Block) -> anyhow::Result<()> {
+    let begin = Instant::now();
+    let mut live: Vec<(&Item, Candidate)> = Vec::new();
+    for item in &block.items {
+        session.tell(Event::Enter {
+            block: block.id.clone(),
+            item: item.id.clone(),
+        })?;
+        match prepare(session, block, item).with_context(|| title(&block.id, item))? {
+            Ok(candidate) => live.push((item, candidate)),
+            Err(refusal) => fail(session, block, item, refusal)?,
+        }
+        session.heartbeat()?;
+    }
+
+    let mut schedule = Schedule::new(live.len(), WARM_UPS, block.repetitions, block.seed);
+    session.measure(&mut schedule, |i| {
+        let (item, candidate) = &mut live[i];
+        candidate.run().with_context(|| title(&block.id, item))
+    })?;
+
+    for ((item, candidate), series) in live.into_iter().zip(schedule.into_series()) {
+        // Nothing was written between two repetitions, so this is what the last one left; `prepare` had made the output wrong.
+        let right = if series.has_run() { candidate.check() } else { Ok(()) };
+        match session.control.agree(right)? {
+            Ok(()) => session.tell(Event::Samples {
+                block: block.id.clone(),
+                item: item.id.clone(),
+                seconds: series.seconds,
+                void: series.void,
+            })?,
+            Err(refusal) => fail(session, block, item, refusal)?,
+        }
+        candidate.free()?;
+        session.heartbeat()?;
+    }
+    session.tell(Event::BlockEnd {
+        block: block.id.clone(),
+        seconds: begin.elapsed().as_secs_f64(),
+    })
+}
+
+fn fail(session: &mut Session, block: &Block, item: &Item, refusal: Refusal) -> anyhow::Result<()> {
+    let Refusal { rank, reason } = refusal;
+    // Wrong data names its rank by itself, and rank 0 speaks for all.
+    let reason = if rank == 0 || reason.contains(&format!("rank {rank}")) {
+        reason
+    } else {
+        format!("rank {rank}: {reason}")
+    };
+    session.tell(Event::Failed {
+        block: block.id.clone(),
+        item: item.id.clone(),
+        reason,
+    })
+}
+
+/// Makes an item ready, runs it once and checks its data. Called by all ranks, which all come to the same end.
+fn prepare(session: &mut Session, block: &Block, item: &Item) -> anyhow::Result<Result<Candidate, Refusal>> {
+    let place = Place {
+        rank: session.control.rank(),
+        p_ranks: session.control.p_ranks(),
+        root: session.header.root,
+    };
+    let ready =
+        implementation::recipe(item, place).and_then(|recipe| Buffers::new(&recipe).map(|buffers| (recipe, buffers)));
+    let (recipe, buffers) = match session.control.agree(ready)? {
+        Ok(ready) => ready,
+        Err(refusal) => return Ok(Err(refusal)),
+    };
+    let mut candidate = match with_settings(session, block, item, || Candidate::new(recipe, buffers))? {
+        Ok(candidate) => candidate,
+        Err(refusal) => return Ok(Err(refusal)),
+    };
+    candidate.fill();
+    candidate.run()?;
+    if let Err(refusal) = session.control.agree(candidate.check())? {
+        candidate.free()?;
+        return Ok(Err(refusal));
+    }
+    // Wrong again, so that the check at the end sees what the measured repetitions did.
+    candidate.fill();
+    Ok(Ok(candidate))
+}
+
+/// Calls `make` while the item's settings hold, and sets them back. The candidate is given up where a setting did not take.
+fn with_settings(
+    session: &mut Session,
+    block: &Block,
+    item: &Item,
+    make: impl FnOnce() -> anyhow::Result<Candidate>,
+) -> anyhow::Result<Result<Candidate, Refusal>> {
+    if item.settings.is_empty() {
+        return make().map(Ok);
+    }
+    let mut before = settings::Before::default();
+    let written = settings::write(&mut session.variables, &item.settings, &mut before);
+    if let Err(refusal) = session.control.agree(written)? {
+        settings::restore(&mut session.variables, before)?;
+        return Ok(Err(refusal));
+    }
+    let candidate = make()?;
+    let read_back = settings::read_back(&session.variables, &item.settings);
+    let read = read_back.as_deref().unwrap_or_default();
+    let effective = settings::ineffective(&session.variables, &item.settings, read);
+
+    let mut ranks: Vec<Vec<(String, String)>> = Vec::new();
+    for values in session.control.gather(serde_json::to_vec(read)?)? {
+        ranks.push(serde_json::from_slice(&values).context("settings as a rank reads them back")?);
+    }
+    session.tell(Event::Settings {
+        block: block.id.clone(),
+        item: item.id.clone(),
+        read_back: settings::worst(&session.variables, &item.settings, &ranks),
+    })?;
+    settings::restore(&mut session.variables, before)?;
+
+    let effective = read_back.and_then(|_| effective.map_or(Ok(()), Err));
+    if let Err(refusal) = session.control.agree(effective)? {
+        candidate.free()?;
+        return Ok(Err(refusal));
+    }
+    Ok(Ok(candidate))
+}

@@ -1,0 +1,143 @@
+//! Buffers as MPI gets them: aligned to pages, between two zones that nobody may write.
+
+use std::alloc::{Layout, alloc, dealloc};
+use std::ptr::NonNull;
+
+use crate::problem::Wrong;
+
+/// Alignment of the first byte, and length of the zone before and of the smallest zone after, in bytes.
+const PAGE: usize = 4096;
+
+/// A buffer with guard zones.
+pub(crate) struct GuardedBuffer {
+    memory: NonNull<u8>,
+    layout: Layout,
+    bytes: usize,
+}
+
+impl GuardedBuffer {
+    /// Allocates `bytes` bytes and writes every page, so that none is mapped for the first time while something is measured.
+    ///
+    /// # Errors
+    /// Where there is no memory.
+    pub(crate) fn new(bytes: usize) -> Result<GuardedBuffer, String> {
+        let no_memory = || format!("no memory for a buffer of {bytes} bytes");
+        let total = bytes
+            .checked_next_multiple_of(PAGE)
+            .and_then(|payload| payload.checked_add(2 * PAGE));
+        let layout = total
+            .and_then(|total| Layout::from_size_align(total, PAGE).ok())
+            .ok_or_else(no_memory)?;
+        // SAFETY: the layout's size is not zero.
+        let memory = NonNull::new(unsafe { alloc(layout) }).ok_or_else(no_memory)?;
+        let mut buffer = GuardedBuffer { memory, layout, bytes };
+        // SAFETY: `layout.size()` bytes were allocated.
+        unsafe { memory.as_ptr().write_bytes(0, layout.size()) };
+        let (before, _, after) = buffer.zones_mut();
+        for zone in [before, after] {
+            for (i, byte) in zone.iter_mut().enumerate() {
+                *byte = guard(i);
+            }
+        }
+        Ok(buffer)
+    }
+
+    /// The first byte between the zones; valid for reads and writes of the buffer's length.
+    pub(crate) fn pointer(&self) -> *mut u8 {
+        // SAFETY: the allocation is longer than the zone before.
+        unsafe { self.memory.as_ptr().add(PAGE) }
+    }
+
+    /// What lies between the zones.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        self.zones().1
+    }
+
+    /// The same to be written.
+    pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
+        self.zones_mut().1
+    }
+
+    /// Looks whether the zones are as they were; says which byte is not, counted from the buffer's beginning or end.
+    pub(crate) fn check_guards(&self) -> Option<(&'static str, Wrong)> {
+        let (before, _, after) = self.zones();
+        let wrong = |zone: &[u8]| zone.iter().enumerate().position(|(i, byte)| *byte != guard(i));
+        if let Some(i) = wrong(after) {
+            return Some((
+                "behind its end",
+                Wrong {
+                    byte: i,
+                    got: after[i],
+                    expected: guard(i),
+                },
+            ));
+        }
+        wrong(before).map(|i| {
+            (
+                "before its beginning",
+                Wrong {
+                    byte: PAGE - i,
+                    got: before[i],
+                    expected: guard(i),
+                },
+            )
+        })
+    }
+
+    fn zones(&self) -> (&[u8], &[u8], &[u8]) {
+        // SAFETY: all `layout.size()` bytes are initialised since `new`, and borrowed with `self`.
+        let all = unsafe { std::slice::from_raw_parts(self.memory.as_ptr(), self.layout.size()) };
+        let (before, rest) = all.split_at(PAGE);
+        let (payload, after) = rest.split_at(self.bytes);
+        (before, payload, after)
+    }
+
+    fn zones_mut(&mut self) -> (&mut [u8], &mut [u8], &mut [u8]) {
+        // SAFETY: all `layout.size()` bytes are initialised (by the caller in `new`), and borrowed with `self`.
+        let all = unsafe { std::slice::from_raw_parts_mut(self.memory.as_ptr(), self.layout.size()) };
+        let (before, rest) = all.split_at_mut(PAGE);
+        let (payload, after) = rest.split_at_mut(self.bytes);
+        (before, payload, after)
+    }
+}
+
+impl Drop for GuardedBuffer {
+    fn drop(&mut self) {
+        // SAFETY: allocated with this layout in `new`.
+        unsafe { dealloc(self.memory.as_ptr(), self.layout) };
+    }
+}
+
+/// Byte `i` of a zone.
+fn guard(i: usize) -> u8 {
+    (i as u8).wrapping_mul(31) ^ 0xA5
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_lies_on_a_page_and_has_its_length() {
+        for bytes in [0, 1, 4095, 4096, 10_000] {
+            let mut buffer = GuardedBuffer::new(bytes).unwrap();
+            assert_eq!((buffer.pointer() as usize % PAGE, buffer.bytes().len()), (0, bytes));
+            buffer.bytes_mut().fill(0xFF);
+            assert_eq!(buffer.check_guards(), None);
+        }
+        assert!(GuardedBuffer::new(usize::MAX - 5000).is_err());
+    }
+
+    #[test]
+    fn a_byte_written_beside_it_is_found() {
+        for bytes in [0_usize, 100, 4096] {
+            for (offset, place) in [(-1, "before its beginning"), (bytes as isize, "behind its end")] {
+                let buffer = GuardedBuffer::new(bytes).unwrap();
+                // SAFETY: within the allocation.
+                unsafe { *buffer.pointer().offset(offset) ^= 1 };
+                let (found, wrong) = buffer.check_guards().unwrap();
+                assert_eq!((found, wrong.byte), (place, usize::from(offset < 0)));
+            }
+        }
+    }
+}

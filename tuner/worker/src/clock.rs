@@ -1,0 +1,97 @@
+//! The clock, and waiting for a point in time.
+//!
+//! `CLOCK_MONOTONIC` in nanoseconds: one clock for all processes of a host, network namespaces or not. Whether the ranks share
+//! it is checked at start ([`crate::shared_clock`]).
+
+use kilter_protocol::plan::Wait;
+
+/// Beginning later than the agreed start by more than this voids a repetition of spinning ranks: the rank was pre-empted.
+const SPIN_TOLERANCE_NS: u64 = 5_000;
+
+/// The same for sleeping ranks, which the kernel wakes some time after the start.
+const SLEEP_TOLERANCE_NS: u64 = 1_000_000;
+
+/// Now, in nanoseconds since an origin that all processes of the host share.
+#[inline]
+pub(crate) fn now_ns() -> u64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: writes one timespec. The clock exists on every Linux, so that the call cannot fail.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut time) };
+    // Seconds since boot and nanoseconds below 10^9: neither is negative.
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+/// The smallest positive difference of two readings, in seconds.
+pub(crate) fn tick_seconds() -> f64 {
+    let smallest_ns = (0..10_000)
+        .filter_map(|_| {
+            let (first, second) = (now_ns(), now_ns());
+            second.checked_sub(first).filter(|difference| *difference > 0)
+        })
+        .min();
+    smallest_ns.unwrap_or(1) as f64 / 1e9
+}
+
+/// Waits until `start_ns`; true where this rank began too late for the repetition to count.
+#[inline]
+pub(crate) fn wait_until(start_ns: u64, wait: Wait) -> bool {
+    if now_ns() > start_ns {
+        return true;
+    }
+    match wait {
+        Wait::Spin => {
+            let mut begin_ns = now_ns();
+            while begin_ns < start_ns {
+                std::hint::spin_loop();
+                begin_ns = now_ns();
+            }
+            begin_ns - start_ns > SPIN_TOLERANCE_NS
+        }
+        Wait::Sleep => {
+            sleep_until(start_ns);
+            now_ns().saturating_sub(start_ns) > SLEEP_TOLERANCE_NS
+        }
+    }
+}
+
+fn sleep_until(time_ns: u64) {
+    let time = libc::timespec {
+        tv_sec: (time_ns / 1_000_000_000) as libc::time_t,
+        tv_nsec: (time_ns % 1_000_000_000) as libc::c_long,
+    };
+    loop {
+        // SAFETY: reads one timespec; with an absolute time nothing is written back.
+        let code = unsafe {
+            libc::clock_nanosleep(
+                libc::CLOCK_MONOTONIC,
+                libc::TIMER_ABSTIME,
+                &raw const time,
+                std::ptr::null_mut(),
+            )
+        };
+        if code != libc::EINTR {
+            return;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn waiting_ends_after_the_start_and_says_when_it_began_late() {
+        for wait in [Wait::Spin, Wait::Sleep] {
+            let start_ns = now_ns() + 2_000_000;
+            wait_until(start_ns, wait);
+            assert!(now_ns() >= start_ns, "{wait:?}");
+            assert!(wait_until(now_ns() - 1, wait), "{wait:?}");
+        }
+    }
+
+    #[test]
+    fn a_tick_is_a_small_positive_time() {
+        let tick = tick_seconds();
+        assert!(tick > 0.0 && tick < 1e-3, "{tick}");
+    }
+}

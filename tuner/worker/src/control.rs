@@ -1,0 +1,304 @@
+//! What the ranks say to each other besides what is measured: point-to-point messages on a communicator of their own, so
+//! that no measured collective, nor a setting of one, influences it.
+
+use std::ffi::c_int;
+use std::mem::MaybeUninit;
+use std::time::Duration;
+
+use kilter_mpi::{MPI_Comm, MpiError, constants, info};
+use mpi::ffi;
+
+use crate::dissemination::{self, Payload};
+
+/// Tags by purpose, so that a message out of turn cannot be mistaken.
+const TAG_EXCHANGE: c_int = 1;
+const TAG_BROADCAST: c_int = 2;
+const TAG_GATHER: c_int = 3;
+const TAG_PING: c_int = 4;
+
+/// How long a rank that waits for a line sleeps between two looks: first and longest.
+const FIRST_SLEEP: Duration = Duration::from_micros(50);
+const LONGEST_SLEEP: Duration = Duration::from_millis(1);
+
+/// The private communicator of all ranks; its methods are called by all of them, in the same order.
+pub(crate) struct Control {
+    comm: MPI_Comm,
+    rank: usize,
+    p_ranks: usize,
+}
+
+/// Some rank could not do what all were to do; the same on every rank except for the text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Refusal {
+    /// The lowest rank that could not.
+    pub(crate) rank: usize,
+    /// Why; on rank 0 and on that rank itself, elsewhere empty.
+    pub(crate) reason: String,
+}
+
+/// Calls a PMPI function and turns its return value into a result.
+macro_rules! pmpi {
+    ($function:ident($($argument:expr),* $(,)?)) => {
+        MpiError::check(stringify!($function), ffi::$function($($argument),*))
+    };
+}
+
+impl Control {
+    /// Makes the communicator. Called by all ranks.
+    ///
+    /// # Errors
+    /// The library's.
+    pub(crate) fn new() -> Result<Control, MpiError> {
+        // SAFETY: MPI_COMM_WORLD is an intracommunicator and every rank makes this call right after initialisation.
+        let comm = unsafe { info::comm_private(constants::comm_world())? };
+        Ok(Control {
+            comm,
+            rank: info::rank(comm)?,
+            p_ranks: info::size(comm)?,
+        })
+    }
+
+    /// This rank.
+    pub(crate) fn rank(&self) -> usize {
+        self.rank
+    }
+
+    /// The number of ranks.
+    pub(crate) fn p_ranks(&self) -> usize {
+        self.p_ranks
+    }
+
+    /// Whether this rank reads the plan and writes the report.
+    pub(crate) fn is_root(&self) -> bool {
+        self.rank == 0
+    }
+
+    /// Element-wise maxima over the ranks; returns on no rank before all have entered.
+    ///
+    /// # Errors
+    /// The library's.
+    #[inline]
+    pub(crate) fn exchange_max(&self, own: Payload) -> Result<Payload, MpiError> {
+        const BYTES: c_int = size_of::<Payload>() as c_int;
+        let byte = constants::byte();
+        dissemination::exchange_max(self.rank, self.p_ranks, own, |to, payload, from| {
+            let mut heard: Payload = [0; 3];
+            // SAFETY: both buffers have BYTES bytes and live through the call; the status is filled by it.
+            unsafe {
+                let mut status = MaybeUninit::uninit();
+                pmpi!(PMPI_Sendrecv(
+                    payload.as_ptr().cast(),
+                    BYTES,
+                    byte,
+                    to as c_int,
+                    TAG_EXCHANGE,
+                    heard.as_mut_ptr().cast(),
+                    BYTES,
+                    byte,
+                    from as c_int,
+                    TAG_EXCHANGE,
+                    self.comm,
+                    status.as_mut_ptr(),
+                ))?;
+            }
+            Ok(heard)
+        })
+    }
+
+    /// Makes a refusal of one rank a refusal of all.
+    ///
+    /// # Errors
+    /// The library's.
+    pub(crate) fn agree<T>(&self, own: Result<T, String>) -> Result<Result<T, Refusal>, MpiError> {
+        // The maximum of `p - rank` over those who refuse names the lowest of them.
+        let refused = if own.is_err() { self.p_ranks - self.rank } else { 0 };
+        let [highest, ..] = self.exchange_max([refused as u64, 0, 0])?;
+        if highest == 0 {
+            return Ok(own.map_err(|reason| Refusal {
+                rank: self.rank,
+                reason,
+            }));
+        }
+        let rank = self.p_ranks - highest as usize;
+        let mut reason = own.err().unwrap_or_default();
+        if rank != 0 && self.rank == rank {
+            self.send(0, TAG_GATHER, reason.as_bytes())?;
+        } else if rank != 0 && self.is_root() {
+            reason = String::from_utf8_lossy(&self.receive(rank, TAG_GATHER)?).into_owned();
+        }
+        Ok(Err(Refusal { rank, reason }))
+    }
+
+    /// Rank 0 gives `line` to all; the others pass `None` and wait asleep, since it may take the tuner seconds to think of one.
+    ///
+    /// The tree is binomial: the parent of a rank is the rank without its lowest set bit.
+    ///
+    /// # Errors
+    /// The library's.
+    pub(crate) fn broadcast(&self, line: Option<&[u8]>) -> Result<Vec<u8>, MpiError> {
+        let line = match line {
+            Some(line) => line.to_vec(),
+            None => {
+                let parent = self.rank & self.rank.wrapping_sub(1);
+                self.sleep_until_message(parent)?;
+                self.receive(parent, TAG_BROADCAST)?
+            }
+        };
+        for child in children(self.rank, self.p_ranks) {
+            self.send(child, TAG_BROADCAST, &line)?;
+        }
+        Ok(line)
+    }
+
+    /// Every rank's bytes, on rank 0; elsewhere nothing.
+    ///
+    /// # Errors
+    /// The library's.
+    pub(crate) fn gather(&self, own: Vec<u8>) -> Result<Vec<Vec<u8>>, MpiError> {
+        if !self.is_root() {
+            self.send(0, TAG_GATHER, &own)?;
+            return Ok(Vec::new());
+        }
+        let mut all = vec![own];
+        for rank in 1..self.p_ranks {
+            all.push(self.receive(rank, TAG_GATHER)?);
+        }
+        Ok(all)
+    }
+
+    /// Sends a number to `peer` and waits for one from it.
+    ///
+    /// # Errors
+    /// The library's.
+    pub(crate) fn ask(&self, peer: usize) -> Result<u64, MpiError> {
+        self.send(peer, TAG_PING, &[])?;
+        let answer = self.receive(peer, TAG_PING)?;
+        Ok(answer
+            .first_chunk()
+            .map(|bytes| u64::from_ne_bytes(*bytes))
+            .unwrap_or_default())
+    }
+
+    /// Waits for a question of `peer` and answers it.
+    ///
+    /// # Errors
+    /// The library's.
+    pub(crate) fn answer(&self, peer: usize, number: impl FnOnce() -> u64) -> Result<(), MpiError> {
+        self.receive(peer, TAG_PING)?;
+        self.send(peer, TAG_PING, &number().to_ne_bytes())
+    }
+
+    /// Frees the communicator.
+    ///
+    /// # Errors
+    /// The library's.
+    pub(crate) fn free(self) -> Result<(), MpiError> {
+        // SAFETY: `self` is consumed, and all ranks end the same way.
+        unsafe { info::comm_free(self.comm) }
+    }
+
+    fn send(&self, to: usize, tag: c_int, data: &[u8]) -> Result<(), MpiError> {
+        let length = c_int::try_from(data.len()).map_err(|_| MpiError {
+            operation: "PMPI_Send",
+            code: constants::err_count(),
+        })?;
+        // SAFETY: the buffer has `length` bytes and is lent for the call.
+        unsafe {
+            pmpi!(PMPI_Send(
+                data.as_ptr().cast(),
+                length,
+                constants::byte(),
+                to as c_int,
+                tag,
+                self.comm
+            ))
+        }
+    }
+
+    fn receive(&self, from: usize, tag: c_int) -> Result<Vec<u8>, MpiError> {
+        let mut status = MaybeUninit::zeroed();
+        let mut length: c_int = 0;
+        // SAFETY: the probe fills the status, from which the length of the message is read; the buffer has that many bytes.
+        unsafe {
+            pmpi!(PMPI_Probe(from as c_int, tag, self.comm, status.as_mut_ptr()))?;
+            pmpi!(PMPI_Get_count(status.as_ptr(), constants::byte(), &raw mut length))?;
+            let mut data = vec![0_u8; usize::try_from(length).unwrap_or(0)];
+            let buffer = data.as_mut_ptr().cast();
+            pmpi!(PMPI_Recv(
+                buffer,
+                length,
+                constants::byte(),
+                from as c_int,
+                tag,
+                self.comm,
+                status.as_mut_ptr()
+            ))?;
+            Ok(data)
+        }
+    }
+
+    fn sleep_until_message(&self, from: usize) -> Result<(), MpiError> {
+        let mut sleep = FIRST_SLEEP;
+        loop {
+            let mut here: c_int = 0;
+            // SAFETY: writes the flag and the status.
+            unsafe {
+                let mut status = MaybeUninit::uninit();
+                pmpi!(PMPI_Iprobe(
+                    from as c_int,
+                    TAG_BROADCAST,
+                    self.comm,
+                    &raw mut here,
+                    status.as_mut_ptr()
+                ))?;
+            }
+            if here != 0 {
+                return Ok(());
+            }
+            std::thread::sleep(sleep);
+            sleep = (sleep * 2).min(LONGEST_SLEEP);
+        }
+    }
+}
+
+/// The children of a rank in the binomial tree whose root is rank 0, the one with the largest subtree first.
+fn children(rank: usize, p_ranks: usize) -> Vec<usize> {
+    let lowest_bit = if rank == 0 {
+        p_ranks.next_power_of_two()
+    } else {
+        rank & rank.wrapping_neg()
+    };
+    let mut bit = lowest_bit / 2;
+    let mut children = Vec::new();
+    while bit > 0 {
+        if rank + bit < p_ranks {
+            children.push(rank + bit);
+        }
+        bit /= 2;
+    }
+    children
+}
+
+#[cfg(test)]
+mod tests {
+    use super::children;
+
+    #[test]
+    fn every_rank_but_the_root_is_the_child_of_the_rank_it_listens_to() {
+        for p_ranks in 1..=33 {
+            let mut parents = vec![None; p_ranks];
+            for rank in 0..p_ranks {
+                for child in children(rank, p_ranks) {
+                    assert_eq!(
+                        parents[child].replace(rank),
+                        None,
+                        "p={p_ranks}: two parents of {child}"
+                    );
+                }
+            }
+            for (rank, parent) in parents.into_iter().enumerate() {
+                assert_eq!(parent, (rank > 0).then(|| rank & (rank - 1)), "p={p_ranks}");
+            }
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! How far ahead of the agreed "now" a repetition starts.
+//!
+//! Too short, and a rank comes late and the repetition is void; too long, and the budget is spent waiting. The rule is fed with
+//! facts all ranks share, so that all hold the same lead.
+
+use kilter_protocol::plan::Wait;
+
+/// The longest lead, in nanoseconds.
+const MAX_NS: u64 = 200_000_000;
+
+/// Good repetitions in a row after which the lead shrinks by a tenth.
+const GOOD_BEFORE_SHRINKING: u32 = 50;
+
+/// The lead and what has happened since it changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Lead {
+    ns: u64,
+    min_ns: u64,
+    good: u32,
+}
+
+impl Lead {
+    /// The lead to begin with.
+    pub(crate) fn new(wait: Wait) -> Lead {
+        match wait {
+            Wait::Spin => Lead {
+                ns: 20_000,
+                min_ns: 2_000,
+                good: 0,
+            },
+            Wait::Sleep => Lead {
+                ns: 1_000_000,
+                min_ns: 100_000,
+                good: 0,
+            },
+        }
+    }
+
+    /// Nanoseconds from the agreed "now" to the start.
+    pub(crate) fn ns(&self) -> u64 {
+        self.ns
+    }
+
+    /// Adapts to a repetition: some rank was late, or none was.
+    pub(crate) fn learn(&mut self, late: bool) {
+        if late {
+            self.ns = (self.ns * 2).min(MAX_NS);
+            self.good = 0;
+            return;
+        }
+        self.good += 1;
+        if self.good == GOOD_BEFORE_SHRINKING {
+            self.ns = (self.ns - self.ns / 10).max(self.min_ns);
+            self.good = 0;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn after(wait: Wait, late: impl IntoIterator<Item = bool>) -> u64 {
+        let mut lead = Lead::new(wait);
+        late.into_iter().for_each(|late| lead.learn(late));
+        lead.ns()
+    }
+
+    #[test]
+    fn it_doubles_when_a_rank_is_late_and_is_bounded() {
+        assert_eq!(after(Wait::Spin, []), 20_000);
+        assert_eq!(after(Wait::Spin, [true]), 40_000);
+        assert_eq!(after(Wait::Sleep, [true, false, true]), 4_000_000);
+        assert_eq!(after(Wait::Spin, [true; 40]), MAX_NS);
+    }
+
+    #[test]
+    fn it_shrinks_by_a_tenth_after_fifty_good_ones_down_to_the_floor() {
+        assert_eq!(after(Wait::Spin, [false; 49]), 20_000);
+        assert_eq!(after(Wait::Spin, [false; 50]), 18_000);
+        assert_eq!(
+            after(Wait::Spin, [false; 49].into_iter().chain([true]).chain([false; 49])),
+            40_000
+        );
+        assert_eq!(after(Wait::Spin, [false; 5000]), 2_000);
+        assert_eq!(after(Wait::Sleep, [false; 5000]), 100_000);
+    }
+}

@@ -1,0 +1,161 @@
+//! The measuring loop.
+//!
+//! Each repetition begins with one exchange ([`crate::dissemination`]) that carries the maximum over the ranks of
+//!
+//! 1. the time of entering it,
+//! 2. the end of the rank's previous repetition,
+//! 3. whether the rank began its previous repetition late.
+//!
+//! So one exchange synchronises, agrees on the next start (the latest entry plus a lead) and tells every rank how the previous
+//! repetition went. All ranks hold the same numbers and decide alike what to repeat and when to stop. A repetition's time is the
+//! latest end over the ranks minus the agreed start: no skew of a barrier's exit is in it, other than with a barrier alone
+//! (Hunold and Carpen-Amarie 2016, doi:10.1109/TPDS.2016.2539167).
+
+use crate::lead::Lead;
+use crate::schedule::{Outcome, Schedule};
+
+/// What the ranks agree on between two repetitions, the same on each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Agreed {
+    /// Latest entry into the exchange, in nanoseconds.
+    pub(crate) now_ns: u64,
+    /// Latest end of the previous repetition, in nanoseconds.
+    pub(crate) end_ns: u64,
+    /// Whether any rank was late in it.
+    pub(crate) late: bool,
+}
+
+/// One rank's view of a repetition.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Repetition {
+    /// When this rank was through, in nanoseconds.
+    pub(crate) end_ns: u64,
+    /// Whether it began late.
+    pub(crate) late: bool,
+}
+
+/// The ranks, or a script of them.
+pub(crate) trait Machine {
+    /// Exchanges own facts for the maxima over the ranks.
+    fn agree(&mut self, previous: Repetition) -> anyhow::Result<Agreed>;
+
+    /// Waits for `start_ns` and carries out the item.
+    fn repeat(&mut self, item: usize, start_ns: u64) -> anyhow::Result<Repetition>;
+}
+
+/// Repeats items until the schedule has enough.
+///
+/// # Errors
+/// The machine's; the other ranks may then be waiting.
+pub(crate) fn measure(machine: &mut impl Machine, schedule: &mut Schedule, lead: &mut Lead) -> anyhow::Result<()> {
+    let mut previous = Repetition { end_ns: 0, late: false };
+    let mut under_way: Option<(usize, u64)> = None;
+    loop {
+        let agreed = machine.agree(previous)?;
+        if let Some((item, start_ns)) = under_way {
+            lead.learn(agreed.late);
+            let seconds = agreed.end_ns.saturating_sub(start_ns) as f64 / 1e9;
+            schedule.record(
+                item,
+                if agreed.late {
+                    Outcome::Void
+                } else {
+                    Outcome::Valid { seconds }
+                },
+            );
+        }
+        let Some(item) = schedule.next(agreed.now_ns) else {
+            return Ok(());
+        };
+        let start_ns = agreed.now_ns + lead.ns();
+        previous = machine.repeat(item, start_ns)?;
+        under_way = Some((item, start_ns));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use kilter_protocol::plan::{Repetitions, Wait};
+
+    use super::*;
+
+    /// Two ranks on a simulated clock: rank 0 takes 10 us, rank 1 what the script says; an exchange takes 1 us.
+    struct Script {
+        now_ns: u64,
+        others_end_ns: u64,
+        other_is_late: bool,
+        starts: Vec<(u64, u64)>,
+        script: fn(usize) -> (u64, bool),
+    }
+
+    impl Machine for Script {
+        fn agree(&mut self, previous: Repetition) -> anyhow::Result<Agreed> {
+            self.now_ns = self.now_ns.max(self.others_end_ns) + 1_000;
+            let (end_ns, late) = (
+                previous.end_ns.max(self.others_end_ns),
+                previous.late || self.other_is_late,
+            );
+            Ok(Agreed {
+                now_ns: self.now_ns,
+                end_ns,
+                late,
+            })
+        }
+
+        fn repeat(&mut self, _item: usize, start_ns: u64) -> anyhow::Result<Repetition> {
+            self.starts.push((self.now_ns, start_ns));
+            let (others_ns, late) = (self.script)(self.starts.len() - 1);
+            self.now_ns = start_ns + 10_000;
+            (self.others_end_ns, self.other_is_late) = (start_ns + others_ns, late);
+            Ok(Repetition {
+                end_ns: self.now_ns,
+                late: false,
+            })
+        }
+    }
+
+    fn run(script: fn(usize) -> (u64, bool)) -> (Vec<f64>, u32, Script, Lead) {
+        let mut machine = Script {
+            now_ns: 7_000_000,
+            others_end_ns: 0,
+            other_is_late: false,
+            starts: Vec::new(),
+            script,
+        };
+        let rule = Repetitions {
+            min: 4,
+            max: 4,
+            relative_standard_error: 0.0,
+            seconds: 1e9,
+        };
+        let (mut schedule, mut lead) = (Schedule::new(1, 0, rule, 0), Lead::new(Wait::Spin));
+        measure(&mut machine, &mut schedule, &mut lead).unwrap();
+        let series = schedule.into_series().remove(0);
+        (series.seconds, series.void, machine, lead)
+    }
+
+    fn nanoseconds(seconds: &[f64]) -> Vec<u64> {
+        seconds.iter().map(|seconds| (seconds * 1e9).round() as u64).collect()
+    }
+
+    #[test]
+    fn a_time_is_the_latest_end_minus_the_agreed_start() {
+        let (seconds, void, machine, _) = run(|i| ([5_000, 30_000, 10_000, 11_000][i], false));
+        assert_eq!((nanoseconds(&seconds), void), (vec![10_000, 30_000, 10_000, 11_000], 0));
+        assert!(
+            machine.starts.iter().all(|(agreed, start)| start - agreed == 20_000),
+            "{:?}",
+            machine.starts
+        );
+    }
+
+    #[test]
+    fn a_late_rank_voids_the_repetition_and_doubles_the_lead() {
+        let (seconds, void, machine, lead) = run(|i| (5_000 + i as u64 * 10_000, i == 1));
+        // The second of five is void: 15 us on rank 1 counts no.
+        assert_eq!((nanoseconds(&seconds), void), (vec![10_000, 25_000, 35_000, 45_000], 1));
+        let leads: Vec<u64> = machine.starts.iter().map(|(agreed, start)| start - agreed).collect();
+        assert_eq!(leads, [20_000, 20_000, 40_000, 40_000, 40_000]);
+        assert_eq!(lead.ns(), 40_000);
+    }
+}

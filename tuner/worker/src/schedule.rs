@@ -1,0 +1,256 @@
+//! Which item is repeated next, and when a block has enough of them.
+//!
+//! A pure function of what all ranks agree on (times and voids), so that every rank takes the same decision without a message.
+
+use kilter_protocol::plan::Repetitions;
+
+use crate::order;
+
+/// Repetitions of each item that are made first and not counted: caches, connections and page tables warm up.
+pub(crate) const WARM_UPS: u32 = 2;
+
+/// How a repetition ended, the same on every rank.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Outcome {
+    /// Latest end over the ranks minus the agreed start.
+    Valid {
+        /// The time.
+        seconds: f64,
+    },
+    /// A rank missed the start.
+    Void,
+}
+
+/// The repetitions of one item.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Series {
+    /// Valid ones in the order they were made, in seconds.
+    pub(crate) seconds: Vec<f64>,
+    /// Number of void ones.
+    pub(crate) void: u32,
+    /// Repetitions of any kind.
+    runs: u64,
+    warm_ups_left: u32,
+    mean: f64,
+    /// Sum of squared deviations from the mean (Welford 1962, doi:10.1080/00401706.1962.10490022).
+    squares: f64,
+}
+
+impl Series {
+    fn new(warm_ups: u32, expected: usize) -> Series {
+        // Room for all: growing the vector inside the loop would copy it between repetitions.
+        let seconds = Vec::with_capacity(expected);
+        Series {
+            seconds,
+            void: 0,
+            runs: 0,
+            warm_ups_left: warm_ups,
+            mean: 0.0,
+            squares: 0.0,
+        }
+    }
+
+    /// Whether the item was repeated at all.
+    pub(crate) fn has_run(&self) -> bool {
+        self.runs > 0
+    }
+
+    fn push(&mut self, seconds: f64) {
+        self.seconds.push(seconds);
+        let deviation = seconds - self.mean;
+        self.mean += deviation / self.seconds.len() as f64;
+        self.squares += deviation * (seconds - self.mean);
+    }
+
+    /// Standard error of the mean over the mean; infinite below two repetitions, zero where all are equal.
+    fn relative_standard_error(&self) -> f64 {
+        let n = self.seconds.len() as f64;
+        if n < 2.0 {
+            return f64::INFINITY;
+        }
+        let standard_error = (self.squares / (n - 1.0) / n).sqrt();
+        if standard_error == 0.0 {
+            0.0
+        } else {
+            standard_error / self.mean
+        }
+    }
+
+    fn is_done(&self, rule: &Repetitions, out_of_time: bool) -> bool {
+        let made = self.seconds.len() as u64;
+        if out_of_time {
+            return made >= 1;
+        }
+        made >= u64::from(rule.max.max(1))
+            || (made >= u64::from(rule.min.max(1)) && self.relative_standard_error() <= rule.relative_standard_error)
+    }
+}
+
+/// The repetitions of a block.
+#[derive(Debug)]
+pub(crate) struct Schedule {
+    rule: Repetitions,
+    seed: u64,
+    round: u64,
+    series: Vec<Series>,
+    /// What is left of this round, last first.
+    queue: Vec<usize>,
+    begin_ns: Option<u64>,
+    void: u32,
+}
+
+impl Schedule {
+    /// A block of `items` items.
+    pub(crate) fn new(items: usize, warm_ups: u32, rule: Repetitions, seed: u64) -> Schedule {
+        let expected = rule.max.clamp(1, 1 << 16) as usize;
+        Schedule {
+            rule,
+            seed,
+            round: 0,
+            series: vec![Series::new(warm_ups, expected); items],
+            queue: Vec::with_capacity(items),
+            begin_ns: None,
+            void: 0,
+        }
+    }
+
+    /// The item to repeat next, `now_ns` being a time that the ranks agree on; `None` when the block has enough, or when so
+    /// many repetitions were void (`max(100, 5 max)`) that more would be as vain.
+    pub(crate) fn next(&mut self, now_ns: u64) -> Option<usize> {
+        if self.void >= self.rule.max.saturating_mul(5).max(100) {
+            return None;
+        }
+        let begin_ns = *self.begin_ns.get_or_insert(now_ns);
+        let out_of_time = now_ns.saturating_sub(begin_ns) as f64 / 1e9 >= self.rule.seconds;
+        if out_of_time {
+            // No time for warming up: what is still without a repetition gets its one.
+            for series in &mut self.series {
+                series.warm_ups_left = 0;
+            }
+        }
+        let is_live = |series: &Series| !series.is_done(&self.rule, out_of_time);
+        while let Some(&item) = self.queue.last() {
+            if is_live(&self.series[item]) {
+                return Some(item);
+            }
+            self.queue.pop();
+        }
+        self.queue
+            .extend((0..self.series.len()).filter(|item| is_live(&self.series[*item])));
+        order::shuffle(&mut self.queue, self.seed, self.round);
+        self.round += 1;
+        self.queue.last().copied()
+    }
+
+    /// Takes the outcome of the repetition that [`Schedule::next`] last named; a void one will be named again.
+    pub(crate) fn record(&mut self, item: usize, outcome: Outcome) {
+        let series = &mut self.series[item];
+        series.runs += 1;
+        match outcome {
+            Outcome::Void => {
+                series.void = series.void.saturating_add(1);
+                self.void = self.void.saturating_add(1);
+                return;
+            }
+            Outcome::Valid { .. } if series.warm_ups_left > 0 => series.warm_ups_left -= 1,
+            Outcome::Valid { seconds } => series.push(seconds),
+        }
+        if self.queue.last() == Some(&item) {
+            self.queue.pop();
+        }
+    }
+
+    /// What was measured, item by item.
+    pub(crate) fn into_series(self) -> Vec<Series> {
+        self.series
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rule(min: u32, max: u32, relative_standard_error: f64, seconds: f64) -> Repetitions {
+        Repetitions {
+            min,
+            max,
+            relative_standard_error,
+            seconds,
+        }
+    }
+
+    /// Runs a block whose repetitions take what `script` says (none: void); returns the items in order and the series.
+    fn run(mut schedule: Schedule, mut script: impl FnMut(usize, usize) -> Option<f64>) -> (Vec<usize>, Vec<Series>) {
+        let (mut now_ns, mut order) = (5_000_000_000_u64, Vec::new());
+        let mut made = vec![0; schedule.series.len()];
+        while let Some(item) = schedule.next(now_ns) {
+            let time = script(item, made[item]);
+            made[item] += 1;
+            order.push(item);
+            now_ns += (time.unwrap_or(1e-3) * 1e9) as u64;
+            schedule.record(item, time.map_or(Outcome::Void, |seconds| Outcome::Valid { seconds }));
+        }
+        (order, schedule.into_series())
+    }
+
+    #[test]
+    fn quiet_items_stop_at_min_and_noisy_ones_at_max() {
+        let schedule = Schedule::new(2, 0, rule(5, 40, 0.01, 1e9), 1);
+        let (order, series) = run(schedule, |item, i| {
+            Some(if item == 0 { 1e-3 } else { 1e-3 * (1 + i % 2) as f64 })
+        });
+        assert_eq!((series[0].seconds.len(), series[1].seconds.len()), (5, 40));
+        // Interleaved while both live, then the noisy one alone.
+        assert_eq!(order[..10].iter().filter(|item| **item == 0).count(), 5);
+        assert!(order[10..].iter().all(|item| *item == 1));
+    }
+
+    #[test]
+    fn the_stop_is_where_the_standard_error_says() {
+        // 1, 3, 1, 3, ...: mean 2, standard deviation sqrt(n/(n-1)), error 1/(2 sqrt(n-1)) <= 0.1 from n = 26 on.
+        let schedule = Schedule::new(1, 0, rule(2, 1000, 0.1, 1e9), 1);
+        let (_, series) = run(schedule, |_, i| Some(if i % 2 == 0 { 1.0 } else { 3.0 }));
+        assert_eq!(series[0].seconds.len(), 26);
+    }
+
+    #[test]
+    fn warm_ups_are_made_and_not_counted() {
+        let schedule = Schedule::new(1, 2, rule(3, 3, 0.0, 1e9), 1);
+        let (order, series) = run(schedule, |_, i| Some(if i < 2 { 100.0 } else { 1.0 }));
+        assert_eq!(order.len(), 5);
+        assert_eq!(series[0].seconds, [1.0; 3]);
+    }
+
+    #[test]
+    fn time_ends_a_block_but_every_item_gets_one() {
+        let schedule = Schedule::new(3, 2, rule(10, 100, 0.0, 2.0), 1);
+        let (order, series) = run(schedule, |_, _| Some(1.5));
+        assert!(series.iter().all(|series| series.seconds.len() == 1), "{series:?}");
+        assert_eq!(order.len(), 2 + 3, "two warm-ups, then the time was up");
+    }
+
+    #[test]
+    fn a_void_repetition_is_repeated_at_once() {
+        let schedule = Schedule::new(2, 0, rule(4, 4, 0.0, 1e9), 3);
+        let (order, series) = run(schedule, |item, i| (item != 1 || i % 2 == 1).then_some(1.0));
+        assert_eq!(
+            (series[0].seconds.len(), series[1].seconds.len(), series[1].void),
+            (4, 4, 4)
+        );
+        let first = order.iter().position(|item| *item == 1).unwrap();
+        assert_eq!(order[first + 1], 1);
+    }
+
+    #[test]
+    fn a_block_that_is_always_void_ends() {
+        let (order, series) = run(Schedule::new(2, 2, rule(10, 30, 0.0, 1e9), 3), |_, _| None);
+        assert_eq!(order.len(), 150);
+        assert!(series.iter().all(|series| series.seconds.is_empty()));
+        assert_eq!(series.iter().map(|series| series.void).sum::<u32>(), 150);
+    }
+
+    #[test]
+    fn nothing_to_measure_ends_at_once() {
+        assert_eq!(Schedule::new(0, 2, rule(10, 30, 0.0, 1e9), 3).next(1), None);
+    }
+}

@@ -1,0 +1,130 @@
+//! Control variables of an item: written on every rank before its communicator is made, read back, and set back after.
+
+use anyhow::Context;
+use kilter_mpi::mpit::ControlVariables;
+
+/// Names and the values they had before, in the order they were written.
+#[derive(Debug, Default)]
+pub(crate) struct Before(Vec<(String, String)>);
+
+/// Writes all settings; what was there before is added to `before`, also where a later one fails.
+///
+/// # Errors
+/// Why the first one that failed did.
+pub(crate) fn write(
+    variables: &mut ControlVariables,
+    settings: &[(String, String)],
+    before: &mut Before,
+) -> Result<(), String> {
+    for (name, value) in settings {
+        let old = variables.read(name).map_err(|error| error.to_string())?;
+        variables.write(name, value).map_err(|error| error.to_string())?;
+        before.0.push((name.clone(), old));
+    }
+    Ok(())
+}
+
+/// What the library says now.
+///
+/// # Errors
+/// Where a variable cannot be read.
+pub(crate) fn read_back(
+    variables: &ControlVariables,
+    settings: &[(String, String)],
+) -> Result<Vec<(String, String)>, String> {
+    settings
+        .iter()
+        .map(|(name, _)| Ok((name.clone(), variables.read(name).map_err(|error| error.to_string())?)))
+        .collect()
+}
+
+/// The first setting that does not read back as it was asked for, in words.
+pub(crate) fn ineffective(
+    variables: &ControlVariables,
+    settings: &[(String, String)],
+    read_back: &[(String, String)],
+) -> Option<String> {
+    settings.iter().zip(read_back).find_map(|((name, asked), (_, got))| {
+        let items = variables.enumeration(name).ok().flatten().unwrap_or_default();
+        (!is_same(asked, got, &items))
+            .then(|| format!("had no effect: `{name}` was set to `{asked}` and reads back as `{got}`"))
+    })
+}
+
+/// One value for each setting out of those that the ranks read: the first that is not what was asked for, else rank 0's.
+pub(crate) fn worst(
+    variables: &ControlVariables,
+    settings: &[(String, String)],
+    ranks: &[Vec<(String, String)>],
+) -> Vec<(String, String)> {
+    let read_by = |i: usize| ranks.iter().filter_map(move |values| values.get(i));
+    settings
+        .iter()
+        .enumerate()
+        .filter_map(|(i, setting)| {
+            let one = std::slice::from_ref(setting);
+            read_by(i)
+                .find(|value| ineffective(variables, one, std::slice::from_ref(value)).is_some())
+                .or_else(|| read_by(i).next())
+                .cloned()
+        })
+        .collect()
+}
+
+/// Sets everything back, the last written first.
+///
+/// # Errors
+/// Where a variable cannot be written: later items would be measured with a setting that is not theirs.
+pub(crate) fn restore(variables: &mut ControlVariables, before: Before) -> anyhow::Result<()> {
+    for (name, value) in before.0.into_iter().rev() {
+        variables
+            .write(&name, &value)
+            .with_context(|| format!("`{name}` cannot be set back to `{value}`"))?;
+    }
+    Ok(())
+}
+
+/// Whether two texts mean the same value: the same text, the number and the name of one item of an enumeration, the same
+/// number, or the same truth.
+fn is_same(asked: &str, got: &str, items: &[(i32, String)]) -> bool {
+    let (asked, got) = (asked.trim(), got.trim());
+    let truth = |text: &str| match text.to_ascii_lowercase().as_str() {
+        "1" | "true" | "yes" | "enabled" => Some(true),
+        "0" | "false" | "no" | "disabled" => Some(false),
+        _ => None,
+    };
+    let number = |text: &str| text.parse::<f64>().ok();
+    asked == got
+        || items
+            .iter()
+            .any(|(number, item)| item == got && number.to_string() == asked)
+        || (number(asked).is_some() && number(asked) == number(got))
+        || (matches!(got, "true" | "false") && truth(asked) == truth(got))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_same;
+
+    #[test]
+    fn values_are_compared_by_meaning() {
+        let items = [(0, "ignore".to_owned()), (4, "binary".to_owned())];
+        for (asked, got, same) in [
+            ("4", "binary", true),
+            ("binary", "binary", true),
+            ("4", "ignore", false),
+            ("0", "binary", false),
+            ("32768", "32768", true),
+            ("32768", "0", false),
+            (" 7", "7", true),
+            ("0.50", "0.5", true),
+            ("1", "true", true),
+            ("no", "false", true),
+            ("1", "false", false),
+            ("self,vader", "self,vader", true),
+            ("self,vader", "", false),
+        ] {
+            assert_eq!(is_same(asked, got, &items), same, "{asked} {got}");
+        }
+    }
+}
