@@ -1,1 +1,97 @@
-//! Stub.
+//! What the end-to-end tests share: where the programs are, how `kilter` is run, what it reported, what it left behind.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+/// The repository.
+#[must_use]
+pub fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().map(Path::to_path_buf).unwrap_or_default()
+}
+
+/// A release program of this workspace; `scripts/build` makes it.
+///
+/// # Panics
+/// It is not there.
+#[must_use]
+pub fn release(name: &str) -> PathBuf {
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
+    let path = target.join("release").join(name);
+    assert!(path.exists(), "{} is missing: run scripts/build first", path.display());
+    path
+}
+
+/// `kilter COMMAND` with an output directory of its own.
+#[must_use]
+pub fn kilter(command: &str, out: &Path) -> Command {
+    let mut kilter = Command::new(release("kilter"));
+    kilter.arg(command).arg("--out").arg(out);
+    // A test must not depend on what the caller's shell has.
+    for name in ["KILTER_HOSTFILE", "KILTER_LAUNCH_AGENT", "KILTER_MCA", "KILTER_ENV", "KILTER_WAIT", "KILTER_MPIRUN"] {
+        kilter.env_remove(name);
+    }
+    kilter
+}
+
+/// Runs it and shows what it printed when the exit status is none of `allowed`.
+///
+/// # Panics
+/// It cannot be started, or ends with another status.
+pub fn run(command: &mut Command, allowed: &[i32]) -> Output {
+    let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
+    let code = output.status.code();
+    assert!(
+        code.is_some_and(|code| allowed.contains(&code)),
+        "{command:?} ended with {code:?}\n{}\n{}",
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    );
+    output
+}
+
+/// The report that a run wrote.
+///
+/// # Panics
+/// It is missing or no JSON.
+#[must_use]
+pub fn report(out: &Path) -> Value {
+    let path = out.join("report.json");
+    let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    serde_json::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// The cells of a report for one guideline and volume.
+#[must_use]
+pub fn cells<'r>(report: &'r Value, guideline: &str, bytes: u64) -> Vec<&'r Value> {
+    let all = report["cells"].as_array().map(Vec::as_slice).unwrap_or_default();
+    all.iter().filter(|cell| cell["guideline"] == guideline && cell["measured_bytes"] == bytes).collect()
+}
+
+/// Compiles C for the MPI library under test.
+///
+/// # Panics
+/// The compiler refuses.
+pub fn mpicc(arguments: &[&str]) {
+    let compiler = std::env::var("MPICC").unwrap_or_else(|_| "mpicc".to_owned());
+    run(Command::new(compiler).args(arguments), &[0]);
+}
+
+/// Processes whose environment carries this text: what a run left behind.
+#[must_use]
+pub fn processes_with(marker: &str) -> Vec<String> {
+    let Ok(entries) = std::fs::read_dir("/proc") else { return Vec::new() };
+    entries
+        .flatten()
+        .filter(|entry| entry.file_name().to_string_lossy().bytes().all(|b| b.is_ascii_digit()))
+        .filter(|entry| {
+            std::fs::read(entry.path().join("environ"))
+                .is_ok_and(|environ| environ.windows(marker.len()).any(|window| window == marker.as_bytes()))
+        })
+        .map(|entry| {
+            let line = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
+            format!("{}: {}", entry.file_name().to_string_lossy(), String::from_utf8_lossy(&line).replace('\0', " "))
+        })
+        .collect()
+}

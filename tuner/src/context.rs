@@ -8,8 +8,8 @@ use kilter_protocol::report::Start;
 
 use crate::config::library::Library;
 use crate::deployment::Deployment;
-use crate::launch::CommandTemplate;
-use crate::launch::session::{JobSpec, Limits, Session};
+use crate::launch::command::TemplateError;
+use crate::launch::{CommandSpec, CommandTemplate, JobSpec, Limits, Session};
 use crate::options::Options;
 use crate::plan::Plan;
 use crate::progress::Progress;
@@ -64,6 +64,8 @@ pub struct Context<'a> {
     pub store: &'a Store,
     /// This run.
     pub run: Run,
+    /// The command line of this run.
+    pub typed: String,
     /// What is verified.
     pub plan: Plan,
     /// Progress and warnings.
@@ -86,7 +88,7 @@ impl<'a> Context<'a> {
     pub fn new(
         options: &'a Options,
         (library, version): (Library, String),
-        (store, run): (&'a Store, Run),
+        (store, run, command_line): (&'a Store, Run, String),
         plan: Plan,
         template: CommandTemplate,
     ) -> Context<'a> {
@@ -98,6 +100,7 @@ impl<'a> Context<'a> {
             version,
             store,
             run,
+            typed: command_line,
             plan,
             template,
             quarantine: Quarantine::default(),
@@ -109,8 +112,10 @@ impl<'a> Context<'a> {
     }
 
     /// A job under `setup`; launched when its first block is not in the store.
-    #[must_use]
-    pub fn session(&self, key: &str, setup: &Setup, noise: bool) -> Session<'_> {
+    ///
+    /// # Errors
+    /// A launcher's template that cannot express the setup.
+    pub fn session(&self, key: &str, setup: &Setup, noise: bool) -> anyhow::Result<Session<'_>> {
         let read = |pairs: &[(String, String)]| pairs.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>();
         let header = Header {
             v: kilter_protocol::VERSION,
@@ -121,16 +126,14 @@ impl<'a> Context<'a> {
             noise_repetitions: if noise { 50 } else { 0 },
             idle_seconds: self.options.stall_seconds.max(30.0),
         };
-        let (parameters, environment) = self.in_force(setup);
-        let mut command = self.template.build(self.options.ranks, &parameters, &environment, &[]);
-        command.environment.extend(setup.launcher_environment.iter().cloned());
+        let command = self.command(setup, &[])?;
         let limits = Limits {
             start_seconds: self.options.stall_seconds + 20.0,
             stall_seconds: self.options.stall_seconds,
             finish_seconds: self.options.stall_seconds,
         };
         let spec = JobSpec { key: key.to_owned(), command, header, limits };
-        Session::new(self.store, &self.run, &self.options.worker, &self.directory, spec)
+        Ok(Session::new(self.store, &self.run, &self.options.worker, &self.directory, spec))
     }
 
     /// The site's settings and then the setup's.
@@ -149,13 +152,21 @@ impl<'a> Context<'a> {
         (parameters, environment)
     }
 
+    /// The launcher's command under `setup`, for a program and its arguments.
+    ///
+    /// # Errors
+    /// A template that cannot express it.
+    fn command(&self, setup: &Setup, program_and_args: &[String]) -> Result<CommandSpec, TemplateError> {
+        let (parameters, environment) = self.in_force(setup);
+        let mut command = self.template.build(self.options.ranks, &parameters, &environment, program_and_args)?;
+        command.environment.extend(setup.launcher_environment.iter().cloned());
+        Ok(command)
+    }
+
     /// A launch under `setup` as a command line for people.
     #[must_use]
     pub fn command_line(&self, setup: &Setup) -> String {
-        let (parameters, environment) = self.in_force(setup);
-        let command = self.template.build(self.options.ranks, &parameters, &environment, &["APPLICATION".to_owned()]);
-        let assignments = setup.launcher_environment.iter().map(|(name, value)| format!("{name}={value}"));
-        assignments.chain(command.argv.iter().cloned()).map(|word| quote(&word)).collect::<Vec<_>>().join(" ")
+        self.command(setup, &["APPLICATION".to_owned()]).map(|command| command.to_string()).unwrap_or_default()
     }
 
     /// Confirms that every setting reads back from the running library and its ranks: a wrong setting is nearly always silent.
@@ -250,25 +261,6 @@ impl<'a> Context<'a> {
             self.progress.warn(&format!("the library's own `{item}` {what}: {reason}; report it to its developers"));
         } else {
             self.quarantine.add(item, what, reason);
-        }
-    }
-}
-
-/// Quotes a word for a POSIX shell where it needs it.
-#[must_use]
-pub fn quote(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_=./,:@%+^".contains(c);
-    if !word.is_empty() && word.chars().all(plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', r"'\''")) }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn words_are_quoted_where_a_shell_would_split_or_expand_them() {
-        for (word, quoted) in [("a=b,c", "a=b,c"), ("a b", "'a b'"), ("", "''"), ("it's", r"'it'\''s'"), ("$X;", "'$X;'")] {
-            assert_eq!(quote(word), quoted);
         }
     }
 }

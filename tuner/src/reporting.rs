@@ -84,7 +84,7 @@ fn empty(context: &Context<'_>, command: &str, verification: &Verification) -> R
             library_string: verification.library_string.clone(),
             hosts: verification.hosts.clone(),
             seed: context.run.seed,
-            command_line: context.run.command_line.clone(),
+            command_line: context.typed.clone(),
             launch_before: verification.command_line.clone(),
             launch_after: String::new(),
             started: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),

@@ -111,7 +111,7 @@ fn one_launch(
     verification: &mut Verification,
     noise: Option<&mut Vec<f64>>,
 ) -> anyhow::Result<Vec<BlockOutcome>> {
-    let mut session = context.session(name, setup, noise.is_some());
+    let mut session = context.session(name, setup, noise.is_some())?;
     let outcomes = session
         .measure_all(blocks, &mut |_| context.progress.step(1))
         .with_context(|| format!("launch `{name}` failed; its log is in {}", context.directory.display()))?;

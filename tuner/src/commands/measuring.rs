@@ -14,6 +14,9 @@ use crate::report::{html, json, model::Report, terminal};
 use crate::reporting;
 use crate::store::Store;
 
+/// A launcher that takes longer to say its version hangs.
+const VERSION_LIMIT: std::time::Duration = std::time::Duration::from_secs(20);
+
 /// Runs `work` and writes what it reports. `further` are the command's own options that change what is measured: a run that was
 /// killed is resumed only by a command that asks for the same.
 pub(super) fn with_context(
@@ -23,10 +26,10 @@ pub(super) fn with_context(
     work: impl FnOnce(&Context<'_>) -> anyhow::Result<Report>,
 ) -> anyhow::Result<Status> {
     launch::process::become_subreaper()?;
-    launch::process::watch_signals()?;
+    launch::interrupt::install()?;
     // A bad output directory must fail before anything is measured.
     std::fs::create_dir_all(&options.out).with_context(|| format!("`{}` cannot be made", options.out.display()))?;
-    let version = launch::library_version(&options.mpirun)?;
+    let version = launch::capture::launcher_version(&options.mpirun, VERSION_LIMIT)?;
     let library = match &options.library_description {
         Some(path) => library::load_file(path)?,
         None => library::find_for(&version)?,
@@ -45,10 +48,10 @@ pub(super) fn with_context(
     let fingerprint = fingerprint(options, command, further, &version, &guidelines);
     let seed = options.seed.unwrap_or_else(fresh_seed);
     let command_line = command_line();
-    let run = store.begin_or_resume(&fingerprint, seed, &command_line)?;
+    let run = store.begin_or_resume(&fingerprint, seed, &command_line, &version, options.ranks)?;
     let template = template(options, &library);
     let number = library.version_of(&version);
-    let context = Context::new(options, (library, number), (&store, run), plan, template);
+    let context = Context::new(options, (library, number), (&store, run, command_line), plan, template);
     if context.run.resumed {
         context.progress.note("resuming the run that was interrupted; remove the database to start anew");
     }
@@ -56,9 +59,9 @@ pub(super) fn with_context(
         Ok(report) => report,
         Err(error) => {
             context.progress.finish();
-            if let Some(signal) = launch::process::interrupted() {
+            if let Some(signal) = launch::interrupt::received(launch::interrupt::flag()) {
                 eprintln!("kilter: interrupted; what was measured is stored, and the same command resumes");
-                return Ok(Status::Interrupted(signal));
+                return Ok(Status::Interrupted(launch::interrupt::exit_status(signal)));
             }
             return Err(error);
         }
@@ -66,13 +69,13 @@ pub(super) fn with_context(
     context.progress.finish();
     reporting::write(options, "report.json", &json::to_string(&report)?)?;
     reporting::write(options, "report.html", &html::render(&report)?)?;
-    store.finish(&context.run)?;
+    context.run.finish()?;
     print(&if options.json { json::to_string(&report)? } else { terminal::table(&report) })?;
     Ok(Status::of(&report))
 }
 
 fn command_line() -> String {
-    std::env::args().map(|word| crate::context::quote(&word)).collect::<Vec<_>>().join(" ")
+    std::env::args().map(|word| crate::launch::command::quote(&word)).collect::<Vec<_>>().join(" ")
 }
 
 /// A seed from the clock: any will do, since it is reported and can be given back.
@@ -110,6 +113,21 @@ fn fingerprint(
     serde_json::to_string(&parts).unwrap_or_default()
 }
 
+/// How a job is launched on this site, by this user.
 fn template(options: &Options, library: &library::Library) -> CommandTemplate {
-    library.launcher.template(&options.mpirun, options.hostfile.as_deref())
+    let launcher = &library.launcher;
+    let mut arguments = launcher.arguments.clone();
+    if nix::unistd::geteuid().is_root() {
+        arguments.extend(launcher.root_arguments.iter().cloned());
+    }
+    if let Some(hostfile) = &options.hostfile {
+        arguments.extend([launcher.hostfile_flag.clone(), hostfile.display().to_string()]);
+    }
+    arguments.extend([launcher.ranks_flag.clone(), "{ranks}".to_owned()]);
+    CommandTemplate {
+        program: options.mpirun.clone(),
+        arguments_before: arguments,
+        parameter_form: launcher.parameter.clone(),
+        environment_form: launcher.environment.clone(),
+    }
 }

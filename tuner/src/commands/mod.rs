@@ -19,7 +19,7 @@ pub enum Status {
     Holds,
     /// Violations remain.
     Violations,
-    /// Interrupted by this signal.
+    /// Interrupted by a signal: 128 and its number.
     Interrupted(u8),
 }
 
@@ -28,7 +28,7 @@ impl From<Status> for ExitCode {
         match status {
             Status::Holds => ExitCode::SUCCESS,
             Status::Violations => ExitCode::from(1),
-            Status::Interrupted(signal) => ExitCode::from(128 + signal),
+            Status::Interrupted(status) => ExitCode::from(status),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The environment file: `NAME='value'` lines that a POSIX shell reads with `.`, one variable a line.
 
-use crate::context::quote;
+use crate::launch::command::quote;
 
 /// A line that is no assignment.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

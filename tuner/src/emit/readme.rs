@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::{Emitted, File};
-use crate::context::quote;
+use crate::launch::command::quote;
 
 /// How to install the files, for the administrator who finds them.
 #[must_use]

@@ -262,7 +262,10 @@ impl<'r, 'c, 'a> Job<'r, 'c, 'a> {
             };
             let key = format!("{}/{}", self.name, self.attempt);
             let setup = &self.contests.setup;
-            let session = self.session.get_or_insert_with(|| context.session(&key, setup, false));
+            let session = match &mut self.session {
+                Some(session) => session,
+                none => none.insert(context.session(&key, setup, false)?),
+            };
             match session.measure(&block) {
                 Ok(outcome) => {
                     context.spend(outcome.seconds);

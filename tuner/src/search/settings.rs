@@ -137,7 +137,7 @@ impl Search<'_, '_> {
         self.launches += 1;
         let name = format!("{}/settings/{}: {id}", self.label, self.launches);
         let blocks = self.blocks(&name);
-        let mut session = self.context.session(&name, &setup, false);
+        let mut session = self.context.session(&name, &setup, false)?;
         let measured = session.measure_all(&blocks, &mut |_| ());
         let start = session.start();
         let outcomes = match (measured, start) {

@@ -1,0 +1,51 @@
+//! Candidates that hang or crash do not stop a run and leave no process behind.
+
+use std::path::Path;
+
+use kilter_tests::{kilter, mpicc, processes_with, report, root, run};
+
+fn preload(directory: &Path, name: &str) -> String {
+    let library = directory.join(format!("{name}.so")).display().to_string();
+    let source = root().join(format!("tests/fixtures/{name}.c")).display().to_string();
+    mpicc(&["-shared", "-fPIC", "-o", &library, &source]);
+    library
+}
+
+#[test]
+fn a_hanging_and_a_crashing_candidate_are_quarantined_and_the_run_goes_on() {
+    let directory = tempfile::tempdir().unwrap();
+    let (hang, crash) = (preload(directory.path(), "hang"), preload(directory.path(), "crash"));
+    let real = std::fs::read_to_string(root().join("configs/libraries/openmpi-4.1.toml")).unwrap();
+    let description = directory.path().join("faults.toml");
+    let faults = format!(
+        "{real}\n[[parameters]]\nname = \"LD_PRELOAD\"\nenvironment = true\ndefault = \"\"\ntry = [\"{hang}\", \"{crash}\"]\nsummary = \"test\"\n"
+    );
+    // Only the injected candidates are launch settings, so that the test is short.
+    let faults = {
+        let (head, tail) = faults.split_once("[[parameters]]").unwrap();
+        let injected = tail.rsplit_once("[[parameters]]").unwrap().1;
+        format!("{head}[[parameters]]{injected}")
+    };
+    std::fs::write(&description, faults).unwrap();
+    let out = directory.path().join("out");
+    let marker = format!("KILTER_TEST_MARKER={}", out.display());
+    let (name, value) = marker.split_once('=').unwrap();
+    run(
+        kilter("tune", &out)
+            .env(name, value)
+            .args(["-n", "2", "--sizes", "4096", "--guidelines", "GL8", "--launches", "3", "--budget", "60"])
+            .args(["--contest", "reduce@4096", "--stall-timeout", "4", "--rounds", "1"])
+            .arg("--library-description")
+            .arg(&description),
+        &[0, 1],
+    );
+    let report = report(&out);
+    let quarantined = report["quarantined"].as_array().unwrap();
+    println!("{quarantined:#?}");
+    for (library, what) in [(&hang, "hung"), (&crash, "crashed")] {
+        let entry = quarantined.iter().find(|entry| entry["id"].as_str().unwrap().contains(library.as_str()));
+        assert!(entry.is_some_and(|entry| entry["what"] == what), "{library} should have {what}: {quarantined:#?}");
+    }
+    assert!(!report["contests"].as_array().unwrap().is_empty(), "the run went on to the contest");
+    assert_eq!(processes_with(&marker), Vec::<String>::new(), "processes were left behind");
+}
