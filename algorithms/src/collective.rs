@@ -138,6 +138,10 @@ impl FromStr for Collective {
     type Err = UnknownCollective;
 
     fn from_str(name: &str) -> Result<Self, Self::Err> {
-        Collective::ALL.iter().copied().find(|c| c.name() == name).ok_or_else(|| UnknownCollective(name.to_owned()))
+        Collective::ALL
+            .iter()
+            .copied()
+            .find(|c| c.name() == name)
+            .ok_or_else(|| UnknownCollective(name.to_owned()))
     }
 }

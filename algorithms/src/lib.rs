@@ -6,12 +6,13 @@
 //! * [`collective`]: the collectives Kilter speaks of, and how their data is distributed over the ranks.
 //! * [`registry`]: one row per algorithm; [`registry::algorithms`] is what `kilter list`, profiles, search and tests read.
 //! * [`mockup`]: compositions of library calls with the semantics of another collective.
-//! * one module per collective, one file per algorithm.
+//! * one module per collective, one file per algorithm; [`schedule`]: what they share, as pure functions.
 
 pub mod allreduce;
 pub mod collective;
 pub mod gather;
 pub mod mockup;
+mod overlap;
 pub mod reduce;
 pub mod registry;
 pub mod scan;

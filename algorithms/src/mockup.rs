@@ -17,35 +17,87 @@ pub struct Mockup {
 }
 
 use Collective::{
-    Allgather, Allreduce, Alltoall, Bcast, Exscan, Gather, Reduce, ReduceLocal, ReduceScatter, ReduceScatterBlock, Scan,
-    Scatter, Scatterv,
+    Allgather, Allreduce, Alltoall, Bcast, Exscan, Gather, Reduce, ReduceLocal, ReduceScatter, ReduceScatterBlock,
+    Scan, Scatter, Scatterv,
 };
 
 /// All mock-ups of GL3 to GL17.
 pub static MOCKUPS: &[Mockup] = &[
-    Mockup { id: "allgather.as_allreduce", collective: Allgather, calls: &[Allreduce] },
-    Mockup { id: "allgather.as_alltoall", collective: Allgather, calls: &[Alltoall] },
-    Mockup { id: "allgather.as_gather_bcast", collective: Allgather, calls: &[Gather, Bcast] },
-    Mockup { id: "allreduce.as_reduce_bcast", collective: Allreduce, calls: &[Reduce, Bcast] },
+    Mockup {
+        id: "allgather.as_allreduce",
+        collective: Allgather,
+        calls: &[Allreduce],
+    },
+    Mockup {
+        id: "allgather.as_alltoall",
+        collective: Allgather,
+        calls: &[Alltoall],
+    },
+    Mockup {
+        id: "allgather.as_gather_bcast",
+        collective: Allgather,
+        calls: &[Gather, Bcast],
+    },
+    Mockup {
+        id: "allreduce.as_reduce_bcast",
+        collective: Allreduce,
+        calls: &[Reduce, Bcast],
+    },
     Mockup {
         id: "allreduce.as_reduce_scatter_block_allgather",
         collective: Allreduce,
         calls: &[ReduceScatterBlock, Allgather],
     },
-    Mockup { id: "bcast.as_scatter_allgather", collective: Bcast, calls: &[Scatter, Allgather] },
-    Mockup { id: "gather.as_allgather", collective: Gather, calls: &[Allgather] },
-    Mockup { id: "gather.as_reduce", collective: Gather, calls: &[Reduce] },
-    Mockup { id: "reduce.as_allreduce", collective: Reduce, calls: &[Allreduce] },
+    Mockup {
+        id: "bcast.as_scatter_allgather",
+        collective: Bcast,
+        calls: &[Scatter, Allgather],
+    },
+    Mockup {
+        id: "gather.as_allgather",
+        collective: Gather,
+        calls: &[Allgather],
+    },
+    Mockup {
+        id: "gather.as_reduce",
+        collective: Gather,
+        calls: &[Reduce],
+    },
+    Mockup {
+        id: "reduce.as_allreduce",
+        collective: Reduce,
+        calls: &[Allreduce],
+    },
     Mockup {
         id: "reduce.as_reduce_scatter_block_gather",
         collective: Reduce,
         calls: &[ReduceScatterBlock, Gather],
     },
-    Mockup { id: "reduce_scatter.as_allreduce", collective: ReduceScatter, calls: &[Allreduce] },
-    Mockup { id: "reduce_scatter.as_reduce_scatterv", collective: ReduceScatter, calls: &[Reduce, Scatterv] },
-    Mockup { id: "reduce_scatter_block.as_reduce_scatter", collective: ReduceScatterBlock, calls: &[Reduce, Scatter] },
-    Mockup { id: "scan.as_exscan_reduce_local", collective: Scan, calls: &[Exscan, ReduceLocal] },
-    Mockup { id: "scatter.as_bcast", collective: Scatter, calls: &[Bcast] },
+    Mockup {
+        id: "reduce_scatter.as_allreduce",
+        collective: ReduceScatter,
+        calls: &[Allreduce],
+    },
+    Mockup {
+        id: "reduce_scatter.as_reduce_scatterv",
+        collective: ReduceScatter,
+        calls: &[Reduce, Scatterv],
+    },
+    Mockup {
+        id: "reduce_scatter_block.as_reduce_scatter",
+        collective: ReduceScatterBlock,
+        calls: &[Reduce, Scatter],
+    },
+    Mockup {
+        id: "scan.as_exscan_reduce_local",
+        collective: Scan,
+        calls: &[Exscan, ReduceLocal],
+    },
+    Mockup {
+        id: "scatter.as_bcast",
+        collective: Scatter,
+        calls: &[Bcast],
+    },
 ];
 
 /// The row with this id.
@@ -57,5 +109,7 @@ pub fn find(id: &str) -> Option<&'static Mockup> {
 /// The mock-up of `collective` made of exactly these calls.
 #[must_use]
 pub fn of_calls(collective: Collective, calls: &[Collective]) -> Option<&'static Mockup> {
-    MOCKUPS.iter().find(|mockup| mockup.collective == collective && mockup.calls == calls)
+    MOCKUPS
+        .iter()
+        .find(|mockup| mockup.collective == collective && mockup.calls == calls)
 }

@@ -38,6 +38,21 @@ pub struct Cost {
     pub bytes_reduced: f64,
 }
 
+impl Cost {
+    /// Of a call that communicates nothing.
+    pub const ZERO: Cost = Cost {
+        rounds: 0.0,
+        bytes_sent: 0.0,
+        bytes_reduced: 0.0,
+    };
+
+    /// The time in seconds; `alpha` in seconds, `beta` and `gamma` in seconds per byte.
+    #[must_use]
+    pub fn seconds(self, alpha: f64, beta: f64, gamma: f64) -> f64 {
+        self.rounds * alpha + self.bytes_sent * beta + self.bytes_reduced * gamma
+    }
+}
+
 /// One rank's arguments of a collective call, as bytes.
 ///
 /// Lengths, with `n` the total volume and `b = n/p` the block: `input` and `output` are empty where the collective defines
@@ -95,10 +110,20 @@ impl Algorithm {
 
 /// All rows, collective by collective.
 pub fn algorithms() -> impl Iterator<Item = &'static Algorithm> {
-    [crate::allreduce::ALGORITHMS, crate::gather::ALGORITHMS, crate::reduce::ALGORITHMS, crate::scan::ALGORITHMS]
-        .into_iter()
-        .flatten()
-        .copied()
+    [
+        crate::allreduce::ALGORITHMS,
+        crate::gather::ALGORITHMS,
+        crate::reduce::ALGORITHMS,
+        crate::scan::ALGORITHMS,
+    ]
+    .into_iter()
+    .flatten()
+    .copied()
+}
+
+/// The rows of one collective, in the order of its table.
+pub fn by_collective(collective: Collective) -> impl Iterator<Item = &'static Algorithm> {
+    algorithms().filter(move |algorithm| algorithm.collective == collective)
 }
 
 /// The row with this id.
@@ -111,12 +136,128 @@ pub fn find(id: &str) -> Option<&'static Algorithm> {
 ///
 /// # Errors
 /// Whatever the transport reports.
-pub fn run<T: Transport>(algorithm: &Algorithm, transport: &mut T, arguments: Arguments<'_>) -> Result<(), TransportError> {
+///
+/// # Panics
+/// If the arguments are not those of the collective ([`Arguments`]); debug builds say which, release builds may find out late.
+pub fn run<T: Transport>(
+    algorithm: &Algorithm,
+    transport: &mut T,
+    arguments: Arguments<'_>,
+) -> Result<(), TransportError> {
+    debug_assert_fits(algorithm, transport, &arguments);
     match algorithm.collective {
         Collective::Allreduce => crate::allreduce::run(algorithm.id, transport, arguments),
         Collective::Gather => crate::gather::run(algorithm.id, transport, arguments),
         Collective::Reduce => crate::reduce::run(algorithm.id, transport, arguments),
         Collective::Scan => crate::scan::run(algorithm.id, transport, arguments),
         other => unreachable!("no algorithm of {other} is registered"),
+    }
+}
+
+/// The contract of [`Arguments`], as far as one rank can see it.
+fn debug_assert_fits<T: Transport>(algorithm: &Algorithm, transport: &T, arguments: &Arguments<'_>) {
+    let (id, rank, p) = (algorithm.id, transport.rank(), transport.size());
+    let (input, output, root) = (arguments.input.len(), arguments.output.len(), arguments.root);
+    debug_assert!(root < p, "{id}: root {root} of {p} ranks");
+    debug_assert_eq!(
+        input % transport.element_bytes(),
+        0,
+        "{id}: rank {rank}: input is no whole number of elements"
+    );
+    let expected = match algorithm.collective {
+        Collective::Gather => p * input,
+        _ => input,
+    };
+    if !algorithm.collective.has_root() || rank == root {
+        debug_assert_eq!(
+            output, expected,
+            "{id}: rank {rank}: bytes of output for {input} bytes of input"
+        );
+    }
+    debug_assert_eq!(
+        arguments.parameters.len(),
+        algorithm.parameters.len(),
+        "{id}: one value per parameter"
+    );
+    for (parameter, &value) in algorithm.parameters.iter().zip(arguments.parameters) {
+        debug_assert!(
+            (parameter.min..=parameter.max).contains(&value),
+            "{id}: {} = {value} is not within {}..={}",
+            parameter.name,
+            parameter.min,
+            parameter.max
+        );
+    }
+}
+
+/// For the test of each collective: its folder and its table have the same entries.
+#[cfg(test)]
+pub(crate) fn assert_every_file_has_a_row(collective: &str, table: &[&Algorithm]) {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("src")
+        .join(collective);
+    let mut files: Vec<String> = std::fs::read_dir(&folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path().file_stem().unwrap().to_str().unwrap().to_owned())
+        .filter(|stem| stem != "mod")
+        .map(|stem| format!("{collective}.{stem}"))
+        .collect();
+    let mut rows: Vec<&str> = table.iter().map(|row| row.id).collect();
+    files.sort_unstable();
+    rows.sort_unstable();
+    assert_eq!(
+        files,
+        rows,
+        "files of {} (left) and rows of its table (right)",
+        folder.display()
+    );
+    assert!(table.iter().all(|row| row.collective.name() == collective));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_are_unique_and_rows_complete() {
+        let ids: std::collections::BTreeSet<_> = algorithms().map(|row| row.id).collect();
+        assert_eq!(ids.len(), algorithms().count());
+        for row in algorithms() {
+            let Algorithm {
+                id, summary, source, ..
+            } = row;
+            assert!(std::ptr::eq(find(id).unwrap(), row));
+            assert!(source.contains("doi:10."), "{id}: {source}");
+            assert!(!summary.is_empty() && !summary.ends_with('.'), "{id}: {summary}");
+            assert!(crate::mockup::find(id).is_none(), "{id} is a mock-up, too");
+            for Parameter {
+                name,
+                min,
+                max,
+                default,
+                ..
+            } in row.parameters
+            {
+                assert!(min <= default && default <= max, "{id}: {name}");
+            }
+        }
+        assert!(find("reduce.nothing").is_none());
+    }
+
+    #[test]
+    fn collectives_partition_the_rows() {
+        let by_collective: Vec<_> = Collective::ALL
+            .iter()
+            .flat_map(|&c| by_collective(c))
+            .map(|row| row.id)
+            .collect();
+        assert_eq!(by_collective, algorithms().map(|row| row.id).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn needs_are_decided_by_ranks_and_operator() {
+        let ring = find("reduce.ring").unwrap();
+        assert_eq!(ring.unmet(5, false), Some(Need::Commutative));
+        assert_eq!(ring.unmet(5, true), None);
     }
 }

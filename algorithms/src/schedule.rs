@@ -1,1 +1,316 @@
-//! stub
+//! Who talks to whom, with which data, in which round: pure functions, without a transport.
+//!
+//! Counts and ranges are in elements or in bytes, as the caller likes; ranks are those of the communicator unless a function
+//! says *relative*: relative to the root, which is relative rank 0.
+
+use std::ops::Range;
+
+/// The `index`-th of `parts` consecutive blocks of `count` elements, as equal as can be: the first `count % parts` blocks have
+/// one element more. Blocks are empty where `count < parts`.
+///
+/// ```
+/// # use kilter_algorithms::schedule::block;
+/// assert_eq!((0..4).map(|i| block(10, 4, i)).collect::<Vec<_>>(), [0..3, 3..6, 6..8, 8..10]);
+/// ```
+#[must_use]
+pub fn block(count: usize, parts: usize, index: usize) -> Range<usize> {
+    let (quotient, remainder) = (count / parts, count % parts);
+    let start = index * quotient + index.min(remainder);
+    start..start + quotient + usize::from(index < remainder)
+}
+
+/// `range` in units of `element_bytes` bytes.
+#[must_use]
+pub fn in_bytes(range: Range<usize>, element_bytes: usize) -> Range<usize> {
+    range.start * element_bytes..range.end * element_bytes
+}
+
+/// `length` cut into segments of `segment`, the last one shorter where it does not divide. No segment is empty.
+///
+/// # Panics
+/// If `segment` is 0.
+pub fn segments(length: usize, segment: usize) -> impl ExactSizeIterator<Item = Range<usize>> + Clone {
+    (0..length.div_ceil(segment)).map(move |index| index * segment..((index + 1) * segment).min(length))
+}
+
+/// Bytes of a segment of about `segment_bytes`: the largest whole number of elements that fits, at least one.
+#[must_use]
+pub fn whole_elements(segment_bytes: usize, element_bytes: usize) -> usize {
+    (segment_bytes / element_bytes).max(1) * element_bytes
+}
+
+/// `floor(log2(p))` for `p >= 1`.
+#[must_use]
+pub fn floor_log2(p: usize) -> u32 {
+    p.max(1).ilog2()
+}
+
+/// `ceil(log2(p))` for `p >= 1`: the rounds in which one rank's data can reach `p` ranks.
+#[must_use]
+pub fn ceil_log2(p: usize) -> u32 {
+    usize::BITS - p.max(1).wrapping_sub(1).leading_zeros()
+}
+
+/// The right neighbour on the ring of `p` ranks.
+#[must_use]
+pub fn ring_next(rank: usize, p: usize) -> usize {
+    if rank + 1 == p { 0 } else { rank + 1 }
+}
+
+/// The left neighbour on the ring of `p` ranks.
+#[must_use]
+pub fn ring_previous(rank: usize, p: usize) -> usize {
+    if rank == 0 { p - 1 } else { rank - 1 }
+}
+
+/// The block that `rank` sends in step `step` of a ring reduce-scatter (`0..p-1`) in which rank `r` ends with block `r`; what it
+/// receives and combines in that step is what it sends in the next, `ring_block(rank, p, step + 1)`.
+#[must_use]
+pub fn ring_block(rank: usize, p: usize, step: usize) -> usize {
+    (rank + 2 * p - 1 - step) % p
+}
+
+/// `rank` relative to `root`.
+#[must_use]
+pub fn relative(rank: usize, root: usize, p: usize) -> usize {
+    (rank + p - root) % p
+}
+
+/// The inverse of [`relative`].
+#[must_use]
+pub fn absolute(relative: usize, root: usize, p: usize) -> usize {
+    (relative + root) % p
+}
+
+/// The parent of a relative rank in the binomial tree, the number without its lowest set bit; none for the root.
+///
+/// ```text
+///          0           p = 7: the subtree of a rank is the consecutive ranks up to its next sibling
+///       / | \
+///      1  2  4
+///         |  |\
+///         3  5 6
+/// ```
+#[must_use]
+pub fn binomial_parent(relative: usize) -> Option<usize> {
+    (relative != 0).then(|| relative & (relative - 1))
+}
+
+/// The size of the subtree of a relative rank among `p` ranks; it consists of the ranks `relative..relative + size`.
+#[must_use]
+pub fn binomial_subtree(relative: usize, p: usize) -> usize {
+    if relative == 0 {
+        p
+    } else {
+        (1_usize << relative.trailing_zeros()).min(p - relative)
+    }
+}
+
+/// The children of a relative rank among `p` ranks, smallest subtree first: the order in which they are ready in a gather.
+pub fn binomial_children(relative: usize, p: usize) -> impl Iterator<Item = usize> {
+    let bits = if relative == 0 {
+        usize::BITS
+    } else {
+        relative.trailing_zeros()
+    };
+    (0..bits)
+        .map(move |bit| relative.saturating_add(1_usize << bit))
+        .take_while(move |&child| child < p)
+}
+
+/// What a rank does in a recursive doubling over any number of ranks (see [`fold`]).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fold {
+    /// Takes part with this number, `0..group`; if it has a partner, that one's data is combined on its right side first, and it gets the result last.
+    Active {
+        /// Its number among the active ranks, in rank order.
+        number: usize,
+        /// The rank folded into it, its right neighbour.
+        folded: Option<usize>,
+    },
+    /// Sends its data to this rank, its left neighbour, and gets the result from it.
+    Folded {
+        /// Where its data goes.
+        into: usize,
+    },
+}
+
+/// Folds `p` ranks to the largest power of two of active ranks, `2^floor(log2(p))`, and keeps their order.
+///
+/// Neighbours are folded, `1` into `0`, `3` into `2`, until enough ranks are; so the data of the active ranks, in the order of
+/// their numbers, still covers the ranks in rank order, which an operator that is not commutative needs:
+///
+/// ```text
+/// p = 5:   rank    0   1   2   3   4
+///                  | <-'   |   |   |
+///          number  0       1   2   3
+/// ```
+#[must_use]
+pub fn fold(rank: usize, p: usize) -> Fold {
+    let folded_ranks = p - (1 << floor_log2(p));
+    if rank >= 2 * folded_ranks {
+        Fold::Active {
+            number: rank - folded_ranks,
+            folded: None,
+        }
+    } else if rank.is_multiple_of(2) {
+        Fold::Active {
+            number: rank / 2,
+            folded: Some(rank + 1),
+        }
+    } else {
+        Fold::Folded { into: rank - 1 }
+    }
+}
+
+/// The rank of the active rank with this number (see [`fold`]).
+#[must_use]
+pub fn fold_rank(number: usize, p: usize) -> usize {
+    let folded_ranks = p - (1 << floor_log2(p));
+    if number < folded_ranks {
+        2 * number
+    } else {
+        number + folded_ranks
+    }
+}
+
+/// The partners, as ranks, of the active rank with this number in the rounds of a recursive doubling.
+///
+/// Before round `k` a rank holds the combination of the `2^k` active ranks whose numbers share all but the lowest `k` bits with its own; so
+/// all of its partner's operands lie on one side of all of its own.
+pub fn doubling_partners(number: usize, p: usize) -> impl Iterator<Item = usize> {
+    (0..floor_log2(p)).map(move |bit| fold_rank(number ^ (1 << bit), p))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn blocks_are_consecutive_and_equal_to_one(count in 0_usize..10_000, parts in 1_usize..200) {
+            let blocks: Vec<_> = (0..parts).map(|index| block(count, parts, index)).collect();
+            prop_assert_eq!(blocks[0].start, 0);
+            prop_assert_eq!(blocks[parts - 1].end, count);
+            prop_assert!(blocks.windows(2).all(|pair| pair[0].end == pair[1].start && pair[0].len() >= pair[1].len()));
+            prop_assert!(blocks[0].len() - blocks[parts - 1].len() <= 1);
+        }
+
+        #[test]
+        fn segments_cover_once(length in 0_usize..10_000, segment in 1_usize..3_000) {
+            let all: Vec<_> = segments(length, segment).collect();
+            prop_assert_eq!(all.iter().map(Range::len).sum::<usize>(), length);
+            prop_assert!(all.windows(2).all(|pair| pair[0].end == pair[1].start && pair[0].len() == segment));
+            prop_assert!(all.iter().all(|range| !range.is_empty() && range.len() <= segment));
+        }
+
+        #[test]
+        fn whole_elements_fit_or_are_one(segment in 0_usize..100_000, element in 1_usize..5_000) {
+            let bytes = whole_elements(segment, element);
+            prop_assert_eq!(bytes % element, 0);
+            prop_assert!(bytes == element || (bytes <= segment && bytes + element > segment));
+        }
+
+        #[test]
+        fn subtrees_partition_the_ranks(p in 1_usize..300) {
+            for rank in 0..p {
+                let mut next = rank + 1;
+                for child in binomial_children(rank, p) {
+                    prop_assert_eq!(binomial_parent(child), Some(rank));
+                    prop_assert_eq!(child, next);
+                    next += binomial_subtree(child, p);
+                }
+                prop_assert_eq!(next, rank + binomial_subtree(rank, p));
+            }
+        }
+
+        #[test]
+        fn folding_keeps_the_order_of_ranks(p in 1_usize..300) {
+            let mut covered = Vec::new();
+            for number in 0..1 << floor_log2(p) {
+                let rank = fold_rank(number, p);
+                let Fold::Active { number: own, folded } = fold(rank, p) else { panic!("rank {rank} of {p} is not active") };
+                prop_assert_eq!(own, number);
+                covered.push(rank);
+                if let Some(folded) = folded {
+                    prop_assert_eq!(fold(folded, p), Fold::Folded { into: rank });
+                    covered.push(folded);
+                }
+            }
+            prop_assert_eq!(covered, (0..p).collect::<Vec<_>>());
+        }
+
+        #[test]
+        fn doubling_brings_all_numbers_together(p in 1_usize..300) {
+            // What each active rank holds: a range of numbers, kept consecutive by every round.
+            let active = 1 << floor_log2(p);
+            let mut held: Vec<_> = (0..active).map(|number| number..number + 1).collect();
+            for round in 0..floor_log2(p) as usize {
+                let before = held.clone();
+                for (number, range) in held.iter_mut().enumerate() {
+                    let partner = doubling_partners(number, p).nth(round).expect("a partner in each round");
+                    let Fold::Active { number: partner, .. } = fold(partner, p) else { panic!("partner {partner} of {p}") };
+                    let other = &before[partner];
+                    *range = if partner < number {
+                        prop_assert_eq!(other.end, range.start);
+                        other.start..range.end
+                    } else {
+                        prop_assert_eq!(range.end, other.start);
+                        range.start..other.end
+                    };
+                }
+            }
+            prop_assert!(held.iter().all(|range| *range == (0..active)));
+        }
+    }
+
+    #[test]
+    fn relative_ranks_invert() {
+        for p in 1..20 {
+            for root in 0..p {
+                assert_eq!(relative(root, root, p), 0);
+                assert!((0..p).all(|rank| absolute(relative(rank, root, p), root, p) == rank));
+            }
+        }
+    }
+
+    #[test]
+    fn ring_passes_each_block_round_to_its_rank() {
+        for p in 1..20 {
+            for rank in 0..p {
+                assert_eq!(ring_previous(ring_next(rank, p), p), rank);
+                // What the left neighbour sends in a step is what this rank combines in it and sends in the next.
+                for step in 0..p {
+                    assert_eq!(
+                        ring_block(ring_previous(rank, p), p, step),
+                        ring_block(rank, p, step + 1)
+                    );
+                }
+                assert_eq!(
+                    ring_block(rank, p, p - 1),
+                    rank,
+                    "the last block combined is the rank's own"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn logarithms() {
+        let expected = [
+            (1, 0, 0),
+            (2, 1, 1),
+            (3, 1, 2),
+            (4, 2, 2),
+            (5, 2, 3),
+            (8, 3, 3),
+            (9, 3, 4),
+            (64, 6, 6),
+        ];
+        for (p, floor, ceil) in expected {
+            assert_eq!((floor_log2(p), ceil_log2(p)), (floor, ceil), "p = {p}");
+        }
+    }
+}

@@ -90,6 +90,13 @@ pub enum TransportError {
         /// The rank.
         peer: usize,
     },
+    /// Every rank waits for another one, so that none will ever go on: a defect of the algorithm. Only a transport that sees all
+    /// ranks ([`crate::threads`]) can tell.
+    #[error("deadlock: all ranks wait, this one for a message from rank {peer}")]
+    Deadlock {
+        /// The rank whose message is missing.
+        peer: usize,
+    },
     /// No memory for scratch.
     #[error("no memory for {bytes} bytes of scratch")]
     NoMemory {

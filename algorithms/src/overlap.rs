@@ -1,0 +1,158 @@
+//! Messages under way while the rank does something else, with the trait's unsafe requests behind a safe interface.
+
+use crate::{Transport, TransportError};
+
+/// Sends, and receives, that may be under way at once; a further one first waits for the oldest.
+///
+/// Enough that a rendezvous' handshake (two latencies) of one message hides behind the data of others, and few enough that a
+/// library's queues, which are searched linearly, stay short.
+pub(crate) const WINDOW: usize = 8;
+
+/// A transport with messages under way. Buffers are lent for `'d`; all messages are completed before this value is gone.
+///
+/// Values of this type must not be leaked (`std::mem::forget`), which nothing in this crate does: the type is not public.
+pub(crate) struct Overlap<'t, 'd, T: Transport> {
+    transport: &'t mut T,
+    sends: Queue<T::Request<'d>>,
+    receives: Queue<Receive<T::Request<'d>>>,
+}
+
+/// Requests in the order they were started, at most [`WINDOW`]. On the stack: collectives must not allocate in each call.
+struct Queue<R> {
+    slots: [Option<R>; WINDOW],
+    oldest: usize,
+    len: usize,
+}
+
+struct Receive<R> {
+    request: R,
+    buffer: *mut u8,
+    bytes: usize,
+}
+
+impl<R> Queue<R> {
+    const fn new() -> Queue<R> {
+        Queue {
+            slots: [const { None }; WINDOW],
+            oldest: 0,
+            len: 0,
+        }
+    }
+
+    const fn is_full(&self) -> bool {
+        self.len == WINDOW
+    }
+
+    /// Adds the newest. The queue is not full.
+    fn push(&mut self, request: R) {
+        debug_assert!(!self.is_full());
+        self.slots[(self.oldest + self.len) % WINDOW] = Some(request);
+        self.len += 1;
+    }
+
+    /// Takes the oldest.
+    fn pop(&mut self) -> Option<R> {
+        let request = self.slots[self.oldest].take()?;
+        self.oldest = (self.oldest + 1) % WINDOW;
+        self.len -= 1;
+        Some(request)
+    }
+}
+
+impl<'t, 'd, T: Transport> Overlap<'t, 'd, T> {
+    /// Nothing is under way yet.
+    pub(crate) fn new(transport: &'t mut T) -> Overlap<'t, 'd, T> {
+        Overlap {
+            transport,
+            sends: Queue::new(),
+            receives: Queue::new(),
+        }
+    }
+
+    /// The transport, for what is done meanwhile.
+    pub(crate) fn transport(&mut self) -> &mut T {
+        self.transport
+    }
+
+    /// Starts to send `data` to rank `to`.
+    pub(crate) fn send(&mut self, to: usize, data: &'d [u8]) -> Result<(), TransportError> {
+        if self.sends.is_full() {
+            self.sent()?;
+        }
+        // SAFETY: the request goes into the queue, which `drop` empties by `wait`, and `'d` outlives this value.
+        let request = unsafe { self.transport.isend(to, data) }?;
+        self.sends.push(request);
+        Ok(())
+    }
+
+    /// Starts to receive `data.len()` bytes from rank `from`.
+    pub(crate) fn receive(&mut self, from: usize, data: &'d mut [u8]) -> Result<(), TransportError> {
+        if self.receives.is_full() {
+            self.received()?;
+        }
+        let (buffer, bytes) = (data.as_mut_ptr(), data.len());
+        // SAFETY: `buffer` and `bytes` are those of `data`, lent for `'d` and not used otherwise until the request is done. The
+        // request goes into the queue, which `drop` empties by `wait`, and `'d` outlives this value.
+        let request = unsafe {
+            self.transport
+                .irecv(from, std::slice::from_raw_parts_mut(buffer, bytes))
+        }?;
+        self.receives.push(Receive { request, buffer, bytes });
+        Ok(())
+    }
+
+    /// Waits for the oldest receive and gives its buffer back; an empty one if there is none.
+    pub(crate) fn received(&mut self) -> Result<&'d mut [u8], TransportError> {
+        let Some(Receive { request, buffer, bytes }) = self.receives.pop() else {
+            return Ok(&mut []);
+        };
+        self.transport.wait(request)?;
+        // SAFETY: the slice is the one lent to `receive` for `'d`; its request, the only other user, is done and consumed.
+        Ok(unsafe { std::slice::from_raw_parts_mut(buffer, bytes) })
+    }
+
+    fn sent(&mut self) -> Result<(), TransportError> {
+        self.sends.pop().map_or(Ok(()), |request| self.transport.wait(request))
+    }
+
+    /// Waits for everything under way.
+    pub(crate) fn finish(mut self) -> Result<(), TransportError> {
+        self.drain()
+    }
+
+    /// Waits for everything, also after an error, and returns the first error.
+    fn drain(&mut self) -> Result<(), TransportError> {
+        let mut result = Ok(());
+        while self.receives.len > 0 {
+            result = result.and(self.received().map(drop));
+        }
+        while self.sends.len > 0 {
+            result = result.and(self.sent());
+        }
+        result
+    }
+}
+
+impl<T: Transport> Drop for Overlap<'_, '_, T> {
+    fn drop(&mut self) {
+        // After an error or a panic, whose report matters more than what this one says.
+        let _ = self.drain();
+    }
+}
+
+/// [`Transport::sendrecv`] that sends, or receives, nothing where a side is empty: both ends know the lengths, and an empty
+/// message would cost a latency.
+pub(crate) fn exchange<T: Transport>(
+    transport: &mut T,
+    to: usize,
+    send: &[u8],
+    from: usize,
+    recv: &mut [u8],
+) -> Result<(), TransportError> {
+    match (send.is_empty(), recv.is_empty()) {
+        (false, false) => transport.sendrecv(to, send, from, recv),
+        (false, true) => transport.send(to, send),
+        (true, false) => transport.recv(from, recv),
+        (true, true) => Ok(()),
+    }
+}

@@ -1,0 +1,91 @@
+//! Scratch buffers that live longer than a call.
+
+use crate::TransportError;
+
+/// Buffers smaller than this share one size class.
+const MIN_BYTES: usize = 64;
+
+/// Free lists of buffers by size class, a power of two; counts what it really allocates.
+#[derive(Debug, Default)]
+pub struct Arena {
+    /// Index: the binary logarithm of the buffers' length.
+    free: Vec<Vec<Vec<u8>>>,
+    allocations: u64,
+}
+
+impl Arena {
+    /// A buffer of at least `bytes` bytes, with unspecified contents.
+    ///
+    /// # Errors
+    /// [`TransportError::NoMemory`].
+    pub fn take(&mut self, bytes: usize) -> Result<Vec<u8>, TransportError> {
+        let no_memory = TransportError::NoMemory { bytes };
+        let Some(class_bytes) = bytes.max(MIN_BYTES).checked_next_power_of_two() else {
+            return Err(no_memory);
+        };
+        let class = class_bytes.ilog2() as usize;
+        if let Some(buffer) = self.free.get_mut(class).and_then(Vec::pop) {
+            return Ok(buffer);
+        }
+        let mut buffer = Vec::new();
+        if buffer.try_reserve_exact(class_bytes).is_err() {
+            return Err(no_memory);
+        }
+        buffer.resize(class_bytes, 0);
+        self.allocations += 1;
+        Ok(buffer)
+    }
+
+    /// Takes a buffer back. One that did not come from an arena is dropped.
+    pub fn give(&mut self, buffer: Vec<u8>) {
+        if buffer.len() < MIN_BYTES || !buffer.len().is_power_of_two() {
+            return;
+        }
+        let class = buffer.len().ilog2() as usize;
+        if self.free.len() <= class {
+            self.free.resize_with(class + 1, Vec::new);
+        }
+        self.free[class].push(buffer);
+    }
+
+    /// How many buffers were allocated, ever.
+    #[must_use]
+    pub fn allocations(&self) -> u64 {
+        self.allocations
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_size_class_is_allocated_once() {
+        let mut arena = Arena::default();
+        for bytes in [1000, 1024, 513] {
+            let buffer = arena.take(bytes).unwrap();
+            assert!(buffer.len() >= bytes);
+            arena.give(buffer);
+        }
+        assert_eq!(arena.allocations(), 1);
+        let (one, other) = (arena.take(1000).unwrap(), arena.take(1000).unwrap());
+        assert_eq!((one.len(), other.len(), arena.allocations()), (1024, 1024, 2));
+    }
+
+    #[test]
+    fn zero_and_far_too_many_bytes() {
+        let mut arena = Arena::default();
+        assert!(arena.take(0).is_ok());
+        for bytes in [usize::MAX, usize::MAX / 2] {
+            assert_eq!(arena.take(bytes), Err(TransportError::NoMemory { bytes }));
+        }
+    }
+
+    #[test]
+    fn foreign_buffers_are_dropped() {
+        let mut arena = Arena::default();
+        arena.give(vec![0; 100]);
+        arena.give(Vec::new());
+        assert_eq!(arena.take(100).unwrap().len(), 128);
+    }
+}

@@ -1,0 +1,132 @@
+//! Messages between the ranks of one run: an unbounded queue per pair, and who is there to fill them.
+
+use std::collections::VecDeque;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+use super::clock::Moment;
+use crate::TransportError;
+
+/// One message.
+#[derive(Debug)]
+pub(super) struct Message {
+    pub(super) data: Vec<u8>,
+    /// When its sender's port took it.
+    pub(super) start: Moment,
+}
+
+/// All queues. One lock: what is tested with it are schedules, not its own speed, and only so can a deadlock be seen for sure.
+#[derive(Debug)]
+pub(super) struct Switchboard {
+    p: usize,
+    state: Mutex<State>,
+    /// One per rank, which alone waits on it.
+    wake: Vec<Condvar>,
+}
+
+#[derive(Debug)]
+struct State {
+    /// Index: `to * p + from`.
+    queues: Vec<VecDeque<Message>>,
+    ranks: Vec<Presence>,
+    /// Messages received that belong to requests never completed.
+    abandoned: usize,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Presence {
+    Running,
+    /// Waits for a message from this rank.
+    Waiting(usize),
+    Gone,
+    /// Was waiting when all were.
+    Deadlocked,
+}
+
+impl Switchboard {
+    pub(super) fn new(p: usize) -> Switchboard {
+        let state = State {
+            queues: (0..p * p).map(|_| VecDeque::new()).collect(),
+            ranks: vec![Presence::Running; p],
+            abandoned: 0,
+        };
+        Switchboard {
+            p,
+            state: Mutex::new(state),
+            wake: (0..p).map(|_| Condvar::new()).collect(),
+        }
+    }
+
+    pub(super) fn ranks(&self) -> usize {
+        self.p
+    }
+
+    /// No code that can panic runs under the lock in a way that leaves the state half changed, so a poisoned lock is as good as any.
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn send(&self, from: usize, to: usize, message: Message) {
+        self.state().queues[to * self.p + from].push_back(message);
+        self.wake[to].notify_one();
+    }
+
+    /// Waits for the next message from `from` to `to`.
+    pub(super) fn receive(&self, from: usize, to: usize) -> Result<Message, TransportError> {
+        let mut state = self.state();
+        loop {
+            if let Some(message) = state.queues[to * self.p + from].pop_front() {
+                state.ranks[to] = Presence::Running;
+                return Ok(message);
+            }
+            if state.ranks[to] == Presence::Deadlocked {
+                return Err(TransportError::Deadlock { peer: from });
+            }
+            if state.ranks[from] == Presence::Gone {
+                return Err(TransportError::PeerGone { peer: from });
+            }
+            state.ranks[to] = Presence::Waiting(from);
+            if self.is_deadlocked(&state) {
+                self.end_deadlock(&mut state);
+                continue;
+            }
+            state = self.wake[to].wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// Sends never wait; so the ranks are deadlocked when each one left waits for a message that is not there, from a rank that is.
+    fn is_deadlocked(&self, state: &State) -> bool {
+        state.ranks.iter().enumerate().all(|(to, presence)| match *presence {
+            Presence::Gone | Presence::Deadlocked => true,
+            Presence::Running => false,
+            Presence::Waiting(from) => {
+                state.queues[to * self.p + from].is_empty() && state.ranks[from] != Presence::Gone
+            }
+        })
+    }
+
+    fn end_deadlock(&self, state: &mut State) {
+        for (rank, presence) in state.ranks.iter_mut().enumerate() {
+            if matches!(presence, Presence::Waiting(_)) {
+                *presence = Presence::Deadlocked;
+                self.wake[rank].notify_one();
+            }
+        }
+    }
+
+    /// `rank` sends nothing more; who waits for it is told so.
+    pub(super) fn leave(&self, rank: usize) {
+        self.state().ranks[rank] = Presence::Gone;
+        self.wake.iter().for_each(Condvar::notify_one);
+    }
+
+    /// Counts messages that a rank took out of its queues, but no completed request got.
+    pub(super) fn abandon(&self, messages: usize) {
+        self.state().abandoned += messages;
+    }
+
+    /// Messages that nobody received.
+    pub(super) fn undelivered(&self) -> usize {
+        let state = self.state();
+        state.abandoned + state.queues.iter().map(VecDeque::len).sum::<usize>()
+    }
+}

@@ -1,0 +1,236 @@
+//! One case of a collective on threads, its operators, and the sequential reference.
+
+#![allow(dead_code)] // Each test program uses a part of it.
+
+use std::fmt;
+
+use kilter_algorithms::threads::{Config, Network, Outcome, run};
+use kilter_algorithms::{Algorithm, Arguments, Collective, Transport, registry};
+
+/// An operator on elements of 1, 4 or 12 bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Op {
+    /// Sums modulo a power of two, byte by byte or in 32-bit words.
+    Sum,
+    /// Composition of affine maps or product of triangular matrices over a small field: associative, not commutative.
+    Compose,
+}
+
+const FIELD: u64 = 65_521;
+
+impl Op {
+    /// `inout = input op inout`, element by element.
+    pub(crate) fn apply(self, element_bytes: usize, input: &[u8], inout: &mut [u8]) {
+        for (a, b) in input
+            .chunks_exact(element_bytes)
+            .zip(inout.chunks_exact_mut(element_bytes))
+        {
+            match (self, element_bytes) {
+                (Op::Sum, 1) => b[0] = b[0].wrapping_add(a[0]),
+                (Op::Sum, _) => {
+                    for (a, b) in a.chunks_exact(4).zip(b.chunks_exact_mut(4)) {
+                        put(b, word(a).wrapping_add(word(b)));
+                    }
+                }
+                // x -> slope * x + offset over the field of 5 elements; the map on the left is applied last.
+                (Op::Compose, 1) => {
+                    let ((slope_a, offset_a), (slope_b, offset_b)) = ((a[0] / 5, a[0] % 5), (b[0] / 5, b[0] % 5));
+                    b[0] = slope_a * slope_b % 5 * 5 + (slope_a * offset_b + offset_a) % 5;
+                }
+                (Op::Compose, 4) => {
+                    let halves = |x: u32| (u64::from(x >> 16), u64::from(x & 0xffff));
+                    let ((slope_a, offset_a), (slope_b, offset_b)) = (halves(word(a)), halves(word(b)));
+                    let (slope, offset) = (slope_a * slope_b % FIELD, (slope_a * offset_b + offset_a) % FIELD);
+                    put(b, ((slope << 16) | offset) as u32);
+                }
+                // Upper triangular 2 x 2 matrices: top left, top right, bottom right.
+                (Op::Compose, 12) => {
+                    let matrix = |x: &[u8]| [0, 4, 8].map(|at| u64::from(word(&x[at..])));
+                    let ([a0, a1, a2], [b0, b1, b2]) = (matrix(a), matrix(b));
+                    for (at, value) in [(0, a0 * b0), (4, a0 * b1 + a1 * b2), (8, a2 * b2)] {
+                        put(&mut b[at..], (value % FIELD) as u32);
+                    }
+                }
+                (Op::Compose, other) => panic!("no operator on elements of {other} bytes"),
+            }
+        }
+    }
+
+    /// A rank's contribution: values the operator is closed on, different on each rank and at each index.
+    pub(crate) fn contribution(self, rank: usize, count: usize, element_bytes: usize) -> Vec<u8> {
+        let mut state = rank as u64 + 1;
+        let mut next = move || {
+            // SplitMix64 (Steele, Lea and Flood 2014, doi:10.1145/2660193.2660195).
+            state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+            let mut z = state;
+            z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+            z ^ (z >> 31)
+        };
+        let mut data = vec![0; count * element_bytes];
+        for element in data.chunks_exact_mut(element_bytes) {
+            match (self, element_bytes) {
+                // No zero slopes or determinants: they would hide what was combined before.
+                (Op::Compose, 1) => element[0] = (1 + next() % 4) as u8 * 5 + (next() % 5) as u8,
+                (Op::Compose, 4) => put(element, (((1 + next() % (FIELD - 1)) << 16) | (next() % FIELD)) as u32),
+                (Op::Compose, _) => element
+                    .chunks_exact_mut(4)
+                    .for_each(|w| put(w, (1 + next() % (FIELD - 1)) as u32)),
+                (Op::Sum, _) => element.iter_mut().for_each(|byte| *byte = next() as u8),
+            }
+        }
+        data
+    }
+}
+
+fn word(bytes: &[u8]) -> u32 {
+    u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]])
+}
+
+fn put(bytes: &mut [u8], value: u32) {
+    bytes[..4].copy_from_slice(&value.to_le_bytes());
+}
+
+/// All that determines one call; its `Display` reproduces it.
+#[derive(Clone)]
+pub(crate) struct Case {
+    pub(crate) algorithm: &'static Algorithm,
+    pub(crate) p: usize,
+    /// Elements of the input of each rank (of a block for gather).
+    pub(crate) count: usize,
+    pub(crate) element_bytes: usize,
+    pub(crate) root: usize,
+    pub(crate) op: Op,
+    pub(crate) parameters: Vec<u64>,
+}
+
+impl fmt::Display for Case {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Case {
+            algorithm,
+            p,
+            count,
+            element_bytes,
+            root,
+            op,
+            parameters,
+        } = self;
+        write!(
+            f,
+            "Case {{ algorithm: registry::find({:?}).unwrap(), p: {p}, count: {count}, element_bytes: {element_bytes}, \
+             root: {root}, op: Op::{op:?}, parameters: vec!{parameters:?} }}",
+            algorithm.id
+        )
+    }
+}
+
+impl Case {
+    /// The case with default parameters, root 0 and 4-byte elements.
+    pub(crate) fn new(id: &str, p: usize, count: usize) -> Case {
+        let algorithm = registry::find(id).unwrap_or_else(|| panic!("no row `{id}`"));
+        let parameters = algorithm.default_parameters();
+        Case {
+            algorithm,
+            p,
+            count,
+            element_bytes: 4,
+            root: 0,
+            op: Op::Sum,
+            parameters,
+        }
+    }
+
+    /// The volume `n` in bytes, as the cost function wants it.
+    pub(crate) fn n_bytes(&self) -> usize {
+        let blocks = if self.algorithm.collective == Collective::Gather {
+            self.p
+        } else {
+            1
+        };
+        blocks * self.count * self.element_bytes
+    }
+
+    pub(crate) fn config(&self, network: Network) -> Config {
+        let Case { op, element_bytes, .. } = *self;
+        Config {
+            network,
+            ..Config::new(element_bytes, move |a, b| op.apply(element_bytes, a, b))
+        }
+    }
+
+    /// Each rank's input.
+    pub(crate) fn inputs(&self) -> Vec<Vec<u8>> {
+        (0..self.p)
+            .map(|rank| self.op.contribution(rank, self.count, self.element_bytes))
+            .collect()
+    }
+
+    /// Each rank's output, computed one rank after the other; empty where the collective defines none.
+    pub(crate) fn expected(&self, inputs: &[Vec<u8>]) -> Vec<Vec<u8>> {
+        // prefixes[i] = inputs[0] op ... op inputs[i]
+        let mut prefixes = vec![inputs[0].clone()];
+        for input in &inputs[1..] {
+            let mut next = input.clone();
+            self.op
+                .apply(self.element_bytes, &prefixes[prefixes.len() - 1], &mut next);
+            prefixes.push(next);
+        }
+        let total = prefixes[self.p - 1].clone();
+        let at_root =
+            |data: Vec<u8>| (0..self.p).map(move |rank| if rank == self.root { data.clone() } else { Vec::new() });
+        match self.algorithm.collective {
+            Collective::Allreduce => vec![total; self.p],
+            Collective::Gather => at_root(inputs.concat()).collect(),
+            Collective::Reduce => at_root(total).collect(),
+            Collective::Scan => prefixes,
+            other => panic!("no reference for {other}; write one"),
+        }
+    }
+
+    /// One call on every rank; the outputs start with a pattern that no result has by chance.
+    pub(crate) fn outputs(&self, network: Network, inputs: &[Vec<u8>], expected: &[Vec<u8>]) -> Outcome<Vec<u8>> {
+        run(self.p, &self.config(network), |transport| {
+            let rank = transport.rank();
+            let mut output = vec![0xa5; expected[rank].len()];
+            self.call(transport, &inputs[rank], &mut output)?;
+            Ok(output)
+        })
+    }
+
+    /// One rank's call.
+    pub(crate) fn call<T: Transport>(
+        &self,
+        transport: &mut T,
+        input: &[u8],
+        output: &mut [u8],
+    ) -> Result<(), kilter_algorithms::TransportError> {
+        let arguments = Arguments {
+            input,
+            output,
+            root: self.root,
+            parameters: &self.parameters,
+        };
+        registry::run(self.algorithm, transport, arguments)
+    }
+
+    /// Runs the case and compares with the reference; panics with what reproduces it.
+    pub(crate) fn check(&self, network: Network) -> Outcome<Vec<u8>> {
+        let inputs = self.inputs();
+        let expected = self.expected(&inputs);
+        let outcome = self.outputs(network, &inputs, &expected);
+        let failures: Vec<String> = outcome
+            .ranks
+            .iter()
+            .zip(&expected)
+            .enumerate()
+            .filter_map(|(rank, (outcome, expected))| match &outcome.result {
+                Err(error) => Some(format!("rank {rank}: {error}")),
+                Ok(output) => (output.iter().zip(expected).position(|(got, wanted)| got != wanted))
+                    .map(|byte| format!("rank {rank}: byte {byte} of {} is the first wrong one", expected.len())),
+            })
+            .collect();
+        assert!(failures.is_empty(), "{}\nin {self}", failures.join("\n"));
+        assert_eq!(outcome.undelivered, 0, "messages that nobody received\nin {self}");
+        outcome
+    }
+}

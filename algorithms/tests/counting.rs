@@ -1,0 +1,278 @@
+//! What the algorithms cost, counted on the thread transport, against their cost functions; and that scratch is kept.
+
+mod common;
+
+use common::Case;
+use kilter_algorithms::threads::{Network, Outcome, run};
+use kilter_algorithms::{Cost, Transport, registry};
+
+/// A fast network in round numbers (binary fractions, so that sums are exact): no term is negligible.
+const NETWORK: Network = Network {
+    latency: 0.0,
+    alpha: 64.0,
+    beta: 0.25,
+    gamma: 0.125,
+};
+
+fn cost(case: &Case) -> Cost {
+    (case.algorithm.cost)(case.p, case.n_bytes(), &case.parameters)
+}
+
+fn counted(outcome: &Outcome<Vec<u8>>) -> Cost {
+    outcome.critical_path()
+}
+
+fn messages(outcome: &Outcome<Vec<u8>>) -> u64 {
+    outcome.ranks.iter().map(|rank| rank.statistics.messages_sent).sum()
+}
+
+fn bytes(outcome: &Outcome<Vec<u8>>) -> u64 {
+    outcome.ranks.iter().map(|rank| rank.statistics.bytes_sent).sum()
+}
+
+fn seconds(cost: Cost) -> f64 {
+    cost.seconds(NETWORK.alpha, NETWORK.beta, NETWORK.gamma)
+}
+
+/// Equal in every term, whatever the number of ranks, when blocks are equal and a whole number of elements fills a segment.
+#[test]
+fn cost_functions_are_exact_for_divisible_counts() {
+    for algorithm in registry::algorithms() {
+        for p in 1..=16 {
+            // 1 KiB per rank: many segments, a last one that is shorter, and one that holds everything.
+            let cases = [256, 4096, 1_048_576].map(|value| Case {
+                parameters: algorithm.parameters.iter().map(|_| value).collect(),
+                ..Case::new(algorithm.id, p, 256 * p)
+            });
+            for case in cases {
+                let outcome = case.check(NETWORK);
+                assert_eq!(
+                    counted(&outcome),
+                    cost(&case),
+                    "p = {p}: counted (left), cost function (right)\nin {case}"
+                );
+            }
+        }
+    }
+}
+
+/// The sum of the terms is the time itself where nothing overlaps, and an upper bound for the pipeline.
+#[test]
+fn time_is_the_sum_of_the_terms() {
+    for algorithm in registry::algorithms() {
+        for p in 1..=16 {
+            let parameters = algorithm.parameters.iter().map(|parameter| parameter.min).collect();
+            let case = Case {
+                parameters,
+                ..Case::new(algorithm.id, p, 256 * p)
+            };
+            let (time, sum) = (case.check(NETWORK).seconds(), seconds(cost(&case)));
+            if algorithm.id == "scan.pipelined_chain" {
+                assert!(time <= sum, "{time} > {sum}\nin {case}");
+            } else {
+                assert_eq!(time, sum, "{case}");
+            }
+        }
+    }
+}
+
+/// Where blocks differ by an element, the cost function, which knows none, is off by no more than one element per block sent.
+#[test]
+fn cost_functions_are_close_for_other_counts() {
+    for algorithm in registry::algorithms() {
+        for p in 1..=16 {
+            for count in [p, p + 1, 31, 1009, 2 * p - 1] {
+                if count < p {
+                    continue;
+                }
+                let case = Case::new(algorithm.id, p, count);
+                let (counted, cost) = (counted(&case.check(NETWORK)), cost(&case));
+                let slack = (2 * (p - 1) * case.element_bytes) as f64;
+                assert_eq!(counted.rounds, cost.rounds, "rounds\nin {case}");
+                assert!(
+                    (counted.bytes_sent - cost.bytes_sent).abs() <= slack,
+                    "bytes {counted:?} {cost:?}\nin {case}"
+                );
+                assert!(
+                    (counted.bytes_reduced - cost.bytes_reduced).abs() <= slack,
+                    "bytes reduced {counted:?} {cost:?}\nin {case}"
+                );
+            }
+        }
+    }
+}
+
+/// Empty blocks are not sent: fewer elements than ranks cost less than the function says, no elements cost nothing.
+#[test]
+fn nothing_is_sent_without_need() {
+    for algorithm in registry::algorithms() {
+        for p in 1..=16 {
+            let empty = Case::new(algorithm.id, p, 0);
+            let outcome = empty.check(NETWORK);
+            assert_eq!(
+                (messages(&outcome), counted(&outcome), cost(&empty)),
+                (0, Cost::ZERO, Cost::ZERO),
+                "{empty}"
+            );
+            for count in 1..p {
+                let case = Case::new(algorithm.id, p, count);
+                let (counted, cost) = (counted(&case.check(NETWORK)), cost(&case));
+                assert!(counted.rounds <= cost.rounds, "{counted:?} {cost:?}\nin {case}");
+            }
+        }
+    }
+    let ring = Case {
+        root: 3,
+        ..Case::new("reduce.ring", 8, 1)
+    };
+    assert_eq!(
+        messages(&ring.check(NETWORK)),
+        8,
+        "one block: once round the ring (7), then to the root (1)"
+    );
+}
+
+/// Messages and bytes over all ranks, by arguments of their own.
+#[test]
+fn totals() {
+    for p in 2_usize..=16 {
+        let n = 1024 * p * 4;
+        let total = |id: &str| {
+            let outcome = Case::new(id, p, 1024 * p).check(NETWORK);
+            (messages(&outcome) as usize, bytes(&outcome) as usize)
+        };
+        // Each rank sends p-1 blocks on the ring, and all but the root one more.
+        assert_eq!(
+            total("reduce.ring"),
+            (p * (p - 1) + p - 1, n * (p - 1) + n / p * (p - 1)),
+            "p = {p}"
+        );
+        // Each of the tree's edges is one message; a relative rank's block crosses as many as its number has bits set.
+        let crossings: usize = (0..p).map(|relative: usize| relative.count_ones() as usize).sum();
+        assert_eq!(total("gather.binomial"), (p - 1, crossings * n), "p = {p}");
+        // In the round of distance d all but the last d ranks send.
+        let sends: usize = (0..).map(|k| 1 << k).take_while(|&d| d < p).map(|d: usize| p - d).sum();
+        assert_eq!(total("scan.recursive_doubling"), (sends, sends * n), "p = {p}");
+        // Every rank but the last sends everything once.
+        assert_eq!(
+            total("scan.pipelined_chain"),
+            ((p - 1) * n.div_ceil(16_384), (p - 1) * n),
+            "p = {p}"
+        );
+        let active = 1 << p.ilog2();
+        let sends = active * p.ilog2() as usize + 2 * (p - active);
+        assert_eq!(total("allreduce.recursive_doubling"), (sends, sends * n), "p = {p}");
+    }
+}
+
+/// The pipeline really overlaps: with a latency of 200 us and 1 Gbit/s, 256 KiB over eight ranks take what the links need and
+/// one latency per hop, not one per segment.
+#[test]
+fn the_pipeline_runs_at_link_rate() {
+    let gigabit = Network {
+        latency: 200e-6,
+        alpha: 2e-6,
+        beta: 8e-9,
+        gamma: 0.5e-9,
+    };
+    let case = Case::new("scan.pipelined_chain", 8, 65_536);
+    let (segment, segments) = (16_384.0, 16.0);
+    let on_the_link = gigabit.alpha + segment * gigabit.beta;
+    let hop = gigabit.latency + on_the_link + segment * gigabit.gamma;
+    let expected = 7.0 * hop + (segments - 1.0) * on_the_link;
+    let time = case.check(gigabit).seconds();
+    assert!((time - expected).abs() < 1e-9, "{time} s, expected {expected} s");
+    let doubling = Case::new("scan.recursive_doubling", 8, 65_536).check(gigabit).seconds();
+    assert!(
+        time < 2.0 / 3.0 * doubling,
+        "{time} s against {doubling} s of recursive doubling"
+    );
+
+    // A slower operator than the link: then the operator is never idle.
+    let slow = Network {
+        gamma: 20e-9,
+        ..gigabit
+    };
+    let on_a_rank = segment * slow.gamma;
+    let expected = 7.0 * (slow.latency + on_the_link + on_a_rank) + (segments - 1.0) * on_a_rank;
+    let time = case.check(slow).seconds();
+    assert!((time - expected).abs() < 1e-9, "{time} s, expected {expected} s");
+}
+
+/// PGMPI's second case study: a collective that allocates in each call. Ours do in the first one only.
+#[test]
+fn the_second_call_allocates_no_scratch() {
+    let mut used = 0;
+    for algorithm in registry::algorithms() {
+        for p in 1..=16 {
+            let roots = if algorithm.collective.has_root() { p } else { 1 };
+            for root in 0..roots {
+                let case = Case {
+                    root,
+                    ..Case::new(algorithm.id, p, 1009)
+                };
+                let inputs = case.inputs();
+                let expected = case.expected(&inputs);
+                let outcome = run(p, &case.config(Network::FREE), |transport| {
+                    let rank = transport.rank();
+                    let mut output = vec![0; expected[rank].len()];
+                    case.call(transport, &inputs[rank], &mut output)?;
+                    let first = transport.statistics().scratch_allocations;
+                    for _ in 0..3 {
+                        case.call(transport, &inputs[rank], &mut output)?;
+                    }
+                    Ok((first, transport.statistics().scratch_allocations))
+                });
+                for (rank, (first, last)) in outcome.results().unwrap().into_iter().enumerate() {
+                    assert_eq!(
+                        first, last,
+                        "allocations after the first call and after the last, rank {rank}\nin {case}"
+                    );
+                    assert!(
+                        first <= 1,
+                        "rank {rank} takes scratch {first} times in a call\nin {case}"
+                    );
+                    used += first;
+                }
+            }
+        }
+    }
+    assert!(used > 0, "nothing was counted");
+}
+
+/// Copies that a better placement of the data would have saved.
+#[test]
+fn data_in_place_is_not_copied() {
+    let copied = |case: Case| -> Vec<u64> {
+        case.check(NETWORK)
+            .ranks
+            .iter()
+            .map(|rank| rank.statistics.bytes_copied / (4 * case.count as u64))
+            .collect()
+    };
+    // The root's own block, and inner ranks' own; relative ranks 2, 4 and 6 are inner, leaves copy nothing.
+    assert_eq!(copied(Case::new("gather.binomial", 8, 100)), [1, 0, 1, 0, 1, 0, 1, 0]);
+    // Root 4: its subtrees are ranks 5, 6-7 and 0-3: none of them wraps round.
+    assert_eq!(
+        copied(Case {
+            root: 4,
+            ..Case::new("gather.binomial", 8, 100)
+        }),
+        [1, 0, 1, 0, 1, 0, 1, 0]
+    );
+    // Root 3: ranks 4, 5-6 and 7-2: the last one wraps, and its four blocks are staged.
+    assert_eq!(
+        copied(Case {
+            root: 3,
+            ..Case::new("gather.binomial", 8, 100)
+        }),
+        [0, 1, 0, 5, 0, 1, 0, 1]
+    );
+    // Its input, once; none where a neighbour is folded in: its data is combined where it came.
+    assert_eq!(copied(Case::new("allreduce.recursive_doubling", 8, 100)), [1; 8]);
+    assert_eq!(
+        copied(Case::new("allreduce.recursive_doubling", 6, 100)),
+        [0, 0, 0, 0, 1, 1]
+    );
+    assert_eq!(copied(Case::new("scan.pipelined_chain", 3, 100)), [1, 1, 1]);
+}
