@@ -20,7 +20,7 @@ pub(super) fn run(typed: &List) -> anyhow::Result<Status> {
 
 fn table(header: &[&str]) -> Table {
     let mut table = Table::new();
-    table.load_preset(comfy_table::presets::NOTHING).set_header(header.to_vec());
+    table.load_style(comfy_table::presets::NOTHING).set_header(header.to_vec());
     table
 }
 

@@ -191,7 +191,7 @@ pub fn select(all: &[Guideline], names: &[String]) -> Result<Vec<Guideline>, Con
 #[must_use]
 pub fn list(guidelines: &[Guideline]) -> String {
     let mut table = comfy_table::Table::new();
-    table.load_preset(comfy_table::presets::NOTHING).set_header(["id", "kind", "family", "guideline", "violated when"]);
+    table.load_style(comfy_table::presets::NOTHING).set_header(["id", "kind", "family", "guideline", "violated when"]);
     for guideline in guidelines {
         let statement = guideline.statement();
         table.add_row([&guideline.id, guideline.kind.name(), &guideline.family, &statement, &guideline.name]);
