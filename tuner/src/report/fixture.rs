@@ -52,7 +52,8 @@ pub(crate) fn holding() -> Report {
     let mut report = checked();
     report.warnings.clear();
     for cell in &mut report.cells {
-        cell.before.verdict = Outcome::Holds;
+        let bound = cell.before.right_seconds;
+        cell.before = compare(0.8 * bound, bound, cell.bytes);
     }
     report
 }
@@ -200,6 +201,7 @@ fn monotony(function: &str, bytes: u64, larger: u64) -> Cell {
     cell.before = compare(model(function, bytes), model(function, larger), bytes);
     if (function, bytes) == ("gather", 8) {
         cell.before.verdict = Outcome::Unstable;
+        cell.before.left_medians[0] *= 2.3;
     }
     cell
 }

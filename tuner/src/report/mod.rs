@@ -4,10 +4,11 @@
 //! for people and the archive, [`terminal`] for the console, [`markdown`] for tickets, [`csv`] for spreadsheets.
 //! [`summary`] holds what several of them say, so that they cannot disagree about a count.
 
+pub mod csv;
 pub mod format;
 pub mod html;
 pub mod json;
-
+pub mod markdown;
 pub mod model;
 pub mod summary;
 pub mod terminal;

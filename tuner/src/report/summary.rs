@@ -159,19 +159,25 @@ impl<'a> Summary<'a> {
         }
     }
 
-    /// The answer in one line: `4 violations before, 1 after`.
+    /// The answer in one line: `4 violations before, 1 after`. What is not certain is said.
     pub fn headline(&self) -> String {
         let violations = |n| super::format::count(n, "violation");
-        if self.before.total() == 0 {
-            return "Nothing was measured".to_owned();
-        }
-        match &self.after {
-            Some(_) => format!("{} before, {} after", violations(self.before.violated), self.remaining),
-            None if self.before.violated == 0 && self.before.holds == self.before.total() => {
-                "No violations: every guideline holds at every size".to_owned()
+        let before = self.before;
+        let open = before.undecided + before.unstable;
+        match self.after {
+            _ if before.total() == 0 => "Nothing was measured".to_owned(),
+            Some(_) if self.unproven > 0 => {
+                format!(
+                    "{} before, {} after, {} undecided",
+                    violations(before.violated),
+                    self.remaining,
+                    self.unproven
+                )
             }
-            None if self.before.violated == 0 => "No violations found".to_owned(),
-            None => format!("{} found", violations(self.before.violated)),
+            Some(_) => format!("{} before, {} after", violations(before.violated), self.remaining),
+            None if before.violated > 0 => format!("{} found", violations(before.violated)),
+            None if open > 0 => format!("No violations found, {} undecided", super::format::count(open, "cell")),
+            None => "No violations: every guideline holds at every size".to_owned(),
         }
     }
 }
@@ -313,7 +319,7 @@ mod tests {
     fn a_tuned_report_is_counted() {
         let report = fixture::tuned();
         let summary = Summary::of(&report);
-        assert_eq!(summary.headline(), "10 violations before, 1 after");
+        assert_eq!(summary.headline(), "10 violations before, 1 after, 1 undecided");
         assert_eq!(
             (summary.fixed, summary.remaining, summary.introduced, summary.unproven),
             (8, 1, 0, 1)
@@ -321,6 +327,19 @@ mod tests {
         let order: Vec<_> = summary.groups.iter().map(|group| group.guideline).collect();
         assert_eq!(order.first(), Some(&"GL1"));
         assert_eq!(order.last(), Some(&"GL16"));
+    }
+
+    #[test]
+    fn the_headline_says_what_is_not_certain() {
+        let headline = |report: &Report| Summary::of(report).headline();
+        assert_eq!(headline(&fixture::empty()), "Nothing was measured");
+        assert_eq!(headline(&fixture::checked()), "10 violations found");
+        let mut report = fixture::holding();
+        assert_eq!(headline(&report), "No violations: every guideline holds at every size");
+        report.cells[0].before.verdict = Outcome::Unstable;
+        assert_eq!(headline(&report), "No violations found, 1 cell undecided");
+        report.cells[1].after = Some(report.cells[1].before.clone());
+        assert_eq!(headline(&report), "0 violations before, 0 after");
     }
 
     #[test]

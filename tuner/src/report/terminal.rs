@@ -236,7 +236,7 @@ mod tests {
     fn a_tuned_report() {
         insta::assert_snapshot!(table(&fixture::tuned()), @r"
         Open MPI 4.1.4, 2 ranks on node01
-        10 violations before, 1 after.
+        10 violations before, 1 after, 1 undecided.
 
          violated               size      left     right        ratio [95 %]   p adj.       after: ratio [95 %]   verdict     fix
         --------------------------------------------------------------------------------------------------------------------------------------------------------

@@ -3,8 +3,11 @@
 //! The views in [`view`] and [`matrix`] turn a [`Report`] into text; `templates/report.html` lays it out and escapes every
 //! word (askama's default). Only [`figure`] writes markup itself, and escapes what it is given.
 
+mod cells;
+mod contest;
 mod figure;
 mod matrix;
+mod provenance;
 mod scale;
 mod view;
 

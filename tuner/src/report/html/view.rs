@@ -2,8 +2,11 @@
 
 use askama::Template;
 
+use super::cells::{self, CellRow, Numbers, Unfixed};
+use super::contest::ContestView;
 use super::figure::{self, Figure};
-use super::matrix::{self, CellRow, GuidelineRow, Matrix, Numbers, TypeRow, Unfixed};
+use super::matrix::{self, GuidelineRow, Matrix, TypeRow};
+use super::provenance::{self, Fact};
 use crate::report::format;
 use crate::report::model::{Change, Contest, FixKind, Quarantined, Report};
 use crate::report::summary::{Group, Standing, Summary};
@@ -31,14 +34,6 @@ pub(super) struct Page<'a> {
     pub(super) cells: Vec<CellRow>,
     pub(super) facts: Vec<Fact>,
     pub(super) method: [String; 5],
-}
-
-/// A line of the provenance.
-pub(super) struct Fact {
-    pub(super) name: &'static str,
-    pub(super) text: String,
-    /// Whether it is something to type or to compare letter by letter.
-    pub(super) code: bool,
 }
 
 /// One deployed change.
@@ -81,34 +76,6 @@ pub(super) struct FigureView {
     pub(super) caption: String,
 }
 
-/// What was tried for one violated cell.
-pub(super) struct ContestView {
-    pub(super) number: usize,
-    pub(super) title: String,
-    pub(super) bound: String,
-    pub(super) rows: Vec<ContestantView>,
-    /// How many more rows are folded away.
-    pub(super) rest: Vec<ContestantView>,
-}
-
-/// One candidate.
-pub(super) struct ContestantView {
-    pub(super) settings: Vec<(String, String)>,
-    pub(super) kind: &'static str,
-    pub(super) chosen: bool,
-    pub(super) is_default: bool,
-    pub(super) time: String,
-    pub(super) to_default: String,
-    pub(super) to_bound: String,
-    pub(super) verdict: &'static str,
-    /// Length of the bar and place of the bound, in percent.
-    pub(super) bar: String,
-    pub(super) bound_at: String,
-}
-
-/// Candidates shown without unfolding.
-const SHOWN: usize = 8;
-
 impl<'a> Page<'a> {
     pub(super) fn of(report: &'a Report) -> Self {
         let summary = Summary::of(report);
@@ -117,8 +84,9 @@ impl<'a> Page<'a> {
             report,
             tuned: summary.after.is_some(),
             headline: summary.headline(),
-            mood: match (summary.remaining, summary.unproven, summary.before.total()) {
-                (_, _, 0) => "open",
+            mood: match (summary.remaining, summary.unproven, summary.before.holds) {
+                // Nothing measured or nothing certain is no good news.
+                (0, _, 0) if summary.fixed == 0 => "open",
                 (0, 0, _) => "good",
                 (0, _, _) => "open",
                 _ if summary.fixed > 0 && summary.introduced == 0 => "open",
@@ -142,17 +110,17 @@ impl<'a> Page<'a> {
                 .contests
                 .iter()
                 .enumerate()
-                .map(|(number, contest)| contest_view(number, contest))
+                .map(|(number, contest)| ContestView::of(number, contest))
                 .collect(),
             unfixed: if report.command == "check" {
                 Vec::new()
             } else {
-                matrix::unfixed(&summary.groups)
+                cells::unfixed(&summary.groups)
             },
             quarantined: &report.quarantined,
-            cells: matrix::cell_rows(&summary.groups),
-            facts: facts(report),
-            method: method(report),
+            cells: cells::cell_rows(&summary.groups),
+            facts: provenance::facts(report),
+            method: provenance::method(report),
         }
     }
 }
@@ -254,7 +222,7 @@ fn change(change: &Change) -> ChangeView {
 }
 
 /// The parts of an id, each cut behind its equals sign, where a narrow page may break the line.
-fn settings(id: &str) -> Vec<(String, String)> {
+pub(super) fn settings(id: &str) -> Vec<(String, String)> {
     id.split_whitespace()
         .map(|part| part.split_at(part.find('=').map_or(part.len(), |at| at + 1)))
         .map(|(name, value)| (name.to_owned(), value.to_owned()))
@@ -351,144 +319,4 @@ fn figure_view(group: &Group<'_>, number: usize) -> Option<FigureView> {
         after,
         caption,
     })
-}
-
-fn contest_view(number: usize, contest: &Contest) -> ContestView {
-    let finite = |value: f64| value.is_finite() && value > 0.0;
-    let slowest = contest
-        .candidates
-        .iter()
-        .map(|row| row.seconds)
-        .filter(|s| finite(*s))
-        .fold(0.0, f64::max);
-    let bounds = contest
-        .candidates
-        .iter()
-        .map(|row| row.seconds / row.ratio_to_bound)
-        .filter(|bound| finite(*bound));
-    let mut bounds: Vec<f64> = bounds.collect();
-    bounds.sort_by(f64::total_cmp);
-    let bound = bounds.get(bounds.len() / 2).copied();
-    let scale = slowest.max(bound.unwrap_or(0.0));
-    let percent = |seconds: f64| {
-        if finite(seconds) && scale > 0.0 {
-            format!("{:.1}", 100.0 * seconds / scale)
-        } else {
-            "0".to_owned()
-        }
-    };
-    let mut rows = Vec::new();
-    let mut rest = Vec::new();
-    for (place, row) in contest.candidates.iter().enumerate() {
-        let view = ContestantView {
-            settings: settings(&row.id),
-            kind: row.kind.map_or("as delivered", kind_words),
-            chosen: row.chosen,
-            is_default: row.kind.is_none(),
-            time: time(row.seconds),
-            to_default: format::ratio(row.ratio_to_default),
-            to_bound: format::ratio(row.ratio_to_bound),
-            verdict: match (row.chosen, row.among_best) {
-                (true, _) => "chosen",
-                (false, true) => "as good as the fastest",
-                (false, false) => "",
-            },
-            bar: percent(row.seconds),
-            bound_at: bound.map_or_else(|| "0".to_owned(), percent),
-        };
-        if place < SHOWN || view.chosen || view.is_default {
-            rows.push(view)
-        } else {
-            rest.push(view)
-        }
-    }
-    ContestView {
-        number,
-        title: format!(
-            "{} at {}",
-            format::function(&contest.function),
-            format::bytes(contest.bytes)
-        ),
-        bound: bound.map_or_else(|| format::NONE.to_owned(), time),
-        rows,
-        rest,
-    }
-}
-
-fn facts(report: &Report) -> Vec<Fact> {
-    let p = &report.provenance;
-    let text = |name, text: String| Fact {
-        name,
-        text,
-        code: false,
-    };
-    let code = |name, text: &str| Fact {
-        name,
-        text: text.to_owned(),
-        code: true,
-    };
-    let mut facts = vec![
-        text("Library", format!("{} {}", report.library.name, report.library.version)),
-        code("Library’s own words", &p.library_string),
-        text(
-            "Ranks",
-            format!("{} on {}", report.ranks, format::count(p.hosts.len(), "host")),
-        ),
-        text("Hosts", p.hosts.join(", ")),
-        text("Started", p.started.clone()),
-        text("Measuring time", format::span(p.measuring_seconds)),
-        text("Launches per cell (R)", p.launches.to_string()),
-        text(
-            "Significance level α",
-            format!("{}, after correction for all tests", p.alpha),
-        ),
-        text("Effect floor", format::percent(p.effect_floor)),
-        text("Noise of the empty operation", time(p.noise_seconds)),
-        text("Clock tick", time(p.clock_tick_seconds)),
-        text("Seed", p.seed.to_string()),
-        code("Command", &p.command_line),
-        code("Launch before tuning", &p.launch_before),
-        code("Launch after tuning", &p.launch_after),
-        text("Kilter", p.kilter_version.clone()),
-        text("Report schema", report.schema.to_string()),
-    ];
-    facts.retain(|fact| !fact.text.is_empty());
-    facts
-}
-
-/// Five sentences.
-fn method(report: &Report) -> [String; 5] {
-    let p = &report.provenance;
-    let launches = match p.launches {
-        1 => "one launch".to_owned(),
-        launches => format!("each of {launches} separate launches"),
-    };
-    [
-        format!(
-            "A guideline A ⪯ B says that A must not be slower than B, which delivers the same result; both sides are \
-             measured in {launches}."
-        ),
-        "Every repetition starts on all ranks together and ends when the last rank has finished, a launch contributes one \
-         number, the median of its repetitions, and the seed shuffles the order of all measurements."
-            .to_owned(),
-        format!(
-            "A cell is violated if the one-sided rank-sum test on the launch medians is significant at α = {} after Holm’s \
-             correction for all tests of the run, and if the effect is also larger than {} and than twice the measured \
-             noise.",
-            p.alpha,
-            format::percent(p.effect_floor)
-        ),
-        "The ratio is left over right, medians of launch medians, with a 95 % Hodges-Lehmann interval on logarithms; \
-         asterisks mark adjusted p-values of at most 0.05 (*), 0.01 (**) and 0.001 (***)."
-            .to_owned(),
-        if report.command == "check" {
-            "A cell is undecided if the samples neither show a violation nor exclude one, and unstable if the machine \
-             changed while it was measured."
-        } else {
-            "Candidates for a violated cell compete with the untouched library and with the guideline’s bound, the simplest \
-             of those that are statistically as good as the fastest is deployed, and the verification after tuning uses \
-             exactly the files that were emitted, in fresh launches."
-        }
-        .to_owned(),
-    ]
 }
