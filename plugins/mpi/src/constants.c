@@ -37,6 +37,11 @@ const int kilter_max_processor_name = MPI_MAX_PROCESSOR_NAME;
 const int kilter_max_error_string = MPI_MAX_ERROR_STRING;
 const int kilter_max_library_version_string = MPI_MAX_LIBRARY_VERSION_STRING;
 
+const int kilter_combiner_named = MPI_COMBINER_NAMED;
+const int kilter_combiner_dup = MPI_COMBINER_DUP;
+const int kilter_combiner_contiguous = MPI_COMBINER_CONTIGUOUS;
+const int kilter_combiner_resized = MPI_COMBINER_RESIZED;
+
 const int kilter_t_scope_constant = MPI_T_SCOPE_CONSTANT;
 const int kilter_t_scope_readonly = MPI_T_SCOPE_READONLY;
 const int kilter_t_bind_no_object = MPI_T_BIND_NO_OBJECT;

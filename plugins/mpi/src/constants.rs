@@ -83,6 +83,14 @@ constants! {
     max_error_string = kilter_max_error_string: c_int;
     /// `MPI_MAX_LIBRARY_VERSION_STRING`.
     max_library_version_string = kilter_max_library_version_string: c_int;
+    /// `MPI_COMBINER_NAMED`.
+    combiner_named = kilter_combiner_named: c_int;
+    /// `MPI_COMBINER_DUP`.
+    combiner_dup = kilter_combiner_dup: c_int;
+    /// `MPI_COMBINER_CONTIGUOUS`.
+    combiner_contiguous = kilter_combiner_contiguous: c_int;
+    /// `MPI_COMBINER_RESIZED`.
+    combiner_resized = kilter_combiner_resized: c_int;
     /// `MPI_T_SCOPE_CONSTANT`.
     t_scope_constant = kilter_t_scope_constant: c_int;
     /// `MPI_T_SCOPE_READONLY`.

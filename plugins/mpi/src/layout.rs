@@ -1,11 +1,14 @@
 //! How the elements of a datatype lie in memory.
 
-use std::ffi::c_int;
+use std::ffi::{c_int, c_void};
 
-use mpi_sys::{MPI_Aint, MPI_Datatype};
+use mpi_sys::{MPI_Aint, MPI_Comm, MPI_Datatype};
 
-use crate::MpiError;
 use crate::error::pmpi;
+use crate::{MpiError, constants};
+
+/// Tag of messages to oneself; on a communicator where nothing is pending any would do.
+const SELF_TAG: c_int = 8;
 
 /// Size and bounds of a datatype, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,8 +53,8 @@ impl Layout {
         })
     }
 
-    /// Whether `n` elements are `n * size` bytes without a hole, in order (the order inside an element is not looked at:
-    /// equal bytes are moved, so it does not matter).
+    /// Whether `n` elements are `n * size` bytes without a hole. The order of the parts of an element is not looked at; see
+    /// [`is_stream`].
     #[must_use]
     pub fn is_dense(&self) -> bool {
         self.true_lower_bound == 0 && self.extent == self.true_extent && usize::try_from(self.extent) == Ok(self.size)
@@ -62,5 +65,210 @@ impl Layout {
     #[must_use]
     pub fn is_separable(&self) -> bool {
         self.extent > 0 && self.true_lower_bound >= 0 && self.true_lower_bound + self.true_extent <= self.extent
+    }
+}
+
+/// Whether elements in memory are the same bytes as when packed: dense, and the parts of an element in the order in which
+/// messages carry them. Says no where it would take long to find out.
+///
+/// # Errors
+/// The library's.
+pub fn is_stream(datatype: MPI_Datatype) -> Result<bool, MpiError> {
+    let mut datatype = datatype;
+    let mut owned = false;
+    loop {
+        let inner = if Layout::of(datatype)?.is_dense() {
+            inner_type(datatype)?
+        } else {
+            Inner::Unknown
+        };
+        if owned {
+            // SAFETY: a derived type that `inner_type` got a handle of, not used again.
+            unsafe { pmpi!(PMPI_Type_free(&raw mut datatype))? };
+        }
+        match inner {
+            Inner::Predefined => return Ok(true),
+            Inner::Unknown => return Ok(false),
+            Inner::Type { handle, derived } => (datatype, owned) = (handle, derived),
+        }
+    }
+}
+
+/// What an element is made of.
+enum Inner {
+    /// It is a predefined type.
+    Predefined,
+    /// Elements of one type behind each other.
+    Type { handle: MPI_Datatype, derived: bool },
+    /// Something else.
+    Unknown,
+}
+
+fn inner_type(datatype: MPI_Datatype) -> Result<Inner, MpiError> {
+    let envelope = |datatype| {
+        let (mut integers, mut addresses, mut types, mut combiner): (c_int, c_int, c_int, c_int) = (0, 0, 0, 0);
+        // SAFETY: four ints are written; the library checks the handle.
+        unsafe {
+            let (integers, addresses) = (&raw mut integers, &raw mut addresses);
+            pmpi!(PMPI_Type_get_envelope(
+                datatype,
+                integers,
+                addresses,
+                &raw mut types,
+                &raw mut combiner
+            ))?;
+        }
+        Ok::<_, MpiError>((integers, addresses, types, combiner))
+    };
+    let (integers, addresses, types, combiner) = envelope(datatype)?;
+    if combiner == constants::combiner_named() {
+        return Ok(Inner::Predefined);
+    }
+    let repeats = [
+        constants::combiner_dup(),
+        constants::combiner_contiguous(),
+        constants::combiner_resized(),
+    ]
+    .contains(&combiner);
+    if !repeats || types != 1 {
+        return Ok(Inner::Unknown);
+    }
+    let mut integer_list = vec![0; usize::try_from(integers).unwrap_or(0)];
+    let mut address_list: Vec<MPI_Aint> = vec![0; usize::try_from(addresses).unwrap_or(0)];
+    let mut handle = constants::datatype_null();
+    // SAFETY: the lists are as long as the envelope says; one type is written.
+    unsafe {
+        let (integer_list, address_list) = (integer_list.as_mut_ptr(), address_list.as_mut_ptr());
+        pmpi!(PMPI_Type_get_contents(
+            datatype,
+            integers,
+            addresses,
+            1,
+            integer_list,
+            address_list,
+            &raw mut handle
+        ))?;
+    }
+    Ok(Inner::Type {
+        handle,
+        derived: envelope(handle)?.3 != constants::combiner_named(),
+    })
+}
+
+/// Packs `count` elements into exactly `packed.len()` bytes.
+///
+/// # Errors
+/// The library's, or `MPI_ERR_COUNT` where the packed form has another length.
+///
+/// # Safety
+/// `elements` holds `count` elements of `datatype`.
+pub unsafe fn pack(
+    elements: *const c_void,
+    count: usize,
+    datatype: MPI_Datatype,
+    packed: &mut [u8],
+    comm: MPI_Comm,
+) -> Result<(), MpiError> {
+    let (count, length) = (
+        MpiError::count("PMPI_Pack", count)?,
+        MpiError::count("PMPI_Pack", packed.len())?,
+    );
+    let mut position = 0;
+    // SAFETY: by this function's contract; at most `length` bytes are written.
+    unsafe {
+        pmpi!(PMPI_Pack(
+            elements,
+            count,
+            datatype,
+            packed.as_mut_ptr().cast(),
+            length,
+            &raw mut position,
+            comm
+        ))?
+    };
+    if position == length {
+        Ok(())
+    } else {
+        Err(MpiError {
+            operation: "PMPI_Pack",
+            code: constants::err_count(),
+        })
+    }
+}
+
+/// Unpacks `packed` into `count` elements.
+///
+/// # Errors
+/// The library's, or `MPI_ERR_COUNT` where the packed form has another length.
+///
+/// # Safety
+/// `elements` has room for `count` elements of `datatype`.
+pub unsafe fn unpack(
+    packed: &[u8],
+    elements: *mut c_void,
+    count: usize,
+    datatype: MPI_Datatype,
+    comm: MPI_Comm,
+) -> Result<(), MpiError> {
+    let (count, length) = (
+        MpiError::count("PMPI_Unpack", count)?,
+        MpiError::count("PMPI_Unpack", packed.len())?,
+    );
+    let mut position = 0;
+    // SAFETY: by this function's contract.
+    unsafe {
+        pmpi!(PMPI_Unpack(
+            packed.as_ptr().cast(),
+            length,
+            &raw mut position,
+            elements,
+            count,
+            datatype,
+            comm
+        ))?
+    };
+    if position == length {
+        Ok(())
+    } else {
+        Err(MpiError {
+            operation: "PMPI_Unpack",
+            code: constants::err_count(),
+        })
+    }
+}
+
+/// Copies `count` elements and leaves the holes between them as they are.
+///
+/// # Errors
+/// The library's.
+///
+/// # Safety
+/// Both buffers hold `count` elements and do not overlap; nothing is pending on `comm`, whose rank `rank` this is.
+pub unsafe fn copy_elements(
+    from: *const c_void,
+    to: *mut c_void,
+    count: usize,
+    datatype: MPI_Datatype,
+    (comm, rank): (MPI_Comm, usize),
+) -> Result<(), MpiError> {
+    let count = MpiError::count("PMPI_Sendrecv", count)?;
+    let me = MpiError::count("PMPI_Sendrecv", rank)?;
+    let mut status = std::mem::MaybeUninit::zeroed();
+    // SAFETY: by this function's contract.
+    unsafe {
+        pmpi!(PMPI_Sendrecv(
+            from,
+            count,
+            datatype,
+            me,
+            SELF_TAG,
+            to,
+            count,
+            datatype,
+            me,
+            SELF_TAG,
+            comm,
+            status.as_mut_ptr(),
+        ))
     }
 }

@@ -4,7 +4,7 @@ use std::ffi::c_int;
 
 use kilter_algorithms::mockup::MOCKUPS;
 use kilter_algorithms::{Arguments, Collective, registry};
-use kilter_mpi::layout::Layout;
+use kilter_mpi::layout::{self, Layout};
 use kilter_mpi::{Arena, CallArguments, MPI_Comm, MpiTransport, Pipeline, constants, info, library_call};
 
 use crate::model::{self, Kind};
@@ -32,7 +32,7 @@ pub(crate) fn all(comm: MPI_Comm) {
         algorithms(&job, kind);
     }
     refused(&job);
-    layouts(kinds[1].datatype);
+    layouts(comm, kinds[1].datatype);
 }
 
 /// Total elements: nothing, one, around the number of ranks, and enough for several segments and the rendezvous protocol.
@@ -275,14 +275,21 @@ fn refused(job: &Job) {
     }
 }
 
-fn layouts(pair: mpi_sys::MPI_Datatype) {
-    let (mut vector, mut resized) = (constants::datatype_null(), constants::datatype_null());
-    // SAFETY: MPI is initialised; handles are written once.
+fn layouts(comm: MPI_Comm, pair: mpi_sys::MPI_Datatype) {
+    let null = constants::datatype_null();
+    let [mut vector, mut resized, mut swapped, mut two] = [null; 4];
+    // SAFETY: MPI is initialised; handles are written once, from lists as long as the counts say.
     unsafe {
         mpi_sys::PMPI_Type_vector(2, 1, 2, constants::int(), &raw mut vector);
         mpi_sys::PMPI_Type_create_resized(constants::int(), 0, 12, &raw mut resized);
+        mpi_sys::PMPI_Type_indexed(2, [1, 1].as_ptr(), [1, 0].as_ptr(), constants::int(), &raw mut swapped);
+        mpi_sys::PMPI_Type_contiguous(2, pair, &raw mut two);
+        for datatype in [&raw mut vector, &raw mut resized, &raw mut swapped, &raw mut two] {
+            mpi_sys::PMPI_Type_commit(datatype);
+        }
     }
     let of = |datatype| Layout::of(datatype).expect("a layout");
+    let is_stream = |datatype| layout::is_stream(datatype).expect("an envelope");
     assert_eq!(
         of(constants::int()),
         Layout {
@@ -292,12 +299,44 @@ fn layouts(pair: mpi_sys::MPI_Datatype) {
             true_extent: 4
         }
     );
+    assert!(is_stream(constants::int()) && is_stream(pair) && is_stream(two));
     assert!(of(pair).is_dense() && of(pair).is_separable());
-    assert!(!of(vector).is_dense() && of(vector).is_separable());
-    assert!(!of(resized).is_dense() && of(resized).is_separable());
-    // SAFETY: neither is used afterwards.
+    assert!(!of(vector).is_dense() && of(vector).is_separable() && !is_stream(vector));
+    assert!(!of(resized).is_dense() && of(resized).is_separable() && !is_stream(resized));
+    // Dense, but a message carries the second half first.
+    assert!(of(swapped).is_dense() && !is_stream(swapped));
+
+    let elements: [i32; 4] = [1, 2, 3, 4];
+    let mut packed = [0_u8; 16];
+    // SAFETY: four integers are two elements.
+    unsafe { layout::pack(elements.as_ptr().cast(), 2, swapped, &mut packed, comm) }.expect("packs");
+    assert_eq!(packed, [2, 1, 4, 3].map(i32::to_ne_bytes).concat()[..]);
+    let mut unpacked = [0_i32; 4];
+    // SAFETY: as above.
+    unsafe { layout::unpack(&packed, unpacked.as_mut_ptr().cast(), 2, swapped, comm) }.expect("unpacks");
+    assert_eq!(unpacked, elements);
+    // SAFETY: as above.
+    let short = unsafe { layout::pack(elements.as_ptr().cast(), 1, swapped, &mut packed, comm) };
+    assert_eq!(short.map_err(|error| error.code), Err(constants::err_count()));
+
+    let mut holes = [-1_i32; 6];
+    let rank = info::rank(comm).expect("a rank");
+    // SAFETY: two elements lie in six integers of either buffer; nothing is pending.
     unsafe {
-        mpi_sys::PMPI_Type_free(&raw mut vector);
-        mpi_sys::PMPI_Type_free(&raw mut resized);
+        layout::copy_elements(
+            [7, 0, 0, 9, 0, 0].as_ptr().cast(),
+            holes.as_mut_ptr().cast(),
+            2,
+            resized,
+            (comm, rank),
+        )
+    }
+    .expect("copies");
+    assert_eq!(holes, [7, -1, -1, 9, -1, -1], "holes stay");
+    // SAFETY: none is used afterwards.
+    unsafe {
+        for datatype in [&raw mut vector, &raw mut resized, &raw mut swapped, &raw mut two] {
+            mpi_sys::PMPI_Type_free(datatype);
+        }
     }
 }
