@@ -118,7 +118,8 @@ pub fn minimise<E>(space: Ordered, evaluate: &mut dyn FnMut(u64) -> Result<f64, 
     }
     let problem =
         Problem { space, inner: RefCell::new(Inner { evaluate, measured: BTreeMap::new(), failure: None }) };
-    let (low, high) = (space.position(space.min), space.position(space.max));
+    // Golden section never looks at the ends of its interval; one step beyond them, clamped, it does.
+    let (low, high) = (space.position(space.min) - 1.0, space.position(space.max) + 1.0);
     let start = space.position(space.start.clamp(space.min, space.max));
     if let Ok(solver) = GoldenSectionSearch::new(low, high).and_then(|solver| solver.with_tolerance(0.02)) {
         // argmin takes its problem by value and drops it when it fails, so it gets a reference to ours. An `Err` is `Ended`:
