@@ -1,1 +1,26 @@
-//! Stub.
+//! Kilter's collectives as a plugin of the drop-in: every algorithm of the registry and every mock-up, behind `kilter_abi`.
+//!
+//! * [`rows`]: the table that the drop-in asks for.
+//! * [`call`]: one call: no panic leaves it, and an error ends the job, since other ranks may be waiting.
+//! * [`movement`], [`reduction`]: the program's buffers, in place or of any datatype, as the algorithms want them.
+
+mod buffers;
+mod call;
+mod movement;
+mod reduction;
+mod rows;
+
+use kilter_abi::{ABI_VERSION, MAGIC, MPI_IDENTITY, Plugin};
+
+/// The object that makes this a plugin.
+#[unsafe(export_name = "kilter_plugin")]
+pub static PLUGIN: Plugin = Plugin {
+    magic: MAGIC,
+    abi_version: ABI_VERSION,
+    struct_size: size_of::<Plugin>() as u32,
+    mpi_identity: MPI_IDENTITY,
+    reserved: 0,
+    name: c"kilter-collectives".as_ptr(),
+    algorithms: Some(rows::algorithms),
+    release: Some(call::release),
+};

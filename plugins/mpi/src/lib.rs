@@ -27,7 +27,7 @@ mod transport;
 pub use arena::Arena;
 pub use arguments::CallArguments;
 pub use error::MpiError;
-pub use library::library_call;
+pub use library::{abort, library_call};
 pub use mpi_sys::{MPI_Comm, MPI_Datatype, MPI_Op};
 pub use pipeline::{Pipeline, PipelineError};
 pub use transport::{MpiRequest, MpiTransport};

@@ -130,3 +130,13 @@ pub(crate) unsafe fn call(
         }
     }
 }
+
+/// Ends the job: other ranks may be waiting for this one.
+///
+/// # Safety
+/// MPI is initialised.
+pub unsafe fn abort(comm: MPI_Comm, code: c_int) -> ! {
+    // SAFETY: by this function's contract.
+    unsafe { mpi_sys::PMPI_Abort(comm, code) };
+    std::process::abort()
+}

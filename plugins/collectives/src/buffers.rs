@@ -1,0 +1,86 @@
+//! What a row works on, and why a call failed.
+
+use std::ffi::c_int;
+
+use kilter_algorithms::TransportError;
+use kilter_mpi::{Arena, MPI_Datatype, MPI_Op, MpiError};
+
+/// This rank's data of one call, in memory that a row may use: contiguous, and input apart from output.
+pub(crate) struct Buffers {
+    /// What this rank gives; null with length 0 where the collective has none on this rank.
+    pub(crate) input: *const u8,
+    /// Bytes.
+    pub(crate) input_bytes: usize,
+    /// Where the result goes; null with length 0 where there is none. A broadcast's data is here on all ranks.
+    pub(crate) output: *mut u8,
+    /// Bytes.
+    pub(crate) output_bytes: usize,
+    /// Elements of the total volume.
+    pub(crate) count: usize,
+    /// From one element to the next, in bytes.
+    pub(crate) element_bytes: usize,
+    /// Type of an element.
+    pub(crate) datatype: MPI_Datatype,
+    /// The operator, or a null handle.
+    pub(crate) op: MPI_Op,
+    /// The root, or 0.
+    pub(crate) root: c_int,
+}
+
+/// Why a call could not be carried out.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum CallError {
+    /// From the layer over MPI.
+    #[error(transparent)]
+    Mpi(#[from] MpiError),
+    /// From an algorithm.
+    #[error(transparent)]
+    Transport(#[from] TransportError),
+    /// No memory.
+    #[error("no memory for {0} bytes of scratch")]
+    NoMemory(usize),
+    /// The drop-in passed what the ABI does not allow.
+    #[error("a call that the plugin ABI does not allow: {0}")]
+    Abi(&'static str),
+}
+
+/// Scratch that goes back to its arena.
+pub(crate) struct Staging<'a> {
+    pub(crate) arena: &'a mut Arena,
+    held: [Option<Vec<u8>>; 2],
+}
+
+impl<'a> Staging<'a> {
+    pub(crate) fn new(arena: &'a mut Arena) -> Staging<'a> {
+        Staging {
+            arena,
+            held: [None, None],
+        }
+    }
+
+    /// A buffer that stays until the staging ends; two at most.
+    pub(crate) fn buffer(&mut self, bytes: usize) -> Result<*mut u8, CallError> {
+        let place = self
+            .held
+            .iter_mut()
+            .find(|place| place.is_none())
+            .ok_or(CallError::Abi("three staged buffers"))?;
+        let mut buffer = self.arena.take(bytes).ok_or(CallError::NoMemory(bytes))?;
+        let pointer = buffer.as_mut_ptr();
+        *place = Some(buffer);
+        Ok(pointer)
+    }
+}
+
+impl Drop for Staging<'_> {
+    fn drop(&mut self) {
+        for buffer in self.held.iter_mut().filter_map(Option::take) {
+            self.arena.give(buffer);
+        }
+    }
+}
+
+/// A length, count or rank that came as an `int`.
+pub(crate) fn unsigned(value: i32, what: &'static str) -> Result<usize, CallError> {
+    usize::try_from(value).map_err(|_| CallError::Abi(what))
+}

@@ -1,0 +1,174 @@
+//! One call of a row.
+
+use std::ffi::c_int;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use kilter_abi::{Arguments, Context};
+use kilter_algorithms::{Collective, registry};
+use kilter_mpi::{Arena, CallArguments, MPI_Comm, MpiTransport};
+
+use crate::buffers::{Buffers, CallError, Staging, unsigned};
+use crate::rows::Row;
+use crate::{movement, reduction};
+
+/// A call as seen by this plugin.
+pub(crate) struct Call<'a> {
+    pub(crate) comm: MPI_Comm,
+    pub(crate) rank: usize,
+    pub(crate) p_ranks: usize,
+    pub(crate) row: &'a Row,
+    pub(crate) arguments: &'a Arguments,
+}
+
+impl Call<'_> {
+    pub(crate) fn is_root(&self) -> bool {
+        usize::try_from(self.arguments.root).is_ok_and(|root| root == self.rank)
+    }
+
+    /// Counts per rank, where the collective has them.
+    pub(crate) fn counts(&self) -> Option<&[c_int]> {
+        let counts = self.arguments.recv_counts;
+        // SAFETY: by the ABI, one count for each rank.
+        (!counts.is_null()).then(|| unsafe { std::slice::from_raw_parts(counts, self.p_ranks) })
+    }
+}
+
+/// `kilter_algorithm.run` of every row.
+///
+/// # Safety
+/// As the ABI says.
+pub(crate) unsafe extern "C" fn run(context: *mut Context, arguments: *const Arguments) -> c_int {
+    // SAFETY: by the ABI, both are valid and exclusively lent for the call.
+    let (context, arguments) = unsafe { (&mut *context, &*arguments) };
+    let comm = context.comm;
+    // SAFETY: the row is one of this plugin's.
+    let id = unsafe { &*(*arguments.algorithm).data.cast::<Row>() }.id();
+    let reason = match catch_unwind(AssertUnwindSafe(|| carry_out(context, arguments))) {
+        Ok(Ok(())) => return 0,
+        Ok(Err(error)) => error.to_string(),
+        Err(_) => "a defect of Kilter: it panicked, see the message above".to_owned(),
+    };
+    // The other ranks may be waiting for this one: an error code that only this rank returns would leave them so.
+    eprintln!(
+        "kilter: error: {id} on rank {} of {}: {reason}; ending the job",
+        context.rank, context.size
+    );
+    // SAFETY: MPI is running, as a collective was called.
+    unsafe { kilter_mpi::abort(comm, 1) }
+}
+
+/// `kilter_plugin.release`.
+///
+/// # Safety
+/// As the ABI says.
+pub(crate) unsafe extern "C" fn release(context: *mut Context) {
+    // SAFETY: by the ABI, the context is valid, and its state is null or what `carry_out` put there.
+    unsafe {
+        let state = std::mem::replace(&mut (*context).state, std::ptr::null_mut());
+        if !state.is_null() {
+            drop(Box::from_raw(state.cast::<Arena>()));
+        }
+    }
+}
+
+fn carry_out(context: &mut Context, arguments: &Arguments) -> Result<(), CallError> {
+    if context.state.is_null() {
+        context.state = Box::into_raw(Box::new(Arena::new())).cast();
+    }
+    // SAFETY: the state is an arena of this plugin, and calls on one communicator follow each other; the row is this plugin's.
+    let (arena, row) = unsafe {
+        (
+            &mut *context.state.cast::<Arena>(),
+            &*(*arguments.algorithm).data.cast::<Row>(),
+        )
+    };
+    let (rank, p_ranks) = (
+        unsigned(context.rank, "a negative rank")?,
+        unsigned(context.size, "a negative size")?,
+    );
+    let call = Call {
+        comm: context.comm,
+        rank,
+        p_ranks,
+        row,
+        arguments,
+    };
+    let mut staging = Staging::new(arena);
+    // SAFETY: by the ABI, the program's buffers are those of a call of the row's collective.
+    unsafe {
+        if row.collective().has_operator() {
+            reduction::carry_out(&call, &mut staging)
+        } else {
+            movement::carry_out(&call, &mut staging)
+        }
+    }
+}
+
+/// Runs the row on staged buffers.
+///
+/// # Safety
+/// The buffers are valid for their lengths and do not overlap.
+pub(crate) unsafe fn execute(call: &Call<'_>, buffers: &Buffers, arena: &mut Arena) -> Result<(), CallError> {
+    match call.row {
+        Row::Mockup(_, pipeline) => {
+            let arguments = CallArguments {
+                send: buffers.input.cast(),
+                recv: buffers.output.cast(),
+                count: buffers.count,
+                datatype: buffers.datatype,
+                op: buffers.op,
+                root: buffers.root,
+            };
+            // SAFETY: by this function's contract; all ranks make the same call, by the ABI.
+            unsafe {
+                match call.counts() {
+                    Some(counts) => pipeline.run_with_counts(call.comm, &arguments, counts, arena)?,
+                    None => pipeline.run(call.comm, &arguments, arena)?,
+                }
+            }
+        }
+        Row::Algorithm(algorithm) => {
+            if call.row.collective() == Collective::ReduceScatter {
+                return Err(CallError::Abi("an algorithm for blocks of different lengths"));
+            }
+            // SAFETY: by this function's contract; parameters are as many as the row has, by the ABI.
+            unsafe {
+                let parameters = slice(call.arguments.parameters, algorithm.parameters.len());
+                let input = slice(buffers.input, buffers.input_bytes);
+                let output = slice_mut(buffers.output, buffers.output_bytes);
+                let root = unsigned(buffers.root, "a negative root")?;
+                let mut transport =
+                    MpiTransport::new(call.comm, buffers.datatype, buffers.op, buffers.element_bytes, arena)?;
+                registry::run(
+                    algorithm,
+                    &mut transport,
+                    registry::Arguments {
+                        input,
+                        output,
+                        root,
+                        parameters,
+                    },
+                )?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A slice that may be empty with any pointer.
+unsafe fn slice<'a, T>(pointer: *const T, length: usize) -> &'a [T] {
+    if length == 0 {
+        return &[];
+    }
+    // SAFETY: by the caller.
+    unsafe { std::slice::from_raw_parts(pointer, length) }
+}
+
+/// A slice that may be empty with any pointer.
+unsafe fn slice_mut<'a>(pointer: *mut u8, length: usize) -> &'a mut [u8] {
+    if length == 0 {
+        return &mut [];
+    }
+    // SAFETY: by the caller.
+    unsafe { std::slice::from_raw_parts_mut(pointer, length) }
+}

@@ -1,0 +1,90 @@
+//! Collectives with an operator: elements stay in the layout of their type, since the operator must find them there.
+//!
+//! A type with holes is worked on in copies, so that the program's holes are left alone. The drop-in sends no type whose data
+//! reaches out of its extent.
+
+use kilter_algorithms::{Collective, Shape};
+use kilter_mpi::constants;
+use kilter_mpi::layout::{self, Layout};
+
+use crate::buffers::{Buffers, CallError, Staging, unsigned};
+use crate::call::{Call, execute};
+
+/// Carries out an allreduce, reduce, reduce-scatter or scan.
+///
+/// # Safety
+/// The program's buffers are those of such a call.
+pub(crate) unsafe fn carry_out(call: &Call<'_>, staging: &mut Staging<'_>) -> Result<(), CallError> {
+    let arguments = call.arguments;
+    let layout = Layout::of(arguments.recv_type)?;
+    if !layout.is_separable() {
+        return Err(CallError::Abi(
+            "a reduction of a type whose data reaches out of its extent",
+        ));
+    }
+    let extent = layout.extent.unsigned_abs();
+    let (count, own) = counts(call)?;
+    let output_count = match call.row.collective().output() {
+        Shape::Blocks => own,
+        Shape::AtRoot if !call.is_root() => 0,
+        _ => count,
+    };
+    let in_place = arguments.send == constants::in_place();
+    let given = if in_place {
+        arguments.recv.cast_const()
+    } else {
+        arguments.send
+    };
+    // SAFETY: by this function's contract; staged buffers are as long as what is written to them.
+    unsafe {
+        let mut input: *const u8 = given.cast();
+        if in_place || !layout.is_dense() {
+            let copy = staging.buffer(count * extent)?;
+            // From the first to the last byte of data; what lies between is memory of the program's too.
+            let begin = layout.true_lower_bound.unsigned_abs();
+            let length = (count.max(1) - 1) * extent + layout.true_extent.unsigned_abs();
+            copy.add(begin).copy_from_nonoverlapping(input.add(begin), length);
+            input = copy;
+        }
+        let output: *mut u8 = match output_count {
+            0 => std::ptr::null_mut(),
+            _ if layout.is_dense() => arguments.recv.cast(),
+            _ => staging.buffer(output_count * extent)?,
+        };
+        let buffers = Buffers {
+            input,
+            input_bytes: count * extent,
+            output,
+            output_bytes: output_count * extent,
+            count,
+            element_bytes: extent,
+            datatype: arguments.recv_type,
+            op: arguments.op,
+            root: arguments.root,
+        };
+        execute(call, &buffers, staging.arena)?;
+        if output_count > 0 && !layout.is_dense() {
+            let place = (call.comm, call.rank);
+            layout::copy_elements(output.cast(), arguments.recv, output_count, arguments.recv_type, place)?;
+        }
+    }
+    Ok(())
+}
+
+/// Elements of the total volume, and of this rank's block.
+fn counts(call: &Call<'_>) -> Result<(usize, usize), CallError> {
+    let count = unsigned(call.arguments.recv_count, "a negative count")?;
+    match (call.row.collective(), call.counts()) {
+        (Collective::ReduceScatter, Some(counts)) => {
+            let mut total = 0;
+            for count in counts {
+                total += unsigned(*count, "a negative count")?;
+            }
+            let own = counts.get(call.rank).copied().unwrap_or(0);
+            Ok((total, unsigned(own, "a negative count")?))
+        }
+        (Collective::ReduceScatter, None) => Err(CallError::Abi("no counts")),
+        (Collective::ReduceScatterBlock, _) => Ok((count * call.p_ranks, count)),
+        _ => Ok((count, count)),
+    }
+}

@@ -1,0 +1,161 @@
+//! The rows: the registry and the mock-ups, in C.
+
+use std::ffi::{CString, c_char, c_void};
+use std::sync::OnceLock;
+
+use kilter_abi::{Algorithm, NEEDS_COMMUTATIVE, NEEDS_POWER_OF_TWO_RANKS, Parameter};
+use kilter_algorithms::{Collective, Need, mockup, registry};
+use kilter_mpi::Pipeline;
+
+use crate::call;
+
+/// How a row is carried out; what [`Algorithm::data`] points to.
+pub(crate) enum Row {
+    /// Over point-to-point messages.
+    Algorithm(&'static registry::Algorithm),
+    /// By calls of the library's collectives.
+    Mockup(&'static str, Pipeline),
+}
+
+impl Row {
+    /// Its id in profiles.
+    pub(crate) fn id(&self) -> &'static str {
+        match self {
+            Row::Algorithm(algorithm) => algorithm.id,
+            Row::Mockup(id, _) => id,
+        }
+    }
+
+    /// What it implements.
+    pub(crate) fn collective(&self) -> Collective {
+        match self {
+            Row::Algorithm(algorithm) => algorithm.collective,
+            Row::Mockup(_, pipeline) => pipeline.target(),
+        }
+    }
+
+    fn in_c(&'static self) -> Option<Algorithm> {
+        let needs = match self {
+            Row::Algorithm(algorithm) => algorithm.needs.iter().fold(0, |bits, need| bits | bit(*need)),
+            Row::Mockup(..) => 0,
+        };
+        let parameters: Vec<Parameter> = match self {
+            Row::Algorithm(algorithm) => algorithm.parameters.iter().filter_map(parameter).collect(),
+            Row::Mockup(..) => Vec::new(),
+        };
+        let parameters: &'static [Parameter] = Vec::leak(parameters);
+        Some(Algorithm {
+            id: c_string(self.id())?,
+            collective: kilter_abi::collective_number(self.collective().name())?,
+            needs,
+            parameter_count: u32::try_from(parameters.len()).ok()?,
+            reserved: 0,
+            parameters: parameters.as_ptr(),
+            data: std::ptr::from_ref(self).cast::<c_void>(),
+            run: Some(call::run),
+        })
+    }
+}
+
+const fn bit(need: Need) -> u32 {
+    match need {
+        Need::Commutative => NEEDS_COMMUTATIVE,
+        Need::PowerOfTwoRanks => NEEDS_POWER_OF_TWO_RANKS,
+    }
+}
+
+/// A text that C reads and that lives as long as the process.
+fn c_string(text: &str) -> Option<*const c_char> {
+    CString::new(text).ok().map(|text| text.into_raw().cast_const())
+}
+
+fn parameter(parameter: &registry::Parameter) -> Option<Parameter> {
+    let registry::Parameter {
+        name,
+        min,
+        max,
+        default,
+        ..
+    } = *parameter;
+    Some(Parameter {
+        name: c_string(name)?,
+        min,
+        max,
+        default_value: default,
+    })
+}
+
+/// All rows; made once.
+fn table() -> &'static [Algorithm] {
+    static TABLE: OnceLock<&'static [Algorithm]> = OnceLock::new();
+    TABLE.get_or_init(|| {
+        let mockups = mockup::MOCKUPS
+            .iter()
+            .filter_map(|row| Some(Row::Mockup(row.id, Pipeline::of(row).ok()?)));
+        let rows: Vec<Row> = registry::algorithms().map(Row::Algorithm).chain(mockups).collect();
+        let rows: &'static [Row] = Vec::leak(rows);
+        Vec::leak(rows.iter().filter_map(Row::in_c).collect())
+    })
+}
+
+/// `kilter_plugin.algorithms`.
+///
+/// # Safety
+/// `count` is valid for a write.
+pub(crate) unsafe extern "C" fn algorithms(count: *mut u32) -> *const Algorithm {
+    let table = table();
+    // SAFETY: by this function's contract.
+    unsafe { *count = u32::try_from(table.len()).unwrap_or(0) };
+    table.as_ptr()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::ffi::CStr;
+
+    use super::{Row, table};
+    use kilter_algorithms::{mockup, registry};
+
+    #[test]
+    fn every_algorithm_and_every_mockup_has_its_row() {
+        let rows = table();
+        let ids: BTreeSet<&str> = rows
+            .iter()
+            // SAFETY: ids are C strings made by `c_string`.
+            .map(|row| unsafe { CStr::from_ptr(row.id) }.to_str().unwrap())
+            .collect();
+        let wanted: BTreeSet<&str> = registry::algorithms()
+            .map(|row| row.id)
+            .chain(mockup::MOCKUPS.iter().map(|row| row.id))
+            .collect();
+        assert_eq!(ids, wanted);
+        assert_eq!(rows.len(), wanted.len());
+    }
+
+    #[test]
+    fn rows_say_what_the_registry_says() {
+        for row in table() {
+            // SAFETY: the data of a row of this plugin is a `Row`, its parameters an array of the length given.
+            let (data, parameters) = unsafe {
+                let parameters: &[kilter_abi::Parameter] = if row.parameter_count == 0 {
+                    &[]
+                } else {
+                    std::slice::from_raw_parts(row.parameters, row.parameter_count as usize)
+                };
+                (&*row.data.cast::<Row>(), parameters)
+            };
+            let collective = kilter_abi::COLLECTIVES[row.collective as usize];
+            assert_eq!(collective, data.collective().name());
+            assert!(data.id().starts_with(&format!("{collective}.")), "{}", data.id());
+            if let Row::Algorithm(algorithm) = data {
+                assert_eq!(parameters.len(), algorithm.parameters.len());
+                assert_eq!(row.needs.count_ones() as usize, algorithm.needs.len());
+                for (in_c, parameter) in parameters.iter().zip(algorithm.parameters) {
+                    let range = (in_c.min, in_c.max, in_c.default_value);
+                    assert_eq!(range, (parameter.min, parameter.max, parameter.default));
+                }
+            }
+        }
+    }
+}
