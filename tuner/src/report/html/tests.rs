@@ -209,6 +209,41 @@ fn figures_shade_exactly_the_violated_cells() {
 }
 
 #[test]
+fn undecided_cells_are_not_shaded() {
+    let report = fixture::tuned();
+    let groups = crate::report::summary::Summary::of(&report).groups;
+    let scan = groups.iter().find(|group| group.guideline == "GL16").unwrap();
+    let figure = figure::draw(scan, "k").unwrap();
+    assert_eq!(figure.before.matches("url(#kb-h)").count(), 2);
+    assert_eq!(
+        figure.after.unwrap().matches("url(#ka-h)").count(),
+        0,
+        "512 KiB is undecided after tuning"
+    );
+}
+
+#[test]
+fn both_panels_hold_the_slowest_point_of_either() {
+    let mut report = fixture::tuned();
+    for after in report.cells.iter_mut().filter_map(|cell| cell.after.as_mut()) {
+        after.seconds *= 70.0;
+        after.left_medians.clear();
+    }
+    let groups = crate::report::summary::Summary::of(&report).groups;
+    let reduce = groups.iter().find(|group| group.guideline == "GL8").unwrap();
+    let figure = figure::draw(reduce, "k").unwrap();
+    for panel in [figure.before, figure.after.unwrap()] {
+        let heights = panel
+            .split("cy=\"")
+            .skip(1)
+            .filter_map(|rest| rest.split('"').next()?.parse::<f64>().ok());
+        let heights: Vec<f64> = heights.collect();
+        assert_eq!(heights.len(), 21);
+        assert!(heights.iter().all(|y| (14.0..=286.0).contains(y)), "{heights:?}");
+    }
+}
+
+#[test]
 fn a_monotony_violation_is_shaded_from_size_to_size() {
     let report = fixture::checked();
     let groups = crate::report::summary::Summary::of(&report).groups;
