@@ -64,7 +64,11 @@ mod tests {
         // Mean 5, sum of squares 32: s = sqrt(32/7), error = s / sqrt(8).
         let values = sample(&[2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0]);
         let expected = (32.0_f64 / 7.0 / 8.0).sqrt() / 5.0;
-        assert_relative_eq!(relative_standard_error(&values).unwrap(), expected, max_relative = 1e-14);
+        assert_relative_eq!(
+            relative_standard_error(&values).unwrap(),
+            expected,
+            max_relative = 1e-14
+        );
     }
 
     #[test]

@@ -62,8 +62,16 @@ pub(crate) struct Interval {
 impl Interval {
     /// The narrowest interval for `n` and `m` values that has the confidence, else the full range.
     pub(crate) fn of_sizes(n: usize, m: usize, confidence: f64) -> Interval {
-        let outside = if confidence.is_nan() { 0.0 } else { (1.0 - confidence).clamp(0.0, 1.0) };
-        if is_exact(n, m) { Interval::exact(n, m, outside / 2.0) } else { Interval::normal(n, m, outside / 2.0) }
+        let outside = if confidence.is_nan() {
+            0.0
+        } else {
+            (1.0 - confidence).clamp(0.0, 1.0)
+        };
+        if is_exact(n, m) {
+            Interval::exact(n, m, outside / 2.0)
+        } else {
+            Interval::normal(n, m, outside / 2.0)
+        }
     }
 
     /// `tail`: probability allowed beyond each end.
@@ -75,7 +83,10 @@ impl Interval {
         // A probability such as 1/40 and a tail such as (1 - 0.95)/2 are equal up to rounding.
         let allowed = tail * (1.0 + 1e-9);
         let rank = distribution.partition_point(|&beyond| beyond <= allowed).max(1);
-        Interval { rank, confidence: (1.0 - 2.0 * distribution[rank - 1]).max(0.0) }
+        Interval {
+            rank,
+            confidence: (1.0 - 2.0 * distribution[rank - 1]).max(0.0),
+        }
     }
 
     fn normal(n: usize, m: usize, tail: f64) -> Interval {
@@ -86,17 +97,26 @@ impl Interval {
         let z = std::f64::consts::SQRT_2 * erfc_inv(2.0 * tail);
         let rank = (mean - z * deviation + 0.5).floor().clamp(1.0, (mean + 0.5).floor());
         let beyond = upper_normal_tail((mean - rank + 0.5) / deviation);
-        Interval { rank: rank as usize, confidence: (1.0 - 2.0 * beyond).max(0.0) }
+        Interval {
+            rank: rank as usize,
+            confidence: (1.0 - 2.0 * beyond).max(0.0),
+        }
     }
 
     /// The estimate for samples of these sizes.
     pub(crate) fn estimate(&self, left: &Sample, right: &Sample) -> RatioEstimate {
         let logarithms = |sample: &Sample| -> Vec<f64> {
-            sample.sorted().iter().map(|seconds| seconds.max(SHORTEST_SECONDS).ln()).collect()
+            sample
+                .sorted()
+                .iter()
+                .map(|seconds| seconds.max(SHORTEST_SECONDS).ln())
+                .collect()
         };
         let right = logarithms(right);
-        let mut differences: Vec<f64> =
-            logarithms(left).iter().flat_map(|l| right.iter().map(move |r| l - r + 0.0)).collect();
+        let mut differences: Vec<f64> = logarithms(left)
+            .iter()
+            .flat_map(|l| right.iter().map(move |r| l - r + 0.0))
+            .collect();
         differences.sort_unstable_by(f64::total_cmp);
         RatioEstimate {
             ratio: median_of_sorted(&differences).exp(),
@@ -126,7 +146,11 @@ mod tests {
         assert_relative_eq!(three.high, 16.0, max_relative = 1e-12);
         assert_relative_eq!(three.confidence, 0.9, max_relative = 1e-12);
         for (n, confidence) in [(1, 0.0), (2, 2.0 / 3.0), (3, 0.9), (4, 1.0 - 2.0 / 70.0)] {
-            assert_relative_eq!(Interval::of_sizes(n, n, 0.95).confidence, confidence, max_relative = 1e-12);
+            assert_relative_eq!(
+                Interval::of_sizes(n, n, 0.95).confidence,
+                confidence,
+                max_relative = 1e-12
+            );
         }
     }
 
@@ -144,7 +168,10 @@ mod tests {
         for confidence in [-1.0, 0.0, 0.5, 1.0, 2.0, f64::NAN] {
             for (n, m) in [(1, 1), (1, 2), (4, 3), (70, 70), (2, 4000)] {
                 let interval = Interval::of_sizes(n, m, confidence);
-                assert!(1 <= interval.rank && 2 * interval.rank <= n * m + 1, "{n} {m} {confidence}: {interval:?}");
+                assert!(
+                    1 <= interval.rank && 2 * interval.rank <= n * m + 1,
+                    "{n} {m} {confidence}: {interval:?}"
+                );
                 assert!((0.0..=1.0).contains(&interval.confidence));
             }
         }

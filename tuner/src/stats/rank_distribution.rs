@@ -16,7 +16,11 @@ const EXACT_WORK: u128 = 64_000_000;
 /// against 560, 5 against 1128 and 1 against 5656 values.
 pub(super) fn is_exact(n: usize, m: usize) -> bool {
     let (n, m) = (n as u128, m as u128);
-    (n + m).saturating_mul(n.min(m)).saturating_mul(n.saturating_mul(m)).saturating_mul(2) <= EXACT_WORK
+    (n + m)
+        .saturating_mul(n.min(m))
+        .saturating_mul(n.saturating_mul(m))
+        .saturating_mul(2)
+        <= EXACT_WORK
 }
 
 /// How the sum of `k` of the `weights` is distributed, when each subset of that size is equally likely.
@@ -68,7 +72,13 @@ mod tests {
 
     #[test]
     fn binomials() {
-        for (n, k, value) in [(0, 0, 1.0), (4, 2, 6.0), (20, 10, 184_756.0), (13, 6, 1716.0), (7, 7, 1.0)] {
+        for (n, k, value) in [
+            (0, 0, 1.0),
+            (4, 2, 6.0),
+            (20, 10, 184_756.0),
+            (13, 6, 1716.0),
+            (7, 7, 1.0),
+        ] {
             assert_eq!(binomial(n, k), value, "C({n}, {k})");
         }
     }
@@ -90,7 +100,13 @@ mod tests {
     #[test]
     fn fifty_against_fifty_is_exact_and_sums_to_one() {
         assert!(is_exact(50, 50) && is_exact(63, 63) && is_exact(1, 5656) && is_exact(5, 1128) && is_exact(10, 560));
-        assert!(!is_exact(64, 64) && !is_exact(1, 5657) && !is_exact(5, 1129) && !is_exact(10, 561) && !is_exact(usize::MAX, usize::MAX));
+        assert!(
+            !is_exact(64, 64)
+                && !is_exact(1, 5657)
+                && !is_exact(5, 1129)
+                && !is_exact(10, 561)
+                && !is_exact(usize::MAX, usize::MAX)
+        );
         let ranks: Vec<u64> = (0..100).collect();
         let distribution = cumulative(&ranks, 50, 2500);
         approx::assert_relative_eq!(distribution[2500], 1.0, max_relative = 1e-12);

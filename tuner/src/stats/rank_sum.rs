@@ -27,7 +27,11 @@ use super::sample::Sample;
 #[must_use]
 pub fn p_left_greater(left: &Sample, right: &Sample) -> f64 {
     let ranks = Ranks::of(left, right);
-    if is_exact(left.len(), right.len()) { ranks.exact() } else { ranks.normal() }
+    if is_exact(left.len(), right.len()) {
+        ranks.exact()
+    } else {
+        ranks.normal()
+    }
 }
 
 /// Whether samples of these sizes get the exact distribution: `(n + m) * min(n, m) * 2nm` is at most 64 million.
@@ -61,7 +65,13 @@ impl Ranks {
     fn of(left: &Sample, right: &Sample) -> Ranks {
         let (a, b) = (left.sorted(), right.sorted());
         let (n, m) = (a.len(), b.len());
-        let mut ranks = Ranks { doubled: Vec::with_capacity(n + m), left_sum: 0, n, m, ties: 0.0 };
+        let mut ranks = Ranks {
+            doubled: Vec::with_capacity(n + m),
+            left_sum: 0,
+            n,
+            m,
+            ties: 0.0,
+        };
         let (mut i, mut j) = (0, 0);
         while i < n || j < m {
             let value = match (a.get(i), b.get(j)) {
@@ -97,7 +107,9 @@ impl Ranks {
             let right_sum = self.doubled.iter().sum::<u64>() - self.left_sum;
             (self.m, weights, right_sum - self.m as u64 * first)
         };
-        let step = weights.iter().fold(0, |step, &weight| greatest_common_divisor(step, weight));
+        let step = weights
+            .iter()
+            .fold(0, |step, &weight| greatest_common_divisor(step, weight));
         if step == 0 {
             return 1.0;
         }
@@ -111,7 +123,11 @@ impl Ranks {
             tail(&weights, k, observed)
         } else {
             // The other tail is shorter: it is the lower one of the mirrored weights.
-            let mirrored: Vec<u64> = weights.iter().rev().map(|weight| weights[weights.len() - 1] - weight).collect();
+            let mirrored: Vec<u64> = weights
+                .iter()
+                .rev()
+                .map(|weight| weights[weights.len() - 1] - weight)
+                .collect();
             1.0 - tail(&mirrored, k, span - observed - 1)
         }
     }

@@ -97,14 +97,22 @@ impl Sample {
         let above = (below + 1).min(last);
         let (low, high) = (self.sorted[below], self.sorted[above]);
         let weight = position - below as f64;
-        if low == high || weight == 0.0 { low } else { low * (1.0 - weight) + high * weight }
+        if low == high || weight == 0.0 {
+            low
+        } else {
+            low * (1.0 - weight) + high * weight
+        }
     }
 }
 
 /// The median of values in ascending order. The caller passes at least one value.
 pub(super) fn median_of_sorted(sorted: &[f64]) -> f64 {
     let middle = sorted.len() / 2;
-    if sorted.len() % 2 == 1 { sorted[middle] } else { sorted[middle - 1].midpoint(sorted[middle]) }
+    if sorted.len() % 2 == 1 {
+        sorted[middle]
+    } else {
+        sorted[middle - 1].midpoint(sorted[middle])
+    }
 }
 
 #[cfg(test)]
@@ -145,7 +153,15 @@ mod tests {
     #[test]
     fn quantiles_outside_the_unit_interval_are_the_extremes() {
         let sample = Sample::new(vec![2.0, 8.0, 4.0]).unwrap();
-        for (q, value) in [(-1.0, 2.0), (0.0, 2.0), (0.25, 3.0), (0.5, 4.0), (0.75, 6.0), (1.0, 8.0), (2.0, 8.0)] {
+        for (q, value) in [
+            (-1.0, 2.0),
+            (0.0, 2.0),
+            (0.25, 3.0),
+            (0.5, 4.0),
+            (0.75, 6.0),
+            (1.0, 8.0),
+            (2.0, 8.0),
+        ] {
             assert_eq!(sample.quantile(q), value, "quantile {q}");
         }
         assert_eq!(sample.quantile(f64::NAN), 2.0);

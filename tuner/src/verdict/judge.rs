@@ -1,0 +1,201 @@
+//! The verdict on each pair of a run.
+
+use std::collections::BTreeMap;
+
+use super::Rule;
+use crate::report::model::{Comparison, Outcome};
+use crate::stats::hodges_lehmann::{Interval, RatioEstimate, SHORTEST_SECONDS};
+use crate::stats::sample::Sample;
+use crate::stats::{holm, rank_sum};
+
+/// Both sides of a guideline at one size: the median of each launch, in seconds.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Pair {
+    /// The side that should not be slower.
+    pub left: Sample,
+    /// What bounds it.
+    pub right: Sample,
+}
+
+/// Judges all pairs of a run together, in the order given. The correction for multiple tests runs over exactly these pairs, so
+/// every pair of the run must be among them.
+#[must_use]
+pub fn judge(pairs: &[Pair], rule: &Rule) -> Vec<Comparison> {
+    let p: Vec<f64> = pairs
+        .iter()
+        .map(|pair| rank_sum::p_left_greater(&pair.left, &pair.right))
+        .collect();
+    let adjusted = holm::adjust(&p);
+    let mut intervals = BTreeMap::new();
+    pairs
+        .iter()
+        .zip(p.into_iter().zip(adjusted))
+        .map(|(pair, (p, p_adjusted))| {
+            let (n, m) = (pair.left.len(), pair.right.len());
+            let interval = intervals
+                .entry((n, m))
+                .or_insert_with(|| Interval::of_sizes(n, m, rule.confidence));
+            let estimate = interval.estimate(&pair.left, &pair.right);
+            compare(pair, p, p_adjusted, &estimate, rule)
+        })
+        .collect()
+}
+
+fn compare(pair: &Pair, p: f64, p_adjusted: f64, estimate: &RatioEstimate, rule: &Rule) -> Comparison {
+    let (left, right) = (pair.left.median(), pair.right.median());
+    let ratio = left.max(SHORTEST_SECONDS) / right.max(SHORTEST_SECONDS);
+    let verdict = if p_adjusted <= rule.alpha && rule.is_relevant(left, right) {
+        Outcome::Violated
+    } else if excludes_relevant(estimate, right, rule) || (ratio <= 1.0 && estimate.ratio <= 1.0) {
+        Outcome::Holds
+    } else {
+        Outcome::Undecided
+    };
+    Comparison {
+        verdict,
+        ratio,
+        ratio_ci: (estimate.low, estimate.high),
+        p,
+        p_adjusted,
+        seconds: left,
+        right_seconds: right,
+        left_medians: pair.left.values().to_vec(),
+        right_medians: pair.right.values().to_vec(),
+    }
+}
+
+/// Whether the upper bound of the ratio lies within the floor, with samples that can support such a bound.
+///
+/// Only the upper bound matters, so the confidence that counts is the one-sided one: three launches on each side, whose two-sided
+/// interval has 0.9, support a bound at 0.95.
+fn excludes_relevant(estimate: &RatioEstimate, right_seconds: f64, rule: &Rule) -> bool {
+    let one_sided = f64::midpoint(1.0, estimate.confidence);
+    one_sided >= rule.confidence - 1e-9 && estimate.high <= 1.0 + rule.floor_fraction(right_seconds)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pair(left: &[f64], right: &[f64]) -> Pair {
+        Pair {
+            left: Sample::new(left.to_vec()).unwrap(),
+            right: Sample::new(right.to_vec()).unwrap(),
+        }
+    }
+
+    /// Ten times around `center`, 1 % apart in all.
+    fn around(center: f64) -> Vec<f64> {
+        (0..10).map(|i| center * (0.995 + 0.001 * f64::from(i))).collect()
+    }
+
+    fn verdict(left: &[f64], right: &[f64], rule: &Rule) -> Outcome {
+        judge(&[pair(left, right)], rule)[0].verdict
+    }
+
+    #[test]
+    fn nothing_to_judge() {
+        assert!(judge(&[], &Rule::default()).is_empty());
+    }
+
+    #[test]
+    fn slower_beyond_doubt_is_violated_and_everything_is_filled() {
+        let (left, right) = (around(2e-6), around(1e-6));
+        let comparison = &judge(&[pair(&left, &right)], &Rule::default())[0];
+        assert_eq!(comparison.verdict, Outcome::Violated);
+        approx::assert_relative_eq!(comparison.ratio, 2.0, max_relative = 1e-12);
+        approx::assert_relative_eq!(comparison.p, 1.0 / 184_756.0, max_relative = 1e-12);
+        assert_eq!(comparison.p_adjusted, comparison.p);
+        assert!(1.98 < comparison.ratio_ci.0 && comparison.ratio_ci.0 < 2.0);
+        assert!(2.0 < comparison.ratio_ci.1 && comparison.ratio_ci.1 < 2.02);
+        approx::assert_relative_eq!(comparison.seconds, 1.999e-6, max_relative = 1e-9);
+        approx::assert_relative_eq!(comparison.right_seconds, 0.9995e-6, max_relative = 1e-9);
+        assert_eq!((&comparison.left_medians, &comparison.right_medians), (&left, &right));
+    }
+
+    #[test]
+    fn significant_but_irrelevant_holds() {
+        let comparison = &judge(&[pair(&around(1.02e-3), &around(1e-3))], &Rule::default())[0];
+        assert!(comparison.p_adjusted < 0.001);
+        assert_eq!(comparison.verdict, Outcome::Holds);
+    }
+
+    #[test]
+    fn within_the_noise_of_the_clock_holds() {
+        let rule = Rule {
+            noise_seconds: 1e-7,
+            ..Rule::default()
+        };
+        assert_eq!(verdict(&around(1.1e-6), &around(1e-6), &rule), Outcome::Holds);
+        assert_eq!(
+            verdict(&around(1.1e-6), &around(1e-6), &Rule::default()),
+            Outcome::Violated
+        );
+    }
+
+    #[test]
+    fn relevant_but_not_significant_is_undecided() {
+        let left = [1.3e-6, 0.9e-6, 1.4e-6, 1.2e-6, 0.95e-6];
+        let right = [1.0e-6, 1.25e-6, 0.9e-6, 1.1e-6, 0.93e-6];
+        assert_eq!(verdict(&left, &right, &Rule::default()), Outcome::Undecided);
+    }
+
+    #[test]
+    fn slower_by_about_the_floor_is_undecided() {
+        let comparison = &judge(&[pair(&around(1.048e-3), &around(1e-3))], &Rule::default())[0];
+        assert!(comparison.p_adjusted < 0.001 && comparison.ratio < 1.05 && comparison.ratio_ci.1 > 1.05);
+        assert_eq!(comparison.verdict, Outcome::Undecided);
+    }
+
+    #[test]
+    fn faster_holds_even_with_one_launch() {
+        assert_eq!(verdict(&[1e-6], &[2e-6], &Rule::default()), Outcome::Holds);
+    }
+
+    #[test]
+    fn one_or_two_launches_do_not_exclude_a_violation_but_three_do() {
+        let (left, right) = ([1.01, 1.02, 1.015], [1.0, 1.001, 1.002]);
+        assert_eq!(verdict(&left[..1], &right[..1], &Rule::default()), Outcome::Undecided);
+        assert_eq!(verdict(&left[..2], &right[..2], &Rule::default()), Outcome::Undecided);
+        assert_eq!(verdict(&left, &right, &Rule::default()), Outcome::Holds);
+    }
+
+    #[test]
+    fn the_correction_runs_over_all_pairs() {
+        // Five launches give p = 1/252 at best: significant alone and among 12, but not among 13.
+        let slow = pair(&around(2.0)[..5], &around(1.0)[..5]);
+        let fine = pair(&around(1.0)[..5], &around(1.0)[..5]);
+        let outcome = |others: usize| {
+            let mut pairs = vec![fine.clone(); others];
+            pairs.push(slow.clone());
+            judge(&pairs, &Rule::default())[others].verdict
+        };
+        assert_eq!(outcome(0), Outcome::Violated);
+        assert_eq!(outcome(11), Outcome::Violated);
+        assert_eq!(outcome(12), Outcome::Undecided);
+    }
+
+    #[test]
+    fn a_simulated_time_of_zero() {
+        let rule = Rule::default();
+        assert_eq!(verdict(&[0.0; 5], &[0.0; 5], &rule), Outcome::Holds);
+        assert_eq!(verdict(&[0.0; 5], &[1e-6; 5], &rule), Outcome::Holds);
+        let comparison = &judge(&[pair(&[1e-6; 5], &[0.0; 5])], &rule)[0];
+        assert_eq!(comparison.verdict, Outcome::Violated);
+        approx::assert_relative_eq!(comparison.ratio, 1000.0, max_relative = 1e-9);
+        let noisy = Rule {
+            noise_seconds: 1e-6,
+            ..rule
+        };
+        assert_eq!(verdict(&[1e-6; 5], &[0.0; 5], &noisy), Outcome::Holds);
+    }
+
+    #[test]
+    fn a_level_that_is_no_number_finds_no_violation() {
+        let rule = Rule {
+            alpha: f64::NAN,
+            ..Rule::default()
+        };
+        assert_eq!(verdict(&around(2.0), &around(1.0), &rule), Outcome::Undecided);
+    }
+}
