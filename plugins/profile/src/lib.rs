@@ -2,12 +2,28 @@
 //!
 //! Lookup is total: where no rule matches, the library's own collective runs. Rules of one (collective, ranks) pair do not
 //! overlap. Nothing in a profile is ever executed; `plugins` are paths of shared objects that must belong to the user or root.
+//!
+//! * [`Profile::parse`] reads and checks a text; [`Profile::read`] and [`Profile::check`] are its two halves, between which a
+//!   program loads the plugins that the profile names and adds their rows to the [`Catalogue`].
+//! * [`Table`] is a profile compiled for one communicator size.
+
+mod catalogue;
+mod check;
+mod error;
+mod table;
+#[cfg(test)]
+mod tests;
+mod unique;
 
 use std::collections::BTreeMap;
 
 use kilter_algorithms::Collective;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+pub use catalogue::{Catalogue, Implementation, Range};
+pub use error::{Problem, ProfileError};
+pub use table::{Entry, Table};
 
 /// Version of the format.
 pub const VERSION: u32 = 1;
@@ -17,10 +33,12 @@ pub const VERSION: u32 = 1;
 #[serde(deny_unknown_fields)]
 pub struct Profile {
     /// [`VERSION`].
+    #[schemars(extend("const" = VERSION))]
     pub version: u32,
     /// Library and version string the profile was tuned for; the drop-in warns when it differs.
     pub library: String,
     /// Shared objects with algorithms, absolute or relative to the profile's directory.
+    #[schemars(inner(length(min = 1)))]
     pub plugins: Vec<String>,
     /// The rules.
     pub rules: Vec<Rule>,
@@ -31,24 +49,83 @@ pub struct Profile {
 #[serde(deny_unknown_fields)]
 pub struct Rule {
     /// Name, such as `reduce`.
+    #[schemars(extend("enum" = Collective::PGMPI.map(Collective::name)))]
     pub collective: String,
     /// Exact number of ranks of the communicator.
+    #[schemars(range(min = 1))]
     pub ranks: usize,
     /// Smallest total volume `n`, inclusive, in bytes.
     pub min_bytes: u64,
     /// Largest total volume `n`, inclusive, in bytes.
     pub max_bytes: u64,
-    /// Id of a registered algorithm (`reduce.ring`) or mock-up (`reduce.as_allreduce`).
+    /// Id of a registered algorithm (`reduce.ring`) or mock-up (`reduce.as_allreduce`), or of a plugin's row.
     pub implementation: String,
     /// Parameters of the algorithm by name; defaults where absent.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(
+        default,
+        deserialize_with = "unique::map",
+        skip_serializing_if = "BTreeMap::is_empty"
+    )]
     pub parameters: BTreeMap<String, u64>,
 }
 
 impl Rule {
-    /// The collective, if the name is known.
+    /// The collective, if it is one that the drop-in replaces.
     #[must_use]
     pub fn collective(&self) -> Option<Collective> {
-        self.collective.parse().ok()
+        Collective::PGMPI
+            .into_iter()
+            .find(|collective| collective.name() == self.collective)
     }
+}
+
+impl Profile {
+    /// Reads and checks a profile whose implementations are Kilter's own; `origin` is named in errors.
+    ///
+    /// # Errors
+    /// Everything that [`Profile::read`] and [`Profile::check`] find.
+    pub fn parse(text: &str, origin: &str) -> Result<Profile, ProfileError> {
+        let profile = Profile::read(text, origin)?;
+        profile.check(&Catalogue::built_in(), origin)?;
+        Ok(profile)
+    }
+
+    /// Reads a profile without looking at what its rules mean.
+    ///
+    /// # Errors
+    /// It is no JSON, has a key that is unknown, missing or there twice (with line and column), or has another version.
+    pub fn read(text: &str, origin: &str) -> Result<Profile, ProfileError> {
+        let fail = |problem| ProfileError {
+            origin: origin.to_owned(),
+            problem,
+        };
+        // The version first: a later format may have other keys, and its reader should hear of the version, not of a key.
+        if let Ok(VersionOnly { version }) = serde_json::from_str(text)
+            && version != u64::from(VERSION)
+        {
+            return Err(fail(Problem::Version { got: version }));
+        }
+        serde_json::from_str(text).map_err(|error| fail(Problem::Json(error)))
+    }
+
+    /// The text of the profile, as [`Profile::read`] takes it.
+    ///
+    /// # Errors
+    /// None that these types can cause.
+    pub fn to_json(&self) -> Result<String, serde_json::Error> {
+        Ok(serde_json::to_string_pretty(self)? + "\n")
+    }
+
+    /// The JSON schema of the format.
+    ///
+    /// # Errors
+    /// None that these types can cause.
+    pub fn schema() -> Result<String, serde_json::Error> {
+        Ok(serde_json::to_string_pretty(&schemars::schema_for!(Profile))? + "\n")
+    }
+}
+
+#[derive(Deserialize)]
+struct VersionOnly {
+    version: u64,
 }

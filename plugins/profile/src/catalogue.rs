@@ -1,0 +1,90 @@
+//! The implementations that rules may name: Kilter's algorithms and mock-ups, and rows of plugins.
+
+use std::collections::BTreeMap;
+
+use kilter_algorithms::{Collective, mockup, registry};
+
+/// What a profile needs to know of an implementation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Implementation {
+    /// What it carries out.
+    pub collective: Collective,
+    /// Its parameters, in the order of its row.
+    pub parameters: Vec<Range>,
+    /// It runs on powers of two ranks only.
+    pub power_of_two_ranks: bool,
+}
+
+/// The legal values of a parameter.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Range {
+    /// Its name.
+    pub name: String,
+    /// Smallest legal value.
+    pub min: u64,
+    /// Largest legal value.
+    pub max: u64,
+    /// Value where a rule says nothing.
+    pub default: u64,
+}
+
+/// Implementations by id.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Catalogue {
+    rows: BTreeMap<String, Implementation>,
+}
+
+impl Catalogue {
+    /// Kilter's own algorithms and mock-ups.
+    #[must_use]
+    pub fn built_in() -> Catalogue {
+        let algorithms = registry::algorithms().map(|algorithm| {
+            let parameters = algorithm.parameters.iter().map(|parameter| Range {
+                name: parameter.name.to_owned(),
+                min: parameter.min,
+                max: parameter.max,
+                default: parameter.default,
+            });
+            let implementation = Implementation {
+                collective: algorithm.collective,
+                parameters: parameters.collect(),
+                power_of_two_ranks: algorithm.needs.contains(&registry::Need::PowerOfTwoRanks),
+            };
+            (algorithm.id.to_owned(), implementation)
+        });
+        let mockups = mockup::MOCKUPS.iter().map(|row| {
+            let implementation = Implementation {
+                collective: row.collective,
+                parameters: Vec::new(),
+                power_of_two_ranks: false,
+            };
+            (row.id.to_owned(), implementation)
+        });
+        Catalogue {
+            rows: algorithms.chain(mockups).collect(),
+        }
+    }
+
+    /// Adds a plugin's row. Kilter's own and those added before stay: the row that was there is returned, and nothing changes.
+    pub fn add(&mut self, id: &str, implementation: Implementation) -> Option<&Implementation> {
+        if self.rows.contains_key(id) {
+            return self.rows.get(id);
+        }
+        self.rows.insert(id.to_owned(), implementation);
+        None
+    }
+
+    /// The implementation with this id.
+    #[must_use]
+    pub fn find(&self, id: &str) -> Option<&Implementation> {
+        self.rows.get(id)
+    }
+
+    /// The ids of the implementations of a collective, in order.
+    pub fn ids_of(&self, collective: Collective) -> impl Iterator<Item = &str> {
+        self.rows
+            .iter()
+            .filter(move |(_, row)| row.collective == collective)
+            .map(|(id, _)| id.as_str())
+    }
+}

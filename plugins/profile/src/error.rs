@@ -1,0 +1,170 @@
+//! Why a profile cannot be used.
+
+use kilter_algorithms::Collective;
+
+use crate::VERSION;
+
+/// A profile that cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[error("profile {origin}: {problem}")]
+pub struct ProfileError {
+    /// The file.
+    pub origin: String,
+    /// What is wrong.
+    pub problem: Problem,
+}
+
+/// What is wrong with a profile. Rules are counted from 0, as in `rules[0]`.
+#[derive(Debug, thiserror::Error)]
+pub enum Problem {
+    /// It does not have the form of a profile.
+    #[error("{0}")]
+    Json(serde_json::Error),
+    /// It has another version.
+    #[error("version {got} is not supported; allowed: {VERSION}; let this version of Kilter write the profile again")]
+    Version {
+        /// The version it has.
+        got: u64,
+    },
+    /// The path of a plugin cannot be one.
+    #[error("plugins[{index}]: {path:?} is no path; give the path of a shared object")]
+    Plugin {
+        /// Which.
+        index: usize,
+        /// What it says.
+        path: String,
+    },
+    /// The drop-in does not replace this collective.
+    #[error(
+        "rules[{rule}].collective: `{name}` is not a collective that can be replaced; allowed: {}",
+        replaceable()
+    )]
+    Collective {
+        /// Which rule.
+        rule: usize,
+        /// What it says.
+        name: String,
+    },
+    /// No communicator has this size.
+    #[error("rules[{rule}].ranks: {ranks} ranks; allowed: 1 to {}", i32::MAX)]
+    Ranks {
+        /// Which rule.
+        rule: usize,
+        /// What it says.
+        ranks: usize,
+    },
+    /// The range of bytes has no member.
+    #[error("rules[{rule}]: min_bytes {min} is above max_bytes {max}; exchange them, or remove the rule")]
+    Empty {
+        /// Which rule.
+        rule: usize,
+        /// `min_bytes`.
+        min: u64,
+        /// `max_bytes`.
+        max: u64,
+    },
+    /// Nothing has this id.
+    #[error(
+        "rules[{rule}].implementation: `{id}` is unknown; known for {collective}: {}",
+        list(known)
+    )]
+    Implementation {
+        /// Which rule.
+        rule: usize,
+        /// What it says.
+        id: String,
+        /// The collective of the rule.
+        collective: Collective,
+        /// Ids that would do.
+        known: Vec<String>,
+    },
+    /// The implementation is one of another collective.
+    #[error(
+        "rules[{rule}].implementation: `{id}` carries out {of}, not {collective}; known for {collective}: {}",
+        list(known)
+    )]
+    OtherCollective {
+        /// Which rule.
+        rule: usize,
+        /// What it says.
+        id: String,
+        /// What it carries out.
+        of: Collective,
+        /// The collective of the rule.
+        collective: Collective,
+        /// Ids that would do.
+        known: Vec<String>,
+    },
+    /// The implementation never runs on so many ranks.
+    #[error("rules[{rule}]: `{id}` needs a power of two ranks, not {ranks}; choose another implementation")]
+    PowerOfTwo {
+        /// Which rule.
+        rule: usize,
+        /// The implementation.
+        id: String,
+        /// The number of ranks of the rule.
+        ranks: usize,
+    },
+    /// The implementation has no such parameter.
+    #[error(
+        "rules[{rule}].parameters: `{id}` has no parameter `{name}`; allowed: {}",
+        list(known)
+    )]
+    Parameter {
+        /// Which rule.
+        rule: usize,
+        /// The implementation.
+        id: String,
+        /// What the rule says.
+        name: String,
+        /// The names it has.
+        known: Vec<String>,
+    },
+    /// The value of a parameter is out of range.
+    #[error("rules[{rule}].parameters.{name}: {value} is out of range; allowed for `{id}`: {min} to {max}")]
+    Value {
+        /// Which rule.
+        rule: usize,
+        /// The implementation.
+        id: String,
+        /// The parameter.
+        name: String,
+        /// What the rule says.
+        value: u64,
+        /// Smallest legal value.
+        min: u64,
+        /// Largest legal value.
+        max: u64,
+    },
+    /// Two rules answer one call.
+    #[error(
+        "rules[{first}] and rules[{second}] overlap for {collective} on {ranks} ranks: both match {from} to {to} bytes; \
+         shorten one of them"
+    )]
+    Overlap {
+        /// The earlier in the profile.
+        first: usize,
+        /// The later.
+        second: usize,
+        /// The collective of both.
+        collective: Collective,
+        /// The number of ranks of both.
+        ranks: usize,
+        /// Smallest volume in both, in bytes.
+        from: u64,
+        /// Largest volume in both, in bytes.
+        to: u64,
+    },
+}
+
+fn replaceable() -> String {
+    Collective::PGMPI.map(Collective::name).join(", ")
+}
+
+fn list(names: &[String]) -> String {
+    if names.is_empty() {
+        "none".to_owned()
+    } else {
+        names.join(", ")
+    }
+}
