@@ -1,0 +1,164 @@
+//! What can go wrong with a job.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use super::command::TemplateError;
+use super::process::ProcessError;
+use crate::store::StoreError;
+
+/// A job that did not do what it was asked. Stored, so that a resumed run need not go through it again.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, thiserror::Error)]
+#[serde(tag = "failure", rename_all = "snake_case")]
+pub enum JobFailure {
+    /// Nothing was heard of it for too long.
+    #[error("no sign of life for {seconds} s{place}")]
+    Hung {
+        /// The limit that was passed, in seconds.
+        seconds: f64,
+        /// Where.
+        place: Place,
+    },
+    /// It ended before it was done.
+    #[error("the job ended before it was done ({status}){place}")]
+    Crashed {
+        /// How the launcher ended: `exit status: 1`, `signal: 9 (SIGKILL)`.
+        status: String,
+        /// Where.
+        place: Place,
+    },
+    /// It never reported that it had started. Not stored: tried again by a resumed run.
+    #[error("the job did not start ({reason}){place}")]
+    DidNotStart {
+        /// Ended, or took too long.
+        reason: String,
+        /// Where.
+        place: Place,
+    },
+}
+
+impl JobFailure {
+    /// Where it happened.
+    #[must_use]
+    pub fn place(&self) -> &Place {
+        match self {
+            JobFailure::Hung { place, .. }
+            | JobFailure::Crashed { place, .. }
+            | JobFailure::DidNotStart { place, .. } => place,
+        }
+    }
+
+    /// The item that most likely did it: the last one that was entered and gave no samples.
+    #[must_use]
+    pub fn suspect(&self) -> Option<&str> {
+        self.place().item.as_deref()
+    }
+
+    /// In two words: `hung`, `crashed`, `did not start`.
+    #[must_use]
+    pub fn what(&self) -> &'static str {
+        match self {
+            JobFailure::Hung { .. } => "hung",
+            JobFailure::Crashed { .. } => "crashed",
+            JobFailure::DidNotStart { .. } => "did not start",
+        }
+    }
+}
+
+/// Where a job failed.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Place {
+    /// Key of the job.
+    pub key: String,
+    /// The block under way.
+    pub block: Option<String>,
+    /// The item entered last that has given no samples.
+    pub item: Option<String>,
+    /// Items of the block that were entered and have neither samples nor failed, in the order they were entered.
+    pub unfinished: Vec<String>,
+    /// What the job printed.
+    pub log: PathBuf,
+    /// The end of that.
+    pub log_tail: String,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, " in job `{}`", self.key)?;
+        if let Some(block) = &self.block {
+            write!(f, ", block `{block}`")?;
+        }
+        if let Some(item) = &self.item {
+            write!(f, ", item `{item}`")?;
+        }
+        if self.log_tail.is_empty() {
+            write!(f, "; it printed nothing (log `{}`)", self.log.display())
+        } else {
+            write!(f, "; log `{}` ends with:\n{}", self.log.display(), self.log_tail)
+        }
+    }
+}
+
+/// Why a session gave no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum SessionError {
+    /// The job failed; its processes have been removed.
+    #[error(transparent)]
+    Job(#[from] JobFailure),
+    /// The tuner was told to stop; the job's processes have been removed.
+    #[error("interrupted by signal {signal}; what was measured is stored, and the same command continues")]
+    Interrupted {
+        /// Its number.
+        signal: i32,
+    },
+    /// The database.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// Starting or ending processes.
+    #[error(transparent)]
+    Process(#[from] ProcessError),
+    /// The launcher's description.
+    #[error(transparent)]
+    Template(#[from] TemplateError),
+    /// A report that makes no sense.
+    #[error("`{}` line {line}: {message}", path.display())]
+    Report {
+        /// The report file.
+        path: PathBuf,
+        /// From 1.
+        line: u64,
+        /// What is wrong.
+        message: String,
+    },
+    /// A file.
+    #[error("cannot {action} `{}`: {source}", path.display())]
+    Io {
+        /// What was to be done.
+        action: &'static str,
+        /// With which.
+        path: PathBuf,
+        /// Why not.
+        source: std::io::Error,
+    },
+    /// A question that is not the one that was answered.
+    #[error(
+        "block `{block}` of job `{key}` was measured with other items in the run that is resumed; \
+         begin a new run (another `--seed` or `--db`)"
+    )]
+    DifferentBlock {
+        /// Key of the job.
+        key: String,
+        /// Block.
+        block: String,
+    },
+    /// The same id twice in one question.
+    #[error("block `{block}` is asked twice of job `{key}`")]
+    DuplicateBlock {
+        /// Key of the job.
+        key: String,
+        /// Block.
+        block: String,
+    },
+}

@@ -1,0 +1,123 @@
+//! The files of an attempt: names, the plan that grows, the end of the log.
+
+use std::fs::File;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
+use std::path::{Path, PathBuf};
+
+use kilter_protocol::plan::PlanLine;
+
+use super::failure::SessionError;
+use crate::store::LaunchPaths;
+
+/// So much of a log goes into an error.
+const TAIL_BYTES: u64 = 2048;
+const TAIL_LINES: usize = 12;
+
+/// Names of the files: readable, and different for different runs, keys and attempts.
+pub(super) fn paths(directory: &Path, run: i64, key: &str, attempt: u32) -> LaunchPaths {
+    let mut name: String = key
+        .chars()
+        .map(|c| {
+            if c.is_ascii_alphanumeric() || "._-".contains(c) {
+                c
+            } else {
+                '_'
+            }
+        })
+        .take(60)
+        .collect();
+    if name != key {
+        let mut hasher = DefaultHasher::new();
+        key.hash(&mut hasher);
+        name.push_str(&format!("-{:016x}", hasher.finish()));
+    }
+    let file = |kind: &str| directory.join(format!("run{run}-{name}-{attempt}.{kind}"));
+    LaunchPaths {
+        plan: file("plan.jsonl"),
+        report: file("report.jsonl"),
+        log: file("log"),
+    }
+}
+
+/// Adds path and intention to an error.
+pub(super) fn io_error(action: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> SessionError {
+    let path = path.to_path_buf();
+    move |source| SessionError::Io { action, path, source }
+}
+
+/// The plan file; each line arrives whole.
+#[derive(Debug)]
+pub(super) struct PlanFile {
+    path: PathBuf,
+    file: File,
+}
+
+impl PlanFile {
+    pub(super) fn create(path: &Path) -> Result<PlanFile, SessionError> {
+        // Emptied, as a file of an earlier database may be there; then appended to.
+        File::create(path).map_err(io_error("write", path))?;
+        let file = File::options()
+            .append(true)
+            .open(path)
+            .map_err(io_error("write", path))?;
+        Ok(PlanFile {
+            path: path.to_path_buf(),
+            file,
+        })
+    }
+
+    pub(super) fn append(&mut self, lines: &[PlanLine]) -> Result<(), SessionError> {
+        let mut text = String::new();
+        for line in lines {
+            let line = serde_json::to_string(line)
+                .map_err(|error| io_error("write", &self.path)(std::io::Error::other(error.to_string())))?;
+            text.push_str(&line);
+            text.push('\n');
+        }
+        self.file
+            .write_all(text.as_bytes())
+            .map_err(io_error("write", &self.path))
+    }
+}
+
+/// The last lines of a log; empty if there is none.
+pub(super) fn tail(path: &Path) -> String {
+    let read = || {
+        let mut file = File::open(path)?;
+        let length = file.metadata()?.len();
+        file.seek(SeekFrom::Start(length.saturating_sub(TAIL_BYTES)))?;
+        let mut bytes = Vec::new();
+        file.take(TAIL_BYTES).read_to_end(&mut bytes)?;
+        Ok::<_, std::io::Error>(bytes)
+    };
+    let text = String::from_utf8_lossy(&read().unwrap_or_default()).into_owned();
+    let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+    lines[lines.len().saturating_sub(TAIL_LINES)..].join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_safe_and_different() {
+        let name = |key: &str| paths(Path::new("d"), 3, key, 2).log.display().to_string();
+        assert_eq!(name("verify-1"), "d/run3-verify-1-2.log");
+        assert!(name("../a b").starts_with("d/run3-.._a_b-"));
+        assert_ne!(name("a/b"), name("a b"));
+        assert!(name(&"x".repeat(500)).len() < 120);
+    }
+
+    #[test]
+    fn tails_are_short_and_whole() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("log");
+        assert_eq!(tail(&path), "");
+        let text: String = (0..100).map(|i| format!("line {i}\n\n")).collect();
+        std::fs::write(&path, text).unwrap();
+        let tail = tail(&path);
+        assert_eq!(tail.lines().count(), TAIL_LINES);
+        assert!(tail.ends_with("line 99"));
+    }
+}

@@ -1,0 +1,48 @@
+//! Ctrl-C and SIGTERM of the tuner: a flag that sessions look at, so that a job is ended before the tuner is.
+
+use std::sync::atomic::{AtomicI32, Ordering};
+
+use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, sigaction};
+
+/// Where a signal is noted: its number, or 0.
+pub type Flag = AtomicI32;
+
+static RECEIVED: Flag = Flag::new(0);
+
+/// Notes SIGINT, SIGTERM and SIGHUP from now on instead of dying of them. Call once, early.
+///
+/// # Errors
+/// What the system says.
+pub fn install() -> Result<(), nix::Error> {
+    let action = SigAction::new(SigHandler::Handler(note), SaFlags::SA_RESTART, SigSet::empty());
+    for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP] {
+        // SAFETY: the handler only stores to an atomic, which is safe in a signal handler.
+        unsafe { sigaction(signal, &action) }?;
+    }
+    Ok(())
+}
+
+extern "C" fn note(signal: i32) {
+    RECEIVED.store(signal, Ordering::SeqCst);
+}
+
+/// The flag that [`install`] fills.
+#[must_use]
+pub fn flag() -> &'static Flag {
+    &RECEIVED
+}
+
+/// The signal received, if any.
+#[must_use]
+pub fn received(flag: &Flag) -> Option<i32> {
+    match flag.load(Ordering::SeqCst) {
+        0 => None,
+        signal => Some(signal),
+    }
+}
+
+/// The exit status of a process that ends because of a signal: 130 for Ctrl-C, 143 for SIGTERM.
+#[must_use]
+pub fn exit_status(signal: i32) -> u8 {
+    u8::try_from(128 + signal).unwrap_or(u8::MAX)
+}

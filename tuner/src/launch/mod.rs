@@ -1,0 +1,24 @@
+//! Jobs: how they are started, followed, and ended so that nothing of them is left.
+//!
+//! [`command`] makes the launcher's command line from data, [`process`] owns a process tree, [`session`] asks a worker to
+//! measure blocks and replays from the store what was measured before.
+
+pub mod capture;
+pub mod command;
+pub mod failure;
+mod files;
+mod follow;
+pub mod interrupt;
+mod job;
+mod ledger;
+mod proc_table;
+pub mod process;
+mod recover;
+pub mod session;
+
+pub use command::{CommandSpec, CommandTemplate};
+pub use failure::{JobFailure, SessionError};
+pub use session::{JobSpec, Limits, Session};
+
+#[cfg(test)]
+mod stand_in;

@@ -1,0 +1,336 @@
+//! Launches: one row per attempt, written as its report lines arrive.
+
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::time::Duration;
+
+use kilter_protocol::plan::Item;
+use kilter_protocol::report::Event;
+use rusqlite::{Transaction, params};
+
+use super::{Inner, Run, StoreError, blob, now};
+
+/// Heartbeats carry nothing but life: they are written at most so often, because every write disturbs what is measured.
+const HEARTBEAT_INTERVAL_SECONDS: f64 = 5.0;
+
+/// The files of an attempt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LaunchPaths {
+    /// Plan, written by the tuner.
+    pub plan: PathBuf,
+    /// Report, written by rank 0.
+    pub report: PathBuf,
+    /// What the job printed.
+    pub log: PathBuf,
+}
+
+/// Up to where a report file has been stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Position {
+    /// Bytes.
+    pub offset: u64,
+    /// Complete lines.
+    pub line: u64,
+}
+
+/// The row of an attempt that is under way.
+#[derive(Debug)]
+pub struct LaunchRecord {
+    /// Row.
+    pub id: i64,
+    /// Environment tag of its processes.
+    pub tag: String,
+    run: i64,
+    key: String,
+    stored_seconds: f64,
+    store: Rc<Inner>,
+}
+
+/// An attempt whose tuner went away.
+#[derive(Debug)]
+pub struct UnclosedLaunch {
+    /// To go on recording.
+    pub record: LaunchRecord,
+    /// Its files.
+    pub paths: LaunchPaths,
+    /// Up to where its report was stored.
+    pub position: Position,
+    /// Wall seconds counted so far.
+    pub seconds: f64,
+}
+
+impl Run {
+    /// Number of the next attempt under this key; the first is 1.
+    ///
+    /// # Errors
+    /// What SQLite says.
+    pub fn next_attempt(&self, key: &str) -> Result<u32, StoreError> {
+        self.store
+            .connection
+            .query_row(
+                "SELECT coalesce(max(attempt), 0) + 1 FROM launches WHERE run = ?1 AND key = ?2",
+                params![self.id, key],
+                |row| row.get(0),
+            )
+            .map_err(self.store.context("count the attempts"))
+    }
+
+    /// Begins an attempt; `tag` is unique in the world.
+    ///
+    /// # Errors
+    /// What SQLite says.
+    pub fn begin_launch(
+        &self,
+        key: &str,
+        attempt: u32,
+        command_line: &str,
+        paths: &LaunchPaths,
+    ) -> Result<LaunchRecord, StoreError> {
+        let tag = format!("{}-{}-{}", self.store.instance, self.id, super::unique());
+        let text = |path: &Path| path.to_string_lossy().into_owned();
+        self.store
+            .connection
+            .execute(
+                "INSERT INTO launches (run, key, attempt, instance, tag, command_line, plan_path, report_path, log_path, started)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+                params![
+                    self.id,
+                    key,
+                    attempt,
+                    self.store.instance,
+                    tag,
+                    command_line,
+                    text(&paths.plan),
+                    text(&paths.report),
+                    text(&paths.log),
+                    now()
+                ],
+            )
+            .map_err(self.store.context("begin a launch"))?;
+        let id = self.store.connection.last_insert_rowid();
+        Ok(LaunchRecord {
+            id,
+            tag,
+            run: self.id,
+            key: key.to_owned(),
+            stored_seconds: 0.0,
+            store: Rc::clone(&self.store),
+        })
+    }
+
+    /// Attempts of this run that another process began and never closed: it was killed.
+    ///
+    /// # Errors
+    /// What SQLite says.
+    pub fn unclosed_launches(&self) -> Result<Vec<UnclosedLaunch>, StoreError> {
+        let context = || self.store.context("look for interrupted launches");
+        let mut statement = self
+            .store
+            .connection
+            .prepare(
+                "SELECT id, tag, key, plan_path, report_path, log_path, report_offset, report_lines, seconds
+                 FROM launches WHERE run = ?1 AND ended IS NULL AND instance <> ?2 ORDER BY id",
+            )
+            .map_err(context())?;
+        let path = |text: String| PathBuf::from(text);
+        statement
+            .query_map(params![self.id, self.store.instance], |row| {
+                Ok(UnclosedLaunch {
+                    record: LaunchRecord {
+                        id: row.get(0)?,
+                        tag: row.get(1)?,
+                        run: self.id,
+                        key: row.get(2)?,
+                        stored_seconds: row.get(8)?,
+                        store: Rc::clone(&self.store),
+                    },
+                    paths: LaunchPaths {
+                        plan: path(row.get(3)?),
+                        report: path(row.get(4)?),
+                        log: path(row.get(5)?),
+                    },
+                    position: Position {
+                        offset: row.get::<_, i64>(6)?.cast_unsigned(),
+                        line: row.get::<_, i64>(7)?.cast_unsigned(),
+                    },
+                    seconds: row.get(8)?,
+                })
+            })
+            .and_then(Iterator::collect)
+            .map_err(context())
+    }
+}
+
+impl LaunchRecord {
+    /// Stores a report line in one transaction: what it says, how far the report has been read, how long the launch took so far.
+    ///
+    /// `items` are the items of the block that the line is about; `measured` is false for blocks whose samples do not count
+    /// (only the start and end lines of their launch do).
+    ///
+    /// # Errors
+    /// What SQLite says.
+    pub fn record(
+        &mut self,
+        event: &Event,
+        items: &[Item],
+        measured: bool,
+        position: Position,
+        elapsed: Duration,
+    ) -> Result<(), StoreError> {
+        let seconds = elapsed.as_secs_f64().max(self.stored_seconds);
+        if *event == Event::Heartbeat && seconds - self.stored_seconds < HEARTBEAT_INTERVAL_SECONDS {
+            return Ok(());
+        }
+        let action = "store a report line";
+        let transaction = self
+            .store
+            .connection
+            .unchecked_transaction()
+            .map_err(self.store.context(action))?;
+        self.write(&transaction, event, items, measured)
+            .map_err(self.store.context(action))?;
+        transaction
+            .execute(
+                "UPDATE launches SET report_offset = ?2, report_lines = ?3, seconds = ?4 WHERE id = ?1",
+                params![
+                    self.id,
+                    position.offset.cast_signed(),
+                    position.line.cast_signed(),
+                    seconds
+                ],
+            )
+            .and_then(|_| transaction.commit())
+            .map_err(self.store.context(action))?;
+        self.stored_seconds = seconds;
+        Ok(())
+    }
+
+    fn write(
+        &self,
+        transaction: &Transaction<'_>,
+        event: &Event,
+        items: &[Item],
+        measured: bool,
+    ) -> Result<(), rusqlite::Error> {
+        let note = |block: &str, item: &str, kind: &str, detail: &str| {
+            transaction.execute(
+                "INSERT INTO item_notes (launch, block, item, kind, detail, time) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+                params![self.id, block, item, kind, detail, now()],
+            )
+        };
+        match event {
+            Event::Start(start) => {
+                transaction.execute(
+                    "UPDATE launches SET start_json = ?2 WHERE id = ?1",
+                    params![self.id, to_json(start)],
+                )?;
+            }
+            Event::Noise { seconds } => {
+                transaction.execute(
+                    "UPDATE launches SET noise = ?2 WHERE id = ?1",
+                    params![self.id, blob::encode(seconds)],
+                )?;
+            }
+            Event::End(end) => {
+                transaction.execute(
+                    "UPDATE launches SET end_json = ?2 WHERE id = ?1",
+                    params![self.id, to_json(end)],
+                )?;
+            }
+            Event::Settings { block, item, read_back } if measured => {
+                note(block, item, "settings", &to_json(read_back))?;
+            }
+            Event::Failed { block, item, reason } if measured => {
+                note(block, item, "failed", reason)?;
+            }
+            Event::Samples {
+                block,
+                item,
+                seconds,
+                void,
+            } if measured => {
+                let description = items
+                    .iter()
+                    .find(|known| known.id == *item)
+                    .map_or_else(String::new, to_json);
+                transaction.execute(
+                    "INSERT INTO samples (run, launch, key, block, item, description, seconds, void, time)
+                     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+                    params![
+                        self.run,
+                        self.id,
+                        self.key,
+                        block,
+                        item,
+                        description,
+                        blob::encode(seconds),
+                        void,
+                        now()
+                    ],
+                )?;
+            }
+            Event::BlockEnd { block, seconds } if measured => {
+                transaction.execute(
+                    "INSERT INTO blocks (run, key, block, launch, end_launch, state, seconds, items_json, detail, time)
+                     VALUES (?1, ?2, ?3, ?4, ?4, 'done', ?5, ?6, '', ?7)",
+                    params![self.run, self.key, block, self.id, seconds, to_json(items), now()],
+                )?;
+            }
+            Event::BlockEnd { block, .. } => {
+                transaction.execute(
+                    "UPDATE blocks SET end_launch = ?4 WHERE run = ?1 AND key = ?2 AND block = ?3",
+                    params![self.run, self.key, block, self.id],
+                )?;
+            }
+            Event::Settings { .. }
+            | Event::Failed { .. }
+            | Event::Samples { .. }
+            | Event::Enter { .. }
+            | Event::Heartbeat => {}
+        }
+        Ok(())
+    }
+
+    /// Stores that the block took the job down. `state` is `hung` or `crashed`, `detail` whatever describes it.
+    ///
+    /// # Errors
+    /// What SQLite says.
+    pub fn record_failure(&self, block: &str, items: &[Item], state: &str, detail: &str) -> Result<(), StoreError> {
+        self.store
+            .connection
+            .execute(
+                "INSERT INTO blocks (run, key, block, launch, end_launch, state, seconds, items_json, detail, time)
+                 VALUES (?1, ?2, ?3, ?4, ?4, ?5, 0, ?6, ?7, ?8)",
+                params![self.run, self.key, block, self.id, state, to_json(items), detail, now()],
+            )
+            .map_err(self.store.context("store a failure"))?;
+        Ok(())
+    }
+
+    /// Closes the attempt.
+    ///
+    /// # Errors
+    /// What SQLite says.
+    pub fn close(&mut self, outcome: &str, elapsed: Duration) -> Result<(), StoreError> {
+        let seconds = elapsed.as_secs_f64().max(self.stored_seconds);
+        self.store
+            .connection
+            .execute(
+                "UPDATE launches SET ended = ?2, outcome = ?3, seconds = ?4 WHERE id = ?1",
+                params![self.id, now(), outcome, seconds],
+            )
+            .map_err(self.store.context("close a launch"))?;
+        Ok(())
+    }
+
+    /// The key it was begun under.
+    #[must_use]
+    pub fn key(&self) -> &str {
+        &self.key
+    }
+}
+
+/// JSON text of a value that has no map keys but strings: cannot fail.
+fn to_json<T: serde::Serialize + ?Sized>(value: &T) -> String {
+    serde_json::to_string(value).unwrap_or_default()
+}

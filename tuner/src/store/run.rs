@@ -1,0 +1,186 @@
+//! A run: one invocation of a measuring command, over as many processes as it takes to finish it.
+
+use std::rc::Rc;
+
+use kilter_protocol::report::{End, Start};
+use rusqlite::{OptionalExtension as _, params};
+
+use super::{Inner, StoreError, blob, now};
+
+/// A run in the database.
+#[derive(Debug, Clone)]
+pub struct Run {
+    /// Row.
+    pub id: i64,
+    /// Seed of every order; a resumed run keeps the one it began with.
+    pub seed: u64,
+    /// Whether an unfinished run was found and is continued.
+    pub resumed: bool,
+    pub(super) store: Rc<Inner>,
+}
+
+impl Run {
+    pub(super) fn begin_or_resume(
+        store: &Rc<Inner>,
+        fingerprint: &str,
+        seed_if_new: u64,
+        command_line: &str,
+        library: &str,
+        ranks: usize,
+    ) -> Result<Run, StoreError> {
+        let unfinished = store
+            .connection
+            .query_row(
+                "SELECT id, seed FROM runs WHERE fingerprint = ?1 AND finished IS NULL ORDER BY id DESC LIMIT 1",
+                [fingerprint],
+                |row| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?)),
+            )
+            .optional()
+            .map_err(store.context("look for an unfinished run"))?;
+        if let Some((id, seed)) = unfinished {
+            return Ok(Run {
+                id,
+                seed: seed.cast_unsigned(),
+                resumed: true,
+                store: Rc::clone(store),
+            });
+        }
+        store
+            .connection
+            .execute(
+                "INSERT INTO runs (fingerprint, seed, command_line, library, ranks, started) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+                params![fingerprint, seed_if_new.cast_signed(), command_line, library, ranks as i64, now()],
+            )
+            .map_err(store.context("begin a run"))?;
+        let id = store.connection.last_insert_rowid();
+        Ok(Run {
+            id,
+            seed: seed_if_new,
+            resumed: false,
+            store: Rc::clone(store),
+        })
+    }
+
+    /// Marks the run as finished: it will not be resumed.
+    ///
+    /// # Errors
+    /// What SQLite says.
+    pub fn finish(&self) -> Result<(), StoreError> {
+        self.store
+            .connection
+            .execute("UPDATE runs SET finished = ?2 WHERE id = ?1", params![self.id, now()])
+            .map_err(self.store.context("finish the run"))?;
+        Ok(())
+    }
+
+    /// Wall seconds of all launches of this run, also those before it was resumed.
+    ///
+    /// # Errors
+    /// What SQLite says.
+    pub fn measuring_seconds(&self) -> Result<f64, StoreError> {
+        self.scalar("SELECT coalesce(sum(seconds), 0.0) FROM launches WHERE run = ?1")
+    }
+
+    /// Valid repetitions stored for this run, those of unfinished blocks included.
+    ///
+    /// # Errors
+    /// What SQLite says.
+    pub fn sample_count(&self) -> Result<u64, StoreError> {
+        let bytes: i64 = self.scalar("SELECT coalesce(sum(length(seconds)), 0) FROM samples WHERE run = ?1")?;
+        Ok(bytes.cast_unsigned() / 8)
+    }
+
+    /// Number of launches begun.
+    ///
+    /// # Errors
+    /// What SQLite says.
+    pub fn launch_count(&self) -> Result<u64, StoreError> {
+        self.scalar("SELECT count(*) FROM launches WHERE run = ?1")
+            .map(i64::cast_unsigned)
+    }
+
+    /// What the newest attempt that started said about itself.
+    ///
+    /// # Errors
+    /// What SQLite says, or a damaged entry.
+    pub fn start_info(&self, key: &str) -> Result<Option<Start>, StoreError> {
+        let text: Option<String> = self.newest(
+            "SELECT start_json FROM launches WHERE run = ?1 AND key = ?2 AND start_json IS NOT NULL ORDER BY id DESC LIMIT 1",
+            key,
+        )?;
+        text.map(|text| self.parse(&text, "launches.start_json", key))
+            .transpose()
+    }
+
+    /// Times of the empty operation in the newest attempt that has them, in seconds.
+    ///
+    /// # Errors
+    /// What SQLite says, or a damaged entry.
+    pub fn noise(&self, key: &str) -> Result<Option<Vec<f64>>, StoreError> {
+        let bytes: Option<Vec<u8>> = self.newest(
+            "SELECT noise FROM launches WHERE run = ?1 AND key = ?2 AND noise IS NOT NULL ORDER BY id DESC LIMIT 1",
+            key,
+        )?;
+        bytes
+            .map(|bytes| {
+                blob::decode(&bytes).ok_or_else(|| {
+                    self.store
+                        .damaged(format!("launches.noise of `{key}` has a torn value"))
+                })
+            })
+            .transpose()
+    }
+
+    /// The end lines of all attempts under this key, their counts added; `None` if there is none.
+    ///
+    /// # Errors
+    /// What SQLite says, or a damaged entry.
+    pub fn end_info(&self, key: &str) -> Result<Option<End>, StoreError> {
+        let context = || self.store.context("read the ends of launches");
+        let mut statement = self
+            .store
+            .connection
+            .prepare_cached("SELECT end_json FROM launches WHERE run = ?1 AND key = ?2 AND end_json IS NOT NULL")
+            .map_err(context())?;
+        let mut rows = statement.query(params![self.id, key]).map_err(context())?;
+        let mut sum: Option<End> = None;
+        while let Some(row) = rows.next().map_err(context())? {
+            let text: String = row.get(0).map_err(context())?;
+            let end: End = self.parse(&text, "launches.end_json", key)?;
+            let sum = sum.get_or_insert_default();
+            for (id, calls) in end.dropin_calls {
+                *sum.dropin_calls.entry(id).or_default() += calls;
+            }
+        }
+        Ok(sum)
+    }
+
+    fn newest<T: rusqlite::types::FromSql>(&self, sql: &'static str, key: &str) -> Result<Option<T>, StoreError> {
+        self.store
+            .connection
+            .query_row(sql, params![self.id, key], |row| row.get(0))
+            .optional()
+            .map_err(self.store.context("read about a launch"))
+    }
+
+    fn scalar<T: rusqlite::types::FromSql>(&self, sql: &'static str) -> Result<T, StoreError> {
+        self.store
+            .connection
+            .query_row(sql, [self.id], |row| row.get(0))
+            .map_err(self.store.context("sum up the run"))
+    }
+
+    /// An entry that makes no sense.
+    pub(crate) fn damaged(&self, what: impl Into<String>) -> StoreError {
+        self.store.damaged(what)
+    }
+
+    pub(super) fn parse<T: serde::de::DeserializeOwned>(
+        &self,
+        text: &str,
+        column: &str,
+        key: &str,
+    ) -> Result<T, StoreError> {
+        serde_json::from_str(text).map_err(|error| self.store.damaged(format!("{column} of `{key}`: {error}")))
+    }
+}
