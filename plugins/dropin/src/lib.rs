@@ -1,1 +1,31 @@
-//! Stub.
+//! `libkilter.so`: replaces collectives of an MPI library by others, call by call, as a profile says.
+//!
+//! ```text
+//! mpirun -x LD_PRELOAD=/path/libkilter.so -x KILTER_PROFILE=/path/profile.json ./program
+//! ```
+//!
+//! | Variable         | Value                                                                                             |
+//! | ---------------- | ------------------------------------------------------------------------------------------------- |
+//! | `KILTER_PROFILE` | the profile's path; it must be the same file for all ranks                                        |
+//! | `KILTER_MODE`    | `replace` (default), `log` (replaces nothing, says at the end what it would have), `off`           |
+//! | `KILTER_LOG`     | `1`: says at the end, on standard error of rank 0, how often each implementation ran               |
+//!
+//! Whatever is wrong with the profile or a plugin, rank 0 says so once and the program gets the library's own collectives.
+//!
+//! * [`entry`]: the exported functions. Both `MPI_X` and `PMPI_X` are: the Fortran layer of Open MPI calls `PMPI_X`.
+//! * [`real`]: the library's functions, found behind this one.
+//! * [`describe`], [`replace`]: from a call to the implementation that runs, by facts that all ranks share.
+//! * [`communicator`]: what is kept for each communicator, as an attribute of it.
+//! * [`start`], [`rules`], [`plugins`], [`trust`]: profile and plugins, at the first intercepted call.
+//! * [`finish`]: counts, when MPI ends.
+
+mod communicator;
+mod describe;
+pub mod entry;
+pub mod finish;
+mod plugins;
+mod real;
+mod replace;
+mod rules;
+mod start;
+mod trust;

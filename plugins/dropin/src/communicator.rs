@@ -1,0 +1,348 @@
+//! What is kept for each communicator: an attribute, so that it goes when the communicator goes, by whatever path.
+//!
+//! Handles are reused after a communicator is freed; so the fast path, a small cache for each thread, holds a handle only
+//! together with a generation that grows whenever any communicator goes.
+
+use std::cell::{Cell, RefCell};
+use std::ffi::{c_int, c_void};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
+
+use kilter_abi::{Context, Plugin};
+use kilter_mpi::{MPI_Comm, MpiError, constants, info};
+
+use crate::finish;
+use crate::real::Real;
+use crate::rules::{Implementation, Rules, Table};
+use crate::start::{self, Started};
+
+/// A communicator that has rules.
+pub(crate) struct State {
+    pub(crate) comm: MPI_Comm,
+    pub(crate) size: usize,
+    /// By number of the collective.
+    pub(crate) tables: [Table; kilter_abi::COLLECTIVES.len()],
+    rules: &'static Rules,
+    /// Made at the first replaced call.
+    private: RefCell<Option<Private>>,
+}
+
+/// The private communicator, with a context for each plugin.
+struct Private {
+    comm: MPI_Comm,
+    /// They do not move: plugins and `host` point into them.
+    contexts: Box<[Hosted]>,
+}
+
+/// A context with the scratch that the drop-in keeps for it.
+struct Hosted {
+    context: Context,
+    /// Of 16-byte units, so that it is aligned for any type.
+    scratch: Vec<u128>,
+}
+
+/// Attributes of communicators whose calls go to the library: without rules, or private.
+static PASS: u8 = 0;
+static PRIVATE: u8 = 1;
+
+static KEY: AtomicI32 = AtomicI32::new(-1);
+static GENERATION: AtomicU64 = AtomicU64::new(1);
+static FINISHING: AtomicBool = AtomicBool::new(false);
+
+/// What a communicator is to the drop-in.
+#[derive(Clone, Copy)]
+pub(crate) enum Known {
+    /// It has rules.
+    Ruled(&'static State),
+    /// It has none.
+    Pass,
+    /// It is one of the drop-in's own: calls on it are made by implementations.
+    Private,
+}
+
+const WAYS: usize = 4;
+
+thread_local! {
+    /// Generation, handle, attribute.
+    static CACHE: [Cell<(u64, usize, *const c_void)>; WAYS] =
+        const { [const { Cell::new((0, 0, std::ptr::null())) }; WAYS] };
+}
+
+/// A handle as a number.
+fn bits(comm: MPI_Comm) -> usize {
+    let mut number = 0_usize;
+    // SAFETY: a handle is a pointer or an int, so it fits; every bit pattern is a number.
+    unsafe {
+        let from = (&raw const comm).cast::<u8>();
+        std::ptr::copy_nonoverlapping(
+            from,
+            (&raw mut number).cast::<u8>(),
+            size_of::<MPI_Comm>().min(size_of::<usize>()),
+        );
+    }
+    number
+}
+
+fn known(attribute: *const c_void) -> Known {
+    if attribute == (&raw const PASS).cast() {
+        Known::Pass
+    } else if attribute == (&raw const PRIVATE).cast() {
+        Known::Private
+    } else {
+        // SAFETY: every other attribute is a `State` that lives until its communicator is freed. No call on a communicator
+        // may be under way when it is freed, so that the reference is used only while it lives.
+        Known::Ruled(unsafe { &*attribute.cast::<State>() })
+    }
+}
+
+/// What `comm` is. At the first call on a communicator, all its ranks agree on it.
+///
+/// # Safety
+/// A valid communicator, on which all ranks make the same collective call.
+#[inline]
+pub(crate) unsafe fn look_up(comm: MPI_Comm, started: &'static Started) -> Known {
+    let handle = bits(comm);
+    let way = (handle ^ (handle >> 4) ^ (handle >> 9)) % WAYS;
+    let generation = GENERATION.load(Ordering::Acquire);
+    let (cached_generation, cached_handle, attribute) = CACHE.with(|cache| cache[way].get());
+    if cached_generation == generation && cached_handle == handle {
+        return known(attribute);
+    }
+    // SAFETY: the same contract.
+    let attribute = unsafe { attribute_of(comm) }.unwrap_or_else(|| unsafe { create(comm, started) });
+    CACHE.with(|cache| cache[way].set((generation, handle, attribute)));
+    known(attribute)
+}
+
+unsafe fn attribute_of(comm: MPI_Comm) -> Option<*const c_void> {
+    let (mut attribute, mut found): (*mut c_void, c_int) = (std::ptr::null_mut(), 0);
+    // SAFETY: the key was created at the start; the library writes a pointer and an int.
+    let code = unsafe {
+        let attribute: *mut *mut c_void = &raw mut attribute;
+        mpi_sys::PMPI_Comm_get_attr(comm, KEY.load(Ordering::Acquire), attribute.cast(), &raw mut found)
+    };
+    (code == 0 && found != 0 && !attribute.is_null()).then_some(attribute.cast_const())
+}
+
+unsafe fn set_attribute(comm: MPI_Comm, attribute: *const c_void) -> Result<(), MpiError> {
+    // SAFETY: the key was created at the start; the attribute lives until it is deleted.
+    let code = unsafe { mpi_sys::PMPI_Comm_set_attr(comm, KEY.load(Ordering::Acquire), attribute.cast_mut()) };
+    MpiError::check("PMPI_Comm_set_attr", code)
+}
+
+/// Decides what a communicator is, and remembers it.
+#[cold]
+unsafe fn create(comm: MPI_Comm, started: &'static Started) -> *const c_void {
+    let pass: *const c_void = (&raw const PASS).cast();
+    // SAFETY: by the contract of `look_up`.
+    let state = unsafe { rules_of(comm, started) };
+    let attribute = state.map_or(pass, |state| Box::into_raw(state).cast_const().cast());
+    // SAFETY: by the contract of `look_up`.
+    if let Err(error) = unsafe { set_attribute(comm, attribute) } {
+        // Without it this rank would decide otherwise than the others at the next call.
+        eprintln!("kilter: error: {error}; ending the job");
+        // SAFETY: MPI is running.
+        unsafe { kilter_mpi::abort(comm, 1) }
+    }
+    attribute
+}
+
+unsafe fn rules_of(comm: MPI_Comm, started: &'static Started) -> Option<Box<State>> {
+    if info::is_inter(comm).ok()? {
+        return None;
+    }
+    let size = info::size(comm).ok()?;
+    // SAFETY: by the contract of `look_up`.
+    if !unsafe { agree(comm, size, started) } {
+        return None;
+    }
+    let rules = started.rules.as_ref().ok()?;
+    let tables = rules.tables(size)?;
+    Some(Box::new(State {
+        comm,
+        size,
+        tables,
+        rules,
+        private: RefCell::new(None),
+    }))
+}
+
+/// Whether all ranks follow the same profile: a rank that cannot read it must not be left waiting by those that can.
+unsafe fn agree(comm: MPI_Comm, size: usize, started: &'static Started) -> bool {
+    static ALLREDUCE: Real = Real::new(c"PMPI_Allreduce");
+    type Allreduce = unsafe extern "C" fn(
+        *const c_void,
+        *mut c_void,
+        c_int,
+        mpi_sys::MPI_Datatype,
+        mpi_sys::MPI_Op,
+        MPI_Comm,
+    ) -> c_int;
+    if size < 2 {
+        return started.digest != 0;
+    }
+    // A bit that differs is set in the union of the numbers and in the union of their complements.
+    let mine = [started.digest, !started.digest];
+    let mut union = [0_u64; 2];
+    // SAFETY: this is the library's function of this name; two numbers lie in each buffer; the caller is in a collective call
+    // on this communicator, and so are all other ranks.
+    let code = unsafe {
+        let allreduce: Allreduce = std::mem::transmute(ALLREDUCE.address());
+        allreduce(
+            mine.as_ptr().cast(),
+            union.as_mut_ptr().cast(),
+            2,
+            constants::uint64(),
+            constants::bor(),
+            comm,
+        )
+    };
+    if code != 0 || union == mine {
+        return code == 0 && started.digest != 0;
+    }
+    static SAID: AtomicBool = AtomicBool::new(false);
+    if !SAID.swap(true, Ordering::Relaxed) {
+        let rank = started.rank;
+        if let Err(reason) = &started.rules {
+            start::warn(rank != 0, &format!("rank {rank}: {reason}"));
+        }
+        let speaks = info::rank(comm).is_ok_and(|rank| rank == 0);
+        let text = format!(
+            "the {size} ranks of a communicator do not follow the same profile (another file, mode or failure on some); \
+             the library's own collectives are used on it"
+        );
+        start::warn(speaks, &text);
+    }
+    false
+}
+
+impl State {
+    /// The context in which an implementation runs; makes the private communicator at the first call.
+    ///
+    /// # Safety
+    /// All ranks of the communicator make the same call.
+    pub(crate) unsafe fn context(&self, implementation: &Implementation) -> Result<*mut Context, MpiError> {
+        let mut private = self.private.borrow_mut();
+        if private.is_none() {
+            // SAFETY: by this function's contract; only intracommunicators have a state.
+            *private = Some(unsafe { self.make_private() }?);
+        }
+        let contexts = private.as_mut().map(|private| &mut private.contexts);
+        let hosted = contexts.and_then(|contexts| contexts.get_mut(implementation.plugin));
+        // Each plugin of the profile has a context, so there is one.
+        hosted.map(|hosted| &raw mut hosted.context).ok_or(MpiError {
+            operation: "looking for a plugin's context",
+            code: constants::err_other(),
+        })
+    }
+
+    unsafe fn make_private(&self) -> Result<Private, MpiError> {
+        // SAFETY: by the caller.
+        let comm = unsafe { info::comm_private(self.comm) }?;
+        // SAFETY: the communicator is new; the attribute is static.
+        unsafe { set_attribute(comm, (&raw const PRIVATE).cast()) }?;
+        let rank = info::rank(comm)?;
+        let new = |_: &&Plugin| Hosted {
+            context: Context {
+                struct_size: size_of::<Context>() as u32,
+                rank: i32::try_from(rank).unwrap_or(-1),
+                size: i32::try_from(self.size).unwrap_or(-1),
+                reserved: 0,
+                comm,
+                state: std::ptr::null_mut(),
+                host: std::ptr::null_mut(),
+                grow: Some(grow),
+            },
+            scratch: Vec::new(),
+        };
+        let mut contexts: Box<[Hosted]> = self.rules.plugins.iter().map(new).collect();
+        for hosted in &mut contexts {
+            hosted.context.host = (&raw mut hosted.scratch).cast();
+        }
+        Ok(Private { comm, contexts })
+    }
+}
+
+impl Drop for State {
+    fn drop(&mut self) {
+        let Some(mut private) = self.private.get_mut().take() else {
+            return;
+        };
+        for (hosted, plugin) in private.contexts.iter_mut().zip(&self.rules.plugins) {
+            if let Some(release) = plugin.release
+                && !hosted.context.state.is_null()
+            {
+                // SAFETY: the context is valid, and no call is under way on a communicator that is being freed.
+                unsafe { release(&raw mut hosted.context) };
+            }
+        }
+        // While MPI ends, it frees what is left by itself.
+        if !FINISHING.load(Ordering::Acquire) {
+            // SAFETY: the private communicator has the ranks of the one that is being freed, which is collective.
+            let _ = unsafe { info::comm_free(private.comm) };
+        }
+    }
+}
+
+/// `kilter_context.grow`.
+unsafe extern "C" fn grow(context: *mut Context, bytes: usize) -> *mut c_void {
+    // SAFETY: by the ABI the context is one of `make_private`, whose `host` points to its scratch.
+    let scratch = unsafe { &mut *(*context).host.cast::<Vec<u128>>() };
+    let units = bytes.div_ceil(size_of::<u128>()).max(1);
+    if units > scratch.len() {
+        // What is there need not be kept, so it is not copied.
+        scratch.clear();
+        if scratch.try_reserve_exact(units).is_err() {
+            return std::ptr::null_mut();
+        }
+        scratch.resize(units, 0);
+    }
+    scratch.as_mut_ptr().cast()
+}
+
+/// Creates the key of the attributes, and the one whose end is the beginning of MPI's. False where the library refuses.
+pub(crate) fn prepare() -> bool {
+    let (mut key, mut end): (c_int, c_int) = (-1, -1);
+    // SAFETY: the functions live as long as the process; the end's attribute is static.
+    unsafe {
+        let null = std::ptr::null_mut();
+        if mpi_sys::PMPI_Comm_create_keyval(Some(copy), Some(delete), &raw mut key, null) != 0
+            || mpi_sys::PMPI_Comm_create_keyval(Some(copy), Some(delete_of_self), &raw mut end, null) != 0
+        {
+            return false;
+        }
+        KEY.store(key, Ordering::Release);
+        mpi_sys::PMPI_Comm_set_attr(constants::comm_self(), end, (&raw const PASS).cast_mut().cast()) == 0
+    }
+}
+
+/// A duplicate gets no copy: it is looked at when it is used. (Open MPI wants a function, not null.)
+unsafe extern "C" fn copy(
+    _: MPI_Comm,
+    _: c_int,
+    _: *mut c_void,
+    _: *mut c_void,
+    _: *mut c_void,
+    flag: *mut c_int,
+) -> c_int {
+    // SAFETY: MPI passes a pointer to an int.
+    unsafe { *flag = 0 };
+    0
+}
+
+unsafe extern "C" fn delete(_: MPI_Comm, _: c_int, attribute: *mut c_void, _: *mut c_void) -> c_int {
+    GENERATION.fetch_add(1, Ordering::AcqRel);
+    let attribute = attribute.cast_const();
+    if attribute != (&raw const PASS).cast() && attribute != (&raw const PRIVATE).cast() {
+        // SAFETY: every other attribute is a `State` from `create`, deleted once.
+        drop(unsafe { Box::from_raw(attribute.cast_mut().cast::<State>()) });
+    }
+    0
+}
+
+/// Attributes of `MPI_COMM_SELF` are deleted first of all in `MPI_Finalize`, whatever language called it.
+unsafe extern "C" fn delete_of_self(_: MPI_Comm, _: c_int, _: *mut c_void, _: *mut c_void) -> c_int {
+    FINISHING.store(true, Ordering::Release);
+    start::stop();
+    finish::report();
+    0
+}

@@ -1,0 +1,166 @@
+//! Loading plugins.
+
+use std::ffi::{CStr, c_char};
+use std::path::{Path, PathBuf};
+
+use kilter_abi::{Algorithm, NEEDS_KNOWN, Parameter, Plugin, PluginError, SYMBOL};
+use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
+
+use crate::trust::{self, TrustError};
+
+/// Why a plugin is not used.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum LoadError {
+    /// Not to be trusted, or not there.
+    #[error("plugin: {0}")]
+    Trust(#[from] TrustError),
+    /// The dynamic linker refuses it, or it is no plugin.
+    #[error("plugin `{path}` cannot be loaded: {error}")]
+    Open {
+        /// The file.
+        path: PathBuf,
+        /// The linker's reason.
+        error: libloading::Error,
+    },
+    /// Of another version or library.
+    #[error("plugin `{path}`: {error}")]
+    Incompatible {
+        /// The file.
+        path: PathBuf,
+        /// What differs.
+        error: PluginError,
+    },
+    /// A row is not as the ABI wants it.
+    #[error("plugin `{path}`, row {row}: {what}")]
+    Row {
+        /// The file.
+        path: PathBuf,
+        /// Its place, from 0.
+        row: usize,
+        /// What is wrong.
+        what: &'static str,
+    },
+}
+
+/// A plugin in this process; it stays until the process ends.
+pub(crate) struct Loaded {
+    /// The exported object.
+    pub(crate) plugin: &'static Plugin,
+    /// Its rows, checked.
+    pub(crate) rows: Vec<Row>,
+}
+
+/// A row of a plugin.
+pub(crate) struct Row {
+    /// Its id.
+    pub(crate) id: &'static str,
+    /// The ABI's structure, with an entry.
+    pub(crate) algorithm: &'static Algorithm,
+    /// Its tunables: name, smallest, largest, default value.
+    pub(crate) parameters: Vec<(&'static str, [u64; 3])>,
+}
+
+/// Loads a plugin and reads its rows. Nothing of it is called before it is known to fit.
+///
+/// # Errors
+/// See [`LoadError`].
+pub(crate) fn load(path: &Path) -> Result<Loaded, LoadError> {
+    // The linker opens the file again by its name; between the two, only the owner or root could exchange it, unless its
+    // directory belongs to another.
+    drop(trust::open(path)?);
+    let failed = |error| LoadError::Open {
+        path: path.to_owned(),
+        error,
+    };
+    // SAFETY: initialisers of a shared object run; its owner is the user or root, and nobody else could write it.
+    let library = unsafe { Library::open(Some(path), RTLD_NOW | RTLD_LOCAL) }.map_err(failed)?;
+    // SAFETY: the symbol is an object; only its address is taken here.
+    let object: *const Plugin = unsafe { *library.get::<*const Plugin>(SYMBOL).map_err(failed)? };
+    // SAFETY: an object of this name has the ABI's header; the library stays (it is forgotten below).
+    let plugin = unsafe { Plugin::check(object) }.map_err(|error| LoadError::Incompatible {
+        path: path.to_owned(),
+        error,
+    })?;
+    std::mem::forget(library);
+    let mut rows = Vec::new();
+    // SAFETY: version, size and MPI identity have been checked, so that this is the ABI's function and array.
+    unsafe {
+        let mut count = 0;
+        let table = plugin
+            .algorithms
+            .map_or(std::ptr::null(), |algorithms| algorithms(&raw mut count));
+        let table: &'static [Algorithm] = if table.is_null() {
+            &[]
+        } else {
+            std::slice::from_raw_parts(table, count as usize)
+        };
+        for (place, algorithm) in table.iter().enumerate() {
+            rows.push(row(algorithm).map_err(|what| LoadError::Row {
+                path: path.to_owned(),
+                row: place,
+                what,
+            })?);
+        }
+    }
+    Ok(Loaded { plugin, rows })
+}
+
+/// Checks a row.
+///
+/// # Safety
+/// Its pointers are null or as the ABI says.
+unsafe fn row(algorithm: &'static Algorithm) -> Result<Row, &'static str> {
+    // SAFETY: by this function's contract.
+    let id = unsafe { text(algorithm.id) }.ok_or("its id is no text")?;
+    let collective = kilter_abi::COLLECTIVES
+        .get(algorithm.collective as usize)
+        .ok_or("its collective is unknown")?;
+    if id.split_once('.').is_none_or(|(before, _)| before != *collective) {
+        return Err("its id does not begin with its collective and a dot");
+    }
+    if algorithm.needs & !NEEDS_KNOWN != 0 {
+        return Err("it needs what this drop-in does not know");
+    }
+    if algorithm.run.is_none() {
+        return Err("it has no entry");
+    }
+    let list: &'static [Parameter] = if algorithm.parameter_count == 0 || algorithm.parameters.is_null() {
+        &[]
+    } else {
+        // SAFETY: by this function's contract.
+        unsafe { std::slice::from_raw_parts(algorithm.parameters, algorithm.parameter_count as usize) }
+    };
+    if list.len() != algorithm.parameter_count as usize {
+        return Err("its parameters are missing");
+    }
+    let mut parameters = Vec::with_capacity(list.len());
+    for &Parameter {
+        name,
+        min,
+        max,
+        default_value,
+    } in list
+    {
+        // SAFETY: by this function's contract.
+        let name = unsafe { text(name) }.ok_or("a parameter's name is no text")?;
+        if !(min..=max).contains(&default_value) {
+            return Err("a parameter's default lies out of its range");
+        }
+        parameters.push((name, [min, max, default_value]));
+    }
+    Ok(Row {
+        id,
+        algorithm,
+        parameters,
+    })
+}
+
+/// # Safety
+/// Null, or a C string that lives as long as the process.
+unsafe fn text(pointer: *const c_char) -> Option<&'static str> {
+    if pointer.is_null() {
+        return None;
+    }
+    // SAFETY: by this function's contract.
+    unsafe { CStr::from_ptr(pointer) }.to_str().ok()
+}

@@ -1,0 +1,41 @@
+//! The library's own functions.
+
+use std::ffi::{CStr, c_void};
+use std::sync::atomic::{AtomicPtr, Ordering};
+
+/// A function of the library that this drop-in shadows; found by name behind it, once.
+pub(crate) struct Real {
+    name: &'static CStr,
+    address: AtomicPtr<c_void>,
+}
+
+impl Real {
+    pub(crate) const fn new(name: &'static CStr) -> Real {
+        Real {
+            name,
+            address: AtomicPtr::new(std::ptr::null_mut()),
+        }
+    }
+
+    /// Its address. Ends the process where there is none: the call cannot be made at all.
+    #[inline]
+    pub(crate) fn address(&self) -> *mut c_void {
+        let known = self.address.load(Ordering::Relaxed);
+        if known.is_null() { self.find() } else { known }
+    }
+
+    #[cold]
+    fn find(&self) -> *mut c_void {
+        // SAFETY: looks a symbol up behind this object.
+        let found = unsafe { libc::dlsym(libc::RTLD_NEXT, self.name.as_ptr()) };
+        if found.is_null() {
+            let name = self.name.to_string_lossy();
+            eprintln!(
+                "kilter: error: no {name} behind libkilter.so: preload it (LD_PRELOAD) in a program that is linked to MPI"
+            );
+            std::process::abort();
+        }
+        self.address.store(found, Ordering::Relaxed);
+        found
+    }
+}

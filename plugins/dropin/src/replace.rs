@@ -1,0 +1,80 @@
+//! Whether a call is replaced, and the replacement.
+//!
+//! All ranks must decide alike, or they wait for each other for ever. So only facts count that all ranks share: size of the
+//! communicator, total bytes, commutativity of the operator, and, for reductions, the type, which MPI wants to be the same on
+//! all. Not: `MPI_IN_PLACE` and addresses, which may be the root's alone, or types of moved data, which may differ.
+
+use std::ffi::c_int;
+use std::sync::atomic::Ordering;
+
+use kilter_abi::Arguments;
+use kilter_mpi::layout::Layout;
+use kilter_mpi::{MPI_Comm, constants, info};
+
+use crate::communicator::{self, Known, State};
+use crate::rules;
+use crate::start::{self, Mode, Started};
+
+/// The state of `comm`, if the profile has any rule for this collective on it.
+///
+/// # Safety
+/// All ranks of the communicator make the same collective call.
+#[inline]
+pub(crate) unsafe fn ruled(comm: MPI_Comm, collective: u32) -> Option<(&'static State, &'static Started)> {
+    let started = start::started()?;
+    if comm == constants::comm_null() {
+        return None;
+    }
+    // SAFETY: the same contract.
+    match unsafe { communicator::look_up(comm, started) } {
+        Known::Ruled(state) => (!state.tables[collective as usize].is_empty()).then_some((state, started)),
+        Known::Pass | Known::Private => None,
+    }
+}
+
+/// Runs the implementation that the profile has for the call, and returns what the call is to return. `None`: none applies.
+///
+/// # Safety
+/// `arguments` are those of a valid call on the state's communicator, made by all its ranks.
+pub(crate) unsafe fn replace(state: &State, started: &Started, mut arguments: Arguments) -> Option<c_int> {
+    // A message's count is an int; and where nothing is moved, nothing is to be gained.
+    if arguments.bytes == 0 || arguments.bytes > c_int::MAX as u64 {
+        return None;
+    }
+    let (entry, implementation) = rules::find(&state.tables[arguments.collective as usize], arguments.bytes)?;
+    if arguments.op != constants::op_null() {
+        let commutes = || info::is_commutative(arguments.op).unwrap_or(false);
+        let separable = || Layout::of(arguments.recv_type).is_ok_and(|layout| layout.is_separable());
+        if (implementation.needs_commutative() && !commutes()) || !separable() {
+            return None;
+        }
+    }
+    if started.mode == Mode::Log {
+        implementation.would_run.fetch_add(1, Ordering::Relaxed);
+        return None;
+    }
+    let run = implementation.algorithm.run?;
+    arguments.algorithm = implementation.algorithm;
+    arguments.parameters = entry.parameters.as_ptr();
+    // SAFETY: all ranks decide alike, so all come here.
+    let code = match unsafe { state.context(implementation) } {
+        Ok(context) => {
+            implementation.calls.fetch_add(1, Ordering::Relaxed);
+            // SAFETY: context and arguments are as the ABI says, and lent for the call.
+            unsafe { run(context, &raw const arguments) }
+        }
+        Err(error) => {
+            eprintln!(
+                "kilter: error: no private communicator for {}: {error}; ending the job",
+                implementation.id
+            );
+            // SAFETY: MPI is running.
+            unsafe { kilter_mpi::abort(state.comm, 1) }
+        }
+    };
+    if code != 0 {
+        // SAFETY: a valid communicator; its error handler decides what becomes of the error.
+        unsafe { mpi_sys::PMPI_Comm_call_errhandler(state.comm, code) };
+    }
+    Some(code)
+}
