@@ -37,18 +37,29 @@ impl Setup {
     /// The launch-wide part of a deployment, passed directly.
     #[must_use]
     pub fn of(deployment: &Deployment) -> Setup {
-        let (environment, parameters): (Vec<_>, Vec<_>) =
-            deployment.assignments.iter().partition(|assignment| assignment.environment);
+        let (environment, parameters): (Vec<_>, Vec<_>) = deployment
+            .assignments
+            .iter()
+            .partition(|assignment| assignment.environment);
         let pairs = |list: Vec<&crate::deployment::Assignment>| {
-            list.into_iter().map(|assignment| (assignment.name.clone(), assignment.value.clone())).collect()
+            list.into_iter()
+                .map(|assignment| (assignment.name.clone(), assignment.value.clone()))
+                .collect()
         };
-        Setup { parameters: pairs(parameters), environment: pairs(environment), ..Setup::default() }
+        Setup {
+            parameters: pairs(parameters),
+            environment: pairs(environment),
+            ..Setup::default()
+        }
     }
 
     /// The same in a job that switches settings while it runs.
     #[must_use]
     pub fn switching(self) -> Setup {
-        Setup { switching: true, ..self }
+        Setup {
+            switching: true,
+            ..self
+        }
     }
 }
 
@@ -121,7 +132,10 @@ impl<'a> Context<'a> {
             v: kilter_protocol::VERSION,
             wait: self.options.wait,
             root: 0,
-            read_variables: read(&setup.parameters).into_iter().chain(read(&setup.expected)).collect(),
+            read_variables: read(&setup.parameters)
+                .into_iter()
+                .chain(read(&setup.expected))
+                .collect(),
             read_environment: read(&setup.environment),
             noise_repetitions: if noise { 50 } else { 0 },
             idle_seconds: self.options.stall_seconds.max(30.0),
@@ -132,8 +146,13 @@ impl<'a> Context<'a> {
             stall_seconds: self.options.stall_seconds,
             finish_seconds: self.options.stall_seconds,
         };
-        let spec = JobSpec { key: key.to_owned(), command, header, limits };
-        Ok(Session::new(self.store, &self.run, &self.options.worker, &self.directory, spec))
+        let spec = JobSpec {
+            key: key.to_owned(),
+            command,
+            header,
+            limits,
+        };
+        Ok(Session::new(&self.run, &self.options.worker, &self.directory, spec))
     }
 
     /// The site's settings and then the setup's.
@@ -143,7 +162,13 @@ impl<'a> Context<'a> {
             parameters.push((name.clone(), agent.display().to_string()));
         }
         if setup.switching {
-            parameters.extend(self.library.switching.parameters.iter().map(|(name, value)| (name.clone(), value.clone())));
+            parameters.extend(
+                self.library
+                    .switching
+                    .parameters
+                    .iter()
+                    .map(|(name, value)| (name.clone(), value.clone())),
+            );
         }
         parameters.extend(setup.parameters.iter().cloned());
         // The drop-in comes before what the site preloads: both lists are joined by the template.
@@ -158,7 +183,9 @@ impl<'a> Context<'a> {
     /// A template that cannot express it.
     fn command(&self, setup: &Setup, program_and_args: &[String]) -> Result<CommandSpec, TemplateError> {
         let (parameters, environment) = self.in_force(setup);
-        let mut command = self.template.build(self.options.ranks, &parameters, &environment, program_and_args)?;
+        let mut command = self
+            .template
+            .build(self.options.ranks, &parameters, &environment, program_and_args)?;
         command.environment.extend(setup.launcher_environment.iter().cloned());
         Ok(command)
     }
@@ -166,7 +193,9 @@ impl<'a> Context<'a> {
     /// A launch under `setup` as a command line for people.
     #[must_use]
     pub fn command_line(&self, setup: &Setup) -> String {
-        self.command(setup, &["APPLICATION".to_owned()]).map(|command| command.to_string()).unwrap_or_default()
+        self.command(setup, &["APPLICATION".to_owned()])
+            .map(|command| command.to_string())
+            .unwrap_or_default()
     }
 
     /// Confirms that every setting reads back from the running library and its ranks: a wrong setting is nearly always silent.
@@ -226,7 +255,11 @@ impl<'a> Context<'a> {
         self.reserved_seconds.set(1.6 * self.spent_seconds.get());
         self.noise_seconds.set(before.noise_seconds);
         let one_host = before.hosts.len() <= 1;
-        let everywhere = if one_host { &self.library.transports.one_host } else { &self.library.transports.several_hosts };
+        let everywhere = if one_host {
+            &self.library.transports.one_host
+        } else {
+            &self.library.transports.several_hosts
+        };
         self.transports.replace(everywhere.clone());
     }
 
@@ -245,7 +278,12 @@ impl<'a> Context<'a> {
     /// The rule of verdicts.
     #[must_use]
     pub fn rule(&self, noise_seconds: f64) -> Rule {
-        Rule { alpha: self.options.alpha, effect_floor: self.options.effect_floor, noise_seconds, ..Rule::default() }
+        Rule {
+            alpha: self.options.alpha,
+            effect_floor: self.options.effect_floor,
+            noise_seconds,
+            ..Rule::default()
+        }
     }
 
     /// Puts a candidate that failed its self-check into quarantine; the library's own failures are warnings.
@@ -258,7 +296,9 @@ impl<'a> Context<'a> {
             "could not be run"
         };
         if item == "default" || item.starts_with("bound ") {
-            self.progress.warn(&format!("the library's own `{item}` {what}: {reason}; report it to its developers"));
+            self.progress.warn(&format!(
+                "the library's own `{item}` {what}: {reason}; report it to its developers"
+            ));
         } else {
             self.quarantine.add(item, what, reason);
         }

@@ -15,7 +15,6 @@ pub mod report;
 pub mod reporting;
 pub mod search;
 pub mod stats;
-pub mod verdict;
 pub mod store;
 pub mod tune;
 pub mod verdict;

@@ -20,14 +20,21 @@ pub(super) fn run(typed: &List) -> anyhow::Result<Status> {
 
 fn table(header: &[&str]) -> Table {
     let mut table = Table::new();
-    table.load_style(comfy_table::presets::NOTHING).set_header(header.to_vec());
+    table
+        .load_style(comfy_table::presets::NOTHING)
+        .set_header(header.to_vec());
     table
 }
 
 fn algorithms() -> String {
     let mut table = table(&["id", "what", "needs", "parameters", "source"]);
     for algorithm in registry::algorithms() {
-        let needs = algorithm.needs.iter().map(|need| format!("{need:?}")).collect::<Vec<_>>().join(", ");
+        let needs = algorithm
+            .needs
+            .iter()
+            .map(|need| format!("{need:?}"))
+            .collect::<Vec<_>>()
+            .join(", ");
         let parameters = algorithm
             .parameters
             .iter()
@@ -42,7 +49,12 @@ fn algorithms() -> String {
 fn mockups() -> String {
     let mut table = table(&["id", "stands for", "calls"]);
     for row in mockup::MOCKUPS {
-        let calls = row.calls.iter().map(|call| format!("{call}(n)")).collect::<Vec<_>>().join(" + ");
+        let calls = row
+            .calls
+            .iter()
+            .map(|call| format!("{call}(n)"))
+            .collect::<Vec<_>>()
+            .join(" + ");
         table.add_row([row.id, row.collective.mpi_name(), &calls]);
     }
     table.to_string()
@@ -51,7 +63,11 @@ fn mockups() -> String {
 fn libraries() -> anyhow::Result<String> {
     let mut table = table(&["id", "library", "parameters"]);
     for library in library::load_embedded()? {
-        table.add_row([library.id.clone(), library.name.clone(), library.parameters.len().to_string()]);
+        table.add_row([
+            library.id.clone(),
+            library.name.clone(),
+            library.parameters.len().to_string(),
+        ]);
     }
     Ok(table.to_string())
 }

@@ -53,7 +53,9 @@ pub(super) fn with_context(
     let number = library.version_of(&version);
     let context = Context::new(options, (library, number), (&store, run, command_line), plan, template);
     if context.run.resumed {
-        context.progress.note("resuming the run that was interrupted; remove the database to start anew");
+        context
+            .progress
+            .note("resuming the run that was interrupted; remove the database to start anew");
     }
     let report = match work(&context) {
         Ok(report) => report,
@@ -70,17 +72,26 @@ pub(super) fn with_context(
     reporting::write(options, "report.json", &json::to_string(&report)?)?;
     reporting::write(options, "report.html", &html::render(&report)?)?;
     context.run.finish()?;
-    print(&if options.json { json::to_string(&report)? } else { terminal::table(&report) })?;
+    print(&if options.json {
+        json::to_string(&report)?
+    } else {
+        terminal::table(&report)
+    })?;
     Ok(Status::of(&report))
 }
 
 fn command_line() -> String {
-    std::env::args().map(|word| crate::launch::command::quote(&word)).collect::<Vec<_>>().join(" ")
+    std::env::args()
+        .map(|word| crate::launch::command::quote(&word))
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 /// A seed from the clock: any will do, since it is reported and can be given back.
 fn fresh_seed() -> u64 {
-    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    let now = std::time::SystemTime::now()
+        .duration_since(std::time::UNIX_EPOCH)
+        .unwrap_or_default();
     crate::plan::derived_seed(now.as_nanos() as u64, "run") >> 11
 }
 
@@ -101,7 +112,10 @@ fn fingerprint(
         ("mpirun", options.mpirun.display().to_string()),
         ("ranks", options.ranks.to_string()),
         ("hostfile", format!("{:?}", options.hostfile)),
-        ("site", format!("{:?} {:?}", options.site_parameters, options.site_environment)),
+        (
+            "site",
+            format!("{:?} {:?}", options.site_parameters, options.site_environment),
+        ),
         ("sizes", format!("{:?}", options.sizes)),
         ("guidelines", ids.join(",")),
         ("functions", format!("{:?}", options.functions)),

@@ -7,12 +7,14 @@ use crate::cli::Render;
 use crate::report::{html, model::Report, terminal};
 
 pub(super) fn run(typed: &Render) -> anyhow::Result<Status> {
-    let text = std::fs::read_to_string(&typed.file).with_context(|| format!("`{}` cannot be read", typed.file.display()))?;
-    let report: Report =
-        serde_json::from_str(&text).with_context(|| format!("`{}` is no report of this version", typed.file.display()))?;
+    let text =
+        std::fs::read_to_string(&typed.file).with_context(|| format!("`{}` cannot be read", typed.file.display()))?;
+    let report: Report = serde_json::from_str(&text)
+        .with_context(|| format!("`{}` is no report of this version", typed.file.display()))?;
     match &typed.html {
         Some(path) => {
-            std::fs::write(path, html::render(&report)?).with_context(|| format!("`{}` cannot be written", path.display()))?;
+            std::fs::write(path, html::render(&report)?)
+                .with_context(|| format!("`{}` cannot be written", path.display()))?;
         }
         None => print(&terminal::table(&report))?,
     }

@@ -20,7 +20,12 @@ use crate::stats::sample::Sample;
 use crate::verdict;
 
 /// Repetitions per item in a candidate launch.
-const REPETITIONS: Repetitions = Repetitions { min: 5, max: 25, relative_standard_error: 0.03, seconds: 0.1 };
+const REPETITIONS: Repetitions = Repetitions {
+    min: 5,
+    max: 25,
+    relative_standard_error: 0.03,
+    seconds: 0.1,
+};
 /// Launches that decide between the best candidate and none, each way.
 const CONFIRMING: usize = 5;
 /// Candidates that are confirmed at most.
@@ -58,18 +63,36 @@ pub fn search(
     if targets.is_empty() && wanted.is_empty() {
         return Ok(outcome);
     }
-    let mut search = Search { context, label, targets, wanted, deployment: deployment.clone(), launches: 0, trial_seconds: 0.0 };
+    let mut search = Search {
+        context,
+        label,
+        targets,
+        wanted,
+        deployment: deployment.clone(),
+        launches: 0,
+        trial_seconds: 0.0,
+    };
     let candidates = space::launch_candidates(&context.library, &context.transports());
-    context.progress.phase("search launch settings", candidates.len() as u64);
-    let Some(base) = search.launch(&[])? else { anyhow::bail!("the library's own collectives failed under the settings so far") };
+    context
+        .progress
+        .phase("search launch settings", candidates.len() as u64);
+    let Some(base) = search.launch(&[])? else {
+        anyhow::bail!("the library's own collectives failed under the settings so far")
+    };
     let mut scored: Vec<(f64, LaunchCandidate)> = Vec::new();
     for candidate in candidates {
         if context.search_exhausted(search.trial_seconds * 2.0 * CONFIRMING as f64) {
-            context.progress.warn("the budget ended before every launch setting was tried; raise --budget");
+            context
+                .progress
+                .warn("the budget ended before every launch setting was tried; raise --budget");
             break;
         }
         context.progress.step(1);
-        if candidate.assignments.iter().any(|assignment| banned.contains(assignment)) {
+        if candidate
+            .assignments
+            .iter()
+            .any(|assignment| banned.contains(assignment))
+        {
             continue;
         }
         if let Some(times) = search.launch(&candidate.assignments)? {
@@ -81,15 +104,32 @@ pub fn search(
     // One candidate per parameter; what does not beat doing nothing is not looked at again, except where a contest was asked for.
     let mut finalists: Vec<(f64, LaunchCandidate)> = Vec::new();
     for (cost, candidate) in scored {
-        let seen = finalists.iter().any(|(_, other)| other.parameter == candidate.parameter);
-        if !seen && finalists.len() < FINALISTS && (cost < neutral - 0.02 || candidate.confirm_always && !wanted.is_empty()) {
+        let seen = finalists
+            .iter()
+            .any(|(_, other)| other.parameter == candidate.parameter);
+        if !seen
+            && finalists.len() < FINALISTS
+            && (cost < neutral - 0.02 || candidate.confirm_always && !wanted.is_empty())
+        {
             finalists.push((cost, candidate));
         }
     }
     for (cost, candidate) in &mut finalists {
-        let Some((min, max, scale)) = candidate.ordered else { continue };
-        let start = candidate.assignments.first().and_then(|a| a.value.parse().ok()).unwrap_or(min);
-        let space = Ordered { min: min.max(start / 4), max: max.min(start.saturating_mul(4)), start, scale, evaluations: EVALUATIONS };
+        let Some((min, max, scale)) = candidate.ordered else {
+            continue;
+        };
+        let start = candidate
+            .assignments
+            .first()
+            .and_then(|a| a.value.parse().ok())
+            .unwrap_or(min);
+        let space = Ordered {
+            min: min.max(start / 4),
+            max: max.min(start.saturating_mul(4)),
+            start,
+            scale,
+            evaluations: EVALUATIONS,
+        };
         let first = candidate.assignments[0].clone();
         let found = ordered::minimise(space, &mut |value| -> anyhow::Result<f64> {
             if value == start {
@@ -98,11 +138,16 @@ pub fn search(
             if context.search_exhausted(search.trial_seconds * 2.0 * CONFIRMING as f64) {
                 return Ok(f64::INFINITY);
             }
-            let assignment = Assignment { value: value.to_string(), ..first.clone() };
+            let assignment = Assignment {
+                value: value.to_string(),
+                ..first.clone()
+            };
             if banned.contains(&assignment) {
                 return Ok(f64::INFINITY);
             }
-            Ok(search.launch(&[assignment])?.map_or(f64::INFINITY, |times| search.cost(&times, &base)))
+            Ok(search
+                .launch(&[assignment])?
+                .map_or(f64::INFINITY, |times| search.cost(&times, &base)))
         })?;
         if let Some(found) = found {
             candidate.assignments[0].value = found.value.to_string();
@@ -132,29 +177,35 @@ impl Search<'_, '_> {
             return Ok(None);
         }
         let mut deployment = self.deployment.clone();
-        assignments.iter().cloned().for_each(|assignment| deployment.assign(assignment));
+        assignments
+            .iter()
+            .cloned()
+            .for_each(|assignment| deployment.assign(assignment));
         let setup = Setup::of(&deployment);
         self.launches += 1;
         let name = format!("{}/settings/{}: {id}", self.label, self.launches);
         let blocks = self.blocks(&name);
         let mut session = self.context.session(&name, &setup, false)?;
-        let measured = session.measure_all(&blocks, &mut |_| ());
-        let start = session.start();
-        let outcomes = match (measured, start) {
-            (Ok(outcomes), Ok(start)) => {
+        let measured = session
+            .measure_all(&blocks, &mut |_| ())
+            .and_then(|outcomes| Ok((outcomes, session.start()?)));
+        let outcomes = match measured {
+            Ok((outcomes, start)) => {
                 if let Err(error) = self.context.confirm(&setup, &start) {
                     self.context.quarantine.add(&id, "had no effect", &format!("{error:#}"));
                     return Ok(None);
                 }
                 outcomes
             }
-            (Err(SessionError::Job(failure)), _) if !assignments.is_empty() => {
+            Err(SessionError::Job(failure)) if !assignments.is_empty() => {
                 let what = failure.what();
-                self.context.progress.warn(&format!("candidate `{id}` {what} and is not proposed again; see the report"));
+                self.context.progress.warn(&format!(
+                    "candidate `{id}` {what} and is not proposed again; see the report"
+                ));
                 self.context.quarantine.add(&id, what, &failure.to_string());
                 return Ok(None);
             }
-            (Err(error), _) | (_, Err(error)) => return Err(error.into()),
+            Err(error) => return Err(error.into()),
         };
         session.finish()?;
         let seconds = outcomes.iter().map(|outcome| outcome.seconds).sum::<f64>() + self.context.launch_seconds();
@@ -169,9 +220,15 @@ impl Search<'_, '_> {
                         return Ok(None);
                     }
                 } else if let Some(samples) = outcome.samples.get(&item.id) {
-                    let kilter_protocol::plan::Implementation::Expression { text } = &item.implementation else { continue };
+                    let kilter_protocol::plan::Implementation::Expression { text } = &item.implementation else {
+                        continue;
+                    };
                     if let Ok(sample) = Sample::new(samples.seconds.clone()) {
-                        let subject = Subject { collective: item.collective, text: text.clone(), bytes: item.bytes };
+                        let subject = Subject {
+                            collective: item.collective,
+                            text: text.clone(),
+                            bytes: item.bytes,
+                        };
                         times.insert(subject, sample.median());
                     }
                 }
@@ -200,8 +257,12 @@ impl Search<'_, '_> {
         let mut cost = 0.0;
         for target in self.targets {
             let left = times.get(&Subject::library(target.collective, target.bytes));
-            let excess =
-                target.bounds.iter().map(|bound| log_ratio(left, times.get(bound))).fold(0.0_f64, f64::max) - floor;
+            let excess = target
+                .bounds
+                .iter()
+                .map(|bound| log_ratio(left, times.get(bound)))
+                .fold(0.0_f64, f64::max)
+                - floor;
             cost += excess.max(0.0);
         }
         for (subject, time) in times.iter().filter(|(subject, _)| is_library(subject)) {
@@ -219,8 +280,14 @@ impl Search<'_, '_> {
         self.targets
             .iter()
             .filter(|target| {
-                let left = times.get(&Subject::library(target.collective, target.bytes)).map(Sample::median);
-                let bounds = target.bounds.iter().filter_map(|bound| times.get(bound)).map(Sample::median);
+                let left = times
+                    .get(&Subject::library(target.collective, target.bytes))
+                    .map(Sample::median);
+                let bounds = target
+                    .bounds
+                    .iter()
+                    .filter_map(|bound| times.get(bound))
+                    .map(Sample::median);
                 left.is_some_and(|left| bounds.into_iter().all(|bound| left <= bound * floor))
             })
             .map(Target::name)
@@ -234,10 +301,14 @@ impl Search<'_, '_> {
             return Ok(());
         }
         let mut all: Vec<BTreeMap<Subject, Vec<f64>>> = vec![BTreeMap::new(); finalists.len() + 1];
-        self.context.progress.phase("confirm launch settings", (CONFIRMING * all.len()) as u64);
+        self.context
+            .progress
+            .phase("confirm launch settings", (CONFIRMING * all.len()) as u64);
         for _ in 0..CONFIRMING {
             for (index, medians) in all.iter_mut().enumerate() {
-                let assignments = index.checked_sub(1).map_or(&[][..], |position| &finalists[position].1.assignments);
+                let assignments = index
+                    .checked_sub(1)
+                    .map_or(&[][..], |position| &finalists[position].1.assignments);
                 for (subject, seconds) in self.launch(assignments)?.unwrap_or_default() {
                     medians.entry(subject).or_default().push(seconds);
                 }
@@ -246,7 +317,12 @@ impl Search<'_, '_> {
         }
         let samples: Vec<BTreeMap<Subject, Sample>> = all
             .into_iter()
-            .map(|medians| medians.into_iter().filter_map(|(s, values)| Some((s, Sample::new(values).ok()?))).collect())
+            .map(|medians| {
+                medians
+                    .into_iter()
+                    .filter_map(|(s, values)| Some((s, Sample::new(values).ok()?)))
+                    .collect()
+            })
             .collect();
         let mut fixed_so_far = self.fixed(&samples[0]);
         for (position, (_, candidate)) in finalists.iter().enumerate() {
@@ -283,32 +359,55 @@ impl Search<'_, '_> {
         Ok(())
     }
 
-    fn record(&self, finalists: &[(f64, LaunchCandidate)], samples: &[BTreeMap<Subject, Sample>], outcome: &mut Outcome) {
+    fn record(
+        &self,
+        finalists: &[(f64, LaunchCandidate)],
+        samples: &[BTreeMap<Subject, Sample>],
+        outcome: &mut Outcome,
+    ) {
         let rule = self.context.rule(self.context.noise_seconds());
         for target in self.targets.iter().chain(self.wanted) {
             let subject = Subject::library(target.collective, target.bytes);
             let measured: Vec<(Option<&LaunchCandidate>, &Sample)> = samples
                 .iter()
                 .enumerate()
-                .filter_map(|(index, times)| Some((index.checked_sub(1).map(|i| &finalists[i].1), times.get(&subject)?)))
+                .filter_map(|(index, times)| {
+                    Some((index.checked_sub(1).map(|i| &finalists[i].1), times.get(&subject)?))
+                })
                 .collect();
-            let Some((None, default)) = measured.first() else { continue };
+            let Some((None, default)) = measured.first() else {
+                continue;
+            };
             let default = default.median();
-            let bound = target.bounds.iter().filter_map(|bound| samples[0].get(bound)).map(Sample::median).min_by(f64::total_cmp);
-            let equal = verdict::equivalent_to_best(&measured.iter().map(|(_, s)| (*s).clone()).collect::<Vec<_>>(), &rule);
-            let contestants = measured.iter().zip(equal).skip(1).map(|((candidate, sample), among_best)| {
-                let assignments = candidate.map_or(&[][..], |candidate| &candidate.assignments);
-                Contestant {
-                    id: id(assignments),
-                    kind: Some(FixKind::Parameter),
-                    seconds: sample.median(),
-                    ratio_to_default: sample.median() / default,
-                    ratio_to_bound: bound.map_or(0.0, |bound| sample.median() / bound),
-                    among_best,
-                    chosen: !assignments.is_empty() && assignments.iter().all(|a| outcome.accepted.contains(a)),
-                }
-            });
-            outcome.contestants.entry(target.name()).or_default().extend(contestants);
+            let bound = target
+                .bounds
+                .iter()
+                .filter_map(|bound| samples[0].get(bound))
+                .map(Sample::median)
+                .min_by(f64::total_cmp);
+            let equal =
+                verdict::equivalent_to_best(&measured.iter().map(|(_, s)| (*s).clone()).collect::<Vec<_>>(), &rule);
+            let contestants = measured
+                .iter()
+                .zip(equal)
+                .skip(1)
+                .map(|((candidate, sample), among_best)| {
+                    let assignments = candidate.map_or(&[][..], |candidate| &candidate.assignments);
+                    Contestant {
+                        id: id(assignments),
+                        kind: Some(FixKind::Parameter),
+                        seconds: sample.median(),
+                        ratio_to_default: sample.median() / default,
+                        ratio_to_bound: bound.map_or(0.0, |bound| sample.median() / bound),
+                        among_best,
+                        chosen: !assignments.is_empty() && assignments.iter().all(|a| outcome.accepted.contains(a)),
+                    }
+                });
+            outcome
+                .contestants
+                .entry(target.name())
+                .or_default()
+                .extend(contestants);
         }
     }
 }
@@ -317,7 +416,11 @@ fn id(assignments: &[Assignment]) -> String {
     if assignments.is_empty() {
         return "default".to_owned();
     }
-    assignments.iter().map(|assignment| format!("{}={}", assignment.name, assignment.value)).collect::<Vec<_>>().join(" ")
+    assignments
+        .iter()
+        .map(|assignment| format!("{}={}", assignment.name, assignment.value))
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 fn is_library(subject: &Subject) -> bool {
@@ -327,5 +430,7 @@ fn is_library(subject: &Subject) -> bool {
 /// Adds the launch-wide candidates to a contest's list, so that all competitors for a cell stand side by side.
 pub fn merge(contest: &mut Contest, contestants: Vec<Contestant>) {
     contest.candidates.extend(contestants);
-    contest.candidates.sort_by(|a, b| a.ratio_to_default.total_cmp(&b.ratio_to_default));
+    contest
+        .candidates
+        .sort_by(|a, b| a.ratio_to_default.total_cmp(&b.ratio_to_default));
 }
