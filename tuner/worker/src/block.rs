@@ -8,7 +8,7 @@ use kilter_protocol::plan::{Block, Header, Item, Repetitions, Wait};
 use kilter_protocol::report::Event;
 
 use crate::candidate::{Buffers, Candidate, title};
-use crate::clock;
+use crate::clock::{self, Arrival};
 use crate::control::{Control, Refusal};
 use crate::implementation::{self, Place};
 use crate::lead::Lead;
@@ -89,24 +89,24 @@ struct Ranks<'a, F> {
 
 impl<F: FnMut(usize) -> anyhow::Result<()>> Machine for Ranks<'_, F> {
     fn agree(&mut self, previous: Repetition) -> anyhow::Result<Agreed> {
-        let own = [clock::now_ns(), previous.end_ns, u64::from(previous.late)];
-        let [now_ns, end_ns, late] = self.control.exchange_max(own)?;
+        let own = [clock::now_ns(), previous.end_ns, previous.arrival.to_number()];
+        let [now_ns, end_ns, arrival] = self.control.exchange_max(own)?;
         Ok(Agreed {
             now_ns,
             end_ns,
-            late: late != 0,
+            arrival: Arrival::from_number(arrival),
         })
     }
 
     fn repeat(&mut self, item: usize, start_ns: u64) -> anyhow::Result<Repetition> {
-        let late = clock::wait_until(start_ns, self.wait);
+        let arrival = clock::wait_until(start_ns, self.wait);
         // A late rank takes part all the same: the others are in it already.
         (self.run)(item)?;
         let end_ns = clock::now_ns();
         if let Some(report) = self.report.as_mut() {
             report.heartbeat()?;
         }
-        Ok(Repetition { end_ns, late })
+        Ok(Repetition { end_ns, arrival })
     }
 }
 

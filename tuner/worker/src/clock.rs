@@ -32,25 +32,58 @@ pub(crate) fn tick_seconds() -> f64 {
     smallest_ns.unwrap_or(1) as f64 / 1e9
 }
 
-/// Waits until `start_ns`; true where this rank began too late for the repetition to count.
-#[inline]
-pub(crate) fn wait_until(start_ns: u64, wait: Wait) -> bool {
-    if now_ns() > start_ns {
-        return true;
+/// How a rank began a repetition; ordered, so that the maximum over the ranks is the worst.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Arrival {
+    /// At the agreed start.
+    InTime,
+    /// It was waiting, but the operating system let it go on too late: another lead would not have helped.
+    Disturbed,
+    /// It came to wait after the start: the lead was too short.
+    Missed,
+}
+
+impl Arrival {
+    /// As a number that travels.
+    pub(crate) fn to_number(self) -> u64 {
+        self as u64
     }
-    match wait {
+
+    /// Back from the number.
+    pub(crate) fn from_number(number: u64) -> Arrival {
+        match number {
+            0 => Arrival::InTime,
+            1 => Arrival::Disturbed,
+            _ => Arrival::Missed,
+        }
+    }
+}
+
+/// Waits until `start_ns`.
+#[inline]
+pub(crate) fn wait_until(start_ns: u64, wait: Wait) -> Arrival {
+    let mut begin_ns = now_ns();
+    if begin_ns > start_ns {
+        return Arrival::Missed;
+    }
+    let tolerance_ns = match wait {
         Wait::Spin => {
-            let mut begin_ns = now_ns();
             while begin_ns < start_ns {
                 std::hint::spin_loop();
                 begin_ns = now_ns();
             }
-            begin_ns - start_ns > SPIN_TOLERANCE_NS
+            SPIN_TOLERANCE_NS
         }
         Wait::Sleep => {
             sleep_until(start_ns);
-            now_ns().saturating_sub(start_ns) > SLEEP_TOLERANCE_NS
+            begin_ns = now_ns();
+            SLEEP_TOLERANCE_NS
         }
+    };
+    if begin_ns.saturating_sub(start_ns) > tolerance_ns {
+        Arrival::Disturbed
+    } else {
+        Arrival::InTime
     }
 }
 
@@ -85,8 +118,18 @@ mod tests {
             let start_ns = now_ns() + 2_000_000;
             wait_until(start_ns, wait);
             assert!(now_ns() >= start_ns, "{wait:?}");
-            assert!(wait_until(now_ns() - 1, wait), "{wait:?}");
+            assert_eq!(wait_until(now_ns() - 1, wait), Arrival::Missed, "{wait:?}");
         }
+    }
+
+    #[test]
+    fn the_worst_arrival_survives_a_maximum_of_numbers() {
+        let arrivals = [Arrival::InTime, Arrival::Disturbed, Arrival::Missed];
+        assert!(arrivals.is_sorted() && arrivals.map(Arrival::to_number).is_sorted());
+        assert_eq!(
+            arrivals.map(|arrival| Arrival::from_number(arrival.to_number())),
+            arrivals
+        );
     }
 
     #[test]

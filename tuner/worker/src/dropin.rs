@@ -1,52 +1,58 @@
 //! How often the drop-in ran what, where one is loaded.
 
 use std::collections::BTreeMap;
-use std::ffi::{c_char, c_void};
+use std::ffi::{CStr, c_char, c_int, c_ulonglong, c_void};
 
-/// The drop-in's exported counter: writes lines `IMPLEMENTATION CALLS`, cut to `capacity` bytes and without a NUL, and returns how
-/// many bytes there are to write.
-type Calls = unsafe extern "C" fn(buffer: *mut c_char, capacity: usize) -> usize;
+/// What the drop-in tells one implementation with: its id and how often it has run on this rank.
+type Visit = unsafe extern "C" fn(id: *const c_char, calls: c_ulonglong, data: *mut c_void);
 
-/// The counts of this rank, by implementation id; empty where no drop-in is loaded.
+/// The drop-in's exported function: calls `visit` for each implementation of its profile.
+type Calls = unsafe extern "C" fn(visit: Option<Visit>, data: *mut c_void) -> c_int;
+
+/// The counts of this rank, by implementation id; empty where no drop-in is loaded or it follows no profile.
 pub(crate) fn calls() -> BTreeMap<String, u64> {
+    let mut counts = BTreeMap::new();
     // SAFETY: looks up a name in what is loaded; only the drop-in exports it, with this type.
     let calls = unsafe {
         let symbol: *mut c_void = libc::dlsym(libc::RTLD_DEFAULT, c"kilter_dropin_calls".as_ptr());
         if symbol.is_null() {
-            return BTreeMap::new();
+            return counts;
         }
         std::mem::transmute::<*mut c_void, Calls>(symbol)
     };
-    // SAFETY: a null buffer without capacity takes nothing; the second call has as many bytes as it says.
-    let text = unsafe {
-        let mut text = vec![0_u8; calls(std::ptr::null_mut(), 0)];
-        let written = calls(text.as_mut_ptr().cast(), text.len());
-        text.truncate(written);
-        text
-    };
-    parse(&String::from_utf8_lossy(&text))
+    // SAFETY: `add` is given the counts that it expects; nothing is kept.
+    unsafe { calls(Some(add), (&raw mut counts).cast()) };
+    counts
 }
 
-fn parse(text: &str) -> BTreeMap<String, u64> {
-    text.lines()
-        .filter_map(|line| {
-            let (id, calls) = line.rsplit_once(' ')?;
-            Some((id.to_owned(), calls.parse().ok()?))
-        })
-        .collect()
+/// Adds to the counts that `data` points to; rules with the same implementation come one by one.
+///
+/// # Safety
+/// `id` is a C string and `data` points to a `BTreeMap<String, u64>` that nothing else uses meanwhile.
+unsafe extern "C" fn add(id: *const c_char, calls: c_ulonglong, data: *mut c_void) {
+    // SAFETY: by this function's contract.
+    let (id, counts) = unsafe { (CStr::from_ptr(id), &mut *data.cast::<BTreeMap<String, u64>>()) };
+    let count = counts.entry(id.to_string_lossy().into_owned()).or_default();
+    *count = count.saturating_add(calls);
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{calls, parse};
+    use super::*;
 
     #[test]
-    fn lines_become_counts() {
-        let counts = parse("reduce.ring 12\nlibrary 3\n\nnonsense\n");
-        assert_eq!(
-            counts.into_iter().collect::<Vec<_>>(),
-            [("library".to_owned(), 3), ("reduce.ring".to_owned(), 12)]
-        );
-        assert!(calls().is_empty(), "no drop-in is loaded into a test");
+    fn counts_of_one_implementation_add_up() {
+        let mut counts = BTreeMap::<String, u64>::new();
+        for (id, calls) in [(c"reduce.ring", 12), (c"scan.pipelined_chain", 1), (c"reduce.ring", 3)] {
+            // SAFETY: C strings, and a map of the type that is expected.
+            unsafe { add(id.as_ptr(), calls, (&raw mut counts).cast()) };
+        }
+        let expected = [("reduce.ring".to_owned(), 15), ("scan.pipelined_chain".to_owned(), 1)];
+        assert_eq!(counts.into_iter().collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
+    fn without_a_dropin_there_are_none() {
+        assert!(calls().is_empty());
     }
 }

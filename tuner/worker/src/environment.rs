@@ -16,6 +16,9 @@ use crate::control::Control;
 /// Sizes that the allocator is asked for, from 4 KiB to 64 MiB.
 const ALLOCATIONS: std::ops::RangeInclusive<u32> = 12..=26;
 
+/// As much may lie free in the heap, in bytes, and is used up first: `malloc` maps nothing while a free block fits.
+const FREE_IN_HEAP: usize = 4 << 20;
+
 /// Gathers the facts on rank 0; elsewhere a line without them. Called by all ranks.
 ///
 /// # Errors
@@ -77,23 +80,35 @@ fn combine(names: &[String], ranks: &[serde_json::Value]) -> BTreeMap<String, St
 
 /// The smallest power of two for which `malloc` maps pages of its own; `None` where it does for none up to 64 MiB, or where the
 /// allocator does not tell (`mallinfo2` is glibc's, from 2.33 on).
+fn malloc_maps_from_bytes() -> Option<u64> {
+    let mapped_blocks = mallinfo2()?;
+    ALLOCATIONS
+        .map(|power| 1_usize << power)
+        .find(|bytes| is_mapped(*bytes, &mapped_blocks))
+        .map(|bytes| bytes as u64)
+}
+
+/// Whether a block of this size gets pages of its own once what is free in the heap is used up.
 ///
 /// Freeing a mapped block would raise glibc's threshold and so change what is asked about; so that one block stays. It is
 /// never written: only address space is spent.
-fn malloc_maps_from_bytes() -> Option<u64> {
-    let mapped_blocks = mallinfo2()?;
-    for power in ALLOCATIONS {
-        let before = mapped_blocks();
-        // SAFETY: any size may be asked for; the block is freed once or never, and not used.
-        unsafe {
-            let block = std::hint::black_box(libc::malloc(1 << power));
-            if mapped_blocks() > before {
-                return Some(1 << power);
-            }
-            libc::free(block);
+fn is_mapped(bytes: usize, mapped_blocks: &impl Fn() -> usize) -> bool {
+    let mut blocks = Vec::with_capacity(FREE_IN_HEAP / bytes + 1);
+    let before = mapped_blocks();
+    let mut mapped = false;
+    while !mapped && blocks.len() < blocks.capacity() {
+        // SAFETY: any size may be asked for.
+        let block = unsafe { std::hint::black_box(libc::malloc(bytes)) };
+        mapped = mapped_blocks() > before;
+        if !mapped {
+            blocks.push(block);
         }
     }
-    None
+    for block in blocks.into_iter().rev() {
+        // SAFETY: allocated above, freed once.
+        unsafe { libc::free(block) };
+    }
+    mapped
 }
 
 /// The number of mapped blocks according to glibc, where it can be asked.

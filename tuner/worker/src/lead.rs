@@ -1,9 +1,11 @@
 //! How far ahead of the agreed "now" a repetition starts.
 //!
-//! Too short, and a rank comes late and the repetition is void; too long, and the budget is spent waiting. The rule is fed with
+//! Too short, and a rank misses the start and the repetition is void; too long, and the budget is spent waiting. The rule is fed with
 //! facts all ranks share, so that all hold the same lead.
 
 use kilter_protocol::plan::Wait;
+
+use crate::clock::Arrival;
 
 /// The longest lead, in nanoseconds.
 const MAX_NS: u64 = 200_000_000;
@@ -41,48 +43,59 @@ impl Lead {
         self.ns
     }
 
-    /// Adapts to a repetition: some rank was late, or none was.
-    pub(crate) fn learn(&mut self, late: bool) {
-        if late {
-            self.ns = (self.ns * 2).min(MAX_NS);
-            self.good = 0;
-            return;
-        }
-        self.good += 1;
-        if self.good == GOOD_BEFORE_SHRINKING {
-            self.ns = (self.ns - self.ns / 10).max(self.min_ns);
-            self.good = 0;
+    /// Adapts to how the last of the ranks began a repetition. A rank that was waiting in time and then pre-empted says nothing
+    /// about the lead: waiting longer would only make that likelier.
+    pub(crate) fn learn(&mut self, arrival: Arrival) {
+        match arrival {
+            Arrival::Missed => {
+                self.ns = (self.ns * 2).min(MAX_NS);
+                self.good = 0;
+            }
+            Arrival::Disturbed => {}
+            Arrival::InTime => {
+                self.good += 1;
+                if self.good == GOOD_BEFORE_SHRINKING {
+                    self.ns = (self.ns - self.ns / 10).max(self.min_ns);
+                    self.good = 0;
+                }
+            }
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::Arrival::{Disturbed, InTime, Missed};
     use super::*;
 
-    fn after(wait: Wait, late: impl IntoIterator<Item = bool>) -> u64 {
+    fn after(wait: Wait, arrivals: impl IntoIterator<Item = Arrival>) -> u64 {
         let mut lead = Lead::new(wait);
-        late.into_iter().for_each(|late| lead.learn(late));
+        arrivals.into_iter().for_each(|arrival| lead.learn(arrival));
         lead.ns()
     }
 
     #[test]
-    fn it_doubles_when_a_rank_is_late_and_is_bounded() {
+    fn it_doubles_when_a_rank_missed_the_start_and_is_bounded() {
         assert_eq!(after(Wait::Spin, []), 20_000);
-        assert_eq!(after(Wait::Spin, [true]), 40_000);
-        assert_eq!(after(Wait::Sleep, [true, false, true]), 4_000_000);
-        assert_eq!(after(Wait::Spin, [true; 40]), MAX_NS);
+        assert_eq!(after(Wait::Spin, [Missed]), 40_000);
+        assert_eq!(after(Wait::Sleep, [Missed, InTime, Missed]), 4_000_000);
+        assert_eq!(after(Wait::Spin, [Missed; 40]), MAX_NS);
+    }
+
+    #[test]
+    fn a_disturbance_does_not_change_it() {
+        assert_eq!(after(Wait::Spin, [Disturbed; 1000]), 20_000);
     }
 
     #[test]
     fn it_shrinks_by_a_tenth_after_fifty_good_ones_down_to_the_floor() {
-        assert_eq!(after(Wait::Spin, [false; 49]), 20_000);
-        assert_eq!(after(Wait::Spin, [false; 50]), 18_000);
+        assert_eq!(after(Wait::Spin, [InTime; 49]), 20_000);
+        assert_eq!(after(Wait::Spin, [InTime; 50]), 18_000);
         assert_eq!(
-            after(Wait::Spin, [false; 49].into_iter().chain([true]).chain([false; 49])),
+            after(Wait::Spin, [InTime; 49].into_iter().chain([Missed]).chain([InTime; 49])),
             40_000
         );
-        assert_eq!(after(Wait::Spin, [false; 5000]), 2_000);
-        assert_eq!(after(Wait::Sleep, [false; 5000]), 100_000);
+        assert_eq!(after(Wait::Spin, [InTime; 5000]), 2_000);
+        assert_eq!(after(Wait::Sleep, [InTime; 5000]), 100_000);
     }
 }

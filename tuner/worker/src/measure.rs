@@ -4,13 +4,14 @@
 //!
 //! 1. the time of entering it,
 //! 2. the end of the rank's previous repetition,
-//! 3. whether the rank began its previous repetition late.
+//! 3. whether the rank began its previous repetition in time.
 //!
 //! So one exchange synchronises, agrees on the next start (the latest entry plus a lead) and tells every rank how the previous
 //! repetition went. All ranks hold the same numbers and decide alike what to repeat and when to stop. A repetition's time is the
 //! latest end over the ranks minus the agreed start: no skew of a barrier's exit is in it, other than with a barrier alone
 //! (Hunold and Carpen-Amarie 2016, doi:10.1109/TPDS.2016.2539167).
 
+use crate::clock::Arrival;
 use crate::lead::Lead;
 use crate::schedule::{Outcome, Schedule};
 
@@ -21,8 +22,8 @@ pub(crate) struct Agreed {
     pub(crate) now_ns: u64,
     /// Latest end of the previous repetition, in nanoseconds.
     pub(crate) end_ns: u64,
-    /// Whether any rank was late in it.
-    pub(crate) late: bool,
+    /// How the last of the ranks began it.
+    pub(crate) arrival: Arrival,
 }
 
 /// One rank's view of a repetition.
@@ -30,8 +31,8 @@ pub(crate) struct Agreed {
 pub(crate) struct Repetition {
     /// When this rank was through, in nanoseconds.
     pub(crate) end_ns: u64,
-    /// Whether it began late.
-    pub(crate) late: bool,
+    /// How it began.
+    pub(crate) arrival: Arrival,
 }
 
 /// The ranks, or a script of them.
@@ -48,19 +49,21 @@ pub(crate) trait Machine {
 /// # Errors
 /// The machine's; the other ranks may then be waiting.
 pub(crate) fn measure(machine: &mut impl Machine, schedule: &mut Schedule, lead: &mut Lead) -> anyhow::Result<()> {
-    let mut previous = Repetition { end_ns: 0, late: false };
+    let mut previous = Repetition {
+        end_ns: 0,
+        arrival: Arrival::InTime,
+    };
     let mut under_way: Option<(usize, u64)> = None;
     loop {
         let agreed = machine.agree(previous)?;
         if let Some((item, start_ns)) = under_way {
-            lead.learn(agreed.late);
+            lead.learn(agreed.arrival);
             let seconds = agreed.end_ns.saturating_sub(start_ns) as f64 / 1e9;
             schedule.record(
                 item,
-                if agreed.late {
-                    Outcome::Void
-                } else {
-                    Outcome::Valid { seconds }
+                match agreed.arrival {
+                    Arrival::InTime => Outcome::Valid { seconds },
+                    Arrival::Disturbed | Arrival::Missed => Outcome::Void,
                 },
             );
         }
@@ -77,48 +80,49 @@ pub(crate) fn measure(machine: &mut impl Machine, schedule: &mut Schedule, lead:
 mod tests {
     use kilter_protocol::plan::{Repetitions, Wait};
 
+    use super::Arrival::{Disturbed, InTime, Missed};
     use super::*;
 
     /// Two ranks on a simulated clock: rank 0 takes 10 us, rank 1 what the script says; an exchange takes 1 us.
     struct Script {
         now_ns: u64,
         others_end_ns: u64,
-        other_is_late: bool,
+        other: Arrival,
         starts: Vec<(u64, u64)>,
-        script: fn(usize) -> (u64, bool),
+        script: fn(usize) -> (u64, Arrival),
     }
 
     impl Machine for Script {
         fn agree(&mut self, previous: Repetition) -> anyhow::Result<Agreed> {
             self.now_ns = self.now_ns.max(self.others_end_ns) + 1_000;
-            let (end_ns, late) = (
+            let (end_ns, arrival) = (
                 previous.end_ns.max(self.others_end_ns),
-                previous.late || self.other_is_late,
+                previous.arrival.max(self.other),
             );
             Ok(Agreed {
                 now_ns: self.now_ns,
                 end_ns,
-                late,
+                arrival,
             })
         }
 
         fn repeat(&mut self, _item: usize, start_ns: u64) -> anyhow::Result<Repetition> {
             self.starts.push((self.now_ns, start_ns));
-            let (others_ns, late) = (self.script)(self.starts.len() - 1);
+            let (others_ns, other) = (self.script)(self.starts.len() - 1);
             self.now_ns = start_ns + 10_000;
-            (self.others_end_ns, self.other_is_late) = (start_ns + others_ns, late);
+            (self.others_end_ns, self.other) = (start_ns + others_ns, other);
             Ok(Repetition {
                 end_ns: self.now_ns,
-                late: false,
+                arrival: InTime,
             })
         }
     }
 
-    fn run(script: fn(usize) -> (u64, bool)) -> (Vec<f64>, u32, Script, Lead) {
+    fn run(script: fn(usize) -> (u64, Arrival)) -> (Vec<f64>, u32, Script, Lead) {
         let mut machine = Script {
             now_ns: 7_000_000,
             others_end_ns: 0,
-            other_is_late: false,
+            other: InTime,
             starts: Vec::new(),
             script,
         };
@@ -140,7 +144,7 @@ mod tests {
 
     #[test]
     fn a_time_is_the_latest_end_minus_the_agreed_start() {
-        let (seconds, void, machine, _) = run(|i| ([5_000, 30_000, 10_000, 11_000][i], false));
+        let (seconds, void, machine, _) = run(|i| ([5_000, 30_000, 10_000, 11_000][i], InTime));
         assert_eq!((nanoseconds(&seconds), void), (vec![10_000, 30_000, 10_000, 11_000], 0));
         assert!(
             machine.starts.iter().all(|(agreed, start)| start - agreed == 20_000),
@@ -150,12 +154,13 @@ mod tests {
     }
 
     #[test]
-    fn a_late_rank_voids_the_repetition_and_doubles_the_lead() {
-        let (seconds, void, machine, lead) = run(|i| (5_000 + i as u64 * 10_000, i == 1));
-        // The second of five is void: 15 us on rank 1 counts no.
-        assert_eq!((nanoseconds(&seconds), void), (vec![10_000, 25_000, 35_000, 45_000], 1));
+    fn a_rank_out_of_time_voids_the_repetition_and_a_missed_start_doubles_the_lead() {
+        const ARRIVALS: [Arrival; 6] = [InTime, Disturbed, Missed, InTime, InTime, InTime];
+        let (seconds, void, machine, lead) = run(|i| (5_000 + i as u64 * 10_000, ARRIVALS[i]));
+        // Rank 1 takes 5, 15, 25, 35, ... us; the second and the third count no.
+        assert_eq!((nanoseconds(&seconds), void), (vec![10_000, 35_000, 45_000, 55_000], 2));
         let leads: Vec<u64> = machine.starts.iter().map(|(agreed, start)| start - agreed).collect();
-        assert_eq!(leads, [20_000, 20_000, 40_000, 40_000, 40_000]);
+        assert_eq!(leads, [20_000, 20_000, 20_000, 40_000, 40_000, 40_000]);
         assert_eq!(lead.ns(), 40_000);
     }
 }

@@ -1,0 +1,193 @@
+//! Everything that a plan can ask for is carried out with right data (the worker checks every byte) and timed.
+
+use kilter_algorithms::{Collective, registry};
+use kilter_protocol::expression::Side;
+use kilter_protocol::plan::{Block, Implementation, Item, Wait};
+
+use crate::job::{Job, block, item};
+
+/// The pattern guidelines' sides: collective, text.
+fn sides() -> Vec<(Collective, String)> {
+    let mut sides = Vec::new();
+    for entry in std::fs::read_dir(kilter_tests::root().join("configs/guidelines")).unwrap() {
+        let text = std::fs::read_to_string(entry.unwrap().path()).unwrap();
+        for line in text.lines().filter_map(|line| line.strip_prefix("guideline = ")) {
+            let (left, right) = line.trim_matches('"').split_once("<=").unwrap();
+            let collective = left.parse::<Side>().unwrap().single().unwrap();
+            sides.push((collective, left.trim().to_owned()));
+            sides.push((collective, right.trim().to_owned()));
+        }
+    }
+    assert!(
+        sides.len() >= 30,
+        "the guidelines' files are there and written as expected"
+    );
+    sides
+}
+
+/// Volumes for `p` ranks: none, one byte a block, odd, and beyond a page and an eager limit.
+fn volumes(ranks: usize) -> [u64; 4] {
+    [0, 1, 37, 12_288].map(|block| block * ranks as u64)
+}
+
+fn expect_all(ranks: usize, root: usize, blocks: &[Block]) {
+    let mut job = Job::new(ranks);
+    job.header.root = root;
+    let finished = job.run_well(blocks);
+    assert_eq!(finished.failures(), [], "on {ranks} ranks");
+    for block in blocks {
+        for item in &block.items {
+            let seconds = finished.samples(&block.id, &item.id);
+            assert!(
+                (1..=3).contains(&seconds.len()),
+                "{} on {ranks} ranks: {seconds:?}",
+                item.id
+            );
+            assert!(
+                seconds.iter().all(|seconds| *seconds > 0.0 && *seconds < 30.0),
+                "{}: {seconds:?}",
+                item.id
+            );
+        }
+    }
+}
+
+fn guidelines(ranks: usize) -> Vec<Block> {
+    let blocks = volumes(ranks).map(|bytes| {
+        let items = sides()
+            .into_iter()
+            .enumerate()
+            .map(|(i, (collective, text))| item(&format!("{i}: {text}"), collective, bytes, &text))
+            .collect();
+        block(&format!("guidelines {bytes}"), items)
+    });
+    blocks.into()
+}
+
+/// Every collective by itself, whole and in parts.
+fn collectives(ranks: usize) -> Vec<Block> {
+    let parted = volumes(ranks).map(|bytes| 4 * bytes);
+    let blocks = parted.map(|bytes| {
+        let items = Collective::ALL
+            .iter()
+            .filter(|collective| **collective != Collective::ReduceLocal)
+            .flat_map(|collective| {
+                ["C(n)", "4 * C(n/4)", "C(n/2)", "5 * C(n/2)", "C(n/2) + 2 * C(n/4)"].map(|form| {
+                    let text = form.replace('C', collective.name());
+                    item(&text, *collective, bytes, &text)
+                })
+            })
+            .collect();
+        block(&format!("collectives {bytes}"), items)
+    });
+    blocks.into()
+}
+
+/// Every row of the registry, with default and with smallest parameters, and as an expression.
+fn algorithms(ranks: usize) -> Vec<Block> {
+    let blocks = volumes(ranks).map(|bytes| {
+        let mut items = Vec::new();
+        for row in registry::algorithms().filter(|row| row.unmet(ranks, true).is_none()) {
+            let smallest = row.parameters.iter().map(|parameter| parameter.min).collect();
+            for (which, parameters) in [("default", row.default_parameters()), ("smallest", smallest)] {
+                let implementation = Implementation::Algorithm {
+                    id: row.id.to_owned(),
+                    parameters,
+                };
+                let id = format!("{} {which}", row.id);
+                items.push(Item {
+                    id,
+                    collective: row.collective,
+                    bytes,
+                    implementation,
+                    settings: Vec::new(),
+                });
+            }
+            let name = row.id.split_once('.').unwrap().1;
+            items.push(item(row.id, row.collective, bytes, &format!("p2p.{name}(n)")));
+        }
+        assert!(items.len() >= 12, "the registry has at least four rows");
+        block(&format!("algorithms {bytes}"), items)
+    });
+    blocks.into()
+}
+
+fn everything(ranks: usize) -> Vec<Block> {
+    [guidelines(ranks), collectives(ranks), algorithms(ranks)].concat()
+}
+
+#[test]
+fn on_one_rank() {
+    expect_all(1, 0, &everything(1));
+}
+
+#[test]
+fn on_two_ranks() {
+    expect_all(2, 0, &everything(2));
+}
+
+#[test]
+fn on_three_ranks_with_another_root() {
+    expect_all(3, 2, &everything(3));
+}
+
+#[test]
+fn on_four_ranks() {
+    expect_all(4, 1, &everything(4));
+}
+
+#[test]
+fn with_ranks_that_spin() {
+    let mut job = Job::new(2);
+    job.header.wait = Wait::Spin;
+    let finished = job.run_well(&[block("b", vec![item("scan", Collective::Scan, 64, "scan(n)")])]);
+    assert_eq!(finished.failures(), []);
+    let seconds = finished.samples("b", "scan");
+    // None where the machine is so busy that a rank is pre-empted every time.
+    assert!(
+        seconds.iter().all(|seconds| *seconds > 0.0 && *seconds < 30.0),
+        "{seconds:?}"
+    );
+}
+
+#[test]
+fn what_cannot_be_carried_out_fails_with_its_reason_and_the_rest_goes_on() {
+    let algorithm = |id: &str, parameters: Vec<u64>| Item {
+        implementation: Implementation::Algorithm {
+            id: id.to_owned(),
+            parameters,
+        },
+        ..item(id, Collective::Reduce, 64, "")
+    };
+    let items = vec![
+        item("unread", Collective::Reduce, 64, "reduce(n) +"),
+        item("shapes", Collective::Bcast, 64, "gather(n)"),
+        item("blocks", Collective::Gather, 63, "gather(n)"),
+        item("divisor", Collective::Bcast, 63, "2 * bcast(n/2)"),
+        item("k", Collective::Bcast, 64, "k * bcast(n/k)"),
+        algorithm("reduce.nothing", Vec::new()),
+        algorithm("gather.binomial", Vec::new()),
+        item("right", Collective::Bcast, 64, "bcast(n)"),
+    ];
+    let finished = Job::new(2).run_well(&[
+        block("b", items),
+        block("c", vec![item("next", Collective::Scan, 64, "scan(n)")]),
+    ]);
+    for (item, reason) in [
+        ("unread", "cannot be read"),
+        ("shapes", "no local copy converts that"),
+        ("blocks", "63 bytes cannot be divided into 2 blocks"),
+        ("divisor", "63 bytes cannot be divided by 2"),
+        ("k", "has a `k`"),
+        ("reduce.nothing", "not a registered algorithm"),
+        ("gather.binomial", "implements gather, not reduce"),
+    ] {
+        assert!(
+            finished.failure(item).contains(reason),
+            "{item}: {}",
+            finished.failure(item)
+        );
+    }
+    assert_eq!(finished.failures().len(), 7);
+    assert!(!finished.samples("b", "right").is_empty() && !finished.samples("c", "next").is_empty());
+}

@@ -1,0 +1,287 @@
+//! Runs the worker under `mpirun` with a plan and reads what it reported.
+
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
+
+use kilter_algorithms::Collective;
+use kilter_protocol::VERSION;
+use kilter_protocol::plan::{Block, Header, Implementation, Item, PlanLine, Repetitions, Wait};
+use kilter_protocol::report::{Event, ReportLine};
+use tempfile::TempDir;
+
+/// No job of these tests may take longer, in seconds; `mpirun` is killed then.
+const LIMIT: &str = "120";
+
+/// How long a test waits for something that must come.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The worker, built from the sources as they are.
+fn worker() -> &'static Path {
+    static WORKER: OnceLock<PathBuf> = OnceLock::new();
+    WORKER.get_or_init(|| {
+        let mut cargo = Command::new(env!("CARGO"));
+        cargo.args([
+            "build",
+            "--package",
+            "kilter-worker",
+            "--message-format",
+            "json-render-diagnostics",
+        ]);
+        let output = cargo
+            .current_dir(kilter_tests::root())
+            .stderr(Stdio::inherit())
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{cargo:?} failed");
+        String::from_utf8_lossy(&output.stdout)
+            .lines()
+            .filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok())
+            .filter(|message| message["target"]["name"] == "kilter-worker")
+            .find_map(|message| message["executable"].as_str().map(PathBuf::from))
+            .expect("cargo names the program it built")
+    })
+}
+
+/// One job at a time.
+static TURN: Mutex<()> = Mutex::new(());
+
+/// A job to be started.
+pub(crate) struct Job {
+    pub(crate) ranks: usize,
+    pub(crate) header: Header,
+    /// Arguments of `mpirun`.
+    pub(crate) options: Vec<String>,
+    directory: TempDir,
+}
+
+/// A job under way.
+pub(crate) struct Running {
+    mpirun: Child,
+    directory: TempDir,
+    /// Held while it runs: jobs next to each other would take each other's cores.
+    _turn: MutexGuard<'static, ()>,
+}
+
+/// What is left of a job.
+pub(crate) struct Finished {
+    pub(crate) status: ExitStatus,
+    pub(crate) events: Vec<Event>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl Job {
+    /// A job of so many ranks, which sleep until a repetition starts: they may share cores, also with other programs.
+    pub(crate) fn new(ranks: usize) -> Job {
+        let header = Header {
+            v: VERSION,
+            wait: Wait::Sleep,
+            root: 0,
+            read_variables: Vec::new(),
+            read_environment: Vec::new(),
+            noise_repetitions: 0,
+            idle_seconds: 30.0,
+        };
+        Job {
+            ranks,
+            header,
+            options: Vec::new(),
+            directory: tempfile::tempdir().unwrap(),
+        }
+    }
+
+    pub(crate) fn option(mut self, arguments: &[&str]) -> Job {
+        self.options
+            .extend(arguments.iter().map(|argument| (*argument).to_owned()));
+        self
+    }
+
+    /// A directory that lives as long as the job.
+    pub(crate) fn directory(&self) -> &Path {
+        self.directory.path()
+    }
+
+    /// Starts it with these lines after the header.
+    pub(crate) fn start(self, lines: &[PlanLine]) -> Running {
+        let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+        let plan = self.directory.path().join("plan.jsonl");
+        append(&plan, &[PlanLine::Header(self.header.clone())]);
+        append(&plan, lines);
+        let file = |name: &str| std::fs::File::create(self.directory.path().join(name)).unwrap();
+        let mut command = Command::new("timeout");
+        command
+            .args([
+                "--kill-after=5",
+                LIMIT,
+                "mpirun",
+                "--oversubscribe",
+                "--bind-to",
+                "none",
+                "-np",
+            ])
+            .arg(self.ranks.to_string())
+            .args(&self.options)
+            .arg(worker())
+            .arg(&plan)
+            .arg(self.directory.path().join("report.jsonl"))
+            .env("OMPI_ALLOW_RUN_AS_ROOT", "1")
+            .env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")
+            .stdin(Stdio::null())
+            .stdout(file("stdout"))
+            .stderr(file("stderr"));
+        Running {
+            mpirun: command.spawn().unwrap(),
+            directory: self.directory,
+            _turn: turn,
+        }
+    }
+
+    /// Runs it to its end.
+    pub(crate) fn run(self, blocks: &[Block]) -> Finished {
+        let mut lines: Vec<PlanLine> = blocks.iter().cloned().map(PlanLine::Block).collect();
+        lines.push(PlanLine::End);
+        self.start(&lines).finish()
+    }
+
+    /// Runs it to its end, which must be in order.
+    pub(crate) fn run_well(self, blocks: &[Block]) -> Finished {
+        let finished = self.run(blocks);
+        assert!(finished.status.success(), "{:?}\n{}", finished.status, finished.stderr);
+        assert!(
+            matches!(finished.events.last(), Some(Event::End(_))),
+            "{:?}",
+            finished.events.last()
+        );
+        assert_eq!(finished.stdout, "", "nothing may be printed on standard output");
+        finished
+    }
+}
+
+impl Running {
+    pub(crate) fn append(&self, lines: &[PlanLine]) {
+        append(&self.directory.path().join("plan.jsonl"), lines);
+    }
+
+    /// What has been reported so far.
+    pub(crate) fn events(&self) -> Vec<Event> {
+        let report = std::fs::read_to_string(self.directory.path().join("report.jsonl")).unwrap_or_default();
+        report
+            .lines()
+            .map(|line| {
+                let line: ReportLine = serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));
+                assert_eq!(line.v, VERSION);
+                line.event
+            })
+            .collect()
+    }
+
+    /// Waits until the report holds what is wanted.
+    pub(crate) fn wait_for(&self, what: &str, wanted: impl Fn(&[Event]) -> bool) {
+        let begin = Instant::now();
+        while !wanted(&self.events()) {
+            assert!(begin.elapsed() < PATIENCE, "no {what} in {:?}", self.events());
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// Kills `mpirun` so that it can end nothing: it is the child of `timeout`, which is ours.
+    pub(crate) fn kill_mpirun(&self) {
+        let timeout = self.mpirun.id();
+        let children = std::fs::read_to_string(format!("/proc/{timeout}/task/{timeout}/children")).unwrap();
+        let mpirun = children.trim().parse().expect("one child");
+        nix::sys::signal::kill(nix::unistd::Pid::from_raw(mpirun), nix::sys::signal::Signal::SIGKILL).unwrap();
+    }
+
+    pub(crate) fn finish(mut self) -> Finished {
+        let status = self.mpirun.wait().unwrap();
+        let text = |name: &str| std::fs::read_to_string(self.directory.path().join(name)).unwrap();
+        Finished {
+            status,
+            events: self.events(),
+            stdout: text("stdout"),
+            stderr: text("stderr"),
+        }
+    }
+}
+
+impl Finished {
+    /// Why each item failed: block, item, reason.
+    pub(crate) fn failures(&self) -> Vec<(&str, &str, &str)> {
+        self.events
+            .iter()
+            .filter_map(|event| match event {
+                Event::Failed { block, item, reason } => Some((block.as_str(), item.as_str(), reason.as_str())),
+                _ => None,
+            })
+            .collect()
+    }
+
+    /// The reason why this item failed.
+    pub(crate) fn failure(&self, wanted: &str) -> &str {
+        let failure = self.failures().into_iter().find(|(_, item, _)| *item == wanted);
+        failure
+            .unwrap_or_else(|| panic!("`{wanted}` did not fail: {:?}", self.events))
+            .2
+    }
+
+    /// The times of an item, in seconds.
+    pub(crate) fn samples(&self, wanted_block: &str, wanted_item: &str) -> &[f64] {
+        let samples = self.events.iter().find_map(|event| match event {
+            Event::Samples {
+                block, item, seconds, ..
+            } if block == wanted_block && item == wanted_item => Some(seconds),
+            _ => None,
+        });
+        samples.unwrap_or_else(|| panic!("no samples of {wanted_block} {wanted_item}: {:?}", self.failures()))
+    }
+}
+
+fn append(plan: &Path, lines: &[PlanLine]) {
+    let text: String = lines
+        .iter()
+        .map(|line| serde_json::to_string(line).unwrap() + "\n")
+        .collect();
+    let mut file = OpenOptions::new().append(true).create(true).open(plan).unwrap();
+    file.write_all(text.as_bytes()).unwrap();
+}
+
+/// A block of few repetitions.
+pub(crate) fn block(id: &str, items: Vec<Item>) -> Block {
+    let repetitions = Repetitions {
+        min: 2,
+        max: 3,
+        relative_standard_error: 0.05,
+        seconds: 30.0,
+    };
+    Block {
+        id: id.to_owned(),
+        seed: 11,
+        items,
+        repetitions,
+    }
+}
+
+/// An item by expression.
+pub(crate) fn item(id: &str, collective: Collective, bytes: u64, text: &str) -> Item {
+    let implementation = Implementation::Expression { text: text.to_owned() };
+    Item {
+        id: id.to_owned(),
+        collective,
+        bytes,
+        implementation,
+        settings: Vec::new(),
+    }
+}
+
+/// An item with control variables.
+pub(crate) fn with_settings(mut item: Item, settings: &[(&str, &str)]) -> Item {
+    item.settings = settings
+        .iter()
+        .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+        .collect();
+    item
+}
