@@ -9,18 +9,18 @@ use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
 
 use kilter_abi::{Context, Plugin};
 use kilter_mpi::{MPI_Comm, MpiError, constants, info};
+use kilter_profile::Table;
 
 use crate::finish;
 use crate::real::Real;
-use crate::rules::{Implementation, Rules, Table};
+use crate::rules::{Action, Implementation, Rules};
 use crate::start::{self, Started};
 
 /// A communicator that has rules.
 pub(crate) struct State {
     pub(crate) comm: MPI_Comm,
     pub(crate) size: usize,
-    /// By number of the collective.
-    pub(crate) tables: [Table; kilter_abi::COLLECTIVES.len()],
+    pub(crate) table: Table<Action>,
     rules: &'static Rules,
     /// Made at the first replaced call.
     private: RefCell<Option<Private>>,
@@ -156,11 +156,11 @@ unsafe fn rules_of(comm: MPI_Comm, started: &'static Started) -> Option<Box<Stat
         return None;
     }
     let rules = started.rules.as_ref().ok()?;
-    let tables = rules.tables(size)?;
+    let table = rules.table(size)?;
     Some(Box::new(State {
         comm,
         size,
-        tables,
+        table,
         rules,
         private: RefCell::new(None),
     }))

@@ -6,15 +6,32 @@
 use std::ffi::{c_int, c_void};
 
 use kilter_abi::Arguments;
+use kilter_algorithms::Collective;
 use kilter_mpi::{MPI_Datatype, MPI_Op, constants, info};
 
 use crate::communicator::State;
 
+/// The ABI's number of a collective; one past the last for what it does not have.
+const fn number(collective: Collective) -> u32 {
+    match collective {
+        Collective::Allgather => 0,
+        Collective::Allreduce => 1,
+        Collective::Bcast => 2,
+        Collective::Gather => 3,
+        Collective::Reduce => 4,
+        Collective::ReduceScatter => 5,
+        Collective::ReduceScatterBlock => 6,
+        Collective::Scan => 7,
+        Collective::Scatter => 8,
+        _ => kilter_abi::COLLECTIVES.len() as u32,
+    }
+}
+
 /// Arguments without any.
-fn nothing(collective: u32) -> Arguments {
+fn nothing(collective: Collective) -> Arguments {
     Arguments {
         struct_size: size_of::<Arguments>() as u32,
-        collective,
+        collective: number(collective),
         algorithm: std::ptr::null(),
         send: std::ptr::null(),
         recv: std::ptr::null_mut(),
@@ -58,7 +75,7 @@ pub(crate) type Block = (c_int, MPI_Datatype);
 /// Every rank gets all: what is received is the same everywhere, what is sent may be in place.
 pub(crate) fn allgather(
     state: &State,
-    collective: u32,
+    collective: Collective,
     (send, (send_count, send_type)): (*const c_void, Block),
     (recv, (recv_count, recv_type)): (*mut c_void, Block),
 ) -> Option<Arguments> {
@@ -81,7 +98,7 @@ pub(crate) fn allgather(
 /// The root alone has a defined receive side, and may be in place; the others have only what they send.
 pub(crate) fn gather(
     state: &State,
-    collective: u32,
+    collective: Collective,
     (send, (send_count, send_type)): (*const c_void, Block),
     (recv, (recv_count, recv_type)): (*mut c_void, Block),
     root: c_int,
@@ -111,7 +128,7 @@ pub(crate) fn gather(
 /// The root alone has a defined send side, and may be in place; the others have only what they receive.
 pub(crate) fn scatter(
     state: &State,
-    collective: u32,
+    collective: Collective,
     (send, (send_count, send_type)): (*const c_void, Block),
     (recv, (recv_count, recv_type)): (*mut c_void, Block),
     root: c_int,
@@ -140,7 +157,7 @@ pub(crate) fn scatter(
 
 pub(crate) fn bcast(
     state: &State,
-    collective: u32,
+    collective: Collective,
     (recv, (recv_count, recv_type)): (*mut c_void, Block),
     root: c_int,
 ) -> Option<Arguments> {
@@ -161,7 +178,7 @@ pub(crate) fn bcast(
 /// Allreduce and scan; reduce with its root; reduce-scatter of equal blocks with `blocks` of them.
 pub(crate) fn reduction(
     state: &State,
-    collective: u32,
+    collective: Collective,
     (send, recv): (*const c_void, *mut c_void),
     ((recv_count, recv_type), op): (Block, MPI_Op),
     root: c_int,
@@ -189,7 +206,7 @@ pub(crate) fn reduction(
 /// `recv_counts` has an entry for each rank.
 pub(crate) unsafe fn reduce_scatter(
     state: &State,
-    collective: u32,
+    collective: Collective,
     (send, recv): (*const c_void, *mut c_void),
     recv_counts: *const c_int,
     (recv_type, op): (MPI_Datatype, MPI_Op),
@@ -213,4 +230,22 @@ pub(crate) unsafe fn reduce_scatter(
         bytes,
         ..nothing(collective)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::number;
+    use kilter_algorithms::Collective;
+
+    #[test]
+    fn numbers_are_those_of_the_abi() {
+        for &collective in Collective::ALL {
+            let expected = kilter_abi::collective_number(collective.name());
+            assert_eq!(
+                Some(number(collective)).filter(|number| *number < 9),
+                expected,
+                "{collective}"
+            );
+        }
+    }
 }

@@ -2,6 +2,7 @@
 
 use std::ffi::{c_int, c_void};
 
+use kilter_algorithms::Collective;
 use kilter_mpi::{MPI_Comm, MPI_Datatype, MPI_Op};
 
 use crate::describe;
@@ -11,7 +12,7 @@ use crate::replace::{replace, ruled};
 /// `MPI_X` and `PMPI_X`, both `$function`: the replacement that the profile has for the call, else the library's function.
 macro_rules! intercept {
     ($(
-        $function:ident, $mpi:ident, $pmpi:ident, $symbol:literal, $number:literal,
+        $function:ident, $mpi:ident, $pmpi:ident, $symbol:literal, $collective:ident,
         ($($argument:ident: $type:ty),*), $state:ident => $described:expr;
     )*) => {$(
         /// The MPI function of this name.
@@ -43,9 +44,9 @@ macro_rules! intercept {
             static REAL: Real = Real::new($symbol);
             // SAFETY: the caller's call is valid; what is behind this object under this name is the library's function.
             unsafe {
-                if let Some(($state, started)) = ruled(comm, $number)
+                if let Some(($state, started)) = ruled(comm, Collective::$collective)
                     && let Some(arguments) = $described
-                    && let Some(code) = replace($state, started, arguments)
+                    && let Some(code) = replace($state, started, Collective::$collective, arguments)
                 {
                     return code;
                 }
@@ -56,64 +57,43 @@ macro_rules! intercept {
     )*};
 }
 
-// The numbers are those of `kilter_abi::COLLECTIVES`; a test compares.
 intercept! {
-    allgather, MPI_Allgather, PMPI_Allgather, c"PMPI_Allgather", 0, (
+    allgather, MPI_Allgather, PMPI_Allgather, c"PMPI_Allgather", Allgather, (
         sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype,
         recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype
-    ), state => describe::allgather(state, 0, (sendbuf, (sendcount, sendtype)), (recvbuf, (recvcount, recvtype)));
+    ), state => describe::allgather(state, Collective::Allgather, (sendbuf, (sendcount, sendtype)), (recvbuf, (recvcount, recvtype)));
 
-    allreduce, MPI_Allreduce, PMPI_Allreduce, c"PMPI_Allreduce", 1, (
+    allreduce, MPI_Allreduce, PMPI_Allreduce, c"PMPI_Allreduce", Allreduce, (
         sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op
-    ), state => describe::reduction(state, 1, (sendbuf, recvbuf), ((count, datatype), op), 0, 1);
+    ), state => describe::reduction(state, Collective::Allreduce, (sendbuf, recvbuf), ((count, datatype), op), 0, 1);
 
-    bcast, MPI_Bcast, PMPI_Bcast, c"PMPI_Bcast", 2, (
+    bcast, MPI_Bcast, PMPI_Bcast, c"PMPI_Bcast", Bcast, (
         buffer: *mut c_void, count: c_int, datatype: MPI_Datatype, root: c_int
-    ), state => describe::bcast(state, 2, (buffer, (count, datatype)), root);
+    ), state => describe::bcast(state, Collective::Bcast, (buffer, (count, datatype)), root);
 
-    gather, MPI_Gather, PMPI_Gather, c"PMPI_Gather", 3, (
+    gather, MPI_Gather, PMPI_Gather, c"PMPI_Gather", Gather, (
         sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype,
         recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, root: c_int
-    ), state => describe::gather(state, 3, (sendbuf, (sendcount, sendtype)), (recvbuf, (recvcount, recvtype)), root);
+    ), state => describe::gather(state, Collective::Gather, (sendbuf, (sendcount, sendtype)), (recvbuf, (recvcount, recvtype)), root);
 
-    reduce, MPI_Reduce, PMPI_Reduce, c"PMPI_Reduce", 4, (
+    reduce, MPI_Reduce, PMPI_Reduce, c"PMPI_Reduce", Reduce, (
         sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op, root: c_int
-    ), state => describe::reduction(state, 4, (sendbuf, recvbuf), ((count, datatype), op), root, 1);
+    ), state => describe::reduction(state, Collective::Reduce, (sendbuf, recvbuf), ((count, datatype), op), root, 1);
 
-    reduce_scatter, MPI_Reduce_scatter, PMPI_Reduce_scatter, c"PMPI_Reduce_scatter", 5, (
+    reduce_scatter, MPI_Reduce_scatter, PMPI_Reduce_scatter, c"PMPI_Reduce_scatter", ReduceScatter, (
         sendbuf: *const c_void, recvbuf: *mut c_void, recvcounts: *const c_int, datatype: MPI_Datatype, op: MPI_Op
-    ), state => describe::reduce_scatter(state, 5, (sendbuf, recvbuf), recvcounts, (datatype, op));
+    ), state => describe::reduce_scatter(state, Collective::ReduceScatter, (sendbuf, recvbuf), recvcounts, (datatype, op));
 
-    reduce_scatter_block, MPI_Reduce_scatter_block, PMPI_Reduce_scatter_block, c"PMPI_Reduce_scatter_block", 6, (
+    reduce_scatter_block, MPI_Reduce_scatter_block, PMPI_Reduce_scatter_block, c"PMPI_Reduce_scatter_block", ReduceScatterBlock, (
         sendbuf: *const c_void, recvbuf: *mut c_void, recvcount: c_int, datatype: MPI_Datatype, op: MPI_Op
-    ), state => describe::reduction(state, 6, (sendbuf, recvbuf), ((recvcount, datatype), op), 0, state.size);
+    ), state => describe::reduction(state, Collective::ReduceScatterBlock, (sendbuf, recvbuf), ((recvcount, datatype), op), 0, state.size);
 
-    scan, MPI_Scan, PMPI_Scan, c"PMPI_Scan", 7, (
+    scan, MPI_Scan, PMPI_Scan, c"PMPI_Scan", Scan, (
         sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op
-    ), state => describe::reduction(state, 7, (sendbuf, recvbuf), ((count, datatype), op), 0, 1);
+    ), state => describe::reduction(state, Collective::Scan, (sendbuf, recvbuf), ((count, datatype), op), 0, 1);
 
-    scatter, MPI_Scatter, PMPI_Scatter, c"PMPI_Scatter", 8, (
+    scatter, MPI_Scatter, PMPI_Scatter, c"PMPI_Scatter", Scatter, (
         sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype,
         recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, root: c_int
-    ), state => describe::scatter(state, 8, (sendbuf, (sendcount, sendtype)), (recvbuf, (recvcount, recvtype)), root);
-}
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn numbers_are_those_of_the_abi() {
-        let source = include_str!("entry.rs");
-        for (number, name) in kilter_abi::COLLECTIVES.iter().enumerate() {
-            let mut symbol = name.to_string();
-            symbol[..1].make_ascii_uppercase();
-            let heading = format!("{name}, MPI_{symbol}, PMPI_{symbol}, c\"PMPI_{symbol}\", {number}, (");
-            assert_eq!(source.matches(&heading).count(), 1, "{heading}");
-            let body = &source[source.find(&heading).unwrap()..];
-            let described = format!("(state, {number}, ");
-            assert!(
-                body[..body.find(";\n").unwrap()].contains(&described),
-                "{name}: {described}"
-            );
-        }
-    }
+    ), state => describe::scatter(state, Collective::Scatter, (sendbuf, (sendcount, sendtype)), (recvbuf, (recvcount, recvtype)), root);
 }

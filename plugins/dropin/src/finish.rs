@@ -13,7 +13,7 @@ pub(crate) fn report() {
         return;
     }
     for implementation in &rules.implementations {
-        let id = &implementation.id;
+        let id = implementation.row.id;
         match started.mode {
             Mode::Replace => eprintln!("kilter: {id}: {} calls", implementation.calls.load(Ordering::Relaxed)),
             Mode::Log => {
@@ -42,7 +42,7 @@ pub unsafe extern "C" fn kilter_dropin_calls(
         return -1;
     };
     for implementation in &rules.implementations {
-        if let (Some(visit), Ok(id)) = (visit, CString::new(implementation.id.as_str())) {
+        if let (Some(visit), Ok(id)) = (visit, CString::new(implementation.row.id)) {
             // SAFETY: by this function's contract.
             unsafe { visit(id.as_ptr(), implementation.calls.load(Ordering::Relaxed), data) };
         }

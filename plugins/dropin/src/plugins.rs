@@ -4,6 +4,7 @@ use std::ffi::{CStr, c_char};
 use std::path::{Path, PathBuf};
 
 use kilter_abi::{Algorithm, NEEDS_KNOWN, Parameter, Plugin, PluginError, SYMBOL};
+use kilter_algorithms::Collective;
 use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
 
 use crate::trust::{self, TrustError};
@@ -20,7 +21,7 @@ pub(crate) enum LoadError {
         /// The file.
         path: PathBuf,
         /// The linker's reason.
-        error: libloading::Error,
+        error: String,
     },
     /// Of another version or library.
     #[error("plugin `{path}`: {error}")]
@@ -54,6 +55,8 @@ pub(crate) struct Loaded {
 pub(crate) struct Row {
     /// Its id.
     pub(crate) id: &'static str,
+    /// What it implements.
+    pub(crate) collective: Collective,
     /// The ABI's structure, with an entry.
     pub(crate) algorithm: &'static Algorithm,
     /// Its tunables: name, smallest, largest, default value.
@@ -68,9 +71,9 @@ pub(crate) fn load(path: &Path) -> Result<Loaded, LoadError> {
     // The linker opens the file again by its name; between the two, only the owner or root could exchange it, unless its
     // directory belongs to another.
     drop(trust::open(path)?);
-    let failed = |error| LoadError::Open {
+    let failed = |error: libloading::Error| LoadError::Open {
         path: path.to_owned(),
-        error,
+        error: chain(&error),
     };
     // SAFETY: initialisers of a shared object run; its owner is the user or root, and nobody else could write it.
     let library = unsafe { Library::open(Some(path), RTLD_NOW | RTLD_LOCAL) }.map_err(failed)?;
@@ -112,10 +115,11 @@ pub(crate) fn load(path: &Path) -> Result<Loaded, LoadError> {
 unsafe fn row(algorithm: &'static Algorithm) -> Result<Row, &'static str> {
     // SAFETY: by this function's contract.
     let id = unsafe { text(algorithm.id) }.ok_or("its id is no text")?;
-    let collective = kilter_abi::COLLECTIVES
-        .get(algorithm.collective as usize)
+    let name = kilter_abi::COLLECTIVES.get(algorithm.collective as usize).copied();
+    let collective: Collective = name
+        .and_then(|name| name.parse().ok())
         .ok_or("its collective is unknown")?;
-    if id.split_once('.').is_none_or(|(before, _)| before != *collective) {
+    if id.split_once('.').is_none_or(|(before, _)| before != collective.name()) {
         return Err("its id does not begin with its collective and a dot");
     }
     if algorithm.needs & !NEEDS_KNOWN != 0 {
@@ -150,6 +154,7 @@ unsafe fn row(algorithm: &'static Algorithm) -> Result<Row, &'static str> {
     }
     Ok(Row {
         id,
+        collective,
         algorithm,
         parameters,
     })
@@ -163,4 +168,15 @@ unsafe fn text(pointer: *const c_char) -> Option<&'static str> {
     }
     // SAFETY: by this function's contract.
     unsafe { CStr::from_ptr(pointer) }.to_str().ok()
+}
+
+/// An error with what caused it.
+fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        text = format!("{text}: {cause}");
+        source = cause.source();
+    }
+    text
 }

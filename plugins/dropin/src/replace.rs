@@ -8,11 +8,12 @@ use std::ffi::c_int;
 use std::sync::atomic::Ordering;
 
 use kilter_abi::Arguments;
+use kilter_algorithms::Collective;
 use kilter_mpi::layout::Layout;
 use kilter_mpi::{MPI_Comm, constants, info};
 
 use crate::communicator::{self, Known, State};
-use crate::rules;
+use crate::rules::Action;
 use crate::start::{self, Mode, Started};
 
 /// The state of `comm`, if the profile has any rule for this collective on it.
@@ -20,14 +21,14 @@ use crate::start::{self, Mode, Started};
 /// # Safety
 /// All ranks of the communicator make the same collective call.
 #[inline]
-pub(crate) unsafe fn ruled(comm: MPI_Comm, collective: u32) -> Option<(&'static State, &'static Started)> {
+pub(crate) unsafe fn ruled(comm: MPI_Comm, collective: Collective) -> Option<(&'static State, &'static Started)> {
     let started = start::started()?;
     if comm == constants::comm_null() {
         return None;
     }
     // SAFETY: the same contract.
     match unsafe { communicator::look_up(comm, started) } {
-        Known::Ruled(state) => (!state.tables[collective as usize].is_empty()).then_some((state, started)),
+        Known::Ruled(state) => state.table.has(collective).then_some((state, started)),
         Known::Pass | Known::Private => None,
     }
 }
@@ -36,12 +37,20 @@ pub(crate) unsafe fn ruled(comm: MPI_Comm, collective: u32) -> Option<(&'static 
 ///
 /// # Safety
 /// `arguments` are those of a valid call on the state's communicator, made by all its ranks.
-pub(crate) unsafe fn replace(state: &State, started: &Started, mut arguments: Arguments) -> Option<c_int> {
+pub(crate) unsafe fn replace(
+    state: &State,
+    started: &Started,
+    collective: Collective,
+    mut arguments: Arguments,
+) -> Option<c_int> {
     // A message's count is an int; and where nothing is moved, nothing is to be gained.
     if arguments.bytes == 0 || arguments.bytes > c_int::MAX as u64 {
         return None;
     }
-    let (entry, implementation) = rules::find(&state.tables[arguments.collective as usize], arguments.bytes)?;
+    let Action {
+        implementation,
+        parameters,
+    } = state.table.lookup(collective, arguments.bytes)?;
     if arguments.op != constants::op_null() {
         let commutes = || info::is_commutative(arguments.op).unwrap_or(false);
         let separable = || Layout::of(arguments.recv_type).is_ok_and(|layout| layout.is_separable());
@@ -53,9 +62,9 @@ pub(crate) unsafe fn replace(state: &State, started: &Started, mut arguments: Ar
         implementation.would_run.fetch_add(1, Ordering::Relaxed);
         return None;
     }
-    let run = implementation.algorithm.run?;
-    arguments.algorithm = implementation.algorithm;
-    arguments.parameters = entry.parameters.as_ptr();
+    let run = implementation.row.algorithm.run?;
+    arguments.algorithm = implementation.row.algorithm;
+    arguments.parameters = parameters.as_ptr();
     // SAFETY: all ranks decide alike, so all come here.
     let code = match unsafe { state.context(implementation) } {
         Ok(context) => {
@@ -66,7 +75,7 @@ pub(crate) unsafe fn replace(state: &State, started: &Started, mut arguments: Ar
         Err(error) => {
             eprintln!(
                 "kilter: error: no private communicator for {}: {error}; ending the job",
-                implementation.id
+                implementation.row.id
             );
             // SAFETY: MPI is running.
             unsafe { kilter_mpi::abort(state.comm, 1) }

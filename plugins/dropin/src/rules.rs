@@ -1,19 +1,18 @@
-//! The profile's rules, with the implementations that they name.
+//! The profile with the implementations that it names.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU64;
 
-use kilter_abi::{Algorithm, NEEDS_COMMUTATIVE, NEEDS_POWER_OF_TWO_RANKS, Plugin};
-use kilter_profile::{Profile, Rule};
+use kilter_abi::{NEEDS_COMMUTATIVE, NEEDS_POWER_OF_TWO_RANKS, Plugin};
+use kilter_algorithms::Collective;
+use kilter_profile::{Catalogue, Entry, Profile, ProfileError, Range, Table};
 
-use crate::plugins::{self, Loaded, Row};
+use crate::plugins::{self, LoadError, Row};
 
 /// An implementation that a profile names.
 pub(crate) struct Implementation {
-    /// Its id.
-    pub(crate) id: String,
     /// Its row.
-    pub(crate) algorithm: &'static Algorithm,
+    pub(crate) row: Row,
     /// Place of its plugin in [`Rules::plugins`].
     pub(crate) plugin: usize,
     /// How often it ran on this rank.
@@ -25,18 +24,13 @@ pub(crate) struct Implementation {
 impl Implementation {
     /// Whether it wants a commutative operator.
     pub(crate) fn needs_commutative(&self) -> bool {
-        self.algorithm.needs & NEEDS_COMMUTATIVE != 0
+        self.row.algorithm.needs & NEEDS_COMMUTATIVE != 0
     }
 }
 
-/// Runs an implementation where its range of bytes holds the call's.
-pub(crate) struct Entry {
-    collective: usize,
-    ranks: usize,
-    min_bytes: u64,
-    max_bytes: u64,
-    /// Place of the implementation in [`Rules::implementations`].
-    implementation: usize,
+/// What runs on a range of bytes.
+pub(crate) struct Action {
+    pub(crate) implementation: &'static Implementation,
     /// One value for each parameter of the row.
     pub(crate) parameters: Box<[u64]>,
 }
@@ -45,136 +39,126 @@ pub(crate) struct Entry {
 pub(crate) struct Rules {
     /// The plugins, in the profile's order.
     pub(crate) plugins: Vec<&'static Plugin>,
-    /// The implementations, in the order in which rules name them.
+    /// The implementations that rules name, in the order in which they first do.
     pub(crate) implementations: Vec<Implementation>,
-    entries: Vec<Entry>,
+    profile: Profile,
 }
 
-/// The rules of one collective on communicators of one size, by ascending bytes.
-pub(crate) type Table = Box<[(&'static Entry, &'static Implementation)]>;
+/// Why a profile is not followed.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum RulesError {
+    /// The profile is wrong.
+    #[error(transparent)]
+    Profile(#[from] ProfileError),
+    /// A plugin cannot be used.
+    #[error("profile {profile}: {error}")]
+    Plugin {
+        /// The profile's file.
+        profile: PathBuf,
+        /// What is wrong.
+        error: LoadError,
+    },
+    /// Two plugins have a row of one id.
+    #[error("profile {profile}: two of its plugins have the row `{id}`; take one of them out")]
+    Twice {
+        /// The profile's file.
+        profile: PathBuf,
+        /// The row's id.
+        id: &'static str,
+    },
+}
 
 impl Rules {
-    /// Loads the plugins of a profile that was read from `directory` and looks its implementations up.
+    /// Reads the text of the profile `path`, loads its plugins and checks its rules against their rows.
     ///
     /// # Errors
-    /// What is wrong, with file, rule or row.
-    pub(crate) fn load(profile: &Profile, directory: &Path) -> Result<Rules, String> {
-        let mut loaded = Vec::new();
-        for path in &profile.plugins {
-            loaded.push(plugins::load(&directory.join(path)).map_err(|error| error.to_string())?);
-        }
-        let mut rules = Rules {
-            plugins: loaded.iter().map(|loaded| loaded.plugin).collect(),
-            implementations: Vec::new(),
-            entries: Vec::new(),
-        };
-        for (place, rule) in profile.rules.iter().enumerate() {
-            let entry = rules
-                .entry(rule, &loaded)
-                .map_err(|what| format!("rule {place}: {what}"))?;
-            rules.entries.push(entry);
-        }
-        rules
-            .entries
-            .sort_by_key(|entry| (entry.collective, entry.ranks, entry.min_bytes));
-        Ok(rules)
-    }
-
-    fn entry(&mut self, rule: &Rule, loaded: &[Loaded]) -> Result<Entry, String> {
-        let (id, name) = (&rule.implementation, &rule.collective);
-        let collective = kilter_abi::COLLECTIVES
-            .iter()
-            .position(|known| known == name)
-            .ok_or_else(|| {
-                format!(
-                    "`{name}` is no collective that can be replaced; allowed: {}",
-                    kilter_abi::COLLECTIVES.join(", ")
-                )
+    /// See [`RulesError`].
+    pub(crate) fn load(text: &str, path: &Path) -> Result<Rules, RulesError> {
+        let origin = path.display().to_string();
+        let profile = Profile::read(text, &origin)?;
+        let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+        let directory = absolute.parent().unwrap_or(Path::new("/"));
+        let mut catalogue = Catalogue::default();
+        let (mut plugins, mut rows) = (Vec::new(), Vec::new());
+        for (place, file) in profile.plugins.iter().enumerate() {
+            let loaded = plugins::load(&directory.join(file)).map_err(|error| RulesError::Plugin {
+                profile: path.to_owned(),
+                error,
             })?;
-        let found = loaded
-            .iter()
-            .enumerate()
-            .find_map(|(plugin, loaded)| loaded.rows.iter().find(|row| row.id == id).map(|row| (plugin, row)));
-        let (plugin, row) = found.ok_or_else(|| format!("no plugin of the profile has `{id}`"))?;
-        if row.algorithm.collective as usize != collective {
-            return Err(format!("`{id}` does not implement {name}"));
+            plugins.push(loaded.plugin);
+            for row in loaded.rows {
+                if catalogue.add(row.id, described(&row)).is_some() {
+                    return Err(RulesError::Twice {
+                        profile: path.to_owned(),
+                        id: row.id,
+                    });
+                }
+                rows.push((place, row));
+            }
         }
-        if row.algorithm.needs & NEEDS_POWER_OF_TWO_RANKS != 0 && !rule.ranks.is_power_of_two() {
-            return Err(format!("`{id}` needs a power of two of ranks, not {}", rule.ranks));
-        }
-        let parameters = parameters(rule, row)?;
-        let implementation = self
-            .implementations
-            .iter()
-            .position(|known| known.id == *id)
-            .unwrap_or_else(|| {
-                self.implementations.push(Implementation {
-                    id: id.clone(),
-                    algorithm: row.algorithm,
+        profile.check(&catalogue, &origin)?;
+        let mut implementations: Vec<Implementation> = Vec::new();
+        for rule in &profile.rules {
+            if let Some(found) = rows.iter().position(|(_, row)| row.id == rule.implementation) {
+                // Each row is taken once: later rules find it among the implementations.
+                let (plugin, row) = rows.swap_remove(found);
+                let (calls, would_run) = (AtomicU64::new(0), AtomicU64::new(0));
+                implementations.push(Implementation {
+                    row,
                     plugin,
-                    calls: AtomicU64::new(0),
-                    would_run: AtomicU64::new(0),
+                    calls,
+                    would_run,
                 });
-                self.implementations.len() - 1
-            });
-        let &Rule {
-            ranks,
-            min_bytes,
-            max_bytes,
-            ..
-        } = rule;
-        Ok(Entry {
-            collective,
-            ranks,
-            min_bytes,
-            max_bytes,
-            implementation,
-            parameters,
+            }
+        }
+        Ok(Rules {
+            plugins,
+            implementations,
+            profile,
         })
     }
 
-    /// The tables for communicators of `ranks` ranks, by number of the collective; `None` where all are empty.
-    pub(crate) fn tables(&'static self, ranks: usize) -> Option<[Table; kilter_abi::COLLECTIVES.len()]> {
-        let table = |collective: usize| -> Table {
-            let of_call = |entry: &&Entry| entry.collective == collective && entry.ranks == ranks;
-            self.entries
-                .iter()
-                .filter(of_call)
-                .map(|entry| (entry, &self.implementations[entry.implementation]))
-                .collect()
+    /// The library that the profile was tuned for.
+    pub(crate) fn library(&self) -> &str {
+        &self.profile.library
+    }
+
+    /// What runs on communicators of `ranks` ranks; `None` where nothing does.
+    pub(crate) fn table(&'static self, ranks: usize) -> Option<Table<Action>> {
+        let action = |_: Collective, entry: &Entry| {
+            let named = |implementation: &&Implementation| implementation.row.id == entry.implementation;
+            let implementation = self.implementations.iter().find(named);
+            // Every rule's implementation was found when the profile was checked.
+            implementation.ok_or(()).map(|implementation| Action {
+                implementation,
+                parameters: parameters(entry, &implementation.row),
+            })
         };
-        let tables: [Table; kilter_abi::COLLECTIVES.len()] = std::array::from_fn(table);
-        tables.iter().any(|table| !table.is_empty()).then_some(tables)
+        let table = Table::compile(&self.profile, ranks).try_map(action).ok()?;
+        let is_empty = table.ranges().next().is_none();
+        (!is_empty).then_some(table)
     }
 }
 
-/// The entry for so many bytes. Ranges do not overlap, so there is at most one.
-pub(crate) fn find(table: &Table, bytes: u64) -> Option<(&'static Entry, &'static Implementation)> {
-    let after = table.partition_point(|(entry, _)| entry.min_bytes <= bytes);
-    let (entry, implementation) = table[..after].last()?;
-    (bytes <= entry.max_bytes).then_some((*entry, *implementation))
+/// A row as profiles are checked against it.
+fn described(row: &Row) -> kilter_profile::Implementation {
+    let range = |&(name, [min, max, default]): &(&str, [u64; 3])| Range {
+        name: name.to_owned(),
+        min,
+        max,
+        default,
+    };
+    kilter_profile::Implementation {
+        collective: row.collective,
+        parameters: row.parameters.iter().map(range).collect(),
+        power_of_two_ranks: row.algorithm.needs & NEEDS_POWER_OF_TWO_RANKS != 0,
+    }
 }
 
-fn parameters(rule: &Rule, row: &Row) -> Result<Box<[u64]>, String> {
-    for name in rule.parameters.keys() {
-        if !row.parameters.iter().any(|(known, _)| known == name) {
-            let known: Vec<&str> = row.parameters.iter().map(|(known, _)| *known).collect();
-            return Err(format!(
-                "`{}` has no parameter `{name}`; it has: {}",
-                row.id,
-                known.join(", ")
-            ));
-        }
-    }
+/// The value of each parameter of the row: the rule's, or the default.
+fn parameters(entry: &Entry, row: &Row) -> Box<[u64]> {
     row.parameters
         .iter()
-        .map(|&(name, [min, max, default])| {
-            let value = rule.parameters.get(name).copied().unwrap_or(default);
-            if (min..=max).contains(&value) {
-                Ok(value)
-            } else {
-                Err(format!("`{}`: {name} is {value}; allowed: {min} to {max}", row.id))
-            }
-        })
+        .map(|(name, [_, _, default])| entry.parameters.get(*name).copied().unwrap_or(*default))
         .collect()
 }

@@ -7,7 +7,6 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 use kilter_mpi::{constants, info};
-use kilter_profile::Profile;
 
 use crate::rules::Rules;
 use crate::{communicator, trust};
@@ -79,37 +78,27 @@ fn start() -> Option<&'static Started> {
                 return None;
             }
         };
-        let rules = read(&settings.profile).and_then(|(text, directory)| {
-            let profile = parse(&text).map_err(|reason| format!("{}: {reason}", settings.profile.display()))?;
-            let rules = Rules::load(&profile, &directory)
-                .map_err(|reason| format!("{}: {reason}", settings.profile.display()))?;
-            Ok((text, profile, rules))
+        let rules = read(&settings.profile).and_then(|text| {
+            let rules = Rules::load(&text, &settings.profile).map_err(|error| error.to_string())?;
+            Ok((digest(settings.mode, text.as_bytes()), rules))
         });
-        let mut started = Started {
+        if let Err(reason) = &rules {
+            warn(rank == 0, &format!("{reason}; the library's own collectives are used"));
+        }
+        if let Ok((_, rules)) = &rules {
+            let (tuned, here) = (rules.library(), info::library_version().unwrap_or_default());
+            let text = format!("the profile was tuned for `{tuned}`, this is `{here}`; it is followed all the same");
+            warn(rank == 0 && tuned != here, &text);
+        }
+        let digest = rules.as_ref().map_or(0, |(digest, _)| *digest);
+        let rules = rules.map(|(_, rules)| rules);
+        let started = Started {
             mode: settings.mode,
             log: settings.log,
             rank,
-            rules: Err(String::new()),
-            digest: 0,
+            rules,
+            digest,
         };
-        match rules {
-            Ok((text, profile, rules)) => {
-                let here = info::library_version().unwrap_or_default();
-                if !profile.library.is_empty() && profile.library != here {
-                    let tuned = &profile.library;
-                    warn(
-                        rank == 0,
-                        &format!("the profile was tuned for `{tuned}`, this is `{here}`; it is followed all the same"),
-                    );
-                }
-                started.digest = digest(settings.mode, text.as_bytes());
-                started.rules = Ok(rules);
-            }
-            Err(reason) => {
-                warn(rank == 0, &format!("{reason}; the library's own collectives are used"));
-                started.rules = Err(reason);
-            }
-        }
         communicator::prepare().then_some(started)
     });
     // An end that came meanwhile is not undone.
@@ -158,8 +147,8 @@ impl Settings {
     }
 }
 
-/// The profile's text, and the directory that its plugins are relative to.
-fn read(path: &Path) -> Result<(String, PathBuf), String> {
+/// The profile's text.
+fn read(path: &Path) -> Result<String, String> {
     let file = trust::open(path).map_err(|error| format!("profile: {error}"))?;
     let mut text = String::new();
     let failed = |error| format!("profile: cannot read `{}`: {error}", path.display());
@@ -170,14 +159,7 @@ fn read(path: &Path) -> Result<(String, PathBuf), String> {
             path.display()
         ));
     }
-    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    let directory = path.parent().unwrap_or(Path::new("/")).to_owned();
-    Ok((text, directory))
-}
-
-fn parse(text: &str) -> Result<Profile, String> {
-    let profile: Profile = serde_json::from_str(text).map_err(|error| error.to_string())?;
-    Ok(profile)
+    Ok(text)
 }
 
 /// FNV-1a, never 0: tells profiles apart, not adversaries.

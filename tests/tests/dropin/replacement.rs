@@ -1,0 +1,170 @@
+//! Every implementation in place of the library's collective.
+
+use std::collections::BTreeMap;
+
+use kilter_algorithms::{Collective, Need, mockup, registry};
+use kilter_profile::Rule;
+
+use crate::job::{Deployed, Output, rule};
+
+/// Smallest total volume that is replaced; calls below stay the library's.
+const FROM: u64 = 16;
+
+/// Communicators in the tests have at most so many ranks.
+const RANKS: std::ops::RangeInclusive<usize> = 1..=5;
+
+/// An implementation, and whether it wants a power of two ranks.
+struct Candidate {
+    id: &'static str,
+    power_of_two: bool,
+}
+
+fn candidates(collective: Collective) -> Vec<Candidate> {
+    let algorithms = registry::algorithms()
+        .filter(|row| row.collective == collective)
+        .map(|row| Candidate {
+            id: row.id,
+            power_of_two: row.needs.contains(&Need::PowerOfTwoRanks),
+        });
+    let mockups = mockup::MOCKUPS.iter().filter(|row| row.collective == collective);
+    algorithms
+        .chain(mockups.map(|row| Candidate {
+            id: row.id,
+            power_of_two: false,
+        }))
+        .collect()
+}
+
+/// The `round`-th implementation of each collective, for all volumes from [`FROM`] and communicators of all sizes it serves.
+fn rules(round: usize) -> Vec<Rule> {
+    let mut rules = Vec::new();
+    for collective in Collective::PGMPI {
+        let candidates = candidates(collective);
+        let candidate = &candidates[round % candidates.len()];
+        for ranks in RANKS.filter(|ranks| !candidate.power_of_two || ranks.is_power_of_two()) {
+            rules.push(rule(collective.name(), ranks, FROM..=u64::MAX, candidate.id));
+        }
+    }
+    rules
+}
+
+/// Calls that the profile replaces, by what the program says it called on rank 0.
+fn expected(output: &Output, rules: &[Rule]) -> BTreeMap<String, u64> {
+    let mut expected: BTreeMap<String, u64> = rules.iter().map(|rule| (rule.implementation.clone(), 0)).collect();
+    let needs_commutative = |id: &str| registry::find(id).is_some_and(|row| row.needs.contains(&Need::Commutative));
+    let mut seen = 0;
+    for line in output.stdout.lines().filter_map(|line| line.strip_prefix("CALLS ")) {
+        let [collective, ranks, bytes, commutes, number] = line.split(' ').collect::<Vec<_>>()[..] else {
+            panic!("{line}");
+        };
+        let parse = |text: &str| text.parse::<u64>().expect("a number");
+        let (ranks, bytes, number) = (parse(ranks), parse(bytes), parse(number));
+        seen += number;
+        let found = rules.iter().find(|rule| {
+            rule.collective == collective
+                && rule.ranks as u64 == ranks
+                && (rule.min_bytes..=rule.max_bytes).contains(&bytes)
+                && (commutes == "1" || !needs_commutative(&rule.implementation))
+        });
+        if let Some(rule) = found.filter(|_| bytes > 0) {
+            *expected.get_mut(&rule.implementation).expect("put there above") += number;
+        }
+    }
+    assert!(seen > 100, "the program counts its calls");
+    expected
+}
+
+fn check(round: usize, ranks: usize) {
+    let rules = rules(round);
+    let deployed = Deployed::rules(rules.clone());
+    let output = deployed.verify(ranks, &[]);
+    let case = format!("round {round}, {ranks} ranks, profile {}", deployed.path.display());
+    assert!(
+        output.ok && output.stdout.ends_with("OK\n"),
+        "{case}: {}\n{}",
+        output.stdout,
+        output.stderr
+    );
+    let expected = expected(&output, &rules);
+    assert_eq!(output.calls(), expected, "{case}: {}", output.stderr);
+    assert!(output.lines("kilter: warning").is_empty(), "{case}: {}", output.stderr);
+    let idle = expected.values().filter(|calls| **calls == 0).count();
+    assert!(
+        idle == 0 || ranks == 1,
+        "{case}: {idle} implementations were never called: {expected:?}"
+    );
+}
+
+fn rounds() -> usize {
+    Collective::PGMPI
+        .iter()
+        .map(|collective| candidates(*collective).len())
+        .max()
+        .expect("nine collectives")
+}
+
+#[test]
+fn every_implementation_is_right_and_runs_where_the_profile_says_on_1_rank() {
+    (0..rounds()).for_each(|round| check(round, 1));
+}
+
+#[test]
+fn every_implementation_is_right_and_runs_where_the_profile_says_on_2_ranks() {
+    (0..rounds()).for_each(|round| check(round, 2));
+}
+
+#[test]
+fn every_implementation_is_right_and_runs_where_the_profile_says_on_3_ranks() {
+    (0..rounds()).for_each(|round| check(round, 3));
+}
+
+#[test]
+fn every_implementation_is_right_and_runs_where_the_profile_says_on_4_ranks() {
+    (0..rounds()).for_each(|round| check(round, 4));
+}
+
+#[test]
+fn every_implementation_is_right_and_runs_where_the_profile_says_on_5_ranks() {
+    (0..rounds()).for_each(|round| check(round, 5));
+}
+
+#[test]
+fn ranges_and_sizes_bound_the_replacement() {
+    // Only one volume, only on the communicators of two ranks that the program splits off.
+    let rules = vec![
+        rule("allreduce", 2, 12..=12, "allreduce.as_reduce_bcast"),
+        rule(
+            "allreduce",
+            2,
+            13..=16396,
+            "allreduce.as_reduce_scatter_block_allgather",
+        ),
+        rule("reduce", 4, 0..=u64::MAX, "reduce.as_allreduce"),
+    ];
+    let output = Deployed::rules(rules.clone()).verify(3, &[]);
+    assert!(output.ok, "{}", output.stderr);
+    let expected = expected(&output, &rules);
+    assert_eq!(output.calls(), expected);
+    assert!(expected["allreduce.as_reduce_bcast"] > 0, "{expected:?}");
+    assert!(
+        expected["allreduce.as_reduce_scatter_block_allgather"] > 0,
+        "{expected:?}"
+    );
+    assert_eq!(expected["reduce.as_allreduce"], 0);
+}
+
+#[test]
+fn mode_log_counts_and_replaces_nothing() {
+    let rules = rules(0);
+    let output = Deployed::rules(rules.clone()).verify(3, &[("KILTER_MODE", "log")]);
+    assert!(output.ok, "{}", output.stderr);
+    assert_eq!(output.would_have_run(), expected(&output, &rules));
+    assert!(output.calls().is_empty());
+}
+
+#[test]
+fn mode_off_does_nothing_and_says_nothing() {
+    let output = Deployed::rules(rules(0)).verify(2, &[("KILTER_MODE", "off")]);
+    assert!(output.ok, "{}", output.stderr);
+    assert!(output.lines("kilter").is_empty(), "{}", output.stderr);
+}
