@@ -19,7 +19,7 @@ pub enum JobFailure {
         /// The limit that was passed, in seconds.
         seconds: f64,
         /// Where.
-        place: Place,
+        place: Box<Place>,
     },
     /// It ended before it was done.
     #[error("the job ended before it was done ({status}){place}")]
@@ -27,7 +27,7 @@ pub enum JobFailure {
         /// How the launcher ended: `exit status: 1`, `signal: 9 (SIGKILL)`.
         status: String,
         /// Where.
-        place: Place,
+        place: Box<Place>,
     },
     /// It never reported that it had started. Not stored: tried again by a resumed run.
     #[error("the job did not start ({reason}){place}")]
@@ -35,7 +35,7 @@ pub enum JobFailure {
         /// Ended, or took too long.
         reason: String,
         /// Where.
-        place: Place,
+        place: Box<Place>,
     },
 }
 

@@ -236,11 +236,11 @@ impl Job {
 
     /// Ends a failed job, stores the failure, and says what it was.
     fn fail(&mut self, how: Failure) -> SessionError {
-        let mut place = Place {
+        let mut place = Box::new(Place {
             key: self.ledger.record.key().to_owned(),
             log: self.paths.log.clone(),
             ..Place::default()
-        };
+        });
         if let Some((block, entered)) = self.ledger.under_way() {
             place.block = Some(block.to_owned());
             place.item = entered.last().cloned();
@@ -305,17 +305,17 @@ impl Job {
         };
         JobFailure::Crashed {
             status: "in order, but without an answer".to_owned(),
-            place,
+            place: Box::new(place),
         }
     }
 }
 
 impl Drop for Job {
     fn drop(&mut self) {
-        if !self.stopped {
-            if let Err(error) = self.stop("abandoned") {
-                tracing::error!("{error}");
-            }
+        if !self.stopped
+            && let Err(error) = self.stop("abandoned")
+        {
+            tracing::error!("{error}");
         }
     }
 }
