@@ -97,11 +97,8 @@ impl Sample {
         let above = (below + 1).min(last);
         let (low, high) = (self.sorted[below], self.sorted[above]);
         let weight = position - below as f64;
-        if low == high || weight == 0.0 {
-            low
-        } else {
-            low * (1.0 - weight) + high * weight
-        }
+        // Rounding must not carry the value beyond its neighbours.
+        (low * (1.0 - weight) + high * weight).clamp(low, high)
     }
 }
 

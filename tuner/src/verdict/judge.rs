@@ -17,6 +17,9 @@ pub struct Pair {
     pub right: Sample,
 }
 
+/// Ratios and confidences this close to a limit are at it: logarithms round, and the unit of the times must not decide.
+const ROUNDING: f64 = 1e-9;
+
 /// Judges all pairs of a run together, in the order given. The correction for multiple tests runs over exactly these pairs, so
 /// every pair of the run must be among them.
 #[must_use]
@@ -46,7 +49,7 @@ fn compare(pair: &Pair, p: f64, p_adjusted: f64, estimate: &RatioEstimate, rule:
     let ratio = left.max(SHORTEST_SECONDS) / right.max(SHORTEST_SECONDS);
     let verdict = if p_adjusted <= rule.alpha && rule.is_relevant(left, right) {
         Outcome::Violated
-    } else if excludes_relevant(estimate, right, rule) || (ratio <= 1.0 && estimate.ratio <= 1.0) {
+    } else if excludes_relevant(estimate, right, rule) || ratio.max(estimate.ratio) <= 1.0 + ROUNDING {
         Outcome::Holds
     } else {
         Outcome::Undecided
@@ -70,7 +73,7 @@ fn compare(pair: &Pair, p: f64, p_adjusted: f64, estimate: &RatioEstimate, rule:
 /// interval has 0.9, support a bound at 0.95.
 fn excludes_relevant(estimate: &RatioEstimate, right_seconds: f64, rule: &Rule) -> bool {
     let one_sided = f64::midpoint(1.0, estimate.confidence);
-    one_sided >= rule.confidence - 1e-9 && estimate.high <= 1.0 + rule.floor_fraction(right_seconds)
+    one_sided >= rule.confidence - ROUNDING && estimate.high <= 1.0 + rule.floor_fraction(right_seconds) + ROUNDING
 }
 
 #[cfg(test)]
