@@ -1,10 +1,12 @@
 //! Collective algorithms over point-to-point messages, written once and generic over [`Transport`].
 //!
 //! The same code runs over MPI (in the worker and in the drop-in's plugin), over the threads of one process
-//! ([`threads`], for tests) and on the cost model that comes with it. Nothing here knows MPI, does I/O or keeps a global.
+//! ([`threads`], for tests) and on the cost model that comes with it. Nothing here knows MPI, does I/O or keeps a
+//! global.
 //!
 //! * [`collective`]: the collectives Kilter speaks of, and how their data is distributed over the ranks.
-//! * [`registry`]: one row per algorithm; [`registry::algorithms`] is what `kilter list`, profiles, search and tests read.
+//! * [`registry`]: one row per algorithm; [`registry::algorithms`] is what `kilter list`, profiles, search and tests
+//!   read.
 //! * [`mockup`]: compositions of library calls with the semantics of another collective.
 //! * one module per collective, one file per algorithm; [`schedule`]: what they share, as pure functions.
 

@@ -4,20 +4,23 @@ use crate::{Transport, TransportError};
 
 /// Sends, and receives, that may be under way at once; a further one first waits for the oldest.
 ///
-/// Enough that a rendezvous' handshake (two latencies) of one message hides behind the data of others, and few enough that a
-/// library's queues, which are searched linearly, stay short.
+/// Enough that a rendezvous' handshake (two latencies) of one message hides behind the data of others, and few enough
+/// that a library's queues, which are searched linearly, stay short.
 pub(crate) const WINDOW: usize = 8;
 
-/// A transport with messages under way. Buffers are lent for `'d`; all messages are completed before this value is gone.
+/// A transport with messages under way. Buffers are lent for `'d`; all messages are completed before this value is
+/// gone.
 ///
-/// Values of this type must not be leaked (`std::mem::forget`), which nothing in this crate does: the type is not public.
+/// Values of this type must not be leaked (`std::mem::forget`), which nothing in this crate does: the type is not
+/// public.
 pub(crate) struct Overlap<'t, 'd, T: Transport> {
     transport: &'t mut T,
     sends: Queue<T::Request<'d>>,
     receives: Queue<Receive<T::Request<'d>>>,
 }
 
-/// Requests in the order they were started, at most [`WINDOW`]. On the stack: collectives must not allocate in each call.
+/// Requests in the order they were started, at most [`WINDOW`]. On the stack: collectives must not allocate in each
+/// call.
 struct Queue<R> {
     slots: [Option<R>; WINDOW],
     oldest: usize,
@@ -91,8 +94,8 @@ impl<'t, 'd, T: Transport> Overlap<'t, 'd, T> {
             self.received()?;
         }
         let (buffer, bytes) = (data.as_mut_ptr(), data.len());
-        // SAFETY: `buffer` and `bytes` are those of `data`, lent for `'d` and not used otherwise until the request is done. The
-        // request goes into the queue, which `drop` empties by `wait`, and `'d` outlives this value.
+        // SAFETY: `buffer` and `bytes` are those of `data`, lent for `'d` and not used otherwise until the request is
+        // done. The request goes into the queue, which `drop` empties by `wait`, and `'d` outlives this value.
         let request = unsafe {
             self.transport
                 .irecv(from, std::slice::from_raw_parts_mut(buffer, bytes))
@@ -107,7 +110,8 @@ impl<'t, 'd, T: Transport> Overlap<'t, 'd, T> {
             return Ok(&mut []);
         };
         self.transport.wait(request)?;
-        // SAFETY: the slice is the one lent to `receive` for `'d`; its request, the only other user, is done and consumed.
+        // SAFETY: the slice is the one lent to `receive` for `'d`; its request, the only other user, is done and
+        // consumed.
         Ok(unsafe { std::slice::from_raw_parts_mut(buffer, bytes) })
     }
 
@@ -140,8 +144,8 @@ impl<T: Transport> Drop for Overlap<'_, '_, T> {
     }
 }
 
-/// [`Transport::sendrecv`] that sends, or receives, nothing where a side is empty: both ends know the lengths, and an empty
-/// message would cost a latency.
+/// [`Transport::sendrecv`] that sends, or receives, nothing where a side is empty: both ends know the lengths, and an
+/// empty message would cost a latency.
 pub(crate) fn exchange<T: Transport>(
     transport: &mut T,
     to: usize,

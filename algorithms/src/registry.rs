@@ -55,9 +55,9 @@ impl Cost {
 
 /// One rank's arguments of a collective call, as bytes.
 ///
-/// Lengths, with `n` the total volume and `b = n/p` the block: `input` and `output` are empty where the collective defines
-/// none on this rank (`output` of a reduce or gather away from the root). In-place calls are resolved by the caller: it has
-/// copied the contribution, or passes it as `input`.
+/// Lengths, with `n` the total volume and `b = n/p` the block: `input` and `output` are empty where the collective
+/// defines none on this rank (`output` of a reduce or gather away from the root). In-place calls are resolved by the
+/// caller: it has copied the contribution, or passes it as `input`.
 pub struct Arguments<'a> {
     /// This rank's contribution: `n` bytes (reduce, allreduce, scan) or `b` bytes (gather).
     pub input: &'a [u8],
@@ -138,7 +138,8 @@ pub fn find(id: &str) -> Option<&'static Algorithm> {
 /// Whatever the transport reports.
 ///
 /// # Panics
-/// If the arguments are not those of the collective ([`Arguments`]); debug builds say which, release builds may find out late.
+/// If the arguments are not those of the collective ([`Arguments`]); debug builds say which, release builds may find
+/// out late.
 pub fn run<T: Transport>(
     algorithm: &Algorithm,
     transport: &mut T,

@@ -1,12 +1,12 @@
 //! Who talks to whom, with which data, in which round: pure functions, without a transport.
 //!
-//! Counts and ranges are in elements or in bytes, as the caller likes; ranks are those of the communicator unless a function
-//! says *relative*: relative to the root, which is relative rank 0.
+//! Counts and ranges are in elements or in bytes, as the caller likes; ranks are those of the communicator unless a
+//! function says *relative*: relative to the root, which is relative rank 0.
 
 use std::ops::Range;
 
-/// The `index`-th of `parts` consecutive blocks of `count` elements, as equal as can be: the first `count % parts` blocks have
-/// one element more. Blocks are empty where `count < parts`.
+/// The `index`-th of `parts` consecutive blocks of `count` elements, as equal as can be: the first `count % parts`
+/// blocks have one element more. Blocks are empty where `count < parts`.
 ///
 /// ```
 /// # use kilter_algorithms::schedule::block;
@@ -63,8 +63,8 @@ pub fn ring_previous(rank: usize, p: usize) -> usize {
     if rank == 0 { p - 1 } else { rank - 1 }
 }
 
-/// The block that `rank` sends in step `step` of a ring reduce-scatter (`0..p-1`) in which rank `r` ends with block `r`; what it
-/// receives and combines in that step is what it sends in the next, `ring_block(rank, p, step + 1)`.
+/// The block that `rank` sends in step `step` of a ring reduce-scatter (`0..p-1`) in which rank `r` ends with block
+/// `r`; what it receives and combines in that step is what it sends in the next, `ring_block(rank, p, step + 1)`.
 #[must_use]
 pub fn ring_block(rank: usize, p: usize, step: usize) -> usize {
     (rank + 2 * p - 1 - step) % p
@@ -106,7 +106,8 @@ pub fn binomial_subtree(relative: usize, p: usize) -> usize {
     }
 }
 
-/// The children of a relative rank among `p` ranks, smallest subtree first: the order in which they are ready in a gather.
+/// The children of a relative rank among `p` ranks, smallest subtree first: the order in which they are ready in a
+/// gather.
 pub fn binomial_children(relative: usize, p: usize) -> impl Iterator<Item = usize> {
     let bits = if relative == 0 {
         usize::BITS
@@ -121,7 +122,8 @@ pub fn binomial_children(relative: usize, p: usize) -> impl Iterator<Item = usiz
 /// What a rank does in a recursive doubling over any number of ranks (see [`fold`]).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fold {
-    /// Takes part with this number, `0..group`; if it has a partner, that one's data is combined on its right side first, and it gets the result last.
+    /// Takes part with this number, `0..group`; if it has a partner, that one's data is combined on its right side
+    /// first, and it gets the result last.
     Active {
         /// Its number among the active ranks, in rank order.
         number: usize,
@@ -137,8 +139,8 @@ pub enum Fold {
 
 /// Folds `p` ranks to the largest power of two of active ranks, `2^floor(log2(p))`, and keeps their order.
 ///
-/// Neighbours are folded, `1` into `0`, `3` into `2`, until enough ranks are; so the data of the active ranks, in the order of
-/// their numbers, still covers the ranks in rank order, which an operator that is not commutative needs:
+/// Neighbours are folded, `1` into `0`, `3` into `2`, until enough ranks are; so the data of the active ranks, in the
+/// order of their numbers, still covers the ranks in rank order, which an operator that is not commutative needs:
 ///
 /// ```text
 /// p = 5:   rank    0   1   2   3   4
@@ -176,8 +178,8 @@ pub fn fold_rank(number: usize, p: usize) -> usize {
 
 /// The partners, as ranks, of the active rank with this number in the rounds of a recursive doubling.
 ///
-/// Before round `k` a rank holds the combination of the `2^k` active ranks whose numbers share all but the lowest `k` bits with its own; so
-/// all of its partner's operands lie on one side of all of its own.
+/// Before round `k` a rank holds the combination of the `2^k` active ranks whose numbers share all but the lowest `k`
+/// bits with its own; so all of its partner's operands lie on one side of all of its own.
 pub fn doubling_partners(number: usize, p: usize) -> impl Iterator<Item = usize> {
     (0..floor_log2(p)).map(move |bit| fold_rank(number ^ (1 << bit), p))
 }
@@ -231,7 +233,9 @@ mod tests {
             let mut covered = Vec::new();
             for number in 0..1 << floor_log2(p) {
                 let rank = fold_rank(number, p);
-                let Fold::Active { number: own, folded } = fold(rank, p) else { panic!("rank {rank} of {p} is not active") };
+                let Fold::Active { number: own, folded } = fold(rank, p) else {
+                    panic!("rank {rank} of {p} is not active")
+                };
                 prop_assert_eq!(own, number);
                 covered.push(rank);
                 if let Some(folded) = folded {
@@ -251,7 +255,9 @@ mod tests {
                 let before = held.clone();
                 for (number, range) in held.iter_mut().enumerate() {
                     let partner = doubling_partners(number, p).nth(round).expect("a partner in each round");
-                    let Fold::Active { number: partner, .. } = fold(partner, p) else { panic!("partner {partner} of {p}") };
+                    let Fold::Active { number: partner, .. } = fold(partner, p) else {
+                        panic!("partner {partner} of {p} is not active")
+                    };
                     let other = &before[partner];
                     *range = if partner < number {
                         prop_assert_eq!(other.end, range.start);

@@ -1,11 +1,11 @@
-//! A [`Transport`] over the threads of one process, with a clock that runs on a network model instead of the wall.
+//! A [`Transport`](crate::Transport) over the threads of one process, with a clock that runs on a network model instead of the wall.
 //!
-//! [`run`] starts one thread per rank and runs a closure on each. The messages are real, so results can be checked; the time is the
-//! model's, so it is the same on every machine and in every run: [`Network`] says what messages and operations cost, and each
-//! rank's [`Statistics`] say how long it took, and why.
+//! [`run`] starts one thread per rank and runs a closure on each. The messages are real, so results can be checked; the
+//! time is the model's, so it is the same on every machine and in every run: [`Network`] says what messages and
+//! operations cost, and each rank's [`Statistics`] say how long it took, and why.
 //!
-//! Nothing hangs: a rank that ends, fails or panics is seen by all that wait for it ([`TransportError::PeerGone`]), and when all
-//! ranks wait for each other, all are told so ([`TransportError::Deadlock`]).
+//! Nothing hangs: a rank that ends, fails or panics is seen by all that wait for it ([`TransportError::PeerGone`]), and
+//! when all ranks wait for each other, all are told so ([`TransportError::Deadlock`]).
 //!
 //! ```
 //! use kilter_algorithms::threads::{Config, Network, run};

@@ -34,7 +34,8 @@ fn seconds(cost: Cost) -> f64 {
     cost.seconds(NETWORK.alpha, NETWORK.beta, NETWORK.gamma)
 }
 
-/// Equal in every term, whatever the number of ranks, when blocks are equal and a whole number of elements fills a segment.
+/// Equal in every term, whatever the number of ranks, when blocks are equal and a whole number of elements fills a
+/// segment.
 #[test]
 fn cost_functions_are_exact_for_divisible_counts() {
     for algorithm in registry::algorithms() {
@@ -76,7 +77,8 @@ fn time_is_the_sum_of_the_terms() {
     }
 }
 
-/// Where blocks differ by an element, the cost function, which knows none, is off by no more than one element per block sent.
+/// Where blocks differ by an element, the cost function, which knows none, is off by no more than one element per block
+/// sent.
 #[test]
 fn cost_functions_are_close_for_other_counts() {
     for algorithm in registry::algorithms() {
@@ -165,8 +167,8 @@ fn totals() {
     }
 }
 
-/// The pipeline really overlaps: with a latency of 200 us and 1 Gbit/s, 256 KiB over eight ranks take what the links need and
-/// one latency per hop, not one per segment.
+/// The pipeline really overlaps: with a latency of 200 us and 1 Gbit/s, 256 KiB over eight ranks take what the links
+/// need and one latency per hop, not one per segment.
 #[test]
 fn the_pipeline_runs_at_link_rate() {
     let gigabit = Network {

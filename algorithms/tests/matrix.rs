@@ -1,4 +1,5 @@
-//! Every row of the registry against a sequential reference: ranks, counts, element sizes, roots, operators, parameters.
+//! Every row of the registry against a sequential reference: ranks, counts, element sizes, roots, operators,
+//! parameters.
 
 mod common;
 

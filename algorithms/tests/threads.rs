@@ -136,6 +136,12 @@ fn a_panic_in_the_operator_hangs_nobody() {
         kilter_algorithms::registry::run(scan, transport, arguments)
     });
     assert_eq!(outcome.ranks[1].result, Ok(()));
+    for (rank, outcome) in outcome.ranks.iter().enumerate() {
+        assert_eq!(
+            outcome.statistics.requests_open, 0,
+            "requests that rank {rank} has not waited for"
+        );
+    }
     let (rank, error) = outcome.results().unwrap_err();
     assert_eq!(rank, 2);
     assert!(matches!(error, RankError::Panicked(_)), "{error}");
@@ -295,4 +301,27 @@ fn statistics_count() {
         );
         assert_eq!((s.scratch_allocations, s.seconds), (1, 0.0));
     }
+}
+
+/// Cleaning up after a panic may wait for messages; the others must see the rank gone all the same.
+#[test]
+fn while_a_panic_unwinds_no_wait_blocks() {
+    struct CleansUp<'t, 'a>(&'t mut ThreadTransport<'a>);
+    impl Drop for CleansUp<'_, '_> {
+        fn drop(&mut self) {
+            assert_eq!(self.0.recv(0, &mut [0]), Err(TransportError::PeerGone { peer: 1 }));
+        }
+    }
+    let outcome = free(2, |transport| {
+        if transport.rank() == 1 {
+            let _cleans_up = CleansUp(transport);
+            panic!("rank 1 falls");
+        }
+        transport.recv(1, &mut [0])
+    });
+    assert_eq!(
+        outcome.ranks[0].result,
+        Err(TransportError::PeerGone { peer: 1 }.into())
+    );
+    assert_eq!(outcome.ranks[1].result, Err(RankError::Panicked("rank 1 falls".into())));
 }

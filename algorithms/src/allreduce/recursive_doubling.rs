@@ -3,14 +3,15 @@
 //! Source: Thakur, Rabenseifner and Gropp, IJHPCA 19(1):49-66, 2005, doi:10.1177/1094342005051521.
 //! Needs:  nothing; operands stay in rank order, so the operator need not be commutative.
 //! Shapes: input `[n]`, output `[n]`; scratch `[n]`.
-//! Cost:   k = floor(log2 p) rounds of n bytes, n of them combined; one more combination and two more messages if p is no power of two
+//! Cost:   k = floor(log2 p) rounds of n bytes, all combined; one more combination and two more messages where p is no
+//!         power of two
 //!         = (k + 2f)*alpha + (k + 2f)n*beta + (k + f)n*gamma, f = 0 if p is a power of two, else 1
 //!         (n = bytes per rank, p = ranks; alpha in s, beta and gamma in s/byte); exact for every p.
 //!
 //! The fewest rounds possible, each with all the data: for small sizes.
 //!
-//! Where `p` is no power of two, neighbours are folded first ([`crate::schedule::fold`]) and get the result last. For five ranks,
-//! letters are the contributions of ranks 0 to 4:
+//! Where `p` is no power of two, neighbours are folded first ([`crate::schedule::fold`]) and get the result last. For
+//! five ranks, letters are the contributions of ranks 0 to 4:
 //!
 //! ```text
 //!             rank 0   rank 1   rank 2   rank 3   rank 4
@@ -20,8 +21,8 @@
 //! unfold      abcde    abcde                               0 -> 1
 //! ```
 //!
-//! What a rank holds is always a run of consecutive ranks' contributions. The combination puts the partner's run on the left if
-//! the partner is the lower rank, else on the right.
+//! What a rank holds is always a run of consecutive ranks' contributions. The combination puts the partner's run on the
+//! left if the partner is the lower rank, else on the right.
 
 use crate::schedule::{Fold, doubling_partners, floor_log2, fold};
 use crate::{Algorithm, Arguments, Collective, Cost, Transport, TransportError};
@@ -69,8 +70,8 @@ pub(crate) fn run<T: Transport>(transport: &mut T, arguments: Arguments<'_>) -> 
 
     let mut scratch = transport.take_scratch(input.len())?;
     let (mut held, mut spare) = (&mut *output, &mut scratch[..input.len()]);
-    // A combination with a higher partner lands in the buffer that its data came in. Started in the right one of the two,
-    // the data ends in `output` without a copy.
+    // A combination with a higher partner lands in the buffer that its data came in. Started in the right one of the
+    // two, the data ends in `output` without a copy.
     if doubling_partners(number, p).filter(|&partner| partner > rank).count() % 2 == 1 {
         std::mem::swap(&mut held, &mut spare);
     }

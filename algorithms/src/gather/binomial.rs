@@ -2,14 +2,14 @@
 //!
 //! Source: Chan, Heimlich, Purkayastha and van de Geijn, CCPE 19(13):1749-1783, 2007, doi:10.1002/cpe.1206.
 //! Needs:  nothing. Any root.
-//! Shapes: input `[b]`, output `[p * b]` on the root; scratch `[subtree * b]` on inner ranks, and on a root other than 0 for the one
-//!         subtree that wraps round the end of the ranks.
+//! Shapes: input `[b]`, output `[p * b]` on the root; scratch `[subtree * b]` on inner ranks, and on a root other than
+//!         0 for the one subtree that wraps round the end of the ranks.
 //! Cost:   ceil(log2 p) rounds; n(p-1)/p bytes, at the root
 //!         = ceil(log2 p)*alpha + n(p-1)/p*beta
 //!         (n = p * b = bytes at the root, p = ranks; alpha in s, beta in s/byte); exact for every p.
 //!
-//! PGMPI's first case study: libraries whose gather sends every block straight to the root pay `p-1` latencies, and an allgather
-//! is then faster than the gather it contains.
+//! PGMPI's first case study: libraries whose gather sends every block straight to the root pay `p-1` latencies, and an
+//! allgather is then faster than the gather it contains.
 //!
 //! In ranks relative to the root a subtree is a run of consecutive ranks, so a message is one piece of memory. For five
 //! ranks and root 0 (letters are the blocks of ranks 0 to 4):

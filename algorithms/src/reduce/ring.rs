@@ -1,18 +1,19 @@
 //! Ring reduce: a reduce-scatter on the ring, then every rank sends its block of the result to the root.
 //!
-//! Source: Patarasuk and Yuan, JPDC 69(2):117-124, 2009, doi:10.1016/j.jpdc.2008.09.002 (the reduce-scatter); reduce-scatter
-//!         followed by gather: Rabenseifner, ICCS 2004, LNCS 3036:1-9, doi:10.1007/978-3-540-24685-5_1.
+//! Source: Patarasuk and Yuan, JPDC 69(2):117-124, 2009, doi:10.1016/j.jpdc.2008.09.002 (the reduce-scatter);
+//!         reduce-scatter followed by gather: Rabenseifner, ICCS 2004, LNCS 3036:1-9, doi:10.1007/978-3-540-24685-5_1.
 //! Needs:  a commutative operator. Any count, also 0 and less than `p`.
 //! Shapes: input `[n]`, output `[n]` on the root; scratch `2 [ceil(n / p)]`, none of it allocated after the first call.
 //! Cost:   2(p-1) rounds; 2n(p-1)/p bytes sent; n(p-1)/p bytes reduced on the slowest rank, the root
 //!         = 2(p-1)*alpha + 2n(p-1)/p*beta + n(p-1)/p*gamma
 //!         (n = bytes per rank, p = ranks; alpha in s, beta and gamma in s/byte); exact where p divides the count.
 //!
-//! Bandwidth-optimal but for the root's link: where a binomial tree moves all `n` bytes `log2(p)` times one after the other, here each link
-//! carries `n(p-1)/p` bytes once, and the root receives as much again.
+//! Bandwidth-optimal but for the root's link: where a binomial tree moves all `n` bytes `log2(p)` times one after the
+//! other, here each link carries `n(p-1)/p` bytes once, and the root receives as much again.
 //!
-//! The input is cut into `p` blocks. The partial result of block `b` starts on rank `b+1`, goes once round the ring, and each
-//! rank adds its own share, so that it is complete on rank `b`. For five ranks, `b:r..s` = block `b`, combined from ranks `r..s`:
+//! The input is cut into `p` blocks. The partial result of block `b` starts on rank `b+1`, goes once round the ring,
+//! and each rank adds its own share, so that it is complete on rank `b`. For five ranks, `b:r..s` = block `b`, combined
+//! from ranks `r..s`:
 //!
 //! ```text
 //! step   rank 0     rank 1     rank 2     rank 3     rank 4     each sends to the right, then combines what came
@@ -23,7 +24,8 @@
 //!   4    0:all      1:all      2:all      3:all      4:all      each sends its block to the root
 //! ```
 //!
-//! Blocks start with different ranks' operands (block 4's combination begins with rank 0, block 0's with rank 1): hence the need.
+//! Blocks start with different ranks' operands (block 4's combination begins with rank 0, block 0's with rank 1): hence
+//! the need.
 
 use crate::overlap::{Overlap, exchange};
 use crate::schedule::{block, in_bytes, ring_block, ring_next, ring_previous};
@@ -37,7 +39,8 @@ pub(crate) static INFO: Algorithm = Algorithm {
     id: ID,
     collective: Collective::Reduce,
     summary: "reduce-scatter on the ring, then each block straight to the root (large sizes)",
-    source: "Patarasuk and Yuan 2009, doi:10.1016/j.jpdc.2008.09.002; Rabenseifner 2004, doi:10.1007/978-3-540-24685-5_1",
+    source: "Patarasuk and Yuan 2009, doi:10.1016/j.jpdc.2008.09.002; \
+             Rabenseifner 2004, doi:10.1007/978-3-540-24685-5_1",
     needs: &[Need::Commutative],
     parameters: &[],
     cost,

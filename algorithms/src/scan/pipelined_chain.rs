@@ -1,4 +1,5 @@
-//! Pipelined-chain scan: the prefix passes from each rank to the next, cut into segments that follow each other closely.
+//! Pipelined-chain scan: the prefix passes from each rank to the next, cut into segments that follow each other
+//! closely.
 //!
 //! Source: linear pipelines for scans of long vectors: Sanders and Traeff, EuroPVM/MPI 2006, LNCS 4192:49-57,
 //!         doi:10.1007/11846802_15.
@@ -6,12 +7,12 @@
 //! Shapes: input `[n]`, output `[n]`; scratch `[4 s]` except on rank 0.
 //! Cost:   m + p - 2 rounds; n + (p-2)s bytes sent, as many combined, on the last rank
 //!         = (m + p - 2)*alpha + (n + (p-2)s)*(beta + gamma)
-//!         (n = bytes per rank, p = ranks, s = bytes of a segment, at most n, m = ceil(n/s); alpha in s, beta and gamma in s/byte).
-//!         Each term is exact where a whole number of elements fills a segment; the sum is an upper bound, since the combination of
-//!         a segment overlaps the messages of others.
+//!         (n = bytes per rank, p = ranks, s = bytes of a segment, at most n, m = ceil(n/s); alpha in s, beta and gamma
+//!         in s/byte). Each term is exact where a whole number of elements fills a segment; the sum is an upper bound,
+//!         since the combination of a segment overlaps the messages of others.
 //!
-//! For `n` much larger than `p*s`, `n` bytes over one link, whatever `p`: for large sizes. `segment_bytes` weighs the time to fill the
-//! pipeline, `p-2` segments, against the start-up of `m` messages.
+//! For `n` much larger than `p*s`, `n` bytes over one link, whatever `p`: for large sizes. `segment_bytes` weighs the
+//! time to fill the pipeline, `p-2` segments, against the start-up of `m` messages.
 //!
 //! Segments 1 to 3 on five ranks; `ri` = receives and combines segment i, `si` = sends it on:
 //!
@@ -24,8 +25,8 @@
 //! rank 4                         r1        r2        r3
 //! ```
 //!
-//! Receives are posted several segments ahead and sends are completed late: the link is never idle while a rank combines, nor while a message's
-//! latency passes.
+//! Receives are posted several segments ahead and sends are completed late: the link is never idle while a rank
+//! combines, nor while a message's latency passes.
 
 use crate::overlap::Overlap;
 use crate::schedule::{segments, whole_elements};
@@ -51,8 +52,8 @@ pub(crate) static INFO: Algorithm = Algorithm {
     cost,
 };
 
-/// Segments that may be on their way to a rank or be combined by it. More than two, so that the handshake of a rendezvous, which large
-/// segments need, is over when its segment's turn comes.
+/// Segments that may be on their way to a rank or be combined by it. More than two, so that the handshake of a
+/// rendezvous, which large segments need, is over when its segment's turn comes.
 const AHEAD: usize = 4;
 
 fn cost(p_ranks: usize, n_bytes: usize, parameters: &[u64]) -> Cost {

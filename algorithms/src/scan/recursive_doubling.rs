@@ -1,15 +1,16 @@
 //! Recursive-doubling scan: each rank sends what it holds 1, 2, 4, ... ranks to the right.
 //!
-//! Source: Kogge and Stone, IEEE Trans. Computers C-22(8):786-793, 1973, doi:10.1109/TC.1973.5009159; on parallel machines: Hillis
-//!         and Steele, CACM 29(12):1170-1183, 1986, doi:10.1145/7902.7903.
+//! Source: Kogge and Stone, IEEE Trans. Computers C-22(8):786-793, 1973, doi:10.1109/TC.1973.5009159; on parallel
+//!         machines: Hillis and Steele, CACM 29(12):1170-1183, 1986, doi:10.1145/7902.7903.
 //! Needs:  nothing; operands stay in rank order, so the operator need not be commutative.
 //! Shapes: input `[n]`, output `[n]`; scratch `[n]`.
 //! Cost:   ceil(log2 p) rounds of n bytes, all combined
 //!         = ceil(log2 p)*(alpha + n*beta + n*gamma)
 //!         (n = bytes per rank, p = ranks; alpha in s, beta and gamma in s/byte); exact for every p, on the last rank.
 //!
-//! The fewest rounds possible, each with all the data, in both directions of a link at once: for small sizes. One combination
-//! per round, where an exchange with partners (rank xor 1, 2, 4, ...) needs two: the prefix, and the partners' total.
+//! The fewest rounds possible, each with all the data, in both directions of a link at once: for small sizes. One
+//! combination per round, where an exchange with partners (rank xor 1, 2, 4, ...) needs two: the prefix, and the
+//! partners' total.
 //!
 //! For five ranks, letters are the contributions of ranks 0 to 4:
 //!

@@ -1,11 +1,13 @@
 //! The model's time.
 
-/// What messages and operations cost: Hockney's model (Parallel Computing 20(3):389-398, 1994, doi:10.1016/S0167-8191(06)80021-9)
-/// with a computation term and with the part of the start-up time that keeps nobody busy set apart, as in LogGP.
+/// What messages and operations cost: Hockney's model (Parallel Computing 20(3):389-398, 1994,
+/// doi:10.1016/S0167-8191(06)80021-9) with a computation term and with the part of the start-up time that keeps nobody
+/// busy set apart, as in LogGP.
 ///
-/// A rank has one port in each direction; both work at the same time and while the rank computes. A message of `n` bytes keeps the
-/// sender's port busy for `alpha + n * beta` from its start, and the receiver's as long, from `latency` after that start, but not
-/// before the receive was posted. Messages are buffered: a sender does not wait for its receiver.
+/// A rank has one port in each direction; both work at the same time and while the rank computes. A message of `n`
+/// bytes keeps the sender's port busy for `alpha + n * beta` from its start, and the receiver's as long, from `latency`
+/// after that start, but not before the receive was posted. Messages are buffered: a sender does not wait for its
+/// receiver.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Network {
     /// Seconds under way, during which both ports are free for others.

@@ -14,7 +14,8 @@ pub(super) struct Message {
     pub(super) start: Moment,
 }
 
-/// All queues. One lock: what is tested with it are schedules, not its own speed, and only so can a deadlock be seen for sure.
+/// All queues. One lock: what is tested with it are schedules, not its own speed, and only so can a deadlock be seen
+/// for sure.
 #[derive(Debug)]
 pub(super) struct Switchboard {
     p: usize,
@@ -60,7 +61,8 @@ impl Switchboard {
         self.p
     }
 
-    /// No code that can panic runs under the lock in a way that leaves the state half changed, so a poisoned lock is as good as any.
+    /// No code that can panic runs under the lock in a way that leaves the state half changed, so a poisoned lock is as
+    /// good as any.
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -93,7 +95,8 @@ impl Switchboard {
         }
     }
 
-    /// Sends never wait; so the ranks are deadlocked when each one left waits for a message that is not there, from a rank that is.
+    /// Sends never wait; so the ranks are deadlocked when each one left waits for a message that is not there, from a
+    /// rank that is.
     fn is_deadlocked(&self, state: &State) -> bool {
         state.ranks.iter().enumerate().all(|(to, presence)| match *presence {
             Presence::Gone | Presence::Deadlocked => true,

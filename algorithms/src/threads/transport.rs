@@ -18,12 +18,17 @@ pub struct Statistics {
     pub bytes_reduced: u64,
     /// Bytes copied by [`Transport::copy`].
     pub bytes_copied: u64,
+    /// Requests started by [`Transport::isend`] or [`Transport::irecv`] and not yet waited for: more than 0 after a
+    /// call breaks their contract.
+    pub requests_open: u64,
+    /// Scratch buffers taken and not yet given back: more than 0 after a call means an allocation in the next one.
+    pub scratch_open: u64,
     /// Scratch buffers really allocated.
     pub scratch_allocations: u64,
     /// Model time in seconds.
     pub seconds: f64,
-    /// What led to this rank's state, in messages one after the other, bytes sent and bytes combined: model time with `alpha`, `beta` or
-    /// `gamma` 1 and all else 0.
+    /// What led to this rank's state, in messages one after the other, bytes sent and bytes combined: model time with
+    /// `alpha`, `beta` or `gamma` 1 and all else 0.
     pub critical_path: Cost,
 }
 
@@ -34,6 +39,8 @@ impl Default for Statistics {
             bytes_sent: 0,
             bytes_reduced: 0,
             bytes_copied: 0,
+            requests_open: 0,
+            scratch_open: 0,
             scratch_allocations: 0,
             seconds: 0.0,
             critical_path: Cost::ZERO,
@@ -167,7 +174,8 @@ impl<'a> ThreadTransport<'a> {
 
     /// The message of this number from `from`.
     fn message(&mut self, from: usize, number: u64) -> Result<Message, TransportError> {
-        // What still waits after an error, or while a panic unwinds, only cleans up; the others may be waiting for this rank.
+        // What still waits after an error, or while a panic unwinds, only cleans up; the others may be waiting for this
+        // rank.
         if self.left || std::thread::panicking() {
             self.leave();
             return Err(TransportError::PeerGone { peer: self.rank });
@@ -190,7 +198,8 @@ impl<'a> ThreadTransport<'a> {
         }
     }
 
-    /// Tells the others that nothing more will come: an error is final, and what still runs on this rank only cleans up.
+    /// Tells the others that nothing more will come: an error is final, and what still runs on this rank only cleans
+    /// up.
     fn leave(&mut self) {
         if !self.left {
             self.left = true;
@@ -241,19 +250,23 @@ impl Transport for ThreadTransport<'_> {
         Ok(())
     }
 
-    // The two below are safe whatever the caller does: the data is copied at once, or the request holds the borrow and no one writes behind its back.
+    // The two below are safe whatever the caller does: the data is copied at once, or the request holds the borrow and
+    // no one writes behind its back.
 
     unsafe fn isend<'b>(&mut self, to: usize, data: &'b [u8]) -> Result<ThreadRequest<'b>, TransportError> {
+        self.counters.requests_open += 1;
         Ok(ThreadRequest(Kind::Send {
             end: self.start_send(to, data),
         }))
     }
 
     unsafe fn irecv<'b>(&mut self, from: usize, data: &'b mut [u8]) -> Result<ThreadRequest<'b>, TransportError> {
+        self.counters.requests_open += 1;
         Ok(self.post_receive(from, data))
     }
 
     fn wait(&mut self, request: ThreadRequest<'_>) -> Result<(), TransportError> {
+        self.counters.requests_open -= 1;
         self.complete(request)
     }
 
@@ -277,10 +290,13 @@ impl Transport for ThreadTransport<'_> {
     }
 
     fn take_scratch(&mut self, bytes: usize) -> Result<Vec<u8>, TransportError> {
-        self.arena.take(bytes)
+        let scratch = self.arena.take(bytes)?;
+        self.counters.scratch_open += 1;
+        Ok(scratch)
     }
 
     fn give_scratch(&mut self, scratch: Vec<u8>) {
+        self.counters.scratch_open = self.counters.scratch_open.saturating_sub(1);
         self.arena.give(scratch);
     }
 }

@@ -230,6 +230,14 @@ impl Case {
             })
             .collect();
         assert!(failures.is_empty(), "{}\nin {self}", failures.join("\n"));
+        for (rank, outcome) in outcome.ranks.iter().enumerate() {
+            let open = (outcome.statistics.requests_open, outcome.statistics.scratch_open);
+            assert_eq!(
+                open,
+                (0, 0),
+                "rank {rank}: requests and scratch buffers left open\nin {self}"
+            );
+        }
         assert_eq!(outcome.undelivered, 0, "messages that nobody received\nin {self}");
         outcome
     }

@@ -1,0 +1,147 @@
+//! A layer below that fails, at every operation of every rank in turn: the error comes out, no request is left behind,
+//! nobody hangs.
+
+mod common;
+
+use common::Case;
+use kilter_algorithms::threads::{Network, RankError, ThreadRequest, ThreadTransport, run};
+use kilter_algorithms::{Transport, TransportError, registry};
+
+/// A transport whose operation of this number fails, and all after it that communicate, except waiting for what is
+/// under way.
+struct Failing<'t, 'a> {
+    inner: &'t mut ThreadTransport<'a>,
+    left: usize,
+}
+
+const FAULT: TransportError = TransportError::Library {
+    operation: "PMPI_Test",
+    peer: 0,
+    code: 16,
+};
+
+impl Failing<'_, '_> {
+    fn count(&mut self) -> Result<(), TransportError> {
+        self.left = self.left.checked_sub(1).ok_or(FAULT)?;
+        Ok(())
+    }
+}
+
+impl<'a> Transport for Failing<'_, 'a> {
+    type Request<'b> = <ThreadTransport<'a> as Transport>::Request<'b>;
+
+    fn rank(&self) -> usize {
+        self.inner.rank()
+    }
+
+    fn size(&self) -> usize {
+        self.inner.size()
+    }
+
+    fn element_bytes(&self) -> usize {
+        self.inner.element_bytes()
+    }
+
+    fn send(&mut self, to: usize, data: &[u8]) -> Result<(), TransportError> {
+        self.count()?;
+        self.inner.send(to, data)
+    }
+
+    fn recv(&mut self, from: usize, data: &mut [u8]) -> Result<(), TransportError> {
+        self.count()?;
+        self.inner.recv(from, data)
+    }
+
+    fn sendrecv(&mut self, to: usize, send: &[u8], from: usize, recv: &mut [u8]) -> Result<(), TransportError> {
+        self.count()?;
+        self.inner.sendrecv(to, send, from, recv)
+    }
+
+    unsafe fn isend<'b>(&mut self, to: usize, data: &'b [u8]) -> Result<ThreadRequest<'b>, TransportError> {
+        self.count()?;
+        // SAFETY: the caller's promise is the one asked for.
+        unsafe { self.inner.isend(to, data) }
+    }
+
+    unsafe fn irecv<'b>(&mut self, from: usize, data: &'b mut [u8]) -> Result<ThreadRequest<'b>, TransportError> {
+        self.count()?;
+        // SAFETY: the caller's promise is the one asked for.
+        unsafe { self.inner.irecv(from, data) }
+    }
+
+    fn wait(&mut self, request: ThreadRequest<'_>) -> Result<(), TransportError> {
+        // A request is done for, whether or not it succeeds.
+        let waited = self.inner.wait(request);
+        self.count().and(waited)
+    }
+
+    fn reduce_local(&mut self, input: &[u8], inout: &mut [u8]) -> Result<(), TransportError> {
+        self.count()?;
+        self.inner.reduce_local(input, inout)
+    }
+
+    fn take_scratch(&mut self, bytes: usize) -> Result<Vec<u8>, TransportError> {
+        self.count()?;
+        self.inner.take_scratch(bytes)
+    }
+
+    fn give_scratch(&mut self, scratch: Vec<u8>) {
+        self.inner.give_scratch(scratch);
+    }
+}
+
+/// Runs the case with the fault on rank `failing` after `operations` of them; returns whether it struck.
+fn strikes(case: &Case, failing: usize, operations: usize) -> bool {
+    let inputs = case.inputs();
+    let expected = case.expected(&inputs);
+    let outcome = run(case.p, &case.config(Network::FREE), |transport| {
+        let rank = transport.rank();
+        let mut output = vec![0; expected[rank].len()];
+        let left = if rank == failing { operations } else { usize::MAX };
+        let result = case.call(&mut Failing { inner: transport, left }, &inputs[rank], &mut output);
+        assert_eq!(
+            transport.statistics().requests_open,
+            0,
+            "rank {rank} left requests open"
+        );
+        result.map(|()| output)
+    });
+    let at = format!("fault on rank {failing} after {operations} operations\nin {case}");
+    let struck = outcome.ranks[failing].result == Err(FAULT.into());
+    for (rank, outcome) in outcome.ranks.iter().enumerate() {
+        match &outcome.result {
+            Ok(output) => assert!(*output == expected[rank], "rank {rank} has a wrong result; {at}"),
+            Err(RankError::Transport(error)) if rank == failing => assert_eq!(*error, FAULT, "{at}"),
+            Err(RankError::Transport(TransportError::PeerGone { .. } | TransportError::Deadlock { .. })) => {
+                assert!(struck, "rank {rank} failed without a fault; {at}");
+            }
+            Err(error) => panic!("rank {rank}: {error}; {at}"),
+        }
+    }
+    struck
+}
+
+#[test]
+fn every_fault_comes_out_and_ends_the_call() {
+    for algorithm in registry::algorithms() {
+        for p in [2, 3, 6] {
+            let parameters = algorithm.parameters.iter().map(|parameter| parameter.min).collect();
+            let root = if algorithm.collective.has_root() { p / 2 } else { 0 };
+            // 12 segments of the smallest size: more than can be under way.
+            let case = Case {
+                parameters,
+                root,
+                ..Case::new(algorithm.id, p, 768)
+            };
+            for failing in 0..p {
+                let struck = (0..1000)
+                    .take_while(|&operations| strikes(&case, failing, operations))
+                    .count();
+                assert!(
+                    (1..1000).contains(&struck),
+                    "rank {failing} does {struck} operations\nin {case}"
+                );
+            }
+        }
+    }
+}
