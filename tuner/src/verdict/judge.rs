@@ -49,7 +49,7 @@ fn compare(pair: &Pair, p: f64, p_adjusted: f64, estimate: &RatioEstimate, rule:
     let ratio = left.max(SHORTEST_SECONDS) / right.max(SHORTEST_SECONDS);
     let verdict = if p_adjusted <= rule.alpha && rule.is_relevant(left, right) {
         Outcome::Violated
-    } else if excludes_relevant(estimate, right, rule) || ratio.max(estimate.ratio) <= 1.0 + ROUNDING {
+    } else if excludes_relevant(estimate, right, rule) || is_faster_throughout(ratio, estimate, right, rule) {
         Outcome::Holds
     } else {
         Outcome::Undecided
@@ -74,6 +74,12 @@ fn compare(pair: &Pair, p: f64, p_adjusted: f64, estimate: &RatioEstimate, rule:
 fn excludes_relevant(estimate: &RatioEstimate, right_seconds: f64, rule: &Rule) -> bool {
     let one_sided = f64::midpoint(1.0, estimate.confidence);
     one_sided >= rule.confidence - ROUNDING && estimate.high <= 1.0 + rule.floor_fraction(right_seconds) + ROUNDING
+}
+
+/// Whether the left side is not slower, and nothing that was measured speaks for a relevant difference: also with too few
+/// launches for the confidence asked for. A ratio below 1 alone says nothing when launches differ by factors.
+fn is_faster_throughout(ratio: f64, estimate: &RatioEstimate, right_seconds: f64, rule: &Rule) -> bool {
+    ratio.max(estimate.ratio) <= 1.0 + ROUNDING && estimate.high <= 1.0 + rule.floor_fraction(right_seconds) + ROUNDING
 }
 
 #[cfg(test)]
@@ -147,6 +153,16 @@ mod tests {
     fn slower_by_about_the_floor_is_undecided() {
         let comparison = &judge(&[pair(&around(1.048e-3), &around(1e-3))], &Rule::default())[0];
         assert!(comparison.p_adjusted < 0.001 && comparison.ratio < 1.05 && comparison.ratio_ci.1 > 1.05);
+        assert_eq!(comparison.verdict, Outcome::Undecided);
+    }
+
+    #[test]
+    fn faster_in_the_middle_of_chaos_is_undecided() {
+        // Medians of launches on a machine that was busy with something else: ratio 0.83, interval 0.06 to 17.
+        let left = [20152.99, 3.51, 60.6, 67.08, 3.52, 4.17, 3.71].map(|us| us * 1e-6);
+        let right = [8130.7, 3.67, 54.76, 57.52, 3.72, 5.01, 3.93].map(|us| us * 1e-6);
+        let comparison = &judge(&[pair(&left, &right)], &Rule::default())[0];
+        assert!(comparison.ratio < 1.0 && comparison.ratio_ci.1 > 2.0, "{comparison:?}");
         assert_eq!(comparison.verdict, Outcome::Undecided);
     }
 

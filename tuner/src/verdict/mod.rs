@@ -34,10 +34,10 @@
 //! * **violated**: the adjusted p-value is at most alpha, and the difference is relevant. Both are needed.
 //! * **holds**: not violated, and either the data exclude a relevant difference (the upper confidence bound of the ratio is at most
 //!   1 + floor, where the floor is the relevant difference as a fraction of the right median) or nothing points to a
-//!   violation in the first place (neither the ratio of the medians nor the estimated ratio is above 1). The
-//!   bound counts only if the samples can support it: two launches cannot exclude anything.
+//!   violation in the first place: neither the ratio of the medians nor the estimated ratio is above 1, and no pair of launches
+//!   that the interval keeps is. The bound counts only if the samples can support it: two launches cannot exclude anything.
 //! * **undecided**: everything else. The left side looks slower, but it may be chance; or it is slower, but perhaps by less than
-//!   matters. It is no euphemism for "holds": more launches will decide it.
+//!   matters; or launches differ so much that the interval spans both. It is no euphemism for "holds": more launches will decide it.
 //!
 //! *Unstable* is not decided here: it is what the caller makes of a verdict when the reference measurement drifted.
 //!
