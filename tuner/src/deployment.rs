@@ -34,9 +34,11 @@ impl Selection {
     #[must_use]
     pub fn id(&self) -> String {
         match self {
-            Selection::Settings(settings) => {
-                settings.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" ")
-            }
+            Selection::Settings(settings) => settings
+                .iter()
+                .map(|(name, value)| format!("{name}={value}"))
+                .collect::<Vec<_>>()
+                .join(" "),
             Selection::Mockup(id) => id.clone(),
             Selection::Algorithm(id, parameters) => {
                 let values = algorithm_parameters(id, parameters);
@@ -68,7 +70,10 @@ impl Selection {
         };
         Fix {
             kind: self.kind(),
-            settings: settings.into_iter().map(|(name, value)| Setting { name, value }).collect(),
+            settings: settings
+                .into_iter()
+                .map(|(name, value)| Setting { name, value })
+                .collect(),
             id: self.id(),
         }
     }
@@ -117,13 +122,17 @@ impl Deployment {
         let switches = library.rules_entry(collective).is_some_and(|entry| entry.size_switch);
         self.selections
             .iter()
-            .find(|((other, _), selection)| !switches && *other == collective && matches!(selection, Selection::Settings(_)))
+            .find(|((other, _), selection)| {
+                !switches && *other == collective && matches!(selection, Selection::Settings(_))
+            })
             .map(|(key, _)| *key)
     }
 
     /// Whether anything needs the drop-in.
     #[must_use]
     pub fn needs_dropin(&self) -> bool {
-        self.selections.values().any(|selection| selection.kind() != FixKind::Parameter)
+        self.selections
+            .values()
+            .any(|selection| selection.kind() != FixKind::Parameter)
     }
 }

@@ -12,5 +12,9 @@ pub fn start(verbosity: u8) {
     };
     let filter = EnvFilter::try_from_env("KILTER_LOG_FILTER").unwrap_or_else(|_| EnvFilter::new(default));
     // A failure means that a subscriber is there already, as in tests.
-    let _ = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).without_time().try_init();
+    let _ = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .without_time()
+        .try_init();
 }

@@ -90,7 +90,10 @@ pub struct OptionError {
 }
 
 fn wrong(option: &'static str, message: impl Into<String>) -> OptionError {
-    OptionError { option, message: message.into() }
+    OptionError {
+        option,
+        message: message.into(),
+    }
 }
 
 impl Options {
@@ -103,7 +106,10 @@ impl Options {
             return Err(wrong("--ranks", "`0` is not a number of ranks; give at least 1"));
         }
         if typed.launches == 0 {
-            return Err(wrong("--launches", "`0` launches measure nothing; give at least 1, 10 by default"));
+            return Err(wrong(
+                "--launches",
+                "`0` launches measure nothing; give at least 1, 10 by default",
+            ));
         }
         for (option, value) in [("--budget", typed.budget), ("--stall-timeout", typed.stall_timeout)] {
             if !(value.is_finite() && value > 0.0) {
@@ -139,7 +145,10 @@ impl Options {
             functions: typed
                 .functions
                 .iter()
-                .map(|name| name.parse::<Collective>().map_err(|error| wrong("--functions", error.to_string())))
+                .map(|name| {
+                    name.parse::<Collective>()
+                        .map_err(|error| wrong("--functions", error.to_string()))
+                })
                 .collect::<Result<_, _>>()?,
             launches: typed.launches,
             budget_seconds: typed.budget,
@@ -164,15 +173,21 @@ impl TuneOptions {
     /// The first option that makes no sense.
     pub fn new(typed: cli::Tune) -> Result<TuneOptions, OptionError> {
         if typed.rounds == 0 {
-            return Err(wrong("--rounds", "`0` rounds search nothing; use `kilter check` to verify only"));
+            return Err(wrong(
+                "--rounds",
+                "`0` rounds search nothing; use `kilter check` to verify only",
+            ));
         }
         let contests = typed
             .contest
             .iter()
             .map(|text| {
-                let (name, size) = text
-                    .split_once('@')
-                    .ok_or_else(|| wrong("--contest", format!("`{text}` is not FUNCTION@SIZE, such as reduce@512KiB")))?;
+                let (name, size) = text.split_once('@').ok_or_else(|| {
+                    wrong(
+                        "--contest",
+                        format!("`{text}` is not FUNCTION@SIZE, such as reduce@512KiB"),
+                    )
+                })?;
                 let collective = name.parse().map_err(|error| wrong("--contest", format!("{error}")))?;
                 Ok((collective, parse_bytes("--contest", size)?))
             })
@@ -204,7 +219,10 @@ fn installed(directory: &Path, name: &str) -> Result<PathBuf, OptionError> {
     if path.is_file() {
         Ok(path)
     } else {
-        Err(wrong("--libexec", format!("`{}` is missing; build it with `scripts/build`", path.display())))
+        Err(wrong(
+            "--libexec",
+            format!("`{}` is missing; build it with `scripts/build`", path.display()),
+        ))
     }
 }
 
@@ -241,7 +259,12 @@ fn parse_bytes(option: &'static str, text: &str) -> Result<u64, OptionError> {
         .ok()
         .and_then(|value| value.checked_mul(factor))
         .filter(|bytes| (1..=1 << 30).contains(bytes))
-        .ok_or_else(|| wrong(option, format!("`{text}` is not a size from 1 B to 1GiB, such as 4096, 64KiB or 1MiB")))
+        .ok_or_else(|| {
+            wrong(
+                option,
+                format!("`{text}` is not a size from 1 B to 1GiB, such as 4096, 64KiB or 1MiB"),
+            )
+        })
 }
 
 /// Reads a list `1,4096,1MiB`, or a range `1..1MiB` of powers of two, or `1..1MiB:x4`; ascending, each once.
@@ -267,7 +290,8 @@ pub fn parse_sizes(text: &str) -> Result<Vec<u64>, OptionError> {
         if low > high {
             return Err(wrong(OPTION, format!("`{part}` is an empty range")));
         }
-        sizes.extend(std::iter::successors(Some(low), |size| size.checked_mul(factor)).take_while(|size| *size <= high));
+        sizes
+            .extend(std::iter::successors(Some(low), |size| size.checked_mul(factor)).take_while(|size| *size <= high));
     }
     sizes.sort_unstable();
     sizes.dedup();
@@ -287,7 +311,12 @@ mod tests {
 
     #[test]
     fn bad_sizes_say_what_is_allowed() {
-        for (text, part) in [("0", "from 1 B to 1GiB"), ("8..1", "empty range"), ("1..8:x1", "factor"), ("4kb", "64KiB")] {
+        for (text, part) in [
+            ("0", "from 1 B to 1GiB"),
+            ("8..1", "empty range"),
+            ("1..8:x1", "factor"),
+            ("4kb", "64KiB"),
+        ] {
             let message = parse_sizes(text).unwrap_err().to_string();
             assert!(message.contains(part), "{message}");
         }
@@ -295,7 +324,10 @@ mod tests {
 
     #[test]
     fn pairs_keep_further_equals_signs() {
-        assert_eq!(pairs("--env", &["A=b=c".to_owned()]).unwrap(), [("A".to_owned(), "b=c".to_owned())]);
+        assert_eq!(
+            pairs("--env", &["A=b=c".to_owned()]).unwrap(),
+            [("A".to_owned(), "b=c".to_owned())]
+        );
         assert!(pairs("--env", &["=x".to_owned()]).is_err());
     }
 }

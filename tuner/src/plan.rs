@@ -29,7 +29,11 @@ impl Subject {
     /// The library's own collective.
     #[must_use]
     pub fn library(collective: Collective, bytes: u64) -> Subject {
-        Subject { collective, text: Side::of(collective).to_string(), bytes }
+        Subject {
+            collective,
+            text: Side::of(collective).to_string(),
+            bytes,
+        }
     }
 
     /// Id inside a block: unique, readable.
@@ -45,7 +49,9 @@ impl Subject {
             id: self.item_id(),
             collective: self.collective,
             bytes: self.bytes,
-            implementation: Implementation::Expression { text: self.text.clone() },
+            implementation: Implementation::Expression {
+                text: self.text.clone(),
+            },
             settings: Vec::new(),
         }
     }
@@ -79,7 +85,11 @@ impl PlannedCell {
 /// Rounds up to a multiple of the number of ranks where blocks are involved.
 #[must_use]
 pub fn measured_bytes(bytes: u64, ranks: usize, has_blocks: bool) -> u64 {
-    if has_blocks { bytes.next_multiple_of(ranks as u64) } else { bytes }
+    if has_blocks {
+        bytes.next_multiple_of(ranks as u64)
+    } else {
+        bytes
+    }
 }
 
 /// What is verified.
@@ -125,12 +135,20 @@ impl Plan {
 
     fn add_volumes(&mut self, collective: Collective, sizes: &[u64], ranks: usize) {
         let volumes = self.volumes.entry(collective).or_default();
-        volumes.extend(sizes.iter().map(|size| measured_bytes(*size, ranks, collective.has_blocks())));
+        volumes.extend(
+            sizes
+                .iter()
+                .map(|size| measured_bytes(*size, ranks, collective.has_blocks())),
+        );
     }
 
     fn add_pattern(&mut self, guideline: &Guideline, wanted: &dyn Fn(Collective) -> bool, sizes: &[u64], ranks: usize) {
-        let Some(expression) = &guideline.expression else { return };
-        let Some(collective) = expression.left.single().filter(|collective| wanted(*collective)) else { return };
+        let Some(expression) = &guideline.expression else {
+            return;
+        };
+        let Some(collective) = expression.left.single().filter(|collective| wanted(*collective)) else {
+            return;
+        };
         let has_blocks = expression.left.has_blocks() || expression.right.has_blocks();
         let mut seen = BTreeMap::new();
         for &size in sizes {
@@ -145,8 +163,16 @@ impl Plan {
                 kind: Kind::Pattern,
                 expression: expression.to_string(),
                 bytes: asked,
-                left: Subject { collective, text: expression.left.to_string(), bytes: measured },
-                right: Subject { collective, text: expression.right.to_string(), bytes: measured },
+                left: Subject {
+                    collective,
+                    text: expression.left.to_string(),
+                    bytes: measured,
+                },
+                right: Subject {
+                    collective,
+                    text: expression.right.to_string(),
+                    bytes: measured,
+                },
             });
         }
     }
@@ -169,8 +195,11 @@ impl Plan {
     /// Everything that has to be timed: the sides of all cells and each collective at all its volumes.
     #[must_use]
     pub fn subjects(&self) -> BTreeSet<Subject> {
-        let mut subjects: BTreeSet<Subject> =
-            self.cells.iter().flat_map(|cell| [cell.left.clone(), cell.right.clone()]).collect();
+        let mut subjects: BTreeSet<Subject> = self
+            .cells
+            .iter()
+            .flat_map(|cell| [cell.left.clone(), cell.right.clone()])
+            .collect();
         subjects.extend(self.library_subjects());
         subjects
     }
@@ -195,7 +224,11 @@ pub fn split_cell(guideline: &str, collective: Collective, n_bytes: u64, m_bytes
         expression: format!("{collective}({n_bytes}) <= {k} * {collective}({m_bytes})"),
         bytes: n_bytes,
         left: Subject::library(collective, n_bytes),
-        right: Subject { collective, text: format!("{k} * {collective}(n)"), bytes: m_bytes },
+        right: Subject {
+            collective,
+            text: format!("{k} * {collective}(n)"),
+            bytes: m_bytes,
+        },
     }
 }
 
@@ -203,7 +236,9 @@ pub fn split_cell(guideline: &str, collective: Collective, n_bytes: u64, m_bytes
 #[must_use]
 pub fn derived_seed(seed: u64, name: &str) -> u64 {
     // FNV-1a over the name, mixed with the seed by SplitMix64's finaliser: stable across versions, unlike std's hashers.
-    let hash = name.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3));
+    let hash = name.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)
+    });
     let mut z = seed.wrapping_add(hash).wrapping_add(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -216,7 +251,10 @@ pub fn derived_seed(seed: u64, name: &str) -> u64 {
 pub fn blocks(subjects: &BTreeSet<Subject>, seed: u64, launch: &str, repetitions: Repetitions) -> Vec<Block> {
     let mut groups: BTreeMap<(Collective, u64), Vec<&Subject>> = BTreeMap::new();
     for subject in subjects {
-        groups.entry((subject.collective, subject.bytes)).or_default().push(subject);
+        groups
+            .entry((subject.collective, subject.bytes))
+            .or_default()
+            .push(subject);
     }
     let mut blocks: Vec<Block> = groups
         .into_iter()
@@ -224,7 +262,10 @@ pub fn blocks(subjects: &BTreeSet<Subject>, seed: u64, launch: &str, repetitions
             let id = format!("{collective}@{bytes}");
             Block {
                 seed: derived_seed(seed, &format!("{launch}/{id}")),
-                repetitions: Repetitions { seconds: repetitions.seconds * members.len() as f64, ..repetitions },
+                repetitions: Repetitions {
+                    seconds: repetitions.seconds * members.len() as f64,
+                    ..repetitions
+                },
                 items: members.into_iter().map(Subject::item).collect(),
                 id,
             }

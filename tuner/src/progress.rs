@@ -20,7 +20,11 @@ impl Progress {
     /// Starts; `quiet` hides the bar and the phases, never the warnings.
     #[must_use]
     pub fn new(quiet: bool) -> Progress {
-        let target = if quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
+        let target = if quiet {
+            ProgressDrawTarget::hidden()
+        } else {
+            ProgressDrawTarget::stderr()
+        };
         let bar = ProgressBar::with_draw_target(Some(0), target);
         let style = ProgressStyle::with_template("{msg:32!} {bar:30} {pos}/{len}  {elapsed_precise}, {eta} left");
         if let Ok(style) = style {
@@ -28,7 +32,13 @@ impl Progress {
         }
         bar.enable_steady_tick(Duration::from_millis(200));
         let terminal = !bar.is_hidden();
-        Progress { bar, quiet, terminal, spent_steps: Cell::new(0), warnings: RefCell::new(Vec::new()) }
+        Progress {
+            bar,
+            quiet,
+            terminal,
+            spent_steps: Cell::new(0),
+            warnings: RefCell::new(Vec::new()),
+        }
     }
 
     /// A new phase of so many steps.

@@ -28,8 +28,12 @@ pub fn of_check(context: &Context<'_>, verification: &Verification) -> Report {
 pub fn of_tune(context: &Context<'_>, tuned: &Tuned) -> Report {
     let mut report = empty(context, "tune", &tuned.before);
     report.contests = tuned.contests.clone();
-    let after: BTreeMap<String, &Comparison> =
-        tuned.after.iter().flat_map(|after| &after.cells).map(|judged| (key(judged), &judged.comparison)).collect();
+    let after: BTreeMap<String, &Comparison> = tuned
+        .after
+        .iter()
+        .flat_map(|after| &after.cells)
+        .map(|judged| (key(judged), &judged.comparison))
+        .collect();
     if let Some(verification) = &tuned.after {
         report.provenance.launch_after = verification.command_line.clone();
     }
@@ -49,7 +53,12 @@ pub fn of_tune(context: &Context<'_>, tuned: &Tuned) -> Report {
         report.cells.push(cell);
     }
     // Splits are judged where the medians predict a violation, and a deployment can bring that about.
-    for judged in tuned.after.iter().flat_map(|after| &after.cells).filter(|judged| !seen.contains(&key(judged))) {
+    for judged in tuned
+        .after
+        .iter()
+        .flat_map(|after| &after.cells)
+        .filter(|judged| !seen.contains(&key(judged)))
+    {
         let mut cell = cell(context, judged);
         if judged.comparison.verdict == Outcome::Violated {
             cell.unfixed_because = Some(reason(tuned, judged));
@@ -78,7 +87,10 @@ fn empty(context: &Context<'_>, command: &str, verification: &Verification) -> R
     Report {
         schema: SCHEMA,
         command: command.to_owned(),
-        library: Library { name: context.library.name.clone(), version: context.version.clone() },
+        library: Library {
+            name: context.library.name.clone(),
+            version: context.version.clone(),
+        },
         ranks: options.ranks,
         provenance: Provenance {
             library_string: verification.library_string.clone(),
@@ -134,10 +146,21 @@ fn fix(deployment: &Deployment, judged: &JudgedCell) -> Option<Fix> {
     let settings: Vec<Setting> = deployment
         .assignments
         .iter()
-        .map(|assignment| Setting { name: assignment.name.clone(), value: assignment.value.clone() })
+        .map(|assignment| Setting {
+            name: assignment.name.clone(),
+            value: assignment.value.clone(),
+        })
         .collect();
-    let id = settings.iter().map(|setting| format!("{}={}", setting.name, setting.value)).collect::<Vec<_>>().join(" ");
-    Some(Fix { kind: FixKind::Parameter, settings, id })
+    let id = settings
+        .iter()
+        .map(|setting| format!("{}={}", setting.name, setting.value))
+        .collect::<Vec<_>>()
+        .join(" ");
+    Some(Fix {
+        kind: FixKind::Parameter,
+        settings,
+        id,
+    })
 }
 
 fn changes(tuned: &Tuned, emitted: &Emitted, cells: &[Cell]) -> Vec<Change> {
@@ -145,13 +168,19 @@ fn changes(tuned: &Tuned, emitted: &Emitted, cells: &[Cell]) -> Vec<Change> {
     let mut changes = Vec::new();
     for assignment in &tuned.deployment.assignments {
         let id_part = format!("{}={}", assignment.name, assignment.value);
-        let answered: Vec<&Cell> =
-            cells.iter().filter(|cell| cell.fix.as_ref().is_some_and(|fix| fix.id.contains(&id_part))).collect();
+        let answered: Vec<&Cell> = cells
+            .iter()
+            .filter(|cell| cell.fix.as_ref().is_some_and(|fix| fix.id.contains(&id_part)))
+            .collect();
         changes.push(Change {
             kind: FixKind::Parameter,
             name: assignment.name.clone(),
             value: assignment.value.clone(),
-            file: file(if assignment.environment { File::Environment } else { File::Parameters }),
+            file: file(if assignment.environment {
+                File::Environment
+            } else {
+                File::Parameters
+            }),
             why: why(&answered),
             gain: gain(&answered),
             cells: answered.iter().map(|cell| name(cell)).collect(),
@@ -166,7 +195,11 @@ fn changes(tuned: &Tuned, emitted: &Emitted, cells: &[Cell]) -> Vec<Change> {
             kind: selection.kind(),
             name: format!("{} at {bytes} B", collective.mpi_name()),
             value: selection.id(),
-            file: file(if matches!(selection, Selection::Settings(_)) { File::Rules } else { File::Profile }),
+            file: file(if matches!(selection, Selection::Settings(_)) {
+                File::Rules
+            } else {
+                File::Profile
+            }),
             why: why(&answered),
             gain: gain(&answered),
             cells: answered.iter().map(|cell| name(cell)).collect(),
@@ -198,7 +231,11 @@ fn gain(answered: &[&Cell]) -> f64 {
         .iter()
         .filter_map(|cell| Some((cell.before.seconds / cell.after.as_ref()?.seconds).ln()))
         .collect();
-    if logs.is_empty() { 1.0 } else { (logs.iter().sum::<f64>() / logs.len() as f64).exp() }
+    if logs.is_empty() {
+        1.0
+    } else {
+        (logs.iter().sum::<f64>() / logs.len() as f64).exp()
+    }
 }
 
 /// Writes a file of the output directory.

@@ -42,7 +42,11 @@ pub struct Tuned {
 pub fn tune(context: &Context<'_>, options: &TuneOptions) -> anyhow::Result<Tuned> {
     let (before, _) = verify(context, "before", &Setup::default(), false)?;
     context.begin_search(&before);
-    let mut state = State { deployment: Deployment::default(), banned: Bans::default(), unfixed: BTreeMap::new() };
+    let mut state = State {
+        deployment: Deployment::default(),
+        banned: Bans::default(),
+        unfixed: BTreeMap::new(),
+    };
     let mut tuned = Tuned {
         after: None,
         deployment: Deployment::default(),
@@ -54,11 +58,18 @@ pub fn tune(context: &Context<'_>, options: &TuneOptions) -> anyhow::Result<Tune
     for round in 1..=options.rounds {
         let current = tuned.after.as_ref().unwrap_or(&tuned.before);
         let targets = targets(current, &|judged| state.unfixed.contains_key(&judged.cell.name()));
-        let wanted: Vec<Target> = if round == 1 { wanted(context, options) } else { Vec::new() };
+        let wanted: Vec<Target> = if round == 1 {
+            wanted(context, options)
+        } else {
+            Vec::new()
+        };
         if targets.is_empty() && wanted.is_empty() {
             break;
         }
-        context.progress.note(&format!("round {round}: {} violated cell group(s) to fix", targets.len()));
+        context.progress.note(&format!(
+            "round {round}: {} violated cell group(s) to fix",
+            targets.len()
+        ));
         let deployed = state.deployment.clone();
         state.search(context, options, round, &targets, &wanted, &mut tuned.contests)?;
         if state.deployment == deployed {
@@ -101,9 +112,18 @@ impl State {
         let label = format!("search/{round}");
         let mut launch_wide = BTreeMap::new();
         if options.parameters {
-            let found = settings::search(context, &label, &self.deployment, targets, wanted, &self.banned.assignments)?;
+            let found = settings::search(
+                context,
+                &label,
+                &self.deployment,
+                targets,
+                wanted,
+                &self.banned.assignments,
+            )?;
             for assignment in found.accepted {
-                context.progress.note(&format!("chosen: {}={}", assignment.name, assignment.value));
+                context
+                    .progress
+                    .note(&format!("chosen: {}={}", assignment.name, assignment.value));
                 self.deployment.assign(assignment);
             }
             launch_wide = found.contestants;
@@ -126,8 +146,12 @@ impl State {
             contests.retain(|other| (&other.function, other.bytes) != (&contest.function, contest.bytes));
             contests.push(contest);
             if let Some(selection) = decision.chosen {
-                context.progress.note(&format!("chosen for {}: {}", target.name(), selection.id()));
-                self.deployment.selections.insert((target.collective, target.bytes), selection);
+                context
+                    .progress
+                    .note(&format!("chosen for {}: {}", target.name(), selection.id()));
+                self.deployment
+                    .selections
+                    .insert((target.collective, target.bytes), selection);
             } else if let Some(reason) = decision.unfixed_because {
                 self.give_up(&target, &reason);
             }
@@ -149,11 +173,18 @@ impl State {
             let key = (subject.collective, subject.bytes);
             let note = format!("{} became {ratio:.2} times slower", subject.item_id());
             if let Some(selection) = self.deployment.selections.remove(&key) {
-                context.progress.warn(&format!("{note} under `{}`; it is taken back", selection.id()));
+                context
+                    .progress
+                    .warn(&format!("{note} under `{}`; it is taken back", selection.id()));
                 self.banned.cells.insert(key);
                 changed = true;
-            } else if let Some(changed_key) = self.deployment.without_size_switch(subject.collective, &context.library) {
-                context.progress.warn(&format!("{note}: its rule holds for every size, so it is taken back"));
+            } else if let Some(changed_key) = self
+                .deployment
+                .without_size_switch(subject.collective, &context.library)
+            {
+                context
+                    .progress
+                    .warn(&format!("{note}: its rule holds for every size, so it is taken back"));
                 self.deployment.selections.remove(&changed_key);
                 self.banned.cells.insert(changed_key);
                 changed = true;
@@ -163,7 +194,12 @@ impl State {
         }
         if !unexplained.is_empty() && !self.deployment.assignments.is_empty() {
             for assignment in std::mem::take(&mut self.deployment.assignments) {
-                context.progress.warn(&format!("`{}={}` is taken back: {}", assignment.name, assignment.value, unexplained.join(", ")));
+                context.progress.warn(&format!(
+                    "`{}={}` is taken back: {}",
+                    assignment.name,
+                    assignment.value,
+                    unexplained.join(", ")
+                ));
                 self.banned.assignments.insert(assignment);
             }
             changed = true;
@@ -185,7 +221,10 @@ fn deploy_and_verify(context: &Context<'_>, label: &str, state: &mut State, tune
         tuned.after = Some(after);
         if slower.is_empty() || attempt == 1 || !state.take_back(context, &slower) {
             for (subject, ratio) in slower {
-                context.progress.warn(&format!("{} became {ratio:.2} times slower; compare before you deploy", subject.item_id()));
+                context.progress.warn(&format!(
+                    "{} became {ratio:.2} times slower; compare before you deploy",
+                    subject.item_id()
+                ));
             }
             return Ok(());
         }
@@ -205,7 +244,10 @@ fn slower(context: &Context<'_>, after: &Verification, untouched: &Medians) -> a
     for (subject, reference) in untouched {
         if let Some(medians) = after.medians.get(subject) {
             subjects.push(subject.clone());
-            pairs.push(Pair { left: Sample::new(medians.clone())?, right: Sample::new(reference.clone())? });
+            pairs.push(Pair {
+                left: Sample::new(medians.clone())?,
+                right: Sample::new(reference.clone())?,
+            });
         }
     }
     let comparisons = verdict::judge(&pairs, &context.rule(after.noise_seconds));
@@ -222,7 +264,10 @@ fn wanted(context: &Context<'_>, options: &TuneOptions) -> Vec<Target> {
         .contests
         .iter()
         .map(|(collective, bytes)| {
-            Target::unbounded(*collective, measured_bytes(*bytes, context.options.ranks, collective.has_blocks()))
+            Target::unbounded(
+                *collective,
+                measured_bytes(*bytes, context.options.ranks, collective.has_blocks()),
+            )
         })
         .collect()
 }

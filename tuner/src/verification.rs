@@ -51,28 +51,46 @@ pub struct Verification {
 impl Verification {
     /// The violated cells.
     pub fn violated(&self) -> impl Iterator<Item = &JudgedCell> {
-        self.cells.iter().filter(|judged| judged.comparison.verdict == Outcome::Violated)
+        self.cells
+            .iter()
+            .filter(|judged| judged.comparison.verdict == Outcome::Violated)
     }
 }
 
 /// Repetitions in a verification, per item: enough for a stable median in a launch, little enough that the budget goes into
 /// launches, between which times differ most.
-pub const REPETITIONS: Repetitions = Repetitions { min: 8, max: 60, relative_standard_error: 0.02, seconds: 0.25 };
+pub const REPETITIONS: Repetitions = Repetitions {
+    min: 8,
+    max: 60,
+    relative_standard_error: 0.02,
+    seconds: 0.25,
+};
 
 /// Runs and judges. `label` names it in launch keys; `setup` is what is in force. With `untouched`, every launch is followed by
 /// one of the library as it is, left sides only, so that both see the same minutes of the machine; its medians come back too.
 ///
 /// # Errors
 /// A launch that failed although nothing but the untouched or verified library ran in it.
-pub fn verify(context: &Context<'_>, label: &str, setup: &Setup, untouched: bool) -> anyhow::Result<(Verification, Medians)> {
+pub fn verify(
+    context: &Context<'_>,
+    label: &str,
+    setup: &Setup,
+    untouched: bool,
+) -> anyhow::Result<(Verification, Medians)> {
     let mut verification = Verification::default();
     let mut reference = Medians::new();
     let mut noise = Vec::new();
     let launches = context.options.launches;
     let subjects = context.plan.subjects();
     let left = context.plan.library_subjects();
-    let steps = if untouched { subjects.len() + left.len() } else { subjects.len() };
-    context.progress.phase(&format!("verify {label}"), (launches * steps) as u64);
+    let steps = if untouched {
+        subjects.len() + left.len()
+    } else {
+        subjects.len()
+    };
+    context
+        .progress
+        .phase(&format!("verify {label}"), (launches * steps) as u64);
     for launch in 0..launches {
         let name = format!("{label}/{launch}");
         let blocks = plan::blocks(&subjects, context.run.seed, &name, REPETITIONS);
@@ -135,8 +153,14 @@ fn one_launch(
 fn collect(blocks: &[Block], outcomes: &[BlockOutcome], medians: &mut Medians, failed: &mut BTreeMap<String, String>) {
     for (block, outcome) in blocks.iter().zip(outcomes) {
         for item in &block.items {
-            let kilter_protocol::plan::Implementation::Expression { text } = &item.implementation else { continue };
-            let subject = Subject { collective: item.collective, text: text.clone(), bytes: item.bytes };
+            let kilter_protocol::plan::Implementation::Expression { text } = &item.implementation else {
+                continue;
+            };
+            let subject = Subject {
+                collective: item.collective,
+                text: text.clone(),
+                bytes: item.bytes,
+            };
             if let Some(reason) = outcome.failed.get(&item.id) {
                 failed.insert(item.id.clone(), reason.clone());
             } else if let Some(samples) = outcome.samples.get(&item.id) {
@@ -169,16 +193,27 @@ fn measure_splits(
             // The largest part whose k-fold time is below the whole's; else the part that comes nearest to it.
             let ratio = |(m, part): &(u64, Sample)| whole.median() / (n.div_ceil(*m) as f64 * part.median());
             let parts = &measured[..position];
-            let violated = parts.iter().rev().find(|part| ratio(part) > 1.0 + context.options.effect_floor);
+            let violated = parts
+                .iter()
+                .rev()
+                .find(|part| ratio(part) > 1.0 + context.options.effect_floor);
             let nearest = || parts.iter().max_by(|a, b| ratio(a).total_cmp(&ratio(b)));
-            let Some(part @ (m, sample)) = violated.or_else(nearest) else { continue };
+            let Some(part @ (m, sample)) = violated.or_else(nearest) else {
+                continue;
+            };
             let cell = plan::split_cell(guideline, *collective, *n, *m);
             if ratio(part) > 1.0 + context.options.effect_floor {
                 predicted.push(cell);
             } else {
                 let k = n.div_ceil(*m) as f64;
                 let scaled = sample.values().iter().map(|seconds| seconds * k).collect();
-                cells.push((cell, Pair { left: whole.clone(), right: Sample::new(scaled)? }));
+                cells.push((
+                    cell,
+                    Pair {
+                        left: whole.clone(),
+                        right: Sample::new(scaled)?,
+                    },
+                ));
             }
         }
     }
@@ -186,7 +221,10 @@ fn measure_splits(
         return Ok(cells);
     }
     let mut medians: BTreeMap<usize, (Vec<f64>, Vec<f64>)> = BTreeMap::new();
-    context.progress.phase(&format!("verify {label}: splits"), (context.options.launches * predicted.len()) as u64);
+    context.progress.phase(
+        &format!("verify {label}: splits"),
+        (context.options.launches * predicted.len()) as u64,
+    );
     for launch in 0..context.options.launches {
         let name = format!("{label}/splits/{launch}");
         let blocks: Vec<Block> = predicted
@@ -196,7 +234,10 @@ fn measure_splits(
                 id: format!("split {index}: {}", cell.expression),
                 seed: plan::derived_seed(context.run.seed, &format!("{name}/{index}")),
                 items: vec![cell.left.item(), cell.right.item()],
-                repetitions: Repetitions { seconds: 2.0 * REPETITIONS.seconds, ..REPETITIONS },
+                repetitions: Repetitions {
+                    seconds: 2.0 * REPETITIONS.seconds,
+                    ..REPETITIONS
+                },
             })
             .collect();
         let outcomes = one_launch(context, &name, setup, &blocks, &mut Verification::default(), None)?;
@@ -216,19 +257,35 @@ fn measure_splits(
         }
     }
     for (index, (left, right)) in medians {
-        cells.push((predicted[index].clone(), Pair { left: Sample::new(left)?, right: Sample::new(right)? }));
+        cells.push((
+            predicted[index].clone(),
+            Pair {
+                left: Sample::new(left)?,
+                right: Sample::new(right)?,
+            },
+        ));
     }
     Ok(cells)
 }
 
-fn judge(context: &Context<'_>, splits: Vec<(PlannedCell, Pair)>, verification: &mut Verification) -> anyhow::Result<()> {
+fn judge(
+    context: &Context<'_>,
+    splits: Vec<(PlannedCell, Pair)>,
+    verification: &mut Verification,
+) -> anyhow::Result<()> {
     let mut cells = Vec::new();
     let mut pairs = Vec::new();
     for cell in &context.plan.cells {
-        let (left, right) = (verification.medians.get(&cell.left), verification.medians.get(&cell.right));
+        let (left, right) = (
+            verification.medians.get(&cell.left),
+            verification.medians.get(&cell.right),
+        );
         if let (Some(left), Some(right)) = (left, right) {
             cells.push(cell.clone());
-            pairs.push(Pair { left: Sample::new(left.clone())?, right: Sample::new(right.clone())? });
+            pairs.push(Pair {
+                left: Sample::new(left.clone())?,
+                right: Sample::new(right.clone())?,
+            });
         }
     }
     for (cell, pair) in splits {
@@ -237,8 +294,11 @@ fn judge(context: &Context<'_>, splits: Vec<(PlannedCell, Pair)>, verification: 
         pairs.push(pair);
     }
     let comparisons = verdict::judge(&pairs, &context.rule(verification.noise_seconds));
-    verification.cells =
-        cells.into_iter().zip(comparisons).map(|(cell, comparison)| JudgedCell { cell, comparison }).collect();
+    verification.cells = cells
+        .into_iter()
+        .zip(comparisons)
+        .map(|(cell, comparison)| JudgedCell { cell, comparison })
+        .collect();
     Ok(())
 }
 

@@ -17,11 +17,15 @@ pub struct EnvironmentError {
 /// # Errors
 /// A name that is no shell variable, or a value with a line break.
 pub fn to_text(variables: &[(String, String)]) -> Result<String, EnvironmentError> {
-    let mut text = String::from("# Environment of the ranks, written by kilter. See README.txt for how to pass it on.\n");
+    let mut text =
+        String::from("# Environment of the ranks, written by kilter. See README.txt for how to pass it on.\n");
     for (name, value) in variables {
         let first = name.chars().next().is_some_and(|c| c.is_ascii_alphabetic() || c == '_');
         if !first || !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') || value.contains(['\n', '\0']) {
-            return Err(EnvironmentError { line: 0, message: format!("`{name}={value}` is no variable a shell can read") });
+            return Err(EnvironmentError {
+                line: 0,
+                message: format!("`{name}={value}` is no variable a shell can read"),
+            });
         }
         text.push_str(&format!("{name}={}\n", quote(value)));
     }
@@ -35,7 +39,10 @@ pub fn to_text(variables: &[(String, String)]) -> Result<String, EnvironmentErro
 pub fn parse(text: &str) -> Result<Vec<(String, String)>, EnvironmentError> {
     let mut variables = Vec::new();
     for (index, line) in text.lines().enumerate() {
-        let wrong = |message: &str| EnvironmentError { line: index + 1, message: format!("`{line}` {message}") };
+        let wrong = |message: &str| EnvironmentError {
+            line: index + 1,
+            message: format!("`{line}` {message}"),
+        };
         if line.trim().is_empty() || line.starts_with('#') {
             continue;
         }
@@ -76,10 +83,16 @@ mod tests {
 
     #[test]
     fn a_real_shell_reads_the_same() {
-        let variables = vec![("A_B".to_owned(), "it's $HOME `x` \"y\" \\ z".to_owned()), ("C".to_owned(), String::new())];
+        let variables = vec![
+            ("A_B".to_owned(), "it's $HOME `x` \"y\" \\ z".to_owned()),
+            ("C".to_owned(), String::new()),
+        ];
         let text = to_text(&variables).unwrap();
         let script = format!("{text}\nprintf '%s|%s' \"$A_B\" \"$C\"");
         let output = std::process::Command::new("sh").args(["-c", &script]).output().unwrap();
-        assert_eq!(String::from_utf8(output.stdout).unwrap(), format!("{}|", variables[0].1));
+        assert_eq!(
+            String::from_utf8(output.stdout).unwrap(),
+            format!("{}|", variables[0].1)
+        );
     }
 }

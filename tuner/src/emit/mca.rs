@@ -13,7 +13,10 @@ pub fn to_text(parameters: &[(String, String)]) -> Result<String, McaError> {
         let plain = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
         let carried = !value.contains(['\n', '\r', '#', '"', '\'', '\\']) && value.trim() == value && !value.is_empty();
         if !plain || !carried {
-            return Err(McaError { line: 0, message: format!("`{name} = {value}` cannot be written in a parameter file") });
+            return Err(McaError {
+                line: 0,
+                message: format!("`{name} = {value}` cannot be written in a parameter file"),
+            });
         }
         text.push_str(&format!("{name} = {value}\n"));
     }
@@ -41,9 +44,10 @@ pub fn parse(text: &str) -> Result<Vec<(String, String)>, McaError> {
         if line.is_empty() {
             continue;
         }
-        let (name, value) = line
-            .split_once('=')
-            .ok_or_else(|| McaError { line: index + 1, message: format!("`{line}` is not `name = value`") })?;
+        let (name, value) = line.split_once('=').ok_or_else(|| McaError {
+            line: index + 1,
+            message: format!("`{line}` is not `name = value`"),
+        })?;
         let (name, value) = (name.trim().to_owned(), value.trim().to_owned());
         parameters.retain(|(known, _)| *known != name);
         parameters.push((name, value));
@@ -59,8 +63,18 @@ mod tests {
 
     #[test]
     fn what_cannot_be_carried_is_refused() {
-        for (name, value) in [("a b", "1"), ("", "1"), ("a", "1 # 2"), ("a", "x\ny"), ("a", " 1"), ("a", "")] {
-            assert!(to_text(&[(name.to_owned(), value.to_owned())]).is_err(), "{name}={value}");
+        for (name, value) in [
+            ("a b", "1"),
+            ("", "1"),
+            ("a", "1 # 2"),
+            ("a", "x\ny"),
+            ("a", " 1"),
+            ("a", ""),
+        ] {
+            assert!(
+                to_text(&[(name.to_owned(), value.to_owned())]).is_err(),
+                "{name}={value}"
+            );
         }
     }
 

@@ -84,8 +84,12 @@ pub fn staged(context: &Context<'_>, emitted: &Emitted) -> anyhow::Result<Setup>
 pub fn confirm_ran(context: &Context<'_>, emitted: &Emitted, after: &Verification) {
     for id in &emitted.implementations {
         if after.dropin_calls.get(id).is_none_or(|calls| *calls == 0) {
-            context.progress.warn(&format!("the drop-in never ran `{id}` in the verification; do not deploy its rule"));
-            context.quarantine.add(id, "had no effect", "the drop-in never ran it in the verification");
+            context.progress.warn(&format!(
+                "the drop-in never ran `{id}` in the verification; do not deploy its rule"
+            ));
+            context
+                .quarantine
+                .add(id, "had no effect", "the drop-in never ran it in the verification");
         }
     }
 }

@@ -25,11 +25,18 @@ const PARAMETER_FILES: &str = "OMPI_MCA_mca_base_param_files";
 
 /// Writes everything a deployment needs into `directory`.
 pub(super) fn emit(context: &Context<'_>, deployment: &Deployment, directory: &Path) -> anyhow::Result<Emitted> {
-    let mut emitted = Emitted { directory: directory.to_path_buf(), ..Emitted::default() };
+    let mut emitted = Emitted {
+        directory: directory.to_path_buf(),
+        ..Emitted::default()
+    };
     let mut parameters = Vec::new();
     let mut variables = Vec::new();
     for assignment in &deployment.assignments {
-        let list = if assignment.environment { &mut variables } else { &mut parameters };
+        let list = if assignment.environment {
+            &mut variables
+        } else {
+            &mut parameters
+        };
         list.push((assignment.name.clone(), assignment.value.clone()));
     }
     let rules = rules(context, deployment)?;
@@ -37,7 +44,10 @@ pub(super) fn emit(context: &Context<'_>, deployment: &Deployment, directory: &P
         write(directory, RULES, &rules.to_text())?;
         emitted.files.insert(File::Rules, RULES.to_owned());
         parameters.push(("coll_tuned_use_dynamic_rules".to_owned(), "1".to_owned()));
-        parameters.push(("coll_tuned_dynamic_rules_filename".to_owned(), directory.join(RULES).display().to_string()));
+        parameters.push((
+            "coll_tuned_dynamic_rules_filename".to_owned(),
+            directory.join(RULES).display().to_string(),
+        ));
     }
     if deployment.needs_dropin() {
         let libraries = directory.join(LIBRARIES);
@@ -46,15 +56,23 @@ pub(super) fn emit(context: &Context<'_>, deployment: &Deployment, directory: &P
         let plugin = install(&context.options.plugin, &libraries)?;
         let library = format!("{} {}", context.library.name, context.version);
         let relative = Path::new(LIBRARIES).join(plugin.file_name().unwrap_or_default());
-        let profile =
-            profile::of(deployment, &context.plan, &library, context.options.ranks, &relative.display().to_string());
+        let profile = profile::of(
+            deployment,
+            &context.plan,
+            &library,
+            context.options.ranks,
+            &relative.display().to_string(),
+        );
         if let Some(profile) = profile {
             write(directory, PROFILE, &(serde_json::to_string_pretty(&profile)? + "\n"))?;
             emitted.files.insert(File::Profile, PROFILE.to_owned());
             emitted.implementations = profile.rules.iter().map(|rule| rule.implementation.clone()).collect();
             emitted.implementations.sort_unstable();
             emitted.implementations.dedup();
-            variables.push(("KILTER_PROFILE".to_owned(), directory.join(PROFILE).display().to_string()));
+            variables.push((
+                "KILTER_PROFILE".to_owned(),
+                directory.join(PROFILE).display().to_string(),
+            ));
             variables.push(("LD_PRELOAD".to_owned(), dropin.display().to_string()));
         }
     }
@@ -68,14 +86,21 @@ pub(super) fn emit(context: &Context<'_>, deployment: &Deployment, directory: &P
     }
     emitted.files.insert(File::Readme, README.to_owned());
     let library = format!("{} {}", context.library.name, context.version);
-    write(directory, README, &readme::text(&emitted, &library, context.options.ranks, &variables))?;
+    write(
+        directory,
+        README,
+        &readme::text(&emitted, &library, context.options.ranks, &variables),
+    )?;
     Ok(emitted)
 }
 
 /// Copies a shared object so that only its owner can write it: the drop-in refuses others.
 fn install(from: &Path, directory: &Path) -> anyhow::Result<std::path::PathBuf> {
     use std::os::unix::fs::PermissionsExt as _;
-    let to = directory.join(from.file_name().with_context(|| format!("`{}` is no file", from.display()))?);
+    let to = directory.join(
+        from.file_name()
+            .with_context(|| format!("`{}` is no file", from.display()))?,
+    );
     std::fs::copy(from, &to).with_context(|| format!("`{}` cannot be copied to `{}`", from.display(), to.display()))?;
     std::fs::set_permissions(&to, std::fs::Permissions::from_mode(0o755))
         .with_context(|| format!("the mode of `{}` cannot be set", to.display()))?;
@@ -87,7 +112,10 @@ fn rules(context: &Context<'_>, deployment: &Deployment) -> anyhow::Result<Rules
     let mut by_collective: BTreeMap<Collective, Vec<(u64, Choice)>> = BTreeMap::new();
     for ((collective, bytes), selection) in &deployment.selections {
         if let Selection::Settings(settings) = selection {
-            by_collective.entry(*collective).or_default().push((*bytes, choice(*collective, settings)?));
+            by_collective
+                .entry(*collective)
+                .or_default()
+                .push((*bytes, choice(*collective, settings)?));
         }
     }
     let mut rules = Rules::default();
@@ -98,7 +126,14 @@ fn rules(context: &Context<'_>, deployment: &Deployment) -> anyhow::Result<Rules
             .rules_entry(collective)
             .with_context(|| format!("{} has no rules for {collective}", context.library.name))?;
         if entry.size_switch {
-            let volumes: Vec<u64> = context.plan.volumes.get(&collective).into_iter().flatten().copied().collect();
+            let volumes: Vec<u64> = context
+                .plan
+                .volumes
+                .get(&collective)
+                .into_iter()
+                .flatten()
+                .copied()
+                .collect();
             for (bytes, choice) in choices {
                 rules.add(entry.id, ranks, range::around(&volumes, bytes), choice);
             }
@@ -119,7 +154,9 @@ fn choice(collective: Collective, settings: &[(String, String)]) -> anyhow::Resu
     let mut choice = Choice::default();
     let prefix = format!("coll_tuned_{collective}_algorithm");
     for (name, value) in settings {
-        let value: u64 = value.parse().with_context(|| format!("`{name}={value}`: a rule takes numbers only"))?;
+        let value: u64 = value
+            .parse()
+            .with_context(|| format!("`{name}={value}`: a rule takes numbers only"))?;
         match name.strip_prefix(&prefix) {
             Some("") => choice.algorithm = value,
             Some("_segmentsize") => choice.segment_bytes = value,
@@ -145,7 +182,9 @@ pub(super) fn staged(context: &Context<'_>, emitted: &Emitted) -> anyhow::Result
         setup.expected = mca::parse(&read(directory, name)?)?;
         let mut files = vec![directory.join(name).display().to_string()];
         files.extend(default_parameter_files(&context.options.mpirun));
-        setup.launcher_environment.push((PARAMETER_FILES.to_owned(), files.join(",")));
+        setup
+            .launcher_environment
+            .push((PARAMETER_FILES.to_owned(), files.join(",")));
     }
     if let Some(name) = emitted.files.get(&File::Environment) {
         setup.environment = environment::parse(&read(directory, name)?)?;
@@ -156,11 +195,20 @@ pub(super) fn staged(context: &Context<'_>, emitted: &Emitted) -> anyhow::Result
 /// The files that Open MPI reads when nothing is said: what the environment names, else the user's, then the site's.
 fn default_parameter_files(mpirun: &Path) -> Vec<String> {
     if let Ok(list) = std::env::var(PARAMETER_FILES) {
-        return list.split([',', ':']).filter(|file| !file.is_empty()).map(str::to_owned).collect();
+        return list
+            .split([',', ':'])
+            .filter(|file| !file.is_empty())
+            .map(str::to_owned)
+            .collect();
     }
-    let beside = mpirun.parent().map(|directory| directory.join("ompi_info")).filter(|path| path.is_file());
+    let beside = mpirun
+        .parent()
+        .map(|directory| directory.join("ompi_info"))
+        .filter(|path| path.is_file());
     let program = beside.unwrap_or_else(|| "ompi_info".into());
-    let output = std::process::Command::new(program).args(["--path", "sysconfdir", "--parsable"]).output();
+    let output = std::process::Command::new(program)
+        .args(["--path", "sysconfdir", "--parsable"])
+        .output();
     let sysconfdir = output
         .ok()
         .and_then(|output| String::from_utf8(output.stdout).ok())
@@ -171,7 +219,11 @@ fn default_parameter_files(mpirun: &Path) -> Vec<String> {
         files.push(Path::new(&home).join(".openmpi/mca-params.conf"));
     }
     files.push(Path::new(&sysconfdir).join("openmpi-mca-params.conf"));
-    files.into_iter().filter(|path| path.is_file()).map(|path| path.display().to_string()).collect()
+    files
+        .into_iter()
+        .filter(|path| path.is_file())
+        .map(|path| path.display().to_string())
+        .collect()
 }
 
 #[cfg(test)]
@@ -180,15 +232,27 @@ mod tests {
 
     #[test]
     fn settings_become_columns() {
-        let settings = [("coll_tuned_reduce_algorithm", "4"), ("coll_tuned_reduce_algorithm_segmentsize", "32768")]
-            .map(|(name, value)| (name.to_owned(), value.to_owned()));
-        let expected = Choice { algorithm: 4, fan: 0, segment_bytes: 32768 };
+        let settings = [
+            ("coll_tuned_reduce_algorithm", "4"),
+            ("coll_tuned_reduce_algorithm_segmentsize", "32768"),
+        ]
+        .map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let expected = Choice {
+            algorithm: 4,
+            fan: 0,
+            segment_bytes: 32768,
+        };
         assert_eq!(choice(Collective::Reduce, &settings).unwrap(), expected);
     }
 
     #[test]
     fn a_knob_without_a_column_is_refused() {
         let settings = [("coll_tuned_bcast_algorithm_knomial_radix".to_owned(), "4".to_owned())];
-        assert!(choice(Collective::Bcast, &settings).unwrap_err().to_string().contains("rules file"));
+        assert!(
+            choice(Collective::Bcast, &settings)
+                .unwrap_err()
+                .to_string()
+                .contains("rules file")
+        );
     }
 }

@@ -18,12 +18,29 @@ pub fn of(deployment: &Deployment, plan: &Plan, library: &str, ranks: usize, plu
             Selection::Mockup(id) => (id.clone(), BTreeMap::new()),
             Selection::Algorithm(id, values) => {
                 let named = algorithm_parameters(id, values).into_iter();
-                (id.clone(), named.filter_map(|(name, value)| Some((name, value.parse().ok()?))).collect())
+                (
+                    id.clone(),
+                    named
+                        .filter_map(|(name, value)| Some((name, value.parse().ok()?)))
+                        .collect(),
+                )
             }
         };
         let volumes: Vec<u64> = plan.volumes.get(collective).into_iter().flatten().copied().collect();
         let (min_bytes, max_bytes) = range::around(&volumes, *bytes);
-        rules.push(Rule { collective: collective.name().to_owned(), ranks, min_bytes, max_bytes, implementation, parameters });
+        rules.push(Rule {
+            collective: collective.name().to_owned(),
+            ranks,
+            min_bytes,
+            max_bytes,
+            implementation,
+            parameters,
+        });
     }
-    (!rules.is_empty()).then(|| Profile { version: VERSION, library: library.to_owned(), plugins: vec![plugin.to_owned()], rules })
+    (!rules.is_empty()).then(|| Profile {
+        version: VERSION,
+        library: library.to_owned(),
+        plugins: vec![plugin.to_owned()],
+        rules,
+    })
 }

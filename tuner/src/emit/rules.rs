@@ -60,15 +60,25 @@ impl Rules {
     /// The file's text.
     #[must_use]
     pub fn to_text(&self) -> String {
-        let mut text = String::from("# Rules of Open MPI's coll_tuned, written by kilter. Set coll_tuned_use_dynamic_rules=1 as well.\n");
+        let mut text = String::from(
+            "# Rules of Open MPI's coll_tuned, written by kilter. Set coll_tuned_use_dynamic_rules=1 as well.\n",
+        );
         // Writing to a string does not fail.
         let _ = writeln!(text, "{} # collectives", self.collectives.len());
         for (collective, by_ranks) in &self.collectives {
-            let _ = writeln!(text, "{collective} # collective id\n{} # communicator sizes", by_ranks.len());
+            let _ = writeln!(
+                text,
+                "{collective} # collective id\n{} # communicator sizes",
+                by_ranks.len()
+            );
             for (ranks, by_bytes) in by_ranks {
                 let _ = writeln!(text, "{ranks} # ranks and more\n{} # message sizes", by_bytes.len());
                 for (bytes, choice) in by_bytes {
-                    let _ = writeln!(text, "{bytes} {} {} {}", choice.algorithm, choice.fan, choice.segment_bytes);
+                    let _ = writeln!(
+                        text,
+                        "{bytes} {} {} {}",
+                        choice.algorithm, choice.fan, choice.segment_bytes
+                    );
                 }
             }
         }
@@ -87,7 +97,11 @@ impl Rules {
             let by_ranks = rules.collectives.entry(collective).or_default();
             for _ in 0..numbers.next("number of communicator sizes", 1..=1 << 20)? {
                 let ranks = numbers.next("communicator size", 0..=1 << 31)?;
-                numbers.ascending("communicator sizes", by_ranks.last_key_value().map(|(key, _)| *key), ranks)?;
+                numbers.ascending(
+                    "communicator sizes",
+                    by_ranks.last_key_value().map(|(key, _)| *key),
+                    ranks,
+                )?;
                 let count = numbers.next("number of message sizes", 1..=1 << 20)?;
                 let by_bytes = by_ranks.entry(ranks).or_default();
                 for position in 0..count {
@@ -110,9 +124,17 @@ impl Rules {
     /// not above `bytes`.
     #[must_use]
     pub fn lookup(&self, collective: u64, ranks: u64, bytes: u64) -> Choice {
-        let Some(by_ranks) = self.collectives.get(&collective) else { return Choice::default() };
-        let by_bytes = by_ranks.range(..=ranks).next_back().or_else(|| by_ranks.first_key_value()).map(|(_, value)| value);
-        by_bytes.and_then(|rules| rules.range(..=bytes).next_back()).map_or_else(Choice::default, |(_, choice)| *choice)
+        let Some(by_ranks) = self.collectives.get(&collective) else {
+            return Choice::default();
+        };
+        let by_bytes = by_ranks
+            .range(..=ranks)
+            .next_back()
+            .or_else(|| by_ranks.first_key_value())
+            .map(|(_, value)| value);
+        by_bytes
+            .and_then(|rules| rules.range(..=bytes).next_back())
+            .map_or_else(Choice::default, |(_, choice)| *choice)
     }
 }
 
@@ -131,11 +153,17 @@ impl<'a> Numbers<'a> {
                 line.split_whitespace().map(move |token| (index + 1, token))
             })
             .collect();
-        Numbers { tokens: tokens.into_iter(), line: 1 }
+        Numbers {
+            tokens: tokens.into_iter(),
+            line: 1,
+        }
     }
 
     fn error(&self, message: String) -> RulesError {
-        RulesError { line: self.line, message }
+        RulesError {
+            line: self.line,
+            message,
+        }
     }
 
     fn next(&mut self, what: &str, allowed: std::ops::RangeInclusive<u64>) -> Result<u64, RulesError> {
@@ -144,11 +172,17 @@ impl<'a> Numbers<'a> {
         };
         self.line = line;
         if token.len() > 1 && token.starts_with('0') {
-            return Err(self.error(format!("{what} `{token}`: Open MPI reads a leading 0 as octal or hexadecimal; leave it out")));
+            return Err(self.error(format!(
+                "{what} `{token}`: Open MPI reads a leading 0 as octal or hexadecimal; leave it out"
+            )));
         }
         match token.parse::<u64>() {
             Ok(value) if allowed.contains(&value) => Ok(value),
-            Ok(value) => Err(self.error(format!("{what} {value} is not between {} and {}", allowed.start(), allowed.end()))),
+            Ok(value) => Err(self.error(format!(
+                "{what} {value} is not between {} and {}",
+                allowed.start(),
+                allowed.end()
+            ))),
             Err(_) => Err(self.error(format!("{what} `{token}` is not a number"))),
         }
     }
@@ -163,7 +197,10 @@ impl<'a> Numbers<'a> {
     fn end(&mut self) -> Result<(), RulesError> {
         match self.tokens.next() {
             None => Ok(()),
-            Some((line, token)) => Err(RulesError { line, message: format!("`{token}` comes after the last rule") }),
+            Some((line, token)) => Err(RulesError {
+                line,
+                message: format!("`{token}` comes after the last rule"),
+            }),
         }
     }
 }
@@ -174,7 +211,11 @@ mod tests {
 
     use super::*;
 
-    const CHOICE: Choice = Choice { algorithm: 4, fan: 0, segment_bytes: 32768 };
+    const CHOICE: Choice = Choice {
+        algorithm: 4,
+        fan: 0,
+        segment_bytes: 32768,
+    };
 
     #[test]
     fn a_rule_is_fenced_on_all_sides() {
@@ -183,8 +224,19 @@ mod tests {
         let rules = Rules::parse(&rules.to_text()).unwrap();
         assert_eq!(rules.lookup(11, 8, 262_144), CHOICE);
         assert_eq!(rules.lookup(11, 8, 92_682), CHOICE);
-        for (ranks, bytes) in [(8, 92_681), (8, 262_145), (7, 100_000), (9, 100_000), (2, 100_000), (1000, 100_000)] {
-            assert_eq!(rules.lookup(11, ranks, bytes), Choice::default(), "{ranks} ranks, {bytes} bytes");
+        for (ranks, bytes) in [
+            (8, 92_681),
+            (8, 262_145),
+            (7, 100_000),
+            (9, 100_000),
+            (2, 100_000),
+            (1000, 100_000),
+        ] {
+            assert_eq!(
+                rules.lookup(11, ranks, bytes),
+                Choice::default(),
+                "{ranks} ranks, {bytes} bytes"
+            );
         }
         assert_eq!(rules.lookup(7, 8, 262_144), Choice::default());
     }
@@ -195,7 +247,10 @@ mod tests {
         let mut rules = Rules::default();
         rules.add(7, 8, (10, 99), CHOICE);
         rules.add(7, 8, (100, 200), other);
-        assert_eq!((rules.lookup(7, 8, 99), rules.lookup(7, 8, 100), rules.lookup(7, 8, 201)), (CHOICE, other, Choice::default()));
+        assert_eq!(
+            (rules.lookup(7, 8, 99), rules.lookup(7, 8, 100), rules.lookup(7, 8, 201)),
+            (CHOICE, other, Choice::default())
+        );
     }
 
     #[test]

@@ -45,8 +45,14 @@ pub fn choose(target: &Target, candidates: &[Measured], bounds: &[Sample], rule:
         .zip(&equal)
         .filter(|(_, equal)| **equal)
         .map(|(candidate, _)| *candidate)
-        .min_by(|a, b| simplicity(a).cmp(&simplicity(b)).then(a.medians.median().total_cmp(&b.medians.median())));
-    let fastest = candidates.iter().min_by(|a, b| a.medians.median().total_cmp(&b.medians.median()));
+        .min_by(|a, b| {
+            simplicity(a)
+                .cmp(&simplicity(b))
+                .then(a.medians.median().total_cmp(&b.medians.median()))
+        });
+    let fastest = candidates
+        .iter()
+        .min_by(|a, b| a.medians.median().total_cmp(&b.medians.median()));
     let unfixed_because = match (chosen, tightest, fastest) {
         (None, Some(bound), Some(fastest)) => Some(format!(
             "the best of {} candidates, {}, still takes {:.2} times the bound",
@@ -58,7 +64,10 @@ pub fn choose(target: &Target, candidates: &[Measured], bounds: &[Sample], rule:
         // Without a bound a contest is for information: nothing is broken, nothing is changed.
         _ => None,
     };
-    let default = candidates.iter().find(|candidate| candidate.selection.is_none()).map(|c| c.medians.median());
+    let default = candidates
+        .iter()
+        .find(|candidate| candidate.selection.is_none())
+        .map(|c| c.medians.median());
     let all: Vec<Sample> = candidates.iter().map(|candidate| candidate.medians.clone()).collect();
     let among_best = verdict::equivalent_to_best(&all, rule);
     let deployed = chosen.filter(|_| tightest.is_some());
@@ -82,12 +91,19 @@ pub fn choose(target: &Target, candidates: &[Measured], bounds: &[Sample], rule:
     Decision {
         chosen: deployed.and_then(|candidate| candidate.selection.clone()),
         unfixed_because,
-        contest: Contest { function: target.collective.name().to_owned(), bytes: target.bytes, candidates: contestants },
+        contest: Contest {
+            function: target.collective.name().to_owned(),
+            bytes: target.bytes,
+            candidates: contestants,
+        },
     }
 }
 
 fn id(candidate: &Measured) -> String {
-    candidate.selection.as_ref().map_or_else(|| "default".to_owned(), Selection::id)
+    candidate
+        .selection
+        .as_ref()
+        .map_or_else(|| "default".to_owned(), Selection::id)
 }
 
 /// Smaller is simpler to deploy.
@@ -107,12 +123,20 @@ mod tests {
     use super::*;
 
     fn measured(selection: Option<Selection>, microseconds: f64) -> Measured {
-        let times = [0.995, 1.0, 1.005, 1.01, 0.99].iter().map(|factor| factor * microseconds * 1e-6).collect();
-        Measured { selection, medians: Sample::new(times).unwrap() }
+        let times = [0.995, 1.0, 1.005, 1.01, 0.99]
+            .iter()
+            .map(|factor| factor * microseconds * 1e-6)
+            .collect();
+        Measured {
+            selection,
+            medians: Sample::new(times).unwrap(),
+        }
     }
 
     fn settings(count: usize) -> Option<Selection> {
-        Some(Selection::Settings((0..count).map(|i| (format!("s{i}"), "1".to_owned())).collect()))
+        Some(Selection::Settings(
+            (0..count).map(|i| (format!("s{i}"), "1".to_owned())).collect(),
+        ))
     }
 
     fn algorithm() -> Option<Selection> {
@@ -121,21 +145,37 @@ mod tests {
 
     fn decide(candidates: &[Measured], bound_microseconds: Option<f64>) -> Decision {
         let target = Target::unbounded(Collective::Scan, 262_144);
-        let bounds: Vec<Sample> = bound_microseconds.map(|us| measured(None, us).medians).into_iter().collect();
-        let rule = Rule { alpha: 0.05, effect_floor: 0.05, noise_seconds: 1e-6, ..Rule::default() };
+        let bounds: Vec<Sample> = bound_microseconds
+            .map(|us| measured(None, us).medians)
+            .into_iter()
+            .collect();
+        let rule = Rule {
+            alpha: 0.05,
+            effect_floor: 0.05,
+            noise_seconds: 1e-6,
+            ..Rule::default()
+        };
         choose(&target, candidates, &bounds, &rule)
     }
 
     #[test]
     fn the_simplest_among_equals_is_chosen() {
-        let candidates =
-            [measured(None, 9671.0), measured(settings(2), 5921.0), measured(settings(1), 6000.0), measured(algorithm(), 5800.0)];
+        let candidates = [
+            measured(None, 9671.0),
+            measured(settings(2), 5921.0),
+            measured(settings(1), 6000.0),
+            measured(algorithm(), 5800.0),
+        ];
         assert_eq!(decide(&candidates, Some(8098.0)).chosen, settings(1));
     }
 
     #[test]
     fn a_clearly_faster_algorithm_beats_a_simpler_parameter() {
-        let candidates = [measured(None, 21618.0), measured(settings(1), 9900.0), measured(algorithm(), 5437.0)];
+        let candidates = [
+            measured(None, 21618.0),
+            measured(settings(1), 9900.0),
+            measured(algorithm(), 5437.0),
+        ];
         assert_eq!(decide(&candidates, Some(9919.0)).chosen, algorithm());
     }
 
@@ -143,14 +183,20 @@ mod tests {
     fn a_candidate_that_misses_the_bound_is_no_fix_and_the_reason_names_the_best() {
         let decision = decide(&[measured(None, 21618.0), measured(settings(1), 14564.0)], Some(9919.0));
         assert_eq!(decision.chosen, None);
-        assert_eq!(decision.unfixed_because.unwrap(), "the best of 2 candidates, s0=1, still takes 1.47 times the bound");
+        assert_eq!(
+            decision.unfixed_because.unwrap(),
+            "the best of 2 candidates, s0=1, still takes 1.47 times the bound"
+        );
     }
 
     #[test]
     fn a_contest_without_a_bound_changes_nothing() {
         let decision = decide(&[measured(None, 528.0), measured(algorithm(), 264.0)], None);
         assert_eq!((decision.chosen, decision.unfixed_because), (None, None));
-        assert_eq!(decision.contest.candidates[0].id, "scan.pipelined_chain segment_bytes=16384");
+        assert_eq!(
+            decision.contest.candidates[0].id,
+            "scan.pipelined_chain segment_bytes=16384"
+        );
         assert!((decision.contest.candidates[0].ratio_to_default - 0.5).abs() < 1e-9);
     }
 

@@ -21,9 +21,19 @@ use crate::search::target::Target;
 use crate::stats::sample::Sample;
 
 /// Repetitions of the screening, per item.
-const SCREENING: Repetitions = Repetitions { min: 4, max: 12, relative_standard_error: 0.05, seconds: 0.08 };
+const SCREENING: Repetitions = Repetitions {
+    min: 4,
+    max: 12,
+    relative_standard_error: 0.05,
+    seconds: 0.08,
+};
 /// Repetitions of the final, per item.
-const FINAL: Repetitions = Repetitions { min: 8, max: 60, relative_standard_error: 0.02, seconds: 0.25 };
+const FINAL: Repetitions = Repetitions {
+    min: 8,
+    max: 60,
+    relative_standard_error: 0.02,
+    seconds: 0.25,
+};
 /// Candidates per block of the screening: few enough that drift within the block stays small.
 const PER_BLOCK: usize = 10;
 /// Candidates that reach the final.
@@ -51,7 +61,12 @@ impl<'c, 'a> Contests<'c, 'a> {
     #[must_use]
     pub fn new(context: &'c Context<'a>, deployment: &'c Deployment, label: &str) -> Contests<'c, 'a> {
         let setup = Setup::of(deployment).switching();
-        Contests { context, setup, deployment, label: label.to_owned() }
+        Contests {
+            context,
+            setup,
+            deployment,
+            label: label.to_owned(),
+        }
     }
 
     /// Finds the best candidate for each target, in the order given; stops where the budget ends.
@@ -64,7 +79,9 @@ impl<'c, 'a> Contests<'c, 'a> {
         self.context.progress.phase("screen candidates", targets.len() as u64);
         for target in targets {
             if self.context.search_exhausted(0.0) {
-                self.context.progress.warn("the budget ended before every violated cell was searched; raise --budget");
+                self.context
+                    .progress
+                    .warn("the budget ended before every violated cell was searched; raise --budget");
                 break;
             }
             let front = self.screen(&mut screening, target, kinds)?;
@@ -75,7 +92,12 @@ impl<'c, 'a> Contests<'c, 'a> {
         self.finals(finals)
     }
 
-    fn screen(&self, job: &mut Job<'_, 'c, 'a>, target: &Target, kinds: &dyn Fn(FixKind) -> bool) -> anyhow::Result<Vec<Selection>> {
+    fn screen(
+        &self,
+        job: &mut Job<'_, 'c, 'a>,
+        target: &Target,
+        kinds: &dyn Fn(FixKind) -> bool,
+    ) -> anyhow::Result<Vec<Selection>> {
         let context = self.context;
         let all = space::selections(&context.library, target, context.options.ranks);
         let mut ratios: BTreeMap<Selection, f64> = BTreeMap::new();
@@ -84,7 +106,8 @@ impl<'c, 'a> Contests<'c, 'a> {
             ratios.extend(job.ratios(target, chunk, SCREENING)?);
         }
         for kind in [FixKind::Parameter, FixKind::Algorithm] {
-            let mut best: Vec<(Selection, f64)> = ranked(&ratios).into_iter().filter(|(s, _)| s.kind() == kind).collect();
+            let mut best: Vec<(Selection, f64)> =
+                ranked(&ratios).into_iter().filter(|(s, _)| s.kind() == kind).collect();
             best.dedup_by_key(|(selection, _)| space::family(selection));
             for (selection, ratio) in best.into_iter().take(2) {
                 self.refine(job, target, selection, ratio, &mut ratios)?;
@@ -94,7 +117,12 @@ impl<'c, 'a> Contests<'c, 'a> {
         // The best of each kind goes on, so that the final can prefer the simplest among equals.
         let mut front: Vec<Selection> = Vec::new();
         for kind in [FixKind::Parameter, FixKind::Mockup, FixKind::Algorithm] {
-            front.extend(ranked.iter().find(|(selection, _)| selection.kind() == kind).map(|(selection, _)| selection.clone()));
+            front.extend(
+                ranked
+                    .iter()
+                    .find(|(selection, _)| selection.kind() == kind)
+                    .map(|(selection, _)| selection.clone()),
+            );
         }
         for (selection, ratio) in ranked {
             if front.len() < FINALISTS && ratio < HOPELESS && !front.contains(&selection) {
@@ -118,7 +146,13 @@ impl<'c, 'a> Contests<'c, 'a> {
             let Knob { name, min, max, scale } = knob;
             let start = space::knob_value(&best.0, &name).unwrap_or(min).clamp(min, max);
             let base = best.0.clone();
-            let space = Ordered { min, max, start, scale, evaluations: EVALUATIONS };
+            let space = Ordered {
+                min,
+                max,
+                start,
+                scale,
+                evaluations: EVALUATIONS,
+            };
             ordered::minimise(space, &mut |value| -> anyhow::Result<f64> {
                 let candidate = space::with_knob(&base, &name, value);
                 if let Some(known) = ratios.get(&candidate) {
@@ -140,7 +174,9 @@ impl<'c, 'a> Contests<'c, 'a> {
     fn finals(&self, finals: Vec<(Target, Vec<Selection>)>) -> anyhow::Result<Vec<(Target, Decision)>> {
         let launches = FINAL_LAUNCHES.min(self.context.options.launches).max(1);
         let mut medians: Vec<BTreeMap<String, Vec<f64>>> = vec![BTreeMap::new(); finals.len()];
-        self.context.progress.phase("compare finalists", (launches * finals.len()) as u64);
+        self.context
+            .progress
+            .phase("compare finalists", (launches * finals.len()) as u64);
         for launch in 0..launches {
             let mut job = Job::new(self, &format!("final/{launch}"));
             for ((target, front), medians) in finals.iter().zip(&mut medians) {
@@ -160,12 +196,29 @@ impl<'c, 'a> Contests<'c, 'a> {
             .zip(medians)
             .map(|((target, front), medians)| {
                 let sample = |id: &str| medians.get(id).and_then(|values| Sample::new(values.clone()).ok());
-                let mut candidates: Vec<Measured> =
-                    sample(DEFAULT).into_iter().map(|medians| Measured { selection: None, medians }).collect();
-                candidates.extend(front.iter().filter(|selection| !self.context.quarantine.contains(&selection.id())).filter_map(
-                    |selection| Some(Measured { selection: Some(selection.clone()), medians: sample(&selection.id())? }),
-                ));
-                let bounds: Vec<Sample> = target.bounds.iter().filter_map(|bound| sample(&bound_id(bound))).collect();
+                let mut candidates: Vec<Measured> = sample(DEFAULT)
+                    .into_iter()
+                    .map(|medians| Measured {
+                        selection: None,
+                        medians,
+                    })
+                    .collect();
+                candidates.extend(
+                    front
+                        .iter()
+                        .filter(|selection| !self.context.quarantine.contains(&selection.id()))
+                        .filter_map(|selection| {
+                            Some(Measured {
+                                selection: Some(selection.clone()),
+                                medians: sample(&selection.id())?,
+                            })
+                        }),
+                );
+                let bounds: Vec<Sample> = target
+                    .bounds
+                    .iter()
+                    .filter_map(|bound| sample(&bound_id(bound)))
+                    .collect();
                 let decision = choose(&target, &candidates, &bounds, &rule);
                 Ok((target, decision))
             })
@@ -174,8 +227,11 @@ impl<'c, 'a> Contests<'c, 'a> {
 }
 
 fn ranked(ratios: &BTreeMap<Selection, f64>) -> Vec<(Selection, f64)> {
-    let mut ranked: Vec<(Selection, f64)> =
-        ratios.iter().filter(|(_, ratio)| ratio.is_finite()).map(|(selection, ratio)| (selection.clone(), *ratio)).collect();
+    let mut ranked: Vec<(Selection, f64)> = ratios
+        .iter()
+        .filter(|(_, ratio)| ratio.is_finite())
+        .map(|(selection, ratio)| (selection.clone(), *ratio))
+        .collect();
     ranked.sort_by(|a, b| a.1.total_cmp(&b.1));
     ranked
 }
@@ -189,20 +245,40 @@ fn bound_id(bound: &plan::Subject) -> String {
 pub fn item(target: &Target, selection: Option<&Selection>) -> Item {
     let library = plan::Subject::library(target.collective, target.bytes).item();
     match selection {
-        None => Item { id: DEFAULT.to_owned(), ..library },
+        None => Item {
+            id: DEFAULT.to_owned(),
+            ..library
+        },
         Some(selection) => {
             let id = selection.id();
             match selection {
-                Selection::Settings(settings) => Item { id, settings: settings.clone(), ..library },
+                Selection::Settings(settings) => Item {
+                    id,
+                    settings: settings.clone(),
+                    ..library
+                },
                 Selection::Mockup(mockup) => {
                     let text = kilter_algorithms::mockup::find(mockup)
-                        .map(|row| row.calls.iter().map(|call| format!("{call}(n)")).collect::<Vec<_>>().join(" + "))
+                        .map(|row| {
+                            row.calls
+                                .iter()
+                                .map(|call| format!("{call}(n)"))
+                                .collect::<Vec<_>>()
+                                .join(" + ")
+                        })
                         .unwrap_or_default();
-                    Item { id, implementation: Implementation::Expression { text }, ..library }
+                    Item {
+                        id,
+                        implementation: Implementation::Expression { text },
+                        ..library
+                    }
                 }
                 Selection::Algorithm(algorithm, parameters) => Item {
                     id,
-                    implementation: Implementation::Algorithm { id: algorithm.clone(), parameters: parameters.clone() },
+                    implementation: Implementation::Algorithm {
+                        id: algorithm.clone(),
+                        parameters: parameters.clone(),
+                    },
                     ..library
                 },
             }
@@ -221,7 +297,13 @@ struct Job<'r, 'c, 'a> {
 
 impl<'r, 'c, 'a> Job<'r, 'c, 'a> {
     fn new(contests: &'r Contests<'c, 'a>, name: &str) -> Job<'r, 'c, 'a> {
-        Job { contests, name: format!("{}/{name}", contests.label), attempt: 0, blocks: 0, session: None }
+        Job {
+            contests,
+            name: format!("{}/{name}", contests.label),
+            attempt: 0,
+            blocks: 0,
+            session: None,
+        }
     }
 
     /// Time of each candidate over the default's, in one block. Candidates that fail are missing.
@@ -231,12 +313,21 @@ impl<'r, 'c, 'a> Job<'r, 'c, 'a> {
         candidates: &[Selection],
         repetitions: Repetitions,
     ) -> anyhow::Result<BTreeMap<Selection, f64>> {
-        let bare = Target { bounds: Vec::new(), ..target.clone() };
+        let bare = Target {
+            bounds: Vec::new(),
+            ..target.clone()
+        };
         let outcome = self.measure(&bare, candidates, repetitions)?;
         let median = |id: &str| {
-            outcome.samples.get(id).and_then(|samples| Sample::new(samples.seconds.clone()).ok()).map(|sample| sample.median())
+            outcome
+                .samples
+                .get(id)
+                .and_then(|samples| Sample::new(samples.seconds.clone()).ok())
+                .map(|sample| sample.median())
         };
-        let Some(default) = median(DEFAULT) else { return Ok(BTreeMap::new()) };
+        let Some(default) = median(DEFAULT) else {
+            return Ok(BTreeMap::new());
+        };
         Ok(candidates
             .iter()
             .filter_map(|selection| Some((selection.clone(), median(&selection.id())? / default)))
@@ -245,18 +336,29 @@ impl<'r, 'c, 'a> Job<'r, 'c, 'a> {
 
     /// Measures the default, the bounds and the candidates that are not in quarantine; who takes the job down goes there, and
     /// the rest is measured again in a new job.
-    fn measure(&mut self, target: &Target, candidates: &[Selection], repetitions: Repetitions) -> anyhow::Result<BlockOutcome> {
+    fn measure(
+        &mut self,
+        target: &Target,
+        candidates: &[Selection],
+        repetitions: Repetitions,
+    ) -> anyhow::Result<BlockOutcome> {
         let context = self.contests.context;
         loop {
             let mut items = vec![item(target, None)];
             items.extend(target.bounds.iter().map(|bound| self.bound_item(bound)));
-            let live: Vec<&Selection> = candidates.iter().filter(|s| !context.quarantine.contains(&s.id())).collect();
+            let live: Vec<&Selection> = candidates
+                .iter()
+                .filter(|s| !context.quarantine.contains(&s.id()))
+                .collect();
             items.extend(live.iter().map(|selection| item(target, Some(selection))));
             self.blocks += 1;
             let id = format!("{}: {}", self.blocks, target.name());
             let block = Block {
                 seed: plan::derived_seed(context.run.seed, &format!("{}/{}/{id}", self.name, self.attempt)),
-                repetitions: Repetitions { seconds: repetitions.seconds * items.len() as f64, ..repetitions },
+                repetitions: Repetitions {
+                    seconds: repetitions.seconds * items.len() as f64,
+                    ..repetitions
+                },
                 items,
                 id,
             };
@@ -280,7 +382,11 @@ impl<'r, 'c, 'a> Job<'r, 'c, 'a> {
                     let suspect = failure.suspect().map(str::to_owned);
                     let (what, detail) = (failure.what(), failure.to_string());
                     let guilty: Vec<String> = match suspect {
-                        Some(id) => live.iter().map(|s| s.id()).filter(|candidate| *candidate == id).collect(),
+                        Some(id) => live
+                            .iter()
+                            .map(|s| s.id())
+                            .filter(|candidate| *candidate == id)
+                            .collect(),
                         // Nobody was caught entering: all that ran together are put away, rather than hang again.
                         None => live.iter().map(|s| s.id()).collect(),
                     };
@@ -288,7 +394,9 @@ impl<'r, 'c, 'a> Job<'r, 'c, 'a> {
                         return Err(anyhow::Error::new(failure).context("the library's own collectives failed"));
                     }
                     for id in guilty {
-                        context.progress.warn(&format!("candidate `{id}` {what} and is not proposed again; see the report"));
+                        context.progress.warn(&format!(
+                            "candidate `{id}` {what} and is not proposed again; see the report"
+                        ));
                         context.quarantine.add(&id, what, &detail);
                     }
                 }
@@ -299,7 +407,10 @@ impl<'r, 'c, 'a> Job<'r, 'c, 'a> {
 
     /// A bound as it is deployed so far: with the settings selected for its calls, or by the implementation selected for it.
     fn bound_item(&self, bound: &plan::Subject) -> Item {
-        let mut item = Item { id: bound_id(bound), ..bound.item() };
+        let mut item = Item {
+            id: bound_id(bound),
+            ..bound.item()
+        };
         let calls = bound
             .text
             .parse::<kilter_protocol::expression::Side>()
@@ -311,7 +422,10 @@ impl<'r, 'c, 'a> Job<'r, 'c, 'a> {
                 Some(Selection::Settings(settings)) => item.settings.extend(settings.iter().cloned()),
                 Some(selection) if calls.len() == 1 => {
                     let as_deployed = self::item(&Target::unbounded(*call, bound.bytes), Some(selection));
-                    item = Item { id: item.id, ..as_deployed };
+                    item = Item {
+                        id: item.id,
+                        ..as_deployed
+                    };
                 }
                 _ => {}
             }

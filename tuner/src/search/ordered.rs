@@ -116,22 +116,38 @@ pub fn minimise<E>(space: Ordered, evaluate: &mut dyn FnMut(u64) -> Result<f64, 
     if space.min >= space.max || space.evaluations == 0 {
         return Ok(None);
     }
-    let problem =
-        Problem { space, inner: RefCell::new(Inner { evaluate, measured: BTreeMap::new(), failure: None }) };
+    let problem = Problem {
+        space,
+        inner: RefCell::new(Inner {
+            evaluate,
+            measured: BTreeMap::new(),
+            failure: None,
+        }),
+    };
     // Golden section never looks at the ends of its interval; one step beyond them, clamped, it does.
     let (low, high) = (space.position(space.min) - 1.0, space.position(space.max) + 1.0);
     let start = space.position(space.start.clamp(space.min, space.max));
     if let Ok(solver) = GoldenSectionSearch::new(low, high).and_then(|solver| solver.with_tolerance(0.02)) {
         // argmin takes its problem by value and drops it when it fails, so it gets a reference to ours. An `Err` is `Ended`:
         // the budget is spent, or `failure` says why.
-        let _ = Executor::new(Shared(&problem), solver).configure(|state| state.param(start).max_iters(64)).run();
+        let _ = Executor::new(Shared(&problem), solver)
+            .configure(|state| state.param(start).max_iters(64))
+            .run();
     }
     let inner = problem.inner.into_inner();
     if let Some(error) = inner.failure {
         return Err(error);
     }
-    let best = inner.measured.iter().filter(|(_, cost)| cost.is_finite()).min_by(|a, b| a.1.total_cmp(b.1));
-    Ok(best.map(|(value, cost)| Found { value: *value, cost: *cost, measured: inner.measured.clone() }))
+    let best = inner
+        .measured
+        .iter()
+        .filter(|(_, cost)| cost.is_finite())
+        .min_by(|a, b| a.1.total_cmp(b.1));
+    Ok(best.map(|(value, cost)| Found {
+        value: *value,
+        cost: *cost,
+        measured: inner.measured.clone(),
+    }))
 }
 
 struct Shared<'p, 'a, E>(&'p Problem<'a, E>);
@@ -149,7 +165,13 @@ impl<E> CostFunction for Shared<'_, '_, E> {
 mod tests {
     use super::*;
 
-    const SPACE: Ordered = Ordered { min: 1024, max: 1 << 20, start: 65536, scale: Scale::Log2, evaluations: 9 };
+    const SPACE: Ordered = Ordered {
+        min: 1024,
+        max: 1 << 20,
+        start: 65536,
+        scale: Scale::Log2,
+        evaluations: 9,
+    };
 
     fn valley(bottom: u64) -> impl FnMut(u64) -> Result<f64, ()> {
         move |value| Ok(((value as f64).log2() - (bottom as f64).log2()).abs() + 1.0)
@@ -179,14 +201,24 @@ mod tests {
 
     #[test]
     fn a_budget_of_three_measures_three_values() {
-        let found = minimise(Ordered { evaluations: 3, ..SPACE }, &mut valley(4096)).unwrap().unwrap();
+        let found = minimise(
+            Ordered {
+                evaluations: 3,
+                ..SPACE
+            },
+            &mut valley(4096),
+        )
+        .unwrap()
+        .unwrap();
         assert_eq!(found.measured.len(), 3);
     }
 
     #[test]
     fn a_failing_measurement_ends_the_search_and_an_infinite_cost_does_not() {
         assert_eq!(minimise(SPACE, &mut |_| Err::<f64, _>("hung")), Err("hung"));
-        let found = minimise::<()>(SPACE, &mut |value| Ok(if value > 8192 { f64::INFINITY } else { value as f64 }));
+        let found = minimise::<()>(SPACE, &mut |value| {
+            Ok(if value > 8192 { f64::INFINITY } else { value as f64 })
+        });
         assert!(found.unwrap().is_some_and(|found| found.value <= 8192));
     }
 }

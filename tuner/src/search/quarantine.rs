@@ -14,11 +14,14 @@ pub struct Quarantine {
 impl Quarantine {
     /// Puts a candidate away; the first reason is kept.
     pub fn add(&self, id: &str, what: &str, detail: &str) {
-        self.entries.borrow_mut().entry(id.to_owned()).or_insert_with(|| Quarantined {
-            id: id.to_owned(),
-            what: what.to_owned(),
-            detail: detail.to_owned(),
-        });
+        self.entries
+            .borrow_mut()
+            .entry(id.to_owned())
+            .or_insert_with(|| Quarantined {
+                id: id.to_owned(),
+                what: what.to_owned(),
+                detail: detail.to_owned(),
+            });
     }
 
     /// Whether it is there.

@@ -81,7 +81,10 @@ const SEGMENT: &str = "segmentsize";
 #[must_use]
 pub fn family(selection: &Selection) -> String {
     match selection {
-        Selection::Settings(settings) => settings.first().map(|(name, value)| format!("{name}={value}")).unwrap_or_default(),
+        Selection::Settings(settings) => settings
+            .first()
+            .map(|(name, value)| format!("{name}={value}"))
+            .unwrap_or_default(),
         Selection::Mockup(id) | Selection::Algorithm(id, _) => id.clone(),
     }
 }
@@ -102,11 +105,20 @@ pub fn knobs(library: &Library, selection: &Selection, bytes: u64) -> Vec<Knob> 
             })
             .collect(),
         Selection::Settings(settings) => {
-            let Some((parameter, value)) = settings.first() else { return Vec::new() };
-            let Some(algorithms) = library.algorithms.iter().find(|algorithms| algorithms.parameter == *parameter) else {
+            let Some((parameter, value)) = settings.first() else {
                 return Vec::new();
             };
-            let choice = algorithms.choices.iter().find(|choice| choice.value.to_string() == *value);
+            let Some(algorithms) = library
+                .algorithms
+                .iter()
+                .find(|algorithms| algorithms.parameter == *parameter)
+            else {
+                return Vec::new();
+            };
+            let choice = algorithms
+                .choices
+                .iter()
+                .find(|choice| choice.value.to_string() == *value);
             choice
                 .into_iter()
                 .flat_map(|choice| &choice.knobs)
@@ -136,7 +148,10 @@ pub fn knob_value(selection: &Selection, name: &str) -> Option<u64> {
         Selection::Mockup(_) => None,
         Selection::Settings(settings) => settings.iter().find(|(knob, _)| knob == name)?.1.parse().ok(),
         Selection::Algorithm(id, values) => {
-            let position = registry::find(id)?.parameters.iter().position(|parameter| parameter.name == name)?;
+            let position = registry::find(id)?
+                .parameters
+                .iter()
+                .position(|parameter| parameter.name == name)?;
             values.get(position).copied()
         }
     }
@@ -168,12 +183,19 @@ pub fn with_knob(selection: &Selection, name: &str, value: u64) -> Selection {
 pub fn launch_candidates(library: &Library, transports: &[String]) -> Vec<LaunchCandidate> {
     let mut candidates = Vec::new();
     for parameter in &library.parameters {
-        if parameter.transport.as_ref().is_some_and(|needed| !transports.contains(needed)) {
+        if parameter
+            .transport
+            .as_ref()
+            .is_some_and(|needed| !transports.contains(needed))
+        {
             continue;
         }
         for value in &parameter.r#try {
-            let first =
-                Assignment { name: parameter.name.clone(), value: value.to_string(), environment: parameter.environment };
+            let first = Assignment {
+                name: parameter.name.clone(),
+                value: value.to_string(),
+                environment: parameter.environment,
+            };
             let together = parameter.together.iter().map(|(name, value)| Assignment {
                 name: name.clone(),
                 value: value.clone(),
@@ -182,7 +204,9 @@ pub fn launch_candidates(library: &Library, transports: &[String]) -> Vec<Launch
             candidates.push(LaunchCandidate {
                 parameter: parameter.name.clone(),
                 assignments: std::iter::once(first).chain(together).collect(),
-                ordered: parameter.ordered.map(|range| (range.min, range.max, scale(range.scale))),
+                ordered: parameter
+                    .ordered
+                    .map(|range| (range.min, range.max, scale(range.scale))),
                 confirm_always: parameter.confirm_always,
             });
         }
@@ -202,7 +226,10 @@ mod tests {
     }
 
     fn ids(collective: Collective, bytes: u64, ranks: usize) -> Vec<String> {
-        selections(&openmpi(), &Target::unbounded(collective, bytes), ranks).iter().map(Selection::id).collect()
+        selections(&openmpi(), &Target::unbounded(collective, bytes), ranks)
+            .iter()
+            .map(Selection::id)
+            .collect()
     }
 
     #[test]
@@ -220,22 +247,45 @@ mod tests {
 
     #[test]
     fn a_small_message_has_no_segments_and_infeasible_algorithms_are_left_out() {
-        assert!(!ids(Collective::Reduce, 8, 8).iter().any(|id| id.contains("segmentsize")));
+        assert!(
+            !ids(Collective::Reduce, 8, 8)
+                .iter()
+                .any(|id| id.contains("segmentsize"))
+        );
         let two_proc = "coll_tuned_allgather_algorithm=6";
         assert!(ids(Collective::Allgather, 8, 2).iter().any(|id| id == two_proc));
-        assert!(!ids(Collective::Allgather, 8, 3).iter().any(|id| id == two_proc || id == "coll_tuned_allgather_algorithm=5"));
+        assert!(
+            !ids(Collective::Allgather, 8, 3)
+                .iter()
+                .any(|id| id == two_proc || id == "coll_tuned_allgather_algorithm=5")
+        );
     }
 
     #[test]
     fn knobs_are_set_and_read() {
         let library = openmpi();
         let base = Selection::Settings(vec![("coll_tuned_reduce_algorithm".to_owned(), "2".to_owned())]);
-        let names: Vec<String> = knobs(&library, &base, 65536).into_iter().map(|knob| knob.name).collect();
-        assert_eq!(names, ["coll_tuned_reduce_algorithm_segmentsize", "coll_tuned_reduce_algorithm_chain_fanout"]);
+        let names: Vec<String> = knobs(&library, &base, 65536)
+            .into_iter()
+            .map(|knob| knob.name)
+            .collect();
+        assert_eq!(
+            names,
+            [
+                "coll_tuned_reduce_algorithm_segmentsize",
+                "coll_tuned_reduce_algorithm_chain_fanout"
+            ]
+        );
         let set = with_knob(&with_knob(&base, &names[0], 4096), &names[0], 8192);
-        assert_eq!((knob_value(&set, &names[0]), knob_value(&base, &names[0])), (Some(8192), None));
+        assert_eq!(
+            (knob_value(&set, &names[0]), knob_value(&base, &names[0])),
+            (Some(8192), None)
+        );
         let scan = Selection::Algorithm("scan.pipelined_chain".to_owned(), vec![16384]);
-        assert_eq!(knob_value(&with_knob(&scan, "segment_bytes", 4096), "segment_bytes"), Some(4096));
+        assert_eq!(
+            knob_value(&with_knob(&scan, "segment_bytes", 4096), "segment_bytes"),
+            Some(4096)
+        );
         assert_eq!(family(&set), family(&base));
     }
 
@@ -244,7 +294,10 @@ mod tests {
         let on_one_host = launch_candidates(&openmpi(), &["vader".to_owned()]);
         assert!(on_one_host.iter().any(|c| c.parameter == "btl_vader_eager_limit"));
         assert!(!on_one_host.iter().any(|c| c.parameter.starts_with("btl_tcp")));
-        let malloc = on_one_host.iter().find(|c| c.parameter == "MALLOC_MMAP_THRESHOLD_").unwrap();
+        let malloc = on_one_host
+            .iter()
+            .find(|c| c.parameter == "MALLOC_MMAP_THRESHOLD_")
+            .unwrap();
         assert_eq!(malloc.assignments.len(), 2);
         assert!(malloc.assignments.iter().all(|assignment| assignment.environment));
     }

@@ -33,7 +33,13 @@ impl Target {
     /// The target without bounds: a contest that was asked for.
     #[must_use]
     pub fn unbounded(collective: Collective, bytes: u64) -> Target {
-        Target { collective, bytes, bounds: Vec::new(), cells: Vec::new(), worst_ratio: 0.0 }
+        Target {
+            collective,
+            bytes,
+            bounds: Vec::new(),
+            cells: Vec::new(),
+            worst_ratio: 0.0,
+        }
     }
 }
 
@@ -41,7 +47,11 @@ impl Target {
 #[must_use]
 pub fn targets(verification: &Verification, settled: &dyn Fn(&JudgedCell) -> bool) -> Vec<Target> {
     let mut targets: BTreeMap<(Collective, u64), Target> = BTreeMap::new();
-    for judged in verification.cells.iter().filter(|judged| judged.comparison.verdict == Outcome::Violated && !settled(judged)) {
+    for judged in verification
+        .cells
+        .iter()
+        .filter(|judged| judged.comparison.verdict == Outcome::Violated && !settled(judged))
+    {
         let left = &judged.cell.left;
         let target = targets
             .entry((left.collective, left.bytes))
