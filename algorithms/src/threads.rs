@@ -1,4 +1,5 @@
-//! A [`Transport`](crate::Transport) over the threads of one process, with a clock that runs on a network model instead of the wall.
+//! A [`Transport`](crate::Transport) over the threads of one process, with a clock that runs on a network model instead
+//! of the wall.
 //!
 //! [`run`] starts one thread per rank and runs a closure on each. The messages are real, so results can be checked; the
 //! time is the model's, so it is the same on every machine and in every run: [`Network`] says what messages and

@@ -17,7 +17,7 @@
 //! Segments 1 to 3 on five ranks; `ri` = receives and combines segment i, `si` = sends it on:
 //!
 //! ```text
-//! round    0    1      2         3         4         5         6
+//! round    0    1      2         3         4         5
 //! rank 0   s1   s2     s3
 //! rank 1   r1   r2 s1  r3 s2     s3
 //! rank 2        r1     r2 s1     r3 s2     s3
