@@ -32,6 +32,8 @@ fn embedded(directory: &str) -> Vec<(String, &'static str)> {
 }
 
 fn read(path: &Path) -> Result<String, ConfigError> {
-    std::fs::read_to_string(path)
-        .map_err(|error| ConfigError { file: path.display().to_string(), message: format!("cannot be read: {error}") })
+    std::fs::read_to_string(path).map_err(|error| ConfigError {
+        file: path.display().to_string(),
+        message: format!("cannot be read: {error}"),
+    })
 }

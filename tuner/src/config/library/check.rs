@@ -1,0 +1,158 @@
+//! What the form of a description alone does not guarantee.
+
+use std::collections::BTreeSet;
+
+use super::{Algorithms, Library, Parameter, Value};
+
+/// The first thing that is wrong, with the key it stands under and what is allowed.
+pub(super) fn problem(library: &Library) -> Option<String> {
+    launcher(library)
+        .or_else(|| {
+            twice(
+                "algorithms of",
+                library.algorithms.iter().map(|row| row.collective.name()),
+            )
+        })
+        .or_else(|| twice("rules_id", library.algorithms.iter().map(|row| row.rules_id)))
+        .or_else(|| library.algorithms.iter().find_map(algorithms))
+        .or_else(|| twice("parameter", library.parameters.iter().map(|row| row.name.as_str())))
+        .or_else(|| library.parameters.iter().find_map(|row| parameter(library, row)))
+}
+
+fn launcher(library: &Library) -> Option<String> {
+    if library.detect.trim().is_empty() {
+        return Some("detect is empty and would fit every library; give a part of its version line".to_owned());
+    }
+    let launcher = &library.launcher;
+    for (key, flag) in [
+        ("ranks_flag", &launcher.ranks_flag),
+        ("hostfile_flag", &launcher.hostfile_flag),
+    ] {
+        if flag.is_empty() {
+            return Some(format!("launcher.{key} is empty; give an option of the launcher"));
+        }
+    }
+    for (key, form) in [
+        ("parameter", &launcher.parameter),
+        ("environment", &launcher.environment),
+    ] {
+        let text = form.join(" ");
+        if !text.contains("{name}") || !text.contains("{value}") {
+            return Some(format!("launcher.{key} must contain {{name}} and {{value}}"));
+        }
+    }
+    None
+}
+
+fn algorithms(row: &Algorithms) -> Option<String> {
+    let wrong = |message: String| Some(format!("{}: {message}", row.parameter));
+    if row.choices.is_empty() {
+        return wrong("`choices` is empty; name the library's algorithms, or remove the table".to_owned());
+    }
+    if let Some(message) = twice("value", row.choices.iter().map(|choice| choice.value))
+        .or_else(|| twice("name", row.choices.iter().map(|choice| choice.name.as_str())))
+    {
+        return wrong(message);
+    }
+    for choice in &row.choices {
+        if choice.value == 0 {
+            return wrong(format!(
+                "choice `{}` has the value 0, by which the library decides; allowed: from 1",
+                choice.name
+            ));
+        }
+        if choice.ranks == Some(0) {
+            return wrong(format!("choice `{}` runs on 0 ranks; allowed: from 1", choice.name));
+        }
+        if let Some(knob) = choice.knobs.iter().find(|knob| !row.knobs.contains_key(*knob)) {
+            let known: Vec<&str> = row.knobs.keys().map(String::as_str).collect();
+            return wrong(format!(
+                "choice `{}` names the knob `{knob}`, which is not described; known: {}",
+                choice.name,
+                known.join(", ")
+            ));
+        }
+    }
+    let reversed = row.knobs.iter().find(|(_, knob)| knob.min >= knob.max);
+    reversed.and_then(|(name, _)| wrong(format!("knob `{name}`: `min` must be below `max`")))
+}
+
+fn parameter(library: &Library, row: &Parameter) -> Option<String> {
+    let wrong = |message: String| Some(format!("{}: {message}", row.name));
+    let names = std::iter::once(&row.name).chain(row.together.keys());
+    for name in names {
+        if !is_name(name, row.environment) {
+            return Some(format!(
+                "parameter name `{name}` cannot be set; allowed: letters, digits and `_`"
+            ));
+        }
+    }
+    if row.r#try.is_empty() {
+        return wrong("`try` is empty; give the values of the screening, or remove the parameter".to_owned());
+    }
+    let values = row
+        .r#try
+        .iter()
+        .map(Value::to_string)
+        .chain(row.together.values().cloned());
+    if let Some(value) = values.into_iter().find(|value| value.chars().any(char::is_control)) {
+        return wrong(format!(
+            "the value {value:?} holds a control character, which no file of settings can carry"
+        ));
+    }
+    if let Some(message) = twice("try", row.r#try.iter().map(Value::to_string)) {
+        return wrong(message);
+    }
+    if row.r#try.iter().any(|value| value.to_string() == row.default) {
+        return wrong(format!(
+            "`try` holds the default `{}`, which is always measured; remove it",
+            row.default
+        ));
+    }
+    if let Some(range) = row.ordered {
+        if range.min >= range.max {
+            return wrong("`min` must be below `max`".to_owned());
+        }
+        let inside = |value: &Value| matches!(value, Value::Number(number) if (range.min..=range.max).contains(number));
+        if let Some(value) = row.r#try.iter().find(|value| !inside(value)) {
+            return wrong(format!(
+                "`try` holds {value}; allowed: {} to {}, as `ordered` says",
+                range.min, range.max
+            ));
+        }
+    }
+    let transports = &library.transports;
+    let known: BTreeSet<&str> = transports
+        .one_host
+        .iter()
+        .chain(&transports.several_hosts)
+        .map(String::as_str)
+        .collect();
+    let unknown = row
+        .transport
+        .as_deref()
+        .filter(|transport| !known.contains(transport))?;
+    let known: Vec<&str> = known.into_iter().collect();
+    wrong(format!(
+        "transport `{unknown}` is never in use; known: {}",
+        known.join(", ")
+    ))
+}
+
+/// Parameters of the library may have dots as well.
+fn is_name(name: &str, environment: bool) -> bool {
+    let first = |c: char| c.is_ascii_alphabetic() || c == '_';
+    let other = |c: char| c.is_ascii_alphanumeric() || c == '_' || (c == '.' && !environment);
+    name.starts_with(first) && name.chars().all(other)
+}
+
+fn twice<T: Ord + std::fmt::Display>(what: &str, values: impl Iterator<Item = T>) -> Option<String> {
+    let mut seen = BTreeSet::new();
+    for value in values {
+        if seen.contains(&value) {
+            return Some(format!("{what} `{value}` stands there twice; remove one"));
+        }
+        seen.insert(value);
+    }
+    None
+}

@@ -1,0 +1,189 @@
+use super::*;
+
+fn openmpi() -> Library {
+    find_for("mpirun (Open MPI) 4.1.4").unwrap()
+}
+
+#[test]
+fn open_mpi_4_1_is_found_by_its_version_line_and_others_are_not() {
+    assert_eq!(openmpi().id, "openmpi-4.1");
+    assert_eq!(openmpi().version_of("mpirun (Open MPI) 4.1.4"), "4.1.4");
+    for other in [
+        "HYDRA build details: Version: 4.0.2",
+        "mpirun (Open MPI) 5.0.8",
+        "mpirun (Open MPI) 4.0.5",
+        "",
+    ] {
+        let error = find_for(other).unwrap_err().to_string();
+        assert!(
+            error.contains(&format!(
+                "no description fits `{other}`; known: `(Open MPI) 4.1.` (openmpi-4.1)"
+            )),
+            "{error}"
+        );
+    }
+}
+
+#[test]
+fn rooted_collectives_are_never_switched_on_size() {
+    for collective in [
+        Collective::Gather,
+        Collective::Scatter,
+        Collective::Scan,
+        Collective::Exscan,
+    ] {
+        assert!(!openmpi().rules_entry(collective).unwrap().size_switch, "{collective}");
+    }
+    assert_eq!(
+        openmpi().rules_entry(Collective::Reduce),
+        Some(RulesEntry {
+            id: 11,
+            size_switch: true
+        })
+    );
+}
+
+#[test]
+fn every_collective_that_is_verified_has_its_algorithms() {
+    for collective in Collective::PGMPI {
+        assert!(openmpi().algorithms_of(collective).is_some(), "{collective}");
+    }
+}
+
+#[test]
+fn names_and_numbers_mean_the_same() {
+    let library = openmpi();
+    assert!(library.same_value("btl_vader_single_copy_mechanism", "none", "3"));
+    assert!(library.same_value("coll_tuned_use_dynamic_rules", "1", "true"));
+    assert!(!library.same_value("btl_vader_eager_limit", "8192", "4096"));
+}
+
+#[test]
+fn mistakes_name_the_file_and_what_is_allowed() {
+    let good = embedded("libraries")[0].1;
+    for (from, to, part) in [
+        ("detect = \"(Open", "detekt = \"(Open", "unknown field `detekt`"),
+        ("detect = \"(Open MPI) 4.1.\"", "detect = \" \"", "detect is empty"),
+        (
+            "scale = \"log2\"",
+            "scale = \"log3\"",
+            "unknown variant `log3`, expected `log2` or `linear`",
+        ),
+        (
+            "column = \"fan\"",
+            "column = \"fanout\"",
+            "unknown variant `fanout`, expected `segment` or `fan`",
+        ),
+        (
+            "collective = \"bcast\"",
+            "collective = \"bcats\"",
+            "`bcats` is not a collective",
+        ),
+        (
+            "collective = \"reduce\"",
+            "collective = \"bcast\"",
+            "algorithms of `bcast` stands there twice",
+        ),
+        ("rules_id = 11", "rules_id = 7", "rules_id `7` stands there twice"),
+        (
+            "knobs = [\"segmentsize\"]",
+            "knobs = [\"segmentsise\"]",
+            "`segmentsise`, which is not described; known: chain_fanout",
+        ),
+        (
+            "value = 2, name = \"chain\"",
+            "value = 1, name = \"chain\"",
+            "coll_tuned_bcast_algorithm: value `1` stands there twice",
+        ),
+        (
+            "value = 1, name",
+            "value = 0, name",
+            "has the value 0, by which the library decides",
+        ),
+        (
+            "min = 1024, max = 1048576",
+            "min = 1048576, max = 1024",
+            "knob `segmentsize`: `min` must be below `max`",
+        ),
+        (
+            "\"--mca\", \"{name}\"",
+            "\"--mca\", \"name\"",
+            "launcher.parameter must contain {name} and {value}",
+        ),
+        (
+            "ranks_flag = \"-np\"",
+            "ranks_flag = \"\"",
+            "launcher.ranks_flag is empty",
+        ),
+        (
+            "name = \"btl_vader_eager_limit\"",
+            "name = \"btl_vader_fbox_size\"",
+            "parameter `btl_vader_fbox_size` stands there twice",
+        ),
+        (
+            "name = \"MALLOC_MMAP_THRESHOLD_\"",
+            "name = \"MALLOC MMAP\"",
+            "parameter name `MALLOC MMAP` cannot be set",
+        ),
+        (
+            "MALLOC_TRIM_THRESHOLD_ =",
+            "\"A=B\" =",
+            "parameter name `A=B` cannot be set",
+        ),
+        (
+            "transport = \"vader\"",
+            "transport = \"vadre\"",
+            "btl_vader_eager_limit: transport `vadre` is never in use; known: tcp, vader",
+        ),
+        (
+            "try = [8192, 32768",
+            "try = [8192, 8192",
+            "btl_vader_eager_limit: try `8192` stands there twice",
+        ),
+        (
+            "try = [8192, 32768",
+            "try = [4096, 32768",
+            "btl_vader_eager_limit: `try` holds the default `4096`",
+        ),
+        (
+            "try = [8192, 32768",
+            "try = [512, 32768",
+            "btl_vader_eager_limit: `try` holds 512; allowed: 1024 to 65536",
+        ),
+        (
+            "try = [\"none\"",
+            "try = [\"no\\nne\"",
+            "\"no\\nne\" holds a control character",
+        ),
+        (
+            "try = [8192, 32768, 65536, 2048]",
+            "try = []",
+            "btl_vader_eager_limit: `try` is empty",
+        ),
+    ] {
+        assert!(good.contains(from), "{from}");
+        let error = Library::parse(&good.replacen(from, to, 1), "x.toml")
+            .unwrap_err()
+            .to_string();
+        assert!(error.starts_with("x.toml: ") && error.contains(part), "`{to}`: {error}");
+    }
+    let misspelt = Library::parse(&good.replacen("detect =", "detekt =", 1), "x.toml")
+        .unwrap_err()
+        .to_string();
+    assert!(misspelt.contains("line 5"), "{misspelt}");
+}
+
+/// Whatever stands in the environment of the ranks can be tried, also what no library knows.
+#[test]
+fn a_description_may_try_any_environment_variable() {
+    let good = embedded("libraries")[0].1;
+    let own = "\n[[parameters]]\nname = \"LD_PRELOAD\"\nenvironment = true\ndefault = \"\"\ntry = [\"/opt/a b/x.so\", \"y.so\"]\n\
+               summary = \"s\"\n";
+    let library = Library::parse(&format!("{good}{own}"), "x.toml").unwrap();
+    let last = library.parameters.last().unwrap();
+    assert!(last.environment && last.transport.is_none());
+    assert_eq!(
+        last.r#try.iter().map(Value::to_string).collect::<Vec<_>>(),
+        ["/opt/a b/x.so", "y.so"]
+    );
+}
