@@ -18,6 +18,9 @@ use crate::store::{Run, Store};
 use crate::verdict::Rule;
 use crate::verification::Verification;
 
+/// Names and values.
+type Pairs = Vec<(String, String)>;
+
 /// Settings in force during a launch, beyond the site's own.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Setup {
@@ -156,7 +159,7 @@ impl<'a> Context<'a> {
     }
 
     /// The site's settings and then the setup's.
-    fn in_force(&self, setup: &Setup) -> (Vec<(String, String)>, Vec<(String, String)>) {
+    fn in_force(&self, setup: &Setup) -> (Pairs, Pairs) {
         let mut parameters = self.options.site_parameters.clone();
         if let (Some(agent), Some(name)) = (&self.options.launch_agent, &self.library.launcher.agent_parameter) {
             parameters.push((name.clone(), agent.display().to_string()));

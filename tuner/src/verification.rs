@@ -163,10 +163,10 @@ fn collect(blocks: &[Block], outcomes: &[BlockOutcome], medians: &mut Medians, f
             };
             if let Some(reason) = outcome.failed.get(&item.id) {
                 failed.insert(item.id.clone(), reason.clone());
-            } else if let Some(samples) = outcome.samples.get(&item.id) {
-                if let Ok(sample) = Sample::new(samples.seconds.clone()) {
-                    medians.entry(subject).or_default().push(sample.median());
-                }
+            } else if let Some(samples) = outcome.samples.get(&item.id)
+                && let Ok(sample) = Sample::new(samples.seconds.clone())
+            {
+                medians.entry(subject).or_default().push(sample.median());
             }
         }
     }
