@@ -9,7 +9,17 @@ fn reduce_at_4096_bytes_is_judged_against_allreduce_with_all_its_evidence() {
     let out = tempfile::tempdir().unwrap();
     let sizes = "1,2,1024,4096,16384,65536,1MiB";
     let output = run(
-        kilter("check", out.path()).args(["-n", "2", "--sizes", sizes, "--functions", "reduce,gather", "--launches", "7", "--quiet"]),
+        kilter("check", out.path()).args([
+            "-n",
+            "2",
+            "--sizes",
+            sizes,
+            "--functions",
+            "reduce,gather",
+            "--launches",
+            "7",
+            "--quiet",
+        ]),
         &[0, 1],
     );
     let report = report(out.path());
@@ -20,24 +30,45 @@ fn reduce_at_4096_bytes_is_judged_against_allreduce_with_all_its_evidence() {
     assert!(WORDS.contains(&before["verdict"].as_str().unwrap()));
     // Never a bare p-value: ratio, interval, both times, p before and after correction, every launch's median.
     for number in ["ratio", "p", "p_adjusted", "seconds", "right_seconds"] {
-        assert!(before[number].as_f64().is_some_and(f64::is_finite), "{number} in {before}");
+        assert!(
+            before[number].as_f64().is_some_and(f64::is_finite),
+            "{number} in {before}"
+        );
     }
     assert_eq!(before["left_medians"].as_array().unwrap().len(), 7);
-    let (low, high) = (before["ratio_ci"][0].as_f64().unwrap(), before["ratio_ci"][1].as_f64().unwrap());
+    let (low, high) = (
+        before["ratio_ci"][0].as_f64().unwrap(),
+        before["ratio_ci"][1].as_f64().unwrap(),
+    );
     assert!(low <= high);
     if before["verdict"] == "violated" {
         assert!(before["ratio"].as_f64().unwrap() > 1.05 && before["p_adjusted"].as_f64().unwrap() <= 0.05);
     }
     // Every guideline with reduce or gather on the left is there, at every size.
     for (guideline, count) in [("GL8", 7), ("GL14", 6), ("GL3", 6), ("GL4", 6)] {
-        let cells = report["cells"].as_array().unwrap().iter().filter(|cell| cell["guideline"] == guideline).count();
+        let cells = report["cells"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter(|cell| cell["guideline"] == guideline)
+            .count();
         assert_eq!(cells, count, "{guideline}");
     }
-    let violated = report["cells"].as_array().unwrap().iter().any(|cell| cell["before"]["verdict"] == "violated");
-    assert_eq!(output.status.code(), Some(i32::from(violated)), "the exit status says whether violations remain");
+    let violated = report["cells"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .any(|cell| cell["before"]["verdict"] == "violated");
+    assert_eq!(
+        output.status.code(),
+        Some(i32::from(violated)),
+        "the exit status says whether violations remain"
+    );
     assert!(out.path().join("report.html").exists());
     let database = rusqlite::Connection::open(out.path().join("kilter.db")).unwrap();
-    let samples: i64 = database.query_row("SELECT count(*) FROM samples", [], |row| row.get(0)).unwrap();
+    let samples: i64 = database
+        .query_row("SELECT count(*) FROM samples", [], |row| row.get(0))
+        .unwrap();
     assert!(samples > 100, "{samples} rows of samples");
 }
 

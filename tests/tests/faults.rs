@@ -1,5 +1,7 @@
 //! Candidates that hang or crash do not stop a run and leave no process behind.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests panic as tests do")]
+
 use std::path::Path;
 
 use kilter_tests::{kilter, mpicc, processes_with, report, root, run};
@@ -33,7 +35,18 @@ fn a_hanging_and_a_crashing_candidate_are_quarantined_and_the_run_goes_on() {
     run(
         kilter("tune", &out)
             .env(name, value)
-            .args(["-n", "2", "--sizes", "4096", "--guidelines", "GL8", "--launches", "3", "--budget", "60"])
+            .args([
+                "-n",
+                "2",
+                "--sizes",
+                "4096",
+                "--guidelines",
+                "GL8",
+                "--launches",
+                "3",
+                "--budget",
+                "60",
+            ])
             .args(["--contest", "reduce@4096", "--stall-timeout", "4", "--rounds", "1"])
             .arg("--library-description")
             .arg(&description),
@@ -43,9 +56,21 @@ fn a_hanging_and_a_crashing_candidate_are_quarantined_and_the_run_goes_on() {
     let quarantined = report["quarantined"].as_array().unwrap();
     println!("{quarantined:#?}");
     for (library, what) in [(&hang, "hung"), (&crash, "crashed")] {
-        let entry = quarantined.iter().find(|entry| entry["id"].as_str().unwrap().contains(library.as_str()));
-        assert!(entry.is_some_and(|entry| entry["what"] == what), "{library} should have {what}: {quarantined:#?}");
+        let entry = quarantined
+            .iter()
+            .find(|entry| entry["id"].as_str().unwrap().contains(library.as_str()));
+        assert!(
+            entry.is_some_and(|entry| entry["what"] == what),
+            "{library} should have {what}: {quarantined:#?}"
+        );
     }
-    assert!(!report["contests"].as_array().unwrap().is_empty(), "the run went on to the contest");
-    assert_eq!(processes_with(&marker), Vec::<String>::new(), "processes were left behind");
+    assert!(
+        !report["contests"].as_array().unwrap().is_empty(),
+        "the run went on to the contest"
+    );
+    assert_eq!(
+        processes_with(&marker),
+        Vec::<String>::new(),
+        "processes were left behind"
+    );
 }

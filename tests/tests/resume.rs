@@ -1,5 +1,7 @@
 //! A run that is killed loses no stored sample, and the next run resumes it.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests panic as tests do")]
+
 use std::io::Read as _;
 use std::path::Path;
 use std::process::Stdio;
@@ -10,8 +12,12 @@ use nix::unistd::Pid;
 
 /// Rows of samples, with their contents.
 fn samples(database: &Path) -> Vec<(i64, Vec<u8>)> {
-    let Ok(connection) = rusqlite::Connection::open(database) else { return Vec::new() };
-    let Ok(mut statement) = connection.prepare("SELECT id, seconds FROM samples ORDER BY id") else { return Vec::new() };
+    let Ok(connection) = rusqlite::Connection::open(database) else {
+        return Vec::new();
+    };
+    let Ok(mut statement) = connection.prepare("SELECT id, seconds FROM samples ORDER BY id") else {
+        return Vec::new();
+    };
     let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
     rows.map(Result::unwrap).collect()
 }
@@ -23,13 +29,24 @@ fn sigkill_at_ten_moments_loses_nothing_and_the_run_ends_as_one() {
     let database = out.join("kilter.db");
     let marker = format!("KILTER_TEST_MARKER={}", out.display());
     let (name, value) = marker.split_once('=').unwrap();
-    let arguments = ["-n", "2", "--sizes", "1,64,4096,65536", "--functions", "reduce,gather,scan", "--launches", "12"];
+    let arguments = [
+        "-n",
+        "2",
+        "--sizes",
+        "1,64,4096,65536",
+        "--functions",
+        "reduce,gather,scan",
+        "--launches",
+        "12",
+    ];
     let mut known: Vec<(i64, Vec<u8>)> = Vec::new();
     // A linear congruential sequence picks after how many further rows the tuner is killed: moments all over the run, the same
     // in every run of the test.
     let mut state = 12345_u64;
     for attempt in 0..10 {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         let further = (state >> 33) as usize % 20;
         let mut child = kilter("check", &out)
             .args(arguments)
@@ -50,7 +67,10 @@ fn sigkill_at_ten_moments_loses_nothing_and_the_run_ends_as_one() {
         if let Some(status) = ended {
             let mut text = String::new();
             child.stderr.take().unwrap().read_to_string(&mut text).unwrap();
-            assert!(status.code().is_some_and(|code| code < 2), "attempt {attempt}: {status}: {text}");
+            assert!(
+                status.code().is_some_and(|code| code < 2),
+                "attempt {attempt}: {status}: {text}"
+            );
             break;
         }
         let pid = Pid::from_raw(i32::try_from(child.id()).unwrap());
@@ -61,8 +81,17 @@ fn sigkill_at_ten_moments_loses_nothing_and_the_run_ends_as_one() {
             std::thread::yield_now();
         }
         let now = samples(&database);
-        assert!(now.len() >= known.len(), "attempt {attempt}: {} rows, before {}", now.len(), known.len());
-        assert_eq!(now[..known.len()], known[..], "attempt {attempt}: stored samples changed");
+        assert!(
+            now.len() >= known.len(),
+            "attempt {attempt}: {} rows, before {}",
+            now.len(),
+            known.len()
+        );
+        assert_eq!(
+            now[..known.len()],
+            known[..],
+            "attempt {attempt}: stored samples changed"
+        );
         known = now;
     }
     let output = run(kilter("check", &out).args(arguments), &[0, 1]);
@@ -71,7 +100,9 @@ fn sigkill_at_ten_moments_loses_nothing_and_the_run_ends_as_one() {
     let all = samples(&database);
     assert_eq!(all[..known.len()], known[..]);
     let connection = rusqlite::Connection::open(&database).unwrap();
-    let runs: i64 = connection.query_row("SELECT count(*) FROM runs", [], |row| row.get(0)).unwrap();
+    let runs: i64 = connection
+        .query_row("SELECT count(*) FROM runs", [], |row| row.get(0))
+        .unwrap();
     assert_eq!(runs, 1, "one run, however often it was killed");
     let report = report(&out);
     let medians = report["cells"][0]["before"]["left_medians"].as_array().unwrap();

@@ -1,5 +1,7 @@
 //! `kilter tune` on the real library, with two and four ranks.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests panic as tests do")]
+
 use std::path::Path;
 
 use kilter_tests::{cells, kilter, report, run};
@@ -8,7 +10,18 @@ use serde_json::Value;
 fn tune(out: &Path, further: &[&str]) -> Value {
     let output = run(
         kilter("tune", out)
-            .args(["-n", "2", "--guidelines", "GL8", "--sizes", "1024,4096,16384", "--launches", "7", "--budget", "120"])
+            .args([
+                "-n",
+                "2",
+                "--guidelines",
+                "GL8",
+                "--sizes",
+                "1024,4096,16384",
+                "--launches",
+                "7",
+                "--budget",
+                "120",
+            ])
             .args(further),
         &[0, 1],
     );
@@ -40,13 +53,23 @@ fn the_eager_limit_is_found_emitted_and_confirmed() {
     assert!(limit > 4096, "the limit has to be raised, it is {limit}");
     let file = out.path().join("emit").join(change["file"].as_str().unwrap());
     let text = std::fs::read_to_string(&file).unwrap();
-    assert!(text.lines().any(|line| line == format!("btl_vader_eager_limit = {limit}")), "{text}");
+    assert!(
+        text.lines()
+            .any(|line| line == format!("btl_vader_eager_limit = {limit}")),
+        "{text}"
+    );
     let cell = cells(&report, "GL8", 4096)[0];
     assert_ne!(cell["after"]["verdict"], "violated", "{cell:#}");
     assert_eq!(cell["fix"]["kind"], "parameter", "{cell:#}");
     let launch = report["provenance"]["launch_after"].as_str().unwrap();
-    assert!(launch.contains("openmpi-mca-params.conf"), "what was verified is what was emitted: {launch}");
-    assert!(!launch.contains("btl_vader_eager_limit"), "the file alone carries the setting: {launch}");
+    assert!(
+        launch.contains("openmpi-mca-params.conf"),
+        "what was verified is what was emitted: {launch}"
+    );
+    assert!(
+        !launch.contains("btl_vader_eager_limit"),
+        "the file alone carries the setting: {launch}"
+    );
 }
 
 #[test]
@@ -56,14 +79,28 @@ fn with_parameters_frozen_a_plugin_or_mockup_fixes_or_the_reason_is_given() {
     if !was_violated(&report) {
         return;
     }
-    assert!(!out.path().join("emit/openmpi-mca-params.conf").exists(), "parameters are frozen");
+    assert!(
+        !out.path().join("emit/openmpi-mca-params.conf").exists(),
+        "parameters are frozen"
+    );
     let cell = cells(&report, "GL8", 4096)[0];
     if cell["after"].is_null() || cell["after"]["verdict"] == "violated" {
-        assert!(cell["unfixed_because"].as_str().is_some_and(|reason| !reason.is_empty()), "{cell:#}");
+        assert!(
+            cell["unfixed_because"]
+                .as_str()
+                .is_some_and(|reason| !reason.is_empty()),
+            "{cell:#}"
+        );
     } else if !cell["fix"].is_null() {
-        assert!(["mockup", "algorithm"].contains(&cell["fix"]["kind"].as_str().unwrap()), "{cell:#}");
+        assert!(
+            ["mockup", "algorithm"].contains(&cell["fix"]["kind"].as_str().unwrap()),
+            "{cell:#}"
+        );
         let launch = report["provenance"]["launch_after"].as_str().unwrap();
-        assert!(launch.contains("libkilter.so") && launch.contains("KILTER_PROFILE"), "{launch}");
+        assert!(
+            launch.contains("libkilter.so") && launch.contains("KILTER_PROFILE"),
+            "{launch}"
+        );
     }
 }
 
@@ -72,16 +109,30 @@ fn default_malloc_thresholds_and_ring_reduce_stand_side_by_side_on_four_ranks() 
     let out = tempfile::tempdir().unwrap();
     run(
         kilter("tune", out.path())
-            .args(["-n", "4", "--guidelines", "GL8", "--sizes", "512KiB", "--contest", "reduce@512KiB"])
+            .args([
+                "-n",
+                "4",
+                "--guidelines",
+                "GL8",
+                "--sizes",
+                "512KiB",
+                "--contest",
+                "reduce@512KiB",
+            ])
             .args(["--launches", "4", "--budget", "120", "--rounds", "1"]),
         &[0, 1],
     );
     let report = report(out.path());
     let contest = &report["contests"][0];
-    assert_eq!((contest["function"].as_str(), contest["bytes"].as_u64()), (Some("reduce"), Some(524_288)));
+    assert_eq!(
+        (contest["function"].as_str(), contest["bytes"].as_u64()),
+        (Some("reduce"), Some(524_288))
+    );
     let candidates = contest["candidates"].as_array().unwrap();
     for part in ["default", "MALLOC_MMAP_THRESHOLD_=1073741824", "reduce.ring"] {
-        let found = candidates.iter().find(|candidate| candidate["id"].as_str().unwrap().contains(part));
+        let found = candidates
+            .iter()
+            .find(|candidate| candidate["id"].as_str().unwrap().contains(part));
         let found = found.unwrap_or_else(|| panic!("{part} is missing: {candidates:#?}"));
         assert!(found["ratio_to_default"].as_f64().unwrap() > 0.0);
         println!("{}: {} of the default", found["id"], found["ratio_to_default"]);

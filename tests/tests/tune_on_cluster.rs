@@ -1,5 +1,7 @@
 //! `kilter tune` on the virtual cluster: eight real ranks, each on a host of its own.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests panic as tests do")]
+
 use std::process::Command;
 
 use kilter_tests::{cells, kilter, report, root, run};
@@ -17,7 +19,10 @@ impl Cluster {
         match output.status.code() {
             Some(0) => Some(Cluster),
             Some(3) => {
-                println!("skipped: no virtual cluster here: {}", String::from_utf8_lossy(&output.stderr));
+                println!(
+                    "skipped: no virtual cluster here: {}",
+                    String::from_utf8_lossy(&output.stderr)
+                );
                 None
             }
             code => panic!("up ended with {code:?}: {}", String::from_utf8_lossy(&output.stderr)),
@@ -27,7 +32,9 @@ impl Cluster {
 
 impl Drop for Cluster {
     fn drop(&mut self) {
-        let _ = Command::new(root().join("scripts/virtual-cluster")).arg("down").output();
+        let _ = Command::new(root().join("scripts/virtual-cluster"))
+            .arg("down")
+            .output();
     }
 }
 
@@ -36,10 +43,19 @@ fn a_parameter_pair_and_the_pipelined_scan_fix_what_the_cluster_shows() {
     let Some(_cluster) = Cluster::up("8") else { return };
     let out = tempfile::tempdir().unwrap();
     let mut tune = kilter("tune", out.path());
-    tune.args(["-n", "8", "--sizes", "256KiB", "--guidelines", "GL10,GL14,SCAN_RD", "--functions", "bcast,reduce,scan"])
-        .args(["--launches", "6", "--budget", "240", "--rounds", "2"])
-        .arg("--guideline-file")
-        .arg(root().join("configs/examples/scan-recursive-doubling.toml"));
+    tune.args([
+        "-n",
+        "8",
+        "--sizes",
+        "256KiB",
+        "--guidelines",
+        "GL10,GL14,SCAN_RD",
+        "--functions",
+        "bcast,reduce,scan",
+    ])
+    .args(["--launches", "6", "--budget", "240", "--rounds", "2"])
+    .arg("--guideline-file")
+    .arg(root().join("configs/examples/scan-recursive-doubling.toml"));
     let mut inside = Command::new(root().join("scripts/virtual-cluster"));
     inside.args(["run", "--"]).arg(tune.get_program()).args(tune.get_args());
     let output = run(&mut inside, &[0, 1]);
@@ -51,14 +67,26 @@ fn a_parameter_pair_and_the_pipelined_scan_fix_what_the_cluster_shows() {
         ("SCAN_RD", "scan", ["algorithm", "algorithm"]),
     ] {
         let cell = cells(&report, guideline, 262_144)[0];
-        println!("{guideline}: {} -> {} by {}", cell["before"]["ratio"], cell["after"]["ratio"], cell["fix"]["id"]);
+        println!(
+            "{guideline}: {} -> {} by {}",
+            cell["before"]["ratio"], cell["after"]["ratio"], cell["fix"]["id"]
+        );
         assert_eq!(cell["function"], function);
         assert_eq!(cell["before"]["verdict"], "violated", "{cell:#}");
         assert_ne!(cell["after"]["verdict"], "violated", "{cell:#}");
         assert!(kinds.contains(&cell["fix"]["kind"].as_str().unwrap()), "{cell:#}");
         assert!(cell["after"]["ratio"].as_f64().unwrap() < cell["before"]["ratio"].as_f64().unwrap());
     }
-    let fix = |guideline| cells(&report, guideline, 262_144)[0]["fix"]["id"].as_str().unwrap().to_owned();
-    assert!(fix("GL14").contains("coll_tuned_reduce_algorithm") && fix("GL14").contains("segmentsize"), "{}", fix("GL14"));
+    let fix = |guideline| {
+        cells(&report, guideline, 262_144)[0]["fix"]["id"]
+            .as_str()
+            .unwrap()
+            .to_owned()
+    };
+    assert!(
+        fix("GL14").contains("coll_tuned_reduce_algorithm") && fix("GL14").contains("segmentsize"),
+        "{}",
+        fix("GL14")
+    );
     assert!(fix("SCAN_RD").starts_with("scan.pipelined_chain"), "{}", fix("SCAN_RD"));
 }

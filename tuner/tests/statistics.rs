@@ -1,5 +1,7 @@
 //! The statistics against other people's: SciPy's golden values, published examples, full enumeration, and properties.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests panic as tests do")]
+
 use approx::assert_relative_eq;
 use kilter::stats::sample::Sample;
 use kilter::stats::{describe, hodges_lehmann, holm, rank_sum};

@@ -3,6 +3,8 @@
 //! Bounds on a count that should be at most n * rate are its expectation plus three standard deviations, so that a correct
 //! method passes whatever the seed, with a rare exception, and the named defects do not.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests panic as tests do")]
+
 use kilter::report::model::{Comparison, Outcome};
 use kilter::stats::sample::Sample;
 use kilter::stats::{hodges_lehmann, rank_sum};
