@@ -32,7 +32,7 @@ pub const VERSION: u32 = 1;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Profile {
-    /// [`VERSION`].
+    /// Version of the format.
     #[schemars(extend("const" = VERSION))]
     pub version: u32,
     /// Library and version string the profile was tuned for; the drop-in warns when it differs.

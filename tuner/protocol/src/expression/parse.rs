@@ -8,7 +8,7 @@ use std::str::FromStr;
 
 use kilter_algorithms::Collective;
 use winnow::ascii::multispace0;
-use winnow::combinator::{opt, preceded, separated};
+use winnow::combinator::{opt, separated};
 use winnow::error::ParserError;
 use winnow::token::take_while;
 use winnow::{Parser, Result};
@@ -194,8 +194,8 @@ fn guideline(input: &mut &str) -> Result<Guideline, Fault> {
 }
 
 fn side(input: &mut &str) -> Result<Side, Fault> {
-    let terms = separated(1.., term, preceded(multispace0, '+')).parse_next(input)?;
-    multispace0.parse_next(input)?;
+    // A term takes the white space behind it along.
+    let terms = separated(1.., term, '+').parse_next(input)?;
     Ok(Side { terms })
 }
 

@@ -131,6 +131,11 @@ fn mistakes_name_the_file_and_what_is_allowed() {
             "parameter name `A=B` cannot be set",
         ),
         (
+            "MALLOC_TRIM_THRESHOLD_ =",
+            "\"A.B\" =",
+            "parameter name `A.B` cannot be set",
+        ),
+        (
             "transport = \"vader\"",
             "transport = \"vadre\"",
             "btl_vader_eager_limit: transport `vadre` is never in use; known: tcp, vader",
