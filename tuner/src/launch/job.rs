@@ -247,6 +247,8 @@ impl Job {
             place.unfinished = entered.to_vec();
         }
         let blamed = self.ledger.blamed().cloned();
+        // Between two blocks, the next one is named.
+        place.block = place.block.or_else(|| blamed.as_ref().map(|block| block.id.clone()));
         let started = self.ledger.start.is_some();
         let status = match self.stop(how.outcome(started)) {
             Ok(status) => status,

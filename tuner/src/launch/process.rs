@@ -6,10 +6,12 @@
 //! session or carries the tag is found through `/proc`, on this host. Ranks on other hosts end with their launcher, or by the
 //! worker's own idle limit.
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io;
 use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use nix::errno::Errno;
@@ -18,7 +20,7 @@ use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid, waitpid};
 use nix::unistd::Pid;
 
 use super::command::CommandSpec;
-use super::proc_table::{Entry, Family};
+use super::proc_table::{self, Entry, Family};
 
 /// Environment variable that marks every process of a launch.
 pub const TAG_VARIABLE: &str = "KILTER_LAUNCH_ID";
@@ -75,6 +77,13 @@ pub fn become_subreaper() -> Result<(), ProcessError> {
     })
 }
 
+/// Direct children that have an owner who waits for them. Held while one is started, so that nobody takes it for an orphan.
+static OWNED: Mutex<BTreeSet<i32>> = Mutex::new(BTreeSet::new());
+
+fn owned() -> MutexGuard<'static, BTreeSet<i32>> {
+    OWNED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// A running command and everything that it started.
 #[derive(Debug)]
 pub struct Process {
@@ -109,7 +118,12 @@ impl Process {
         let tuner = std::process::id().cast_signed();
         // SAFETY: between fork and exec only async-signal-safe calls are made (setsid, prctl, getppid); nothing is allocated.
         unsafe { command.pre_exec(move || detach(tuner)) };
-        let child = command.spawn().map_err(failed)?;
+        let child = {
+            let mut owned = owned();
+            let child = command.spawn().map_err(failed)?;
+            owned.insert(child.id().cast_signed());
+            child
+        };
         let family = Family::new(Some(child.id().cast_signed()), format!("{TAG_VARIABLE}={tag}"));
         Ok(Process {
             child,
@@ -176,6 +190,8 @@ impl Process {
                 action: "wait for the launcher",
                 errno: Errno::from_raw(source.raw_os_error().unwrap_or_default()),
             })?;
+            owned().remove(&self.id());
+            reap_orphans();
             self.status = Some(status);
             return gone.map(|()| status);
         }
@@ -204,7 +220,31 @@ impl Drop for Process {
 pub fn sweep(tag: &str, grace: Duration) -> Result<(), ProcessError> {
     let mut family = Family::new(None, format!("{TAG_VARIABLE}={tag}"));
     family.members().iter().for_each(|entry| signal(entry, Signal::SIGTERM));
-    end(&mut family, 0, tag, grace)
+    let gone = end(&mut family, 0, tag, grace);
+    reap_orphans();
+    gone
+}
+
+/// Waits for the dead that came to us as orphans before anybody saw whose they were: daemons and their short-lived parents.
+///
+/// A job's processes are all in sessions other than ours; whatever else the tuner starts stays in its own.
+fn reap_orphans() {
+    let processes = proc_table::snapshot();
+    let own = std::process::id().cast_signed();
+    let Some(session) = processes
+        .iter()
+        .find(|entry| entry.pid == own)
+        .map(|entry| entry.session)
+    else {
+        return;
+    };
+    let owned = owned();
+    processes
+        .iter()
+        .filter(|entry| entry.zombie && entry.parent == own && entry.session != session && !owned.contains(&entry.pid))
+        .for_each(|entry| {
+            let _ = waitpid(Pid::from_raw(entry.pid), Some(WaitPidFlag::WNOHANG));
+        });
 }
 
 /// Waits for the members to go, then kills them until none is left.

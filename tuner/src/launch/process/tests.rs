@@ -144,6 +144,22 @@ fn a_sweep_takes_only_its_own_tag() {
 }
 
 #[test]
+fn orphans_that_died_unseen_are_waited_for() {
+    let stage = Stage::new();
+    // A daemon without tag and in a session of its own, which ends before anybody looks.
+    let script = "(env -i setsid sh -c 'echo $$ >$0' $0 &); exec sleep 600";
+    let mut process = stage.start(script, &tag());
+    let daemon = stage.hear_pid();
+    let deadline = Instant::now() + AMPLE;
+    while snapshot().iter().any(|entry| entry.pid == daemon && !entry.zombie) {
+        assert!(Instant::now() < deadline);
+        std::thread::yield_now();
+    }
+    process.kill_all(Duration::ZERO).unwrap();
+    assert!(!exists(daemon));
+}
+
+#[test]
 fn dropping_ends_everything() {
     let stage = Stage::new();
     let process = stage.start(&format!("{ESCAPE}; exec sleep 600"), &tag());

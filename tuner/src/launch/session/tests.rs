@@ -480,6 +480,62 @@ fn killed_after_every_line_before_the_worker_loses_nothing() {
     killed_everywhere(false);
 }
 
+#[test]
+fn what_the_worker_wrote_after_the_tuner_died_is_taken_over() {
+    use kilter_protocol::report::{Event, ReportLine};
+    let site = Site::new();
+    {
+        let run = site.run();
+        let mut session = site.session(&run, "hang b1 right");
+        session.dies_after_lines = Some(3);
+        assert!(session.measure_all(&blocks(&["b1", "b2"]), &mut |_| ()).is_err());
+    }
+    let report = site.directory.path().join("run1-key-1.report.jsonl");
+    let offset = site.sql::<i64>("SELECT report_offset FROM launches")[0];
+    let mut text = std::fs::read(&report).unwrap();
+    text.truncate(usize::try_from(offset).unwrap());
+    let (block, v) = (String::from("b1"), kilter_protocol::VERSION);
+    let mut events = Vec::new();
+    for item in ["left", "right"].map(String::from) {
+        let read_back = vec![("segment".to_owned(), "7".to_owned())];
+        events.push(Event::Settings {
+            block: block.clone(),
+            item: item.clone(),
+            read_back,
+        });
+        events.push(Event::Samples {
+            block: block.clone(),
+            seconds: seconds("b1", &item),
+            item,
+            void: 1,
+        });
+    }
+    events.push(Event::BlockEnd { block, seconds: 0.25 });
+    events.push(Event::Enter {
+        block: "b2".to_owned(),
+        item: "left".to_owned(),
+    });
+    for event in events {
+        text.extend(serde_json::to_vec(&ReportLine { v, event }).unwrap());
+        text.push(b'\n');
+    }
+    // The worker was writing when it was killed.
+    text.extend(b"{\"v\":1,\"kind\":\"samp");
+    std::fs::write(&report, text).unwrap();
+    let run = site.run();
+    let mut session = site.session(&run, "fails-to-start");
+    assert_eq!(
+        session.measure(&super::super::stand_in::block("b1")).unwrap(),
+        expected("b1")
+    );
+    assert_eq!(run.launch_count().unwrap(), 1, "the block was measured again");
+    assert!(run.measuring_seconds().unwrap() >= 0.25);
+    assert!(
+        session.measure(&super::super::stand_in::block("b2")).is_err(),
+        "the second block was never done"
+    );
+}
+
 /// A tuner in a process of its own, for real signals. Not a test by itself.
 #[test]
 fn tuner_process() {
@@ -527,6 +583,16 @@ fn sigkill_of_the_tuner_ends_its_job_and_loses_nothing() {
     let mut tuner = tuner_in_second_block(&site);
     tuner.kill().unwrap();
     tuner.wait().unwrap();
+    // Its job gets SIGTERM from the system, with nobody there to send it.
+    let mut family = Family::new(
+        None,
+        format!("{TAG_VARIABLE}={}", site.sql::<String>("SELECT tag FROM launches")[0]),
+    );
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while !family.members().iter().all(|entry| entry.zombie) {
+        assert!(Instant::now() < deadline, "the job outlives the tuner");
+        std::thread::sleep(Duration::from_millis(2));
+    }
     std::fs::write(gate(site.directory.path()), "").unwrap();
     let run = site.run();
     assert!(run.resumed);
