@@ -49,10 +49,10 @@ pub(crate) unsafe extern "C" fn run(context: *mut Context, arguments: *const Arg
         Err(_) => "a defect of Kilter: it panicked, see the message above".to_owned(),
     };
     // The other ranks may be waiting for this one: an error code that only this rank returns would leave them so.
-    eprintln!(
-        "kilter: error: {id} on rank {} of {}: {reason}; ending the job",
+    kilter_mpi::say(format_args!(
+        "error: {id} on rank {} of {}: {reason}; ending the job",
         context.rank, context.size
-    );
+    ));
     // SAFETY: MPI is running, as a collective was called.
     unsafe { kilter_mpi::abort(comm, 1) }
 }

@@ -139,7 +139,7 @@ unsafe fn create(comm: MPI_Comm, started: &'static Started) -> *const c_void {
     // SAFETY: by the contract of `look_up`.
     if let Err(error) = unsafe { set_attribute(comm, attribute) } {
         // Without it this rank would decide otherwise than the others at the next call.
-        eprintln!("kilter: error: {error}; ending the job");
+        kilter_mpi::say(format_args!("error: {error}; ending the job"));
         // SAFETY: MPI is running.
         unsafe { kilter_mpi::abort(comm, 1) }
     }

@@ -15,12 +15,15 @@ pub(crate) fn report() {
     for implementation in &rules.implementations {
         let id = implementation.row.id;
         match started.mode {
-            Mode::Replace => eprintln!("kilter: {id}: {} calls", implementation.calls.load(Ordering::Relaxed)),
+            Mode::Replace => kilter_mpi::say(format_args!(
+                "{id}: {} calls",
+                implementation.calls.load(Ordering::Relaxed)
+            )),
             Mode::Log => {
-                eprintln!(
-                    "kilter: {id}: would have run {} calls",
+                kilter_mpi::say(format_args!(
+                    "{id}: would have run {} calls",
                     implementation.would_run.load(Ordering::Relaxed)
-                );
+                ));
             }
         }
     }

@@ -30,9 +30,9 @@ impl Real {
         let found = unsafe { libc::dlsym(libc::RTLD_NEXT, self.name.as_ptr()) };
         if found.is_null() {
             let name = self.name.to_string_lossy();
-            eprintln!(
-                "kilter: error: no {name} behind libkilter.so: preload it (LD_PRELOAD) in a program that is linked to MPI"
-            );
+            kilter_mpi::say(format_args!(
+                "error: no {name} behind libkilter.so: preload it (LD_PRELOAD) in a program that is linked to MPI"
+            ));
             std::process::abort();
         }
         self.address.store(found, Ordering::Relaxed);

@@ -73,10 +73,10 @@ pub(crate) unsafe fn replace(
             unsafe { run(context, &raw const arguments) }
         }
         Err(error) => {
-            eprintln!(
-                "kilter: error: no private communicator for {}: {error}; ending the job",
+            kilter_mpi::say(format_args!(
+                "error: no private communicator for {}: {error}; ending the job",
                 implementation.row.id
-            );
+            ));
             // SAFETY: MPI is running.
             unsafe { kilter_mpi::abort(state.comm, 1) }
         }

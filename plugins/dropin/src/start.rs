@@ -110,7 +110,7 @@ fn start() -> Option<&'static Started> {
 /// Prints a warning where this rank is the one to say it.
 pub(crate) fn warn(speaks: bool, text: &str) {
     if speaks {
-        eprintln!("kilter: warning: {text}");
+        kilter_mpi::say(format_args!("warning: {text}"));
     }
 }
 

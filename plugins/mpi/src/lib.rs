@@ -22,6 +22,7 @@ pub mod layout;
 mod library;
 pub mod mpit;
 mod pipeline;
+mod say;
 mod transport;
 
 pub use arena::Arena;
@@ -30,4 +31,5 @@ pub use error::MpiError;
 pub use library::{abort, library_call};
 pub use mpi_sys::{MPI_Comm, MPI_Datatype, MPI_Op};
 pub use pipeline::{Pipeline, PipelineError};
+pub use say::say;
 pub use transport::{MpiRequest, MpiTransport};
