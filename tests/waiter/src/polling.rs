@@ -48,7 +48,7 @@ pub unsafe extern "C" fn epoll_wait(
             )
         }
     };
-    polled(timeout_ms, ordinary, |nanos| {
+    polled(mode, timeout_ms, ordinary, |nanos| {
         let timeout = timespec {
             tv_sec: nanos / 1_000_000_000,
             tv_nsec: nanos % 1_000_000_000,
@@ -92,13 +92,18 @@ pub unsafe extern "C" fn poll(descriptors: *mut pollfd, count: nfds_t, timeout_m
         unsafe { libc::syscall(libc::SYS_ppoll, descriptors, count, timeout, mask, SIGSET_BYTES) }
     };
     let ordinary = |timeout_ms: c_int| wait((timeout_ms >= 0).then(|| c_long::from(timeout_ms) * 1_000_000));
-    polled(timeout_ms, ordinary, |nanos| wait(Some(nanos)))
+    polled(mode, timeout_ms, ordinary, |nanos| wait(Some(nanos)))
 }
 
 /// A poll with the caller's timeout, unless it was to return at once, the one before found nothing, and the process is
 /// asked to wait. The first empty poll returns at once: a library that looks at several sources in turn is not held up
 /// at each of them while there is work.
-fn polled(timeout_ms: c_int, ordinary: impl Fn(c_int) -> c_long, wait: impl Fn(c_long) -> c_long) -> c_int {
+fn polled(
+    mode: impl FnOnce() -> Mode,
+    timeout_ms: c_int,
+    ordinary: impl Fn(c_int) -> c_long,
+    wait: impl Fn(c_long) -> c_long,
+) -> c_int {
     let mode = if timeout_ms == 0 { mode() } else { Mode::Off };
     let found = match mode {
         Mode::Off => return ordinary(timeout_ms) as c_int,
@@ -133,4 +138,63 @@ fn lose_slack() {
 fn errno() -> c_int {
     // SAFETY: the C library's errno of this thread is always readable.
     unsafe { *libc::__errno_location() }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+
+    use super::*;
+
+    /// What the kernel was asked, with scripted answers.
+    fn calls(mode: Mode, polls: &[(c_int, c_long)]) -> Vec<String> {
+        EMPTY.set(false);
+        let asked = RefCell::new(Vec::new());
+        for (timeout_ms, found) in polls {
+            let ordinary = |timeout: c_int| {
+                asked.borrow_mut().push(format!("poll {timeout}"));
+                *found
+            };
+            let wait = |nanos: c_long| {
+                asked.borrow_mut().push(format!("wait {nanos}"));
+                *found
+            };
+            assert_eq!(polled(|| mode, *timeout_ms, ordinary, wait), *found as c_int);
+        }
+        asked.into_inner()
+    }
+
+    const BLOCK: Mode = Mode::Block { nanos: 50 };
+
+    #[test]
+    fn the_second_empty_poll_in_a_row_waits_until_something_is_found() {
+        let asked = calls(BLOCK, &[(0, 0), (0, 0), (0, 3), (0, 1), (0, 0), (0, 0)]);
+        assert_eq!(asked, ["poll 0", "wait 50", "wait 50", "poll 0", "poll 0", "wait 50"]);
+    }
+
+    #[test]
+    fn waits_of_the_caller_are_its_own() {
+        assert_eq!(
+            calls(BLOCK, &[(0, 0), (-1, 1), (7, 0), (0, 0)]),
+            ["poll 0", "poll -1", "poll 7", "wait 50"]
+        );
+    }
+
+    #[test]
+    fn errors_change_nothing() {
+        assert_eq!(
+            calls(BLOCK, &[(0, 0), (0, -1), (0, 0)]),
+            ["poll 0", "wait 50", "wait 50"]
+        );
+    }
+
+    #[test]
+    fn without_waiting_every_poll_goes_through() {
+        for mode in [Mode::Off, Mode::Yield] {
+            assert_eq!(
+                calls(mode, &[(0, 0), (0, 0), (0, 0), (5, 0)]),
+                ["poll 0", "poll 0", "poll 0", "poll 5"]
+            );
+        }
+    }
 }
