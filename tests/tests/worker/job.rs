@@ -107,6 +107,20 @@ impl Job {
 
     /// Starts it with these lines after the header.
     pub(crate) fn start(self, lines: &[PlanLine]) -> Running {
+        let mut mpirun = vec!["mpirun", "--oversubscribe", "--bind-to", "none", "-np"];
+        let ranks = self.ranks.to_string();
+        mpirun.push(&ranks);
+        mpirun.extend(self.options.iter().map(String::as_str));
+        let mpirun = mpirun.into_iter().map(str::to_owned).collect();
+        self.start_by(mpirun, lines)
+    }
+
+    /// Starts one rank without `mpirun`.
+    pub(crate) fn start_alone(self, lines: &[PlanLine]) -> Running {
+        self.start_by(Vec::new(), lines)
+    }
+
+    fn start_by(self, launcher: Vec<String>, lines: &[PlanLine]) -> Running {
         let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
         let plan = self.directory.path().join("plan.jsonl");
         append(&plan, &[PlanLine::Header(self.header.clone())]);
@@ -114,17 +128,8 @@ impl Job {
         let file = |name: &str| std::fs::File::create(self.directory.path().join(name)).unwrap();
         let mut command = Command::new("timeout");
         command
-            .args([
-                "--kill-after=5",
-                LIMIT,
-                "mpirun",
-                "--oversubscribe",
-                "--bind-to",
-                "none",
-                "-np",
-            ])
-            .arg(self.ranks.to_string())
-            .args(&self.options)
+            .args(["--kill-after=5", LIMIT])
+            .args(launcher)
             .arg(worker())
             .arg(&plan)
             .arg(self.directory.path().join("report.jsonl"))
@@ -190,10 +195,19 @@ impl Running {
 
     /// Kills `mpirun` so that it can end nothing: it is the child of `timeout`, which is ours.
     pub(crate) fn kill_mpirun(&self) {
+        kill(self.child());
+    }
+
+    /// Kills whoever started the job.
+    pub(crate) fn kill_starter(&self) {
+        kill(self.mpirun.id());
+    }
+
+    /// The process that `timeout` watches.
+    pub(crate) fn child(&self) -> u32 {
         let timeout = self.mpirun.id();
         let children = std::fs::read_to_string(format!("/proc/{timeout}/task/{timeout}/children")).unwrap();
-        let mpirun = children.trim().parse().expect("one child");
-        nix::sys::signal::kill(nix::unistd::Pid::from_raw(mpirun), nix::sys::signal::Signal::SIGKILL).unwrap();
+        children.trim().parse().expect("one child")
     }
 
     pub(crate) fn finish(mut self) -> Finished {
@@ -238,6 +252,11 @@ impl Finished {
         });
         samples.unwrap_or_else(|| panic!("no samples of {wanted_block} {wanted_item}: {:?}", self.failures()))
     }
+}
+
+fn kill(process: u32) {
+    let process = nix::unistd::Pid::from_raw(process.try_into().unwrap());
+    nix::sys::signal::kill(process, nix::sys::signal::Signal::SIGKILL).unwrap();
 }
 
 fn append(plan: &Path, lines: &[PlanLine]) {

@@ -146,14 +146,29 @@ fn ranks_die_with_mpirun() {
     };
     assert_eq!(ranks(), 2);
     job.kill_mpirun();
+    wait_until("ranks have gone", || ranks() == 0);
+    assert!(!job.finish().status.success());
+}
+
+/// Some libraries notice by themselves that `mpirun` has gone; a rank without one has only the kernel to tell it.
+#[test]
+fn a_rank_dies_with_what_started_it() {
+    let mut job = Job::new(1);
+    // Not silence shall end it.
+    job.header.idle_seconds = 2.0 * PATIENCE.as_secs_f64();
+    let job = job.start_alone(&[]);
+    job.wait_for("start", |events| !events.is_empty());
+    let rank = std::path::PathBuf::from(format!("/proc/{}/exe", job.child()));
+    assert!(std::fs::read_link(&rank).is_ok_and(|program| program.ends_with("kilter-worker")));
+    job.kill_starter();
+    // The link of a zombie cannot be read either.
+    wait_until("rank has gone", || std::fs::read_link(&rank).is_err());
+}
+
+fn wait_until(what: &str, come_true: impl Fn() -> bool) {
     let begin = std::time::Instant::now();
-    while ranks() > 0 {
-        assert!(
-            begin.elapsed() < PATIENCE,
-            "{:?}",
-            kilter_tests::processes_with(&marker)
-        );
+    while !come_true() {
+        assert!(begin.elapsed() < PATIENCE, "not in time: {what}");
         std::thread::yield_now();
     }
-    assert!(!job.finish().status.success());
 }
