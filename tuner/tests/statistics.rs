@@ -120,8 +120,8 @@ fn descriptions_agree_with_numpy_and_scipy() {
     }
 }
 
-/// Permeability constants of placental membranes at term and at 12 to 26 weeks: Hollander and Wolfe, Nonparametric Statistical Methods,
-/// table 4.1; the example of R's `wilcox.test`: W = 35, p = 0.1272, shift 0.305.
+/// Permeability constants of placental membranes at term and at 12 to 26 weeks: Hollander and Wolfe, Nonparametric
+/// Statistical Methods, table 4.1; the example of R's `wilcox.test`: W = 35, p = 0.1272, shift 0.305.
 #[test]
 fn the_textbook_example() {
     let term = [0.80, 0.83, 1.89, 1.04, 1.45, 1.38, 1.91, 1.64, 0.73, 1.46];
@@ -138,7 +138,8 @@ fn the_textbook_example() {
     assert_relative_eq!(estimate.high.ln(), 0.76, max_relative = 1e-9);
 }
 
-/// A well-known crate gives 1.0 for the first and for equal sizes of five: it is wrong where the first sample is not the longer one.
+/// A well-known crate gives 1.0 for the first and for equal sizes of five: it is wrong where the first sample is not
+/// the longer one.
 #[test]
 fn the_shorter_sample_may_come_first() {
     let x = sample(&[0.1, 0.4, 0.7, 1.1, 1.9, 2.2]);
@@ -265,7 +266,8 @@ proptest! {
     fn slower_is_never_less_significant(left in times(1..20), right in times(1..20), extra in 0.0..1e-4_f64) {
         let slower = Sample::new(left.values().iter().map(|value| value + extra).collect()).unwrap();
         let (before, after) = (rank_sum::p_left_greater(&left, &right), rank_sum::p_left_greater(&slower, &right));
-        // Moving values onto or off others changes the ties, and with them the distribution; only without ties is this strict.
+        // Moving values onto or off others changes the ties, and with them the distribution; only without ties is this
+        // strict.
         let untied = |a: &Sample| {
             let mut all: Vec<f64> = a.values().iter().chain(right.values()).copied().collect();
             all.sort_by(f64::total_cmp);

@@ -1,7 +1,7 @@
 //! The error rates of verdicts, shown on simulated launches whose truth is known. Every simulation is seeded.
 //!
-//! Bounds on a count that should be at most n * rate are its expectation plus three standard deviations, so that a correct
-//! method passes whatever the seed, with a rare exception, and the named defects do not.
+//! Bounds on a count that should be at most n * rate are its expectation plus three standard deviations, so that a
+//! correct method passes whatever the seed, with a rare exception, and the named defects do not.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests panic as tests do")]
 
@@ -20,7 +20,8 @@ enum Machine {
     Steady,
     /// The same, with one launch in fifty taking twenty times as long.
     Spiky,
-    /// Two modes, 8.7 and 15.6 us as measured for MPI_Gather on four oversubscribed ranks; each launch of each side is in either.
+    /// Two modes, 8.7 and 15.6 us as measured for MPI_Gather on four oversubscribed ranks; each launch of each side is
+    /// in either.
     Bimodal,
     /// Steady, on a clock that steps by a tenth of the time: nearly everything is tied.
     Coarse,
@@ -179,8 +180,9 @@ fn a_run_of_hundreds_of_cells_that_all_hold_has_no_violation() {
         if matches!(machine, Machine::Steady | Machine::Spiky | Machine::Bimodal) {
             assert!(raw > 3, "{machine:?}: {raw} of 300 below 0.05");
         }
-        // A steady machine gets answers, not shrugs. The ratio of two times 10 launches at 3 % varies by 1.4 %, its bound lies 2.8 %
-        // above it: one equal cell in twelve comes out above 1.02, with a bound beyond 1.05, and stays undecided.
+        // A steady machine gets answers, not shrugs. The ratio of two times 10 launches at 3 % varies by 1.4 %, its
+        // bound lies 2.8 % above it: one equal cell in twelve comes out above 1.02, with a bound beyond 1.05, and stays
+        // undecided.
         if matches!(machine, Machine::Steady) {
             let undecided = count(&comparisons, Outcome::Undecided);
             assert!(undecided <= bound(300, 1.0 / 12.0), "{undecided} of 300 undecided");
@@ -307,7 +309,8 @@ fn two_runs_on_the_same_machine_agree_on_what_they_decide() {
             .filter(|(a, b)| decided(a) && decided(b))
             .collect();
         let agree = both.iter().filter(|(a, b)| a.verdict == b.verdict).count();
-        // Otherwise the next line would say little. Spikes cost decisions at 280 tests and 10 launches, never agreement.
+        // Otherwise the next line would say little. Spikes cost decisions at 280 tests and 10 launches, never
+        // agreement.
         assert!(
             both.len() >= 140,
             "{machine:?}: only {} of 280 decided twice",

@@ -1,20 +1,23 @@
-//! The ratio of two sets of times with a confidence interval: Hodges-Lehmann shift estimate on logarithms, Moses interval.
+//! The ratio of two sets of times with a confidence interval: Hodges-Lehmann shift estimate on logarithms, Moses
+//! interval.
 //!
-//! All n * m ratios left / right are formed. Their median (taken on logarithms) is the estimate; the interval ends at the c-th
-//! smallest and the c-th largest of them, where c is the largest rank for which the interval still has the confidence asked for. It
-//! is the rank-sum test turned round: the ratios that the two-sided test would not reject. So it shares the test's assumptions
-//! (independent values; the two distributions differ by a factor) and its indifference to spikes.
+//! All n * m ratios left / right are formed. Their median (taken on logarithms) is the estimate; the interval ends at
+//! the c-th smallest and the c-th largest of them, where c is the largest rank for which the interval still has the
+//! confidence asked for. It is the rank-sum test turned round: the ratios that the two-sided test would not reject. So
+//! it shares the test's assumptions (independent values; the two distributions differ by a factor) and its indifference
+//! to spikes.
 //!
-//! *Small samples* ([`rank_sum::is_exact`]): c comes from the exact distribution without ties; with ties the closed interval only
-//! covers more. *Larger samples*: c comes from the normal approximation with continuity correction. Where the samples are too small
-//! for the confidence asked for, the interval is the full range of ratios, and [`RatioEstimate::confidence`] says what it achieves:
-//! 0 for one value on each side, 2/3 for two, 0.9 for three, 0.97 for four.
+//! *Small samples* ([`rank_sum::is_exact`]): c comes from the exact distribution without ties; with ties the closed
+//! interval only covers more. *Larger samples*: c comes from the normal approximation with continuity correction. Where
+//! the samples are too small for the confidence asked for, the interval is the full range of ratios, and
+//! [`RatioEstimate::confidence`] says what it achieves: 0 for one value on each side, 2/3 for two, 0.9 for three, 0.97
+//! for four.
 //!
 //! O(nm log nm) time and O(nm) memory.
 //!
-//! Sources: Hodges and Lehmann, Annals of Mathematical Statistics 34(2):598-611, 1963, doi:10.1214/aoms/1177704172; Moses in Walker and
-//! Lev, Statistical Inference, 1953, chapter 18; Hollander, Wolfe and Chicken, Nonparametric Statistical Methods, 3rd edition, 2014,
-//! sections 4.2 and 4.3, doi:10.1002/9781119196037.
+//! Sources: Hodges and Lehmann, Annals of Mathematical Statistics 34(2):598-611, 1963, doi:10.1214/aoms/1177704172;
+//! Moses in Walker and Lev, Statistical Inference, 1953, chapter 18; Hollander, Wolfe and Chicken, Nonparametric
+//! Statistical Methods, 3rd edition, 2014, sections 4.2 and 4.3, doi:10.1002/9781119196037.
 //!
 //! [`rank_sum::is_exact`]: super::rank_sum::is_exact
 
@@ -24,8 +27,8 @@ use super::rank_distribution::{cumulative, is_exact};
 use super::rank_sum::upper_normal_tail;
 use super::sample::{Sample, median_of_sorted};
 
-/// Shorter times, zero included, count as this long: no clock in use resolves less. A simulated or coarse clock may well
-/// report zero, and a ratio must stay finite.
+/// Shorter times, zero included, count as this long: no clock in use resolves less. A simulated or coarse clock may
+/// well report zero, and a ratio must stay finite.
 pub const SHORTEST_SECONDS: f64 = 1e-9;
 
 /// How much longer the left side takes.
@@ -37,7 +40,8 @@ pub struct RatioEstimate {
     pub low: f64,
     /// Upper end of the interval.
     pub high: f64,
-    /// Confidence that the interval achieves: at least what was asked for, less only where the samples are too small for it.
+    /// Confidence that the interval achieves: at least what was asked for, less only where the samples are too small
+    /// for it.
     pub confidence: f64,
 }
 
@@ -49,8 +53,8 @@ pub fn ratio(left: &Sample, right: &Sample, confidence: f64) -> RatioEstimate {
     Interval::of_sizes(left.len(), right.len(), confidence).estimate(left, right)
 }
 
-/// Which order statistics of the pairwise ratios bound the interval: depends on nothing but the sizes and the confidence, so
-/// that it is worked out once for many samples of the same sizes.
+/// Which order statistics of the pairwise ratios bound the interval: depends on nothing but the sizes and the
+/// confidence, so that it is worked out once for many samples of the same sizes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Interval {
     /// The interval begins at the `rank`-th smallest ratio, from 1, and ends at the `rank`-th largest.

@@ -1,13 +1,14 @@
 //! Holm's correction of p-values for multiple tests.
 //!
-//! Holds the probability of one or more false rejections among all tests of a family at alpha, for any dependence between the
-//! tests (guidelines share measurements, so they depend on each other), and rejects everything that Bonferroni's correction
-//! rejects, and more.
+//! Holds the probability of one or more false rejections among all tests of a family at alpha, for any dependence
+//! between the tests (guidelines share measurements, so they depend on each other), and rejects everything that
+//! Bonferroni's correction rejects, and more.
 //!
-//! The p-values are sorted; the i-th smallest of m (from 0) is multiplied by m - i; then each becomes at least as large as the one
-//! before it, and at most 1. A test is rejected at level alpha if its adjusted p-value is at most alpha.
+//! The p-values are sorted; the i-th smallest of m (from 0) is multiplied by m - i; then each becomes at least as large
+//! as the one before it, and at most 1. A test is rejected at level alpha if its adjusted p-value is at most alpha.
 //!
-//! Source: Holm, A simple sequentially rejective multiple test procedure, Scandinavian Journal of Statistics 6(2):65-70, 1979.
+//! Source: Holm, A simple sequentially rejective multiple test procedure, Scandinavian Journal of Statistics
+//! 6(2):65-70, 1979.
 
 /// The adjusted p-values, in the order given. O(m log m).
 ///

@@ -1,7 +1,9 @@
-//! Statistics: one file per method, each with its reference, its assumptions and what it does with ties and tiny samples.
+//! Statistics: one file per method, each with its reference, its assumptions and what it does with ties and tiny
+//! samples.
 //!
-//! Everything here is a function of its arguments: no clock, no random numbers, no input or output. A [`sample::Sample`]
-//! is checked once, when it is made, so that no method below has to ask for NaN or an empty sample again.
+//! Everything here is a function of its arguments: no clock, no random numbers, no input or output. A
+//! [`sample::Sample`] is checked once, when it is made, so that no method below has to ask for NaN or an empty sample
+//! again.
 //!
 //! How the methods work together to judge a guideline is told in [`crate::verdict`].
 

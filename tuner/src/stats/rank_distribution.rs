@@ -1,9 +1,9 @@
 //! The exact distribution of a rank sum under the null hypothesis, by dynamic programming.
 //!
-//! Under the null hypothesis each of the C(N, k) ways to choose which k of the N pooled values form the sample is equally
-//! likely, whatever ties there are: the distribution is conditional on the mid-ranks that were seen. Counting the subsets by
-//! size and sum, value after value, is the network of Streitberg and Roehmel, Exakte Verteilungen fuer Rang- und
-//! Randomisierungstests im allgemeinen c-Stichprobenproblem, EDV in Medizin und Biologie 18(1):12-19, 1987.
+//! Under the null hypothesis each of the C(N, k) ways to choose which k of the N pooled values form the sample is
+//! equally likely, whatever ties there are: the distribution is conditional on the mid-ranks that were seen. Counting
+//! the subsets by size and sum, value after value, is the network of Streitberg and Roehmel, Exakte Verteilungen fuer
+//! Rang- und Randomisierungstests im allgemeinen c-Stichprobenproblem, EDV in Medizin und Biologie 18(1):12-19, 1987.
 //!
 //! Counts are held in `f64`: only sums of positive terms occur, so that the relative error stays below N times 2^-53.
 
@@ -25,13 +25,13 @@ pub(super) fn is_exact(n: usize, m: usize) -> bool {
 
 /// How the sum of `k` of the `weights` is distributed, when each subset of that size is equally likely.
 ///
-/// `weights` are in ascending order, `k` is at most their number. Returns P(S - S_min <= s) for s = 0, 1, ..., `limit`, where
-/// S_min is the sum of the k smallest weights. O(N k limit) time, O(k limit) memory.
+/// `weights` are in ascending order, `k` is at most their number. Returns P(S - S_min <= s) for s = 0, 1, ..., `limit`,
+/// where S_min is the sum of the k smallest weights. O(N k limit) time, O(k limit) memory.
 pub(super) fn cumulative(weights: &[u64], k: usize, limit: usize) -> Vec<f64> {
     debug_assert!(weights.is_sorted() && k <= weights.len());
     let n = weights.len();
-    // counts[j][s]: subsets of j of the weights seen so far whose sum exceeds that of the j smallest weights by s. With this
-    // offset every row starts at 0, and sums beyond `limit`, which never come back below it, are not kept.
+    // counts[j][s]: subsets of j of the weights seen so far whose sum exceeds that of the j smallest weights by s. With
+    // this offset every row starts at 0, and sums beyond `limit`, which never come back below it, are not kept.
     let mut counts = vec![vec![0.0_f64; limit + 1]; k + 1];
     counts[0][0] = 1.0;
     for (seen, &weight) in weights.iter().enumerate() {

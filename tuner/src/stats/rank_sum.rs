@@ -1,27 +1,27 @@
 //! The Wilcoxon rank-sum test (Mann-Whitney U), one-sided.
 //!
 //! All values of both samples are ranked together; values that are equal share the mean of their ranks (mid-ranks). The
-//! statistic is the sum of the left sample's ranks. It asks for nothing but independent values: no normal distribution, and a
-//! spike counts only as "the largest", however large it is.
+//! statistic is the sum of the left sample's ranks. It asks for nothing but independent values: no normal distribution,
+//! and a spike counts only as "the largest", however large it is.
 //!
-//! *Small samples* (see [`is_exact`]: at least up to 63 values on each side): the exact distribution of the statistic over all
-//! C(n + m, n) ways to split the pooled mid-ranks, so that ties cost nothing in accuracy. *Larger samples*: the normal
-//! approximation with the variance corrected for ties and a continuity correction of one half.
+//! *Small samples* (see [`is_exact`]: at least up to 63 values on each side): the exact distribution of the statistic
+//! over all C(n + m, n) ways to split the pooled mid-ranks, so that ties cost nothing in accuracy. *Larger samples*:
+//! the normal approximation with the variance corrected for ties and a continuity correction of one half.
 //!
-//! The smallest p-value that n and m values can give is 1 / C(n + m, n): 0.05 for three launches on each side, 0.004 for five.
-//! With one value on each side it is 0.5. Samples whose values are all equal give 1.
+//! The smallest p-value that n and m values can give is 1 / C(n + m, n): 0.05 for three launches on each side, 0.004
+//! for five. With one value on each side it is 0.5. Samples whose values are all equal give 1.
 //!
-//! Sources: Wilcoxon, Biometrics Bulletin 1(6):80-83, 1945, doi:10.2307/3001968; Mann and Whitney, Annals of Mathematical
-//! Statistics 18(1):50-60, 1947, doi:10.1214/aoms/1177730491; ties and corrections as in Lehmann, Nonparametrics: Statistical
-//! Methods Based on Ranks, 1975, sections 1.3 and 1.4.
+//! Sources: Wilcoxon, Biometrics Bulletin 1(6):80-83, 1945, doi:10.2307/3001968; Mann and Whitney, Annals of
+//! Mathematical Statistics 18(1):50-60, 1947, doi:10.1214/aoms/1177730491; ties and corrections as in Lehmann,
+//! Nonparametrics: Statistical Methods Based on Ranks, 1975, sections 1.3 and 1.4.
 
 use statrs::function::erf::erfc;
 
 use super::rank_distribution::{binomial, cumulative};
 use super::sample::Sample;
 
-/// The p-value for "left is stochastically larger": the probability of a rank sum of the left sample at least as large as the
-/// one seen, if both samples come from one distribution.
+/// The p-value for "left is stochastically larger": the probability of a rank sum of the left sample at least as large
+/// as the one seen, if both samples come from one distribution.
 ///
 /// Always in (0, 1] for exact samples; the normal approximation of very large samples may underflow to 0.
 #[must_use]
@@ -83,7 +83,8 @@ impl Ranks {
             let from_left = a[i..].iter().take_while(|&&x| x == value).count();
             let from_right = b[j..].iter().take_while(|&&y| y == value).count();
             let group = from_left + from_right;
-            // The group has the ranks i + j + 1 to i + j + group; twice their mean is the sum of the first and the last.
+            // The group has the ranks i + j + 1 to i + j + group; twice their mean is the sum of the first and the
+            // last.
             let doubled = (2 * (i + j) + group + 1) as u64;
             ranks.doubled.extend(std::iter::repeat_n(doubled, group));
             ranks.left_sum += doubled * from_left as u64;
@@ -97,8 +98,8 @@ impl Ranks {
     /// The exact p-value.
     fn exact(&self) -> f64 {
         let (first, last) = (self.doubled[0], self.doubled[self.doubled.len() - 1]);
-        // A large left sum is a small right sum, and a small sum of the left ranks when ranks count downwards. Either way it
-        // becomes the lower tail of the smaller sample's sum, which costs least.
+        // A large left sum is a small right sum, and a small sum of the left ranks when ranks count downwards. Either
+        // way it becomes the lower tail of the smaller sample's sum, which costs least.
         let (k, weights, sum): (usize, Vec<u64>, u64) = if self.n < self.m {
             let weights = self.doubled.iter().rev().map(|rank| last - rank).collect();
             (self.n, weights, self.n as u64 * last - self.left_sum)

@@ -6,14 +6,14 @@ use crate::stats::{holm, rank_sum};
 
 /// For each candidate, whether it belongs with the fastest: the set from which the search takes the simplest.
 ///
-/// `times` are seconds, one sample per candidate (medians of launches, or of batches in one job). The fastest is the one with
-/// the smallest median, the first of several. A candidate is as good if its median exceeds the fastest by no more than the floors of
-/// the rule (effect floor, twice the noise), or if it is not significantly slower: one-sided rank-sum test against the fastest, Holm's
-/// correction over all candidates but the fastest, level [`Rule::alpha`].
+/// `times` are seconds, one sample per candidate (medians of launches, or of batches in one job). The fastest is the
+/// one with the smallest median, the first of several. A candidate is as good if its median exceeds the fastest by no
+/// more than the floors of the rule (effect floor, twice the noise), or if it is not significantly slower: one-sided
+/// rank-sum test against the fastest, Holm's correction over all candidates but the fastest, level [`Rule::alpha`].
 ///
-/// With few values the test can reject nothing, and "not significantly slower" would say nothing: three against three never
-/// go below p = 0.05. The test therefore excuses only those candidates that it could have rejected; the others are as good only
-/// within the floors.
+/// With few values the test can reject nothing, and "not significantly slower" would say nothing: three against three
+/// never go below p = 0.05. The test therefore excuses only those candidates that it could have rejected; the others
+/// are as good only within the floors.
 #[must_use]
 pub fn equivalent_to_best(times: &[Sample], rule: &Rule) -> Vec<bool> {
     let medians: Vec<f64> = times.iter().map(Sample::median).collect();

@@ -20,8 +20,8 @@ pub struct Pair {
 /// Ratios and confidences this close to a limit are at it: logarithms round, and the unit of the times must not decide.
 const ROUNDING: f64 = 1e-9;
 
-/// Judges all pairs of a run together, in the order given. The correction for multiple tests runs over exactly these pairs, so
-/// every pair of the run must be among them.
+/// Judges all pairs of a run together, in the order given. The correction for multiple tests runs over exactly these
+/// pairs, so every pair of the run must be among them.
 #[must_use]
 pub fn judge(pairs: &[Pair], rule: &Rule) -> Vec<Comparison> {
     let p: Vec<f64> = pairs
@@ -69,15 +69,15 @@ fn compare(pair: &Pair, p: f64, p_adjusted: f64, estimate: &RatioEstimate, rule:
 
 /// Whether the upper bound of the ratio lies within the floor, with samples that can support such a bound.
 ///
-/// Only the upper bound matters, so the confidence that counts is the one-sided one: three launches on each side, whose two-sided
-/// interval has 0.9, support a bound at 0.95.
+/// Only the upper bound matters, so the confidence that counts is the one-sided one: three launches on each side, whose
+/// two-sided interval has 0.9, support a bound at 0.95.
 fn excludes_relevant(estimate: &RatioEstimate, right_seconds: f64, rule: &Rule) -> bool {
     let one_sided = f64::midpoint(1.0, estimate.confidence);
     one_sided >= rule.confidence - ROUNDING && estimate.high <= 1.0 + rule.floor_fraction(right_seconds) + ROUNDING
 }
 
-/// Whether the left side is not slower, and nothing that was measured speaks for a relevant difference: also with too few
-/// launches for the confidence asked for. A ratio below 1 alone says nothing when launches differ by factors.
+/// Whether the left side is not slower, and nothing that was measured speaks for a relevant difference: also with too
+/// few launches for the confidence asked for. A ratio below 1 alone says nothing when launches differ by factors.
 fn is_faster_throughout(ratio: f64, estimate: &RatioEstimate, right_seconds: f64, rule: &Rule) -> bool {
     ratio.max(estimate.ratio) <= 1.0 + ROUNDING && estimate.high <= 1.0 + rule.floor_fraction(right_seconds) + ROUNDING
 }

@@ -1,10 +1,10 @@
 //! How many launches a run needs for anything to be decidable.
 
-/// The smallest R such that R launches on each side can be significant among `tests` tests at level `alpha` after Holm's
-/// correction: C(2R, R) >= tests / alpha.
+/// The smallest R such that R launches on each side can be significant among `tests` tests at level `alpha` after
+/// Holm's correction: C(2R, R) >= tests / alpha.
 ///
-/// No test counts as one. `alpha` of 1 or more needs one launch; for 0, less or NaN no number suffices, and the answer is
-/// `usize::MAX`.
+/// No test counts as one. `alpha` of 1 or more needs one launch; for 0, less or NaN no number suffices, and the answer
+/// is `usize::MAX`.
 #[must_use]
 pub fn launches_needed(tests: usize, alpha: f64) -> usize {
     if alpha.is_nan() || alpha <= 0.0 {

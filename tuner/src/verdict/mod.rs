@@ -2,62 +2,67 @@
 //!
 //! # What is compared
 //!
-//! A guideline says that its left side takes no longer than its right side. Both sides are measured in the same R launches of
-//! the MPI job, their order shuffled, and each launch contributes **one number per side: the median of its repetitions**.
-//! The repetitions of one launch are not independent evidence: where the processes land, which pages they get and how the
-//! network is loaded are drawn once per launch, and times differ more between launches than within one. Thousands of
-//! repetitions of a single launch can prove nothing but that this launch was as it was. A [`Pair`] holds the two samples of
-//! launch medians, in seconds. (Sides that share their launches tend to move together; the test below takes them as
-//! independent, which then errs on the side of fewer alarms.)
+//! A guideline says that its left side takes no longer than its right side. Both sides are measured in the same R
+//! launches of the MPI job, their order shuffled, and each launch contributes **one number per side: the median of its
+//! repetitions**. The repetitions of one launch are not independent evidence: where the processes land, which pages
+//! they get and how the network is loaded are drawn once per launch, and times differ more between launches than within
+//! one. Thousands of repetitions of a single launch can prove nothing but that this launch was as it was. A [`Pair`]
+//! holds the two samples of launch medians, in seconds. (Sides that share their launches tend to move together; the
+//! test below takes them as independent, which then errs on the side of fewer alarms.)
 //!
 //! # What is tested
 //!
-//! The one-sided Wilcoxon rank-sum test ([`rank_sum`]) of "the left side is slower", exact for small samples and with mid-ranks
-//! for ties, on launch medians as in Hunold, Carpen-Amarie, Lübbe and Träff, Automatic Verification of Self-Consistent MPI
-//! Performance Guidelines, Euro-Par 2016, doi:10.1007/978-3-319-43659-3_32. It looks at ranks only: one launch that took a hundred
-//! times as long is one launch, not a hundred.
+//! The one-sided Wilcoxon rank-sum test ([`rank_sum`]) of "the left side is slower", exact for small samples and with
+//! mid-ranks for ties, on launch medians as in Hunold, Carpen-Amarie, Lübbe and Träff, Automatic Verification of
+//! Self-Consistent MPI Performance Guidelines, Euro-Par 2016, doi:10.1007/978-3-319-43659-3_32. It looks at ranks only:
+//! one launch that took a hundred times as long is one launch, not a hundred.
 //!
-//! A run tests hundreds of cells; at a level of 5 % each, a library that keeps every guideline would still earn an alarm in
-//! one cell of twenty. **Holm's correction** ([`holm`]) over all cells of the run holds the probability of *even one* false
-//! alarm among all of them at [`Rule::alpha`]. It needs no assumption about how the cells depend on each other, and they do:
-//! one function is the left side of one guideline and the right side of another.
+//! A run tests hundreds of cells; at a level of 5 % each, a library that keeps every guideline would still earn an
+//! alarm in one cell of twenty. **Holm's correction** ([`holm`]) over all cells of the run holds the probability of
+//! *even one* false alarm among all of them at [`Rule::alpha`]. It needs no assumption about how the cells depend on
+//! each other, and they do: one function is the left side of one guideline and the right side of another.
 //!
 //! # What counts
 //!
-//! Enough launches make any difference significant, one of 0.1 % too, and nobody deploys a change for that. A difference is
-//! **relevant** if the left median exceeds the right one by more than the larger of [`Rule::effect_floor`] times the right median and
-//! twice [`Rule::noise_seconds`], what an empty operation varies by on this machine. The second term takes over for operations of a
-//! microsecond, where 5 % is less than the clock and the synchronisation can tell.
+//! Enough launches make any difference significant, one of 0.1 % too, and nobody deploys a change for that. A
+//! difference is **relevant** if the left median exceeds the right one by more than the larger of
+//! [`Rule::effect_floor`] times the right median and twice [`Rule::noise_seconds`], what an empty operation varies by
+//! on this machine. The second term takes over for operations of a microsecond, where 5 % is less than the clock and
+//! the synchronisation can tell.
 //!
 //! # The outcomes
 //!
 //! * **violated**: the adjusted p-value is at most alpha, and the difference is relevant. Both are needed.
-//! * **holds**: not violated, and either the data exclude a relevant difference (the upper confidence bound of the ratio is at most
-//!   1 + floor, where the floor is the relevant difference as a fraction of the right median) or nothing points to a
-//!   violation in the first place: neither the ratio of the medians nor the estimated ratio is above 1, and no pair of launches
-//!   that the interval keeps is. The bound counts only if the samples can support it: two launches cannot exclude anything.
-//! * **undecided**: everything else. The left side looks slower, but it may be chance; or it is slower, but perhaps by less than
-//!   matters; or launches differ so much that the interval spans both. It is no euphemism for "holds": more launches will decide it.
+//! * **holds**: not violated, and either the data exclude a relevant difference (the upper confidence bound of the
+//!   ratio is at most 1 + floor, where the floor is the relevant difference as a fraction of the right median) or
+//!   nothing points to a violation in the first place: neither the ratio of the medians nor the estimated ratio is
+//!   above 1, and the interval ends within the floor, whatever confidence it reaches. For a ratio above 1 the bound
+//!   counts only if the samples can support it: two launches cannot exclude anything.
+//! * **undecided**: everything else. The left side looks slower, but it may be chance; or it is slower, but perhaps by
+//!   less than matters; or launches differ so much that the interval spans both. It is no euphemism for "holds": more
+//!   launches will decide it.
 //!
 //! *Unstable* is not decided here: it is what the caller makes of a verdict when the reference measurement drifted.
 //!
-//! A verdict never comes as a bare p-value: every [`Comparison`] carries both medians, their ratio, the confidence interval of the ratio
-//! ([`hodges_lehmann`]), and the samples themselves.
+//! A verdict never comes as a bare p-value: every [`Comparison`] carries both medians, their ratio, the confidence
+//! interval of the ratio ([`hodges_lehmann`]), and the samples themselves.
 //!
 //! # How many launches
 //!
-//! The smallest p-value of R launches per side is 1 / C(2R, R), and Holm multiplies the smallest of m by m. If C(2R, R) is less than
-//! m / alpha, **nothing** can be violated, however slow it is. [`launches_needed`] gives the smallest sufficient R at alpha = 5 %:
-//! 3 for one test, 5 for 12, 6 for 46, 7 for 171, 8 for 643, 9 for 2431. That is the bare minimum, at which the slowest
-//! right side must be faster than the fastest left side; one or two launches more let a violation survive a spike.
+//! The smallest p-value of R launches per side is 1 / C(2R, R), and Holm multiplies the smallest of m by m. If C(2R, R)
+//! is less than m / alpha, **nothing** can be violated, however slow it is. [`launches_needed`] gives the smallest
+//! sufficient R at alpha = 5 %: 3 for one test, 5 for 12, 6 for 46, 7 for 171, 8 for 643, 9 for 2431. That is the bare
+//! minimum, at which the slowest right side must be faster than the fastest left side; one or two launches more let a
+//! violation survive a spike.
 //!
-//! Judging again after more launches is a second chance for a false alarm. A caller that looks up to L times judges with
-//! [`Rule::for_looks`], which shares alpha between the looks, so that the error over the whole run stays at alpha.
+//! Judging again after more launches is a second chance for a false alarm. A caller that looks up to L times judges
+//! with [`Rule::for_looks`], which shares alpha between the looks, so that the error over the whole run stays at alpha.
 //!
 //! # Guidelines of one function
 //!
-//! [`monotony`](monotony::monotony) and [`split`](split::split) turn the samples of one function at several sizes into pairs and into
-//! predictions worth measuring. [`equivalent_to_best`] is the question of the search: which candidates are as good as the fastest.
+//! [`monotony`](monotony::monotony) and [`split`](split::split) turn the samples of one function at several sizes into
+//! pairs and into predictions worth measuring. [`equivalent_to_best`] is the question of the search: which candidates
+//! are as good as the fastest.
 //!
 //! [`rank_sum`]: crate::stats::rank_sum
 //! [`holm`]: crate::stats::holm

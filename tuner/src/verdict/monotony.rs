@@ -30,8 +30,8 @@ impl SizePair {
     }
 }
 
-/// All pairs of adjacent sizes of one function, ascending. `sizes` maps bytes to the medians of the launches, in seconds; fewer
-/// than two sizes give no pair.
+/// All pairs of adjacent sizes of one function, ascending. `sizes` maps bytes to the medians of the launches, in
+/// seconds; fewer than two sizes give no pair.
 #[must_use]
 pub fn monotony(sizes: &BTreeMap<u64, Sample>) -> Vec<SizePair> {
     sizes
@@ -41,8 +41,8 @@ pub fn monotony(sizes: &BTreeMap<u64, Sample>) -> Vec<SizePair> {
         .collect()
 }
 
-/// Every size with every larger one, not only the next: finds a function that gets faster in steps too small to be relevant
-/// one by one.
+/// Every size with every larger one, not only the next: finds a function that gets faster in steps too small to be
+/// relevant one by one.
 ///
 /// s sizes give s (s - 1) / 2 pairs, and each counts as a test in the correction for multiple tests.
 #[must_use]

@@ -70,8 +70,9 @@ impl Rule {
         fraction("confidence", self.confidence)
     }
 
-    /// The rule for each of up to `looks` judgements of one run, with launches added in between: alpha / `looks` (Bonferroni), so
-    /// that the probability of one or more false violations in all of them together stays at alpha. 0 counts as 1.
+    /// The rule for each of up to `looks` judgements of one run, with launches added in between: alpha / `looks`
+    /// (Bonferroni), so that the probability of one or more false violations in all of them together stays at alpha. 0
+    /// counts as 1.
     #[must_use]
     pub fn for_looks(&self, looks: usize) -> Rule {
         Rule {

@@ -1,11 +1,12 @@
 //! Split-robustness: a function must not be slower than the same data sent in k parts, A(n) <= k A(n / k).
 //!
-//! The times at hand only predict a violation: k calls one after the other may be faster than k times one call (the pipeline stays
-//! filled) or slower. The candidates returned here are for measuring the k calls for real before anything is reported.
+//! The times at hand only predict a violation: k calls one after the other may be faster than k times one call (the
+//! pipeline stays filled) or slower. The candidates returned here are for measuring the k calls for real before
+//! anything is reported.
 //!
-//! Source: PGMPI (Hunold, Carpen-Amarie, Lübbe and Träff, Automatic Verification of Self-Consistent MPI Performance Guidelines,
-//! Euro-Par 2016, doi:10.1007/978-3-319-43659-3_32): the smallest multiple of a measured size that reaches n, a tolerance of 5 %, the
-//! largest such size.
+//! Source: PGMPI (Hunold, Carpen-Amarie, Lübbe and Träff, Automatic Verification of Self-Consistent MPI Performance
+//! Guidelines, Euro-Par 2016, doi:10.1007/978-3-319-43659-3_32): the smallest multiple of a measured size that reaches
+//! n, a tolerance of 5 %, the largest such size.
 
 use std::collections::BTreeMap;
 
@@ -27,8 +28,8 @@ pub struct SplitCandidate {
     pub predicted_ratio: f64,
 }
 
-/// The predicted violations of one function, at most one per size, ascending. `sizes` maps bytes to the medians of the launches,
-/// in seconds. Size 0 cannot be a part.
+/// The predicted violations of one function, at most one per size, ascending. `sizes` maps bytes to the medians of the
+/// launches, in seconds. Size 0 cannot be a part.
 #[must_use]
 pub fn split(sizes: &BTreeMap<u64, Sample>) -> Vec<SplitCandidate> {
     let medians: Vec<(u64, f64)> = sizes.iter().map(|(&bytes, sample)| (bytes, sample.median())).collect();
