@@ -8,7 +8,10 @@ use serde_json::Value;
 /// The repository.
 #[must_use]
 pub fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().map(Path::to_path_buf).unwrap_or_default()
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .map(Path::to_path_buf)
+        .unwrap_or_default()
 }
 
 /// A release program of this workspace; `scripts/build` makes it.
@@ -29,7 +32,14 @@ pub fn kilter(command: &str, out: &Path) -> Command {
     let mut kilter = Command::new(release("kilter"));
     kilter.arg(command).arg("--out").arg(out);
     // A test must not depend on what the caller's shell has.
-    for name in ["KILTER_HOSTFILE", "KILTER_LAUNCH_AGENT", "KILTER_MCA", "KILTER_ENV", "KILTER_WAIT", "KILTER_MPIRUN"] {
+    for name in [
+        "KILTER_HOSTFILE",
+        "KILTER_LAUNCH_AGENT",
+        "KILTER_MCA",
+        "KILTER_ENV",
+        "KILTER_WAIT",
+        "KILTER_MPIRUN",
+    ] {
         kilter.env_remove(name);
     }
     kilter
@@ -66,7 +76,9 @@ pub fn report(out: &Path) -> Value {
 #[must_use]
 pub fn cells<'r>(report: &'r Value, guideline: &str, bytes: u64) -> Vec<&'r Value> {
     let all = report["cells"].as_array().map(Vec::as_slice).unwrap_or_default();
-    all.iter().filter(|cell| cell["guideline"] == guideline && cell["measured_bytes"] == bytes).collect()
+    all.iter()
+        .filter(|cell| cell["guideline"] == guideline && cell["measured_bytes"] == bytes)
+        .collect()
 }
 
 /// Compiles C for the MPI library under test.
@@ -81,7 +93,9 @@ pub fn mpicc(arguments: &[&str]) {
 /// Processes whose environment carries this text: what a run left behind.
 #[must_use]
 pub fn processes_with(marker: &str) -> Vec<String> {
-    let Ok(entries) = std::fs::read_dir("/proc") else { return Vec::new() };
+    let Ok(entries) = std::fs::read_dir("/proc") else {
+        return Vec::new();
+    };
     entries
         .flatten()
         .filter(|entry| entry.file_name().to_string_lossy().bytes().all(|b| b.is_ascii_digit()))
@@ -91,7 +105,11 @@ pub fn processes_with(marker: &str) -> Vec<String> {
         })
         .map(|entry| {
             let line = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
-            format!("{}: {}", entry.file_name().to_string_lossy(), String::from_utf8_lossy(&line).replace('\0', " "))
+            format!(
+                "{}: {}",
+                entry.file_name().to_string_lossy(),
+                String::from_utf8_lossy(&line).replace('\0', " ")
+            )
         })
         .collect()
 }

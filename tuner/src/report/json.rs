@@ -95,18 +95,18 @@ mod tests {
         );
     }
 
-    /// `UPDATE_SCHEMA=1 cargo test -p kilter schema` rewrites the file.
+    /// `KILTER_BLESS=1 cargo test -p kilter schema` rewrites the file.
     #[test]
     fn the_published_schema_is_current() {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../configs/schema/report.schema.json");
         let current = schema().unwrap();
-        if std::env::var_os("UPDATE_SCHEMA").is_some() {
+        if std::env::var_os("KILTER_BLESS").is_some() {
             std::fs::write(path, &current).unwrap();
         }
         let published = std::fs::read_to_string(path).unwrap();
         assert!(
             published == current,
-            "{path} is stale; run UPDATE_SCHEMA=1 cargo test -p kilter schema"
+            "{path} is stale; run KILTER_BLESS=1 cargo test -p kilter schema"
         );
     }
 }

@@ -89,9 +89,15 @@ pub fn family(selection: &Selection) -> String {
     }
 }
 
-/// The ordered knobs of a selection that can be deployed for one message size.
+/// The ordered knobs of a selection that can be deployed for one message size; none where a small message leaves no room.
 #[must_use]
 pub fn knobs(library: &Library, selection: &Selection, bytes: u64) -> Vec<Knob> {
+    let mut knobs = all_knobs(library, selection, bytes);
+    knobs.retain(|knob| knob.min < knob.max);
+    knobs
+}
+
+fn all_knobs(library: &Library, selection: &Selection, bytes: u64) -> Vec<Knob> {
     match selection {
         Selection::Mockup(_) => Vec::new(),
         Selection::Algorithm(id, _) => registry::find(id)
@@ -287,6 +293,13 @@ mod tests {
             Some(4096)
         );
         assert_eq!(family(&set), family(&base));
+    }
+
+    #[test]
+    fn a_message_smaller_than_the_smallest_segment_has_no_knob() {
+        let scan = Selection::Algorithm("scan.pipelined_chain".to_owned(), vec![16384]);
+        assert_eq!(knobs(&openmpi(), &scan, 8), []);
+        assert_eq!(knobs(&openmpi(), &scan, 65536).len(), 1);
     }
 
     #[test]
