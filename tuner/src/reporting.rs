@@ -9,6 +9,7 @@ use crate::context::Context;
 use crate::deployment::{Deployment, Selection};
 use crate::emit::{Emitted, File};
 use crate::options::Options;
+use crate::report::format;
 use crate::report::model::{
     Cell, Change, Comparison, Fix, FixKind, Library, Outcome, Provenance, Report, SCHEMA, Setting,
 };
@@ -49,6 +50,12 @@ pub fn of_tune(context: &Context<'_>, tuned: &Tuned) -> Report {
         }
         if still {
             cell.unfixed_because = Some(reason(tuned, judged));
+        } else if judged.comparison.verdict == Outcome::Violated && in_force.verdict != Outcome::Holds {
+            let ratio = in_force.ratio;
+            cell.unfixed_because = Some(format!(
+                "no longer violated, but {} launches do not decide whether it holds (ratio {ratio:.2}); use more --launches",
+                context.options.launches
+            ));
         }
         report.cells.push(cell);
     }
@@ -193,7 +200,7 @@ fn changes(tuned: &Tuned, emitted: &Emitted, cells: &[Cell]) -> Vec<Change> {
             .collect();
         changes.push(Change {
             kind: selection.kind(),
-            name: format!("{} at {bytes} B", collective.mpi_name()),
+            name: format!("{} at {}", collective.mpi_name(), format::bytes(*bytes)),
             value: selection.id(),
             file: file(if matches!(selection, Selection::Settings(_)) {
                 File::Rules
