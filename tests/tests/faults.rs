@@ -1,7 +1,5 @@
 //! Candidates that hang or crash do not stop a run and leave no process behind.
 
-#![expect(clippy::unwrap_used, reason = "helpers of tests panic as tests do")]
-
 use std::path::Path;
 
 use kilter_tests::{kilter, mpicc, processes_with, report, root, run};

@@ -1,6 +1,6 @@
 //! A run that is killed loses no stored sample, and the next run resumes it.
 
-#![expect(clippy::unwrap_used, reason = "helpers of tests panic as tests do")]
+#![allow(clippy::unwrap_used, reason = "helpers of tests panic as tests do")]
 
 use std::io::Read as _;
 use std::path::Path;

@@ -1,7 +1,5 @@
 //! `kilter tune` on the real library, with two and four ranks.
 
-#![expect(clippy::unwrap_used, reason = "helpers of tests panic as tests do")]
-
 use std::path::Path;
 
 use kilter_tests::{cells, kilter, report, run};

@@ -1,6 +1,6 @@
 //! `kilter tune` on the virtual cluster: eight real ranks, each on a host of its own.
 
-#![expect(clippy::unwrap_used, reason = "helpers of tests panic as tests do")]
+#![allow(clippy::unwrap_used, reason = "helpers of tests panic as tests do")]
 
 use std::process::Command;
 

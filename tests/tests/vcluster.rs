@@ -3,7 +3,7 @@
 //! The bounds on times are wide on purpose. They tell a modelled network from shared memory, from a network without rate
 //! or latency, and from one that is broken; they do not measure the machine.
 
-#![expect(clippy::unwrap_used, reason = "helpers of tests panic as tests do")]
+#![allow(clippy::unwrap_used, reason = "helpers of tests panic as tests do")]
 
 use std::{
     fs,

@@ -205,3 +205,12 @@ fn ranks_with_different_profiles_do_not_wait_for_each_other() {
         "{said:?}"
     );
 }
+
+#[test]
+fn an_error_of_a_plugin_is_raised_on_the_programs_communicator() {
+    let deployed = with_plugin("plugin.so");
+    build(&deployed, &job::source("tests/dropin/foreign_plugin.c"), &["-DFAILS"]);
+    let output = deployed.verify(3, &[]);
+    assert!(!output.ok, "the program's errors are fatal: {output:?}");
+    assert!(output.stderr.contains("MPI_ERR_INTERN"), "{output:?}");
+}

@@ -18,6 +18,9 @@
 
 static int run(kilter_context *context, const kilter_arguments *arguments) {
     (void)arguments;
+#ifdef FAILS
+    return MPI_ERR_INTERN; /* on all ranks */
+#endif
     return PMPI_Abort(context->comm, 4);
 }
 

@@ -1,5 +1,7 @@
 //! The drop-in under an unmodified C program: right results, and replacement exactly where the profile says so.
 
+#![allow(clippy::unwrap_used, reason = "helpers of tests panic as tests do")]
+
 mod deployment;
 mod job;
 mod replacement;

@@ -1,11 +1,12 @@
 //! Every implementation in place of the library's collective.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use kilter_algorithms::{Collective, Need, mockup, registry};
 use kilter_profile::Rule;
 
-use crate::job::{Deployed, Output, rule};
+use crate::job::{self, Deployed, Output, rule};
 
 /// Smallest total volume that is replaced; calls below stay the library's.
 const FROM: u64 = 16;
@@ -167,4 +168,26 @@ fn mode_off_does_nothing_and_says_nothing() {
     let output = Deployed::rules(rules(0)).verify(2, &[("KILTER_MODE", "off")]);
     assert!(output.ok, "{}", output.stderr);
     assert!(output.lines("kilter").is_empty(), "{}", output.stderr);
+}
+
+#[test]
+fn a_program_can_ask_what_ran() {
+    let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join("kilter_counts");
+    job::compile(&job::source("tests/dropin/counts.c"), &["-std=c11", "-ldl"], &program);
+    let deployed = Deployed::rules(vec![
+        rule("allreduce", 2, 1..=64, "allreduce.as_reduce_bcast"),
+        rule("bcast", 2, 1..=64, "bcast.as_scatter_allgather"),
+    ]);
+    let profile = deployed.path.display().to_string();
+    let ask = |variables: &[(&str, &str)]| {
+        let output = job::run(&program, 2, variables);
+        assert!(output.ok, "{output:?}");
+        output.stdout
+    };
+    let replaced = "ran allreduce.as_reduce_bcast 10\nran bcast.as_scatter_allgather 0\nFOUND 2\n";
+    assert_eq!(ask(&[("KILTER_PROFILE", &profile)]), replaced);
+    let logged = "ran allreduce.as_reduce_bcast 0\nran bcast.as_scatter_allgather 0\nFOUND 2\n";
+    assert_eq!(ask(&[("KILTER_PROFILE", &profile), ("KILTER_MODE", "log")]), logged);
+    assert_eq!(ask(&[("KILTER_PROFILE", "/nonexistent")]), "FOUND -1\n");
+    assert_eq!(ask(&[("KILTER_MODE", "off")]), "FOUND -1\n");
 }

@@ -7,7 +7,7 @@ use anyhow::Context as _;
 use super::{Status, print};
 use crate::config::{guideline, library};
 use crate::context::Context;
-use crate::launch::{self, CommandTemplate};
+use crate::launch::{self, CommandTemplate, JobFailure, SessionError};
 use crate::options::Options;
 use crate::plan::Plan;
 use crate::report::{html, json, model::Report, terminal};
@@ -61,6 +61,7 @@ pub(super) fn with_context(
         Ok(report) => report,
         Err(error) => {
             context.progress.finish();
+            forget_failure(&context, &error)?;
             if let Some(signal) = launch::interrupt::received(launch::interrupt::flag()) {
                 eprintln!("kilter: interrupted; what was measured is stored, and the same command resumes");
                 return Ok(Status::Interrupted(launch::interrupt::exit_status(signal)));
@@ -78,6 +79,21 @@ pub(super) fn with_context(
         terminal::table(&report)
     })?;
     Ok(Status::of(&report))
+}
+
+/// A failure that ends the command is not replayed by the next one: the machine may have been mended in between.
+fn forget_failure(context: &Context<'_>, error: &anyhow::Error) -> anyhow::Result<()> {
+    let failure = error.chain().find_map(|cause| {
+        let session = cause.downcast_ref::<SessionError>();
+        cause.downcast_ref::<JobFailure>().or(match session {
+            Some(SessionError::Job(failure)) => Some(failure),
+            _ => None,
+        })
+    });
+    if let Some(failure) = failure {
+        context.run.forget_failures(&failure.place().key)?;
+    }
+    Ok(())
 }
 
 fn command_line() -> String {
