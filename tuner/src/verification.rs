@@ -293,6 +293,14 @@ fn judge(
         cells.push(cell);
         pairs.push(pair);
     }
+    let needed = verdict::launches_needed(pairs.len(), context.options.alpha);
+    if context.options.launches < needed {
+        context.progress.warn(&format!(
+            "{} launches cannot show a violation among {} cells, however clear it is; use --launches {needed} or more, or fewer cells",
+            context.options.launches,
+            pairs.len()
+        ));
+    }
     let comparisons = verdict::judge(&pairs, &context.rule(verification.noise_seconds));
     verification.cells = cells
         .into_iter()

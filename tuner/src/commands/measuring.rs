@@ -10,7 +10,7 @@ use crate::context::Context;
 use crate::launch::{self, CommandTemplate, JobFailure, SessionError};
 use crate::options::Options;
 use crate::plan::Plan;
-use crate::report::{html, json, model::Report, terminal};
+use crate::report::{csv, html, json, markdown, model::Report, terminal};
 use crate::reporting;
 use crate::store::Store;
 
@@ -72,6 +72,8 @@ pub(super) fn with_context(
     context.progress.finish();
     reporting::write(options, "report.json", &json::to_string(&report)?)?;
     reporting::write(options, "report.html", &html::render(&report)?)?;
+    reporting::write(options, "report.csv", &csv::to_string(&report))?;
+    reporting::write(options, "report.md", &markdown::to_string(&report))?;
     context.run.finish()?;
     print(&if options.json {
         json::to_string(&report)?
