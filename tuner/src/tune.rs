@@ -15,7 +15,7 @@ use crate::search::contest::Contests;
 use crate::search::settings;
 use crate::search::target::{Target, targets};
 use crate::stats::sample::Sample;
-use crate::verdict::{self, Pair};
+use crate::verdict::{self, Pair, Rule};
 use crate::verification::{Medians, Verification, verify};
 
 /// What the loop ended with.
@@ -64,6 +64,12 @@ pub fn tune(context: &Context<'_>, options: &TuneOptions) -> anyhow::Result<Tune
             Vec::new()
         };
         if targets.is_empty() && wanted.is_empty() {
+            break;
+        }
+        if round > 1 && context.search_exhausted(0.0) {
+            context
+                .progress
+                .warn("the budget ended while violations were left to fix; raise --budget");
             break;
         }
         context.progress.note(&format!(
@@ -237,6 +243,10 @@ fn deploy_and_verify(context: &Context<'_>, label: &str, state: &mut State, tune
     Ok(())
 }
 
+/// A smaller slowdown, as a fraction, does not take a fix back: launches of the same library on a shared machine differ by
+/// about as much.
+pub const DAMAGE_FLOOR: f64 = 0.1;
+
 /// The collectives and volumes that are significantly slower than the untouched library measured in the same minutes.
 fn slower(context: &Context<'_>, after: &Verification, untouched: &Medians) -> anyhow::Result<Vec<(Subject, f64)>> {
     let mut subjects = Vec::new();
@@ -250,7 +260,12 @@ fn slower(context: &Context<'_>, after: &Verification, untouched: &Medians) -> a
             });
         }
     }
-    let comparisons = verdict::judge(&pairs, &context.rule(after.noise_seconds));
+    let rule = context.rule(after.noise_seconds);
+    let rule = Rule {
+        effect_floor: rule.effect_floor.max(DAMAGE_FLOOR),
+        ..rule
+    };
+    let comparisons = verdict::judge(&pairs, &rule);
     Ok(subjects
         .into_iter()
         .zip(comparisons)

@@ -67,7 +67,8 @@ pub const REPETITIONS: Repetitions = Repetitions {
 };
 
 /// Runs and judges. `label` names it in launch keys; `setup` is what is in force. With `untouched`, every launch is followed by
-/// one of the library as it is, left sides only, so that both see the same minutes of the machine; its medians come back too.
+/// one of the library as it is, left sides only, so that both see the same minutes of the machine; its medians come back too;
+/// and the budget does not cut it short, because what is deployed is proven or not deployed.
 ///
 /// # Errors
 /// A launch that failed although nothing but the untouched or verified library ran in it.
@@ -103,7 +104,7 @@ pub fn verify(
             let outcomes = one_launch(context, &name, &Setup::default(), &blocks, &mut unused, None)?;
             collect(&blocks, &outcomes, &mut reference, &mut verification.failed);
         }
-        if launch + 1 >= MIN_LAUNCHES && context.exhausted() {
+        if !untouched && launch + 1 >= MIN_LAUNCHES && context.exhausted() {
             context.progress.warn(&format!(
                 "the budget of {} s was spent after {} of {launches} launches; raise --budget for surer verdicts",
                 context.options.budget_seconds,
@@ -113,7 +114,7 @@ pub fn verify(
         }
     }
     verification.noise_seconds = median(&mut noise);
-    let splits = measure_splits(context, label, setup, &mut verification)?;
+    let splits = measure_splits(context, label, setup, untouched, &mut verification)?;
     judge(context, splits, &mut verification)?;
     Ok((verification, reference))
 }
@@ -178,6 +179,7 @@ fn measure_splits(
     context: &Context<'_>,
     label: &str,
     setup: &Setup,
+    whole: bool,
     verification: &mut Verification,
 ) -> anyhow::Result<Vec<(PlannedCell, Pair)>> {
     let mut cells = Vec::new();
@@ -252,7 +254,7 @@ fn measure_splits(
                 entry.1.push(right);
             }
         }
-        if launch + 1 >= MIN_LAUNCHES && context.exhausted() {
+        if !whole && launch + 1 >= MIN_LAUNCHES && context.exhausted() {
             break;
         }
     }

@@ -37,10 +37,11 @@ impl Status {
     /// Judged by what is in force at the end.
     #[must_use]
     pub fn of(report: &Report) -> Status {
-        let violated = report
-            .cells
-            .iter()
-            .any(|cell| cell.after.as_ref().unwrap_or(&cell.before).verdict == Outcome::Violated);
+        // A violated cell counts until it is shown to hold: undecided is no success.
+        let violated = report.cells.iter().any(|cell| {
+            let now = cell.after.as_ref().unwrap_or(&cell.before).verdict;
+            now == Outcome::Violated || (cell.before.verdict == Outcome::Violated && now != Outcome::Holds)
+        });
         if violated { Status::Violations } else { Status::Holds }
     }
 }

@@ -17,6 +17,7 @@ use crate::search::ordered::{self, Ordered};
 use crate::search::space::{self, LaunchCandidate};
 use crate::search::target::Target;
 use crate::stats::sample::Sample;
+use crate::tune::DAMAGE_FLOOR;
 use crate::verdict;
 
 /// Repetitions per item in a candidate launch.
@@ -337,7 +338,8 @@ impl Search<'_, '_> {
                     is_library(subject)
                         && samples[0].get(subject).is_some_and(|before| {
                             // Every launch slower than every launch before, and by more than launches differ: exact rank sum 1/252.
-                            time.quantile(0.0) > before.quantile(1.0) && time.median() > DAMAGE.sqrt() * before.median()
+                            time.quantile(0.0) > before.quantile(1.0)
+                                && time.median() > (1.0 + DAMAGE_FLOOR) * before.median()
                         })
                 })
                 .map(|(subject, _)| subject.item_id())
