@@ -5,6 +5,7 @@ use std::time::SystemTime;
 
 use anyhow::Context as _;
 
+use crate::config::guideline::Kind;
 use crate::context::Context;
 use crate::deployment::{Deployment, Selection};
 use crate::emit::{Emitted, File};
@@ -79,8 +80,15 @@ pub fn of_tune(context: &Context<'_>, tuned: &Tuned) -> Report {
     report
 }
 
+/// What a cell is found again by. A split is the same cell whatever its parts: which part is the largest that beats the whole may
+/// change with what is deployed.
 fn key(judged: &JudgedCell) -> String {
-    format!("{} {}", judged.cell.guideline, judged.cell.expression) + &format!(" {}", judged.cell.left.bytes)
+    let cell = &judged.cell;
+    let what = match cell.kind {
+        Kind::Split => cell.left.collective.name(),
+        Kind::Monotony | Kind::Pattern => &cell.expression,
+    };
+    format!("{} {what} {}", cell.guideline, cell.left.bytes)
 }
 
 fn reason(tuned: &Tuned, judged: &JudgedCell) -> String {
