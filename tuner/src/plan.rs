@@ -36,6 +36,19 @@ impl Subject {
         }
     }
 
+    /// What an item times; `None` for an algorithm of the registry, which is no side of a guideline.
+    #[must_use]
+    pub fn of(item: &Item) -> Option<Subject> {
+        match &item.implementation {
+            Implementation::Expression { text } => Some(Subject {
+                collective: item.collective,
+                text: text.clone(),
+                bytes: item.bytes,
+            }),
+            Implementation::Algorithm { .. } => None,
+        }
+    }
+
     /// Id inside a block: unique, readable.
     #[must_use]
     pub fn item_id(&self) -> String {

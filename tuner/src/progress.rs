@@ -1,6 +1,6 @@
 //! Progress and warnings for people, on standard error.
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -12,7 +12,6 @@ pub struct Progress {
     bar: ProgressBar,
     quiet: bool,
     terminal: bool,
-    spent_steps: Cell<u64>,
     warnings: RefCell<Vec<String>>,
 }
 
@@ -36,7 +35,6 @@ impl Progress {
             bar,
             quiet,
             terminal,
-            spent_steps: Cell::new(0),
             warnings: RefCell::new(Vec::new()),
         }
     }
@@ -50,12 +48,10 @@ impl Progress {
         } else if !self.quiet {
             eprintln!("kilter: {name}");
         }
-        self.spent_steps.set(0);
     }
 
     /// So many steps are done.
     pub fn step(&self, steps: u64) {
-        self.spent_steps.set(self.spent_steps.get() + steps);
         self.bar.inc(steps);
     }
 

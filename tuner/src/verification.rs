@@ -10,6 +10,7 @@ use crate::context::{Context, Setup};
 use crate::launch::session::BlockOutcome;
 use crate::plan::{self, PlannedCell, Subject};
 use crate::report::model::{Comparison, Outcome};
+use crate::stats::describe;
 use crate::stats::sample::Sample;
 use crate::verdict::{self, Pair};
 
@@ -113,7 +114,7 @@ pub fn verify(
             break;
         }
     }
-    verification.noise_seconds = median(&mut noise);
+    verification.noise_seconds = Sample::new(noise).map_or(0.0, |noise| noise.median());
     let splits = measure_splits(context, label, setup, untouched, &mut verification)?;
     judge(context, splits, &mut verification)?;
     Ok((verification, reference))
@@ -140,8 +141,8 @@ fn one_launch(
     verification.library_string = start.library;
     verification.hosts = start.hosts.into_iter().collect::<BTreeSet<_>>().into_iter().collect();
     verification.command_line = context.command_line(setup);
-    if let (Some(noise), Some(mut seconds)) = (noise, session.noise()) {
-        noise.push(interquartile_range(&mut seconds));
+    if let (Some(noise), Some(seconds)) = (noise, session.noise()) {
+        noise.extend(Sample::new(seconds).map(|sample| describe::interquartile_range(&sample)));
     }
     for (id, calls) in session.finish()?.dropin_calls {
         *verification.dropin_calls.entry(id).or_default() += calls;
@@ -154,20 +155,10 @@ fn one_launch(
 fn collect(blocks: &[Block], outcomes: &[BlockOutcome], medians: &mut Medians, failed: &mut BTreeMap<String, String>) {
     for (block, outcome) in blocks.iter().zip(outcomes) {
         for item in &block.items {
-            let kilter_protocol::plan::Implementation::Expression { text } = &item.implementation else {
-                continue;
-            };
-            let subject = Subject {
-                collective: item.collective,
-                text: text.clone(),
-                bytes: item.bytes,
-            };
             if let Some(reason) = outcome.failed.get(&item.id) {
                 failed.insert(item.id.clone(), reason.clone());
-            } else if let Some(samples) = outcome.samples.get(&item.id)
-                && let Ok(sample) = Sample::new(samples.seconds.clone())
-            {
-                medians.entry(subject).or_default().push(sample.median());
+            } else if let (Some(subject), Some(median)) = (Subject::of(item), outcome.median(&item.id)) {
+                medians.entry(subject).or_default().push(median);
             }
         }
     }
@@ -244,10 +235,7 @@ fn measure_splits(
             .collect();
         let outcomes = one_launch(context, &name, setup, &blocks, &mut Verification::default(), None)?;
         for (index, (cell, outcome)) in predicted.iter().zip(&outcomes).enumerate() {
-            let median = |subject: &Subject| {
-                let samples = outcome.samples.get(&subject.item_id())?;
-                Sample::new(samples.seconds.clone()).ok().map(|sample| sample.median())
-            };
+            let median = |subject: &Subject| outcome.median(&subject.item_id());
             if let (Some(left), Some(right)) = (median(&cell.left), median(&cell.right)) {
                 let entry = medians.entry(index).or_default();
                 entry.0.push(left);
@@ -310,17 +298,4 @@ fn judge(
         .map(|(cell, comparison)| JudgedCell { cell, comparison })
         .collect();
     Ok(())
-}
-
-/// The median; 0 for nothing.
-fn median(values: &mut [f64]) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values.get(values.len() / 2).copied().unwrap_or(0.0)
-}
-
-/// Distance of the quartiles; 0 for nothing.
-fn interquartile_range(values: &mut [f64]) -> f64 {
-    values.sort_by(f64::total_cmp);
-    let at = |numerator: usize| values.get(values.len() * numerator / 4).copied().unwrap_or(0.0);
-    at(3) - at(1)
 }

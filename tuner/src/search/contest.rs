@@ -181,10 +181,8 @@ impl<'c, 'a> Contests<'c, 'a> {
             let mut job = Job::new(self, &format!("final/{launch}"));
             for ((target, front), medians) in finals.iter().zip(&mut medians) {
                 let outcome = job.measure(target, front, FINAL)?;
-                for (id, samples) in &outcome.samples {
-                    if let Ok(sample) = Sample::new(samples.seconds.clone()) {
-                        medians.entry(id.clone()).or_default().push(sample.median());
-                    }
+                for id in outcome.samples.keys() {
+                    medians.entry(id.clone()).or_default().extend(outcome.median(id));
                 }
                 self.context.progress.step(1);
             }
@@ -318,13 +316,7 @@ impl<'r, 'c, 'a> Job<'r, 'c, 'a> {
             ..target.clone()
         };
         let outcome = self.measure(&bare, candidates, repetitions)?;
-        let median = |id: &str| {
-            outcome
-                .samples
-                .get(id)
-                .and_then(|samples| Sample::new(samples.seconds.clone()).ok())
-                .map(|sample| sample.median())
-        };
+        let median = |id: &str| outcome.median(id);
         let Some(default) = median(DEFAULT) else {
             return Ok(BTreeMap::new());
         };

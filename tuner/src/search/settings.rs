@@ -220,18 +220,8 @@ impl Search<'_, '_> {
                         self.context.quarantine.add(&id, "wrong data", reason);
                         return Ok(None);
                     }
-                } else if let Some(samples) = outcome.samples.get(&item.id) {
-                    let kilter_protocol::plan::Implementation::Expression { text } = &item.implementation else {
-                        continue;
-                    };
-                    if let Ok(sample) = Sample::new(samples.seconds.clone()) {
-                        let subject = Subject {
-                            collective: item.collective,
-                            text: text.clone(),
-                            bytes: item.bytes,
-                        };
-                        times.insert(subject, sample.median());
-                    }
+                } else if let (Some(subject), Some(median)) = (Subject::of(item), outcome.median(&item.id)) {
+                    times.insert(subject, median);
                 }
             }
         }

@@ -6,6 +6,7 @@ use kilter_protocol::plan::Item;
 use rusqlite::{OptionalExtension as _, params};
 
 use super::{Run, StoreError, blob};
+use crate::stats::sample::Sample;
 
 /// What a block that was measured to its end gave.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -18,6 +19,15 @@ pub struct BlockOutcome {
     pub read_back: BTreeMap<String, Vec<(String, String)>>,
     /// Wall time of the block, in seconds.
     pub seconds: f64,
+}
+
+impl BlockOutcome {
+    /// Median of an item's valid repetitions, in seconds; `None` where there is none.
+    #[must_use]
+    pub fn median(&self, item: &str) -> Option<f64> {
+        let sample = Sample::new(self.samples.get(item)?.seconds.clone());
+        sample.ok().map(|sample| sample.median())
+    }
 }
 
 /// Samples of one item in one block.
