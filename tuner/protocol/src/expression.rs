@@ -3,33 +3,59 @@
 //! Grammar (white space is free between tokens):
 //!
 //! ```text
-//! guideline = side "<=" side
-//! side      = term { "+" term }
-//! term      = [ repeat "*" ] call
-//! repeat    = integer | "k"
-//! call      = collective "(" size ")" | "p2p" "." algorithm "(" size ")"
-//! size      = "n" [ "/" divisor ]
-//! divisor   = integer | "k"
+//! guideline    = side ( "<=" | "~" ) side
+//! side         = term { "+" term }
+//! term         = { factor ( "*" | "/" ) } call
+//! factor       = integer | "n" | "p" | "q" | "k"
+//! call         = word [ "(" [ size ] { "," attribute } ")" ] [ "{" communicator "}" ]
+//! size         = factor { ( "*" | "/" ) factor }
+//! attribute    = "inplace" | "posted" | "op=user" | "counts=" counts | ( "type" | "sendtype" | "recvtype" ) "=" layout
+//! communicator = "node" | "part:" integer | "leaders" | "permuted" | "reversed" | "grid" | "grid_reordered"
+//! word         = collective | "i" collective | "start_" collective | "A" | "iA" | "start_A" | "p2p." algorithm
+//!              | "send" | "ssend" | "rsend" | "isend" | "recv" | "irecv" | "sendrecv" | "wait"
+//!              | "pack" | "unpack" | "win_fence" | "put" | "get"
 //! ```
 //!
-//! `p2p.NAME` is Kilter's own schedule over point-to-point calls for the collective on the guideline's left side: the
-//! registry's row `<collective>.NAME`, a constraining implementation in the sense of Traeff et al. 2010, guideline (35).
+//! * Sizes are bytes: `n` is the total volume, `p` the number of ranks, `q` the number of ranks of the call's communicator,
+//!   `k` a number that the guideline's file or split-robustness fills in.
+//! * `a ~ b` means both `a <= b` and `b <= a`.
+//! * `A` stands for each of the guideline's `functions` in turn.
+//! * `p2p.NAME` is Kilter's own schedule over point-to-point calls for the collective on the guideline's left side: the
+//!   registry's row `<collective>.NAME`, a constraining implementation in the sense of Traeff et al. 2010, guideline (35).
+//! * Sends without receives go from rank 0 to the last rank; with `recv`, `irecv` or `sendrecv`, every rank sends to its right
+//!   neighbour and receives from its left one.
+//! * A call whose size does not mention `n` moves data of its own, beside the data of the side: `scatter(4*p) + bcast(n)`.
 
 use std::fmt;
 
 use kilter_algorithms::Collective;
 
+pub use operation::{Communicator, Counts, Form, Function, Layout, Operation, Single};
 pub use parse::ExpressionError;
+pub use quantity::{Factor, Quantity, Values};
 
+mod operation;
 mod parse;
+mod quantity;
 
-/// `left <= right`.
+/// `left <= right`, or `left ~ right`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Guideline {
     /// The functionality that should not be slower.
     pub left: Side,
+    /// Whether it bounds in one direction or in both.
+    pub relation: Relation,
     /// What bounds it.
     pub right: Side,
+}
+
+/// How two sides are ordered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Relation {
+    /// The left side takes no longer.
+    AtMost,
+    /// Neither takes longer than the other.
+    Similar,
 }
 
 /// Calls one after the other.
@@ -43,29 +69,80 @@ pub struct Side {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Term {
     /// How often.
-    pub repeat: Number,
+    pub repeat: Quantity,
     /// What.
     pub call: Call,
-    /// The call's volume is `n / divisor`.
-    pub divisor: Number,
 }
 
-/// A number in an expression: given, or the split factor `k` that is filled in per cell.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Number {
-    /// A literal, at least 1.
-    Literal(u64),
-    /// The split factor of split-robustness.
-    K,
-}
-
-/// What is called.
+/// One call.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum Call {
-    /// The library's collective.
-    Library(Collective),
-    /// Kilter's algorithm of this name for the left side's collective.
-    PointToPoint(String),
+pub struct Call {
+    /// What is called.
+    pub operation: Operation,
+    /// Its volume in bytes; `None` for calls that have none.
+    pub size: Option<Quantity>,
+    /// How its data lies and is combined.
+    pub attributes: Attributes,
+    /// On which ranks.
+    pub on: Communicator,
+}
+
+/// What stands behind the size.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct Attributes {
+    /// `MPI_IN_PLACE` where the function allows it.
+    pub in_place: bool,
+    /// The receive is posted, and the sender knows it, before the send begins.
+    pub posted: bool,
+    /// A user-defined operator that does what the built-in one does.
+    pub user_operator: bool,
+    /// Division of a v-variant.
+    pub counts: Counts,
+    /// Layout of what is given.
+    pub sendtype: Layout,
+    /// Layout of what is got.
+    pub recvtype: Layout,
+}
+
+impl Call {
+    /// A plain blocking collective on `n`.
+    #[must_use]
+    pub fn plain(collective: Collective) -> Call {
+        Call {
+            operation: Operation::Collective(Some(Function::Of(collective)), Form::Blocking),
+            size: Some(Quantity::n()),
+            attributes: Attributes::default(),
+            on: Communicator::World,
+        }
+    }
+
+    /// The collective, where the call is plain: blocking, on `n` bytes, on all ranks, without attributes.
+    #[must_use]
+    pub fn as_plain(&self) -> Option<Collective> {
+        match &self.operation {
+            Operation::Collective(Some(Function::Of(collective)), Form::Blocking)
+                if *self == Call::plain(*collective) =>
+            {
+                Some(*collective)
+            }
+            _ => None,
+        }
+    }
+
+    /// The function, whatever its form.
+    #[must_use]
+    pub fn function(&self) -> Option<Function> {
+        match self.operation {
+            Operation::Collective(function, _) => function,
+            _ => None,
+        }
+    }
+
+    /// Whether data of it lies in another way than one byte after the other.
+    #[must_use]
+    pub fn is_typed(&self) -> bool {
+        self.attributes.sendtype != Layout::Contiguous || self.attributes.recvtype != Layout::Contiguous
+    }
 }
 
 impl Side {
@@ -74,9 +151,8 @@ impl Side {
     pub fn of(collective: Collective) -> Side {
         Side {
             terms: vec![Term {
-                repeat: Number::Literal(1),
-                call: Call::Library(collective),
-                divisor: Number::Literal(1),
+                repeat: Quantity::one(),
+                call: Call::plain(collective),
             }],
         }
     }
@@ -84,14 +160,8 @@ impl Side {
     /// The collective, where the side is one plain library call on `n`.
     #[must_use]
     pub fn single(&self) -> Option<Collective> {
-        match self.terms.as_slice() {
-            [
-                Term {
-                    repeat: Number::Literal(1),
-                    call: Call::Library(collective),
-                    divisor: Number::Literal(1),
-                },
-            ] => Some(*collective),
+        match self.plain_calls()?.as_slice() {
+            [collective] => Some(*collective),
             _ => None,
         }
     }
@@ -101,35 +171,58 @@ impl Side {
     pub fn plain_calls(&self) -> Option<Vec<Collective>> {
         self.terms
             .iter()
-            .map(|term| match term {
-                Term {
-                    repeat: Number::Literal(1),
-                    call: Call::Library(collective),
-                    divisor: Number::Literal(1),
-                } => Some(*collective),
-                _ => None,
-            })
+            .map(|term| term.call.as_plain().filter(|_| term.repeat.is_one()))
             .collect()
     }
 
     /// The same with `k` filled in.
     #[must_use]
     pub fn with_k(&self, k: u64) -> Side {
-        let fill = |number: Number| match number {
-            Number::K => Number::Literal(k),
-            literal @ Number::Literal(_) => literal,
-        };
+        self.map_calls(|term| Term {
+            repeat: term.repeat.with_k(k),
+            call: Call {
+                size: term.call.size.as_ref().map(|size| size.with_k(k)),
+                ..term.call.clone()
+            },
+        })
+    }
+
+    /// The same with `A` filled in.
+    #[must_use]
+    pub fn with_function(&self, function: Function) -> Side {
+        self.map_calls(|term| {
+            let mut term = term.clone();
+            if let Operation::Collective(any @ None, _) = &mut term.call.operation {
+                *any = Some(function);
+            }
+            if function == Function::Barrier && term.call.function() == Some(function) {
+                term.call.size = None;
+            }
+            term
+        })
+    }
+
+    fn map_calls(&self, map: impl Fn(&Term) -> Term) -> Side {
         Side {
-            terms: self
-                .terms
-                .iter()
-                .map(|term| Term {
-                    repeat: fill(term.repeat),
-                    call: term.call.clone(),
-                    divisor: fill(term.divisor),
-                })
-                .collect(),
+            terms: self.terms.iter().map(map).collect(),
         }
+    }
+
+    /// Whether a `k` is left in it.
+    #[must_use]
+    pub fn mentions_k(&self) -> bool {
+        self.terms.iter().any(|term| {
+            let size = term.call.size.as_ref();
+            term.repeat.mentions(Factor::K) || size.is_some_and(|size| size.mentions(Factor::K))
+        })
+    }
+
+    /// Whether an `A` is left in it.
+    #[must_use]
+    pub fn mentions_any(&self) -> bool {
+        self.terms
+            .iter()
+            .any(|term| matches!(term.call.operation, Operation::Collective(None, _)))
     }
 
     /// Whether any call divides its buffer into `p` blocks.
@@ -137,33 +230,133 @@ impl Side {
     pub fn has_blocks(&self) -> bool {
         self.terms
             .iter()
-            .any(|term| matches!(term.call, Call::Library(collective) if collective.has_blocks()))
+            .any(|term| term.call.function().is_some_and(Function::has_blocks))
+    }
+
+    /// What `n` must be a multiple of, in bytes, for every call to move whole elements of `element_bytes` and whole blocks.
+    #[must_use]
+    pub fn unit_bytes(&self, p_ranks: u64, element_bytes: u64) -> u64 {
+        self.terms.iter().fold(1, |unit, term| {
+            let Some(size) = &term.call.size else { return unit };
+            if !size.times.contains(&Factor::N) {
+                return unit;
+            }
+            let typed = if term.call.is_typed() { Layout::UNIT_BYTES } else { 1 };
+            let blocks = term.call.function().is_some_and(Function::has_blocks);
+            // A call on a group has its share of the blocks, and its size says so by dividing by p.
+            let ranks = if blocks && !size.over.contains(&Factor::P) {
+                p_ranks
+            } else {
+                1
+            };
+            let own = size
+                .divisor(p_ranks)
+                .saturating_mul(ranks)
+                .saturating_mul(lcm(typed, element_bytes));
+            lcm(unit, own)
+        })
+    }
+
+    /// The call that the side is named after: the first that moves data.
+    #[must_use]
+    pub fn head(&self) -> &Call {
+        let is_data = |call: &&Call| {
+            !matches!(
+                call.operation,
+                Operation::Single(Single::Fence | Single::Wait | Single::Irecv)
+            )
+        };
+        let calls = || self.terms.iter().map(|term| &term.call);
+        calls().find(is_data).unwrap_or(&self.terms[0].call)
     }
 }
 
-impl fmt::Display for Number {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Number::Literal(value) => write!(f, "{value}"),
-            Number::K => f.write_str("k"),
+fn lcm(a: u64, b: u64) -> u64 {
+    let (mut x, mut y) = (a, b);
+    while y != 0 {
+        (x, y) = (y, x % y);
+    }
+    if x == 0 { 0 } else { (a / x).saturating_mul(b) }
+}
+
+impl Guideline {
+    /// The same with `k` filled in.
+    #[must_use]
+    pub fn with_k(&self, k: u64) -> Guideline {
+        Guideline {
+            left: self.left.with_k(k),
+            relation: self.relation,
+            right: self.right.with_k(k),
         }
+    }
+
+    /// The same with `A` filled in.
+    #[must_use]
+    pub fn with_function(&self, function: Function) -> Guideline {
+        Guideline {
+            left: self.left.with_function(function),
+            relation: self.relation,
+            right: self.right.with_function(function),
+        }
+    }
+
+    /// The orderings it states: one, or for `~` both.
+    #[must_use]
+    pub fn orderings(&self) -> Vec<(&Side, &Side)> {
+        match self.relation {
+            Relation::AtMost => vec![(&self.left, &self.right)],
+            Relation::Similar => vec![(&self.left, &self.right), (&self.right, &self.left)],
+        }
+    }
+}
+
+impl fmt::Display for Attributes {
+    /// Each behind a comma.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let flags = [
+            (self.in_place, "inplace"),
+            (self.posted, "posted"),
+            (self.user_operator, "op=user"),
+        ];
+        for (_, word) in flags.iter().filter(|(set, _)| *set) {
+            write!(f, ", {word}")?;
+        }
+        if self.counts != Counts::Uniform {
+            write!(f, ", counts={}", self.counts)?;
+        }
+        match (self.sendtype, self.recvtype) {
+            (send, recv) if send == recv && send != Layout::Contiguous => write!(f, ", type={send}"),
+            (send, recv) => {
+                for (name, layout) in [("sendtype", send), ("recvtype", recv)] {
+                    if layout != Layout::Contiguous {
+                        write!(f, ", {name}={layout}")?;
+                    }
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+impl fmt::Display for Call {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.operation)?;
+        if let Some(size) = &self.size {
+            write!(f, "({size}{})", self.attributes)?;
+        }
+        if self.on != Communicator::World {
+            write!(f, "{{{}}}", self.on.name())?;
+        }
+        Ok(())
     }
 }
 
 impl fmt::Display for Term {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.repeat != Number::Literal(1) {
+        if !self.repeat.is_one() {
             write!(f, "{} * ", self.repeat)?;
         }
-        match &self.call {
-            Call::Library(collective) => write!(f, "{collective}")?,
-            Call::PointToPoint(name) => write!(f, "p2p.{name}")?,
-        }
-        if self.divisor == Number::Literal(1) {
-            f.write_str("(n)")
-        } else {
-            write!(f, "(n/{})", self.divisor)
-        }
+        write!(f, "{}", self.call)
     }
 }
 
@@ -179,8 +372,17 @@ impl fmt::Display for Side {
     }
 }
 
+impl fmt::Display for Relation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Relation::AtMost => "<=",
+            Relation::Similar => "~",
+        })
+    }
+}
+
 impl fmt::Display for Guideline {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} <= {}", self.left, self.right)
+        write!(f, "{} {} {}", self.left, self.relation, self.right)
     }
 }

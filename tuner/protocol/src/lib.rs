@@ -3,10 +3,10 @@
 //! Both channels are files of JSON lines in the launch's directory: the tuner appends to the plan while the job runs, so that
 //! a search can ask its next question in the same job; rank 0 of the worker appends to the report, which the tuner follows.
 
-pub mod collective_name;
 pub mod expression;
 pub mod plan;
 pub mod report;
+pub mod task;
 
 /// Version of both line formats; a reader refuses any other.
 pub const VERSION: u32 = 1;

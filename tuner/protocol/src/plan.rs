@@ -1,7 +1,8 @@
 //! Lines from the tuner to the worker. The first is a [`Header`]; blocks follow; [`PlanLine::End`] ends the job.
 
-use kilter_algorithms::Collective;
 use serde::{Deserialize, Serialize};
+
+use crate::task::Task;
 
 /// One line of the plan file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -23,7 +24,13 @@ pub struct Header {
     /// How ranks wait for the agreed start of a repetition.
     pub wait: Wait,
     /// Root of rooted collectives.
-    pub root: usize,
+    pub root: Root,
+    /// What an element is where data is combined: bytes by a bitwise OR, numbers by a sum.
+    #[serde(default)]
+    pub element: Element,
+    /// Seed of what the worker draws by itself: permuted communicators.
+    #[serde(default)]
+    pub seed: u64,
     /// Names of MPI_T control variables to read back on every rank after `MPI_Init`.
     pub read_variables: Vec<String>,
     /// Names of environment variables to read back on every rank.
@@ -32,6 +39,57 @@ pub struct Header {
     pub noise_repetitions: u32,
     /// The worker ends by itself when the plan file has not grown for so long (the tuner has gone), in seconds.
     pub idle_seconds: f64,
+}
+
+/// Which rank is the root.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Root {
+    /// This one.
+    Fixed(usize),
+    /// Each rank in turn, repetition by repetition.
+    Rotating,
+}
+
+/// What an element is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Element {
+    /// `MPI_BYTE`, combined by `MPI_BOR`.
+    #[default]
+    Byte,
+    /// `MPI_INT`, combined by `MPI_SUM`.
+    Int,
+    /// `MPI_FLOAT`, combined by `MPI_SUM`; values are small whole numbers, so that every order of adding gives the same.
+    Float,
+    /// `MPI_DOUBLE`, likewise.
+    Double,
+}
+
+impl Element {
+    /// All of them.
+    pub const ALL: [Element; 4] = [Element::Byte, Element::Int, Element::Float, Element::Double];
+
+    /// The word in options.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Element::Byte => "byte",
+            Element::Int => "int",
+            Element::Float => "float",
+            Element::Double => "double",
+        }
+    }
+
+    /// Size of one, in bytes.
+    #[must_use]
+    pub const fn bytes(self) -> u64 {
+        match self {
+            Element::Byte => 1,
+            Element::Int | Element::Float => 4,
+            Element::Double => 8,
+        }
+    }
 }
 
 /// How ranks wait for the agreed start of a repetition.
@@ -57,14 +115,13 @@ pub struct Block {
     pub repetitions: Repetitions,
 }
 
-/// One way to carry out a collective at one size.
+/// One way to achieve a task at one size.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Item {
     /// Unique in the block.
     pub id: String,
-    /// What is carried out: gives inputs and the expected result.
-    #[serde(with = "crate::collective_name")]
-    pub collective: Collective,
+    /// What is achieved: gives inputs and the expected result.
+    pub task: Task,
     /// Total volume `n` in bytes; a multiple of `p` where blocks are involved.
     pub bytes: u64,
     /// How.
@@ -73,11 +130,11 @@ pub struct Item {
     pub settings: Vec<(String, String)>,
 }
 
-/// How a collective is carried out.
+/// How a task is achieved.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(tag = "by", rename_all = "snake_case")]
 pub enum Implementation {
-    /// Library calls: the collective itself, or a mock-up; a side of a guideline with no `k` left in it.
+    /// Library calls: the function itself, or a mock-up; a side of a guideline with no `k` and no `A` left in it.
     Expression {
         /// For example `reduce_scatter_block(n) + gather(n)`.
         text: String,

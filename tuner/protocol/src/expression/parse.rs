@@ -6,46 +6,16 @@
 use std::fmt;
 use std::str::FromStr;
 
-use kilter_algorithms::Collective;
 use winnow::ascii::multispace0;
 use winnow::combinator::{opt, separated};
 use winnow::error::ParserError;
 use winnow::token::take_while;
 use winnow::{Parser, Result};
 
-use super::{Call, Guideline, Number, Side, Term};
-
-/// MPI calls and words of the language that is planned, but not read by this version.
-const FUTURE_WORDS: &[&str] = &[
-    "allgatherv",
-    "alltoallv",
-    "alltoallw",
-    "barrier",
-    "get",
-    "iallgather",
-    "iallreduce",
-    "ialltoall",
-    "ibarrier",
-    "ibcast",
-    "igather",
-    "irecv",
-    "ireduce",
-    "iscan",
-    "iscatter",
-    "isend",
-    "pack",
-    "put",
-    "recv",
-    "rsend",
-    "send",
-    "sendrecv",
-    "ssend",
-    "start",
-    "unpack",
-    "wait",
-    "waitall",
-    "win_fence",
-];
+use super::{
+    Attributes, Call, Communicator, Counts, Factor, Form, Function, Guideline, Layout, Operation, Quantity, Relation,
+    Side, Single, Term,
+};
 
 /// A text that is no guideline expression.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -155,7 +125,7 @@ fn refuse<T>(at: &str, message: impl Into<String>, allowed: impl Into<String>) -
 
 fn whole_side(input: &mut &str) -> Result<Side, Fault> {
     let side = side(input)?;
-    if input.starts_with("<=") {
+    if input.starts_with("<=") || input.starts_with('~') {
         return refuse(input, "one side was expected, this is a whole guideline", AFTER_TERM);
     }
     end(input)?;
@@ -165,32 +135,41 @@ fn whole_side(input: &mut &str) -> Result<Side, Fault> {
 fn guideline(input: &mut &str) -> Result<Guideline, Fault> {
     let left_at = *input;
     let left = side(input)?;
-    if !matched(input, "<=")? {
+    let relation = if matched(input, "<=")? {
+        Relation::AtMost
+    } else if matched(input, "~")? {
+        Relation::Similar
+    } else {
         return refuse(
             input,
-            format!("{} instead of `<=` and the right side", found(input)),
-            "`<=`, or `+` and a call",
+            format!("{} instead of `<=` or `~` and the right side", found(input)),
+            "`<=`, `~`, or `+` and a call",
         );
-    }
+    };
     let right_at = *input;
     let right = side(input)?;
     end(input)?;
-    let names_schedule = |side: &Side| side.terms.iter().any(|term| matches!(term.call, Call::PointToPoint(_)));
+    let names_schedule = |side: &Side| {
+        side.terms
+            .iter()
+            .any(|term| matches!(term.call.operation, Operation::PointToPoint(_)))
+    };
     if names_schedule(&left) {
         return refuse(
             left_at.trim_start(),
             "`p2p` on the left side",
-            "library collectives; `p2p` bounds them from the right",
+            "library calls; `p2p` bounds them from the right",
         );
     }
-    if names_schedule(&right) && left.single().is_none() {
+    let is_collective = left.single().is_some() || (left.terms.len() == 1 && left.mentions_any());
+    if names_schedule(&right) && !is_collective {
         return refuse(
             right_at.trim_start(),
             "`p2p` needs one plain collective on the left side, for it names a schedule of that collective",
-            "library collectives; or make the left side one call such as `scan(n)`",
+            "library calls; or make the left side one call such as `scan(n)`",
         );
     }
-    Ok(Guideline { left, right })
+    Ok(Guideline { left, relation, right })
 }
 
 fn side(input: &mut &str) -> Result<Side, Fault> {
@@ -200,53 +179,142 @@ fn side(input: &mut &str) -> Result<Side, Fault> {
 }
 
 fn term(input: &mut &str) -> Result<Term, Fault> {
-    multispace0.parse_next(input)?;
-    let at = *input;
-    let repeat = if at.starts_with(|c: char| c.is_ascii_digit()) {
-        let times = integer(input)?;
-        repeated(input, Number::Literal(times))?
-    } else {
-        match word(input)? {
-            "k" => repeated(input, Number::K)?,
-            "p" => return refuse(at, "`p` as a number is not supported yet", REPEAT),
-            _ => {
-                *input = at;
-                Number::Literal(1)
-            }
-        }
+    let mut repeat = Quantity {
+        times: Vec::new(),
+        over: Vec::new(),
     };
-    multispace0.parse_next(input)?;
+    let mut divides = false;
+    loop {
+        multispace0.parse_next(input)?;
+        let at = *input;
+        let Some(number) = factor(input)? else {
+            if divides {
+                return refuse(at, format!("{} instead of a divisor", found(at)), FACTOR);
+            }
+            break;
+        };
+        if divides {
+            repeat.over.push(number);
+        } else {
+            repeat.times.push(number);
+        }
+        if matched(input, "*")? {
+            divides = false;
+        } else if matched(input, "/")? {
+            divides = true;
+        } else {
+            return refuse(
+                input,
+                format!("{} instead of `*` after the number of repeats", found(input)),
+                "`*` and a call, or `/` and a number",
+            );
+        }
+    }
+    if repeat.times.is_empty() {
+        repeat = Quantity::one();
+    }
     let call = call(input)?;
-    let divisor = size(input)?;
-    Ok(Term { repeat, call, divisor })
+    multispace0.parse_next(input)?;
+    Ok(Term { repeat, call })
 }
 
-/// The `*` after a repeat.
-fn repeated(input: &mut &str, repeat: Number) -> Result<Number, Fault> {
-    if matched(input, "*")? {
-        return Ok(repeat);
+/// A number or a letter; none where a call begins.
+fn factor(input: &mut &str) -> Result<Option<Factor>, Fault> {
+    let at = *input;
+    if at.starts_with(|c: char| c.is_ascii_digit()) {
+        return Ok(Some(Factor::Literal(integer(input)?)));
     }
-    let message = match repeat {
-        Number::K => format!("`k` may only repeat a call or divide `n`; {} follows it", found(input)),
-        Number::Literal(_) => format!("{} instead of `*` after the number of repeats", found(input)),
+    let letter = match word(input)? {
+        "n" => Factor::N,
+        "p" => Factor::P,
+        "q" => Factor::Q,
+        "k" => Factor::K,
+        _ => {
+            *input = at;
+            return Ok(None);
+        }
     };
-    refuse(input, message, "`*`")
+    Ok(Some(letter))
 }
 
 fn call(input: &mut &str) -> Result<Call, Fault> {
-    let at = *input;
-    match word(input)? {
-        "p2p" => point_to_point(input),
-        "" => refuse(at, format!("{} instead of a call", found(at)), calls()),
-        name if FUTURE_WORDS.contains(&name) => refuse(at, format!("`{name}` is not supported yet"), calls()),
-        name => match name.parse() {
-            Ok(collective) => Ok(Call::Library(collective)),
-            Err(_) => refuse(at, format!("`{name}` is not a collective"), calls()),
-        },
+    let operation = operation(input)?;
+    let needs_size = match &operation {
+        Operation::Single(single) => single.has_size(),
+        Operation::Collective(Some(Function::Barrier), _) => false,
+        _ => true,
+    };
+    let mut attributes = Attributes::default();
+    let mut size = None;
+    multispace0.parse_next(input)?;
+    if needs_size {
+        if !matched(input, "(")? {
+            return refuse(
+                input,
+                format!("{} instead of the size of {operation}", found(input)),
+                "`(n)`, `(n/2)`, `(n*q/p)` or another size in parentheses",
+            );
+        }
+        size = Some(quantity(input)?);
+        while matched(input, ",")? {
+            attribute(input, &mut attributes)?;
+        }
+        if !matched(input, ")")? {
+            return refuse(
+                input,
+                format!("{} in the parentheses", found(input)),
+                "`)`, `*` or `/` and a number, or `,` and an attribute",
+            );
+        }
+    } else if input.starts_with('(') {
+        return refuse(input, format!("`{operation}` has no size"), AFTER_TERM);
     }
+    multispace0.parse_next(input)?;
+    let at = *input;
+    let on = communicator(input)?;
+    let takes_group = matches!(
+        operation,
+        Operation::Collective(..) | Operation::Single(Single::Sendrecv)
+    );
+    if on != Communicator::World && !takes_group {
+        return refuse(
+            at,
+            format!("`{operation}` is made on all ranks"),
+            "a communicator behind a collective or sendrecv",
+        );
+    }
+    Ok(Call {
+        operation,
+        size,
+        attributes,
+        on,
+    })
 }
 
-fn point_to_point(input: &mut &str) -> Result<Call, Fault> {
+fn operation(input: &mut &str) -> Result<Operation, Fault> {
+    let at = *input;
+    let name = word(input)?;
+    match name {
+        "p2p" => return point_to_point(input),
+        "" => return refuse(at, format!("{} instead of a call", found(at)), calls()),
+        _ => {}
+    }
+    if let Some(single) = Single::find(name) {
+        return Ok(Operation::Single(single));
+    }
+    let known = |name: &str| match name {
+        "A" => Some(None),
+        name => Function::find(name).map(Some),
+    };
+    for form in [Form::Blocking, Form::Persistent, Form::Nonblocking] {
+        if let Some(function) = name.strip_prefix(form.prefix()).and_then(known) {
+            return Ok(Operation::Collective(function, form));
+        }
+    }
+    refuse(at, format!("`{name}` is no call"), calls())
+}
+
+fn point_to_point(input: &mut &str) -> Result<Operation, Fault> {
     if !matched(input, ".")? {
         return refuse(
             input,
@@ -258,7 +326,7 @@ fn point_to_point(input: &mut &str) -> Result<Call, Fault> {
     let at = *input;
     let name = word(input)?;
     if name.starts_with(|c: char| c.is_ascii_lowercase()) {
-        Ok(Call::PointToPoint(name.to_owned()))
+        Ok(Operation::PointToPoint(name.to_owned()))
     } else {
         refuse(
             at,
@@ -268,65 +336,132 @@ fn point_to_point(input: &mut &str) -> Result<Call, Fault> {
     }
 }
 
-/// `(n)` or `(n/divisor)`.
-fn size(input: &mut &str) -> Result<Number, Fault> {
-    if !matched(input, "(")? {
-        return refuse(
-            input,
-            format!("{} instead of the size", found(input)),
-            "`(n)`, `(n/2)` or `(n/k)`",
-        );
-    }
-    multispace0.parse_next(input)?;
-    let at = *input;
-    match word(input)? {
-        "n" => {}
-        "k" => return refuse(at, "`k` as a size is not supported yet", SIZE),
-        "p" => return refuse(at, "`p` as a size is not supported yet", SIZE),
-        _ => return refuse(at, format!("{} instead of a size", found(at)), SIZE),
-    }
-    let divisor = if matched(input, "/")? {
-        divisor(input)?
-    } else {
-        Number::Literal(1)
+/// A product over a product.
+fn quantity(input: &mut &str) -> Result<Quantity, Fault> {
+    let mut quantity = Quantity {
+        times: Vec::new(),
+        over: Vec::new(),
     };
-    if !matched(input, ")")? {
-        let message = match input.chars().next() {
-            Some(sign @ ('+' | '-' | '*')) => format!("arithmetic with `{sign}` in a size is not supported yet"),
-            _ => format!("{} in a size", found(input)),
+    let mut divides = false;
+    loop {
+        multispace0.parse_next(input)?;
+        let at = *input;
+        let Some(number) = factor(input)? else {
+            let what = if divides { "a divisor" } else { "a size" };
+            return refuse(at, format!("{} instead of {what}", found(at)), FACTOR);
         };
-        return refuse(
-            input,
-            message,
-            if divisor == Number::Literal(1) {
-                "`)`, or `/` and a divisor"
-            } else {
-                "`)`"
-            },
-        );
+        if divides {
+            quantity.over.push(number);
+        } else {
+            quantity.times.push(number);
+        }
+        if matched(input, "*")? {
+            divides = false;
+        } else if matched(input, "/")? {
+            divides = true;
+        } else {
+            return Ok(quantity);
+        }
     }
-    multispace0.parse_next(input)?;
-    if input.starts_with('{') {
-        return refuse(
-            input,
-            "a sub-communicator such as `{node}` is not supported yet",
-            AFTER_TERM,
-        );
-    }
-    Ok(divisor)
 }
 
-fn divisor(input: &mut &str) -> Result<Number, Fault> {
+fn attribute(input: &mut &str, attributes: &mut Attributes) -> Result<(), Fault> {
     multispace0.parse_next(input)?;
     let at = *input;
-    if at.starts_with(|c: char| c.is_ascii_digit()) {
-        return Ok(Number::Literal(integer(input)?));
-    }
     match word(input)? {
-        "k" => Ok(Number::K),
-        "p" => refuse(at, "`p` as a divisor is not supported yet", DIVISOR),
-        _ => refuse(at, format!("{} instead of a divisor", found(at)), DIVISOR),
+        "inplace" => attributes.in_place = true,
+        "posted" => attributes.posted = true,
+        "op" => {
+            let (at, value) = value(input)?;
+            if value != "user" {
+                return refuse(at, format!("{} instead of an operator", found(at)), "user");
+            }
+            attributes.user_operator = true;
+        }
+        "counts" => {
+            let (at, value) = value(input)?;
+            match Counts::find(value) {
+                Some(counts) => attributes.counts = counts,
+                None => return refuse(at, format!("{} instead of counts", found(at)), Counts::names()),
+            }
+        }
+        name @ ("type" | "sendtype" | "recvtype") => {
+            let (at, value) = value(input)?;
+            let Some(layout) = Layout::find(value) else {
+                return refuse(at, format!("{} instead of a layout", found(at)), Layout::names());
+            };
+            if name != "recvtype" {
+                attributes.sendtype = layout;
+            }
+            if name != "sendtype" {
+                attributes.recvtype = layout;
+            }
+        }
+        _ => {
+            return refuse(
+                at,
+                format!("{} instead of an attribute", found(at)),
+                "inplace, posted, op=, counts=, type=, sendtype=, recvtype=",
+            );
+        }
     }
+    Ok(())
+}
+
+/// `=` and a word; also where the word stands.
+fn value<'a>(input: &mut &'a str) -> Result<(&'a str, &'a str), Fault> {
+    if !matched(input, "=")? {
+        return refuse(input, format!("{} instead of `=`", found(input)), "`=` and a word");
+    }
+    multispace0.parse_next(input)?;
+    let at = *input;
+    Ok((at, word(input)?))
+}
+
+/// `{node}`; nothing for all ranks.
+fn communicator(input: &mut &str) -> Result<Communicator, Fault> {
+    if !matched(input, "{")? {
+        return Ok(Communicator::World);
+    }
+    multispace0.parse_next(input)?;
+    let at = *input;
+    let communicator = match word(input)? {
+        "node" => Communicator::Node,
+        "leaders" => Communicator::Leaders,
+        "permuted" => Communicator::Permuted,
+        "reversed" => Communicator::Reversed,
+        "grid" => Communicator::Grid,
+        "grid_reordered" => Communicator::GridReordered,
+        "part" => {
+            if !matched(input, ":")? {
+                return refuse(
+                    input,
+                    format!("{} instead of `:`", found(input)),
+                    "`:` and the number of ranks of a part",
+                );
+            }
+            multispace0.parse_next(input)?;
+            if !input.starts_with(|c: char| c.is_ascii_digit()) {
+                return refuse(
+                    input,
+                    format!("{} instead of a number of ranks", found(input)),
+                    "a whole number from 1",
+                );
+            }
+            Communicator::Part(integer(input)?)
+        }
+        _ => {
+            return refuse(
+                at,
+                format!("{} instead of a communicator", found(at)),
+                "node, part:N, leaders, permuted, reversed, grid, grid_reordered",
+            );
+        }
+    };
+    if !matched(input, "}")? {
+        return refuse(input, format!("{} instead of `}}`", found(input)), "`}`");
+    }
+    Ok(communicator)
 }
 
 /// A whole number from 1 that 64 bits hold.
@@ -378,13 +513,17 @@ fn found(rest: &str) -> String {
 }
 
 const AFTER_TERM: &str = "`+` and a call, or the end";
-const REPEAT: &str = "a whole number, `k`, or a call";
-const SIZE: &str = "`n`, `n/` and a whole number, or `n/k`";
-const DIVISOR: &str = "a whole number, or `k`";
+const FACTOR: &str = "a whole number, n, p, q or k";
 
 fn calls() -> String {
-    let names: Vec<&str> = Collective::ALL.iter().map(|collective| collective.name()).collect();
-    format!("{}, p2p.NAME", names.join(", "))
+    let functions: Vec<&str> = Function::all().map(Function::name).collect();
+    let singles: Vec<&str> = Single::ALL.iter().map(|single| single.name()).collect();
+    format!(
+        "a collective ({}), with `i` or `start_` before it for its other forms; A for each of the guideline's functions; \
+         p2p.NAME; {}",
+        functions.join(", "),
+        singles.join(", ")
+    )
 }
 
 #[cfg(test)]

@@ -1,0 +1,251 @@
+//! What an item has to achieve, whatever calls achieve it: gives every rank's input and expected output.
+
+use std::fmt;
+use std::str::FromStr;
+
+use kilter_algorithms::Collective;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::expression::{Communicator, Counts, Function, Layout, Operation, Side, Single};
+
+/// What is achieved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Functionality {
+    /// What this collective does.
+    Function(Function),
+    /// Rank 0's `n` bytes reach the last rank.
+    Transfer,
+    /// Every rank's `n` bytes reach its right neighbour.
+    Exchange,
+    /// Every rank's strided `n` bytes become contiguous.
+    Packing,
+    /// Every rank's contiguous `n` bytes become strided.
+    Unpacking,
+}
+
+/// A functionality and how its data lies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Task {
+    /// What is achieved.
+    pub functionality: Functionality,
+    /// Division of the volume, where it is divided.
+    pub counts: Counts,
+    /// Layout of what is given.
+    pub sendtype: Layout,
+    /// Layout of what is got.
+    pub recvtype: Layout,
+}
+
+impl Functionality {
+    const OTHERS: [Functionality; 4] = [
+        Functionality::Transfer,
+        Functionality::Exchange,
+        Functionality::Packing,
+        Functionality::Unpacking,
+    ];
+
+    /// The word.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Functionality::Function(function) => function.name(),
+            Functionality::Transfer => "transfer",
+            Functionality::Exchange => "exchange",
+            Functionality::Packing => "pack",
+            Functionality::Unpacking => "unpack",
+        }
+    }
+
+    /// The one of this name.
+    #[must_use]
+    pub fn find(name: &str) -> Option<Functionality> {
+        let functions = Function::all().map(Functionality::Function);
+        functions
+            .chain(Functionality::OTHERS)
+            .find(|functionality| functionality.name() == name)
+    }
+
+    /// Whether a buffer is divided into blocks, one per rank.
+    #[must_use]
+    pub const fn has_blocks(self) -> bool {
+        match self {
+            Functionality::Function(function) => function.has_blocks(),
+            _ => false,
+        }
+    }
+
+    /// The fewest ranks for which it is something.
+    #[must_use]
+    pub const fn min_ranks(self) -> usize {
+        match self {
+            Functionality::Transfer => 2,
+            _ => 1,
+        }
+    }
+}
+
+impl Task {
+    /// A functionality on contiguous data, evenly divided.
+    #[must_use]
+    pub fn plain(functionality: Functionality) -> Task {
+        Task {
+            functionality,
+            counts: Counts::Uniform,
+            sendtype: Layout::Contiguous,
+            recvtype: Layout::Contiguous,
+        }
+    }
+
+    /// The collective where it is a plain one that Kilter's algorithms know.
+    #[must_use]
+    pub fn collective(self) -> Option<Collective> {
+        match self.functionality {
+            Functionality::Function(function) if self == Task::plain(self.functionality) => function.collective(),
+            _ => None,
+        }
+    }
+
+    /// What a side achieves, read from the call that it is named after.
+    ///
+    /// # Errors
+    /// The side is named after a call that alone achieves nothing, or a function is still to be filled in.
+    pub fn of(side: &Side) -> Result<Task, String> {
+        let head = side.head();
+        let has = |wanted: &[Single]| {
+            let is = |operation: &Operation| matches!(operation, Operation::Single(single) if wanted.contains(single));
+            side.terms.iter().any(|term| is(&term.call.operation))
+        };
+        let functionality = match &head.operation {
+            Operation::Collective(Some(function), _) => Functionality::Function(*function),
+            Operation::Collective(None, _) => return Err(format!("`{side}`: fill in a function for A")),
+            Operation::PointToPoint(_) => return Err(format!("`{side}`: a schedule of Kilter's names no functionality")),
+            Operation::Single(Single::Pack) => Functionality::Packing,
+            Operation::Single(Single::Unpack) => Functionality::Unpacking,
+            Operation::Single(_) if has(&[Single::Recv, Single::Irecv, Single::Sendrecv]) => Functionality::Exchange,
+            Operation::Single(Single::Send | Single::Ssend | Single::Rsend | Single::Isend | Single::Put) => {
+                Functionality::Transfer
+            }
+            Operation::Single(other) => {
+                return Err(format!(
+                    "`{side}`: {} alone has no result to compare; begin with a collective, a send or pack",
+                    other.name()
+                ));
+            }
+        };
+        if matches!(head.on, Communicator::Node | Communicator::Part(_) | Communicator::Leaders) {
+            return Err(format!(
+                "`{side}` begins with a part of the ranks; its functionality cannot be read from that"
+            ));
+        }
+        let mut task = Task {
+            functionality,
+            counts: head.attributes.counts,
+            sendtype: head.attributes.sendtype,
+            recvtype: head.attributes.recvtype,
+        };
+        // Only one side of a copy is strided.
+        match functionality {
+            Functionality::Packing => task.recvtype = Layout::Contiguous,
+            Functionality::Unpacking => task.sendtype = Layout::Contiguous,
+            _ => {}
+        }
+        Ok(task)
+    }
+}
+
+impl From<Collective> for Task {
+    fn from(collective: Collective) -> Task {
+        Task::plain(Functionality::Function(Function::Of(collective)))
+    }
+}
+
+impl fmt::Display for Task {
+    /// The functionality's name, and what is not plain about it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.functionality.name())?;
+        if self.counts != Counts::Uniform {
+            write!(f, " counts={}", self.counts)?;
+        }
+        for (name, layout) in [("sendtype", self.sendtype), ("recvtype", self.recvtype)] {
+            if layout != Layout::Contiguous {
+                write!(f, " {name}={layout}")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl FromStr for Task {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Task, String> {
+        let mut words = text.split_whitespace();
+        let name = words.next().unwrap_or_default();
+        let mut task = Task::plain(Functionality::find(name).ok_or_else(|| format!("`{name}` is no functionality"))?);
+        for word in words {
+            let wrong = || format!("`{word}` in task `{text}`: allowed are counts=, sendtype=, recvtype=");
+            let (key, value) = word.split_once('=').ok_or_else(wrong)?;
+            match key {
+                "counts" => task.counts = Counts::find(value).ok_or_else(wrong)?,
+                "sendtype" => task.sendtype = Layout::find(value).ok_or_else(wrong)?,
+                "recvtype" => task.recvtype = Layout::find(value).ok_or_else(wrong)?,
+                _ => return Err(wrong()),
+            }
+        }
+        Ok(task)
+    }
+}
+
+impl Serialize for Task {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Task {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Task, D::Error> {
+        String::deserialize(deserializer)?
+            .parse()
+            .map_err(serde::de::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_task_of_a_side() {
+        for (side, task) in [
+            ("reduce(n)", "reduce"),
+            ("iallreduce(n) + wait", "allreduce"),
+            ("gather(n, inplace)", "gather"),
+            ("gatherv(n, counts=triangle)", "gatherv counts=triangle"),
+            ("bcast(n, type=vector)", "bcast sendtype=vector recvtype=vector"),
+            ("isend(n) + wait", "transfer"),
+            ("isend(n) + recv(n) + wait", "exchange"),
+            ("irecv(n) + send(n) + wait", "exchange"),
+            ("win_fence + put(n) + win_fence", "transfer"),
+            ("pack(n, type=struct)", "pack sendtype=struct"),
+            ("unpack(n, type=indexed)", "unpack recvtype=indexed"),
+            ("barrier", "barrier"),
+        ] {
+            let read = Task::of(&side.parse().unwrap()).unwrap();
+            assert_eq!(read.to_string(), task, "{side}");
+            assert_eq!(task.parse(), Ok(read));
+        }
+        for side in ["A(n)", "wait", "get(n)", "reduce(n){node} + bcast(n)"] {
+            assert!(Task::of(&side.parse().unwrap()).is_err(), "{side}");
+        }
+        for task in ["", "reduse", "reduce fast", "reduce counts=x", "reduce speed=1"] {
+            assert!(task.parse::<Task>().is_err(), "{task}");
+        }
+    }
+
+    #[test]
+    fn only_plain_collectives_are_collectives_of_algorithms() {
+        assert_eq!(Task::from(Collective::Reduce).collective(), Some(Collective::Reduce));
+        assert_eq!("barrier".parse::<Task>().unwrap().collective(), None);
+        assert_eq!("bcast sendtype=vector".parse::<Task>().unwrap().collective(), None);
+    }
+}
