@@ -7,6 +7,8 @@ const MPI_Comm kilter_comm_self = MPI_COMM_SELF;
 const MPI_Comm kilter_comm_null = MPI_COMM_NULL;
 const MPI_Request kilter_request_null = MPI_REQUEST_NULL;
 const MPI_Errhandler kilter_errors_return = MPI_ERRORS_RETURN;
+const MPI_Info kilter_info_null = MPI_INFO_NULL;
+const MPI_Win kilter_win_null = MPI_WIN_NULL;
 
 const MPI_Op kilter_op_null = MPI_OP_NULL;
 const MPI_Op kilter_bor = MPI_BOR;
@@ -28,8 +30,11 @@ const MPI_Datatype kilter_int32_t = MPI_INT32_T;
 const MPI_Datatype kilter_uint32_t = MPI_UINT32_T;
 const MPI_Datatype kilter_int64_t = MPI_INT64_T;
 const MPI_Datatype kilter_uint64_t = MPI_UINT64_T;
+const MPI_Datatype kilter_float = MPI_FLOAT;
 const MPI_Datatype kilter_double = MPI_DOUBLE;
 
+const int kilter_undefined = MPI_UNDEFINED;
+const int kilter_comm_type_shared = MPI_COMM_TYPE_SHARED;
 const int kilter_err_count = MPI_ERR_COUNT;
 const int kilter_err_no_mem = MPI_ERR_NO_MEM;
 const int kilter_err_other = MPI_ERR_OTHER;

@@ -2,7 +2,7 @@
 
 use std::ffi::{c_int, c_uint, c_void};
 
-use mpi_sys::{MPI_Comm, MPI_Datatype, MPI_Errhandler, MPI_Op, MPI_Request, MPI_T_enum};
+use mpi_sys::{MPI_Comm, MPI_Datatype, MPI_Errhandler, MPI_Info, MPI_Op, MPI_Request, MPI_T_enum, MPI_Win};
 
 unsafe extern "C" {
     static kilter_in_place: *mut c_void;
@@ -31,6 +31,10 @@ constants! {
     request_null = kilter_request_null: MPI_Request;
     /// `MPI_ERRORS_RETURN`.
     errors_return = kilter_errors_return: MPI_Errhandler;
+    /// `MPI_INFO_NULL`.
+    info_null = kilter_info_null: MPI_Info;
+    /// `MPI_WIN_NULL`.
+    win_null = kilter_win_null: MPI_Win;
     /// `MPI_OP_NULL`.
     op_null = kilter_op_null: MPI_Op;
     /// `MPI_BOR`.
@@ -69,8 +73,14 @@ constants! {
     int64 = kilter_int64_t: MPI_Datatype;
     /// `MPI_UINT64_T`.
     uint64 = kilter_uint64_t: MPI_Datatype;
+    /// `MPI_FLOAT`.
+    float = kilter_float: MPI_Datatype;
     /// `MPI_DOUBLE`.
     double = kilter_double: MPI_Datatype;
+    /// `MPI_UNDEFINED`.
+    undefined = kilter_undefined: c_int;
+    /// `MPI_COMM_TYPE_SHARED`.
+    comm_type_shared = kilter_comm_type_shared: c_int;
     /// `MPI_ERR_COUNT`.
     err_count = kilter_err_count: c_int;
     /// `MPI_ERR_NO_MEM`.

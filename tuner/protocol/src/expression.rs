@@ -225,6 +225,14 @@ impl Side {
             .any(|term| matches!(term.call.operation, Operation::Collective(None, _)))
     }
 
+    /// Whether something that was started is waited for.
+    #[must_use]
+    pub fn has_wait(&self) -> bool {
+        self.terms
+            .iter()
+            .any(|term| term.call.operation == Operation::Single(Single::Wait))
+    }
+
     /// Whether any call divides its buffer into `p` blocks.
     #[must_use]
     pub fn has_blocks(&self) -> bool {
@@ -237,6 +245,7 @@ impl Side {
     #[must_use]
     pub fn unit_bytes(&self, p_ranks: u64, element_bytes: u64) -> u64 {
         self.terms.iter().fold(1, |unit, term| {
+            let unit = lcm(unit, term.repeat.divisor(p_ranks));
             let Some(size) = &term.call.size else { return unit };
             if !size.times.contains(&Factor::N) {
                 return unit;

@@ -1,11 +1,13 @@
 //! A block: its items are prepared and checked one by one, then measured together, then checked once more.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use kilter_mpi::mpit::ControlVariables;
-use kilter_protocol::plan::{Block, Header, Item, Repetitions, Wait};
+use kilter_protocol::expression::Function;
+use kilter_protocol::plan::{Block, Header, Item, Repetitions, Root, Wait};
 use kilter_protocol::report::Event;
+use kilter_protocol::task::Functionality;
 
 use crate::candidate::{Buffers, Candidate, title};
 use crate::clock::{self, Arrival};
@@ -173,23 +175,53 @@ fn fail(session: &mut Session, block: &Block, item: &Item, refusal: Refusal) -> 
 
 /// Makes an item ready, runs it once and checks its data. Called by all ranks, which all come to the same end.
 fn prepare(session: &mut Session, block: &Block, item: &Item) -> anyhow::Result<Result<Candidate, Refusal>> {
-    let place = Place {
-        rank: session.control.rank(),
-        p_ranks: session.control.p_ranks(),
-        root: session.header.root,
+    let roots = match session.header.root {
+        Root::Fixed(root) => vec![root],
+        Root::Rotating => (0..session.control.p_ranks()).collect(),
     };
-    let ready =
-        implementation::recipe(item, place).and_then(|recipe| Buffers::new(&recipe).map(|buffers| (recipe, buffers)));
-    let (recipe, buffers) = match session.control.agree(ready)? {
+    let ready: Result<Vec<_>, String> = roots
+        .into_iter()
+        .map(|root| {
+            let place = Place {
+                rank: session.control.rank(),
+                p_ranks: session.control.p_ranks(),
+                root,
+                element: session.header.element,
+            };
+            let recipe = implementation::recipe(item, place)?;
+            let buffers = Buffers::new(&recipe)?;
+            Ok((recipe, buffers))
+        })
+        .collect();
+    let ready = match session.control.agree(ready)? {
         Ok(ready) => ready,
         Err(refusal) => return Ok(Err(refusal)),
     };
-    let mut candidate = match with_settings(session, block, item, || Candidate::new(recipe, buffers))? {
+    let seed = session.header.seed;
+    let mut made = Ok(());
+    let candidate = with_settings(session, block, item, || {
+        let (candidate, result) = Candidate::new(ready, seed)?;
+        made = result;
+        Ok(candidate)
+    })?;
+    let mut candidate = match candidate {
         Ok(candidate) => candidate,
         Err(refusal) => return Ok(Err(refusal)),
     };
+    if let Err(refusal) = session.control.agree(made)? {
+        candidate.free()?;
+        return Ok(Err(refusal));
+    }
     candidate.fill();
-    candidate.run()?;
+    if item.task.functionality == Functionality::Function(Function::Barrier) {
+        if let Err(refusal) = check_barrier(session, &mut candidate)? {
+            candidate.free()?;
+            return Ok(Err(refusal));
+        }
+    }
+    for _ in 0..candidate.turns() {
+        candidate.run()?;
+    }
     if let Err(refusal) = session.control.agree(candidate.check())? {
         candidate.free()?;
         return Ok(Err(refusal));
@@ -197,6 +229,34 @@ fn prepare(session: &mut Session, block: &Block, item: &Item) -> anyhow::Result<
     // Wrong again, so that the check at the end sees what the measured repetitions did.
     candidate.fill();
     Ok(Ok(candidate))
+}
+
+/// How long the last rank keeps the others waiting in a barrier that is checked.
+const BARRIER_DELAY: Duration = Duration::from_millis(2);
+
+/// A barrier delivers no bytes; what it promises is that no rank leaves before the last has entered. Called by all ranks.
+fn check_barrier(session: &Session, candidate: &mut Candidate) -> anyhow::Result<Result<(), Refusal>> {
+    let control = &session.control;
+    for late in [control.p_ranks() - 1, 0] {
+        control.exchange_max([0; 3])?;
+        if control.rank() == late {
+            std::thread::sleep(BARRIER_DELAY);
+        }
+        let entered = clock::now_ns();
+        candidate.run()?;
+        let left = clock::now_ns();
+        let [last_in, first_out, _] = control.exchange_max([entered, u64::MAX - left, 0])?;
+        let broken = last_in > u64::MAX - first_out;
+        let result = if broken {
+            Err("wrong data: no barrier: a rank left before the last had entered".to_owned())
+        } else {
+            Ok(())
+        };
+        if let Err(refusal) = control.agree(result)? {
+            return Ok(Err(refusal));
+        }
+    }
+    Ok(Ok(()))
 }
 
 /// Calls `make` while the item's settings hold, and sets them back. The candidate is given up where a setting did not take.

@@ -9,6 +9,7 @@ use crate::problem::Wrong;
 const PAGE: usize = 4096;
 
 /// A buffer with guard zones.
+#[derive(Debug)]
 pub(crate) struct GuardedBuffer {
     memory: NonNull<u8>,
     layout: Layout,

@@ -10,16 +10,25 @@ use kilter_protocol::plan::Item;
 use crate::buffer::GuardedBuffer;
 use crate::implementation::{How, Recipe};
 use crate::problem::{Problem, Wrong};
+use crate::program::{Memory, Program, datatypes};
 
 /// An item with all it needs; buffers are allocated and written once, before anything is measured.
 pub(crate) struct Candidate {
     comm: MPI_Comm,
     arena: Arena,
+    /// One per root that is taken in turn; one alone where the root is fixed.
+    turns: Vec<Turn>,
+    /// The turn that runs next.
+    next: usize,
+}
+
+/// The item with one root.
+struct Turn {
     recipe: Recipe,
-    send: GuardedBuffer,
-    recv: GuardedBuffer,
-    /// Where each problem's data begins in the buffers.
-    offsets: Vec<Offsets>,
+    /// Programs of each part: one per slice, none where a part needs none.
+    programs: Vec<Vec<Program>>,
+    buffers: Buffers,
+    has_run: bool,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -33,6 +42,7 @@ struct Offsets {
 pub(crate) struct Buffers {
     send: GuardedBuffer,
     recv: GuardedBuffer,
+    /// Where each problem's data begins in the buffers.
     offsets: Vec<Offsets>,
 }
 
@@ -62,19 +72,38 @@ impl Candidate {
     /// chooses the algorithms of a communicator when it is made.
     ///
     /// # Errors
-    /// The library's.
-    pub(crate) fn new(recipe: Recipe, buffers: Buffers) -> anyhow::Result<Candidate> {
-        let Buffers { send, recv, offsets } = buffers;
+    /// Outer: the library's. Inner: why this rank cannot carry the item out.
+    pub(crate) fn new(
+        recipes: Vec<(Recipe, Buffers)>,
+        seed: u64,
+    ) -> anyhow::Result<(Candidate, Result<(), String>)> {
         // SAFETY: MPI_COMM_WORLD is an intracommunicator; every rank prepares the same items in the same order.
         let comm = unsafe { info::comm_private(constants::comm_world()) }.context("no communicator for the item")?;
-        Ok(Candidate {
+        let mut candidate = Candidate {
             comm,
             arena: Arena::new(),
-            recipe,
-            send,
-            recv,
-            offsets,
-        })
+            turns: Vec::with_capacity(recipes.len()),
+            next: 0,
+        };
+        for (recipe, buffers) in recipes {
+            let mut turn = Turn {
+                programs: recipe.parts.iter().map(|_| Vec::new()).collect(),
+                recipe,
+                buffers,
+                has_run: false,
+            };
+            let made = turn.compile(comm, seed)?;
+            candidate.turns.push(turn);
+            if let Err(reason) = made {
+                return Ok((candidate, Err(reason)));
+            }
+        }
+        Ok((candidate, Ok(())))
+    }
+
+    /// How many runs make every turn run once.
+    pub(crate) fn turns(&self) -> usize {
+        self.turns.len()
     }
 
     /// Carries the item out once. Called by all ranks.
@@ -83,52 +112,117 @@ impl Candidate {
     /// Those of the library or of the algorithm; the other ranks may then be waiting for this one.
     #[inline]
     pub(crate) fn run(&mut self) -> anyhow::Result<()> {
-        for part in &self.recipe.parts {
+        let turns = self.turns.len();
+        let turn = &mut self.turns[self.next];
+        self.next = (self.next + 1) % turns;
+        turn.run(self.comm, &mut self.arena)
+    }
+
+    /// Writes the inputs, and outputs that are wrong until calls have made them right.
+    pub(crate) fn fill(&mut self) {
+        self.turns.iter_mut().for_each(Turn::fill);
+    }
+
+    /// Compares outputs with what they must be, and everything else with what it was; of the turns that have run.
+    ///
+    /// # Errors
+    /// The first byte that is wrong on this rank.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        self.turns.iter().filter(|turn| turn.has_run).try_for_each(Turn::check)
+    }
+
+    /// Gives the communicator back. Called by all ranks.
+    ///
+    /// # Errors
+    /// The library's.
+    pub(crate) fn free(self) -> anyhow::Result<()> {
+        for program in self.turns.into_iter().flat_map(|turn| turn.programs).flatten() {
+            program.free().context("what the item made cannot be freed")?;
+        }
+        // SAFETY: `self` is consumed, and all ranks free the same items in the same order.
+        unsafe { info::comm_free(self.comm) }.context("the item's communicator cannot be freed")
+    }
+}
+
+impl Turn {
+    /// Makes the programs of the parts that need one.
+    fn compile(&mut self, comm: MPI_Comm, seed: u64) -> anyhow::Result<Result<(), String>> {
+        for (part, programs) in self.recipe.parts.iter().zip(&mut self.programs) {
+            let How::Program(side) = &part.how else { continue };
+            for index in part.first..part.first + part.slices {
+                let offsets = self.buffers.offsets[index];
+                let problem = &mut self.recipe.problems[index];
+                // SAFETY: `Buffers::new` gave every problem its bytes from these offsets on; every rank does the same, and
+                // the program is freed before the buffers.
+                let made = unsafe {
+                    let memory = Memory {
+                        comm,
+                        send: self.buffers.send.pointer().add(offsets.send),
+                        recv: self.buffers.recv.pointer().add(offsets.recv),
+                    };
+                    Program::new(side, problem, memory, seed).with_context(|| format!("`{side}`"))?
+                };
+                match made {
+                    Ok(program) => programs.push(program),
+                    Err(reason) => return Ok(Err(reason)),
+                }
+            }
+        }
+        Ok(Ok(()))
+    }
+
+    #[inline]
+    fn run(&mut self, comm: MPI_Comm, arena: &mut Arena) -> anyhow::Result<()> {
+        self.has_run = true;
+        for (part, programs) in self.recipe.parts.iter().zip(&mut self.programs) {
             for i in 0..part.repeat {
-                let index = part.first + i % part.slices;
-                let (problem, offsets) = (&self.recipe.problems[index], self.offsets[index]);
+                let slice = i % part.slices;
+                if let Some(program) = programs.get_mut(slice) {
+                    program.run()?;
+                    continue;
+                }
+                let index = part.first + slice;
+                let (problem, offsets) = (&self.recipe.problems[index], self.buffers.offsets[index]);
                 // SAFETY: `Buffers::new` gave every problem its bytes from these offsets on, in buffers that live as long as
                 // `self` and are not borrowed now; all ranks make the same calls on the item's own communicator.
                 unsafe {
-                    let send = self.send.pointer().add(offsets.send).cast_const();
-                    let recv = self.recv.pointer().add(offsets.recv);
-                    call(&part.how, self.comm, problem, send, recv, &mut self.arena)?;
+                    let send = self.buffers.send.pointer().add(offsets.send).cast_const();
+                    let recv = self.buffers.recv.pointer().add(offsets.recv);
+                    call(&part.how, comm, problem, send, recv, arena)?;
                 }
             }
         }
         Ok(())
     }
 
-    /// Writes the inputs, and outputs that are wrong until calls have made them right.
-    pub(crate) fn fill(&mut self) {
-        for (problem, offsets) in self.recipe.problems.iter().zip(&self.offsets) {
-            problem.fill_send(&mut self.send.bytes_mut()[offsets.send..][..problem.send_bytes()]);
-            problem.fill_recv(&mut self.recv.bytes_mut()[offsets.recv..][..problem.recv_bytes()]);
+    fn fill(&mut self) {
+        self.has_run = false;
+        let Buffers { send, recv, offsets } = &mut self.buffers;
+        for (problem, offsets) in self.recipe.problems.iter().zip(offsets) {
+            problem.fill_send(&mut send.bytes_mut()[offsets.send..][..problem.send_bytes()]);
+            problem.fill_recv(&mut recv.bytes_mut()[offsets.recv..][..problem.recv_bytes()]);
         }
     }
 
-    /// Compares outputs with what they must be, and everything else with what it was.
-    ///
-    /// # Errors
-    /// The first byte that is wrong on this rank.
-    pub(crate) fn check(&self) -> Result<(), String> {
+    fn check(&self) -> Result<(), String> {
+        let Buffers { send, recv, offsets } = &self.buffers;
         let calls = self.recipe.problems.len();
-        for (i, (problem, offsets)) in self.recipe.problems.iter().zip(&self.offsets).enumerate() {
+        for (i, (problem, offsets)) in self.recipe.problems.iter().zip(offsets).enumerate() {
             let which = if calls == 1 {
                 String::new()
             } else {
                 format!(" (slice {} of {calls})", i + 1)
             };
             let rank = problem.rank;
-            if let Some(wrong) = problem.check_recv(&self.recv.bytes()[offsets.recv..][..problem.recv_bytes()]) {
+            if let Some(wrong) = problem.check_recv(&recv.bytes()[offsets.recv..][..problem.recv_bytes()]) {
                 return Err(format!("wrong data: rank {rank} byte {}{which}", describe(wrong)));
             }
-            if let Some(wrong) = problem.check_send(&self.send.bytes()[offsets.send..][..problem.send_bytes()]) {
+            if let Some(wrong) = problem.check_send(&send.bytes()[offsets.send..][..problem.send_bytes()]) {
                 return Err(format!("wrong data: rank {rank} input byte {}{which}", describe(wrong)));
             }
         }
         let rank = self.recipe.problems.first().map_or(0, |problem| problem.rank);
-        for (buffer, name) in [(&self.recv, "output"), (&self.send, "input")] {
+        for (buffer, name) in [(recv, "output"), (send, "input")] {
             if let Some((place, wrong)) = buffer.check_guards() {
                 return Err(format!(
                     "wrong data: rank {rank} {name} buffer, {place}, byte {}",
@@ -137,15 +231,6 @@ impl Candidate {
             }
         }
         Ok(())
-    }
-
-    /// Gives the communicator back. Called by all ranks.
-    ///
-    /// # Errors
-    /// The library's.
-    pub(crate) fn free(self) -> anyhow::Result<()> {
-        // SAFETY: `self` is consumed, and all ranks free the same items in the same order.
-        unsafe { info::comm_free(self.comm) }.context("the item's communicator cannot be freed")
     }
 }
 
@@ -169,22 +254,31 @@ unsafe fn call(
     recv: *mut u8,
     arena: &mut Arena,
 ) -> anyhow::Result<()> {
-    let (byte, bor) = (constants::byte(), constants::bor());
+    let element_bytes = problem.element.bytes() as usize;
+    // Volumes of a guideline are whole elements; a call beside the data may not be, and is only moved.
+    let whole = problem.n_bytes.is_multiple_of(element_bytes * problem.p_ranks)
+        || (!problem.task.functionality.has_blocks() && problem.n_bytes.is_multiple_of(element_bytes));
+    let (datatype, op, size) = if whole {
+        let element = problem.element;
+        (datatypes::element_type(element), datatypes::element_op(element), element_bytes)
+    } else {
+        (constants::byte(), constants::bor(), 1)
+    };
     let arguments = CallArguments {
         send: send.cast(),
         recv: recv.cast(),
-        count: problem.n_bytes,
-        datatype: byte,
-        op: bor,
+        count: problem.n_bytes / size,
+        datatype,
+        op,
         root: problem.root as c_int,
     };
-    // SAFETY: by this function's contract; MPI_BYTE has one byte and MPI_BOR works on it.
+    // SAFETY: by this function's contract; the buffers hold whole elements, and the operator works on them.
     unsafe {
         match how {
-            How::Library => library_call(problem.collective, comm, &arguments, arena)?,
+            How::Library(collective) => library_call(*collective, comm, &arguments, arena)?,
             How::Mockup(pipeline) => pipeline.run(comm, &arguments, arena)?,
             How::Algorithm { row, parameters } => {
-                let mut transport = MpiTransport::new(comm, byte, bor, 1, arena)?;
+                let mut transport = MpiTransport::new(comm, datatype, op, size, arena)?;
                 let arguments = Arguments {
                     input: std::slice::from_raw_parts(send, problem.send_bytes()),
                     output: std::slice::from_raw_parts_mut(recv, problem.recv_bytes()),
@@ -193,6 +287,7 @@ unsafe fn call(
                 };
                 registry::run(row, &mut transport, arguments).with_context(|| format!("algorithm `{}`", row.id))?;
             }
+            How::Program(side) => anyhow::bail!("`{side}` was not compiled"),
         }
     }
     Ok(())
@@ -200,8 +295,5 @@ unsafe fn call(
 
 /// Names an item in messages.
 pub(crate) fn title(block: &str, item: &Item) -> String {
-    format!(
-        "block `{block}`, item `{}` ({}, {} bytes)",
-        item.id, item.collective, item.bytes
-    )
+    format!("block `{block}`, item `{}` ({}, {} bytes)", item.id, item.task, item.bytes)
 }

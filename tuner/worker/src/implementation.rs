@@ -4,13 +4,19 @@ use std::ffi::c_int;
 
 use kilter_algorithms::{Algorithm, Collective, registry};
 use kilter_mpi::Pipeline;
-use kilter_protocol::expression::{Call, Number, Side, Term};
-use kilter_protocol::plan::{Implementation, Item};
+use kilter_protocol::expression::{
+    Attributes, Communicator, Counts, Factor, Form, Function, Layout, Operation, Side, Term, Values,
+};
+use kilter_protocol::plan::{Element, Implementation, Item};
+use kilter_protocol::task::{Functionality, Task};
 
 use crate::problem::Problem;
 
 /// More calls than this in one repetition are a mistake in the plan.
 const MAX_REPEAT: u64 = 1 << 20;
+
+/// More slices than this with a program each are a mistake in the guideline.
+const MAX_PROGRAMS: usize = 256;
 
 /// An item as this rank carries it out.
 #[derive(Debug)]
@@ -38,7 +44,7 @@ pub(crate) struct Part {
 #[derive(Debug)]
 pub(crate) enum How {
     /// The library's own collective.
-    Library,
+    Library(Collective),
     /// Library calls with the semantics of the collective.
     Mockup(Pipeline),
     /// A row of the registry.
@@ -48,6 +54,8 @@ pub(crate) enum How {
         /// One value per parameter.
         parameters: Vec<u64>,
     },
+    /// Anything else that a side may be.
+    Program(Side),
 }
 
 /// Where a rank stands.
@@ -59,6 +67,8 @@ pub(crate) struct Place {
     pub(crate) p_ranks: usize,
     /// The root of rooted collectives.
     pub(crate) root: usize,
+    /// What is combined.
+    pub(crate) element: Element,
 }
 
 /// Finds out how an item is carried out; decided by the plan alone, so alike on every rank.
@@ -66,101 +76,197 @@ pub(crate) struct Place {
 /// # Errors
 /// Why it cannot be.
 pub(crate) fn recipe(item: &Item, place: Place) -> Result<Recipe, String> {
-    let target = item.collective;
-    if target == Collective::ReduceLocal {
+    let functionality = item.task.functionality;
+    if functionality == Functionality::Function(Function::Of(Collective::ReduceLocal)) {
         return Err("reduce_local is no collective operation: give one that is, such as scan".to_owned());
     }
-    match &item.implementation {
-        Implementation::Algorithm { id, parameters } => {
-            let how = algorithm(target, id, Some(parameters), place.p_ranks)?;
-            let problems = vec![problem(item, 1, 0, target.has_blocks(), place)?];
-            Ok(Recipe {
-                problems,
-                parts: vec![Part {
-                    how,
-                    repeat: 1,
-                    first: 0,
-                    slices: 1,
-                }],
-            })
-        }
-        Implementation::Expression { text } => {
-            let side: Side = text
-                .parse()
-                .map_err(|error| format!("expression `{text}` cannot be read: {error}"))?;
-            side_recipe(item, &side, place)
-        }
-    }
-}
-
-fn side_recipe(item: &Item, side: &Side, place: Place) -> Result<Recipe, String> {
-    let target = item.collective;
-    let has_blocks = target.has_blocks() || side.has_blocks();
-    if let Some(calls) = side.plain_calls() {
-        let how = library(target, &calls)?;
-        let problems = vec![problem(item, 1, 0, has_blocks, place)?];
-        return Ok(Recipe {
-            problems,
-            parts: vec![Part {
-                how,
-                repeat: 1,
-                first: 0,
-                slices: 1,
-            }],
-        });
+    if place.p_ranks < functionality.min_ranks() {
+        return Err(format!(
+            "not available: {} needs {} ranks or more",
+            item.task,
+            functionality.min_ranks()
+        ));
     }
     let mut recipe = Recipe {
         problems: Vec::new(),
         parts: Vec::new(),
     };
-    for term in &side.terms {
-        let (repeat, divisor) = (number(term.repeat)?, number(term.divisor)?);
-        let how = match &term.call {
-            Call::PointToPoint(name) => algorithm(target, &format!("{target}.{name}"), None, place.p_ranks)?,
-            Call::Library(call) if *call == target || side.terms.len() == 1 => library(target, &[*call])?,
-            Call::Library(_) => return Err(mixed(side, term, target)),
-        };
-        if repeat > MAX_REPEAT {
-            return Err(format!(
-                "`{term}` makes {repeat} calls; at most {MAX_REPEAT} are allowed"
-            ));
+    match &item.implementation {
+        Implementation::Algorithm { id, parameters } => {
+            let target = item
+                .task
+                .collective()
+                .ok_or_else(|| format!("no algorithm of Kilter's does {}", item.task))?;
+            let how = algorithm(target, id, Some(parameters), place.p_ranks)?;
+            recipe.add(how, 1, &[Problem::new(item.task, item.bytes, place, 0)?]);
         }
-        let (first, slices) = (recipe.problems.len(), repeat.min(divisor).max(1) as usize);
-        for slice in first..first + slices {
-            recipe.problems.push(problem(item, divisor, slice, has_blocks, place)?);
+        Implementation::Expression { text } => {
+            let side: Side = text
+                .parse()
+                .map_err(|error| format!("expression `{text}` cannot be read: {error}"))?;
+            recipe.add_side(item, &side, place)?;
         }
-        recipe.parts.push(Part {
-            how,
-            repeat: repeat as usize,
-            first,
-            slices,
-        });
     }
     Ok(recipe)
 }
 
-fn mixed(side: &Side, term: &Term, target: Collective) -> String {
-    format!(
-        "`{side}` cannot stand for {target}: where volumes are divided or calls repeated, every call must be {target} itself \
-         or a `p2p` algorithm of it, and `{term}` is neither"
-    )
+impl Recipe {
+    fn add(&mut self, how: How, repeat: usize, problems: &[Problem]) {
+        self.parts.push(Part {
+            how,
+            repeat,
+            first: self.problems.len(),
+            slices: problems.len(),
+        });
+        self.problems.extend_from_slice(problems);
+    }
+
+    fn add_side(&mut self, item: &Item, side: &Side, place: Place) -> Result<(), String> {
+        if side.mentions_k() {
+            return Err(format!("`{side}` has a `k`: fill in a number before it is measured"));
+        }
+        if side.mentions_any() {
+            return Err(format!("`{side}` has an `A`: fill in a function before it is measured"));
+        }
+        // Composed of plain calls: what the drop-in can run as well.
+        if let (Some(target), Some(calls)) = (item.task.collective(), side.plain_calls()) {
+            let blocks = target.has_blocks() || side.has_blocks();
+            check_blocks(item.bytes, blocks, place)?;
+            self.add(library(target, &calls)?, 1, &[Problem::new(item.task, item.bytes, place, 0)?]);
+            return Ok(());
+        }
+        let mut rest: Vec<Term> = Vec::new();
+        for term in &side.terms {
+            match self.kind(item, side, term) {
+                Kind::Whole => rest.push(term.clone()),
+                kind => {
+                    self.add_program(item, std::mem::take(&mut rest), place)?;
+                    self.add_term(item, term, kind, place)?;
+                }
+            }
+        }
+        self.add_program(item, rest, place)
+    }
+
+    /// What a term of a side is to the whole.
+    fn kind(&self, item: &Item, side: &Side, term: &Term) -> Kind {
+        let call = &term.call;
+        if let Operation::PointToPoint(_) = &call.operation {
+            return Kind::Slices;
+        }
+        let (Some(function), Functionality::Function(target)) = (call.function(), item.task.functionality) else {
+            return Kind::Whole;
+        };
+        let Some(size) = &call.size else { return Kind::Whole };
+        let depends = size.mentions(Factor::N) || term.repeat.mentions(Factor::N);
+        let is_own = function == target && call.on == Communicator::World && !side.has_wait();
+        if is_own && (!term.repeat.is_one() || !size.is_n()) {
+            Kind::Slices
+        } else if !depends && (side.terms.len() > 1 || function != target) {
+            Kind::Auxiliary
+        } else {
+            Kind::Whole
+        }
+    }
+
+    /// Adds the calls of a term that stands for itself.
+    fn add_term(&mut self, item: &Item, term: &Term, kind: Kind, place: Place) -> Result<(), String> {
+        let values = Values {
+            n_bytes: item.bytes,
+            p_ranks: place.p_ranks as u64,
+            q_ranks: place.p_ranks as u64,
+        };
+        let repeat = term.repeat.value(values)?;
+        if repeat > MAX_REPEAT {
+            return Err(format!("`{term}` makes {repeat} calls; at most {MAX_REPEAT} are allowed"));
+        }
+        let bytes = term.call.size.as_ref().map_or(Ok(0), |size| size.value(values))?;
+        let mut task = item.task;
+        if kind == Kind::Auxiliary {
+            let side = Side {
+                terms: vec![Term {
+                    repeat: kilter_protocol::expression::Quantity::one(),
+                    call: term.call.clone(),
+                }],
+            };
+            task = Task::of(&side)?;
+        }
+        let (how, slices) = match (&term.call.operation, task.collective()) {
+            (Operation::PointToPoint(name), Some(target)) => {
+                (algorithm(target, &format!("{target}.{name}"), None, place.p_ranks)?, 1)
+            }
+            (Operation::PointToPoint(_), None) => return Err(format!("no algorithm of Kilter's does {task}")),
+            (Operation::Collective(_, Form::Blocking), Some(target))
+                if term.call.attributes == Attributes::default() =>
+            {
+                (How::Library(target), usize::MAX)
+            }
+            _ => {
+                let mut single = term.clone();
+                single.repeat = kilter_protocol::expression::Quantity::one();
+                single.call.size = Some(kilter_protocol::expression::Quantity::n());
+                (How::Program(Side { terms: vec![single] }), MAX_PROGRAMS)
+            }
+        };
+        // As many slices as the whole has parts of this size.
+        let parts = if kind == Kind::Slices && bytes > 0 {
+            (item.bytes / bytes).max(1)
+        } else {
+            1
+        };
+        let slices = usize::try_from(repeat.min(parts)).unwrap_or(usize::MAX).clamp(1, slices);
+        let has_blocks = task.functionality.has_blocks();
+        check_blocks(bytes, has_blocks, place)?;
+        let problems: Vec<Problem> = (0..slices)
+            .map(|slice| Problem::new(task, bytes, place, slice))
+            .collect::<Result<_, _>>()?;
+        self.add(how, repeat as usize, &problems);
+        Ok(())
+    }
+
+    fn add_program(&mut self, item: &Item, terms: Vec<Term>, place: Place) -> Result<(), String> {
+        if terms.is_empty() {
+            return Ok(());
+        }
+        let side = Side { terms };
+        let uniform = item.task.counts == Counts::Uniform;
+        let has_blocks = uniform && (item.task.functionality.has_blocks() || side.has_blocks());
+        check_blocks(item.bytes, has_blocks, place)?;
+        let mut problem = Problem::new(item.task, item.bytes, place, 0)?;
+        problem.in_place = side.head().attributes.in_place;
+        self.add(How::Program(side), 1, &[problem]);
+        Ok(())
+    }
 }
 
-fn number(number: Number) -> Result<u64, String> {
-    match number {
-        Number::Literal(0) => Err("0 is no number of calls and no divisor".to_owned()),
-        Number::Literal(value) => Ok(value),
-        Number::K => Err("the expression has a `k`: fill in a number before it is measured".to_owned()),
-    }
+/// What a term is to its side.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// Calls of the function itself on slices of the data, or a schedule for it.
+    Slices,
+    /// A call on data of its own.
+    Auxiliary,
+    /// A step on the way from the input to the output.
+    Whole,
 }
 
 fn library(target: Collective, calls: &[Collective]) -> Result<How, String> {
     if calls == [target] {
-        return Ok(How::Library);
+        return Ok(How::Library(target));
     }
     Pipeline::new(target, calls)
         .map(How::Mockup)
         .map_err(|error| error.to_string())
+}
+
+fn check_blocks(bytes: u64, has_blocks: bool, place: Place) -> Result<(), String> {
+    if has_blocks && !bytes.is_multiple_of(place.p_ranks as u64) {
+        return Err(format!(
+            "{bytes} bytes cannot be divided into {} blocks, one per rank",
+            place.p_ranks
+        ));
+    }
+    Ok(())
 }
 
 /// Looks up a row and checks what it is given; `None` for its default parameters.
@@ -203,29 +309,52 @@ fn algorithm(target: Collective, id: &str, parameters: Option<&[u64]>, p_ranks: 
     Ok(How::Algorithm { row, parameters })
 }
 
-/// The data of one call on a `divisor`-th of the item's volume.
-fn problem(item: &Item, divisor: u64, slice: usize, has_blocks: bool, place: Place) -> Result<Problem, String> {
-    let Place { rank, p_ranks, root } = place;
-    if !item.bytes.is_multiple_of(divisor) {
-        return Err(format!("{} bytes cannot be divided by {divisor}", item.bytes));
+impl Problem {
+    /// The data of one call.
+    ///
+    /// # Errors
+    /// A volume that MPI cannot count or that cannot be divided as the task says.
+    fn new(task: Task, bytes: u64, place: Place, slice: usize) -> Result<Problem, String> {
+        let Place {
+            rank,
+            p_ranks,
+            root,
+            element,
+        } = place;
+        if c_int::try_from(bytes).is_err() {
+            return Err(format!("{bytes} bytes are more than an MPI count holds ({})", c_int::MAX));
+        }
+        let typed = task.sendtype != Layout::Contiguous || task.recvtype != Layout::Contiguous;
+        let blocks = if task.functionality.has_blocks() { p_ranks as u64 } else { 1 };
+        if typed && !bytes.is_multiple_of(Layout::UNIT_BYTES * blocks) {
+            return Err(format!(
+                "{bytes} bytes are no multiple of {} for strided data",
+                Layout::UNIT_BYTES * blocks
+            ));
+        }
+        if typed && task.counts != Counts::Uniform {
+            return Err("strided data is divided evenly".to_owned());
+        }
+        let combines = matches!(task.functionality, Functionality::Function(Function::Of(c)) if c.has_operator());
+        if combines && !bytes.is_multiple_of(element.bytes()) {
+            return Err(format!(
+                "{bytes} bytes are no whole number of {} of {} bytes",
+                element.name(),
+                element.bytes()
+            ));
+        }
+        Ok(Problem {
+            task,
+            element,
+            n_bytes: bytes as usize,
+            p_ranks,
+            rank,
+            root,
+            source: (rank + p_ranks - 1) % p_ranks,
+            slice,
+            in_place: false,
+        })
     }
-    let n = item.bytes / divisor;
-    if c_int::try_from(n).is_err() {
-        return Err(format!("{n} bytes are more than an MPI count holds ({})", c_int::MAX));
-    }
-    if has_blocks && !n.is_multiple_of(p_ranks as u64) {
-        return Err(format!(
-            "{n} bytes cannot be divided into {p_ranks} blocks, one per rank"
-        ));
-    }
-    Ok(Problem {
-        collective: item.collective,
-        n_bytes: n as usize,
-        p_ranks,
-        rank,
-        root,
-        slice,
-    })
 }
 
 #[cfg(test)]
@@ -236,7 +365,7 @@ mod tests {
         let implementation = Implementation::Expression { text: text.to_owned() };
         Item {
             id: "a".to_owned(),
-            collective,
+            task: collective.into(),
             bytes,
             implementation,
             settings: Vec::new(),
@@ -250,6 +379,7 @@ mod tests {
                 rank: 1,
                 p_ranks: 3,
                 root: 0,
+                element: Element::Byte,
             },
         )
     }
@@ -260,7 +390,7 @@ mod tests {
         assert!(matches!(
             recipe.parts[..],
             [Part {
-                how: How::Library,
+                how: How::Library(_),
                 repeat: 1,
                 ..
             }]
@@ -283,7 +413,7 @@ mod tests {
         assert!(matches!(
             recipe.parts[..],
             [Part {
-                how: How::Library,
+                how: How::Library(_),
                 repeat: 8,
                 first: 0,
                 slices: 4
@@ -329,17 +459,14 @@ mod tests {
                 Collective::Bcast,
                 30,
                 "4 * bcast(n/4)",
-                "30 bytes cannot be divided by 4",
+                "`n/4` is no whole number for n = 30",
             ),
             (Collective::Bcast, 30, "k * bcast(n/k)", "has a `k`"),
             (Collective::Bcast, 1 << 32, "bcast(n)", "more than an MPI count holds"),
             (Collective::Bcast, 30, "reduce(n)", "no local copy converts that"),
-            (
-                Collective::Bcast,
-                30,
-                "scatter(n/2) + allgather(n/2)",
-                "every call must be bcast itself",
-            ),
+            (Collective::Bcast, 30, "k * A(n/k)", "has a `k`"),
+            (Collective::Bcast, 30, "A(n)", "has an `A`"),
+            (Collective::Bcast, 31, "gather(n, inplace)", "31 bytes cannot be divided into 3 blocks"),
             (
                 Collective::Bcast,
                 30,
@@ -364,11 +491,12 @@ mod tests {
             rank: 0,
             p_ranks: 2,
             root: 0,
+            element: Element::Byte,
         };
         for row in registry::algorithms() {
             let mut wanted = item(row.collective, 64, "");
             let mut run = |id: &str, parameters: Vec<u64>, collective| {
-                wanted.collective = collective;
+                wanted.task = Task::from(collective);
                 wanted.implementation = Implementation::Algorithm {
                     id: id.to_owned(),
                     parameters,

@@ -6,7 +6,8 @@
 //! * [`clock`], [`lead`], [`shared_clock`]: starting at one absolute time.
 //! * [`schedule`], [`order`]: what is repeated next, and when it is enough.
 //! * [`implementation`], [`candidate`]: from an item of the plan to calls.
-//! * [`problem`], [`buffer`]: inputs, expected outputs, guarded memory.
+//! * [`program`]: calls that are more than plain collectives: other forms, strided data, parts of the ranks, messages.
+//! * [`problem`], [`layout`], [`buffer`]: inputs, expected outputs, how they lie, guarded memory.
 //! * [`settings`]: the library's control variables, per item.
 //! * [`plan_file`], [`report_file`]: the two files, which rank 0 alone touches.
 //!
@@ -22,11 +23,13 @@ mod dissemination;
 mod dropin;
 mod environment;
 mod implementation;
+mod layout;
 mod lead;
 mod measure;
 mod order;
 mod plan_file;
 mod problem;
+mod program;
 mod report_file;
 mod schedule;
 mod settings;
@@ -39,7 +42,7 @@ use std::time::Duration;
 use anyhow::{Context, bail, ensure};
 use kilter_mpi::mpit::ControlVariables;
 use kilter_protocol::VERSION;
-use kilter_protocol::plan::{Header, PlanLine};
+use kilter_protocol::plan::{Header, PlanLine, Root};
 use kilter_protocol::report::{End, Event};
 use mpi::traits::Communicator;
 
@@ -170,19 +173,20 @@ fn parse(line: &[u8]) -> anyhow::Result<PlanLine> {
 
 /// Checks the header against the job; gives the time of silence that ends it.
 fn check(header: &Header, p_ranks: usize) -> anyhow::Result<Duration> {
-    ensure!(
-        header.root < p_ranks,
-        "root {} is none of the {p_ranks} ranks, 0 to {}",
-        header.root,
-        p_ranks - 1
-    );
+    if let Root::Fixed(root) = header.root {
+        ensure!(
+            root < p_ranks,
+            "root {root} is none of the {p_ranks} ranks, 0 to {}",
+            p_ranks - 1
+        );
+    }
     Duration::try_from_secs_f64(header.idle_seconds)
         .with_context(|| format!("idle_seconds is {}, which is no time", header.idle_seconds))
 }
 
 #[cfg(test)]
 mod tests {
-    use kilter_protocol::plan::Wait;
+    use kilter_protocol::plan::{Element, Wait};
 
     use super::*;
 
@@ -190,7 +194,9 @@ mod tests {
         Header {
             v: VERSION,
             wait: Wait::Sleep,
-            root: 0,
+            root: Root::Fixed(0),
+            element: Element::Byte,
+            seed: 0,
             read_variables: Vec::new(),
             read_environment: Vec::new(),
             noise_repetitions: 0,
@@ -201,7 +207,7 @@ mod tests {
     #[test]
     fn a_header_is_checked_against_the_job() {
         assert_eq!(check(&header(), 2).unwrap(), Duration::from_millis(1500));
-        let error = check(&Header { root: 2, ..header() }, 2).unwrap_err();
+        let error = check(&Header { root: Root::Fixed(2), ..header() }, 2).unwrap_err();
         assert_eq!(error.to_string(), "root 2 is none of the 2 ranks, 0 to 1");
         assert!(
             check(

@@ -1,17 +1,25 @@
 //! One call's data: what each rank gives, and what each must get, computed without MPI.
 //!
 //! Inputs are functions of rank and byte index, so that a rank knows what every other gave. Data that is moved is hashed: a
-//! block in the wrong place shows. Data that is combined (with a bitwise OR) is sparse: at each byte at most four ranks give
+//! block in the wrong place shows. Bytes that are combined (with a bitwise OR) are sparse: at each byte at most four ranks give
 //! a bit, each its own, so that a missing rank, a shifted byte and a prefix of the wrong length all show, and with many ranks
-//! the OR does not saturate.
+//! the OR does not saturate. Numbers that are combined (with a sum) are small and whole: every order of adding them gives the
+//! same bytes, in floating point too.
 
 use kilter_algorithms::{Collective, Shape};
+use kilter_protocol::expression::{Counts, Function, Layout};
+use kilter_protocol::plan::Element;
+use kilter_protocol::task::{Functionality, Task};
 
-/// A collective call as one rank sees it.
+use crate::layout::View;
+
+/// A call as one rank sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Problem {
-    /// What is carried out.
-    pub(crate) collective: Collective,
+    /// What is achieved.
+    pub(crate) task: Task,
+    /// What is combined, where data is combined.
+    pub(crate) element: Element,
     /// Total volume `n` in bytes.
     pub(crate) n_bytes: usize,
     /// Number of ranks.
@@ -20,8 +28,12 @@ pub(crate) struct Problem {
     pub(crate) rank: usize,
     /// The root, where the collective has one.
     pub(crate) root: usize,
+    /// The rank whose data an exchange brings.
+    pub(crate) source: usize,
     /// Tells calls on successive slices apart.
     pub(crate) slice: usize,
+    /// Whether a rank's own block lies in the output from the start.
+    pub(crate) in_place: bool,
 }
 
 /// A byte that is not what it should be.
@@ -38,65 +50,141 @@ pub(crate) struct Wrong {
 /// Ranks that give a bit at one byte of a reduction.
 const RANKS_PER_BYTE: usize = 4;
 
+/// What lies between strided data, in inputs and in outputs: nobody may write there.
+const GAP: u8 = 0xC3;
+
 impl Problem {
-    /// Bytes this rank gives; 0 where the collective reads nothing here (a broadcast's one buffer is what it gets).
+    /// The collective whose data movement this is, where it is one's.
+    fn collective(&self) -> Option<Collective> {
+        match self.task.functionality {
+            Functionality::Function(Function::Of(collective)) => Some(collective),
+            Functionality::Function(Function::Allgatherv) => Some(Collective::Allgather),
+            Functionality::Function(Function::Alltoallv) => Some(Collective::Alltoall),
+            _ => None,
+        }
+    }
+
+    fn is(&self, collective: Collective) -> bool {
+        self.collective() == Some(collective)
+    }
+
+    /// Bytes of the buffer that this rank gives from; 0 where the task reads nothing here (a broadcast's one buffer is what
+    /// it gets).
     pub(crate) fn send_bytes(&self) -> usize {
-        match self.collective {
-            Collective::Bcast => 0,
-            other => self.bytes_of(other.input()),
-        }
+        self.send_view().span()
     }
 
-    /// Bytes this rank gets.
+    /// Bytes of the buffer that this rank gets into.
     pub(crate) fn recv_bytes(&self) -> usize {
-        self.bytes_of(self.collective.output())
+        self.recv_view().span()
     }
 
-    fn bytes_of(&self, shape: Shape) -> usize {
-        match shape {
-            Shape::AtRoot if self.rank != self.root => 0,
-            Shape::Blocks => self.block_bytes(),
-            _ => self.n_bytes,
+    /// How the data lies that this rank gives.
+    pub(crate) fn send_view(&self) -> View {
+        let layout = self.task.sendtype;
+        match (self.task.functionality, self.collective()) {
+            (_, Some(Collective::Bcast)) => View::new(layout, 0, 1),
+            (_, Some(collective)) => self.view_of(layout, collective.input()),
+            (Functionality::Transfer, _) if self.rank == 0 => View::new(layout, self.n_bytes, 1),
+            (Functionality::Exchange | Functionality::Packing | Functionality::Unpacking, _) => {
+                View::new(layout, self.n_bytes, 1)
+            }
+            _ => View::new(layout, 0, 1),
         }
     }
 
-    fn block_bytes(&self) -> usize {
-        self.n_bytes / self.p_ranks
+    /// How the data lies that this rank gets.
+    pub(crate) fn recv_view(&self) -> View {
+        let mut layout = self.task.recvtype;
+        if self.is(Collective::Bcast) && self.rank == self.root {
+            layout = self.task.sendtype;
+        }
+        match (self.task.functionality, self.collective()) {
+            (_, Some(collective)) => self.view_of(layout, collective.output()),
+            (Functionality::Transfer, _) if self.rank + 1 == self.p_ranks => View::new(layout, self.n_bytes, 1),
+            (Functionality::Exchange | Functionality::Packing | Functionality::Unpacking, _) => {
+                View::new(layout, self.n_bytes, 1)
+            }
+            _ => View::new(layout, 0, 1),
+        }
+    }
+
+    fn view_of(&self, layout: Layout, shape: Shape) -> View {
+        let divided = self.task.functionality.has_blocks();
+        match shape {
+            Shape::AtRoot if self.rank != self.root => View::new(layout, 0, 1),
+            Shape::Blocks => View::new(layout, self.block(self.rank).1, 1),
+            // Contributions are combined element by element, whole; everything else of a divided function comes in blocks.
+            Shape::AtRoot | Shape::Everywhere | Shape::BlocksForEach | Shape::BlocksFromEach
+                if divided && layout != Layout::Contiguous =>
+            {
+                View::new(layout, self.n_bytes / self.p_ranks, self.p_ranks)
+            }
+            _ => View::new(layout, self.n_bytes, 1),
+        }
+    }
+
+    /// Begin and length in bytes of a rank's block of the volume.
+    pub(crate) fn block(&self, rank: usize) -> (usize, usize) {
+        let (n, p) = (self.n_bytes, self.p_ranks);
+        match self.task.counts {
+            Counts::Uniform => (rank * (n / p), n / p),
+            Counts::Root => (
+                if rank > self.root { n } else { 0 },
+                if rank == self.root { n } else { 0 },
+            ),
+            Counts::Triangle => {
+                let size = self.element.bytes() as usize;
+                let begin = |rank: usize| (n / size) * (rank * (rank + 1)) / (p * (p + 1)) * size;
+                (begin(rank), begin(rank + 1) - begin(rank))
+            }
+        }
     }
 
     /// Writes what this rank gives.
     pub(crate) fn fill_send(&self, send: &mut [u8]) {
-        for (i, byte) in send.iter_mut().enumerate() {
-            *byte = self.given(self.rank, i);
+        let view = self.send_view();
+        fill_gaps(view, send);
+        for i in 0..view.data_bytes() {
+            send[view.position(i)] = self.given(self.rank, i);
         }
     }
 
     /// Looks whether what this rank gives has been changed.
     pub(crate) fn check_send(&self, send: &[u8]) -> Option<Wrong> {
-        first_wrong(send, |i| self.given(self.rank, i))
+        first_wrong(self.send_view(), send, |i| self.given(self.rank, i))
     }
 
     /// Writes what the output holds before the call: where it is defined, at every byte something else than is expected there
-    /// (the root of a broadcast: its data).
+    /// (the root of a broadcast, and a rank's own block in place: its data).
     pub(crate) fn fill_recv(&self, recv: &mut [u8]) {
-        let gives = self.collective == Collective::Bcast && self.rank == self.root;
-        for (i, byte) in recv.iter_mut().enumerate() {
-            *byte = if gives { self.expected(i) } else { !self.expected(i) };
+        let gives = self.is(Collective::Bcast) && self.rank == self.root;
+        let (begin, length) = self.block(self.rank);
+        let own = if self.in_place { begin..begin + length } else { 0..0 };
+        let view = self.recv_view();
+        fill_gaps(view, recv);
+        for i in 0..view.data_bytes() {
+            let right = gives || own.contains(&i);
+            recv[view.position(i)] = if right { self.expected(i) } else { !self.expected(i) };
         }
     }
 
-    /// Looks whether the output is right, where the collective defines it.
+    /// Looks whether the output is right, where the task defines it.
     pub(crate) fn check_recv(&self, recv: &[u8]) -> Option<Wrong> {
-        if self.collective == Collective::Exscan && self.rank == 0 {
+        let is_scatter = self.is(Collective::Scatter) || self.is(Collective::Scatterv);
+        let undefined = (self.is(Collective::Exscan) && self.rank == 0)
+            // In place, the root's block stays where it was.
+            || (self.in_place && is_scatter && self.rank == self.root);
+        if undefined {
             return None;
         }
-        first_wrong(recv, |i| self.expected(i))
+        first_wrong(self.recv_view(), recv, |i| self.expected(i))
     }
 
     /// Byte `i` of what `rank` gives.
     fn given(&self, rank: usize, i: usize) -> u8 {
-        if self.collective.has_operator() {
-            combined(rank..rank + 1, self.p_ranks, self.slice, i)
+        if self.collective().is_some_and(Collective::has_operator) {
+            self.combined(rank..rank + 1, i)
         } else {
             moved(rank, self.slice, i)
         }
@@ -104,32 +192,84 @@ impl Problem {
 
     /// Byte `i` of what this rank must get.
     fn expected(&self, i: usize) -> u8 {
-        let block = self.block_bytes().max(1);
-        let (all, own_begin) = (0..self.p_ranks, self.rank * block);
-        match self.collective {
-            Collective::Allgather | Collective::Gather | Collective::Gatherv => moved(i / block, self.slice, i % block),
-            Collective::Alltoall => moved(i / block, self.slice, own_begin + i % block),
+        let Some(collective) = self.collective() else {
+            return match self.task.functionality {
+                Functionality::Transfer => moved(0, self.slice, i),
+                Functionality::Exchange => moved(self.source, self.slice, i),
+                _ => moved(self.rank, self.slice, i),
+            };
+        };
+        let (all, own_begin) = (0..self.p_ranks, self.block(self.rank).0);
+        match collective {
+            Collective::Allgather | Collective::Gather | Collective::Gatherv => {
+                let (owner, begin) = self.owner(i);
+                moved(owner, self.slice, i - begin)
+            }
+            Collective::Alltoall => {
+                let (owner, begin) = self.owner(i);
+                moved(owner, self.slice, own_begin + i - begin)
+            }
             Collective::Bcast => moved(self.root, self.slice, i),
             Collective::Scatter | Collective::Scatterv => moved(self.root, self.slice, own_begin + i),
-            Collective::Allreduce | Collective::Reduce => combined(all, self.p_ranks, self.slice, i),
-            Collective::ReduceScatter | Collective::ReduceScatterBlock => {
-                combined(all, self.p_ranks, self.slice, own_begin + i)
-            }
-            Collective::Exscan => combined(0..self.rank, self.p_ranks, self.slice, i),
-            Collective::Scan | Collective::ReduceLocal => combined(0..self.rank + 1, self.p_ranks, self.slice, i),
+            Collective::Allreduce | Collective::Reduce => self.combined(all, i),
+            Collective::ReduceScatter | Collective::ReduceScatterBlock => self.combined(all, own_begin + i),
+            Collective::Exscan => self.combined(0..self.rank, i),
+            Collective::Scan | Collective::ReduceLocal => self.combined(0..self.rank + 1, i),
+        }
+    }
+
+    /// The rank whose block holds byte `i` of the volume, and where that block begins.
+    fn owner(&self, i: usize) -> (usize, usize) {
+        if self.task.counts == Counts::Uniform {
+            let block = (self.n_bytes / self.p_ranks).max(1);
+            return (i / block, i / block * block);
+        }
+        (0..self.p_ranks)
+            .map(|rank| (rank, self.block(rank)))
+            .find(|(_, (begin, length))| i < begin + length)
+            .map_or((0, 0), |(rank, (begin, _))| (rank, begin))
+    }
+
+    /// Byte `i` of the combination of what the ranks of a range give.
+    fn combined(&self, ranks: std::ops::Range<usize>, i: usize) -> u8 {
+        let size = self.element.bytes() as usize;
+        let sum = || -> u32 { ranks.clone().map(|rank| small_number(rank, self.slice, i / size)).sum() };
+        match self.element {
+            Element::Byte => combined_bytes(ranks, self.p_ranks, self.slice, i),
+            Element::Int => sum().to_ne_bytes()[i % size],
+            Element::Float => (sum() as f32).to_ne_bytes()[i % size],
+            Element::Double => f64::from(sum()).to_ne_bytes()[i % size],
         }
     }
 }
 
-fn first_wrong(bytes: &[u8], expected: impl Fn(usize) -> u8) -> Option<Wrong> {
-    bytes.iter().enumerate().find_map(|(byte, got)| {
-        let expected = expected(byte);
-        (*got != expected).then_some(Wrong {
-            byte,
-            got: *got,
-            expected,
-        })
-    })
+/// Writes the bytes that are no data.
+fn fill_gaps(view: View, buffer: &mut [u8]) {
+    if view.has_gaps() {
+        buffer.fill(GAP);
+    }
+}
+
+fn first_wrong(view: View, buffer: &[u8], expected: impl Fn(usize) -> u8) -> Option<Wrong> {
+    let at = |byte: usize, expected: u8| {
+        let got = buffer[byte];
+        (got != expected).then_some(Wrong { byte, got, expected })
+    };
+    if !view.has_gaps() {
+        return (0..buffer.len()).find_map(|byte| at(byte, expected(byte)));
+    }
+    let mut next = 0;
+    for i in 0..view.data_bytes() {
+        let byte = view.position(i);
+        let wrong = (next..byte)
+            .find_map(|gap| at(gap, GAP))
+            .or_else(|| at(byte, expected(i)));
+        if wrong.is_some() {
+            return wrong;
+        }
+        next = byte + 1;
+    }
+    (next..buffer.len()).find_map(|gap| at(gap, GAP))
 }
 
 /// A number in which every bit depends on every bit of `x` (the finaliser of SplitMix64: Steele, Lea and Flood, OOPSLA 2014,
@@ -145,11 +285,16 @@ fn moved(rank: usize, slice: usize, i: usize) -> u8 {
     (mix(((rank as u64) << 48) ^ ((slice as u64) << 36) ^ (i as u64 + 1)) >> 56) as u8
 }
 
+/// Element `i` that `rank` gives to be summed: 1 to 16, so that no rank's is nothing and sums of 2^20 ranks are exact in `f32`.
+fn small_number(rank: usize, slice: usize, i: usize) -> u32 {
+    (mix(((rank as u64) << 48) ^ ((slice as u64) << 36) ^ (i as u64 + 1)) >> 60) as u32 + 1
+}
+
 /// Byte `i` of the OR of what the ranks of a range give to be combined.
 ///
 /// The ranks are dealt into `ceil(p/4)` groups; byte `i` belongs to one group, whose members set one bit each, side by side
 /// from a bit that depends on `i`.
-fn combined(ranks: std::ops::Range<usize>, p_ranks: usize, slice: usize, i: usize) -> u8 {
+fn combined_bytes(ranks: std::ops::Range<usize>, p_ranks: usize, slice: usize, i: usize) -> u8 {
     let groups = p_ranks.div_ceil(RANKS_PER_BYTE).max(1);
     let hash = mix(((slice as u64) << 36) ^ (i as u64 + 1));
     let group = ((hash >> 32) % groups as u64) as usize;
@@ -166,12 +311,15 @@ mod tests {
 
     fn problem(collective: Collective, n_bytes: usize, p_ranks: usize, rank: usize, root: usize) -> Problem {
         Problem {
-            collective,
+            task: collective.into(),
+            element: Element::Byte,
             n_bytes,
             p_ranks,
             rank,
             root,
+            source: 0,
             slice: 0,
+            in_place: false,
         }
     }
 
@@ -184,9 +332,7 @@ mod tests {
                 } else {
                     problem.send_bytes()
                 };
-                let mut send = vec![0; bytes];
-                problem.fill_send(&mut send);
-                send
+                (0..bytes).map(|i| problem.given(rank, i)).collect()
             })
             .collect()
     }
@@ -257,7 +403,7 @@ mod tests {
     fn every_rank_shows_in_a_reduction_and_four_at_most_at_one_byte() {
         for p_ranks in [1, 2, 4, 5, 8, 9, 64, 200] {
             let n_bytes = 64 * p_ranks;
-            let result: Vec<u8> = (0..n_bytes).map(|i| combined(0..p_ranks, p_ranks, 0, i)).collect();
+            let result: Vec<u8> = (0..n_bytes).map(|i| combined_bytes(0..p_ranks, p_ranks, 0, i)).collect();
             assert!(
                 result
                     .iter()
@@ -267,7 +413,7 @@ mod tests {
             assert!(result.iter().all(|byte| byte.count_ones() <= 4), "p={p_ranks}");
             for rank in 0..p_ranks {
                 let without: Vec<u8> = (0..n_bytes)
-                    .map(|i| combined(0..rank, p_ranks, 0, i) | combined(rank + 1..p_ranks, p_ranks, 0, i))
+                    .map(|i| combined_bytes(0..rank, p_ranks, 0, i) | combined_bytes(rank + 1..p_ranks, p_ranks, 0, i))
                     .collect();
                 assert_ne!(without, result, "p={p_ranks}: rank {rank} does not show");
             }
@@ -278,7 +424,7 @@ mod tests {
     fn slices_and_shifted_data_differ() {
         let data = |slice: usize, shift: usize| -> Vec<(u8, u8)> {
             (shift..shift + 64)
-                .map(|i| (moved(1, slice, i), combined(0..3, 3, slice, i)))
+                .map(|i| (moved(1, slice, i), combined_bytes(0..3, 3, slice, i)))
                 .collect()
         };
         assert!(data(0, 0) != data(1, 0) && data(0, 0) != data(0, 1));

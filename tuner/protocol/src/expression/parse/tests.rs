@@ -193,7 +193,7 @@ fn the_volume_is_rounded_to_what_every_call_needs() {
         ("scatter(4*p) + bcast(n)", 5, 1, 1),
         ("pack(n, sendtype=vector) + bcast(n)", 5, 4, 64),
         ("gather(n, sendtype=vector)", 3, 8, 192),
-        ("n/1024 * bcast(1024)", 3, 1, 1),
+        ("n/1024 * bcast(1024)", 3, 1, 1024),
     ] {
         assert_eq!(text.parse::<Side>().unwrap().unit_bytes(ranks, element), unit, "{text}");
     }

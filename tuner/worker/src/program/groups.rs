@@ -1,0 +1,249 @@
+//! The communicators of a side: all ranks in another order, and parts of them with their leaders.
+
+use std::ffi::c_int;
+
+use kilter_mpi::{MPI_Comm, MpiError, constants, info};
+use kilter_protocol::expression::{Communicator, Side};
+use mpi::ffi;
+
+use crate::order;
+
+/// A communicator of some or all ranks.
+#[derive(Debug)]
+pub(crate) struct Group {
+    /// What it was asked for as.
+    pub(crate) on: Communicator,
+    /// Its handle; null on ranks outside.
+    pub(crate) comm: MPI_Comm,
+    /// Its ranks as ranks of the item's communicator.
+    pub(crate) members: Vec<usize>,
+    /// This rank in it; meaningless where the handle is null.
+    pub(crate) rank: usize,
+}
+
+/// All communicators of an item.
+#[derive(Debug, Default)]
+pub(crate) struct Groups {
+    made: Vec<Group>,
+    /// Members of every part, in the order of their leaders; empty where the side has no parts.
+    pub(crate) parts: Vec<Vec<usize>>,
+    /// The leader of each part.
+    pub(crate) leaders: Vec<usize>,
+}
+
+impl Groups {
+    /// Makes every communicator that the side names. Called by all ranks.
+    ///
+    /// # Errors
+    /// The library's (outer), or what the side asks for cannot be (inner).
+    ///
+    /// # Safety
+    /// All ranks of `world` make the same call.
+    pub(crate) unsafe fn new(
+        side: &Side,
+        world: MPI_Comm,
+        root: usize,
+        seed: u64,
+    ) -> Result<Result<Groups, String>, MpiError> {
+        let mut groups = Groups::default();
+        let (rank, p_ranks) = (info::rank(world)?, info::size(world)?);
+        for term in &side.terms {
+            let on = term.call.on;
+            if on == Communicator::World || groups.find(on).is_some() {
+                continue;
+            }
+            // SAFETY: every rank goes through the same terms.
+            let comm = unsafe {
+                match on {
+                    Communicator::World => continue,
+                    Communicator::Leaders => {
+                        if groups.parts.is_empty() {
+                            return Ok(Err(format!(
+                                "`{side}`: leaders of what? a call on node or part:N must come first, or be named behind it"
+                            )));
+                        }
+                        let is_leader = groups.leaders.contains(&rank);
+                        split(world, is_leader.then_some(0), rank)?
+                    }
+                    Communicator::Node => split_by_node(world, rank)?,
+                    Communicator::Part(ranks) => {
+                        let ranks = usize::try_from(ranks).unwrap_or(usize::MAX);
+                        split(world, Some(rank / ranks), rank)?
+                    }
+                    Communicator::Reversed => split(world, Some(0), p_ranks - rank)?,
+                    Communicator::Permuted => {
+                        let mut places: Vec<usize> = (0..p_ranks).collect();
+                        order::shuffle(&mut places, seed, 0);
+                        split(world, Some(0), places[rank])?
+                    }
+                    Communicator::Grid => grid(world, p_ranks, false)?,
+                    Communicator::GridReordered => grid(world, p_ranks, true)?,
+                }
+            };
+            groups.add(on, comm, world, (rank, p_ranks), root)?;
+        }
+        Ok(Ok(groups))
+    }
+
+    fn add(
+        &mut self,
+        on: Communicator,
+        comm: MPI_Comm,
+        world: MPI_Comm,
+        (rank, p_ranks): (usize, usize),
+        root: usize,
+    ) -> Result<(), MpiError> {
+        let outside = comm == constants::comm_null();
+        // Whom each rank has as its first, and its own place: from that every rank knows all groups.
+        let mut own = [-1, -1];
+        let mut place = 0;
+        if !outside {
+            place = info::rank(comm)?;
+            let mut first = rank as c_int;
+            // SAFETY: one int on every rank of `comm`, which all make this call.
+            MpiError::check("MPI_Bcast", unsafe {
+                ffi::PMPI_Bcast((&raw mut first).cast(), 1, constants::int(), 0, comm)
+            })?;
+            own = [first, place as c_int];
+            // SAFETY: errors are returned from now on, as everywhere in the worker.
+            MpiError::check("MPI_Comm_set_errhandler", unsafe {
+                ffi::PMPI_Comm_set_errhandler(comm, constants::errors_return())
+            })?;
+        }
+        let mut all = vec![[0 as c_int; 2]; p_ranks];
+        // SAFETY: two ints from every rank of `world`, which all make this call.
+        MpiError::check("MPI_Allgather", unsafe {
+            ffi::PMPI_Allgather(
+                own.as_ptr().cast(),
+                2,
+                constants::int(),
+                all.as_mut_ptr().cast(),
+                2,
+                constants::int(),
+                world,
+            )
+        })?;
+        let members_of = |first: c_int| {
+            let mut members: Vec<usize> = (0..p_ranks).filter(|member| all[*member][0] == first).collect();
+            members.sort_by_key(|member| all[*member][1]);
+            members
+        };
+        if on.is_group() {
+            let mut firsts: Vec<c_int> = all.iter().map(|[first, _]| *first).collect();
+            firsts.sort_unstable();
+            firsts.dedup();
+            let mut parts: Vec<(usize, Vec<usize>)> = firsts
+                .into_iter()
+                .map(members_of)
+                .map(|members| {
+                    let leader = if members.contains(&root) { root } else { members[0] };
+                    (leader, members)
+                })
+                .collect();
+            parts.sort();
+            (self.leaders, self.parts) = parts.into_iter().unzip();
+        }
+        // Ranks outside know the members too: those with any place.
+        let first = if outside {
+            all.iter().map(|[first, _]| *first).max().unwrap_or(-1)
+        } else {
+            own[0]
+        };
+        self.made.push(Group {
+            on,
+            comm,
+            members: members_of(first),
+            rank: place,
+        });
+        Ok(())
+    }
+
+    /// The communicator made for this word.
+    pub(crate) fn find(&self, on: Communicator) -> Option<&Group> {
+        self.made.iter().find(|group| group.on == on)
+    }
+
+    /// Frees them all. Called by all ranks.
+    ///
+    /// # Errors
+    /// The library's.
+    pub(crate) fn free(self) -> Result<(), MpiError> {
+        for group in self.made {
+            if group.comm != constants::comm_null() {
+                // SAFETY: made here; its ranks free it in the same order.
+                unsafe { info::comm_free(group.comm)? };
+            }
+        }
+        Ok(())
+    }
+}
+
+/// # Safety
+/// All ranks of `world` make the same call.
+unsafe fn split(world: MPI_Comm, color: Option<usize>, key: usize) -> Result<MPI_Comm, MpiError> {
+    let mut comm = constants::comm_null();
+    let color = color.map_or_else(constants::undefined, |color| color as c_int);
+    // SAFETY: by this function's contract.
+    MpiError::check("MPI_Comm_split", unsafe {
+        ffi::PMPI_Comm_split(world, color, key as c_int, &raw mut comm)
+    })?;
+    Ok(comm)
+}
+
+/// # Safety
+/// All ranks of `world` make the same call.
+unsafe fn split_by_node(world: MPI_Comm, rank: usize) -> Result<MPI_Comm, MpiError> {
+    let mut comm = constants::comm_null();
+    // SAFETY: by this function's contract.
+    MpiError::check("MPI_Comm_split_type", unsafe {
+        ffi::PMPI_Comm_split_type(
+            world,
+            constants::comm_type_shared(),
+            rank as c_int,
+            constants::info_null(),
+            &raw mut comm,
+        )
+    })?;
+    Ok(comm)
+}
+
+/// # Safety
+/// All ranks of `world` make the same call.
+unsafe fn grid(world: MPI_Comm, p_ranks: usize, reorder: bool) -> Result<MPI_Comm, MpiError> {
+    let mut sides: [c_int; 2] = [0; 2];
+    let mut comm = constants::comm_null();
+    // SAFETY: the tables have the two entries that two dimensions need; collective by this function's contract.
+    unsafe {
+        let code = ffi::PMPI_Dims_create(p_ranks as c_int, 2, sides.as_mut_ptr());
+        MpiError::check("MPI_Dims_create", code)?;
+        let code = ffi::PMPI_Cart_create(
+            world,
+            2,
+            sides.as_ptr(),
+            [1, 1].as_ptr(),
+            c_int::from(reorder),
+            &raw mut comm,
+        );
+        MpiError::check("MPI_Cart_create", code)?;
+    }
+    Ok(comm)
+}
+
+/// The ranks of a grid's communicator before and after this one in its last dimension.
+///
+/// # Errors
+/// The library's.
+///
+/// # Safety
+/// `comm` was made by `MPI_Cart_create`.
+pub(crate) unsafe fn neighbours(comm: MPI_Comm) -> Result<(usize, usize), MpiError> {
+    let (mut source, mut destination): (c_int, c_int) = (0, 0);
+    // SAFETY: by this function's contract; writes two ints.
+    MpiError::check("MPI_Cart_shift", unsafe {
+        ffi::PMPI_Cart_shift(comm, 1, 1, &raw mut source, &raw mut destination)
+    })?;
+    Ok((
+        usize::try_from(source).unwrap_or(0),
+        usize::try_from(destination).unwrap_or(0),
+    ))
+}

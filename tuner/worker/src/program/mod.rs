@@ -1,0 +1,298 @@
+//! Sides of guidelines that are more than plain library calls: other forms of collectives, strided data, parts of the ranks,
+//! messages, one-sided epochs.
+//!
+//! A side is compiled once per item, on every rank for itself, into [`step::Step`]s with all pointers, counts, types and
+//! requests worked out ([`collective`] for what collectives do, [`message`] for everything else); running it is a loop over
+//! them. The compiler follows the data: it knows which rank holds what, where and in which layout, inserts the local copies
+//! that make one call's output the next one's input (Traeff et al. 2010, section 3), and refuses a side whose data do not fit.
+//!
+//! * [`calls`]: one table of the collectives with their three forms.
+//! * [`groups`]: communicators of parts, of leaders, of all ranks in another order.
+//! * [`datatypes`]: layouts as MPI datatypes, the user-defined operator.
+
+mod calls;
+mod collective;
+pub(crate) mod datatypes;
+mod groups;
+mod message;
+mod step;
+
+use std::ffi::{c_int, c_void};
+
+use kilter_mpi::{MPI_Comm, MPI_Datatype, MPI_Op, MpiError, constants};
+use kilter_protocol::expression::{Communicator, Function, Quantity, Side, Values};
+use kilter_protocol::task::Functionality;
+use mpi::ffi;
+
+use crate::buffer::GuardedBuffer;
+use crate::problem::Problem;
+use calls::Call;
+use datatypes::Datatypes;
+use groups::Groups;
+use step::{State, Step};
+
+/// More steps than this are a mistake in the guideline.
+const MAX_STEPS: usize = 1 << 16;
+
+/// A side ready to run on this rank.
+#[derive(Debug)]
+pub(crate) struct Program {
+    steps: Vec<Step>,
+    state: State,
+    groups: Groups,
+    datatypes: Datatypes,
+    /// Scratch that the steps point into.
+    _scratch: Vec<GuardedBuffer>,
+}
+
+/// Where this rank's data lies.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Memory {
+    /// The item's communicator.
+    pub(crate) comm: MPI_Comm,
+    /// What this rank gives.
+    pub(crate) send: *mut u8,
+    /// What it gets.
+    pub(crate) recv: *mut u8,
+}
+
+/// What compiling a side needs and makes.
+struct Compiler<'a> {
+    side: &'a Side,
+    problem: &'a Problem,
+    memory: Memory,
+    groups: &'a Groups,
+    datatypes: &'a mut Datatypes,
+    steps: Vec<Step>,
+    scratch: Vec<GuardedBuffer>,
+    requests: usize,
+    persistent: Vec<(usize, Call)>,
+    /// Bytes of the window over what is given (`get`) or over what is got (`put`).
+    window: Option<(*mut u8, usize)>,
+}
+
+impl Program {
+    /// Compiles a side and makes what it needs. Called by all ranks. `problem` is changed to what the data is on the
+    /// communicator of the side.
+    ///
+    /// # Errors
+    /// Outer: the library's. Inner: why the side cannot be carried out, the same on all ranks as far as the plan decides it.
+    ///
+    /// # Safety
+    /// All ranks of the communicator make the same call; the buffers are as long as the problem says and outlive the program.
+    pub(crate) unsafe fn new(
+        side: &Side,
+        problem: &mut Problem,
+        memory: Memory,
+        seed: u64,
+    ) -> Result<Result<Program, String>, MpiError> {
+        // SAFETY: by this function's contract.
+        let groups = match unsafe { Groups::new(side, memory.comm, problem.root, seed)? } {
+            Ok(groups) => groups,
+            Err(reason) => return Ok(Err(reason)),
+        };
+        Program::adapt(problem, side, &groups)?;
+        let mut datatypes = Datatypes::default();
+        let mut compiler = Compiler {
+            side,
+            problem,
+            memory,
+            groups: &groups,
+            datatypes: &mut datatypes,
+            steps: Vec::new(),
+            scratch: Vec::new(),
+            requests: 0,
+            persistent: Vec::new(),
+            window: None,
+        };
+        let compiled = match problem.task.functionality {
+            Functionality::Function(Function::Barrier) => compiler.barrier(),
+            Functionality::Function(_) => compiler.collective(),
+            _ => compiler.messages(),
+        };
+        let Compiler {
+            steps,
+            scratch,
+            requests,
+            persistent,
+            window,
+            ..
+        } = compiler;
+        let too_long = format!("`{side}` makes more than {MAX_STEPS} calls");
+        let compiled = compiled.and_then(|()| if steps.len() > MAX_STEPS { Err(too_long) } else { Ok(()) });
+        if let Err(reason) = compiled {
+            datatypes.free()?;
+            groups.free()?;
+            return Ok(Err(reason));
+        }
+        // SAFETY: statuses are plain data that waits overwrite.
+        let statuses = (0..requests).map(|_| unsafe { std::mem::zeroed() }).collect();
+        let mut state = State {
+            requests: vec![constants::request_null(); requests],
+            statuses,
+            window: constants::win_null(),
+        };
+        let has_window = side.terms.iter().any(|term| is_fence(&term.call));
+        if has_window {
+            let (base, bytes) = window.unwrap_or((std::ptr::null_mut(), 0));
+            // SAFETY: the buffer outlives the program, which frees the window; every rank takes part.
+            let code = unsafe {
+                ffi::PMPI_Win_create(
+                    base.cast(),
+                    bytes as ffi::MPI_Aint,
+                    1,
+                    constants::info_null(),
+                    memory.comm,
+                    &raw mut state.window,
+                )
+            };
+            MpiError::check("MPI_Win_create", code)?;
+        }
+        for (request, call) in persistent {
+            // SAFETY: the program's buffers outlive it; every rank of the communicator makes the same calls.
+            if let Err(reason) = unsafe { call.init(&mut state.requests[request]) } {
+                return Ok(Err(reason));
+            }
+        }
+        Ok(Ok(Program {
+            steps,
+            state,
+            groups,
+            datatypes,
+            _scratch: scratch,
+        }))
+    }
+
+    /// What the problem is where the side's calls see the ranks in another order, or have other neighbours: decided before
+    /// the program is made, because buffers are checked against it.
+    fn adapt(problem: &mut Problem, side: &Side, groups: &Groups) -> Result<(), MpiError> {
+        let on = side.head().on;
+        let Some(group) = groups.find(on).filter(|_| !on.is_group() && on != Communicator::Leaders) else {
+            return Ok(());
+        };
+        let place = |world: usize| group.members.iter().position(|member| *member == world).unwrap_or(world);
+        if problem.task.functionality == Functionality::Exchange {
+            let mut before = (group.rank + problem.p_ranks - 1) % problem.p_ranks;
+            if matches!(on, Communicator::Grid | Communicator::GridReordered) {
+                // SAFETY: this communicator was made as a grid.
+                before = unsafe { groups::neighbours(group.comm)? }.0;
+            }
+            problem.source = group.members[before];
+        } else {
+            problem.root = place(problem.root);
+            problem.rank = group.rank;
+        }
+        Ok(())
+    }
+
+    /// Carries the side out once.
+    ///
+    /// # Errors
+    /// The library's; the other ranks may then be waiting.
+    #[inline]
+    pub(crate) fn run(&mut self) -> Result<(), MpiError> {
+        for step in &self.steps {
+            // SAFETY: compiled for the buffers, communicators and requests of this program.
+            unsafe { step.run(&mut self.state)? };
+        }
+        Ok(())
+    }
+
+    /// Gives everything back. Called by all ranks.
+    ///
+    /// # Errors
+    /// The library's.
+    pub(crate) fn free(mut self) -> Result<(), MpiError> {
+        for request in &mut self.state.requests {
+            if *request != constants::request_null() {
+                // SAFETY: inactive: every run completes what it starts.
+                MpiError::check("MPI_Request_free", unsafe { ffi::PMPI_Request_free(request) })?;
+            }
+        }
+        if self.state.window != constants::win_null() {
+            // SAFETY: the last epoch was closed by a fence; every rank frees it.
+            MpiError::check("MPI_Win_free", unsafe {
+                ffi::PMPI_Win_free(&raw mut self.state.window)
+            })?;
+        }
+        self.datatypes.free()?;
+        self.groups.free()
+    }
+}
+
+fn is_fence(call: &kilter_protocol::expression::Call) -> bool {
+    use kilter_protocol::expression::{Operation, Single};
+    call.operation == Operation::Single(Single::Fence)
+}
+
+impl Compiler<'_> {
+    fn is_root(&self) -> bool {
+        self.problem.rank == self.problem.root
+    }
+
+    /// The value of a size or repeat on a communicator of `q_ranks` ranks.
+    fn value(&self, quantity: &Quantity, q_ranks: usize) -> Result<usize, String> {
+        let values = Values {
+            n_bytes: self.problem.n_bytes as u64,
+            p_ranks: self.problem.p_ranks as u64,
+            q_ranks: q_ranks as u64,
+        };
+        let value = quantity.value(values)?;
+        usize::try_from(value).map_err(|_| format!("`{quantity}` is too large"))
+    }
+
+    /// Memory of this side's own.
+    fn scratch(&mut self, bytes: usize) -> Result<*mut u8, String> {
+        let buffer = GuardedBuffer::new(bytes)?;
+        let pointer = buffer.pointer();
+        self.scratch.push(buffer);
+        Ok(pointer)
+    }
+
+    /// A place for a request.
+    fn request(&mut self) -> usize {
+        self.requests += 1;
+        self.requests - 1
+    }
+
+    fn copy(&mut self, from: *const u8, to: *mut u8, bytes: usize) {
+        if bytes > 0 && from != to.cast_const() {
+            self.steps.push(Step::Copy { from, to, bytes });
+        }
+    }
+
+    /// Type and count of `bytes` bytes that lie one after the other; as bytes where the data is only moved.
+    fn elements(&self, bytes: usize, as_bytes: bool) -> Result<(MPI_Datatype, c_int), String> {
+        let (datatype, size) = if as_bytes {
+            (constants::byte(), 1)
+        } else {
+            let element = self.problem.element;
+            (datatypes::element_type(element), element.bytes() as usize)
+        };
+        if !bytes.is_multiple_of(size) {
+            return Err(format!("{bytes} bytes are no whole number of elements of {size} bytes"));
+        }
+        Ok((datatype, count(bytes / size)?))
+    }
+
+    /// The operator of a call.
+    fn operator(&mut self, user: bool, as_bytes: bool) -> Result<MPI_Op, String> {
+        if user {
+            return self.datatypes.user_operator().map_err(|error| error.to_string());
+        }
+        Ok(if as_bytes {
+            constants::bor()
+        } else {
+            datatypes::element_op(self.problem.element)
+        })
+    }
+}
+
+fn count(elements: usize) -> Result<c_int, String> {
+    c_int::try_from(elements)
+        .map_err(|_| format!("{elements} elements are more than an MPI count holds ({})", c_int::MAX))
+}
+
+fn void(pointer: *mut u8) -> *mut c_void {
+    pointer.cast()
+}
