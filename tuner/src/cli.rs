@@ -74,9 +74,15 @@ pub struct Measure {
     /// A site's own guideline file (TOML). Repeatable.
     #[arg(long, value_name = "FILE")]
     pub guideline_file: Vec<PathBuf>,
-    /// Only guidelines whose left side is one of these collectives, such as reduce,gather (default: all).
+    /// Only guidelines whose left side is one of these functions, such as reduce,gather,isend (default: all).
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub functions: Vec<String>,
+    /// Root of rooted collectives: a rank, or rotating for each rank in turn.
+    #[arg(long, value_name = "RANK", default_value = "0")]
+    pub root: String,
+    /// Elements that are moved and combined: bytes by a bitwise OR, numbers by a sum.
+    #[arg(long = "type", value_enum, value_name = "TYPE", default_value_t = ElementChoice::Byte)]
+    pub element: ElementChoice,
     /// Launches per verification (R).
     #[arg(long, value_name = "R", default_value_t = 10)]
     pub launches: usize,
@@ -168,6 +174,19 @@ pub enum Listed {
     Mockups,
     /// MPI libraries with a description.
     Libraries,
+}
+
+/// Types of elements.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ElementChoice {
+    /// MPI_BYTE.
+    Byte,
+    /// MPI_INT.
+    Int,
+    /// MPI_FLOAT.
+    Float,
+    /// MPI_DOUBLE.
+    Double,
 }
 
 /// How ranks wait.

@@ -134,7 +134,9 @@ impl<'a> Context<'a> {
         let header = Header {
             v: kilter_protocol::VERSION,
             wait: self.options.wait,
-            root: 0,
+            root: self.options.root,
+            element: self.options.element,
+            seed: crate::plan::derived_seed(self.run.seed, "worker"),
             read_variables: read(&setup.parameters)
                 .into_iter()
                 .chain(read(&setup.expected))

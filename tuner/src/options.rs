@@ -3,9 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use kilter_algorithms::Collective;
-use kilter_protocol::plan::Wait;
+use kilter_protocol::expression::Side;
+use kilter_protocol::plan::{Element, Root, Wait};
 
 use crate::cli;
+use crate::plan::Place;
 
 /// Options that every measuring command shares.
 #[derive(Debug, Clone)]
@@ -30,8 +32,12 @@ pub struct Options {
     pub guidelines: Vec<String>,
     /// Guideline files of the site.
     pub guideline_files: Vec<PathBuf>,
-    /// Left sides; empty for all.
-    pub functions: Vec<Collective>,
+    /// Names of functions on left sides; empty for all.
+    pub functions: Vec<String>,
+    /// Root of rooted collectives.
+    pub root: Root,
+    /// What is combined.
+    pub element: Element,
     /// Launches per verification.
     pub launches: usize,
     /// Seconds of measuring.
@@ -142,14 +148,14 @@ impl Options {
             sizes: parse_sizes(&typed.sizes)?,
             guidelines: typed.guidelines,
             guideline_files: typed.guideline_file,
-            functions: typed
-                .functions
-                .iter()
-                .map(|name| {
-                    name.parse::<Collective>()
-                        .map_err(|error| wrong("--functions", error.to_string()))
-                })
-                .collect::<Result<_, _>>()?,
+            functions: functions(typed.functions)?,
+            root: root(&typed.root, typed.ranks)?,
+            element: match typed.element {
+                cli::ElementChoice::Byte => Element::Byte,
+                cli::ElementChoice::Int => Element::Int,
+                cli::ElementChoice::Float => Element::Float,
+                cli::ElementChoice::Double => Element::Double,
+            },
             launches: typed.launches,
             budget_seconds: typed.budget,
             seed: typed.seed,
@@ -163,6 +169,46 @@ impl Options {
             dropin: installed(&libexec, "libkilter.so")?,
             plugin: installed(&libexec, "libkilter_collectives.so")?,
         })
+    }
+}
+
+impl Options {
+    /// What the plan needs to know about the job.
+    #[must_use]
+    pub fn place(&self) -> Place {
+        Place {
+            ranks: self.ranks,
+            element_bytes: self.element.bytes(),
+            several_nodes: self.hostfile.is_some(),
+        }
+    }
+}
+
+/// Names of functions as guidelines call them: whatever the language can call.
+fn functions(names: Vec<String>) -> Result<Vec<String>, OptionError> {
+    for name in &names {
+        if format!("{name}(n)").parse::<Side>().is_err() {
+            name.parse::<Side>().map_err(|error| {
+                wrong(
+                    "--functions",
+                    format!("`{name}` is no function; allowed: {}", error.allowed),
+                )
+            })?;
+        }
+    }
+    Ok(names)
+}
+
+fn root(typed: &str, ranks: usize) -> Result<Root, OptionError> {
+    if typed == "rotating" {
+        return Ok(Root::Rotating);
+    }
+    match typed.parse::<usize>() {
+        Ok(root) if root < ranks => Ok(Root::Fixed(root)),
+        _ => Err(wrong(
+            "--root",
+            format!("`{typed}` is no root; give a rank from 0 to {}, or rotating", ranks - 1),
+        )),
     }
 }
 

@@ -6,8 +6,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use kilter_algorithms::Collective;
-use kilter_protocol::expression::Side;
+use kilter_protocol::expression::{Side, lcm};
 use kilter_protocol::plan::{Block, Implementation, Item, Repetitions};
+use kilter_protocol::task::Task;
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -17,9 +18,9 @@ use crate::config::guideline::{Guideline, Kind};
 /// Something to time: a side of a guideline at one volume.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Subject {
-    /// What is carried out.
-    pub collective: Collective,
-    /// How, as an expression without `k`.
+    /// What is achieved.
+    pub task: Task,
+    /// How, as an expression without `k` and `A`.
     pub text: String,
     /// Volume in bytes that stands for `n`.
     pub bytes: u64,
@@ -30,10 +31,17 @@ impl Subject {
     #[must_use]
     pub fn library(collective: Collective, bytes: u64) -> Subject {
         Subject {
-            collective,
+            task: collective.into(),
             text: Side::of(collective).to_string(),
             bytes,
         }
+    }
+
+    /// The collective, where it is the library's own, plainly called: what an algorithm or a mock-up can replace.
+    #[must_use]
+    pub fn collective(&self) -> Option<Collective> {
+        let collective = self.task.collective()?;
+        (*self == Subject::library(collective, self.bytes)).then_some(collective)
     }
 
     /// What an item times; `None` for an algorithm of the registry, which is no side of a guideline.
@@ -41,7 +49,7 @@ impl Subject {
     pub fn of(item: &Item) -> Option<Subject> {
         match &item.implementation {
             Implementation::Expression { text } => Some(Subject {
-                collective: item.collective,
+                task: item.task,
                 text: text.clone(),
                 bytes: item.bytes,
             }),
@@ -60,7 +68,7 @@ impl Subject {
     pub fn item(&self) -> Item {
         Item {
             id: self.item_id(),
-            collective: self.collective,
+            task: self.task,
             bytes: self.bytes,
             implementation: Implementation::Expression {
                 text: self.text.clone(),
@@ -77,6 +85,8 @@ pub struct PlannedCell {
     pub guideline: String,
     /// Its kind.
     pub kind: Kind,
+    /// The function that the left side is named after, such as `reduce` or `isend`.
+    pub function: String,
     /// The guideline for this cell, as text.
     pub expression: String,
     /// Volume asked for, in bytes.
@@ -91,17 +101,43 @@ impl PlannedCell {
     /// As people name it: `GL8 reduce 4096`.
     #[must_use]
     pub fn name(&self) -> String {
-        format!("{} {} {}", self.guideline, self.left.collective, self.left.bytes)
+        format!("{} {} {}", self.guideline, self.function, self.left.bytes)
     }
 }
 
-/// Rounds up to a multiple of the number of ranks where blocks are involved.
+/// Rounds up to a multiple of `unit` bytes.
 #[must_use]
-pub fn measured_bytes(bytes: u64, ranks: usize, has_blocks: bool) -> u64 {
-    if has_blocks {
-        bytes.next_multiple_of(ranks as u64)
-    } else {
-        bytes
+pub fn measured_bytes(bytes: u64, unit: u64) -> u64 {
+    bytes.next_multiple_of(unit.max(1))
+}
+
+/// What the plan needs to know about the job.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place {
+    /// Number of ranks.
+    pub ranks: usize,
+    /// Size of an element in bytes.
+    pub element_bytes: u64,
+    /// Whether the ranks are on several nodes.
+    pub several_nodes: bool,
+}
+
+impl Place {
+    /// Ranks of one node, elements of one byte.
+    #[must_use]
+    pub fn on_one_node(ranks: usize) -> Place {
+        Place {
+            ranks,
+            element_bytes: 1,
+            several_nodes: false,
+        }
+    }
+
+    /// The volume that a plain collective is measured at when `bytes` are asked for.
+    #[must_use]
+    pub fn volume(&self, collective: Collective, bytes: u64) -> u64 {
+        let unit = Side::of(collective).unit_bytes(self.ranks as u64, self.element_bytes);
+        measured_bytes(bytes, unit)
     }
 }
 
@@ -114,22 +150,29 @@ pub struct Plan {
     pub split_functions: Vec<(String, Collective)>,
     /// The volumes at which each collective is measured, ascending.
     pub volumes: BTreeMap<Collective, BTreeSet<u64>>,
+    /// Guidelines that cannot be verified here, with the reason.
+    pub left_out: BTreeMap<String, String>,
 }
 
 impl Plan {
     /// Lays out the cells of these guidelines at these sizes.
     ///
-    /// `functions`, unless empty, keeps only guidelines with one of them on the left.
+    /// `functions`, unless empty, keeps only cells with one of these names on the left.
     #[must_use]
-    pub fn new(guidelines: &[Guideline], functions: &[Collective], sizes: &[u64], ranks: usize) -> Plan {
-        let wanted = |collective: Collective| functions.is_empty() || functions.contains(&collective);
+    pub fn new(guidelines: &[Guideline], functions: &[String], sizes: &[u64], place: Place) -> Plan {
+        let wanted = |name: &str| functions.is_empty() || functions.iter().any(|function| function == name);
         let mut plan = Plan::default();
         for guideline in guidelines {
+            if let Some(reason) = guideline.unmet(place) {
+                plan.left_out.insert(guideline.id.clone(), reason);
+                continue;
+            }
             match guideline.kind {
-                Kind::Pattern => plan.add_pattern(guideline, &wanted, sizes, ranks),
+                Kind::Pattern => plan.add_pattern(guideline, &wanted, sizes, place),
                 Kind::Monotony | Kind::Split => {
-                    for collective in guideline.functions.iter().copied().filter(|c| wanted(*c)) {
-                        plan.add_volumes(collective, sizes, ranks);
+                    for collective in collectives(guideline).filter(|c| wanted(c.name())) {
+                        let volumes = plan.volumes.entry(collective).or_default();
+                        volumes.extend(sizes.iter().map(|size| place.volume(collective, *size)));
                         if guideline.kind == Kind::Split {
                             plan.split_functions.push((guideline.id.clone(), collective));
                         }
@@ -139,53 +182,71 @@ impl Plan {
         }
         // Monotony needs all volumes of a function, also those that patterns added, so it comes last.
         for guideline in guidelines.iter().filter(|g| g.kind == Kind::Monotony) {
-            for collective in guideline.functions.iter().copied().filter(|c| wanted(*c)) {
+            for collective in collectives(guideline).filter(|c| wanted(c.name())) {
                 plan.add_monotony(guideline, collective);
             }
         }
         plan
     }
 
-    fn add_volumes(&mut self, collective: Collective, sizes: &[u64], ranks: usize) {
-        let volumes = self.volumes.entry(collective).or_default();
-        volumes.extend(
-            sizes
-                .iter()
-                .map(|size| measured_bytes(*size, ranks, collective.has_blocks())),
-        );
+    fn add_pattern(&mut self, guideline: &Guideline, wanted: &dyn Fn(&str) -> bool, sizes: &[u64], place: Place) {
+        for filled in guideline.filled() {
+            let Ok(task) = Task::of(&filled.left) else { continue };
+            for (left, right) in filled.orderings() {
+                self.add_ordering(guideline, (left, right), task, wanted, sizes, place);
+            }
+        }
     }
 
-    fn add_pattern(&mut self, guideline: &Guideline, wanted: &dyn Fn(Collective) -> bool, sizes: &[u64], ranks: usize) {
-        let Some(expression) = &guideline.expression else {
+    fn add_ordering(
+        &mut self,
+        guideline: &Guideline,
+        (left, right): (&Side, &Side),
+        task: Task,
+        wanted: &dyn Fn(&str) -> bool,
+        sizes: &[u64],
+        place: Place,
+    ) {
+        let function = left.head().operation.to_string();
+        if !wanted(&function) {
             return;
-        };
-        let Some(collective) = expression.left.single().filter(|collective| wanted(*collective)) else {
-            return;
-        };
-        let has_blocks = expression.left.has_blocks() || expression.right.has_blocks();
+        }
+        let ranks = place.ranks as u64;
+        let unit = [left, right]
+            .into_iter()
+            .map(|side| side.unit_bytes(ranks, place.element_bytes))
+            .fold(1, lcm);
         let mut seen = BTreeMap::new();
         for &size in sizes {
             // Of several sizes that round to one volume, the cell is named after the exact one.
-            let measured = measured_bytes(size, ranks, has_blocks);
+            let measured = measured_bytes(size, unit);
             seen.entry(measured).and_modify(|asked| *asked = size).or_insert(size);
         }
+        // Without an `n` on either side there is one cell.
+        if !left.mentions_n() && !right.mentions_n() {
+            seen = BTreeMap::from([(0, 0)]);
+        }
         for (measured, asked) in seen {
-            self.volumes.entry(collective).or_default().insert(measured);
+            // A block as large as the whole, or larger, divides nothing.
+            if [left, right].into_iter().any(|side| !side.divides(measured, ranks)) {
+                continue;
+            }
+            let side = |side: &Side| Subject {
+                task,
+                text: side.to_string(),
+                bytes: measured,
+            };
+            if let Some(collective) = left.single() {
+                self.volumes.entry(collective).or_default().insert(measured);
+            }
             self.cells.push(PlannedCell {
                 guideline: guideline.id.clone(),
                 kind: Kind::Pattern,
-                expression: expression.to_string(),
+                function: function.clone(),
+                expression: format!("{left} <= {right}"),
                 bytes: asked,
-                left: Subject {
-                    collective,
-                    text: expression.left.to_string(),
-                    bytes: measured,
-                },
-                right: Subject {
-                    collective,
-                    text: expression.right.to_string(),
-                    bytes: measured,
-                },
+                left: side(left),
+                right: side(right),
             });
         }
     }
@@ -197,6 +258,7 @@ impl Plan {
             self.cells.push(PlannedCell {
                 guideline: guideline.id.clone(),
                 kind: Kind::Monotony,
+                function: collective.name().to_owned(),
                 expression: format!("{collective}({small}) <= {collective}({large})"),
                 bytes: small,
                 left: Subject::library(collective, small),
@@ -227,6 +289,11 @@ impl Plan {
     }
 }
 
+/// The collectives that a monotony or split guideline is stated for.
+fn collectives(guideline: &Guideline) -> impl Iterator<Item = Collective> {
+    guideline.functions.iter().filter_map(|function| function.collective())
+}
+
 /// A split cell: `left(n)` against `k` calls of `m` bytes.
 #[must_use]
 pub fn split_cell(guideline: &str, collective: Collective, n_bytes: u64, m_bytes: u64) -> PlannedCell {
@@ -234,11 +301,12 @@ pub fn split_cell(guideline: &str, collective: Collective, n_bytes: u64, m_bytes
     PlannedCell {
         guideline: guideline.to_owned(),
         kind: Kind::Split,
+        function: collective.name().to_owned(),
         expression: format!("{collective}({n_bytes}) <= {k} * {collective}({m_bytes})"),
         bytes: n_bytes,
         left: Subject::library(collective, n_bytes),
         right: Subject {
-            collective,
+            task: collective.into(),
             text: format!("{k} * {collective}(n)"),
             bytes: m_bytes,
         },
@@ -258,21 +326,21 @@ pub fn derived_seed(seed: u64, name: &str) -> u64 {
     z ^ (z >> 31)
 }
 
-/// Blocks of one launch: subjects of one collective and volume together, so that what is compared is interleaved; blocks in an
+/// Blocks of one launch: subjects of one task and volume together, so that what is compared is interleaved; blocks in an
 /// order drawn from the seed. `launch` names the launch.
 #[must_use]
 pub fn blocks(subjects: &BTreeSet<Subject>, seed: u64, launch: &str, repetitions: Repetitions) -> Vec<Block> {
-    let mut groups: BTreeMap<(Collective, u64), Vec<&Subject>> = BTreeMap::new();
+    let mut groups: BTreeMap<(Task, u64), Vec<&Subject>> = BTreeMap::new();
     for subject in subjects {
         groups
-            .entry((subject.collective, subject.bytes))
+            .entry((subject.task, subject.bytes))
             .or_default()
             .push(subject);
     }
     let mut blocks: Vec<Block> = groups
         .into_iter()
-        .map(|((collective, bytes), members)| {
-            let id = format!("{collective}@{bytes}");
+        .map(|((task, bytes), members)| {
+            let id = format!("{task}@{bytes}");
             Block {
                 seed: derived_seed(seed, &format!("{launch}/{id}")),
                 repetitions: Repetitions {

@@ -85,7 +85,7 @@ pub fn of_tune(context: &Context<'_>, tuned: &Tuned) -> Report {
 fn key(judged: &JudgedCell) -> String {
     let cell = &judged.cell;
     let what = match cell.kind {
-        Kind::Split => cell.left.collective.name(),
+        Kind::Split => &cell.function,
         Kind::Monotony | Kind::Pattern => &cell.expression,
     };
     format!("{} {what} {}", cell.guideline, cell.left.bytes)
@@ -137,7 +137,7 @@ fn cell(context: &Context<'_>, judged: &JudgedCell) -> Cell {
         guideline: cell.guideline.clone(),
         expression: cell.expression.clone(),
         kind: cell.kind.name().to_owned(),
-        function: cell.left.collective.name().to_owned(),
+        function: cell.function.clone(),
         bytes: cell.bytes,
         measured_bytes: cell.left.bytes,
         right_bytes: (cell.right.bytes != cell.left.bytes).then_some(cell.right.bytes),
@@ -152,7 +152,8 @@ fn cell(context: &Context<'_>, judged: &JudgedCell) -> Cell {
 /// What fixed a cell: the selection for its left side, else the settings of every launch.
 fn fix(deployment: &Deployment, judged: &JudgedCell) -> Option<Fix> {
     let left = &judged.cell.left;
-    if let Some(selection) = deployment.selections.get(&(left.collective, left.bytes)) {
+    let selected = |collective| deployment.selections.get(&(collective, left.bytes));
+    if let Some(selection) = left.collective().and_then(selected) {
         return Some(selection.fix());
     }
     if deployment.assignments.is_empty() {

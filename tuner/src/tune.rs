@@ -9,7 +9,7 @@ use crate::context::{Context, Setup};
 use crate::deployment::{Assignment, Deployment};
 use crate::emit::{self, Emitted};
 use crate::options::TuneOptions;
-use crate::plan::{Subject, measured_bytes};
+use crate::plan::Subject;
 use crate::report::model::{Contest, FixKind, Outcome};
 use crate::search::contest::Contests;
 use crate::search::settings;
@@ -142,9 +142,16 @@ impl State {
         let open: Vec<Target> = targets
             .iter()
             .chain(wanted)
-            .filter(|target| !self.banned.cells.contains(&(target.collective, target.bytes)))
+            .filter(|target| {
+                let key = target.collective().map(|collective| (collective, target.bytes()));
+                key.is_some_and(|key| !self.banned.cells.contains(&key))
+            })
             .cloned()
             .collect();
+        for target in targets.iter().filter(|target| target.collective().is_none()) {
+            let reason = "no algorithm or mock-up replaces it; among the library's parameters none made it hold";
+            self.give_up(target, reason);
+        }
         let decisions = Contests::new(context, &self.deployment, &label).run(&open, &allowed)?;
         for (target, decision) in decisions {
             let mut contest = decision.contest;
@@ -155,9 +162,11 @@ impl State {
                 context
                     .progress
                     .note(&format!("chosen for {}: {}", target.name(), selection.id()));
-                self.deployment
-                    .selections
-                    .insert((target.collective, target.bytes), selection);
+                if let Some(collective) = target.collective() {
+                    self.deployment
+                        .selections
+                        .insert((collective, target.bytes()), selection);
+                }
             } else if let Some(reason) = decision.unfixed_because {
                 self.give_up(&target, &reason);
             }
@@ -176,18 +185,19 @@ impl State {
         let mut changed = false;
         let mut unexplained = Vec::new();
         for (subject, ratio) in slower {
-            let key = (subject.collective, subject.bytes);
             let note = format!("{} became {ratio:.2} times slower", subject.item_id());
+            let Some(collective) = subject.collective() else {
+                unexplained.push(note);
+                continue;
+            };
+            let key = (collective, subject.bytes);
             if let Some(selection) = self.deployment.selections.remove(&key) {
                 context
                     .progress
                     .warn(&format!("{note} under `{}`; it is taken back", selection.id()));
                 self.banned.cells.insert(key);
                 changed = true;
-            } else if let Some(changed_key) = self
-                .deployment
-                .without_size_switch(subject.collective, &context.library)
-            {
+            } else if let Some(changed_key) = self.deployment.without_size_switch(collective, &context.library) {
                 context
                     .progress
                     .warn(&format!("{note}: its rule holds for every size, so it is taken back"));
@@ -286,10 +296,7 @@ fn wanted(context: &Context<'_>, options: &TuneOptions) -> Vec<Target> {
         .contests
         .iter()
         .map(|(collective, bytes)| {
-            Target::unbounded(
-                *collective,
-                measured_bytes(*bytes, context.options.ranks, collective.has_blocks()),
-            )
+            Target::unbounded(*collective, context.options.place().volume(*collective, *bytes))
         })
         .collect()
 }

@@ -1,29 +1,9 @@
 //! Everything that a plan can ask for is carried out with right data (the worker checks every byte) and timed.
 
 use kilter_algorithms::{Collective, registry};
-use kilter_protocol::expression::Side;
-use kilter_protocol::plan::{Block, Implementation, Item, Wait};
+use kilter_protocol::plan::{Block, Implementation, Item, Root, Wait};
 
 use crate::job::{Job, block, item};
-
-/// The pattern guidelines' sides: collective, text.
-fn sides() -> Vec<(Collective, String)> {
-    let mut sides = Vec::new();
-    for entry in std::fs::read_dir(kilter_tests::root().join("configs/guidelines")).unwrap() {
-        let text = std::fs::read_to_string(entry.unwrap().path()).unwrap();
-        for line in text.lines().filter_map(|line| line.strip_prefix("guideline = ")) {
-            let (left, right) = line.trim_matches('"').split_once("<=").unwrap();
-            let collective = left.parse::<Side>().unwrap().single().unwrap();
-            sides.push((collective, left.trim().to_owned()));
-            sides.push((collective, right.trim().to_owned()));
-        }
-    }
-    assert!(
-        sides.len() >= 30,
-        "the guidelines' files are there and written as expected"
-    );
-    sides
-}
 
 /// Volumes for `p` ranks: none, one byte a block, odd, and beyond a page and an eager limit.
 fn volumes(ranks: usize) -> [u64; 4] {
@@ -32,7 +12,7 @@ fn volumes(ranks: usize) -> [u64; 4] {
 
 fn expect_all(ranks: usize, root: usize, blocks: &[Block]) {
     let mut job = Job::new(ranks);
-    job.header.root = root;
+    job.header.root = Root::Fixed(root);
     let finished = job.run_well(blocks);
     assert_eq!(finished.failures(), [], "on {ranks} ranks");
     for block in blocks {
@@ -50,18 +30,6 @@ fn expect_all(ranks: usize, root: usize, blocks: &[Block]) {
             );
         }
     }
-}
-
-fn guidelines(ranks: usize) -> Vec<Block> {
-    let blocks = volumes(ranks).map(|bytes| {
-        let items = sides()
-            .into_iter()
-            .enumerate()
-            .map(|(i, (collective, text))| item(&format!("{i}: {text}"), collective, bytes, &text))
-            .collect();
-        block(&format!("guidelines {bytes}"), items)
-    });
-    blocks.into()
 }
 
 /// Every collective by itself, whole and in parts.
@@ -97,7 +65,7 @@ fn algorithms(ranks: usize) -> Vec<Block> {
                 let id = format!("{} {which}", row.id);
                 items.push(Item {
                     id,
-                    collective: row.collective,
+                    task: row.collective.into(),
                     bytes,
                     implementation,
                     settings: Vec::new(),
@@ -113,7 +81,7 @@ fn algorithms(ranks: usize) -> Vec<Block> {
 }
 
 fn everything(ranks: usize) -> Vec<Block> {
-    [guidelines(ranks), collectives(ranks), algorithms(ranks)].concat()
+    [collectives(ranks), algorithms(ranks)].concat()
 }
 
 #[test]
@@ -177,7 +145,7 @@ fn what_cannot_be_carried_out_fails_with_its_reason_and_the_rest_goes_on() {
         ("unread", "cannot be read"),
         ("shapes", "no local copy converts that"),
         ("blocks", "63 bytes cannot be divided into 2 blocks"),
-        ("divisor", "63 bytes cannot be divided by 2"),
+        ("divisor", "`n/2` is no whole number for n = 63"),
         ("k", "has a `k`"),
         ("reduce.nothing", "not a registered algorithm"),
         ("gather.binomial", "implements gather, not reduce"),

@@ -9,7 +9,8 @@ use std::time::{Duration, Instant};
 
 use kilter_algorithms::Collective;
 use kilter_protocol::VERSION;
-use kilter_protocol::plan::{Block, Header, Implementation, Item, PlanLine, Repetitions, Wait};
+use kilter_protocol::plan::{Element, Root, Block, Header, Implementation, Item, PlanLine, Repetitions, Wait};
+use kilter_protocol::task::Task;
 use kilter_protocol::report::{Event, ReportLine};
 use tempfile::TempDir;
 
@@ -80,7 +81,9 @@ impl Job {
         let header = Header {
             v: VERSION,
             wait: Wait::Sleep,
-            root: 0,
+            root: Root::Fixed(0),
+            element: Element::Byte,
+            seed: 5,
             read_variables: Vec::new(),
             read_environment: Vec::new(),
             noise_repetitions: 0,
@@ -285,11 +288,11 @@ pub(crate) fn block(id: &str, items: Vec<Item>) -> Block {
 }
 
 /// An item by expression.
-pub(crate) fn item(id: &str, collective: Collective, bytes: u64, text: &str) -> Item {
+pub(crate) fn item(id: &str, task: impl Into<Task>, bytes: u64, text: &str) -> Item {
     let implementation = Implementation::Expression { text: text.to_owned() };
     Item {
         id: id.to_owned(),
-        collective,
+        task: task.into(),
         bytes,
         implementation,
         settings: Vec::new(),

@@ -5,6 +5,7 @@
 
 mod carrying_out;
 mod faults;
+mod guidelines;
 mod job;
 mod protocol;
 mod settings;

@@ -217,6 +217,31 @@ impl Side {
         })
     }
 
+    /// Whether any size or repeat depends on the total volume.
+    #[must_use]
+    pub fn mentions_n(&self) -> bool {
+        self.terms.iter().any(|term| {
+            let size = term.call.size.as_ref();
+            term.repeat.mentions(Factor::N) || size.is_some_and(|size| size.mentions(Factor::N))
+        })
+    }
+
+    /// Whether `n_bytes` is a volume that the side can be stated for: every repeat that depends on it is a whole number above
+    /// one, and every size a whole number.
+    #[must_use]
+    pub fn divides(&self, n_bytes: u64, p_ranks: u64) -> bool {
+        let values = Values {
+            n_bytes,
+            p_ranks,
+            q_ranks: p_ranks,
+        };
+        self.terms.iter().all(|term| {
+            let repeat = !term.repeat.mentions(Factor::N) || term.repeat.value(values).is_ok_and(|times| times > 1);
+            let size = term.call.size.as_ref();
+            repeat && size.is_none_or(|size| size.value(values).is_ok())
+        })
+    }
+
     /// Whether an `A` is left in it.
     #[must_use]
     pub fn mentions_any(&self) -> bool {
@@ -280,7 +305,9 @@ impl Side {
     }
 }
 
-fn lcm(a: u64, b: u64) -> u64 {
+/// Least common multiple; saturates.
+#[must_use]
+pub fn lcm(a: u64, b: u64) -> u64 {
     let (mut x, mut y) = (a, b);
     while y != 0 {
         (x, y) = (y, x % y);

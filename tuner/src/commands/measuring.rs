@@ -39,7 +39,7 @@ pub(super) fn with_context(
         guidelines.push(guideline::load_file(file)?);
     }
     let guidelines = guideline::select(&guidelines, &options.guidelines)?;
-    let plan = Plan::new(&guidelines, &options.functions, &options.sizes, options.ranks);
+    let plan = Plan::new(&guidelines, &options.functions, &options.sizes, options.place());
     anyhow::ensure!(
         !plan.subjects().is_empty(),
         "no guideline is left to verify: --guidelines and --functions exclude each other; see `kilter list guidelines`"
@@ -137,6 +137,7 @@ fn fingerprint(
         ("sizes", format!("{:?}", options.sizes)),
         ("guidelines", ids.join(",")),
         ("functions", format!("{:?}", options.functions)),
+        ("data", format!("{:?} {:?}", options.root, options.element)),
         ("launches", options.launches.to_string()),
         ("budget", options.budget_seconds.to_string()),
         ("seed", format!("{:?}", options.seed)),

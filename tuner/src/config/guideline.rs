@@ -4,13 +4,14 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 use std::path::Path;
 
-use kilter_algorithms::collective::UnknownCollective;
-use kilter_algorithms::{Collective, registry};
-use kilter_protocol::expression::{self, Call};
+use kilter_algorithms::registry;
+use kilter_protocol::expression::{self, Function, Operation};
+use kilter_protocol::task::Task;
 use serde::Deserialize;
 use toml::Spanned;
 
 use super::{ConfigError, embedded, read};
+use crate::plan::Place;
 
 mod page;
 
@@ -56,8 +57,16 @@ pub struct Guideline {
     pub family: String,
     /// Both sides, for a pattern.
     pub expression: Option<expression::Guideline>,
-    /// The collectives it is stated for, for monotony and split-robustness.
-    pub functions: Vec<Collective>,
+    /// The functions it is stated for: those that stand for `A`.
+    pub functions: Vec<Function>,
+    /// Values of `k`, one cell each; empty where no `k` occurs.
+    pub k: Vec<u64>,
+    /// The fewest ranks for which it says something.
+    pub min_ranks: usize,
+    /// Whether it is only of interest where ranks are on several nodes.
+    pub several_nodes: bool,
+    /// The version of the MPI standard that has its calls, such as `4.0`; empty where any has.
+    pub mpi: String,
     /// Paper and number there.
     pub source: String,
     /// What it says.
@@ -80,6 +89,14 @@ struct Raw {
     guideline: Option<Spanned<String>>,
     #[serde(default)]
     functions: Vec<Spanned<String>>,
+    #[serde(default)]
+    k: Vec<Spanned<u64>>,
+    #[serde(default = "one")]
+    min_ranks: usize,
+    #[serde(default)]
+    several_nodes: bool,
+    #[serde(default)]
+    mpi: String,
     source: String,
     what: String,
     why: String,
@@ -88,20 +105,24 @@ struct Raw {
     needs: String,
 }
 
+fn one() -> usize {
+    1
+}
+
 /// The line of a byte offset, from 1.
 fn line_of(text: &str, at: usize) -> usize {
     text.bytes().take(at).filter(|byte| *byte == b'\n').count() + 1
 }
 
-/// The collectives of these names; each once.
-fn functions(names: &[Spanned<String>]) -> Result<Vec<Collective>, (Range<usize>, String)> {
+/// The functions of these names; each once.
+fn functions(names: &[Spanned<String>]) -> Result<Vec<Function>, (Range<usize>, String)> {
     let mut functions = Vec::with_capacity(names.len());
     for name in names {
         let wrong = |message: String| (name.span(), format!("functions: {message}"));
-        let function: Collective = name
-            .as_ref()
-            .parse()
-            .map_err(|error: UnknownCollective| wrong(error.to_string()))?;
+        let function = Function::find(name.as_ref()).ok_or_else(|| {
+            let known: Vec<&str> = Function::all().map(Function::name).collect();
+            wrong(format!("`{}` is not a collective; allowed: {}", name.as_ref(), known.join(", ")))
+        })?;
         if functions.contains(&function) {
             return Err(wrong(format!("`{function}` stands there twice; remove one")));
         }
@@ -145,13 +166,8 @@ impl Guideline {
         let kind = raw.kind.as_ref();
         let expression = match (&raw.guideline, kind) {
             (Some(text), Kind::Pattern) => {
-                if let Some(first) = raw.functions.first() {
-                    return Err(wrong(
-                        &first.span(),
-                        "a pattern takes `guideline`, not `functions`".to_owned(),
-                    ));
-                }
-                let parsed = pattern(text.as_ref());
+                let k: Vec<u64> = raw.k.iter().map(|k| *k.as_ref()).collect();
+                let parsed = pattern(text.as_ref(), &functions, &k);
                 Some(parsed.map_err(|message| wrong(&text.span(), format!("guideline: {message}")))?)
             }
             (None, Kind::Pattern) => {
@@ -168,7 +184,13 @@ impl Guideline {
                 let message = format!("a {} guideline needs `functions`", kind.name());
                 return Err(wrong(&raw.kind.span(), message));
             }
-            (None, _) => None,
+            (None, _) => {
+                if let Some((i, other)) = functions.iter().enumerate().find(|(_, f)| f.collective().is_none()) {
+                    let message = format!("a {} guideline is stated for collectives with one volume, not for `{other}`", kind.name());
+                    return Err(wrong(&raw.functions[i].span(), message));
+                }
+                None
+            }
         };
         Ok(Guideline {
             id: raw.id.into_inner(),
@@ -177,12 +199,34 @@ impl Guideline {
             family: raw.family.into_inner(),
             expression,
             functions,
+            k: raw.k.into_iter().map(Spanned::into_inner).collect(),
+            min_ranks: raw.min_ranks,
+            several_nodes: raw.several_nodes,
+            mpi: raw.mpi,
             source: raw.source,
             what: raw.what,
             why: raw.why,
             mockup: raw.mockup,
             needs: raw.needs,
         })
+    }
+
+    /// The pattern for each of its functions and each value of `k`; nothing for monotony and split-robustness.
+    #[must_use]
+    pub fn filled(&self) -> Vec<expression::Guideline> {
+        self.expression
+            .iter()
+            .flat_map(|expression| filled(expression, &self.functions, &self.k))
+            .collect()
+    }
+
+    /// Why it says nothing in a job, where it does not.
+    #[must_use]
+    pub fn unmet(&self, place: Place) -> Option<String> {
+        if place.ranks < self.min_ranks {
+            return Some(format!("it needs {} ranks or more", self.min_ranks));
+        }
+        (self.several_nodes && !place.several_nodes).then(|| "it needs ranks on several nodes".to_owned())
     }
 
     /// The statement as one line.
@@ -197,21 +241,34 @@ impl Guideline {
 }
 
 /// Parses a pattern and checks what the grammar alone cannot.
-fn pattern(text: &str) -> Result<expression::Guideline, String> {
+fn pattern(text: &str, functions: &[Function], k: &[u64]) -> Result<expression::Guideline, String> {
     let guideline: expression::Guideline = text
         .parse()
         .map_err(|error: expression::ExpressionError| error.to_string())?;
-    let left = guideline.left.single().ok_or_else(|| {
-        format!(
-            "the left side `{}` must be one collective on n, such as `reduce(n)`",
-            guideline.left
-        )
-    })?;
-    if guideline.right.with_k(2) != guideline.right {
-        return Err("`k` belongs to split-robustness; write a number, or use kind = \"split\"".to_owned());
+    let any = guideline.left.mentions_any() || guideline.right.mentions_any();
+    if any && functions.is_empty() {
+        return Err("`A` needs `functions`, which stand for it in turn".to_owned());
     }
-    for term in &guideline.right.terms {
-        if let Call::PointToPoint(name) = &term.call {
+    if !any && !functions.is_empty() {
+        return Err("`functions` stand for an `A`, and there is none".to_owned());
+    }
+    let has_k = guideline.left.mentions_k() || guideline.right.mentions_k();
+    if has_k && k.is_empty() {
+        return Err("`k` needs its values, as in `k = [1024, 16384]`; for any split, use kind = \"split\"".to_owned());
+    }
+    if !has_k && !k.is_empty() {
+        return Err("`k` has values, but does not occur".to_owned());
+    }
+    if k.contains(&0) {
+        return Err("a `k` of 0 divides nothing".to_owned());
+    }
+    for filled in filled(&guideline, functions, k) {
+        Task::of(&filled.left)?;
+        let left = filled.left.single();
+        for term in &filled.right.terms {
+            let (Operation::PointToPoint(name), Some(left)) = (&term.call.operation, left) else {
+                continue;
+            };
             let id = format!("{left}.{name}");
             if registry::find(&id).is_none() {
                 let known: Vec<&str> = registry::algorithms()
@@ -226,6 +283,22 @@ fn pattern(text: &str) -> Result<expression::Guideline, String> {
         }
     }
     Ok(guideline)
+}
+
+/// A guideline for each of its functions and each value of `k`.
+fn filled(guideline: &expression::Guideline, functions: &[Function], k: &[u64]) -> Vec<expression::Guideline> {
+    let by_function: Vec<expression::Guideline> = if functions.is_empty() {
+        vec![guideline.clone()]
+    } else {
+        functions.iter().map(|function| guideline.with_function(*function)).collect()
+    };
+    if k.is_empty() {
+        return by_function;
+    }
+    by_function
+        .iter()
+        .flat_map(|guideline| k.iter().map(|k| guideline.with_k(*k)))
+        .collect()
 }
 
 /// The guidelines that come with Kilter, in the order of their ids.

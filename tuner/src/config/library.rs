@@ -81,7 +81,7 @@ pub struct Switching {
 #[serde(deny_unknown_fields)]
 pub struct Algorithms {
     /// The collective.
-    #[serde(deserialize_with = "kilter_protocol::collective_name::deserialize")]
+    #[serde(deserialize_with = "super::collective_name::deserialize")]
     pub collective: Collective,
     /// The parameter that chooses; knobs are `<parameter>_<knob>`.
     pub parameter: String,

@@ -1,5 +1,6 @@
 //! What is data: guidelines and descriptions of MPI libraries, embedded in the command and extended by a site's own files.
 
+mod collective_name;
 pub mod guideline;
 pub mod library;
 

@@ -32,7 +32,9 @@ pub(super) fn spec(key: &str, behaviour: &str) -> JobSpec {
         header: Header {
             v: VERSION,
             wait: Wait::Sleep,
-            root: 0,
+            root: kilter_protocol::plan::Root::Fixed(0),
+            element: kilter_protocol::plan::Element::Byte,
+            seed: 0,
             read_variables: Vec::new(),
             read_environment: Vec::new(),
             noise_repetitions: 3,
@@ -50,7 +52,7 @@ pub(super) fn spec(key: &str, behaviour: &str) -> JobSpec {
 pub(super) fn block(id: &str) -> Block {
     let item = |name: &str, text: &str| Item {
         id: name.to_owned(),
-        collective: "reduce".parse().unwrap(),
+        task: "reduce".parse().unwrap(),
         bytes: 4096,
         implementation: Implementation::Expression { text: text.to_owned() },
         settings: vec![("segment".to_owned(), "7".to_owned())],

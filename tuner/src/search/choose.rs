@@ -92,8 +92,8 @@ pub fn choose(target: &Target, candidates: &[Measured], bounds: &[Sample], rule:
         chosen: deployed.and_then(|candidate| candidate.selection.clone()),
         unfixed_because,
         contest: Contest {
-            function: target.collective.name().to_owned(),
-            bytes: target.bytes,
+            function: target.function.clone(),
+            bytes: target.bytes(),
             candidates: contestants,
         },
     }

@@ -142,7 +142,7 @@ impl<'c, 'a> Contests<'c, 'a> {
         ratios: &mut BTreeMap<Selection, f64>,
     ) -> anyhow::Result<()> {
         let mut best = (selection, ratio);
-        for knob in space::knobs(&self.context.library, &best.0, target.bytes) {
+        for knob in space::knobs(&self.context.library, &best.0, target.bytes()) {
             let Knob { name, min, max, scale } = knob;
             let start = space::knob_value(&best.0, &name).unwrap_or(min).clamp(min, max);
             let base = best.0.clone();
@@ -241,7 +241,7 @@ fn bound_id(bound: &plan::Subject) -> String {
 /// The line for the worker that carries out `collective` as selected; `None` is the default.
 #[must_use]
 pub fn item(target: &Target, selection: Option<&Selection>) -> Item {
-    let library = plan::Subject::library(target.collective, target.bytes).item();
+    let library = target.left.item();
     match selection {
         None => Item {
             id: DEFAULT.to_owned(),

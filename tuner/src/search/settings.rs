@@ -231,7 +231,7 @@ impl Search<'_, '_> {
     fn blocks(&self, name: &str) -> Vec<Block> {
         let mut subjects = self.context.plan.library_subjects();
         for target in self.targets.iter().chain(self.wanted) {
-            subjects.insert(Subject::library(target.collective, target.bytes));
+            subjects.insert(target.left.clone());
             subjects.extend(target.bounds.iter().cloned());
         }
         plan::blocks(&subjects, self.context.run.seed, name, REPETITIONS)
@@ -247,7 +247,7 @@ impl Search<'_, '_> {
         let floor = (1.0 + self.context.options.effect_floor).ln();
         let mut cost = 0.0;
         for target in self.targets {
-            let left = times.get(&Subject::library(target.collective, target.bytes));
+            let left = times.get(&target.left);
             let excess = target
                 .bounds
                 .iter()
@@ -272,7 +272,7 @@ impl Search<'_, '_> {
             .iter()
             .filter(|target| {
                 let left = times
-                    .get(&Subject::library(target.collective, target.bytes))
+                    .get(&target.left)
                     .map(Sample::median);
                 let bounds = target
                     .bounds
@@ -359,7 +359,7 @@ impl Search<'_, '_> {
     ) {
         let rule = self.context.rule(self.context.noise_seconds());
         for target in self.targets.iter().chain(self.wanted) {
-            let subject = Subject::library(target.collective, target.bytes);
+            let subject = target.left.clone();
             let measured: Vec<(Option<&LaunchCandidate>, &Sample)> = samples
                 .iter()
                 .enumerate()
@@ -416,7 +416,7 @@ fn id(assignments: &[Assignment]) -> String {
 }
 
 fn is_library(subject: &Subject) -> bool {
-    *subject == Subject::library(subject.collective, subject.bytes)
+    subject.collective().is_some()
 }
 
 /// Adds the launch-wide candidates to a contest's list, so that all competitors for a cell stand side by side.

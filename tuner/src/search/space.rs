@@ -47,7 +47,10 @@ fn scale(scale: ConfigScale) -> Scale {
 #[must_use]
 pub fn selections(library: &Library, target: &Target, ranks: usize) -> Vec<Selection> {
     let mut selections = Vec::new();
-    if let Some(algorithms) = library.algorithms_of(target.collective) {
+    let Some(collective) = target.collective() else {
+        return selections;
+    };
+    if let Some(algorithms) = library.algorithms_of(collective) {
         let runs = |choice: &&crate::config::library::AlgorithmChoice| {
             choice.ranks.is_none_or(|only| only == ranks) && (!choice.even_ranks || ranks.is_multiple_of(2))
         };
@@ -57,8 +60,8 @@ pub fn selections(library: &Library, target: &Target, ranks: usize) -> Vec<Selec
             selections.push(Selection::Settings(base.clone()));
             if let (true, Some(knob)) = (segments, algorithms.knobs.get(SEGMENT)) {
                 for parts in [32, 8] {
-                    let bytes = (target.bytes / parts).next_power_of_two();
-                    if (knob.min..=knob.max).contains(&bytes) && bytes < target.bytes {
+                    let bytes = (target.bytes() / parts).next_power_of_two();
+                    if (knob.min..=knob.max).contains(&bytes) && bytes < target.bytes() {
                         let setting = (format!("{}_{SEGMENT}", algorithms.parameter), bytes.to_string());
                         selections.push(Selection::Settings([base.clone(), vec![setting]].concat()));
                     }
@@ -66,9 +69,9 @@ pub fn selections(library: &Library, target: &Target, ranks: usize) -> Vec<Selec
             }
         }
     }
-    let mockups = mockup::MOCKUPS.iter().filter(|row| row.collective == target.collective);
+    let mockups = mockup::MOCKUPS.iter().filter(|row| row.collective == collective);
     selections.extend(mockups.map(|row| Selection::Mockup(row.id.to_owned())));
-    let algorithms = registry::algorithms().filter(|row| row.collective == target.collective);
+    let algorithms = registry::algorithms().filter(|row| row.collective == collective);
     // The operator of the measurement is commutative; the drop-in checks the application's again in every call.
     let fitting = algorithms.filter(|row| row.unmet(ranks, true).is_none());
     selections.extend(fitting.map(|row| Selection::Algorithm(row.id.to_owned(), row.default_parameters())));

@@ -1,4 +1,4 @@
-//! What has to become faster: violated cells, grouped by the collective and volume on their left side.
+//! What has to become faster: violated cells, grouped by their left side.
 
 use std::collections::BTreeMap;
 
@@ -11,10 +11,10 @@ use crate::verification::{JudgedCell, Verification};
 /// A collective at a volume, and what it must not be slower than.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Target {
-    /// The collective.
-    pub collective: Collective,
-    /// Volume in bytes.
-    pub bytes: u64,
+    /// What is too slow.
+    pub left: Subject,
+    /// As people name it: `reduce`, `isend`.
+    pub function: String,
     /// Right sides of the violated guidelines.
     pub bounds: Vec<Subject>,
     /// Names of the violated cells.
@@ -27,15 +27,31 @@ impl Target {
     /// `reduce 4096`.
     #[must_use]
     pub fn name(&self) -> String {
-        format!("{} {}", self.collective, self.bytes)
+        format!("{} {}", self.function, self.left.bytes)
+    }
+
+    /// Volume in bytes.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.left.bytes
+    }
+
+    /// The collective that an algorithm or a mock-up could replace; `None` where only the library's parameters act.
+    #[must_use]
+    pub fn collective(&self) -> Option<Collective> {
+        self.left.collective()
     }
 
     /// The target without bounds: a contest that was asked for.
     #[must_use]
     pub fn unbounded(collective: Collective, bytes: u64) -> Target {
+        Target::of(Subject::library(collective, bytes), collective.name())
+    }
+
+    fn of(left: Subject, function: &str) -> Target {
         Target {
-            collective,
-            bytes,
+            left,
+            function: function.to_owned(),
             bounds: Vec::new(),
             cells: Vec::new(),
             worst_ratio: 0.0,
@@ -46,7 +62,7 @@ impl Target {
 /// The targets of a verification, worst first, without those in `settled`.
 #[must_use]
 pub fn targets(verification: &Verification, settled: &dyn Fn(&JudgedCell) -> bool) -> Vec<Target> {
-    let mut targets: BTreeMap<(Collective, u64), Target> = BTreeMap::new();
+    let mut targets: BTreeMap<Subject, Target> = BTreeMap::new();
     for judged in verification
         .cells
         .iter()
@@ -54,8 +70,8 @@ pub fn targets(verification: &Verification, settled: &dyn Fn(&JudgedCell) -> boo
     {
         let left = &judged.cell.left;
         let target = targets
-            .entry((left.collective, left.bytes))
-            .or_insert_with(|| Target::unbounded(left.collective, left.bytes));
+            .entry(left.clone())
+            .or_insert_with(|| Target::of(left.clone(), &judged.cell.function));
         if !target.bounds.contains(&judged.cell.right) {
             target.bounds.push(judged.cell.right.clone());
         }

@@ -1,0 +1,92 @@
+//! Every mock-up proves that it is one: both sides of every guideline run on known data, and the worker compares every byte
+//! with what the functionality must deliver.
+
+use std::collections::BTreeSet;
+
+use kilter::config::guideline::{self, Kind};
+use kilter::plan::{Place, Plan, Subject};
+use kilter_protocol::plan::{Block, Element, Root};
+
+use crate::job::{Job, block};
+
+/// Sizes 0, 1, p-1, p, p+1 and beyond a page and an eager limit.
+fn sizes(ranks: usize) -> Vec<u64> {
+    let p = ranks as u64;
+    vec![0, 1, p - 1, p, p + 1, 20_480]
+}
+
+/// Both sides of all guidelines, in blocks of one task and volume.
+fn blocks(ranks: usize, element: Element) -> Vec<Block> {
+    let guidelines = guideline::load_embedded().unwrap();
+    let place = Place {
+        ranks,
+        element_bytes: element.bytes(),
+        // So that guidelines of several nodes take part: one node is one part.
+        several_nodes: true,
+    };
+    let plan = Plan::new(&guidelines, &[], &sizes(ranks), place);
+    for guideline in guidelines.iter().filter(|guideline| guideline.kind == Kind::Pattern) {
+        let stated = plan.cells.iter().any(|cell| cell.guideline == guideline.id);
+        assert!(stated || plan.left_out.contains_key(&guideline.id), "{} on {ranks} ranks", guideline.id);
+    }
+    let subjects: BTreeSet<Subject> = plan.subjects();
+    let mut blocks: Vec<Block> = Vec::new();
+    for subject in subjects {
+        let id = format!("{}@{}", subject.task, subject.bytes);
+        match blocks.last_mut().filter(|block| block.id == id) {
+            Some(block) => block.items.push(subject.item()),
+            None => blocks.push(block(&id, vec![subject.item()])),
+        }
+    }
+    blocks
+}
+
+fn prove(ranks: usize, root: Root, element: Element) {
+    let mut job = Job::new(ranks);
+    job.header.root = root;
+    job.header.element = element;
+    let blocks = blocks(ranks, element);
+    let finished = job.run_well(&blocks);
+    let (mut absent, mut wrong) = (BTreeSet::new(), Vec::new());
+    for (item, reason) in finished.failures() {
+        if reason.contains("not available: ") {
+            absent.insert(reason);
+        } else {
+            wrong.push((item, reason));
+        }
+    }
+    assert_eq!(wrong, [], "on {ranks} ranks");
+    for reason in absent {
+        println!("on {ranks} ranks: {reason}");
+    }
+}
+
+#[test]
+fn on_one_rank() {
+    prove(1, Root::Fixed(0), Element::Byte);
+}
+
+#[test]
+fn on_two_ranks() {
+    prove(2, Root::Fixed(0), Element::Byte);
+}
+
+#[test]
+fn on_three_ranks_with_another_root_and_doubles() {
+    prove(3, Root::Fixed(2), Element::Double);
+}
+
+#[test]
+fn on_four_ranks_with_rotating_roots() {
+    prove(4, Root::Rotating, Element::Byte);
+}
+
+#[test]
+fn on_five_ranks_with_ints() {
+    prove(5, Root::Fixed(3), Element::Int);
+}
+
+#[test]
+fn on_eight_ranks_with_floats() {
+    prove(8, Root::Fixed(1), Element::Float);
+}

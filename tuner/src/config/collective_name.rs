@@ -1,0 +1,14 @@
+//! Serde form of a [`Collective`]: its name.
+
+use kilter_algorithms::Collective;
+use serde::{Deserialize, Deserializer};
+
+/// Reads a name.
+///
+/// # Errors
+/// An unknown name, with the allowed ones.
+pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Collective, D::Error> {
+    String::deserialize(deserializer)?
+        .parse()
+        .map_err(serde::de::Error::custom)
+}
