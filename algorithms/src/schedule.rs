@@ -3,7 +3,13 @@
 //! Counts and ranges are in elements or in bytes, as the caller likes; ranks are those of the communicator unless a
 //! function says *relative*: relative to the root, which is relative rank 0.
 
+mod binary;
+mod halving;
+
 use std::ops::Range;
+
+pub use binary::{binary_children, binary_drain, binary_fill, binary_parent, binary_rate};
+pub use halving::Halving;
 
 /// The `index`-th of `parts` consecutive blocks of `count` elements, as equal as can be: the first `count % parts`
 /// blocks have one element more. Blocks are empty where `count < parts`.
@@ -176,6 +182,26 @@ pub fn fold_rank(number: usize, p: usize) -> usize {
     }
 }
 
+/// The ranks that the active ranks with these numbers stand for (see [`fold`]): themselves and those folded into them.
+#[must_use]
+pub fn fold_run(numbers: Range<usize>, p: usize) -> Range<usize> {
+    let begin = |number| {
+        if number == 1 << floor_log2(p) {
+            p
+        } else {
+            fold_rank(number, p)
+        }
+    };
+    begin(numbers.start)..begin(numbers.end)
+}
+
+/// The numbers of the `2^round` active ranks whose data an active rank holds before this round of a recursive doubling.
+#[must_use]
+pub fn doubling_group(number: usize, round: u32) -> Range<usize> {
+    let first = number >> round << round;
+    first..first + (1 << round)
+}
+
 /// The partners, as ranks, of the active rank with this number in the rounds of a recursive doubling.
 ///
 /// Before round `k` a rank holds the combination of the `2^k` active ranks whose numbers share all but the lowest `k`
@@ -242,6 +268,8 @@ mod tests {
                     prop_assert_eq!(fold(folded, p), Fold::Folded { into: rank });
                     covered.push(folded);
                 }
+                prop_assert_eq!(fold_run(0..number + 1, p), 0..covered.len());
+                prop_assert_eq!(fold_run(number..number + 1, p).start, rank);
             }
             prop_assert_eq!(covered, (0..p).collect::<Vec<_>>());
         }
@@ -254,6 +282,7 @@ mod tests {
             for round in 0..floor_log2(p) as usize {
                 let before = held.clone();
                 for (number, range) in held.iter_mut().enumerate() {
+                    prop_assert_eq!(&*range, &doubling_group(number, round as u32));
                     let partner = doubling_partners(number, p).nth(round).expect("a partner in each round");
                     let Fold::Active { number: partner, .. } = fold(partner, p) else {
                         panic!("partner {partner} of {p} is not active")
