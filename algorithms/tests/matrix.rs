@@ -42,13 +42,18 @@ fn parameter_values(algorithm: &Algorithm) -> Vec<Vec<u64>> {
 }
 
 fn cases(algorithm: &'static Algorithm, p: usize) -> Vec<Case> {
-    let roots = if algorithm.collective.has_root() { p } else { 1 };
+    let roots = match p {
+        _ if !algorithm.collective.has_root() => vec![0],
+        ..=8 => (0..p).collect(),
+        // On both sides of the middle, where trees are cut.
+        _ => vec![0, p / 2, p.div_ceil(2), p - 1],
+    };
     let mut cases = Vec::new();
     for count in counts(p) {
         for element_bytes in ELEMENT_BYTES {
             for op in operators(algorithm, p) {
                 for parameters in parameter_values(algorithm) {
-                    for root in 0..roots {
+                    for &root in &roots {
                         let parameters = parameters.clone();
                         cases.push(Case {
                             algorithm,

@@ -6,8 +6,8 @@
 //! Cost:   2(m-1) + f rounds; 2(n-s) + fs bytes; for two ranks m rounds and n bytes
 //!         = (2(m-1) + f)*alpha + (2(n-s) + fs)*beta
 //!         (n = bytes, p = ranks, s = bytes of a segment, at most n, m = ceil(n/s), f = rounds in which the first segment
-//!         reaches the last rank, at most 2 floor(log2 p); alpha in s, beta in s/byte); rounds exact for every p, bytes
-//!         where full segments make up n, else off by less than a segment.
+//!         reaches the last rank, at most 2 floor(log2 p); alpha in s, beta in s/byte); exact for every p where a whole
+//!         number of elements fills a segment.
 //!
 //! Twice the volume over the busiest link, but a start-up that grows with `log2(p)` only: between the binomial tree's
 //! sizes and the chain's. `segment_bytes` weighs the time to fill the tree against the start-up of the messages.

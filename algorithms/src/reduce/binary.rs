@@ -6,9 +6,9 @@
 //! Cost:   2(m-1) + f rounds; 2(n-s) + fs bytes sent, as many combined; for two ranks m rounds and n bytes
 //!         = (2(m-1) + f)*alpha + (2(n-s) + fs)*(beta + gamma)
 //!         (n = bytes per rank, p = ranks, s = bytes of a segment, at most n, m = ceil(n/s), f = 2 floor(log2 p), one
-//!         less where p is a power of two; alpha in s, beta and gamma in s/byte). Rounds are exact for every p, bytes
-//!         where full segments make up n, else off by less than two segments; the sum is an upper bound, since the
-//!         combination of a segment overlaps the messages of others.
+//!         less where p is a power of two; alpha in s, beta and gamma in s/byte). Each term is exact where a whole
+//!         number of elements fills a segment; the sum is an upper bound, since the combination of a segment overlaps
+//!         the messages of others.
 //!
 //! Twice the volume over the busiest link, but a start-up that grows with `log2(p)` only: between the binomial tree's
 //! sizes and the chain's. For six ranks and root 0; `i:j` = segment i from rank j:
