@@ -117,7 +117,7 @@ fn mistakes_name_file_line_and_what_is_allowed() {
             "column 14: `allreduse` is not a collective",
         ),
         ("reduce(n) <=", "2 * reduce(n) <=", 5, "must be one collective"),
-        ("<= allreduce(n)", "<= p2p.ring_a_ding(n)", 5, "known: reduce.ring"),
+        ("<= allreduce(n)", "<= p2p.ring_a_ding(n)", 5, "known: reduce.binary, "),
         ("<= allreduce(n)", "<= k * reduce(n/k)", 5, "split-robustness"),
         ("guideline='reduce(n) <= allreduce(n)'\n", "", 3, "needs `guideline"),
         ("family=", "functions=['scan']\nfamily=", 4, "not `functions`"),
