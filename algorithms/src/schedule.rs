@@ -88,43 +88,6 @@ pub fn absolute(relative: usize, root: usize, p: usize) -> usize {
     (relative + root) % p
 }
 
-/// The parent of a relative rank in the binomial tree, the number without its lowest set bit; none for the root.
-///
-/// ```text
-///          0           p = 7: the subtree of a rank is the consecutive ranks up to its next sibling
-///       / | \
-///      1  2  4
-///         |  |\
-///         3  5 6
-/// ```
-#[must_use]
-pub fn binomial_parent(relative: usize) -> Option<usize> {
-    (relative != 0).then(|| relative & (relative - 1))
-}
-
-/// The size of the subtree of a relative rank among `p` ranks; it consists of the ranks `relative..relative + size`.
-#[must_use]
-pub fn binomial_subtree(relative: usize, p: usize) -> usize {
-    if relative == 0 {
-        p
-    } else {
-        (1_usize << relative.trailing_zeros()).min(p - relative)
-    }
-}
-
-/// The children of a relative rank among `p` ranks, smallest subtree first: the order in which they are ready in a
-/// gather.
-pub fn binomial_children(relative: usize, p: usize) -> impl Iterator<Item = usize> {
-    let bits = if relative == 0 {
-        usize::BITS
-    } else {
-        relative.trailing_zeros()
-    };
-    (0..bits)
-        .map(move |bit| relative.saturating_add(1_usize << bit))
-        .take_while(move |&child| child < p)
-}
-
 /// What a rank does in a recursive doubling over any number of ranks (see [`fold`]).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fold {
@@ -239,19 +202,6 @@ mod tests {
             let bytes = whole_elements(segment, element);
             prop_assert_eq!(bytes % element, 0);
             prop_assert!(bytes == element || (bytes <= segment && bytes + element > segment));
-        }
-
-        #[test]
-        fn subtrees_partition_the_ranks(p in 1_usize..300) {
-            for rank in 0..p {
-                let mut next = rank + 1;
-                for child in binomial_children(rank, p) {
-                    prop_assert_eq!(binomial_parent(child), Some(rank));
-                    prop_assert_eq!(child, next);
-                    next += binomial_subtree(child, p);
-                }
-                prop_assert_eq!(next, rank + binomial_subtree(rank, p));
-            }
         }
 
         #[test]

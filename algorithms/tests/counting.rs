@@ -329,9 +329,9 @@ fn data_in_place_is_not_copied() {
             .map(|rank| rank.statistics.bytes_copied / (4 * case.count as u64))
             .collect()
     };
-    // The root's own block, and inner ranks' own; relative ranks 2, 4 and 6 are inner, leaves copy nothing.
+    // The root's own block, and inner ranks' own; ranks 2, 4 and 6 are inner, leaves copy nothing.
     assert_eq!(copied(Case::new("gather.binomial", 8, 100)), [1, 0, 1, 0, 1, 0, 1, 0]);
-    // Root 4: its subtrees are ranks 5, 6-7 and 0-3: none of them wraps round.
+    // Root 4: its subtrees are ranks 0-3, 6-7 and 5.
     assert_eq!(
         copied(Case {
             root: 4,
@@ -339,13 +339,13 @@ fn data_in_place_is_not_copied() {
         }),
         [1, 0, 1, 0, 1, 0, 1, 0]
     );
-    // Root 3: ranks 4, 5-6 and 7-2: the last one wraps, and its four blocks are staged.
+    // Root 3: ranks 4-7, 0-1 and 2. No block is staged, though the ranks after the root's wrap round.
     assert_eq!(
         copied(Case {
             root: 3,
             ..Case::new("gather.binomial", 8, 100)
         }),
-        [0, 1, 0, 5, 0, 1, 0, 1]
+        [1, 0, 0, 1, 1, 0, 1, 0]
     );
     // Its input, once; none where a neighbour is folded in: its data is combined where it came.
     assert_eq!(copied(Case::new("allreduce.recursive_doubling", 8, 100)), [1; 8]);

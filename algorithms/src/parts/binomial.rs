@@ -35,6 +35,36 @@ pub(crate) fn send_to_children<T: Transport>(
     overlap.finish()
 }
 
+/// Collects the blocks of this rank's subtree in `blocks`, in rank order; each rank gives its `input`.
+pub(crate) fn collect<T: Transport>(
+    transport: &mut T,
+    place: &Halving,
+    input: &[u8],
+    blocks: &mut [u8],
+) -> Result<(), TransportError> {
+    let rank = transport.rank();
+    let (mut low, rest) = blocks.split_at_mut((rank - place.subtree.start) * input.len());
+    let (own, mut high) = rest.split_at_mut(input.len());
+    let mut overlap = Overlap::new(transport);
+    // Smallest first: each subtree's blocks lie directly beside those that have their place already.
+    for child in place.children().iter().rev() {
+        let bytes = child.len() * input.len();
+        let target = if child.start < rank {
+            let (rest, target) =
+                std::mem::take(&mut low).split_at_mut((child.start - place.subtree.start) * input.len());
+            low = rest;
+            target
+        } else {
+            let (target, rest) = std::mem::take(&mut high).split_at_mut(bytes);
+            high = rest;
+            target
+        };
+        overlap.receive(child.start, target)?;
+    }
+    overlap.transport().copy(input, own);
+    overlap.finish()
+}
+
 /// Combines the inputs of this rank's subtree, in rank order, into `result`.
 ///
 /// `spare` is as long as `result`; it may be empty on a rank other than the root that has one child.
