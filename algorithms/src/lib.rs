@@ -10,14 +10,18 @@
 //! * [`mockup`]: compositions of library calls with the semantics of another collective.
 //! * one module per collective, one file per algorithm; [`schedule`]: what they share, as pure functions.
 
+pub mod allgather;
 pub mod allreduce;
+pub mod bcast;
 pub mod collective;
 pub mod gather;
 pub mod mockup;
 mod overlap;
+mod parts;
 pub mod reduce;
 pub mod registry;
 pub mod scan;
+pub mod scatter;
 pub mod schedule;
 pub mod threads;
 pub mod transport;

@@ -56,12 +56,13 @@ impl Cost {
 /// One rank's arguments of a collective call, as bytes.
 ///
 /// Lengths, with `n` the total volume and `b = n/p` the block: `input` and `output` are empty where the collective
-/// defines none on this rank (`output` of a reduce or gather away from the root). In-place calls are resolved by the
-/// caller: it has copied the contribution, or passes it as `input`.
+/// defines none on this rank (`output` of a reduce or gather, `input` of a scatter, away from the root). A broadcast has
+/// one buffer, as in MPI: `output`, which on the root holds the data; its `input` is empty. In-place calls are resolved
+/// by the caller: it has copied the contribution, or passes it as `input`.
 pub struct Arguments<'a> {
-    /// This rank's contribution: `n` bytes (reduce, allreduce, scan) or `b` bytes (gather).
+    /// This rank's contribution: `n` bytes (reduce, allreduce, scan; scatter's root) or `b` bytes (gather, allgather).
     pub input: &'a [u8],
-    /// This rank's result: `n` bytes, or empty.
+    /// This rank's result: `n` bytes, `b` bytes (scatter), or empty.
     pub output: &'a mut [u8],
     /// The root's rank; 0 where the collective has none.
     pub root: usize,
@@ -111,10 +112,13 @@ impl Algorithm {
 /// All rows, collective by collective.
 pub fn algorithms() -> impl Iterator<Item = &'static Algorithm> {
     [
+        crate::allgather::ALGORITHMS,
         crate::allreduce::ALGORITHMS,
+        crate::bcast::ALGORITHMS,
         crate::gather::ALGORITHMS,
         crate::reduce::ALGORITHMS,
         crate::scan::ALGORITHMS,
+        crate::scatter::ALGORITHMS,
     ]
     .into_iter()
     .flatten()
@@ -147,10 +151,13 @@ pub fn run<T: Transport>(
 ) -> Result<(), TransportError> {
     debug_assert_fits(algorithm, transport, &arguments);
     match algorithm.collective {
+        Collective::Allgather => crate::allgather::run(algorithm.id, transport, arguments),
         Collective::Allreduce => crate::allreduce::run(algorithm.id, transport, arguments),
+        Collective::Bcast => crate::bcast::run(algorithm.id, transport, arguments),
         Collective::Gather => crate::gather::run(algorithm.id, transport, arguments),
         Collective::Reduce => crate::reduce::run(algorithm.id, transport, arguments),
         Collective::Scan => crate::scan::run(algorithm.id, transport, arguments),
+        Collective::Scatter => crate::scatter::run(algorithm.id, transport, arguments),
         other => unreachable!("no algorithm of {other} is registered"),
     }
 }
@@ -165,16 +172,18 @@ fn debug_assert_fits<T: Transport>(algorithm: &Algorithm, transport: &T, argumen
         0,
         "{id}: rank {rank}: input is no whole number of elements"
     );
-    let expected = match algorithm.collective {
-        Collective::Gather => p * input,
+    let input_expected = match algorithm.collective {
+        Collective::Bcast => 0,
+        Collective::Gather | Collective::Allgather if rank == root || !algorithm.collective.has_root() => output / p,
+        Collective::Scatter if rank == root => p * output,
+        Collective::Scatter => 0,
+        other if rank == root || !other.has_root() => output,
         _ => input,
     };
-    if !algorithm.collective.has_root() || rank == root {
-        debug_assert_eq!(
-            output, expected,
-            "{id}: rank {rank}: bytes of output for {input} bytes of input"
-        );
-    }
+    debug_assert_eq!(
+        input, input_expected,
+        "{id}: rank {rank}: bytes of input for {output} bytes of output"
+    );
     debug_assert_eq!(
         arguments.parameters.len(),
         algorithm.parameters.len(),

@@ -3,7 +3,13 @@
 //! Counts and ranges are in elements or in bytes, as the caller likes; ranks are those of the communicator unless a
 //! function says *relative*: relative to the root, which is relative rank 0.
 
+mod binary;
+mod halving;
+
 use std::ops::Range;
+
+pub use binary::{binary_children, binary_drain, binary_fill, binary_parent, binary_rate};
+pub use halving::Halving;
 
 /// The `index`-th of `parts` consecutive blocks of `count` elements, as equal as can be: the first `count % parts`
 /// blocks have one element more. Blocks are empty where `count < parts`.
@@ -82,43 +88,6 @@ pub fn absolute(relative: usize, root: usize, p: usize) -> usize {
     (relative + root) % p
 }
 
-/// The parent of a relative rank in the binomial tree, the number without its lowest set bit; none for the root.
-///
-/// ```text
-///          0           p = 7: the subtree of a rank is the consecutive ranks up to its next sibling
-///       / | \
-///      1  2  4
-///         |  |\
-///         3  5 6
-/// ```
-#[must_use]
-pub fn binomial_parent(relative: usize) -> Option<usize> {
-    (relative != 0).then(|| relative & (relative - 1))
-}
-
-/// The size of the subtree of a relative rank among `p` ranks; it consists of the ranks `relative..relative + size`.
-#[must_use]
-pub fn binomial_subtree(relative: usize, p: usize) -> usize {
-    if relative == 0 {
-        p
-    } else {
-        (1_usize << relative.trailing_zeros()).min(p - relative)
-    }
-}
-
-/// The children of a relative rank among `p` ranks, smallest subtree first: the order in which they are ready in a
-/// gather.
-pub fn binomial_children(relative: usize, p: usize) -> impl Iterator<Item = usize> {
-    let bits = if relative == 0 {
-        usize::BITS
-    } else {
-        relative.trailing_zeros()
-    };
-    (0..bits)
-        .map(move |bit| relative.saturating_add(1_usize << bit))
-        .take_while(move |&child| child < p)
-}
-
 /// What a rank does in a recursive doubling over any number of ranks (see [`fold`]).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fold {
@@ -176,6 +145,26 @@ pub fn fold_rank(number: usize, p: usize) -> usize {
     }
 }
 
+/// The ranks that the active ranks with these numbers stand for (see [`fold`]): themselves and those folded into them.
+#[must_use]
+pub fn fold_run(numbers: Range<usize>, p: usize) -> Range<usize> {
+    let begin = |number| {
+        if number == 1 << floor_log2(p) {
+            p
+        } else {
+            fold_rank(number, p)
+        }
+    };
+    begin(numbers.start)..begin(numbers.end)
+}
+
+/// The numbers of the `2^round` active ranks whose data an active rank holds before this round of a recursive doubling.
+#[must_use]
+pub fn doubling_group(number: usize, round: u32) -> Range<usize> {
+    let first = number >> round << round;
+    first..first + (1 << round)
+}
+
 /// The partners, as ranks, of the active rank with this number in the rounds of a recursive doubling.
 ///
 /// Before round `k` a rank holds the combination of the `2^k` active ranks whose numbers share all but the lowest `k`
@@ -216,19 +205,6 @@ mod tests {
         }
 
         #[test]
-        fn subtrees_partition_the_ranks(p in 1_usize..300) {
-            for rank in 0..p {
-                let mut next = rank + 1;
-                for child in binomial_children(rank, p) {
-                    prop_assert_eq!(binomial_parent(child), Some(rank));
-                    prop_assert_eq!(child, next);
-                    next += binomial_subtree(child, p);
-                }
-                prop_assert_eq!(next, rank + binomial_subtree(rank, p));
-            }
-        }
-
-        #[test]
         fn folding_keeps_the_order_of_ranks(p in 1_usize..300) {
             let mut covered = Vec::new();
             for number in 0..1 << floor_log2(p) {
@@ -242,6 +218,8 @@ mod tests {
                     prop_assert_eq!(fold(folded, p), Fold::Folded { into: rank });
                     covered.push(folded);
                 }
+                prop_assert_eq!(fold_run(0..number + 1, p), 0..covered.len());
+                prop_assert_eq!(fold_run(number..number + 1, p).start, rank);
             }
             prop_assert_eq!(covered, (0..p).collect::<Vec<_>>());
         }
@@ -254,6 +232,7 @@ mod tests {
             for round in 0..floor_log2(p) as usize {
                 let before = held.clone();
                 for (number, range) in held.iter_mut().enumerate() {
+                    prop_assert_eq!(&*range, &doubling_group(number, round as u32));
                     let partner = doubling_partners(number, p).nth(round).expect("a partner in each round");
                     let Fold::Active { number: partner, .. } = fold(partner, p) else {
                         panic!("partner {partner} of {p} is not active")

@@ -96,7 +96,7 @@ fn strikes(case: &Case, failing: usize, operations: usize) -> bool {
     let expected = case.expected(&inputs);
     let outcome = run(case.p, &case.config(Network::FREE), |transport| {
         let rank = transport.rank();
-        let mut output = vec![0; expected[rank].len()];
+        let mut output = case.output(rank, &expected);
         let left = if rank == failing { operations } else { usize::MAX };
         let result = case.call(&mut Failing { inner: transport, left }, &inputs[rank], &mut output);
         assert_eq!(

@@ -42,13 +42,18 @@ fn parameter_values(algorithm: &Algorithm) -> Vec<Vec<u64>> {
 }
 
 fn cases(algorithm: &'static Algorithm, p: usize) -> Vec<Case> {
-    let roots = if algorithm.collective.has_root() { p } else { 1 };
+    let roots = match p {
+        _ if !algorithm.collective.has_root() => vec![0],
+        ..=8 => (0..p).collect(),
+        // On both sides of the middle, where trees are cut.
+        _ => vec![0, p / 2, p.div_ceil(2), p - 1],
+    };
     let mut cases = Vec::new();
     for count in counts(p) {
         for element_bytes in ELEMENT_BYTES {
             for op in operators(algorithm, p) {
                 for parameters in parameter_values(algorithm) {
-                    for root in 0..roots {
+                    for &root in &roots {
                         let parameters = parameters.clone();
                         cases.push(Case {
                             algorithm,
@@ -93,11 +98,31 @@ macro_rules! matrix {
 
 // One test each, so that they run at the same time and a failure says where.
 matrix! {
+    allgather_bruck: "allgather.bruck";
+    allgather_linear: "allgather.linear";
+    allgather_recursive_doubling: "allgather.recursive_doubling";
+    allgather_ring: "allgather.ring";
+    allreduce_rabenseifner: "allreduce.rabenseifner";
     allreduce_recursive_doubling: "allreduce.recursive_doubling";
+    allreduce_reduce_bcast: "allreduce.reduce_bcast";
+    allreduce_ring: "allreduce.ring";
+    bcast_binary: "bcast.binary";
+    bcast_binomial: "bcast.binomial";
+    bcast_linear: "bcast.linear";
+    bcast_pipelined_chain: "bcast.pipelined_chain";
+    bcast_scatter_allgather: "bcast.scatter_allgather";
     gather_binomial: "gather.binomial";
+    gather_linear: "gather.linear";
+    reduce_binary: "reduce.binary";
+    reduce_binomial: "reduce.binomial";
+    reduce_linear: "reduce.linear";
+    reduce_pipelined_chain: "reduce.pipelined_chain";
     reduce_ring: "reduce.ring";
+    scan_linear: "scan.linear";
     scan_pipelined_chain: "scan.pipelined_chain";
     scan_recursive_doubling: "scan.recursive_doubling";
+    scatter_binomial: "scatter.binomial";
+    scatter_linear: "scatter.linear";
 }
 
 #[test]

@@ -29,8 +29,9 @@
 //! combines, nor while a message's latency passes.
 
 use crate::overlap::Overlap;
-use crate::schedule::{segments, whole_elements};
-use crate::{Algorithm, Arguments, Collective, Cost, Parameter, Transport, TransportError};
+use crate::parts::pipeline::{self, SEGMENT_BYTES};
+use crate::schedule::segments;
+use crate::{Algorithm, Arguments, Collective, Cost, Transport, TransportError};
 
 /// The id of [`INFO`].
 pub(crate) const ID: &str = "scan.pipelined_chain";
@@ -42,13 +43,7 @@ pub(crate) static INFO: Algorithm = Algorithm {
     summary: "prefix from rank to rank in segments, many under way (large sizes)",
     source: "Sanders and Traeff 2006, doi:10.1007/11846802_15",
     needs: &[],
-    parameters: &[Parameter {
-        name: "segment_bytes",
-        min: 256,
-        max: 1_048_576,
-        default: 16_384,
-        summary: "bytes of a segment, rounded down to whole elements (at least one)",
-    }],
+    parameters: &[SEGMENT_BYTES],
     cost,
 };
 
@@ -60,7 +55,7 @@ fn cost(p_ranks: usize, n_bytes: usize, parameters: &[u64]) -> Cost {
     if n_bytes == 0 || p_ranks < 2 {
         return Cost::ZERO;
     }
-    let segment = usize::try_from(parameters[0]).unwrap_or(usize::MAX).clamp(1, n_bytes);
+    let segment = pipeline::cost_segment(n_bytes, parameters);
     let hops = p_ranks - 2;
     let bytes = n_bytes as f64 + hops as f64 * segment as f64;
     Cost {
@@ -78,8 +73,7 @@ pub(crate) fn run<T: Transport>(transport: &mut T, arguments: Arguments<'_>) -> 
         ..
     } = arguments;
     let (rank, p) = (transport.rank(), transport.size());
-    let segment_bytes = usize::try_from(parameters[0]).unwrap_or(usize::MAX);
-    let segment = whole_elements(segment_bytes, transport.element_bytes());
+    let segment = pipeline::call_segment(transport, parameters);
     let next = (rank + 1 < p).then_some(rank + 1);
     match (rank.checked_sub(1), next) {
         (None, None) => {

@@ -96,7 +96,7 @@ fn put(bytes: &mut [u8], value: u32) {
 pub(crate) struct Case {
     pub(crate) algorithm: &'static Algorithm,
     pub(crate) p: usize,
-    /// Elements of the input of each rank (of a block for gather).
+    /// Elements of the input of each rank, of a broadcast's data, or of a block where there are blocks.
     pub(crate) count: usize,
     pub(crate) element_bytes: usize,
     pub(crate) root: usize,
@@ -142,7 +142,7 @@ impl Case {
 
     /// The volume `n` in bytes, as the cost function wants it.
     pub(crate) fn n_bytes(&self) -> usize {
-        let blocks = if self.algorithm.collective == Collective::Gather {
+        let blocks = if self.algorithm.collective.has_blocks() {
             self.p
         } else {
             1
@@ -158,15 +158,33 @@ impl Case {
         }
     }
 
-    /// Each rank's input.
+    /// Each rank's input; a broadcast has none, since its data is in the output before the call.
     pub(crate) fn inputs(&self) -> Vec<Vec<u8>> {
+        let count = |rank| match self.algorithm.collective {
+            Collective::Bcast => 0,
+            Collective::Scatter if rank != self.root => 0,
+            Collective::Scatter => self.p * self.count,
+            _ => self.count,
+        };
         (0..self.p)
-            .map(|rank| self.op.contribution(rank, self.count, self.element_bytes))
+            .map(|rank| self.op.contribution(rank, count(rank), self.element_bytes))
             .collect()
     }
 
     /// Each rank's output, computed one rank after the other; empty where the collective defines none.
     pub(crate) fn expected(&self, inputs: &[Vec<u8>]) -> Vec<Vec<u8>> {
+        match self.algorithm.collective {
+            Collective::Bcast => {
+                return vec![self.op.contribution(self.root, self.count, self.element_bytes); self.p];
+            }
+            Collective::Scatter => {
+                let block_bytes = self.count * self.element_bytes;
+                return (0..self.p)
+                    .map(|rank| inputs[self.root][rank * block_bytes..][..block_bytes].to_vec())
+                    .collect();
+            }
+            _ => {}
+        }
         // prefixes[i] = inputs[0] op ... op inputs[i]
         let mut prefixes = vec![inputs[0].clone()];
         for input in &inputs[1..] {
@@ -179,6 +197,7 @@ impl Case {
         let at_root =
             |data: Vec<u8>| (0..self.p).map(move |rank| if rank == self.root { data.clone() } else { Vec::new() });
         match self.algorithm.collective {
+            Collective::Allgather => vec![inputs.concat(); self.p],
             Collective::Allreduce => vec![total; self.p],
             Collective::Gather => at_root(inputs.concat()).collect(),
             Collective::Reduce => at_root(total).collect(),
@@ -187,11 +206,20 @@ impl Case {
         }
     }
 
-    /// One call on every rank; the outputs start with a pattern that no result has by chance.
+    /// A rank's output before the call: a pattern that no result has by chance, or a broadcast's data.
+    pub(crate) fn output(&self, rank: usize, expected: &[Vec<u8>]) -> Vec<u8> {
+        if self.algorithm.collective == Collective::Bcast && rank == self.root {
+            expected[rank].clone()
+        } else {
+            vec![0xa5; expected[rank].len()]
+        }
+    }
+
+    /// One call on every rank.
     pub(crate) fn outputs(&self, network: Network, inputs: &[Vec<u8>], expected: &[Vec<u8>]) -> Outcome<Vec<u8>> {
         run(self.p, &self.config(network), |transport| {
             let rank = transport.rank();
-            let mut output = vec![0xa5; expected[rank].len()];
+            let mut output = self.output(rank, expected);
             self.call(transport, &inputs[rank], &mut output)?;
             Ok(output)
         })

@@ -10,7 +10,6 @@ use kilter_mpi::{MPI_Datatype, constants};
 
 use crate::buffers::{Buffers, CallError, Staging, unsigned};
 use crate::call::{Call, execute};
-use crate::rows::Row;
 
 /// Elements in the program's memory.
 #[derive(Clone, Copy)]
@@ -48,8 +47,8 @@ pub(crate) unsafe fn carry_out(call: &Call<'_>, staging: &mut Staging<'_>) -> Re
         let is_bcast = collective == Collective::Bcast;
         let mut input: *const u8 = std::ptr::null();
         if let Some(elements) = given.filter(|_| input_bytes > 0) {
-            if is_bcast && matches!(call.row, Row::Mockup(..)) {
-                // Compositions take a broadcast's data where they leave it.
+            if is_bcast {
+                // Rows take a broadcast's data where they leave it.
                 if !unstaged(&elements)? {
                     pack(call, elements, output, input_bytes)?;
                 }

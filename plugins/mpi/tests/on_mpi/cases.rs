@@ -210,7 +210,11 @@ fn algorithms(job: &Job, kind: &Kind) {
             let elements = elements_for(collective, job.p_ranks, count);
             let blocks = model::equal_counts(job.p_ranks, elements);
             for root in roots(collective, job.p_ranks) {
-                let input_length = model::input(collective, kind, job.rank, root, elements, &blocks).len();
+                // A broadcast's data is in its output.
+                let input_length = match collective {
+                    Collective::Bcast => 0,
+                    _ => model::input(collective, kind, job.rank, root, elements, &blocks).len(),
+                };
                 let output_length = model::expected(collective, kind, job.rank, root, elements, &blocks)
                     .map_or(0, |output| output.len());
                 compare(

@@ -161,7 +161,7 @@ fn mistakes_name_file_line_and_what_is_allowed() {
         ),
         ("reduce(n) <=", "get(n) <=", 5, "alone has no result"),
         ("reduce(n) <=", "A(n) <=", 5, "needs `functions`"),
-        ("<= allreduce(n)", "<= p2p.ring_a_ding(n)", 5, "known: reduce.ring"),
+        ("<= allreduce(n)", "<= p2p.ring_a_ding(n)", 5, "known: reduce.binary, "),
         ("<= allreduce(n)", "<= k * reduce(n/k)", 5, "`k` needs its values"),
         ("guideline='reduce(n) <= allreduce(n)'\n", "", 3, "needs `guideline"),
         ("family=", "functions=['scan']\nfamily=", 6, "stand for an `A`"),

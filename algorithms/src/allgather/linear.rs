@@ -1,0 +1,71 @@
+//! Linear allgather: every rank sends its block to every other.
+//!
+//! Source: Traeff, Gropp and Thakur, IEEE TPDS 21(5):698-709, 2010, doi:10.1109/TPDS.2009.120 (guideline 35).
+//! Needs:  nothing.
+//! Shapes: input `[b]`, output `[p * b]`; no scratch.
+//! Cost:   p-1 rounds of n/p bytes
+//!         = (p-1)*(alpha + n/p*beta)
+//!         (n = p * b = bytes of the result, p = ranks; alpha in s, beta in s/byte); exact for every p.
+//!
+//! As much volume as the ring, but no rank waits for what another one has received: for few ranks that are all as near.
+//! In step `d` a rank sends `d` ranks to the right, so that no rank gets two blocks at once. For three ranks, letters are
+//! the blocks of ranks 0 to 2:
+//!
+//! ```text
+//!          rank 0   rank 1   rank 2
+//! start    a        b        c
+//! step 1   a c      a b      b c       0 -> 1, 1 -> 2, 2 -> 0
+//! step 2   a b c    a b c    a b c     0 -> 2, 1 -> 0, 2 -> 1
+//! ```
+
+use crate::overlap::Overlap;
+use crate::schedule::relative;
+use crate::{Algorithm, Arguments, Collective, Cost, Transport, TransportError};
+
+/// The id of [`INFO`].
+pub(crate) const ID: &str = "allgather.linear";
+
+/// The row of the registry.
+pub(crate) static INFO: Algorithm = Algorithm {
+    id: ID,
+    collective: Collective::Allgather,
+    summary: "each block straight from rank to rank (few ranks)",
+    source: "Traeff, Gropp and Thakur 2010, doi:10.1109/TPDS.2009.120",
+    needs: &[],
+    parameters: &[],
+    cost,
+};
+
+fn cost(p_ranks: usize, n_bytes: usize, _parameters: &[u64]) -> Cost {
+    if n_bytes == 0 {
+        return Cost::ZERO;
+    }
+    let steps = (p_ranks - 1) as f64;
+    Cost {
+        rounds: steps,
+        bytes_sent: steps * (n_bytes as f64 / p_ranks as f64),
+        bytes_reduced: 0.0,
+    }
+}
+
+pub(crate) fn run<T: Transport>(transport: &mut T, arguments: Arguments<'_>) -> Result<(), TransportError> {
+    let Arguments { input, output, .. } = arguments;
+    let (rank, p) = (transport.rank(), transport.size());
+    if input.is_empty() {
+        return Ok(());
+    }
+    let (below, from_own) = output.split_at_mut(rank * input.len());
+    let (own, above) = from_own.split_at_mut(input.len());
+    // Blocks in the order in which they come: of ranks `rank - 1` down to 0, then of `p - 1` down to `rank + 1`.
+    let blocks = below
+        .chunks_exact_mut(input.len())
+        .rev()
+        .chain(above.chunks_exact_mut(input.len()).rev());
+    let mut overlap = Overlap::new(transport);
+    for (distance, block) in (1..p).zip(blocks) {
+        overlap.receive(relative(rank, distance, p), block)?;
+        overlap.send((rank + distance) % p, input)?;
+    }
+    overlap.transport().copy(input, own);
+    overlap.finish()
+}

@@ -1,0 +1,18 @@
+//! What several rows are made of: communication patterns over a transport, without a row of their own.
+
+pub(crate) mod binomial;
+pub(crate) mod pipeline;
+pub(crate) mod ring;
+
+use std::ops::Range;
+
+/// A piece of a buffer that is sent and one that is received meanwhile; they do not overlap.
+pub(crate) fn two(data: &mut [u8], outgoing: Range<usize>, incoming: Range<usize>) -> (&[u8], &mut [u8]) {
+    if outgoing.end <= incoming.start {
+        let (below, above) = data.split_at_mut(incoming.start);
+        (&below[outgoing], &mut above[..incoming.len()])
+    } else {
+        let (below, above) = data.split_at_mut(outgoing.start);
+        (&above[..outgoing.len()], &mut below[incoming])
+    }
+}

@@ -1,0 +1,105 @@
+//! Data down and up the tree of [`Halving`].
+
+use std::ops::Range;
+
+use crate::overlap::Overlap;
+use crate::schedule::Halving;
+use crate::{Transport, TransportError};
+
+/// Gives every rank the root's `data`.
+pub(crate) fn broadcast<T: Transport>(
+    transport: &mut T,
+    place: &Halving,
+    data: &mut [u8],
+) -> Result<(), TransportError> {
+    if let Some(parent) = place.parent {
+        transport.recv(parent, data)?;
+    }
+    send_to_children(transport, place, data, |_| 0..data.len())
+}
+
+/// Sends each child the part of `data` that `bytes_of` says for the ranks of its subtree, if there is any.
+pub(crate) fn send_to_children<T: Transport>(
+    transport: &mut T,
+    place: &Halving,
+    data: &[u8],
+    bytes_of: impl Fn(Range<usize>) -> Range<usize>,
+) -> Result<(), TransportError> {
+    let mut overlap = Overlap::new(transport);
+    for child in place.children() {
+        let part = &data[bytes_of(child.clone())];
+        if !part.is_empty() {
+            overlap.send(child.start, part)?;
+        }
+    }
+    overlap.finish()
+}
+
+/// Collects the blocks of this rank's subtree in `blocks`, in rank order; each rank gives its `input`.
+pub(crate) fn collect<T: Transport>(
+    transport: &mut T,
+    place: &Halving,
+    input: &[u8],
+    blocks: &mut [u8],
+) -> Result<(), TransportError> {
+    let rank = transport.rank();
+    let (mut low, rest) = blocks.split_at_mut((rank - place.subtree.start) * input.len());
+    let (own, mut high) = rest.split_at_mut(input.len());
+    let mut overlap = Overlap::new(transport);
+    // Smallest first: each subtree's blocks lie directly beside those that have their place already.
+    for child in place.children().iter().rev() {
+        let bytes = child.len() * input.len();
+        let target = if child.start < rank {
+            let (rest, target) =
+                std::mem::take(&mut low).split_at_mut((child.start - place.subtree.start) * input.len());
+            low = rest;
+            target
+        } else {
+            let (target, rest) = std::mem::take(&mut high).split_at_mut(bytes);
+            high = rest;
+            target
+        };
+        overlap.receive(child.start, target)?;
+    }
+    overlap.transport().copy(input, own);
+    overlap.finish()
+}
+
+/// Combines the inputs of this rank's subtree, in rank order, into `result`.
+///
+/// `spare` is as long as `result`; it may be empty on a rank other than the root that has one child.
+pub(crate) fn reduce<T: Transport>(
+    transport: &mut T,
+    place: &Halving,
+    input: &[u8],
+    result: &mut [u8],
+    spare: &mut [u8],
+) -> Result<(), TransportError> {
+    let rank = transport.rank();
+    let children = place.children();
+    if children.is_empty() {
+        transport.copy(input, result);
+        return Ok(());
+    }
+    let (mut held, mut spare) = (result, spare);
+    // A combination with higher ranks lands in the buffer that their data came in. Started in the right one of the two,
+    // the data ends in `result` without a copy.
+    if children.iter().filter(|child| child.start > rank).count() % 2 == 1 {
+        std::mem::swap(&mut held, &mut spare);
+    }
+    let mut is_first = true;
+    for child in children.iter().rev() {
+        transport.recv(child.start, spare)?;
+        if child.start < rank {
+            if is_first {
+                transport.copy(input, held);
+            }
+            transport.reduce_local(spare, held)?;
+        } else {
+            transport.reduce_local(if is_first { input } else { held }, spare)?;
+            std::mem::swap(&mut held, &mut spare);
+        }
+        is_first = false;
+    }
+    Ok(())
+}

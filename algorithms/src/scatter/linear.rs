@@ -1,0 +1,66 @@
+//! Linear scatter: the root sends every rank its block.
+//!
+//! Source: Traeff, Gropp and Thakur, IEEE TPDS 21(5):698-709, 2010, doi:10.1109/TPDS.2009.120 (guideline 35).
+//! Needs:  nothing. Any root.
+//! Shapes: input `[p * b]` on the root, output `[b]`; no scratch.
+//! Cost:   p-1 rounds; n(p-1)/p bytes, at the root
+//!         = (p-1)*alpha + n(p-1)/p*beta
+//!         (n = p * b = bytes at the root, p = ranks; alpha in s, beta in s/byte); exact for every p.
+//!
+//! Every byte crosses one link, once: for large blocks. For five ranks and root 1:
+//!
+//! ```text
+//! round    0        1        2        3
+//!          1 -> 0   1 -> 2   1 -> 3   1 -> 4
+//! ```
+
+use crate::overlap::Overlap;
+use crate::{Algorithm, Arguments, Collective, Cost, Transport, TransportError};
+
+/// The id of [`INFO`].
+pub(crate) const ID: &str = "scatter.linear";
+
+/// The row of the registry.
+pub(crate) static INFO: Algorithm = Algorithm {
+    id: ID,
+    collective: Collective::Scatter,
+    summary: "each block straight from the root (large blocks)",
+    source: "Traeff, Gropp and Thakur 2010, doi:10.1109/TPDS.2009.120",
+    needs: &[],
+    parameters: &[],
+    cost,
+};
+
+fn cost(p_ranks: usize, n_bytes: usize, _parameters: &[u64]) -> Cost {
+    if n_bytes == 0 {
+        return Cost::ZERO;
+    }
+    let messages = (p_ranks - 1) as f64;
+    Cost {
+        rounds: messages,
+        bytes_sent: messages * (n_bytes as f64 / p_ranks as f64),
+        bytes_reduced: 0.0,
+    }
+}
+
+pub(crate) fn run<T: Transport>(transport: &mut T, arguments: Arguments<'_>) -> Result<(), TransportError> {
+    let Arguments {
+        input, output, root, ..
+    } = arguments;
+    let rank = transport.rank();
+    if output.is_empty() {
+        return Ok(());
+    }
+    if rank != root {
+        return transport.recv(root, output);
+    }
+    let mut overlap = Overlap::new(transport);
+    for (to, block) in input.chunks_exact(output.len()).enumerate() {
+        if to != rank {
+            overlap.send(to, block)?;
+        }
+    }
+    let own = &input[rank * output.len()..][..output.len()];
+    overlap.transport().copy(own, output);
+    overlap.finish()
+}
