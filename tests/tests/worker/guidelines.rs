@@ -48,14 +48,14 @@ fn prove(ranks: usize, root: Root, element: Element) {
     let blocks = blocks(ranks, element);
     let finished = job.run_well(&blocks);
     let (mut absent, mut wrong) = (BTreeSet::new(), Vec::new());
-    for (item, reason) in finished.failures() {
+    for (block, item, reason) in finished.failures() {
         if reason.contains("not available: ") {
-            absent.insert(reason);
+            absent.insert(reason.to_owned());
         } else {
-            wrong.push((item, reason));
+            wrong.push(format!("{block}: {item}: {reason}"));
         }
     }
-    assert_eq!(wrong, [], "on {ranks} ranks");
+    assert!(wrong.is_empty(), "on {ranks} ranks:\n{}", wrong.join("\n"));
     for reason in absent {
         println!("on {ranks} ranks: {reason}");
     }

@@ -7,7 +7,6 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-use kilter_algorithms::Collective;
 use kilter_protocol::VERSION;
 use kilter_protocol::plan::{Element, Root, Block, Header, Implementation, Item, PlanLine, Repetitions, Wait};
 use kilter_protocol::task::Task;
@@ -158,7 +157,13 @@ impl Job {
     /// Runs it to its end, which must be in order.
     pub(crate) fn run_well(self, blocks: &[Block]) -> Finished {
         let finished = self.run(blocks);
-        assert!(finished.status.success(), "{:?}\n{}", finished.status, finished.stderr);
+        let entered = finished.events.iter().rev().find(|event| matches!(event, Event::Enter { .. }));
+        assert!(
+            finished.status.success(),
+            "{:?}, last entered: {entered:?}\n{}",
+            finished.status,
+            finished.stderr
+        );
         assert!(
             matches!(finished.events.last(), Some(Event::End(_))),
             "{:?}",

@@ -108,7 +108,7 @@ fn a_plan_that_makes_no_sense_ends_the_job_and_names_its_line() {
             "plan.jsonl:1: the plan has version 99",
         ),
         (
-            Box::new(|job| job.header.root = 2),
+            Box::new(|job| job.header.root = kilter_protocol::plan::Root::Fixed(2)),
             "plan.jsonl:1: the header: root 2 is none of the 2 ranks",
         ),
         (Box::new(|job| job.header.idle_seconds = -1.0), "idle_seconds is -1"),

@@ -342,17 +342,18 @@ impl Compiler<'_> {
                 .map(|(begin, _)| count(begin / size))
                 .collect::<Result<_, _>>()?,
         };
-        let is_bcast = function == Function::Of(Collective::Bcast);
+        // Bytes of the whole buffer: a rank may have no block of its own and still get those of others.
+        let extent = |shape: Shape| if shape == Shape::Blocks { own } else { total.max(send_bytes).max(recv_bytes) };
         Ok(Call {
             function,
             comm,
-            send: valid(send, send_bytes).cast_const(),
+            send: valid(send, extent(input)).cast_const(),
             send_count,
             send_type,
             recv: if is_bcast_root {
-                valid(send, send_bytes)
+                valid(send, extent(input))
             } else {
-                valid(recv, if is_bcast { total.max(1) } else { recv_bytes })
+                valid(recv, extent(output))
             },
             recv_count,
             recv_type,
@@ -416,6 +417,10 @@ impl Compiler<'_> {
         let (rank, root, p) = (self.problem.rank, self.problem.root, blocks.len());
         if function == Function::Allgatherv && shape == Shape::AtRoot {
             call.send_count = if rank == root { call.recv_blocks.counts[root] } else { 0 };
+            // The one buffer of a broadcast is where the root has its data already.
+            if self.target() == Function::Of(Collective::Bcast) {
+                call.send = constants::in_place();
+            }
         }
         if function != Function::Alltoallv {
             return Ok(());

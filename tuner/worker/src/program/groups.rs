@@ -47,8 +47,10 @@ impl Groups {
     ) -> Result<Result<Groups, String>, MpiError> {
         let mut groups = Groups::default();
         let (rank, p_ranks) = (info::rank(world)?, info::size(world)?);
-        for term in &side.terms {
-            let on = term.call.on;
+        // Leaders lead parts, wherever in the side these stand.
+        let is_leaders = |on: &Communicator| *on == Communicator::Leaders;
+        let on = || side.terms.iter().map(|term| term.call.on);
+        for on in on().filter(|on| !is_leaders(on)).chain(on().filter(is_leaders)) {
             if on == Communicator::World || groups.find(on).is_some() {
                 continue;
             }
@@ -59,7 +61,7 @@ impl Groups {
                     Communicator::Leaders => {
                         if groups.parts.is_empty() {
                             return Ok(Err(format!(
-                                "`{side}`: leaders of what? a call on node or part:N must come first, or be named behind it"
+                                "`{side}`: leaders of what? a call on node or part:N must be there too"
                             )));
                         }
                         let is_leader = groups.leaders.contains(&rank);

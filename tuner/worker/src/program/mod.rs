@@ -146,7 +146,11 @@ impl Program {
                     &raw mut state.window,
                 )
             };
-            MpiError::check("MPI_Win_create", code)?;
+            if let Err(error) = MpiError::check("MPI_Win_create", code) {
+                datatypes.free()?;
+                groups.free()?;
+                return Ok(Err(format!("not available: {error}")));
+            }
         }
         for (request, call) in persistent {
             // SAFETY: the program's buffers outlive it; every rank of the communicator makes the same calls.
