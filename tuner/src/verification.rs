@@ -60,12 +60,7 @@ impl Verification {
 
 /// Repetitions in a verification, per item: enough for a stable median in a launch, little enough that the budget goes into
 /// launches, between which times differ most.
-pub const REPETITIONS: Repetitions = Repetitions {
-    min: 8,
-    max: 60,
-    relative_standard_error: 0.02,
-    seconds: 0.25,
-};
+pub const REPETITIONS: Repetitions = Repetitions::until(8, 60, 0.02, 0.25);
 
 /// Runs and judges. `label` names it in launch keys; `setup` is what is in force. With `untouched`, every launch is followed by
 /// one of the library as it is, left sides only, so that both see the same minutes of the machine; its medians come back too;

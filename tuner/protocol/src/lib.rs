@@ -5,8 +5,10 @@
 
 pub mod collective_name;
 pub mod expression;
+pub mod measuring;
 pub mod plan;
+pub mod repetitions;
 pub mod report;
 
 /// Version of both line formats; a reader refuses any other.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;

@@ -4,11 +4,12 @@ use std::time::Instant;
 
 use anyhow::Context;
 use kilter_mpi::mpit::ControlVariables;
-use kilter_protocol::plan::{Block, Header, Item, Repetitions, Wait};
+use kilter_protocol::plan::{Block, Header, Item, Repetitions};
 use kilter_protocol::report::Event;
 
 use crate::candidate::{Buffers, Candidate, title};
-use crate::clock::{self, Arrival};
+use crate::clock::Arrival;
+use crate::common_time::CommonTime;
 use crate::control::{Control, Refusal};
 use crate::implementation::{self, Place};
 use crate::lead::Lead;
@@ -16,6 +17,7 @@ use crate::measure::{Agreed, Machine, Repetition, measure};
 use crate::report_file::ReportFile;
 use crate::schedule::{Schedule, WARM_UPS};
 use crate::settings;
+use crate::sweep::Sweep;
 
 /// Longest time that the empty operation is measured for, in seconds.
 const NOISE_SECONDS: f64 = 10.0;
@@ -28,6 +30,10 @@ pub(crate) struct Session {
     pub(crate) variables: ControlVariables,
     /// The plan's first line.
     pub(crate) header: Header,
+    /// What starts are agreed in.
+    pub(crate) time: CommonTime,
+    /// Where caches are to be cold.
+    pub(crate) sweep: Option<Sweep>,
     /// Kept over the blocks: what was learnt about the machine stays true.
     pub(crate) lead: Lead,
     /// On rank 0.
@@ -56,12 +62,7 @@ impl Session {
         if repetitions == 0 {
             return Ok(());
         }
-        let rule = Repetitions {
-            min: repetitions,
-            max: repetitions,
-            relative_standard_error: 0.0,
-            seconds: NOISE_SECONDS,
-        };
+        let rule = Repetitions::until(repetitions, repetitions, 0.0, NOISE_SECONDS);
         let mut schedule = Schedule::new(1, WARM_UPS, rule, 0);
         self.measure(&mut schedule, |_| Ok(()))?;
         let seconds = schedule.into_series().remove(0).seconds;
@@ -71,7 +72,8 @@ impl Session {
     fn measure(&mut self, schedule: &mut Schedule, run: impl FnMut(usize) -> anyhow::Result<()>) -> anyhow::Result<()> {
         let mut ranks = Ranks {
             control: &self.control,
-            wait: self.header.wait,
+            time: &mut self.time,
+            sweep: self.sweep.as_mut(),
             report: self.report.as_mut(),
             run,
         };
@@ -82,14 +84,15 @@ impl Session {
 /// The real ranks.
 struct Ranks<'a, F> {
     control: &'a Control,
-    wait: Wait,
+    time: &'a mut CommonTime,
+    sweep: Option<&'a mut Sweep>,
     report: Option<&'a mut ReportFile>,
     run: F,
 }
 
-impl<F: FnMut(usize) -> anyhow::Result<()>> Machine for Ranks<'_, F> {
-    fn agree(&mut self, previous: Repetition) -> anyhow::Result<Agreed> {
-        let own = [clock::now_ns(), previous.end_ns, previous.arrival.to_number()];
+impl<F> Ranks<'_, F> {
+    fn exchange(&self, previous: Repetition) -> anyhow::Result<Agreed> {
+        let own = [self.time.now_ns(), previous.end_ns, previous.arrival.to_number()];
         let [now_ns, end_ns, arrival] = self.control.exchange_max(own)?;
         Ok(Agreed {
             now_ns,
@@ -97,16 +100,36 @@ impl<F: FnMut(usize) -> anyhow::Result<()>> Machine for Ranks<'_, F> {
             arrival: Arrival::from_number(arrival),
         })
     }
+}
+
+impl<F: FnMut(usize) -> anyhow::Result<()>> Machine for Ranks<'_, F> {
+    fn prepare(&mut self) {
+        if let Some(sweep) = &mut self.sweep {
+            sweep.run();
+        }
+    }
+
+    fn agree(&mut self, previous: Repetition) -> anyhow::Result<Agreed> {
+        let agreed = self.exchange(previous)?;
+        if self.time.keep(self.control, agreed.now_ns)? {
+            // That took time: the start is agreed from now on.
+            return self.exchange(previous);
+        }
+        Ok(agreed)
+    }
 
     fn repeat(&mut self, item: usize, start_ns: u64) -> anyhow::Result<Repetition> {
-        let arrival = clock::wait_until(start_ns, self.wait);
+        let begun = self.time.begin(start_ns);
         // A late rank takes part all the same: the others are in it already.
         (self.run)(item)?;
-        let end_ns = clock::now_ns();
+        let end_ns = self.time.end_ns(begun);
         if let Some(report) = self.report.as_mut() {
             report.heartbeat()?;
         }
-        Ok(Repetition { end_ns, arrival })
+        Ok(Repetition {
+            end_ns,
+            arrival: begun.arrival,
+        })
     }
 }
 
