@@ -3,9 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use kilter_algorithms::Collective;
-use kilter_protocol::plan::Wait;
+use kilter_protocol::plan::{Cache, Repetitions, Synchronisation, Wait};
 
 use crate::cli;
+use crate::repetition_rule;
+use crate::verification::REPETITIONS;
 
 /// Options that every measuring command shares.
 #[derive(Debug, Clone)]
@@ -24,6 +26,12 @@ pub struct Options {
     pub site_environment: Vec<(String, String)>,
     /// How ranks wait.
     pub wait: Wait,
+    /// How ranks start together.
+    pub sync: Synchronisation,
+    /// What the caches hold.
+    pub cache: Cache,
+    /// Repetitions of an item in a launch.
+    pub repetitions: Repetitions,
     /// Total volumes in bytes, ascending, each once.
     pub sizes: Vec<u64>,
     /// Guideline ids or families; empty for all.
@@ -133,6 +141,19 @@ impl Options {
             },
             out,
             wait: wait(typed.wait, typed.ranks),
+            sync: sync(typed.sync),
+            cache: match typed.cache {
+                cli::CacheChoice::Warm => Cache::Warm,
+                cli::CacheChoice::Cold => Cache::Cold { bytes: None },
+            },
+            repetitions: repetition_rule::repetitions(
+                &typed.repetitions,
+                typed.min_repetitions,
+                typed.max_repetitions,
+                typed.repetition_step,
+                REPETITIONS.seconds,
+            )
+            .map_err(|(option, message)| wrong(option, message))?,
             mpirun: typed.mpirun,
             ranks: typed.ranks,
             hostfile: typed.hostfile,
@@ -233,6 +254,15 @@ fn wait(choice: cli::WaitChoice, ranks: usize) -> Wait {
         cli::WaitChoice::Sleep => Wait::Sleep,
         cli::WaitChoice::Auto if ranks <= cores => Wait::Spin,
         cli::WaitChoice::Auto => Wait::Sleep,
+    }
+}
+
+fn sync(choice: cli::SyncChoice) -> Synchronisation {
+    match choice {
+        cli::SyncChoice::Auto => Synchronisation::Auto,
+        cli::SyncChoice::SharedClock => Synchronisation::SharedClock,
+        cli::SyncChoice::RoundTime => Synchronisation::RoundTime,
+        cli::SyncChoice::Barrier => Synchronisation::Barrier,
     }
 }
 

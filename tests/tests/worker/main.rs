@@ -8,3 +8,4 @@ mod faults;
 mod job;
 mod protocol;
 mod settings;
+mod starting;

@@ -138,6 +138,10 @@ fn fingerprint(
         ("guidelines", ids.join(",")),
         ("functions", format!("{:?}", options.functions)),
         ("launches", options.launches.to_string()),
+        (
+            "repetitions",
+            format!("{:?} {:?} {:?}", options.repetitions, options.sync, options.cache),
+        ),
         ("budget", options.budget_seconds.to_string()),
         ("seed", format!("{:?}", options.seed)),
         ("alpha", format!("{} {}", options.alpha, options.effect_floor)),

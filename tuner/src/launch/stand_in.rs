@@ -164,7 +164,10 @@ impl Player {
 
     fn end(&mut self) {
         let dropin_calls = [("blocks".to_owned(), self.blocks)].into();
-        self.tell(Event::End(End { dropin_calls }));
+        self.tell(Event::End(End {
+            dropin_calls,
+            ..End::default()
+        }));
         if self.plays(&["lingers"]) {
             halt();
         }
