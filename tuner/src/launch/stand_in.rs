@@ -122,7 +122,7 @@ impl Player {
                     std::thread::sleep(Duration::from_millis(5));
                 }
             } else if self.plays(&["talks-nonsense", &b]) {
-                self.report.write_all(b"{\"v\":1,\"kind\":\"nonsense\"}\n").unwrap();
+                self.report.write_all(b"{\"v\":2,\"kind\":\"nonsense\"}\n").unwrap();
                 halt();
             } else if self.plays(&["answers-another", &b]) {
                 self.tell(Event::BlockEnd {

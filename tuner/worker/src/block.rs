@@ -62,7 +62,7 @@ impl Session {
         if repetitions == 0 {
             return Ok(());
         }
-        let rule = Repetitions::until(repetitions, repetitions, 0.0, NOISE_SECONDS);
+        let rule = Repetitions::fixed(repetitions, NOISE_SECONDS);
         let mut schedule = Schedule::new(1, WARM_UPS, rule, 0);
         self.measure(&mut schedule, |_| Ok(()))?;
         let seconds = schedule.into_series().remove(0).seconds;

@@ -191,7 +191,7 @@ impl Control {
 
     /// The rank above this one in the binomial tree; none above rank 0.
     pub(crate) fn parent(&self) -> Option<usize> {
-        (self.rank > 0).then(|| self.rank & (self.rank - 1))
+        parent(self.rank)
     }
 
     /// The ranks below this one, the one with the largest subtree first.
@@ -288,8 +288,13 @@ impl Control {
     }
 }
 
-/// The children of a rank in the binomial tree whose root is rank 0, the one with the largest subtree first.
-fn children(rank: usize, p_ranks: usize) -> Vec<usize> {
+/// The parent of a rank in the binomial tree whose root is rank 0: the rank without its lowest set bit.
+pub(crate) fn parent(rank: usize) -> Option<usize> {
+    (rank > 0).then(|| rank & (rank - 1))
+}
+
+/// The children of a rank in that tree, the one with the largest subtree first.
+pub(crate) fn children(rank: usize, p_ranks: usize) -> Vec<usize> {
     let lowest_bit = if rank == 0 {
         p_ranks.next_power_of_two()
     } else {
@@ -308,7 +313,7 @@ fn children(rank: usize, p_ranks: usize) -> Vec<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::children;
+    use super::*;
 
     #[test]
     fn every_rank_but_the_root_is_the_child_of_the_rank_it_listens_to() {
@@ -323,8 +328,8 @@ mod tests {
                     );
                 }
             }
-            for (rank, parent) in parents.into_iter().enumerate() {
-                assert_eq!(parent, (rank > 0).then(|| rank & (rank - 1)), "p={p_ranks}");
+            for (rank, found) in parents.into_iter().enumerate() {
+                assert_eq!(found, parent(rank), "p={p_ranks}");
             }
         }
     }

@@ -105,7 +105,9 @@ fn run(plan: &Path, report: &Path) -> anyhow::Result<()> {
     let time = CommonTime::establish(&control, &header)?;
     let sweep = Sweep::new(header.cache);
     let mut start = environment::start(&control, &variables, &header)?;
-    start.loop_overhead_seconds = overhead::loop_overhead_seconds(&time, header.wait);
+    if control.is_root() {
+        start.loop_overhead_seconds = overhead::loop_overhead_seconds(&time, header.wait);
+    }
     start.swept_bytes = sweep.as_ref().map(Sweep::bytes);
     start.sync = Some(time.survey(&control)?);
     let lead = Lead::new(header.wait);

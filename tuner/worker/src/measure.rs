@@ -9,7 +9,8 @@
 //! So one exchange synchronises, agrees on the next start (the latest entry plus a lead) and tells every rank how the previous
 //! repetition went. All ranks hold the same numbers and decide alike what to repeat and when to stop. A repetition's time is the
 //! latest end over the ranks minus the agreed start: no skew of a barrier's exit is in it, other than with a barrier alone
-//! (Hunold and Carpen-Amarie 2016, doi:10.1109/TPDS.2016.2539167).
+//! (Hunold and Carpen-Amarie 2016, doi:10.1109/TPDS.2016.2539167). What "time" means where clocks differ is the business of
+//! [`crate::common_time`].
 
 use crate::clock::Arrival;
 use crate::lead::Lead;
@@ -147,7 +148,7 @@ mod tests {
             prepare_ns,
             script,
         };
-        let rule = Repetitions::until(4, 4, 0.0, 1e9);
+        let rule = Repetitions::fixed(4, 1e9);
         let (mut schedule, mut lead) = (Schedule::new(1, 0, rule, 0), Lead::new(Wait::Spin));
         measure(&mut machine, &mut schedule, &mut lead).unwrap();
         let series = schedule.into_series().remove(0);

@@ -104,9 +104,14 @@ impl RoundTime {
         // The least reach, as the maximum of what is missing; and a time that all agree on.
         let common_ns = line.apply(now_ns).max(0).cast_unsigned();
         let [missing, latest_ns, _] = control.exchange_max([u64::MAX - reach_ns, common_ns, 0])?;
-        self.due_ns = latest_ns.saturating_add((u64::MAX - missing).clamp(SHORTEST_NS, LONGEST_NS));
+        self.due_ns = due_ns(latest_ns, u64::MAX - missing);
         Ok(line)
     }
+}
+
+/// When to check models that reach so far, the least of all ranks.
+fn due_ns(latest_ns: u64, reach_ns: u64) -> u64 {
+    latest_ns.saturating_add(reach_ns.clamp(SHORTEST_NS, LONGEST_NS))
 }
 
 /// Asks the parent, then answers the children; what the parent said, except on rank 0. Called by all ranks.
@@ -121,4 +126,70 @@ fn pass(control: &Control, own_ns: &impl Fn() -> u64) -> anyhow::Result<Option<P
         }
     }
     Ok(point)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::control;
+
+    const NOW_NS: i64 = 8_000_000_000_000;
+
+    /// Rank `rank`'s clock as a line from the true time: seconds ahead or behind, up to 100 ppm fast or slow.
+    fn clock(rank: usize) -> Line {
+        let rank = rank as i64;
+        Line {
+            from_ns: 0,
+            to_ns: (rank * 7919 % 13 - 6) * 1_000_000_000 + rank,
+            skew: ((rank * 31 % 21 - 10) * 10) as f64 * 1e-6,
+        }
+    }
+
+    /// What a rank hears from its parent in 24 passes of 5 ms: answers take 400 ns there and 600 ns back, some 90 us more.
+    fn points(rank: usize, parent: usize) -> Vec<Point> {
+        (0..24)
+            .map(|pass| {
+                let asked = NOW_NS + pass * 5_000_000;
+                let late = if (pass + rank as i64) % 4 == 0 { 90_000 } else { 0 };
+                Point::new(
+                    clock(rank).apply(asked).cast_unsigned(),
+                    clock(parent).apply(asked + 400).cast_unsigned(),
+                    clock(rank).apply(asked + 1_000 + late).cast_unsigned(),
+                )
+            })
+            .collect()
+    }
+
+    #[test]
+    fn chained_models_give_rank_0s_time_on_every_rank_for_any_number_of_ranks() {
+        for p_ranks in 1..=33 {
+            let mut lines = vec![None; p_ranks];
+            lines[0] = Some(Line::IDENTITY);
+            // In the order in which the models go down: a parent's is known before its children need it.
+            let mut waiting = vec![0];
+            while let Some(rank) = waiting.pop() {
+                for child in control::children(rank, p_ranks) {
+                    let fit = Fit::new(&points(child, rank)).unwrap();
+                    lines[child] = lines[rank].map(|line| fit.line.then(&line));
+                    waiting.push(child);
+                }
+            }
+            for (rank, line) in lines.into_iter().enumerate() {
+                let line = line.unwrap_or_else(|| panic!("p={p_ranks}: nobody told rank {rank}"));
+                // 100 ns of asymmetry per level of the tree, and as much for the end of the reach.
+                let allowed_ns = 250 * u64::from(rank.count_ones()) + 5;
+                for time in [NOW_NS, NOW_NS + 120_000_000, NOW_NS + 230_000_000] {
+                    let error_ns = line.apply(clock(rank).apply(time)).abs_diff(clock(0).apply(time));
+                    assert!(error_ns <= allowed_ns, "p={p_ranks} rank {rank}: {error_ns} ns");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn checks_come_when_the_shortest_model_ends_within_limits() {
+        assert_eq!(due_ns(1_000, 0), 1_000 + SHORTEST_NS);
+        assert_eq!(due_ns(1_000, 120_000_000), 120_001_000);
+        assert_eq!(due_ns(1_000, u64::MAX), 1_000 + LONGEST_NS);
+    }
 }
