@@ -131,6 +131,9 @@ pub struct Synchronised {
     pub bound_seconds: f64,
     /// Largest drift in the ranks' models, in parts per million; 0 where there are none.
     pub drift_ppm_max: f64,
+    /// How often the models were checked, and made better, between repetitions.
+    #[serde(default)]
+    pub checks: u32,
     /// How often the models were learnt anew because a check contradicted them.
     pub relearnt: u32,
     /// For tests, where clocks are made wrong on purpose: the largest true difference, in seconds.

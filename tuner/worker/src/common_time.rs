@@ -156,6 +156,7 @@ impl CommonTime {
             residual_seconds: residual_ns as f64 / 1e9,
             bound_seconds: bound_ns as f64 / 1e9,
             drift_ppm_max: skew as f64 / 1e9,
+            checks: self.round_time.checks,
             relearnt: self.round_time.relearnt,
             true_error_seconds: self.truth.map(|_| true_error_ns as f64 / 1e9),
         })

@@ -40,6 +40,8 @@ pub(crate) struct RoundTime {
     to_parent: Option<Fit>,
     /// When the next check is due, on the common clock: the same number on every rank.
     due_ns: u64,
+    /// How often the models were checked.
+    pub(crate) checks: u32,
     /// How often all was learnt anew.
     pub(crate) relearnt: u32,
 }
@@ -69,6 +71,7 @@ impl RoundTime {
     /// # Errors
     /// The library's.
     pub(crate) fn check(&mut self, control: &Control, own_ns: &impl Fn() -> u64) -> anyhow::Result<Line> {
+        self.checks += 1;
         let point = pass(control, own_ns)?;
         let contradicted =
             matches!((&self.to_parent, &point), (Some(fit), Some(point)) if fit.is_contradicted_by(point));
