@@ -140,3 +140,42 @@ pub struct Synchronised {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub true_error_seconds: Option<f64>,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_stored_before_clocks_were_told_are_read() {
+        let start = r#"{"library":"L","ranks":2,"hosts":["a"],"clock_tick_seconds":2e-8,"variables":{},"environment":{},
+            "malloc_maps_from_bytes":null}"#;
+        let start: Start = serde_json::from_str(start).unwrap();
+        assert_eq!((start.ranks, start.sync, start.swept_bytes), (2, None, None));
+        let end: End = serde_json::from_str(r#"{"dropin_calls":{"x":3}}"#).unwrap();
+        assert_eq!((end.dropin_calls["x"], end.sync, end.sweeps), (3, None, 0));
+    }
+
+    #[test]
+    fn what_was_found_out_about_clocks_survives() {
+        let sync = Synchronised {
+            method: Synchronisation::RoundTime,
+            residual_seconds: 1.5e-7,
+            bound_seconds: 4e-7,
+            drift_ppm_max: 12.5,
+            checks: 3,
+            relearnt: 1,
+            true_error_seconds: None,
+        };
+        let event = Event::End(End {
+            sync: Some(sync),
+            sweeps: 9,
+            ..End::default()
+        });
+        let text = serde_json::to_string(&event).unwrap();
+        assert!(
+            text.contains(r#""method":"round_time""#) && !text.contains("true_error"),
+            "{text}"
+        );
+        assert_eq!(serde_json::from_str::<Event>(&text).unwrap(), event);
+    }
+}
