@@ -330,6 +330,8 @@ pub fn parse_sizes(text: &str) -> Result<Vec<u64>, OptionError> {
 
 #[cfg(test)]
 mod tests {
+    use clap::Parser as _;
+
     use super::*;
 
     #[test]
@@ -350,6 +352,50 @@ mod tests {
             let message = parse_sizes(text).unwrap_err().to_string();
             assert!(message.contains(part), "{message}");
         }
+    }
+
+    fn typed(arguments: &[&str]) -> cli::Measure {
+        let words = ["kilter", "check"].iter().chain(arguments);
+        match cli::Cli::try_parse_from(words).unwrap().command {
+            cli::Command::Check(measure) => measure,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn repetitions(typed: &cli::Measure) -> Repetitions {
+        repetition_rule::repetitions(
+            &typed.repetitions,
+            typed.min_repetitions,
+            typed.max_repetitions,
+            typed.repetition_step,
+            REPETITIONS.seconds,
+        )
+        .unwrap()
+    }
+
+    #[test]
+    fn repetitions_starts_and_caches_are_as_before_unless_asked_for() {
+        let default = typed(&[]);
+        assert_eq!(repetitions(&default), REPETITIONS);
+        assert_eq!(
+            (sync(default.sync), default.cache),
+            (Synchronisation::Auto, cli::CacheChoice::Warm)
+        );
+        let asked = typed(&[
+            "--sync=round-time",
+            "--cache=cold",
+            "--repetitions=cov-median=0.01/20",
+            "--min-repetitions=20",
+            "--max-repetitions=1000",
+            "--repetition-step=10",
+        ]);
+        assert_eq!(
+            (sync(asked.sync), asked.cache),
+            (Synchronisation::RoundTime, cli::CacheChoice::Cold)
+        );
+        let rule = repetitions(&asked);
+        assert_eq!((rule.min, rule.max, rule.step), (20, 1000, 10));
+        assert_eq!(repetition_rule::to_text(&rule.stop), "cov-median=0.01/20");
     }
 
     #[test]

@@ -3,8 +3,8 @@
 //! Read [`measure`] first, which says how a time is taken; then [`block`], which says what is done around that.
 //!
 //! * [`control`], [`dissemination`]: what the ranks say to each other, by point-to-point messages only.
-//! * [`clock`], [`lead`], [`common_time`]: starting at one absolute time; [`shared_clock`], [`round_time`], [`fit`], [`line`]: how the
-//!   ranks come to have one.
+//! * [`clock`], [`lead`], [`common_time`]: starting at one absolute time.
+//! * [`shared_clock`], [`round_time`], [`fit`], [`mod@line`]: how the ranks come to have one.
 //! * [`sweep`], [`overhead`]: cold caches; what the loop itself costs.
 //! * [`schedule`], [`stop`], [`order`]: what is repeated next, and when it is enough.
 //! * [`implementation`], [`candidate`]: from an item of the plan to calls.
