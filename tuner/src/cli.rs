@@ -65,6 +65,24 @@ pub struct Measure {
     /// How ranks wait for the start of a repetition: spin where each has a core, sleep where they share cores.
     #[arg(long, value_enum, env = "KILTER_WAIT", default_value_t = WaitChoice::Auto)]
     pub wait: WaitChoice,
+    /// How ranks start a repetition together: on one clock, on clocks that were made one, or after a barrier, which under-reports.
+    #[arg(long, value_enum, env = "KILTER_SYNC", default_value_t = SyncChoice::Auto)]
+    pub sync: SyncChoice,
+    /// What the caches hold when a repetition starts: the buffers of the one before, or nothing of them.
+    #[arg(long, value_enum, default_value_t = CacheChoice::Warm)]
+    pub cache: CacheChoice,
+    /// When an item was repeated often enough; all methods named must hold: rse=T, cov-mean=T/WINDOW, cov-median=T/WINDOW; or none.
+    #[arg(long, value_name = "METHODS", default_value = "rse=0.02")]
+    pub repetitions: String,
+    /// Repetitions of an item in a launch at least.
+    #[arg(long, value_name = "N", default_value_t = 8)]
+    pub min_repetitions: u32,
+    /// Repetitions of an item in a launch at most.
+    #[arg(long, value_name = "N", default_value_t = 60)]
+    pub max_repetitions: u32,
+    /// Repetitions between two looks whether they are enough.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub repetition_step: u32,
     /// Total volumes n in bytes: a list such as 1,4096,1MiB, or a range 1..1MiB of powers of two, or 1..1MiB:x4 of powers of four.
     #[arg(long, value_name = "SIZES", default_value = "1..1MiB:x4")]
     pub sizes: String,
@@ -198,6 +216,28 @@ pub enum WaitChoice {
     Spin,
     /// Sleep.
     Sleep,
+}
+
+/// How ranks start together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum SyncChoice {
+    /// The shared clock where there is one, else the round time.
+    Auto,
+    /// All ranks read one clock.
+    SharedClock,
+    /// Every rank learns rank 0's clock by messages.
+    RoundTime,
+    /// A barrier and local times.
+    Barrier,
+}
+
+/// What the caches hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum CacheChoice {
+    /// The user's buffers.
+    Warm,
+    /// Other memory: twice the last-level cache is swept before each repetition.
+    Cold,
 }
 
 /// Formats of standard output.

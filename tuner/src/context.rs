@@ -144,6 +144,9 @@ impl<'a> Context<'a> {
             read_environment: read(&setup.environment),
             noise_repetitions: if noise { 50 } else { 0 },
             idle_seconds: self.options.stall_seconds.max(30.0),
+            sync: self.options.sync,
+            cache: self.options.cache,
+            clock_faults: Vec::new(),
         };
         let command = self.command(setup, &[])?;
         let limits = Limits {

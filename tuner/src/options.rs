@@ -4,10 +4,12 @@ use std::path::{Path, PathBuf};
 
 use kilter_algorithms::Collective;
 use kilter_protocol::expression::Side;
-use kilter_protocol::plan::{Element, Root, Wait};
+use kilter_protocol::plan::{Cache, Element, Repetitions, Root, Synchronisation, Wait};
 
 use crate::cli;
 use crate::plan::Place;
+use crate::repetition_rule;
+use crate::verification::REPETITIONS;
 
 /// Options that every measuring command shares.
 #[derive(Debug, Clone)]
@@ -26,6 +28,12 @@ pub struct Options {
     pub site_environment: Vec<(String, String)>,
     /// How ranks wait.
     pub wait: Wait,
+    /// How ranks start together.
+    pub sync: Synchronisation,
+    /// What the caches hold.
+    pub cache: Cache,
+    /// Repetitions of an item in a launch.
+    pub repetitions: Repetitions,
     /// Total volumes in bytes, ascending, each once.
     pub sizes: Vec<u64>,
     /// Guideline ids or families; empty for all.
@@ -139,6 +147,19 @@ impl Options {
             },
             out,
             wait: wait(typed.wait, typed.ranks),
+            sync: sync(typed.sync),
+            cache: match typed.cache {
+                cli::CacheChoice::Warm => Cache::Warm,
+                cli::CacheChoice::Cold => Cache::Cold { bytes: None },
+            },
+            repetitions: repetition_rule::repetitions(
+                &typed.repetitions,
+                typed.min_repetitions,
+                typed.max_repetitions,
+                typed.repetition_step,
+                REPETITIONS.seconds,
+            )
+            .map_err(|(option, message)| wrong(option, message))?,
             mpirun: typed.mpirun,
             ranks: typed.ranks,
             hostfile: typed.hostfile,
@@ -282,6 +303,15 @@ fn wait(choice: cli::WaitChoice, ranks: usize) -> Wait {
     }
 }
 
+fn sync(choice: cli::SyncChoice) -> Synchronisation {
+    match choice {
+        cli::SyncChoice::Auto => Synchronisation::Auto,
+        cli::SyncChoice::SharedClock => Synchronisation::SharedClock,
+        cli::SyncChoice::RoundTime => Synchronisation::RoundTime,
+        cli::SyncChoice::Barrier => Synchronisation::Barrier,
+    }
+}
+
 fn pairs(option: &'static str, typed: &[String]) -> Result<Vec<(String, String)>, OptionError> {
     typed
         .iter()
@@ -346,6 +376,8 @@ pub fn parse_sizes(text: &str) -> Result<Vec<u64>, OptionError> {
 
 #[cfg(test)]
 mod tests {
+    use clap::Parser as _;
+
     use super::*;
 
     #[test]
@@ -366,6 +398,50 @@ mod tests {
             let message = parse_sizes(text).unwrap_err().to_string();
             assert!(message.contains(part), "{message}");
         }
+    }
+
+    fn typed(arguments: &[&str]) -> cli::Measure {
+        let words = ["kilter", "check"].iter().chain(arguments);
+        match cli::Cli::try_parse_from(words).unwrap().command {
+            cli::Command::Check(measure) => measure,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn repetitions(typed: &cli::Measure) -> Repetitions {
+        repetition_rule::repetitions(
+            &typed.repetitions,
+            typed.min_repetitions,
+            typed.max_repetitions,
+            typed.repetition_step,
+            REPETITIONS.seconds,
+        )
+        .unwrap()
+    }
+
+    #[test]
+    fn repetitions_starts_and_caches_are_as_before_unless_asked_for() {
+        let default = typed(&[]);
+        assert_eq!(repetitions(&default), REPETITIONS);
+        assert_eq!(
+            (sync(default.sync), default.cache),
+            (Synchronisation::Auto, cli::CacheChoice::Warm)
+        );
+        let asked = typed(&[
+            "--sync=round-time",
+            "--cache=cold",
+            "--repetitions=cov-median=0.01/20",
+            "--min-repetitions=20",
+            "--max-repetitions=1000",
+            "--repetition-step=10",
+        ]);
+        assert_eq!(
+            (sync(asked.sync), asked.cache),
+            (Synchronisation::RoundTime, cli::CacheChoice::Cold)
+        );
+        let rule = repetitions(&asked);
+        assert_eq!((rule.min, rule.max, rule.step), (20, 1000, 10));
+        assert_eq!(repetition_rule::to_text(&rule.stop), "cov-median=0.01/20");
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Context as _;
 use kilter_protocol::plan::{Block, Repetitions};
+use kilter_protocol::report::Synchronised;
 
 use crate::config::guideline::Kind;
 use crate::context::{Context, Setup};
@@ -39,6 +40,12 @@ pub struct Verification {
     pub noise_seconds: f64,
     /// Smallest step of the clock in seconds.
     pub clock_tick_seconds: f64,
+    /// Cost of one reading of the clock in seconds.
+    pub clock_read_seconds: f64,
+    /// What rank 0 measures for an empty repetition by itself, in seconds.
+    pub loop_overhead_seconds: f64,
+    /// How repetitions were started, and how well where it was worst.
+    pub sync: Option<Synchronised>,
     /// How often the drop-in ran each implementation, over all launches.
     pub dropin_calls: BTreeMap<String, u64>,
     /// The last launch as a command line.
@@ -56,16 +63,20 @@ impl Verification {
             .iter()
             .filter(|judged| judged.comparison.verdict == Outcome::Violated)
     }
+
+    /// Keeps the worst of what the launches found out about their common time.
+    fn heed(&mut self, found: Option<Synchronised>) {
+        let Some(found) = found else { return };
+        let worst = self.sync.get_or_insert(found);
+        if found.residual_seconds + found.bound_seconds > worst.residual_seconds + worst.bound_seconds {
+            *worst = found;
+        }
+    }
 }
 
 /// Repetitions in a verification, per item: enough for a stable median in a launch, little enough that the budget goes into
 /// launches, between which times differ most.
-pub const REPETITIONS: Repetitions = Repetitions {
-    min: 8,
-    max: 60,
-    relative_standard_error: 0.02,
-    seconds: 0.25,
-};
+pub const REPETITIONS: Repetitions = Repetitions::until(8, 60, 0.02, 0.25);
 
 /// Runs and judges. `label` names it in launch keys; `setup` is what is in force. With `untouched`, every launch is followed by
 /// one of the library as it is, left sides only, so that both see the same minutes of the machine; its medians come back too;
@@ -138,13 +149,18 @@ fn one_launch(
     let start = session.start()?;
     context.confirm(setup, &start)?;
     verification.clock_tick_seconds = verification.clock_tick_seconds.max(start.clock_tick_seconds);
+    verification.clock_read_seconds = verification.clock_read_seconds.max(start.clock_read_seconds);
+    verification.loop_overhead_seconds = verification.loop_overhead_seconds.max(start.loop_overhead_seconds);
+    verification.heed(start.sync);
     verification.library_string = start.library;
     verification.hosts = start.hosts.into_iter().collect::<BTreeSet<_>>().into_iter().collect();
     verification.command_line = context.command_line(setup);
     if let (Some(noise), Some(seconds)) = (noise, session.noise()) {
         noise.extend(Sample::new(seconds).map(|sample| describe::interquartile_range(&sample)));
     }
-    for (id, calls) in session.finish()?.dropin_calls {
+    let end = session.finish()?;
+    verification.heed(end.sync);
+    for (id, calls) in end.dropin_calls {
         *verification.dropin_calls.entry(id).or_default() += calls;
     }
     context.spend(outcomes.iter().map(|outcome| outcome.seconds).sum());

@@ -2,7 +2,7 @@
 //! preloaded object plays them.
 
 use kilter_algorithms::Collective;
-use kilter_protocol::plan::Block;
+use kilter_protocol::plan::{Block, Synchronisation};
 use kilter_protocol::report::Event;
 
 use crate::job::{Finished, Job, block, item};
@@ -134,14 +134,18 @@ fn a_rank_that_oversleeps_voids_the_repetition() {
 }
 
 #[test]
-fn ranks_with_different_clocks_are_refused() {
+fn ranks_with_different_clocks_are_measured_in_one_time() {
     let finished = run("clock");
-    assert!(!finished.status.success());
-    let message = "the clock of rank 1 is 5000";
-    assert!(
-        finished.stderr.contains(message) && finished.stderr.contains("must share a clock"),
-        "{}",
-        finished.stderr
-    );
-    assert!(!finished.events.iter().any(|event| matches!(event, Event::Start(_))));
+    assert!(finished.status.success(), "{}", finished.stderr);
+    assert_eq!(finished.failures(), []);
+    let Some(Event::Start(start)) = finished.events.first() else {
+        panic!("{:?}", finished.events)
+    };
+    let sync = start.sync.unwrap();
+    assert_eq!(sync.method, Synchronisation::RoundTime);
+    assert!(sync.residual_seconds < 0.02 + sync.bound_seconds, "{sync:?}");
+    // Five seconds of offset are in no time.
+    let times = [finished.samples("b", "reduce"), finished.samples("b", "other")].concat();
+    assert!(times.iter().all(|seconds| (1e-9..2.0).contains(seconds)), "{times:?}");
+    assert!(!times.is_empty());
 }

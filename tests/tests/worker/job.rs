@@ -8,7 +8,9 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use kilter_protocol::VERSION;
-use kilter_protocol::plan::{Element, Root, Block, Header, Implementation, Item, PlanLine, Repetitions, Wait};
+use kilter_protocol::plan::{
+    Block, Cache, Element, Header, Implementation, Item, PlanLine, Repetitions, Root, Synchronisation, Wait,
+};
 use kilter_protocol::task::Task;
 use kilter_protocol::report::{Event, ReportLine};
 use tempfile::TempDir;
@@ -87,6 +89,9 @@ impl Job {
             read_environment: Vec::new(),
             noise_repetitions: 0,
             idle_seconds: 30.0,
+            sync: Synchronisation::Auto,
+            cache: Cache::Warm,
+            clock_faults: Vec::new(),
         };
         Job {
             ranks,
@@ -278,12 +283,7 @@ fn append(plan: &Path, lines: &[PlanLine]) {
 
 /// A block of few repetitions.
 pub(crate) fn block(id: &str, items: Vec<Item>) -> Block {
-    let repetitions = Repetitions {
-        min: 2,
-        max: 3,
-        relative_standard_error: 0.05,
-        seconds: 30.0,
-    };
+    let repetitions = Repetitions::until(2, 3, 0.05, 30.0);
     Block {
         id: id.to_owned(),
         seed: 11,

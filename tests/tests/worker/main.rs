@@ -9,3 +9,4 @@ mod guidelines;
 mod job;
 mod protocol;
 mod settings;
+mod starting;

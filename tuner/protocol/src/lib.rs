@@ -4,9 +4,11 @@
 //! a search can ask its next question in the same job; rank 0 of the worker appends to the report, which the tuner follows.
 
 pub mod expression;
+pub mod measuring;
 pub mod plan;
+pub mod repetitions;
 pub mod report;
 pub mod task;
 
 /// Version of both line formats; a reader refuses any other.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+pub use crate::measuring::{Cache, ClockFault, Synchronisation};
+pub use crate::repetitions::{Repetitions, StopRules, Window};
 use crate::task::Task;
 
 /// One line of the plan file.
@@ -39,6 +41,15 @@ pub struct Header {
     pub noise_repetitions: u32,
     /// The worker ends by itself when the plan file has not grown for so long (the tuner has gone), in seconds.
     pub idle_seconds: f64,
+    /// How a repetition is started together.
+    #[serde(default)]
+    pub sync: Synchronisation,
+    /// What the caches hold when it starts.
+    #[serde(default)]
+    pub cache: Cache,
+    /// For tests: ranks with a wrong clock.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub clock_faults: Vec<ClockFault>,
 }
 
 /// Which rank is the root.
@@ -146,18 +157,4 @@ pub enum Implementation {
         /// One value per parameter of the row.
         parameters: Vec<u64>,
     },
-}
-
-/// When the repetitions of a block end: every item has `min` valid ones and a relative standard error of the mean of at most
-/// `relative_standard_error`, or `max` of them, or the block has taken `seconds`.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Repetitions {
-    /// At least so many per item (time permitting; never fewer than 1).
-    pub min: u32,
-    /// At most so many per item.
-    pub max: u32,
-    /// Target.
-    pub relative_standard_error: f64,
-    /// Time limit of the block's repetitions.
-    pub seconds: f64,
 }

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::measuring::Synchronisation;
+
 /// One line of the report file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ReportLine {
@@ -85,6 +87,18 @@ pub struct Start {
     pub hosts: Vec<String>,
     /// Smallest positive difference of two readings of the clock, in seconds.
     pub clock_tick_seconds: f64,
+    /// Cost of one reading of the clock, in seconds.
+    #[serde(default)]
+    pub clock_read_seconds: f64,
+    /// What rank 0 measures for an empty repetition by itself (waiting for a start, ending), median in seconds.
+    #[serde(default)]
+    pub loop_overhead_seconds: f64,
+    /// How repetitions are started, and how well, before the first one.
+    #[serde(default)]
+    pub sync: Option<Synchronised>,
+    /// Bytes that rank 0 sweeps before each repetition so that caches are cold; `None` where they stay warm.
+    #[serde(default)]
+    pub swept_bytes: Option<u64>,
     /// Control variables: name, value on every rank, or `rank R: VALUE` parts where ranks differ; absent if unknown to the library.
     pub variables: BTreeMap<String, String>,
     /// Environment: name, value, in the same form.
@@ -98,4 +112,70 @@ pub struct Start {
 pub struct End {
     /// How often the drop-in ran each implementation on rank 0, where one is loaded: implementation id, calls.
     pub dropin_calls: BTreeMap<String, u64>,
+    /// The same as in [`Start::sync`], after the last repetition.
+    #[serde(default)]
+    pub sync: Option<Synchronised>,
+    /// How often rank 0 swept its caches.
+    #[serde(default)]
+    pub sweeps: u64,
+}
+
+/// How well the ranks agree on the time: rank 0 asks each for it and compares with the middle of question and answer.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Synchronised {
+    /// The method in use, never `Auto`.
+    pub method: Synchronisation,
+    /// Largest difference found, in seconds; 0 with a barrier, which needs no common time.
+    pub residual_seconds: f64,
+    /// What a difference found can be wrong by: half the longest of the round trips, in seconds.
+    pub bound_seconds: f64,
+    /// Largest drift in the ranks' models, in parts per million; 0 where there are none.
+    pub drift_ppm_max: f64,
+    /// How often the models were checked, and made better, between repetitions.
+    #[serde(default)]
+    pub checks: u32,
+    /// How often the models were learnt anew because a check contradicted them.
+    pub relearnt: u32,
+    /// For tests, where clocks are made wrong on purpose: the largest true difference, in seconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub true_error_seconds: Option<f64>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_stored_before_clocks_were_told_are_read() {
+        let start = r#"{"library":"L","ranks":2,"hosts":["a"],"clock_tick_seconds":2e-8,"variables":{},"environment":{},
+            "malloc_maps_from_bytes":null}"#;
+        let start: Start = serde_json::from_str(start).unwrap();
+        assert_eq!((start.ranks, start.sync, start.swept_bytes), (2, None, None));
+        let end: End = serde_json::from_str(r#"{"dropin_calls":{"x":3}}"#).unwrap();
+        assert_eq!((end.dropin_calls["x"], end.sync, end.sweeps), (3, None, 0));
+    }
+
+    #[test]
+    fn what_was_found_out_about_clocks_survives() {
+        let sync = Synchronised {
+            method: Synchronisation::RoundTime,
+            residual_seconds: 1.5e-7,
+            bound_seconds: 4e-7,
+            drift_ppm_max: 12.5,
+            checks: 3,
+            relearnt: 1,
+            true_error_seconds: None,
+        };
+        let event = Event::End(End {
+            sync: Some(sync),
+            sweeps: 9,
+            ..End::default()
+        });
+        let text = serde_json::to_string(&event).unwrap();
+        assert!(
+            text.contains(r#""method":"round_time""#) && !text.contains("true_error"),
+            "{text}"
+        );
+        assert_eq!(serde_json::from_str::<Event>(&text).unwrap(), event);
+    }
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use anyhow::Context as _;
+use kilter_protocol::plan::Synchronisation;
 
 use super::{Status, print};
 use crate::config::{guideline, library};
@@ -56,6 +57,11 @@ pub(super) fn with_context(
         context
             .progress
             .note("resuming the run that was interrupted; remove the database to start anew");
+    }
+    if options.sync == Synchronisation::Barrier {
+        context.progress.warn(
+            "`--sync barrier` reports times of small operations that are too short; use `--sync round-time` unless it fails here",
+        );
     }
     let report = match work(&context) {
         Ok(report) => report,
@@ -139,6 +145,10 @@ fn fingerprint(
         ("functions", format!("{:?}", options.functions)),
         ("data", format!("{:?} {:?}", options.root, options.element)),
         ("launches", options.launches.to_string()),
+        (
+            "repetitions",
+            format!("{:?} {:?} {:?}", options.repetitions, options.sync, options.cache),
+        ),
         ("budget", options.budget_seconds.to_string()),
         ("seed", format!("{:?}", options.seed)),
         ("alpha", format!("{} {}", options.alpha, options.effect_floor)),

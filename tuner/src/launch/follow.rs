@@ -135,13 +135,13 @@ mod tests {
             .unwrap();
     }
 
-    const BEAT: &str = "{\"v\":1,\"kind\":\"heartbeat\"}\n";
+    const BEAT: &str = "{\"v\":2,\"kind\":\"heartbeat\"}\n";
 
     #[test]
     fn lines_cut_at_any_byte_arrive_whole_and_once() {
         let text = format!(
             "{BEAT}{}{BEAT}",
-            "{\"v\":1,\"kind\":\"samples\",\"block\":\"é\",\"item\":\"i\",\"seconds\":[1e-6],\"void\":2}\n"
+            "{\"v\":2,\"kind\":\"samples\",\"block\":\"é\",\"item\":\"i\",\"seconds\":[1e-6],\"void\":2}\n"
         );
         for cut in 0..=text.len() {
             let (_directory, path, mut follower) = setup();
@@ -173,7 +173,7 @@ mod tests {
     #[test]
     fn a_bad_line_is_named_after_the_good_ones_were_given() {
         for (bad, part) in [
-            ("{\"v\":2,\"kind\":\"new\"}\n", "version 2"),
+            ("{\"v\":99,\"kind\":\"new\"}\n", "version 99"),
             ("hello\n", "not a report line"),
             ("\u{0}\n", "not"),
         ] {

@@ -164,11 +164,7 @@ impl<'run> Session<'run> {
         for block in &self.asked {
             let done = self.run.finished_block(&self.spec.key, &block.id)?.is_some();
             if done && !self.run.end_is_known(&self.spec.key, &block.id)? {
-                let repetitions = Repetitions {
-                    min: 1,
-                    max: 1,
-                    ..block.repetitions
-                };
+                let repetitions = Repetitions::fixed(1, block.repetitions.seconds);
                 uncovered.push(Block {
                     repetitions,
                     ..block.clone()

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use kilter_protocol::VERSION;
-use kilter_protocol::plan::{Block, Header, Implementation, Item, PlanLine, Repetitions, Wait};
+use kilter_protocol::plan::{Block, Cache, Header, Implementation, Item, PlanLine, Repetitions, Synchronisation, Wait};
 use kilter_protocol::report::{End, Event, ReportLine, Start};
 
 use super::command::CommandSpec;
@@ -39,6 +39,9 @@ pub(super) fn spec(key: &str, behaviour: &str) -> JobSpec {
             read_environment: Vec::new(),
             noise_repetitions: 3,
             idle_seconds: 60.0,
+            sync: Synchronisation::Auto,
+            cache: Cache::Warm,
+            clock_faults: Vec::new(),
         },
         limits: Limits {
             start_seconds: 60.0,
@@ -57,12 +60,7 @@ pub(super) fn block(id: &str) -> Block {
         implementation: Implementation::Expression { text: text.to_owned() },
         settings: vec![("segment".to_owned(), "7".to_owned())],
     };
-    let repetitions = Repetitions {
-        min: 2,
-        max: 3,
-        relative_standard_error: 0.1,
-        seconds: 1.0,
-    };
+    let repetitions = Repetitions::until(2, 3, 0.1, 1.0);
     Block {
         id: id.to_owned(),
         seed: 1,
@@ -126,7 +124,7 @@ impl Player {
                     std::thread::sleep(Duration::from_millis(5));
                 }
             } else if self.plays(&["talks-nonsense", &b]) {
-                self.report.write_all(b"{\"v\":1,\"kind\":\"nonsense\"}\n").unwrap();
+                self.report.write_all(b"{\"v\":2,\"kind\":\"nonsense\"}\n").unwrap();
                 halt();
             } else if self.plays(&["answers-another", &b]) {
                 self.tell(Event::BlockEnd {
@@ -168,7 +166,10 @@ impl Player {
 
     fn end(&mut self) {
         let dropin_calls = [("blocks".to_owned(), self.blocks)].into();
-        self.tell(Event::End(End { dropin_calls }));
+        self.tell(Event::End(End {
+            dropin_calls,
+            ..End::default()
+        }));
         if self.plays(&["lingers"]) {
             halt();
         }

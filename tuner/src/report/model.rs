@@ -69,6 +69,21 @@ pub struct Provenance {
     pub noise_seconds: f64,
     /// Smallest step of the clock, in seconds.
     pub clock_tick_seconds: f64,
+    /// Cost of one reading of the clock, in seconds.
+    #[serde(default)]
+    pub clock_read_seconds: f64,
+    /// What a rank measures for an empty repetition by itself, in seconds.
+    #[serde(default)]
+    pub loop_overhead_seconds: f64,
+    /// How ranks started a repetition together: `shared-clock`, `round-time`, `barrier`; empty where not known.
+    #[serde(default)]
+    pub sync_method: String,
+    /// Largest difference of a rank's idea of the common time from rank 0's, as found by asking, in seconds.
+    #[serde(default)]
+    pub sync_residual_seconds: f64,
+    /// What that difference can be wrong by (half the round trip of asking), in seconds.
+    #[serde(default)]
+    pub sync_bound_seconds: f64,
     /// Version of Kilter.
     pub kilter_version: String,
 }

@@ -21,19 +21,9 @@ use crate::search::target::Target;
 use crate::stats::sample::Sample;
 
 /// Repetitions of the screening, per item.
-const SCREENING: Repetitions = Repetitions {
-    min: 4,
-    max: 12,
-    relative_standard_error: 0.05,
-    seconds: 0.08,
-};
+const SCREENING: Repetitions = Repetitions::until(4, 12, 0.05, 0.08);
 /// Repetitions of the final, per item.
-const FINAL: Repetitions = Repetitions {
-    min: 8,
-    max: 60,
-    relative_standard_error: 0.02,
-    seconds: 0.25,
-};
+const FINAL: Repetitions = Repetitions::until(8, 60, 0.02, 0.25);
 /// Candidates per block of the screening: few enough that drift within the block stays small.
 const PER_BLOCK: usize = 10;
 /// Candidates that reach the final.

@@ -21,12 +21,7 @@ use crate::tune::DAMAGE_FLOOR;
 use crate::verdict;
 
 /// Repetitions per item in a candidate launch.
-const REPETITIONS: Repetitions = Repetitions {
-    min: 5,
-    max: 25,
-    relative_standard_error: 0.03,
-    seconds: 0.1,
-};
+const REPETITIONS: Repetitions = Repetitions::until(5, 25, 0.03, 0.1);
 /// Launches that decide between the best candidate and none, each way.
 const CONFIRMING: usize = 5;
 /// Candidates that are confirmed at most.

@@ -140,7 +140,9 @@ impl Run {
         let mut statement = self
             .store
             .connection
-            .prepare_cached("SELECT end_json FROM launches WHERE run = ?1 AND key = ?2 AND end_json IS NOT NULL")
+            .prepare_cached(
+                "SELECT end_json FROM launches WHERE run = ?1 AND key = ?2 AND end_json IS NOT NULL ORDER BY id",
+            )
             .map_err(context())?;
         let mut rows = statement.query(params![self.id, key]).map_err(context())?;
         let mut sum: Option<End> = None;
@@ -151,6 +153,9 @@ impl Run {
             for (id, calls) in end.dropin_calls {
                 *sum.dropin_calls.entry(id).or_default() += calls;
             }
+            // The attempts follow one another: what the last one says is in force.
+            sum.sync = end.sync.or(sum.sync);
+            sum.sweeps += end.sweeps;
         }
         Ok(sum)
     }

@@ -5,12 +5,13 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 use kilter_mpi::mpit::ControlVariables;
 use kilter_protocol::expression::Function;
-use kilter_protocol::plan::{Block, Header, Item, Repetitions, Root, Wait};
+use kilter_protocol::plan::{Block, Header, Item, Repetitions, Root};
 use kilter_protocol::report::Event;
 use kilter_protocol::task::Functionality;
 
 use crate::candidate::{Buffers, Candidate, title};
-use crate::clock::{self, Arrival};
+use crate::clock::Arrival;
+use crate::common_time::CommonTime;
 use crate::control::{Control, Refusal};
 use crate::implementation::{self, Place};
 use crate::lead::Lead;
@@ -18,6 +19,7 @@ use crate::measure::{Agreed, Machine, Repetition, measure};
 use crate::report_file::ReportFile;
 use crate::schedule::{Schedule, WARM_UPS};
 use crate::settings;
+use crate::sweep::Sweep;
 
 /// Longest time that the empty operation is measured for, in seconds.
 const NOISE_SECONDS: f64 = 10.0;
@@ -30,6 +32,10 @@ pub(crate) struct Session {
     pub(crate) variables: ControlVariables,
     /// The plan's first line.
     pub(crate) header: Header,
+    /// What starts are agreed in.
+    pub(crate) time: CommonTime,
+    /// Where caches are to be cold.
+    pub(crate) sweep: Option<Sweep>,
     /// Kept over the blocks: what was learnt about the machine stays true.
     pub(crate) lead: Lead,
     /// On rank 0.
@@ -58,12 +64,7 @@ impl Session {
         if repetitions == 0 {
             return Ok(());
         }
-        let rule = Repetitions {
-            min: repetitions,
-            max: repetitions,
-            relative_standard_error: 0.0,
-            seconds: NOISE_SECONDS,
-        };
+        let rule = Repetitions::fixed(repetitions, NOISE_SECONDS);
         let mut schedule = Schedule::new(1, WARM_UPS, rule, 0);
         self.measure(&mut schedule, |_| Ok(()))?;
         let seconds = schedule.into_series().remove(0).seconds;
@@ -73,7 +74,8 @@ impl Session {
     fn measure(&mut self, schedule: &mut Schedule, run: impl FnMut(usize) -> anyhow::Result<()>) -> anyhow::Result<()> {
         let mut ranks = Ranks {
             control: &self.control,
-            wait: self.header.wait,
+            time: &mut self.time,
+            sweep: self.sweep.as_mut(),
             report: self.report.as_mut(),
             run,
         };
@@ -84,14 +86,15 @@ impl Session {
 /// The real ranks.
 struct Ranks<'a, F> {
     control: &'a Control,
-    wait: Wait,
+    time: &'a mut CommonTime,
+    sweep: Option<&'a mut Sweep>,
     report: Option<&'a mut ReportFile>,
     run: F,
 }
 
-impl<F: FnMut(usize) -> anyhow::Result<()>> Machine for Ranks<'_, F> {
-    fn agree(&mut self, previous: Repetition) -> anyhow::Result<Agreed> {
-        let own = [clock::now_ns(), previous.end_ns, previous.arrival.to_number()];
+impl<F> Ranks<'_, F> {
+    fn exchange(&self, previous: Repetition) -> anyhow::Result<Agreed> {
+        let own = [self.time.now_ns(), previous.end_ns, previous.arrival.to_number()];
         let [now_ns, end_ns, arrival] = self.control.exchange_max(own)?;
         Ok(Agreed {
             now_ns,
@@ -99,16 +102,36 @@ impl<F: FnMut(usize) -> anyhow::Result<()>> Machine for Ranks<'_, F> {
             arrival: Arrival::from_number(arrival),
         })
     }
+}
+
+impl<F: FnMut(usize) -> anyhow::Result<()>> Machine for Ranks<'_, F> {
+    fn prepare(&mut self) {
+        if let Some(sweep) = &mut self.sweep {
+            sweep.run();
+        }
+    }
+
+    fn agree(&mut self, previous: Repetition) -> anyhow::Result<Agreed> {
+        let agreed = self.exchange(previous)?;
+        if self.time.keep(self.control, agreed.now_ns)? {
+            // That took time: the start is agreed from now on.
+            return self.exchange(previous);
+        }
+        Ok(agreed)
+    }
 
     fn repeat(&mut self, item: usize, start_ns: u64) -> anyhow::Result<Repetition> {
-        let arrival = clock::wait_until(start_ns, self.wait);
+        let begun = self.time.begin(start_ns);
         // A late rank takes part all the same: the others are in it already.
         (self.run)(item)?;
-        let end_ns = clock::now_ns();
+        let end_ns = self.time.end_ns(begun);
         if let Some(report) = self.report.as_mut() {
             report.heartbeat()?;
         }
-        Ok(Repetition { end_ns, arrival })
+        Ok(Repetition {
+            end_ns,
+            arrival: begun.arrival,
+        })
     }
 }
 
@@ -242,11 +265,13 @@ fn check_barrier(session: &Session, candidate: &mut Candidate) -> anyhow::Result
         if control.rank() == late {
             std::thread::sleep(BARRIER_DELAY);
         }
-        let entered = clock::now_ns();
+        let entered = session.time.now_ns();
         candidate.run()?;
-        let left = clock::now_ns();
+        let left = session.time.now_ns();
         let [last_in, first_out, _] = control.exchange_max([entered, u64::MAX - left, 0])?;
-        let broken = last_in > u64::MAX - first_out;
+        // Half the delay is left to clocks that agree only roughly.
+        let slack = BARRIER_DELAY.as_nanos() as u64 / 2;
+        let broken = last_in > (u64::MAX - first_out).saturating_add(slack);
         let result = if broken {
             Err("wrong data: no barrier: a rank left before the last had entered".to_owned())
         } else {

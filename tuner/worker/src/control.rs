@@ -15,6 +15,7 @@ const TAG_EXCHANGE: c_int = 1;
 const TAG_BROADCAST: c_int = 2;
 const TAG_GATHER: c_int = 3;
 const TAG_PING: c_int = 4;
+const TAG_TREE: c_int = 5;
 
 /// How long a rank that waits for a line sleeps between two looks: first and longest.
 const FIRST_SLEEP: Duration = Duration::from_micros(50);
@@ -139,12 +140,12 @@ impl Control {
         let line = match line {
             Some(line) => line.to_vec(),
             None => {
-                let parent = self.rank & self.rank.wrapping_sub(1);
+                let parent = self.parent().unwrap_or_default();
                 self.sleep_until_message(parent)?;
                 self.receive(parent, TAG_BROADCAST)?
             }
         };
-        for child in children(self.rank, self.p_ranks) {
+        for child in self.children() {
             self.send(child, TAG_BROADCAST, &line)?;
         }
         Ok(line)
@@ -186,6 +187,32 @@ impl Control {
     pub(crate) fn answer(&self, peer: usize, number: impl FnOnce() -> u64) -> Result<(), MpiError> {
         self.receive(peer, TAG_PING)?;
         self.send(peer, TAG_PING, &number().to_ne_bytes())
+    }
+
+    /// The rank above this one in the binomial tree; none above rank 0.
+    pub(crate) fn parent(&self) -> Option<usize> {
+        parent(self.rank)
+    }
+
+    /// The ranks below this one, the one with the largest subtree first.
+    pub(crate) fn children(&self) -> Vec<usize> {
+        children(self.rank, self.p_ranks)
+    }
+
+    /// Sends to a child of the tree.
+    ///
+    /// # Errors
+    /// The library's.
+    pub(crate) fn tell(&self, child: usize, data: &[u8]) -> Result<(), MpiError> {
+        self.send(child, TAG_TREE, data)
+    }
+
+    /// Receives from the parent.
+    ///
+    /// # Errors
+    /// The library's.
+    pub(crate) fn hear(&self, parent: usize) -> Result<Vec<u8>, MpiError> {
+        self.receive(parent, TAG_TREE)
     }
 
     /// Frees the communicator.
@@ -261,8 +288,13 @@ impl Control {
     }
 }
 
-/// The children of a rank in the binomial tree whose root is rank 0, the one with the largest subtree first.
-fn children(rank: usize, p_ranks: usize) -> Vec<usize> {
+/// The parent of a rank in the binomial tree whose root is rank 0: the rank without its lowest set bit.
+pub(crate) fn parent(rank: usize) -> Option<usize> {
+    (rank > 0).then(|| rank & (rank - 1))
+}
+
+/// The children of a rank in that tree, the one with the largest subtree first.
+pub(crate) fn children(rank: usize, p_ranks: usize) -> Vec<usize> {
     let lowest_bit = if rank == 0 {
         p_ranks.next_power_of_two()
     } else {
@@ -281,7 +313,7 @@ fn children(rank: usize, p_ranks: usize) -> Vec<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::children;
+    use super::*;
 
     #[test]
     fn every_rank_but_the_root_is_the_child_of_the_rank_it_listens_to() {
@@ -296,8 +328,8 @@ mod tests {
                     );
                 }
             }
-            for (rank, parent) in parents.into_iter().enumerate() {
-                assert_eq!(parent, (rank > 0).then(|| rank & (rank - 1)), "p={p_ranks}");
+            for (rank, found) in parents.into_iter().enumerate() {
+                assert_eq!(found, parent(rank), "p={p_ranks}");
             }
         }
     }

@@ -46,6 +46,7 @@ pub(crate) fn start(control: &Control, variables: &ControlVariables, header: &He
         ranks: control.p_ranks(),
         hosts,
         clock_tick_seconds: clock::tick_seconds(),
+        clock_read_seconds: clock::read_seconds(),
         variables: combine(&header.read_variables, &values),
         environment: combine(&header.read_environment, &environment),
         malloc_maps_from_bytes: if control.is_root() {
@@ -53,6 +54,8 @@ pub(crate) fn start(control: &Control, variables: &ControlVariables, header: &He
         } else {
             None
         },
+        // What is known of measuring is added by the caller.
+        ..Start::default()
     })
 }
 

@@ -3,8 +3,10 @@
 //! Read [`measure`] first, which says how a time is taken; then [`block`], which says what is done around that.
 //!
 //! * [`control`], [`dissemination`]: what the ranks say to each other, by point-to-point messages only.
-//! * [`clock`], [`lead`], [`shared_clock`]: starting at one absolute time.
-//! * [`schedule`], [`order`]: what is repeated next, and when it is enough.
+//! * [`clock`], [`lead`], [`common_time`]: starting at one absolute time.
+//! * [`shared_clock`], [`round_time`], [`fit`], [`mod@line`]: how the ranks come to have one.
+//! * [`sweep`], [`overhead`]: cold caches; what the loop itself costs.
+//! * [`schedule`], [`stop`], [`order`]: what is repeated next, and when it is enough.
 //! * [`implementation`], [`candidate`]: from an item of the plan to calls.
 //! * [`program`]: calls that are more than plain collectives: other forms, strided data, parts of the ranks, messages.
 //! * [`problem`], [`layout`], [`buffer`]: inputs, expected outputs, how they lie, guarded memory.
@@ -18,22 +20,29 @@ mod block;
 mod buffer;
 mod candidate;
 mod clock;
+mod common_time;
 mod control;
 mod dissemination;
 mod dropin;
 mod environment;
+mod fit;
 mod implementation;
 mod layout;
 mod lead;
+mod line;
 mod measure;
 mod order;
+mod overhead;
 mod plan_file;
 mod problem;
 mod program;
 mod report_file;
+mod round_time;
 mod schedule;
 mod settings;
 mod shared_clock;
+mod stop;
+mod sweep;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -47,10 +56,12 @@ use kilter_protocol::report::{End, Event};
 use mpi::traits::Communicator;
 
 use block::Session;
+use common_time::CommonTime;
 use control::Control;
 use lead::Lead;
 use plan_file::PlanFile;
 use report_file::ReportFile;
+use sweep::Sweep;
 
 /// How long the first line of the plan may take to come.
 const FIRST_LINE: Duration = Duration::from_secs(60);
@@ -94,21 +105,21 @@ fn run(plan: &Path, report: &Path) -> anyhow::Result<()> {
     };
     let idle = check(&header, control.p_ranks()).with_context(|| format!("{}: the header", plan.position()))?;
     let variables = ControlVariables::open()?;
-    if let Some(offset) = shared_clock::find_offset(&control)? {
-        bail!(
-            "the clock of rank {} is {} us away from rank 0's (round trip {} us): ranks must share a clock, so all must run on \
-             one host, or on virtual hosts of one machine",
-            offset.rank,
-            offset.offset_ns / 1000,
-            offset.round_trip_ns / 1000
-        );
+    let time = CommonTime::establish(&control, &header)?;
+    let sweep = Sweep::new(header.cache);
+    let mut start = environment::start(&control, &variables, &header)?;
+    if control.is_root() {
+        start.loop_overhead_seconds = overhead::loop_overhead_seconds(&time, header.wait);
     }
-    let start = environment::start(&control, &variables, &header)?;
+    start.swept_bytes = sweep.as_ref().map(Sweep::bytes);
+    start.sync = Some(time.survey(&control)?);
     let lead = Lead::new(header.wait);
     let mut session = Session {
         control,
         variables,
         header,
+        time,
+        sweep,
         lead,
         report: report.take(),
     };
@@ -121,8 +132,11 @@ fn run(plan: &Path, report: &Path) -> anyhow::Result<()> {
             Some(PlanLine::End) | None => break,
         }
     }
+    let sync = Some(session.time.survey(&session.control)?);
     session.tell(Event::End(End {
         dropin_calls: dropin::calls(),
+        sync,
+        sweeps: session.sweep.as_ref().map_or(0, |sweep| sweep.count),
     }))?;
     session.control.free().context("the ranks' private communicator")
 }
@@ -180,13 +194,19 @@ fn check(header: &Header, p_ranks: usize) -> anyhow::Result<Duration> {
             p_ranks - 1
         );
     }
+    for fault in &header.clock_faults {
+        ensure!(
+            fault.rank < p_ranks && fault.offset_seconds.is_finite() && fault.drift_ppm.abs() < 1000.0,
+            "{fault:?} is none that a rank's clock can have: rank below {p_ranks}, drift within 1000 ppm"
+        );
+    }
     Duration::try_from_secs_f64(header.idle_seconds)
         .with_context(|| format!("idle_seconds is {}, which is no time", header.idle_seconds))
 }
 
 #[cfg(test)]
 mod tests {
-    use kilter_protocol::plan::{Element, Wait};
+    use kilter_protocol::plan::{Cache, Element, Synchronisation, Wait};
 
     use super::*;
 
@@ -201,6 +221,9 @@ mod tests {
             read_environment: Vec::new(),
             noise_repetitions: 0,
             idle_seconds: 1.5,
+            sync: Synchronisation::Auto,
+            cache: Cache::Warm,
+            clock_faults: Vec::new(),
         }
     }
 

@@ -9,7 +9,8 @@
 //! So one exchange synchronises, agrees on the next start (the latest entry plus a lead) and tells every rank how the previous
 //! repetition went. All ranks hold the same numbers and decide alike what to repeat and when to stop. A repetition's time is the
 //! latest end over the ranks minus the agreed start: no skew of a barrier's exit is in it, other than with a barrier alone
-//! (Hunold and Carpen-Amarie 2016, doi:10.1109/TPDS.2016.2539167).
+//! (Hunold and Carpen-Amarie 2016, doi:10.1109/TPDS.2016.2539167). What "time" means where clocks differ is the business of
+//! [`crate::common_time`].
 
 use crate::clock::Arrival;
 use crate::lead::Lead;
@@ -37,6 +38,9 @@ pub(crate) struct Repetition {
 
 /// The ranks, or a script of them.
 pub(crate) trait Machine {
+    /// Makes ready what each repetition is to find, such as cold caches. Before the exchange, so that it is in no time.
+    fn prepare(&mut self);
+
     /// Exchanges own facts for the maxima over the ranks.
     fn agree(&mut self, previous: Repetition) -> anyhow::Result<Agreed>;
 
@@ -55,6 +59,7 @@ pub(crate) fn measure(machine: &mut impl Machine, schedule: &mut Schedule, lead:
     };
     let mut under_way: Option<(usize, u64)> = None;
     loop {
+        machine.prepare();
         let agreed = machine.agree(previous)?;
         if let Some((item, start_ns)) = under_way {
             lead.learn(agreed.arrival);
@@ -89,11 +94,21 @@ mod tests {
         others_end_ns: u64,
         other: Arrival,
         starts: Vec<(u64, u64)>,
+        /// What was called, in order: `p`repare, `a`gree, `r`epeat.
+        calls: String,
+        /// What making ready takes, in nanoseconds.
+        prepare_ns: u64,
         script: fn(usize) -> (u64, Arrival),
     }
 
     impl Machine for Script {
+        fn prepare(&mut self) {
+            self.calls.push('p');
+            self.now_ns += self.prepare_ns;
+        }
+
         fn agree(&mut self, previous: Repetition) -> anyhow::Result<Agreed> {
+            self.calls.push('a');
             self.now_ns = self.now_ns.max(self.others_end_ns) + 1_000;
             let (end_ns, arrival) = (
                 previous.end_ns.max(self.others_end_ns),
@@ -107,6 +122,7 @@ mod tests {
         }
 
         fn repeat(&mut self, _item: usize, start_ns: u64) -> anyhow::Result<Repetition> {
+            self.calls.push('r');
             self.starts.push((self.now_ns, start_ns));
             let (others_ns, other) = (self.script)(self.starts.len() - 1);
             self.now_ns = start_ns + 10_000;
@@ -119,19 +135,20 @@ mod tests {
     }
 
     fn run(script: fn(usize) -> (u64, Arrival)) -> (Vec<f64>, u32, Script, Lead) {
+        run_prepared(0, script)
+    }
+
+    fn run_prepared(prepare_ns: u64, script: fn(usize) -> (u64, Arrival)) -> (Vec<f64>, u32, Script, Lead) {
         let mut machine = Script {
             now_ns: 7_000_000,
             others_end_ns: 0,
             other: InTime,
             starts: Vec::new(),
+            calls: String::new(),
+            prepare_ns,
             script,
         };
-        let rule = Repetitions {
-            min: 4,
-            max: 4,
-            relative_standard_error: 0.0,
-            seconds: 1e9,
-        };
+        let rule = Repetitions::fixed(4, 1e9);
         let (mut schedule, mut lead) = (Schedule::new(1, 0, rule, 0), Lead::new(Wait::Spin));
         measure(&mut machine, &mut schedule, &mut lead).unwrap();
         let series = schedule.into_series().remove(0);
@@ -151,6 +168,15 @@ mod tests {
             "{:?}",
             machine.starts
         );
+    }
+
+    #[test]
+    fn what_is_made_ready_before_each_repetition_is_in_no_time() {
+        let (seconds, void, machine, _) = run_prepared(50_000_000, |_| (5_000, InTime));
+        assert_eq!((nanoseconds(&seconds), void), (vec![10_000; 4], 0));
+        // The last one was in vain: only the exchange tells that the block has enough.
+        assert_eq!(machine.calls, "parparparparpa");
+        assert!(machine.starts.iter().all(|(agreed, start)| start - agreed == 20_000));
     }
 
     #[test]

@@ -5,6 +5,7 @@
 use kilter_protocol::plan::Repetitions;
 
 use crate::order;
+use crate::stop::Running;
 
 /// Repetitions of each item that are made first and not counted: caches, connections and page tables warm up.
 pub(crate) const WARM_UPS: u32 = 2;
@@ -22,7 +23,7 @@ pub(crate) enum Outcome {
 }
 
 /// The repetitions of one item.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub(crate) struct Series {
     /// Valid ones in the order they were made, in seconds.
     pub(crate) seconds: Vec<f64>,
@@ -31,22 +32,22 @@ pub(crate) struct Series {
     /// Repetitions of any kind.
     runs: u64,
     warm_ups_left: u32,
-    mean: f64,
-    /// Sum of squared deviations from the mean (Welford 1962, doi:10.1080/00401706.1962.10490022).
-    squares: f64,
+    running: Running,
+    /// Whether the valid ones are as many as the rule wants; once true it stays so, because no more are made.
+    is_enough: bool,
 }
 
 impl Series {
-    fn new(warm_ups: u32, expected: usize) -> Series {
+    fn new(warm_ups: u32, rule: &Repetitions) -> Series {
         // Room for all: growing the vector inside the loop would copy it between repetitions.
-        let seconds = Vec::with_capacity(expected);
+        let expected = rule.max.clamp(1, 1 << 16) as usize;
         Series {
-            seconds,
+            seconds: Vec::with_capacity(expected),
             void: 0,
             runs: 0,
             warm_ups_left: warm_ups,
-            mean: 0.0,
-            squares: 0.0,
+            running: Running::new(rule.stop),
+            is_enough: false,
         }
     }
 
@@ -55,34 +56,15 @@ impl Series {
         self.runs > 0
     }
 
-    fn push(&mut self, seconds: f64) {
+    fn push(&mut self, seconds: f64, rule: &Repetitions) {
         self.seconds.push(seconds);
-        let deviation = seconds - self.mean;
-        self.mean += deviation / self.seconds.len() as f64;
-        self.squares += deviation * (seconds - self.mean);
-    }
-
-    /// Standard error of the mean over the mean; infinite below two repetitions, zero where all are equal.
-    fn relative_standard_error(&self) -> f64 {
-        let n = self.seconds.len() as f64;
-        if n < 2.0 {
-            return f64::INFINITY;
-        }
-        let standard_error = (self.squares / (n - 1.0) / n).sqrt();
-        if standard_error == 0.0 {
-            0.0
-        } else {
-            standard_error / self.mean
-        }
-    }
-
-    fn is_done(&self, rule: &Repetitions, out_of_time: bool) -> bool {
+        self.running.push(seconds);
         let made = self.seconds.len() as u64;
-        if out_of_time {
-            return made >= 1;
-        }
-        made >= u64::from(rule.max.max(1))
-            || (made >= u64::from(rule.min.max(1)) && self.relative_standard_error() <= rule.relative_standard_error)
+        self.is_enough = made >= u64::from(rule.max.max(1)) || (rule.is_asked_after(made) && self.running.is_enough());
+    }
+
+    fn is_done(&self, out_of_time: bool) -> bool {
+        self.is_enough || (out_of_time && !self.seconds.is_empty())
     }
 }
 
@@ -104,12 +86,12 @@ pub(crate) struct Schedule {
 impl Schedule {
     /// A block of `items` items.
     pub(crate) fn new(items: usize, warm_ups: u32, rule: Repetitions, seed: u64) -> Schedule {
-        let expected = rule.max.clamp(1, 1 << 16) as usize;
         Schedule {
-            rule,
             seed,
             round: 0,
-            series: vec![Series::new(warm_ups, expected); items],
+            // Not `vec![..; items]`: a clone of an empty vector has no room.
+            series: (0..items).map(|_| Series::new(warm_ups, &rule)).collect(),
+            rule,
             queue: Vec::with_capacity(items),
             begin_ns: None,
             void: 0,
@@ -132,7 +114,7 @@ impl Schedule {
                 series.warm_ups_left = 0;
             }
         }
-        let is_live = |series: &Series| !series.is_done(&self.rule, out_of_time);
+        let is_live = |series: &Series| !series.is_done(out_of_time);
         while let Some(&item) = self.queue.last() {
             if is_live(&self.series[item]) {
                 return Some(item);
@@ -157,7 +139,7 @@ impl Schedule {
                 return;
             }
             Outcome::Valid { .. } if series.warm_ups_left > 0 => series.warm_ups_left -= 1,
-            Outcome::Valid { seconds } => series.push(seconds),
+            Outcome::Valid { seconds } => series.push(seconds, &self.rule),
         }
         self.valid += 1;
         if self.queue.last() == Some(&item) {
@@ -173,15 +155,12 @@ impl Schedule {
 
 #[cfg(test)]
 mod tests {
+    use kilter_protocol::plan::{StopRules, Window};
+
     use super::*;
 
     fn rule(min: u32, max: u32, relative_standard_error: f64, seconds: f64) -> Repetitions {
-        Repetitions {
-            min,
-            max,
-            relative_standard_error,
-            seconds,
-        }
+        Repetitions::until(min, max, relative_standard_error, seconds)
     }
 
     /// Runs a block whose repetitions take what `script` says (none: void); returns the items in order and the series.
@@ -216,6 +195,42 @@ mod tests {
         let schedule = Schedule::new(1, 0, rule(2, 1000, 0.1, 1e9), 1);
         let (_, series) = run(schedule, |_, i| Some(if i % 2 == 0 { 1.0 } else { 3.0 }));
         assert_eq!(series[0].seconds.len(), 26);
+    }
+
+    #[test]
+    fn the_methods_are_asked_every_step_and_max_ends_in_between() {
+        // As above the error is small enough after 26; asked after 2, 12, 22, 32 that is after 32.
+        let rule = Repetitions {
+            step: 10,
+            ..rule(2, 1000, 0.1, 1e9)
+        };
+        let one_three = |_, i: usize| Some(if i.is_multiple_of(2) { 1.0 } else { 3.0 });
+        let (_, series) = run(Schedule::new(1, 0, rule, 1), one_three);
+        assert_eq!(series[0].seconds.len(), 32);
+        let (_, series) = run(Schedule::new(1, 0, Repetitions { max: 27, ..rule }, 1), one_three);
+        assert_eq!(series[0].seconds.len(), 27);
+    }
+
+    #[test]
+    fn a_fixed_number_is_made_however_steady_the_times() {
+        let (_, series) = run(Schedule::new(2, 2, Repetitions::fixed(17, 1e9), 1), |_, _| Some(1e-3));
+        assert!(series.iter().all(|series| series.seconds.len() == 17));
+    }
+
+    #[test]
+    fn void_repetitions_are_no_part_of_the_statistics() {
+        let rule = Repetitions {
+            stop: StopRules {
+                median: Some(Window {
+                    threshold: 0.0,
+                    size: 5,
+                }),
+                ..StopRules::default()
+            },
+            ..rule(1, 100, 0.0, 1e9)
+        };
+        let (order, series) = run(Schedule::new(1, 0, rule, 1), |_, i| i.is_multiple_of(2).then_some(1e-3));
+        assert_eq!((series[0].seconds.len(), series[0].void, order.len()), (5, 4, 9));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::view::time;
 use crate::report::format;
-use crate::report::model::Report;
+use crate::report::model::{Provenance, Report};
 
 /// A line of the provenance.
 pub(super) struct Fact {
@@ -43,6 +43,10 @@ pub(super) fn facts(report: &Report) -> Vec<Fact> {
         text("Effect floor", format::percent(p.effect_floor)),
         text("Noise of the empty operation", time(p.noise_seconds)),
         text("Clock tick", time(p.clock_tick_seconds)),
+        text("Reading the clock", measured(p.clock_read_seconds)),
+        text("Empty repetition on one rank", measured(p.loop_overhead_seconds)),
+        text("Common start", p.sync_method.clone()),
+        text("Clocks apart by", apart(p)),
         text("Seed", p.seed.to_string()),
         code("Command", &p.command_line),
         code(
@@ -59,6 +63,24 @@ pub(super) fn facts(report: &Report) -> Vec<Fact> {
     ];
     facts.retain(|fact| !fact.text.is_empty());
     facts
+}
+
+/// A time that older reports do not have: then nothing.
+fn measured(seconds: f64) -> String {
+    if seconds > 0.0 { time(seconds) } else { String::new() }
+}
+
+/// What the ranks' clocks were found to differ by; nothing where no common time is needed or nothing is known.
+fn apart(p: &Provenance) -> String {
+    if p.sync_bound_seconds > 0.0 {
+        format!(
+            "{}, to within {}",
+            time(p.sync_residual_seconds),
+            time(p.sync_bound_seconds)
+        )
+    } else {
+        String::new()
+    }
 }
 
 /// How, in five sentences.

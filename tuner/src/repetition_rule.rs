@@ -1,0 +1,185 @@
+//! `--repetitions` and its companions: from what was typed to the rule that ends an item's repetitions.
+//!
+//! `rse=T` is the relative standard error of the mean; `cov-mean=T/W` and `cov-median=T/W` are the coefficients of variation of
+//! the last `W` running means and medians. All that are named must hold. Sources in [`kilter_protocol::repetitions`].
+
+use kilter_protocol::plan::{Repetitions, StopRules, Window};
+
+/// Where this is wrong, which option it is and what is allowed.
+type Wrong = (&'static str, String);
+
+/// The widest window: a running statistic is kept for each item of a block.
+const WIDEST: u32 = 10_000;
+
+/// The rule in words that [`parse`] reads, such as `rse=0.02,cov-mean=0.01/10`.
+#[must_use]
+pub fn to_text(rules: &StopRules) -> String {
+    let window = |name: &str, rule: Window| format!("{name}={}/{}", rule.threshold, rule.size);
+    let methods: Vec<String> = [
+        rules
+            .relative_standard_error
+            .map(|threshold| format!("rse={threshold}")),
+        rules.mean.map(|rule| window("cov-mean", rule)),
+        rules.median.map(|rule| window("cov-median", rule)),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    if methods.is_empty() {
+        "none".to_owned()
+    } else {
+        methods.join(",")
+    }
+}
+
+/// Reads `rse=0.02,cov-mean=0.01/10,cov-median=0.005/20`, or `none`.
+///
+/// # Errors
+/// The first part that makes no sense, with what is allowed.
+pub fn parse(text: &str) -> Result<StopRules, String> {
+    let mut rules = StopRules::default();
+    if text.trim() == "none" {
+        return Ok(rules);
+    }
+    for part in text.split(',') {
+        let part = part.trim();
+        let allowed = "rse=T, cov-mean=T/W and cov-median=T/W, such as rse=0.02,cov-mean=0.01/10; or none";
+        let (name, value) = part
+            .split_once('=')
+            .ok_or_else(|| format!("`{part}` is no method with its threshold; allowed are {allowed}"))?;
+        let taken = match name {
+            "rse" => rules.relative_standard_error.replace(threshold(part, value)?).is_some(),
+            "cov-mean" => rules.mean.replace(window(part, value)?).is_some(),
+            "cov-median" => rules.median.replace(window(part, value)?).is_some(),
+            _ => return Err(format!("`{name}` is no method; allowed are {allowed}")),
+        };
+        if taken {
+            return Err(format!("`{name}` is named twice; name each method once"));
+        }
+    }
+    Ok(rules)
+}
+
+fn threshold(part: &str, text: &str) -> Result<f64, String> {
+    text.parse()
+        .ok()
+        .filter(|value| *value > 0.0 && *value < 1.0)
+        .ok_or_else(|| format!("`{part}`: `{text}` is no threshold between 0 and 1, such as 0.02"))
+}
+
+fn window(part: &str, text: &str) -> Result<Window, String> {
+    let (value, size) = text.split_once('/').ok_or_else(|| {
+        format!("`{part}` has no window; write the threshold, a slash and the window, such as 0.01/10")
+    })?;
+    Ok(Window {
+        threshold: threshold(part, value)?,
+        size: size
+            .parse()
+            .ok()
+            .filter(|size| (2..=WIDEST).contains(size))
+            .ok_or_else(|| format!("`{part}`: `{size}` is no window of 2 to {WIDEST} values"))?,
+    })
+}
+
+/// Puts the options together; `seconds` limits each item of a launch.
+///
+/// # Errors
+/// The option that makes no sense, and why.
+pub fn repetitions(methods: &str, min: u32, max: u32, step: u32, seconds: f64) -> Result<Repetitions, Wrong> {
+    let stop = parse(methods).map_err(|message| ("--repetitions", message))?;
+    if min == 0 {
+        return Err(("--min-repetitions", "`0` measures nothing; give at least 1".to_owned()));
+    }
+    if max < min {
+        return Err((
+            "--max-repetitions",
+            format!("`{max}` is below --min-repetitions {min}; give at least that"),
+        ));
+    }
+    if step == 0 {
+        return Err(("--repetition-step", "`0` is no step; give at least 1".to_owned()));
+    }
+    let widest = [stop.mean, stop.median]
+        .into_iter()
+        .flatten()
+        .map(|rule| rule.size)
+        .max();
+    if let Some(size) = widest.filter(|size| *size > max) {
+        return Err((
+            "--repetitions",
+            format!("a window of {size} is never full within --max-repetitions {max}; make one of them fit the other"),
+        ));
+    }
+    Ok(Repetitions {
+        min,
+        max,
+        step,
+        stop,
+        seconds,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn methods_are_read_alone_and_combined() {
+        assert_eq!(parse("rse=0.02").unwrap().relative_standard_error, Some(0.02));
+        let all = parse("rse=0.02, cov-mean=0.01/10 ,cov-median=0.005/20").unwrap();
+        assert_eq!(
+            all,
+            StopRules {
+                relative_standard_error: Some(0.02),
+                mean: Some(Window {
+                    threshold: 0.01,
+                    size: 10
+                }),
+                median: Some(Window {
+                    threshold: 0.005,
+                    size: 20
+                }),
+            }
+        );
+        assert!(parse("none").unwrap().is_empty());
+        for text in ["none", "rse=0.02,cov-mean=0.01/10,cov-median=0.005/20"] {
+            assert_eq!(to_text(&parse(text).unwrap()), text);
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_is_named_with_what_is_allowed() {
+        for (text, part) in [
+            ("", "`` is no method"),
+            ("rse", "`rse` is no method with its threshold; allowed are rse=T"),
+            ("var=0.1", "`var` is no method; allowed are rse=T, cov-mean=T/W"),
+            ("rse=2", "`rse=2`: `2` is no threshold between 0 and 1"),
+            ("rse=nan", "`nan` is no threshold"),
+            ("cov-mean=0.1", "`cov-mean=0.1` has no window"),
+            ("cov-median=0.1/1", "`1` is no window of 2 to 10000 values"),
+            ("cov-median=x/5", "`x` is no threshold"),
+            ("rse=0.1,rse=0.2", "`rse` is named twice"),
+            ("rse=0.1,none", "`none` is no method"),
+        ] {
+            let message = parse(text).unwrap_err();
+            assert!(message.contains(part), "{text}: {message}");
+        }
+    }
+
+    #[test]
+    fn the_options_must_fit_each_other() {
+        assert_eq!(
+            repetitions("rse=0.02", 8, 60, 1, 0.25).unwrap(),
+            Repetitions::until(8, 60, 0.02, 0.25)
+        );
+        for (methods, min, max, step, option) in [
+            ("rse", 8, 60, 1, "--repetitions"),
+            ("rse=0.1", 0, 60, 1, "--min-repetitions"),
+            ("rse=0.1", 8, 7, 1, "--max-repetitions"),
+            ("rse=0.1", 8, 60, 0, "--repetition-step"),
+            ("cov-mean=0.1/61", 8, 60, 1, "--repetitions"),
+        ] {
+            assert_eq!(repetitions(methods, min, max, step, 1.0).unwrap_err().0, option);
+        }
+    }
+}
