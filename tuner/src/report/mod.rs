@@ -14,4 +14,4 @@ pub mod summary;
 pub mod terminal;
 
 #[cfg(test)]
-mod fixture;
+pub(crate) mod fixture;
