@@ -2,6 +2,7 @@
 
 pub mod cli;
 pub mod commands;
+pub mod compare;
 pub mod config;
 pub mod context;
 pub mod deployment;
@@ -11,6 +12,7 @@ pub mod logging;
 pub mod options;
 pub mod plan;
 pub mod progress;
+pub mod query;
 pub mod report;
 pub mod reporting;
 pub mod search;

@@ -79,7 +79,7 @@ pub(super) fn with_context(
     print(&if options.json {
         json::to_string(&report)?
     } else {
-        terminal::table(&report)
+        terminal::with_tables(&report, false)
     })?;
     Ok(Status::of(&report))
 }

@@ -7,6 +7,7 @@ use comfy_table::{Cell as Field, CellAlignment, LineStyle, Table, TableStyle, pr
 use super::format;
 use super::model::{Cell, Comparison, Report};
 use super::summary::{Standing, Summary, current, outcome_word};
+use super::tables::{self, Column};
 
 /// The report as text, a few lines and tables, with a final newline. No escape sequences, no wrapping.
 pub fn table(report: &Report) -> String {
@@ -42,15 +43,45 @@ pub fn table(report: &Report) -> String {
     out
 }
 
+/// Rows of PGMPI's tables that are printed without being asked for.
+const SHORT: usize = 16;
+
+/// [`table`], then PGMPI's tables 2 and 4. Without `all`, function against size only where it is short.
+pub fn with_tables(report: &Report, all: bool) -> String {
+    let mut out = table(report);
+    if !report.cells.is_empty() {
+        let name = format!(
+            "{} {}, {} ranks",
+            report.library.name, report.library.version, report.ranks
+        );
+        let column = Column { name: &name, report };
+        let by_size = tables::by_size(column);
+        let _ = write!(out, "\n{}", tables::by_type(&[column]).to_text());
+        if all || by_size.rows.len() <= SHORT {
+            let text = by_size.to_text();
+            if !text.is_empty() {
+                let _ = write!(out, "\n{text}");
+            }
+        } else {
+            let rows = by_size.rows.len();
+            let _ = writeln!(
+                out,
+                "\nFunction against size: {rows} rows; `kilter -v report FILE` prints them."
+            );
+        }
+    }
+    out
+}
+
 /// Text from outside on one line without control characters: a library's name must not move the cursor.
-fn printable(text: &str) -> String {
+pub(crate) fn printable(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
 /// A rule under the head and nothing else.
 const RULED: TableStyle = presets::NOTHING.header_separator(LineStyle::none().fill('-').junction('-'));
 
-fn plain(head: &[&str], numeric: &[usize]) -> Table {
+pub(super) fn plain(head: &[&str], numeric: &[usize]) -> Table {
     let mut table = Table::new();
     table
         .load_style(RULED)
@@ -64,7 +95,7 @@ fn plain(head: &[&str], numeric: &[usize]) -> Table {
 }
 
 /// Without the blanks that fill each line to the table's width.
-fn trimmed(table: &Table) -> String {
+pub(super) fn trimmed(table: &Table) -> String {
     table
         .to_string()
         .lines()

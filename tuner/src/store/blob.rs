@@ -55,8 +55,9 @@ fn integers(digits: u8, seconds: &[f64]) -> Option<Vec<u64>> {
         .iter()
         .map(|value| {
             let integer = (value * scale).round();
-            let exact = (0.0..=LARGEST).contains(&integer) && (integer / scale).to_bits() == value.to_bits();
-            exact.then_some(integer as u64)
+            // Through u64, so that a negative zero is told from zero.
+            let back = integer as u64 as f64 / scale;
+            ((0.0..=LARGEST).contains(&integer) && back.to_bits() == value.to_bits()).then_some(integer as u64)
         })
         .collect()
 }
