@@ -37,7 +37,11 @@ struct PairView {
 /// # Errors
 /// If the template fails to write, which no content causes.
 pub fn render(compared: &Compared) -> Result<String, HtmlError> {
-    let mut sheets = compared.sheets().into_iter().filter(|sheet| !sheet.rows.is_empty());
+    let mut sheets = compared
+        .sheets()
+        .into_iter()
+        .filter(|sheet| !sheet.rows.is_empty())
+        .map(typeset);
     // Always there and first.
     let facts = sheets.next();
     let (matrices, tables) = sheets.partition(|sheet| sheet.narrow);
@@ -46,10 +50,15 @@ pub fn render(compared: &Compared) -> Result<String, HtmlError> {
         .iter()
         .map(|pair| PairView {
             title: format!("{} against {}", pair.other, pair.base),
-            lines: conclusions(pair).into_iter().skip(1).map(capital).collect(),
+            lines: conclusions(pair)
+                .into_iter()
+                .skip(usize::from(compared.pairs.len() == 1))
+                .map(capital)
+                .collect(),
             changes: changes(pair)
                 .into_iter()
                 .filter(|sheet| !sheet.rows.is_empty())
+                .map(typeset)
                 .collect(),
         })
         .collect();
@@ -85,6 +94,17 @@ pub fn render(compared: &Compared) -> Result<String, HtmlError> {
         matrices,
     };
     Ok(page.render()?)
+}
+
+/// Signs that a page can show and a plain console may not.
+fn typeset(mut sheet: Sheet) -> Sheet {
+    for entry in sheet.rows.iter_mut().flatten() {
+        entry.text = entry.text.replace("<=", "⪯");
+        if let Some(number) = entry.text.strip_suffix(" us") {
+            entry.text = format!("{number} µs");
+        }
+    }
+    sheet
 }
 
 fn capital(line: String) -> String {

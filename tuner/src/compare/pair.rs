@@ -151,12 +151,12 @@ impl Pair {
     /// `agreement of decided verdicts: 97.3 % (178 of 183)`.
     #[must_use]
     pub fn agreement_line(&self) -> String {
-        format!(
-            "agreement of decided verdicts: {} ({} of {})",
-            format::percent(self.agreement()),
-            self.agreeing,
-            self.decided
-        )
+        let (agreeing, decided) = (self.agreeing, self.decided);
+        if decided == 0 {
+            return "agreement of decided verdicts: none is decided in both".to_owned();
+        }
+        let percent = 100.0 * self.agreement();
+        format!("agreement of decided verdicts: {percent:.1} % ({agreeing} of {decided})")
     }
 
     fn cell(&mut self, cell: &Cell, from: &Comparison, to: &Comparison) {

@@ -80,6 +80,11 @@ impl Sheet {
         for row in &self.rows {
             table.add_row(row.iter().map(|entry| printable(&entry.text)));
         }
+        if self.narrow {
+            for column in table.column_iter_mut().skip(self.names) {
+                column.set_padding((0, 1));
+            }
+        }
         let mut out = format!("{}\n{}\n", self.title, trimmed(&table));
         if !self.note.is_empty() {
             let _ = writeln!(out, " {}", printable(&self.note));

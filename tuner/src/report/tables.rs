@@ -4,7 +4,7 @@
 //! As there, a guideline of a function counts as violated if it is violated at any size. Counted is what is in force: with what
 //! is deployed where cells were measured again, else the untouched library.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::format;
 use super::model::{Cell, Outcome, Report};
@@ -100,15 +100,17 @@ fn shares<K: Ord>(
 pub fn side_by_side(columns: &[Column<'_>]) -> Sheet {
     let summaries: Vec<Summary<'_>> = columns.iter().map(|column| Summary::of(column.report)).collect();
     let mut all: Vec<&Group<'_>> = summaries.iter().flat_map(|summary| &summary.groups).collect();
-    all.sort_by(|a, b| summary::order(a, b));
-    all.dedup_by(|a, b| same_guideline(a, b) || (same_but_ranks(a, b) && a.ranks != b.ranks));
+    all.sort_by(|a, b| summary::order(a, b).then_with(|| a.expression.cmp(&b.expression)));
+    // Sides may have different numbers of ranks: that is no other guideline.
+    let mut seen = BTreeSet::new();
+    all.retain(|group| seen.insert((group.guideline, group.function, group.expression.as_str())));
     let mut silent = 0;
     let mut rows = Vec::new();
     for guideline in all {
         let entries: Vec<Entry> = summaries
             .iter()
             .map(|summary| {
-                let there = summary.groups.iter().find(|group| same_but_ranks(group, guideline));
+                let there = summary.groups.iter().find(|group| same_guideline(group, guideline));
                 there.map_or_else(|| Entry::text(""), violated_sizes)
             })
             .collect();
@@ -141,12 +143,8 @@ pub fn side_by_side(columns: &[Column<'_>]) -> Sheet {
     }
 }
 
-fn same_but_ranks(a: &Group<'_>, b: &Group<'_>) -> bool {
-    a.guideline == b.guideline && a.function == b.function && a.expression == b.expression
-}
-
 fn same_guideline(a: &Group<'_>, b: &Group<'_>) -> bool {
-    same_but_ranks(a, b) && a.ranks == b.ranks
+    a.guideline == b.guideline && a.function == b.function && a.expression == b.expression
 }
 
 /// `● 3/6: 4 KiB, 256 KiB..1 MiB`.
