@@ -36,8 +36,8 @@ pub(super) fn compare(base: &Report, other: &Report, tolerance: f64) -> (usize, 
     let (mut slower, mut faster) = (Vec::new(), Vec::new());
     for ((subject, from, to), p) in common.iter().zip(holm::adjust(&p)) {
         let estimate = hodges_lehmann::ratio(to, from, CONFIDENCE);
-        // Written so that not-a-number is no finding.
-        if !(p <= alpha) {
+        // The correction makes not-a-number 1.
+        if p > alpha {
             continue;
         }
         let shift = Shift {

@@ -159,7 +159,7 @@ impl Reader {
         let mut statement = self
             .connection()
             .prepare("SELECT * FROM cells WHERE run = ?1 ORDER BY number, phase DESC")?;
-        let names: Vec<String> = statement.column_names().into_iter().map(str::to_owned).collect();
+        let names: Vec<String> = statement.column_names().map(str::to_owned).collect();
         let mut rows = statement.query([run])?;
         let mut cells: Vec<Value> = Vec::new();
         while let Some(row) = rows.next()? {
