@@ -56,20 +56,53 @@ impl<'a> Printer<'a> {
                 write!(self.out, "{}\r\n", fields.join(","))
             }),
             Form::Json => rows.iter().try_for_each(|row| {
-                let separator = if std::mem::replace(&mut self.begun, true) {
-                    ","
-                } else {
-                    ""
-                };
-                let object: serde_json::Map<String, serde_json::Value> = self
-                    .heads
-                    .iter()
-                    .zip(row)
-                    .map(|(head, value)| ((*head).to_owned(), json(value)))
-                    .collect();
+                let (separator, object) = (self.separator(), self.object(row));
                 write!(self.out, "{separator}\n{}", serde_json::Value::Object(object))
             }),
         }
+    }
+
+    /// Between objects.
+    fn separator(&mut self) -> &'static str {
+        match self.form {
+            Form::Json if std::mem::replace(&mut self.begun, true) => ",",
+            _ => "",
+        }
+    }
+
+    fn object(&self, row: &[Value]) -> serde_json::Map<String, serde_json::Value> {
+        let named = self.heads.iter().zip(row);
+        named.map(|(head, value)| ((*head).to_owned(), json(value))).collect()
+    }
+
+    /// A line per value: what is common, then `repetition` from 1 and `seconds`. What is common is rendered once.
+    pub(super) fn repetitions(&mut self, common: &[Value], seconds: &[f64]) -> io::Result<()> {
+        let start = match self.form {
+            Form::Text => {
+                let mut longest: Vec<Value> = common.to_vec();
+                longest.extend([Value::Integer(seconds.len() as i64), Value::Real(0.0)]);
+                self.measure(&longest)?;
+                self.aligned(&self.words(common))
+            }
+            Form::Csv => common.iter().map(plain).collect::<Vec<_>>().join(","),
+            Form::Json => serde_json::Value::Object(self.object(common)).to_string(),
+        };
+        let repetition = self.widths[common.len()];
+        for (index, value) in seconds.iter().enumerate() {
+            let (number, separator) = (index + 1, self.separator());
+            match self.form {
+                Form::Text => writeln!(self.out, "{start}{number:<repetition$}  {}", format::seconds(*value)),
+                Form::Csv => write!(self.out, "{start},{number},{}\r\n", plain(&Value::Real(*value))),
+                Form::Json => {
+                    let (open, value) = (start.trim_end_matches('}'), json(&Value::Real(*value)));
+                    write!(
+                        self.out,
+                        "{separator}\n{open},\"repetition\":{number},\"seconds\":{value}}}"
+                    )
+                }
+            }?;
+        }
+        Ok(())
     }
 
     pub(super) fn end(&mut self) -> io::Result<()> {
@@ -82,34 +115,44 @@ impl<'a> Printer<'a> {
     }
 
     fn text(&mut self, rows: &[Vec<Value>]) -> io::Result<()> {
-        let words: Vec<Vec<String>> = rows
-            .iter()
-            .map(|row| {
-                self.heads
-                    .iter()
-                    .zip(row)
-                    .map(|(head, value)| words(head, value))
-                    .collect()
-            })
-            .collect();
-        for row in &words {
-            for (width, word) in self.widths.iter_mut().zip(row) {
-                *width = (*width).max(word.chars().count());
-            }
+        rows.iter().for_each(|row| self.widen(row));
+        for row in rows {
+            self.measure(row)?;
+            let line = self.aligned(&self.words(row));
+            writeln!(self.out, "{}", line.trim_end())?;
         }
-        if !std::mem::replace(&mut self.begun, true) {
-            let heads: Vec<String> = self.heads.iter().map(|head| (*head).to_owned()).collect();
-            self.line(&heads)?;
-        }
-        words.iter().try_for_each(|row| self.line(row))
+        Ok(())
     }
 
-    fn line(&mut self, row: &[String]) -> io::Result<()> {
-        let mut line = String::new();
-        for (width, word) in self.widths.iter().zip(row) {
-            line.push_str(&format!("{word:<width$}  "));
+    fn words(&self, row: &[Value]) -> Vec<String> {
+        self.heads
+            .iter()
+            .zip(row)
+            .map(|(head, value)| words(head, value))
+            .collect()
+    }
+
+    fn widen(&mut self, row: &[Value]) {
+        let words = self.words(row);
+        for (width, word) in self.widths.iter_mut().zip(words) {
+            *width = (*width).max(word.chars().count());
         }
-        writeln!(self.out, "{}", line.trim_end())
+    }
+
+    /// Makes room for a row; the first time, prints the heads.
+    fn measure(&mut self, row: &[Value]) -> io::Result<()> {
+        self.widen(row);
+        if !std::mem::replace(&mut self.begun, true) {
+            let heads: Vec<String> = self.heads.iter().map(|head| (*head).to_owned()).collect();
+            let line = self.aligned(&heads);
+            writeln!(self.out, "{}", line.trim_end())?;
+        }
+        Ok(())
+    }
+
+    fn aligned(&self, words: &[String]) -> String {
+        let fields = self.widths.iter().zip(words);
+        fields.map(|(width, word)| format!("{word:<width$}  ")).collect()
     }
 }
 

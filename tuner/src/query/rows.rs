@@ -9,8 +9,8 @@ use super::output::{Form, Printer};
 use super::{Filter, QueryError};
 use crate::store::Reader;
 
-/// Rows read at once.
-const PAGE: i64 = 1000;
+/// Rows read at once. A row of samples may hold thousands of values; they are unpacked one row after the other.
+const PAGE: i64 = 250;
 
 /// What can be asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -137,16 +137,27 @@ pub fn write(reader: &Reader, what: What, filter: &Filter, form: Form, out: &mut
     printer.begin()?;
     let mut after = 0_i64;
     let mut lines = 0_u64;
+    let mut rows = Vec::new();
     loop {
         let page = page(reader, &sql, after, &conditions.values, columns.len())?;
         let Some((last, _)) = page.last() else { break };
         after = *last;
-        let rows = match what {
-            What::Samples => unpacked(reader, page)?,
-            _ => page.into_iter().map(|(_, row)| row).collect(),
-        };
-        lines += rows.len() as u64;
+        for (id, mut row) in page {
+            lines += match (what, row.last()) {
+                (What::Samples, Some(Value::Blob(bytes))) => {
+                    let seconds = reader.unpack(bytes, format_args!("samples.seconds of row {id}"))?;
+                    row.pop();
+                    printer.repetitions(&row, &seconds)?;
+                    seconds.len() as u64
+                }
+                _ => {
+                    rows.push(row);
+                    1
+                }
+            };
+        }
         printer.page(&rows)?;
+        rows.clear();
     }
     printer.end()?;
     Ok(lines)
@@ -171,20 +182,5 @@ fn page(
         })
         .and_then(Iterator::collect)
         .map_err(context())?;
-    Ok(rows)
-}
-
-/// A row per repetition.
-fn unpacked(reader: &Reader, page: Vec<(i64, Row)>) -> Result<Vec<Row>, QueryError> {
-    let mut rows = Vec::new();
-    for (id, mut row) in page {
-        let Some(Value::Blob(bytes)) = row.pop() else { continue };
-        let seconds = reader.unpack(&bytes, format_args!("samples.seconds of row {id}"))?;
-        for (index, value) in seconds.into_iter().enumerate() {
-            let mut line = row.clone();
-            line.extend([Value::Integer(index as i64 + 1), Value::Real(value)]);
-            rows.push(line);
-        }
-    }
     Ok(rows)
 }

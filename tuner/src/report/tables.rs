@@ -12,7 +12,7 @@ use super::sheet::{Entry, Sheet};
 use super::summary::{self, Group, Standing, Summary, current, kind_letter};
 
 /// Worst first: where several cells share a place, the worst is shown.
-const ORDER: [Standing; 7] = [
+pub(super) const ORDER: [Standing; 7] = [
     Standing::Introduced,
     Standing::Violated,
     Standing::Unproven,
@@ -231,16 +231,20 @@ pub fn by_size(column: Column<'_>) -> Sheet {
     }
 }
 
-fn mark(standing: Standing) -> Entry {
-    let class = match standing {
+/// The style class of a standing.
+pub(super) fn class(standing: Standing) -> &'static str {
+    match standing {
         Standing::Violated | Standing::Introduced => "bad",
         Standing::Unproven | Standing::Undecided | Standing::Unstable => "open",
         Standing::Fixed => "good",
         Standing::Holds => "calm",
-    };
+    }
+}
+
+fn mark(standing: Standing) -> Entry {
     Entry {
         words: standing.words().to_owned(),
-        ..Entry::with_class(standing.mark(), class)
+        ..Entry::with_class(standing.mark(), class(standing))
     }
 }
 

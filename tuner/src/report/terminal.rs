@@ -331,6 +331,44 @@ mod tests {
     }
 
     #[test]
+    fn the_tables_of_pgmpi_follow_where_they_are_short() {
+        let report = fixture::checked();
+        let text = with_tables(&report, false);
+        let tables = text.strip_prefix(&table(&report)).unwrap();
+        insta::assert_snapshot!(tables, @r"
+        Violations by type
+         ranks   type   Open MPI 4.1.4, 2 ranks
+        ----------------------------------------
+         2       m      2/2
+         2       s      0/1
+         2       p      3/6
+         Violated of verified. Types: m monotony and s split-robustness (functions), p pattern (guidelines).
+
+        Violations by function and size: Open MPI 4.1.4, 2 ranks
+         type   guideline                                              1  2  4  8  16  32  64  128  256  512  1    2    4    8    16   32   64   128  256  512  1
+                                                                       B  B  B  B  B   B   B   B    B    B    KiB  KiB  KiB  KiB  KiB  KiB  KiB  KiB  KiB  KiB  MiB
+        ------------------------------------------------------------------------------------------------------------------------------------------------------------
+         m      GL1 gather(n) <= gather(n + k)                         ●  ?  ?  ~  ?   ?   ·   ·    ·    ·    ·    ·    ·    ·    ·    ·    ·    ·    ·    ·
+         m      GL1 reduce(n) <= reduce(n + k)                         ?  ?  ?  ?  ?   ?   ·   ·    ·    ·    ·    ·    ●    ·    ·    ·    ·    ·    ·    ·
+         p      GL8 reduce(n) <= allreduce(n)                          ·  ·  ·  ·  ·   ·   ·   ·    ·    ·    ·    ·    ●    ·    ·    ·    ·    ·    ·    ●    ●
+         p      GL14 reduce(n) <= reduce_scatter_block(n) + gather(n)  ·  ·  ·  ·  ·   ·   ·   ·    ·    ·    ·    ·    ●    ·    ·    ·    ·    ·    ·    ●    ●
+         p      GL16 scan(n) <= exscan(n) + reduce_local(n)            ·  ·  ·  ·  ·   ·   ·   ·    ·    ·    ·    ·    ·    ·    ·    ·    ·    ·    ●    ●    ·
+         ● violated, ~ unstable, ? undecided, · holds. 4 more guidelines violated at no size.
+        ");
+        assert_eq!(with_tables(&fixture::empty(), true), table(&fixture::empty()));
+        let mut long = fixture::checked();
+        for copy in 0..4 {
+            let cells = fixture::checked().cells.into_iter().map(|mut cell| {
+                cell.function.push_str(&copy.to_string());
+                cell
+            });
+            long.cells.extend(cells);
+        }
+        assert!(with_tables(&long, false).ends_with("25 rows; `kilter -v report FILE` prints them.\n"));
+        assert!(with_tables(&long, true).lines().count() > 25 + with_tables(&long, false).lines().count());
+    }
+
+    #[test]
     fn no_control_character_reaches_the_terminal() {
         let mut report = fixture::tuned();
         report.library.name = "\u{1b}[2J\u{7}".to_owned();
