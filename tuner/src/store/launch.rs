@@ -190,15 +190,15 @@ impl LaunchRecord {
         self.write(&transaction, event, items, measured)
             .map_err(self.store.context(action))?;
         transaction
-            .execute(
-                "UPDATE launches SET report_offset = ?2, report_lines = ?3, seconds = ?4 WHERE id = ?1",
-                params![
+            .prepare_cached("UPDATE launches SET report_offset = ?2, report_lines = ?3, seconds = ?4 WHERE id = ?1")
+            .and_then(|mut update| {
+                update.execute(params![
                     self.id,
                     position.offset.cast_signed(),
                     position.line.cast_signed(),
                     seconds
-                ],
-            )
+                ])
+            })
             .and_then(|_| transaction.commit())
             .map_err(self.store.context(action))?;
         self.stored_seconds = seconds;
