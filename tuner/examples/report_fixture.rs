@@ -1,5 +1,5 @@
-//! Writes a report with invented times, to look at the page without measuring: `report_fixture OUT.html [KIND]`, where
-//! KIND is `tuned` (default), `checked`, `holding` or `empty`.
+//! Writes a report with invented times, to look at the page without measuring: `report_fixture OUT.html [KIND]` (`OUT.json` for the
+//! report itself, to compare), where KIND is `tuned` (default), `checked`, `holding` or `empty`.
 
 mod model {
     pub(crate) use kilter::report::model::*;
@@ -21,7 +21,11 @@ fn main() -> anyhow::Result<()> {
         Some("empty") => fixture::empty(),
         Some(other) => bail!("unknown report {other:?}; known are tuned, checked, holding, empty"),
     };
-    let page = kilter::report::html::render(&report)?;
+    let page = if out.ends_with(".json") {
+        kilter::report::json::to_string(&report)?
+    } else {
+        kilter::report::html::render(&report)?
+    };
     std::fs::write(&out, page).with_context(|| format!("cannot write {out}"))?;
     print!("{}", kilter::report::terminal::table(&report));
     Ok(())

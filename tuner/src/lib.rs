@@ -2,6 +2,7 @@
 
 pub mod cli;
 pub mod commands;
+pub mod compare;
 pub mod config;
 pub mod context;
 pub mod deployment;
@@ -13,6 +14,7 @@ pub mod plan;
 pub mod prediction;
 pub mod progress;
 pub mod repetition_rule;
+pub mod query;
 pub mod report;
 pub mod reporting;
 pub mod search;

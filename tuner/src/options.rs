@@ -324,7 +324,7 @@ fn pairs(option: &'static str, typed: &[String]) -> Result<Vec<(String, String)>
 }
 
 /// Reads `4096`, `4KiB` or `1MiB`.
-fn parse_bytes(option: &'static str, text: &str) -> Result<u64, OptionError> {
+pub(crate) fn parse_bytes(option: &'static str, text: &str) -> Result<u64, OptionError> {
     let text = text.trim();
     let (digits, factor) = [("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30), ("B", 1)]
         .into_iter()

@@ -100,7 +100,7 @@ mod tests {
     fn item(id: &str) -> Item {
         Item {
             id: id.to_owned(),
-            collective: "bcast".parse().unwrap(),
+            task: "bcast".parse().unwrap(),
             bytes: 8,
             implementation: Implementation::Expression {
                 text: "bcast(n)".to_owned(),

@@ -80,11 +80,12 @@ pub(super) fn with_context(
     reporting::write(options, "report.html", &html::render(&report)?)?;
     reporting::write(options, "report.csv", &csv::to_string(&report))?;
     reporting::write(options, "report.md", &markdown::to_string(&report))?;
+    context.run.record_report(&report)?;
     context.run.finish()?;
     print(&if options.json {
         json::to_string(&report)?
     } else {
-        terminal::table(&report)
+        terminal::with_tables(&report, false)
     })?;
     Ok(Status::of(&report))
 }

@@ -1,9 +1,11 @@
 //! One file per command; [`run`] dispatches.
 
 mod check;
+mod compare;
 mod explain;
 mod list;
 mod measuring;
+mod query;
 mod report;
 mod tune;
 
@@ -56,7 +58,9 @@ pub fn run(cli: Cli) -> anyhow::Result<Status> {
         Command::Tune(typed) => tune::run(typed),
         Command::List(typed) => list::run(&typed),
         Command::Explain(typed) => explain::run(&typed),
-        Command::Report(typed) => report::run(&typed),
+        Command::Report(typed) => report::run(&typed, cli.verbose > 0),
+        Command::Query(typed) => query::run(&typed),
+        Command::Compare(typed) => compare::run(&typed),
     }
 }
 

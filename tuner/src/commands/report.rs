@@ -6,7 +6,7 @@ use super::{Status, print};
 use crate::cli::Render;
 use crate::report::{html, model::Report, terminal};
 
-pub(super) fn run(typed: &Render) -> anyhow::Result<Status> {
+pub(super) fn run(typed: &Render, verbose: bool) -> anyhow::Result<Status> {
     let text =
         std::fs::read_to_string(&typed.file).with_context(|| format!("`{}` cannot be read", typed.file.display()))?;
     let report: Report = serde_json::from_str(&text)
@@ -16,7 +16,7 @@ pub(super) fn run(typed: &Render) -> anyhow::Result<Status> {
             std::fs::write(path, html::render(&report)?)
                 .with_context(|| format!("`{}` cannot be written", path.display()))?;
         }
-        None => print(&terminal::table(&report))?,
+        None => print(&terminal::with_tables(&report, verbose))?,
     }
     Ok(Status::of(&report))
 }

@@ -63,7 +63,7 @@ fn line(out: &mut String, cell: &Cell, stage: &str, comparison: &Comparison) {
 
 /// Quoted where a separator, quote or line break asks for it. Text that a spreadsheet would run as a formula gets an
 /// apostrophe in front.
-fn field(text: &str) -> String {
+pub(crate) fn field(text: &str) -> String {
     let text = if text.starts_with(['=', '+', '-', '@', '\t', '\r']) {
         format!("'{text}")
     } else {

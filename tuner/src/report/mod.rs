@@ -2,6 +2,7 @@
 //!
 //! [`model::Report`] is what a run knows. Everything else here is a pure function of it: [`json`] for programs, [`html`]
 //! for people and the archive, [`terminal`] for the console, [`markdown`] for tickets, [`csv`] for spreadsheets.
+//! [`tables`] are those of PGMPI, for one report or several side by side, as [`sheet`]s that every rendering can print.
 //! [`summary`] holds what several of them say, so that they cannot disagree about a count.
 
 pub mod csv;
@@ -10,8 +11,10 @@ pub mod html;
 pub mod json;
 pub mod markdown;
 pub mod model;
+pub mod sheet;
 pub mod summary;
+pub mod tables;
 pub mod terminal;
 
 #[cfg(test)]
-mod fixture;
+pub(crate) mod fixture;

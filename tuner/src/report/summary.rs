@@ -258,14 +258,17 @@ fn group(cells: &[Cell]) -> Vec<Group<'_>> {
         group.cells.sort_by_key(|cell| (cell.bytes, cell.right_bytes));
         group.expression = expression(group);
     }
-    groups.sort_by(|a, b| {
-        kind_rank(a.kind)
-            .cmp(&kind_rank(b.kind))
-            .then_with(|| natural(a.guideline, b.guideline))
-            .then_with(|| a.function.cmp(b.function))
-            .then_with(|| a.ranks.cmp(&b.ranks))
-    });
+    groups.sort_by(order);
     groups
+}
+
+/// Monotony, split-robustness, patterns; in each the guidelines as people count.
+pub(super) fn order(a: &Group<'_>, b: &Group<'_>) -> Ordering {
+    kind_rank(a.kind)
+        .cmp(&kind_rank(b.kind))
+        .then_with(|| natural(a.guideline, b.guideline))
+        .then_with(|| a.function.cmp(b.function))
+        .then_with(|| a.ranks.cmp(&b.ranks))
 }
 
 /// The text that all cells share, or the family's general form where each cell names its own sizes.

@@ -7,6 +7,7 @@ use comfy_table::{Cell as Field, CellAlignment, LineStyle, Table, TableStyle, pr
 use super::format;
 use super::model::{Cell, Comparison, Report};
 use super::summary::{Standing, Summary, current, outcome_word};
+use super::tables::{self, Column};
 
 /// The report as text, a few lines and tables, with a final newline. No escape sequences, no wrapping.
 pub fn table(report: &Report) -> String {
@@ -42,15 +43,45 @@ pub fn table(report: &Report) -> String {
     out
 }
 
+/// Rows of PGMPI's tables that are printed without being asked for.
+const SHORT: usize = 16;
+
+/// [`table`], then PGMPI's tables 2 and 4. Without `all`, function against size only where it is short.
+pub fn with_tables(report: &Report, all: bool) -> String {
+    let mut out = table(report);
+    if !report.cells.is_empty() {
+        let name = format!(
+            "{} {}, {} ranks",
+            report.library.name, report.library.version, report.ranks
+        );
+        let column = Column { name: &name, report };
+        let by_size = tables::by_size(column);
+        let _ = write!(out, "\n{}", tables::by_type(&[column]).to_text());
+        if all || by_size.rows.len() <= SHORT {
+            let text = by_size.to_text();
+            if !text.is_empty() {
+                let _ = write!(out, "\n{text}");
+            }
+        } else {
+            let rows = by_size.rows.len();
+            let _ = writeln!(
+                out,
+                "\nFunction against size: {rows} rows; `kilter -v report FILE` prints them."
+            );
+        }
+    }
+    out
+}
+
 /// Text from outside on one line without control characters: a library's name must not move the cursor.
-fn printable(text: &str) -> String {
+pub(crate) fn printable(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
 /// A rule under the head and nothing else.
 const RULED: TableStyle = presets::NOTHING.header_separator(LineStyle::none().fill('-').junction('-'));
 
-fn plain(head: &[&str], numeric: &[usize]) -> Table {
+pub(super) fn plain(head: &[&str], numeric: &[usize]) -> Table {
     let mut table = Table::new();
     table
         .load_style(RULED)
@@ -64,7 +95,7 @@ fn plain(head: &[&str], numeric: &[usize]) -> Table {
 }
 
 /// Without the blanks that fill each line to the table's width.
-fn trimmed(table: &Table) -> String {
+pub(super) fn trimmed(table: &Table) -> String {
     table
         .to_string()
         .lines()
@@ -297,6 +328,44 @@ mod tests {
         Open MPI 4.1.4, 2 ranks on node01
         Nothing was measured.
         ");
+    }
+
+    #[test]
+    fn the_tables_of_pgmpi_follow_where_they_are_short() {
+        let report = fixture::checked();
+        let text = with_tables(&report, false);
+        let tables = text.strip_prefix(&table(&report)).unwrap();
+        insta::assert_snapshot!(tables, @r"
+        Violations by type
+         ranks   type   Open MPI 4.1.4, 2 ranks
+        ----------------------------------------
+         2       m      2/2
+         2       s      0/1
+         2       p      3/6
+         Violated of verified. Types: m monotony and s split-robustness (functions), p pattern (guidelines).
+
+        Violations by function and size: Open MPI 4.1.4, 2 ranks
+         type   guideline                                              1  2  4  8  16  32  64  128  256  512  1    2    4    8    16   32   64   128  256  512  1
+                                                                       B  B  B  B  B   B   B   B    B    B    KiB  KiB  KiB  KiB  KiB  KiB  KiB  KiB  KiB  KiB  MiB
+        ------------------------------------------------------------------------------------------------------------------------------------------------------------
+         m      GL1 gather(n) <= gather(n + k)                         ●  ?  ?  ~  ?   ?   ·   ·    ·    ·    ·    ·    ·    ·    ·    ·    ·    ·    ·    ·
+         m      GL1 reduce(n) <= reduce(n + k)                         ?  ?  ?  ?  ?   ?   ·   ·    ·    ·    ·    ·    ●    ·    ·    ·    ·    ·    ·    ·
+         p      GL8 reduce(n) <= allreduce(n)                          ·  ·  ·  ·  ·   ·   ·   ·    ·    ·    ·    ·    ●    ·    ·    ·    ·    ·    ·    ●    ●
+         p      GL14 reduce(n) <= reduce_scatter_block(n) + gather(n)  ·  ·  ·  ·  ·   ·   ·   ·    ·    ·    ·    ·    ●    ·    ·    ·    ·    ·    ·    ●    ●
+         p      GL16 scan(n) <= exscan(n) + reduce_local(n)            ·  ·  ·  ·  ·   ·   ·   ·    ·    ·    ·    ·    ·    ·    ·    ·    ·    ·    ●    ●    ·
+         ● violated, ~ unstable, ? undecided, · holds. 4 more guidelines violated at no size.
+        ");
+        assert_eq!(with_tables(&fixture::empty(), true), table(&fixture::empty()));
+        let mut long = fixture::checked();
+        for copy in 0..4 {
+            let cells = fixture::checked().cells.into_iter().map(|mut cell| {
+                cell.function.push_str(&copy.to_string());
+                cell
+            });
+            long.cells.extend(cells);
+        }
+        assert!(with_tables(&long, false).ends_with("25 rows; `kilter -v report FILE` prints them.\n"));
+        assert!(with_tables(&long, true).lines().count() > 25 + with_tables(&long, false).lines().count());
     }
 
     #[test]

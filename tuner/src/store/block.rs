@@ -70,7 +70,7 @@ impl Run {
             .store
             .connection
             .query_row(
-                "SELECT launch, seconds, items_json FROM blocks WHERE run = ?1 AND key = ?2 AND block = ?3 AND state = 'done'",
+                "SELECT launch, seconds, items_json FROM blocks_view WHERE run = ?1 AND key = ?2 AND block = ?3 AND state = 'done'",
                 params![self.id, key, block],
                 |row| Ok((row.get::<_, i64>(0)?, row.get::<_, f64>(1)?, row.get::<_, String>(2)?)),
             )
@@ -97,17 +97,23 @@ impl Run {
         let mut statement = self
             .store
             .connection
-            .prepare_cached("SELECT item, seconds, void FROM samples WHERE launch = ?1 AND block = ?2 ORDER BY id")
+            .prepare_cached(
+                "SELECT items.name, seconds, void, repetitions FROM samples JOIN items ON items.id = samples.item
+                 WHERE launch = ?1 AND block = (SELECT id FROM texts WHERE text = ?2) ORDER BY samples.id",
+            )
             .map_err(context())?;
         let mut rows = statement.query(params![launch, block]).map_err(context())?;
         while let Some(row) = rows.next().map_err(context())? {
             let item: String = row.get(0).map_err(context())?;
             let bytes: Vec<u8> = row.get(1).map_err(context())?;
             let void: u32 = row.get(2).map_err(context())?;
-            let values = blob::decode(&bytes).ok_or_else(|| {
-                self.store
-                    .damaged(format!("samples of `{block}`, `{item}` have a torn value"))
-            })?;
+            let repetitions: i64 = row.get(3).map_err(context())?;
+            let values = blob::decode(&bytes)
+                .filter(|values| values.len() as i64 == repetitions)
+                .ok_or_else(|| {
+                    self.store
+                        .damaged(format!("samples of `{block}`, `{item}` have a torn value"))
+                })?;
             let samples = outcome.samples.entry(item).or_default();
             samples.seconds.extend(values);
             samples.void = samples.void.saturating_add(void);
@@ -145,7 +151,7 @@ impl Run {
         self.store
             .connection
             .query_row(
-                "SELECT state, detail FROM blocks WHERE run = ?1 AND key = ?2 AND block = ?3 AND state <> 'done'",
+                "SELECT state, detail FROM blocks_view WHERE run = ?1 AND key = ?2 AND block = ?3 AND state <> 'done'",
                 params![self.id, key, block],
                 |row| {
                     Ok(StoredFailure {
@@ -167,7 +173,11 @@ impl Run {
         let mut statement = self
             .store
             .connection
-            .prepare("SELECT key, block, state, detail FROM blocks WHERE run = ?1 AND state <> 'done' ORDER BY rowid")
+            .prepare(
+                "SELECT keys.text, names.text, state, detail FROM blocks
+                 JOIN texts AS keys ON keys.id = blocks.key JOIN texts AS names ON names.id = blocks.block
+                 WHERE run = ?1 AND state <> 'done' ORDER BY blocks.rowid",
+            )
             .map_err(context())?;
         statement
             .query_map([self.id], |row| {
@@ -192,7 +202,7 @@ impl Run {
         self.store
             .connection
             .execute(
-                "DELETE FROM blocks WHERE run = ?1 AND key = ?2 AND state <> 'done'",
+                "DELETE FROM blocks WHERE run = ?1 AND key = (SELECT id FROM texts WHERE text = ?2) AND state <> 'done'",
                 params![self.id, key],
             )
             .map_err(self.store.context("forget failures"))
@@ -206,8 +216,8 @@ impl Run {
         self.store
             .connection
             .query_row(
-                "SELECT count(*) FROM blocks JOIN launches ON launches.id = blocks.end_launch
-                 WHERE blocks.run = ?1 AND blocks.key = ?2 AND blocks.block = ?3 AND launches.end_json IS NOT NULL",
+                "SELECT count(*) FROM blocks_view JOIN launches ON launches.id = end_launch
+                 WHERE blocks_view.run = ?1 AND blocks_view.key = ?2 AND block = ?3 AND launches.end_json IS NOT NULL",
                 params![self.id, key, block],
                 |row| row.get::<_, i64>(0),
             )

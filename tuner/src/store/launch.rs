@@ -8,7 +8,7 @@ use kilter_protocol::plan::Item;
 use kilter_protocol::report::Event;
 use rusqlite::{Transaction, params};
 
-use super::{Inner, Run, StoreError, blob, now};
+use super::{Inner, Run, StoreError, blob, intern, now};
 
 /// Heartbeats carry nothing but life: they are written at most so often, because every write disturbs what is measured.
 const HEARTBEAT_INTERVAL_SECONDS: f64 = 5.0;
@@ -190,15 +190,15 @@ impl LaunchRecord {
         self.write(&transaction, event, items, measured)
             .map_err(self.store.context(action))?;
         transaction
-            .execute(
-                "UPDATE launches SET report_offset = ?2, report_lines = ?3, seconds = ?4 WHERE id = ?1",
-                params![
+            .prepare_cached("UPDATE launches SET report_offset = ?2, report_lines = ?3, seconds = ?4 WHERE id = ?1")
+            .and_then(|mut update| {
+                update.execute(params![
                     self.id,
                     position.offset.cast_signed(),
                     position.line.cast_signed(),
                     seconds
-                ],
-            )
+                ])
+            })
             .and_then(|_| transaction.commit())
             .map_err(self.store.context(action))?;
         self.stored_seconds = seconds;
@@ -223,6 +223,17 @@ impl LaunchRecord {
                 transaction.execute(
                     "UPDATE launches SET start_json = ?2 WHERE id = ?1",
                     params![self.id, to_json(start)],
+                )?;
+                let mut hosts: Vec<&String> = Vec::new();
+                for host in &start.hosts {
+                    // Ranks of a host mostly follow each other.
+                    if hosts.last() != Some(&host) && !hosts.contains(&host) {
+                        hosts.push(host);
+                    }
+                }
+                transaction.execute(
+                    "UPDATE runs SET library_string = ?2, hosts = ?3 WHERE id = ?1 AND library_string IS NULL",
+                    params![self.run, start.library, to_json(&hosts)],
                 )?;
             }
             Event::Noise { seconds } => {
@@ -253,32 +264,28 @@ impl LaunchRecord {
                     .iter()
                     .find(|known| known.id == *item)
                     .map_or_else(String::new, to_json);
-                transaction.execute(
-                    "INSERT INTO samples (run, launch, key, block, item, description, seconds, void, time)
-                     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
-                    params![
-                        self.run,
+                transaction
+                    .prepare_cached(
+                        "INSERT INTO samples (launch, block, item, repetitions, seconds, void, time)
+                         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+                    )?
+                    .execute(params![
                         self.id,
-                        self.key,
-                        block,
-                        item,
-                        description,
+                        intern::text(transaction, block)?,
+                        intern::item(transaction, item, &description)?,
+                        seconds.len() as i64,
                         blob::encode(seconds),
                         void,
                         now()
-                    ],
-                )?;
+                    ])?;
             }
             Event::BlockEnd { block, seconds } if measured => {
-                transaction.execute(
-                    "INSERT INTO blocks (run, key, block, launch, end_launch, state, seconds, items_json, detail, time)
-                     VALUES (?1, ?2, ?3, ?4, ?4, 'done', ?5, ?6, '', ?7)",
-                    params![self.run, self.key, block, self.id, seconds, to_json(items), now()],
-                )?;
+                self.write_block(transaction, block, items, ("done", *seconds, ""))?;
             }
             Event::BlockEnd { block, .. } => {
                 transaction.execute(
-                    "UPDATE blocks SET end_launch = ?4 WHERE run = ?1 AND key = ?2 AND block = ?3",
+                    "UPDATE blocks SET end_launch = ?4 WHERE run = ?1
+                     AND key = (SELECT id FROM texts WHERE text = ?2) AND block = (SELECT id FROM texts WHERE text = ?3)",
                     params![self.run, self.key, block, self.id],
                 )?;
             }
@@ -296,14 +303,36 @@ impl LaunchRecord {
     /// # Errors
     /// What SQLite says.
     pub fn record_failure(&self, block: &str, items: &[Item], state: &str, detail: &str) -> Result<(), StoreError> {
-        self.store
-            .connection
-            .execute(
-                "INSERT INTO blocks (run, key, block, launch, end_launch, state, seconds, items_json, detail, time)
-                 VALUES (?1, ?2, ?3, ?4, ?4, ?5, 0, ?6, ?7, ?8)",
-                params![self.run, self.key, block, self.id, state, to_json(items), detail, now()],
-            )
-            .map_err(self.store.context("store a failure"))?;
+        let context = || self.store.context("store a failure");
+        let transaction = self.store.connection.unchecked_transaction().map_err(context())?;
+        self.write_block(&transaction, block, items, (state, 0.0, detail))
+            .and_then(|()| transaction.commit())
+            .map_err(context())
+    }
+
+    /// The row of a block: state, wall seconds, detail.
+    fn write_block(
+        &self,
+        transaction: &Transaction<'_>,
+        block: &str,
+        items: &[Item],
+        (state, seconds, detail): (&str, f64, &str),
+    ) -> Result<(), rusqlite::Error> {
+        transaction.execute(
+            "INSERT INTO blocks (run, key, block, launch, end_launch, state, seconds, items, detail, time)
+             VALUES (?1, ?2, ?3, ?4, ?4, ?5, ?6, ?7, ?8, ?9)",
+            params![
+                self.run,
+                intern::text(transaction, &self.key)?,
+                intern::text(transaction, block)?,
+                self.id,
+                state,
+                seconds,
+                intern::text(transaction, &to_json(items))?,
+                detail,
+                now()
+            ],
+        )?;
         Ok(())
     }
 

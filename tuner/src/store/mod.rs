@@ -10,10 +10,14 @@
 
 mod blob;
 mod block;
+mod compact;
+mod intern;
 mod launch;
 mod lock;
+mod read;
 mod run;
 mod schema;
+mod verdicts;
 
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -23,6 +27,7 @@ use rusqlite::Connection;
 
 pub use block::{BlockOutcome, ItemSamples, StoredBlock, StoredFailure};
 pub use launch::{LaunchPaths, LaunchRecord, Position, UnclosedLaunch};
+pub use read::{Reader, RunHead};
 pub use run::Run;
 pub use schema::SCHEMA_VERSION;
 
@@ -44,6 +49,12 @@ pub enum StoreError {
         lock: PathBuf,
         /// What the lock file says about the holder.
         holder: String,
+    },
+    /// Nothing to read.
+    #[error("there is no database `{}`; `kilter check` and `kilter tune` make one, `--db` names another", path.display())]
+    Missing {
+        /// The file.
+        path: PathBuf,
     },
     /// A file of another program.
     #[error("`{}` is an SQLite file, but not one of kilter's; give another file with `--db`", path.display())]

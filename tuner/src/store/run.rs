@@ -86,8 +86,10 @@ impl Run {
     /// # Errors
     /// What SQLite says.
     pub fn sample_count(&self) -> Result<u64, StoreError> {
-        let bytes: i64 = self.scalar("SELECT coalesce(sum(length(seconds)), 0) FROM samples WHERE run = ?1")?;
-        Ok(bytes.cast_unsigned() / 8)
+        self.scalar(
+            "SELECT coalesce(sum(repetitions), 0) FROM samples JOIN launches ON launches.id = samples.launch WHERE run = ?1",
+        )
+        .map(i64::cast_unsigned)
     }
 
     /// Number of launches begun.

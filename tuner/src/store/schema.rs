@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use rusqlite::Connection;
+use rusqlite::{Connection, Transaction};
 
-use super::{BUSY_TIMEOUT, StoreError};
+use super::{BUSY_TIMEOUT, StoreError, compact};
 
 /// Marks the file as ours (`PRAGMA application_id`): "Kltr".
 const APPLICATION_ID: i64 = 0x4b6c_7472;
@@ -15,85 +15,24 @@ pub const SCHEMA_VERSION: i64 = MIGRATIONS.len() as i64;
 /// Migration `i` leads from version `i` to `i + 1`. Append; never edit one that was released.
 ///
 /// Times are seconds since 1970, durations seconds. `seed` is a u64 as SQLite's signed integer with the same bits.
-const MIGRATIONS: &[&str] = &["
-    CREATE TABLE runs (
-        id INTEGER PRIMARY KEY,
-        fingerprint TEXT NOT NULL,
-        seed INTEGER NOT NULL,
-        command_line TEXT NOT NULL,
-        library TEXT NOT NULL,
-        ranks INTEGER NOT NULL,
-        started REAL NOT NULL,
-        finished REAL
-    ) STRICT;
-    CREATE INDEX runs_by_fingerprint ON runs (fingerprint);
+const MIGRATIONS: [Migration; 2] = [
+    Migration {
+        sql: include_str!("schema/v1.sql"),
+        then: |_| Ok(()),
+    },
+    Migration {
+        sql: include_str!("schema/v2.sql"),
+        then: compact::v1_to_v2,
+    },
+];
 
-    -- One attempt at one job. `report_offset` bytes (`report_lines` lines) of the report file have been stored;
-    -- `seconds` is its wall time so far.
-    CREATE TABLE launches (
-        id INTEGER PRIMARY KEY,
-        run INTEGER NOT NULL REFERENCES runs (id),
-        key TEXT NOT NULL,
-        attempt INTEGER NOT NULL,
-        instance TEXT NOT NULL,
-        tag TEXT NOT NULL,
-        command_line TEXT NOT NULL,
-        plan_path TEXT NOT NULL,
-        report_path TEXT NOT NULL,
-        log_path TEXT NOT NULL,
-        report_offset INTEGER NOT NULL DEFAULT 0,
-        report_lines INTEGER NOT NULL DEFAULT 0,
-        seconds REAL NOT NULL DEFAULT 0,
-        started REAL NOT NULL,
-        ended REAL,
-        outcome TEXT,
-        start_json TEXT,
-        noise BLOB,
-        end_json TEXT,
-        UNIQUE (run, key, attempt)
-    ) STRICT;
-
-    -- What became of a block. `launch` measured it; `end_launch` is the launch whose end line covers it.
-    CREATE TABLE blocks (
-        run INTEGER NOT NULL REFERENCES runs (id),
-        key TEXT NOT NULL,
-        block TEXT NOT NULL,
-        launch INTEGER NOT NULL REFERENCES launches (id),
-        end_launch INTEGER NOT NULL REFERENCES launches (id),
-        state TEXT NOT NULL CHECK (state IN ('done', 'hung', 'crashed')),
-        seconds REAL NOT NULL,
-        items_json TEXT NOT NULL,
-        detail TEXT NOT NULL,
-        time REAL NOT NULL,
-        PRIMARY KEY (run, key, block)
-    ) STRICT;
-
-    -- Raw samples, also those of blocks that were never done. `seconds` is little-endian f64.
-    CREATE TABLE samples (
-        id INTEGER PRIMARY KEY,
-        run INTEGER NOT NULL REFERENCES runs (id),
-        launch INTEGER NOT NULL REFERENCES launches (id),
-        key TEXT NOT NULL,
-        block TEXT NOT NULL,
-        item TEXT NOT NULL,
-        description TEXT NOT NULL,
-        seconds BLOB NOT NULL,
-        void INTEGER NOT NULL,
-        time REAL NOT NULL
-    ) STRICT;
-    CREATE INDEX samples_by_block ON samples (launch, block);
-
-    -- What the worker says about an item besides its samples: settings read back (JSON), or why it failed (text).
-    CREATE TABLE item_notes (
-        launch INTEGER NOT NULL REFERENCES launches (id),
-        block TEXT NOT NULL,
-        item TEXT NOT NULL,
-        kind TEXT NOT NULL CHECK (kind IN ('settings', 'failed')),
-        detail TEXT NOT NULL,
-        time REAL NOT NULL
-    ) STRICT;
-    CREATE INDEX item_notes_by_block ON item_notes (launch, block);
-"];
+/// A step from one version to the next, in one transaction.
+struct Migration {
+    /// Runs first.
+    sql: &'static str,
+    /// What SQL alone cannot do.
+    then: fn(&Transaction<'_>) -> Result<(), rusqlite::Error>,
+}
 
 /// Opens and brings up to date.
 pub(super) fn open(path: &Path) -> Result<Connection, StoreError> {
@@ -108,13 +47,60 @@ pub(super) fn open(path: &Path) -> Result<Connection, StoreError> {
     connection
         .busy_timeout(BUSY_TIMEOUT)
         .map_err(error("set the busy timeout"))?;
-    let pragma = |connection: &Connection, name: &'static str| {
+    let version = version_of(&connection, path)?;
+    // Setting the mode answers with the mode that is now in force.
+    connection
+        .pragma_update_and_check(None, "journal_mode", "TRUNCATE", |_| Ok(()))
+        .map_err(error("select a rollback journal"))?;
+    connection
+        .pragma_update(None, "synchronous", "FULL")
+        .map_err(error("select full synchronisation"))?;
+    connection
+        .pragma_update(None, "foreign_keys", true)
+        .map_err(error("switch foreign keys on"))?;
+    let had_data = version > 0 && version < SCHEMA_VERSION;
+    for (done, migration) in MIGRATIONS
+        .iter()
+        .enumerate()
+        .skip(usize::try_from(version).unwrap_or(0))
+    {
+        let migrate = error("migrate it");
+        (|| {
+            let transaction = connection.transaction()?;
+            transaction.execute_batch(migration.sql)?;
+            (migration.then)(&transaction)?;
+            transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
+            transaction.pragma_update(None, "user_version", done as i64 + 1)?;
+            transaction.commit()
+        })()
+        .map_err(migrate)?;
+    }
+    if had_data {
+        // Gives back what the old form took. On a full disk the file stays as large as it was, and is as good.
+        let _ = connection.execute_batch("VACUUM");
+    }
+    Ok(connection)
+}
+
+/// The version of a file, if it is ours and not from the future.
+///
+/// # Errors
+/// A file of another program, a newer one, or what SQLite says.
+pub(super) fn version_of(connection: &Connection, path: &Path) -> Result<i64, StoreError> {
+    let error = |action| {
+        move |source| StoreError::Sqlite {
+            path: path.to_path_buf(),
+            action,
+            source,
+        }
+    };
+    let pragma = |name: &'static str| {
         connection
             .pragma_query_value(None, name, |row| row.get::<_, i64>(0))
             .map_err(error("read its header"))
     };
-    let version = pragma(&connection, "user_version")?;
-    let owner = pragma(&connection, "application_id")?;
+    let version = pragma("user_version")?;
+    let owner = pragma("application_id")?;
     let tables: i64 = connection
         .query_row("SELECT count(*) FROM sqlite_master", [], |row| row.get(0))
         .map_err(error("read its tables"))?;
@@ -130,30 +116,5 @@ pub(super) fn open(path: &Path) -> Result<Connection, StoreError> {
             known: SCHEMA_VERSION,
         });
     }
-    // Setting the mode answers with the mode that is now in force.
-    connection
-        .pragma_update_and_check(None, "journal_mode", "TRUNCATE", |_| Ok(()))
-        .map_err(error("select a rollback journal"))?;
-    connection
-        .pragma_update(None, "synchronous", "FULL")
-        .map_err(error("select full synchronisation"))?;
-    connection
-        .pragma_update(None, "foreign_keys", true)
-        .map_err(error("switch foreign keys on"))?;
-    for (done, migration) in MIGRATIONS
-        .iter()
-        .enumerate()
-        .skip(usize::try_from(version).unwrap_or(0))
-    {
-        let migrate = error("migrate it");
-        (|| {
-            let transaction = connection.transaction()?;
-            transaction.execute_batch(migration)?;
-            transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
-            transaction.pragma_update(None, "user_version", done as i64 + 1)?;
-            transaction.commit()
-        })()
-        .map_err(migrate)?;
-    }
-    Ok(connection)
+    Ok(version)
 }

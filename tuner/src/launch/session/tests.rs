@@ -141,7 +141,7 @@ fn questions_one_by_one_are_answered_by_one_job_and_then_from_the_store() {
     assert!(run.measuring_seconds().unwrap() > 0.0);
     site.nobody_is_left();
     assert_eq!(site.sql::<String>("SELECT outcome FROM launches"), ["ended"]);
-    let descriptions = site.sql::<String>("SELECT description FROM samples WHERE item = 'right'");
+    let descriptions = site.sql::<String>("SELECT description FROM samples_view WHERE item = 'right'");
     assert!(descriptions[0].contains("allreduce(n)"), "{descriptions:?}");
 }
 
@@ -400,7 +400,7 @@ fn an_interrupt_keeps_what_was_measured() {
 /// Rows of the samples in the order they were stored.
 fn sample_rows(site: &Site) -> Vec<(i64, String, Vec<u8>)> {
     let ids = site.sql("SELECT id FROM samples ORDER BY id");
-    let items = site.sql("SELECT block || '/' || item FROM samples ORDER BY id");
+    let items = site.sql("SELECT block || '/' || item FROM samples_view ORDER BY id");
     let values = site.sql("SELECT seconds FROM samples ORDER BY id");
     ids.into_iter()
         .zip(items)
@@ -440,7 +440,7 @@ fn killed_everywhere(worker_died: bool) {
                 .set_len(offset.cast_unsigned())
                 .unwrap();
         }
-        let done = site.sql::<String>("SELECT block FROM blocks");
+        let done = site.sql::<String>("SELECT block FROM blocks_view");
         let run = site.run();
         assert!(run.resumed);
         let mut session = site.session(&run, "good");
@@ -463,8 +463,7 @@ fn killed_everywhere(worker_died: bool) {
             [0]
         );
         // Only the block under way may have been measured twice.
-        let done_rows =
-            "SELECT count(*) FROM samples JOIN blocks USING (run, key, block) WHERE samples.launch = blocks.launch";
+        let done_rows = "SELECT count(*) FROM samples_view AS s JOIN blocks_view AS b USING (run, key, block) WHERE s.launch = b.launch";
         assert_eq!(site.sql::<i64>(done_rows), [6]);
         site.nobody_is_left();
     }
@@ -618,7 +617,7 @@ fn ctrl_c_and_sigterm_end_the_job_and_set_the_exit_status() {
         kill(Pid::from_raw(tuner.id().cast_signed()), signal).unwrap();
         assert_eq!(tuner.wait().unwrap().code(), Some(status));
         assert_eq!(site.sql::<String>("SELECT outcome FROM launches"), ["interrupted"]);
-        assert_eq!(site.sql::<String>("SELECT block FROM blocks"), ["b1"]);
+        assert_eq!(site.sql::<String>("SELECT block FROM blocks_view"), ["b1"]);
         site.nobody_is_left();
     }
 }

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use crate::report::format;
 use crate::report::model::Cell;
 use crate::report::summary::{Group, Standing, kind_letter};
+use crate::report::tables::ORDER;
+pub(super) use crate::report::tables::class;
 
 /// Function against size.
 pub(super) struct Matrix {
@@ -68,27 +70,6 @@ impl Matrix {
             rows,
             legend,
         }
-    }
-}
-
-/// Worst first: where several cells share a place in the table, the worst is shown.
-const ORDER: [Standing; 7] = [
-    Standing::Introduced,
-    Standing::Violated,
-    Standing::Unproven,
-    Standing::Fixed,
-    Standing::Unstable,
-    Standing::Undecided,
-    Standing::Holds,
-];
-
-/// The style class of a standing.
-pub(super) fn class(standing: Standing) -> &'static str {
-    match standing {
-        Standing::Violated | Standing::Introduced => "bad",
-        Standing::Unproven | Standing::Undecided | Standing::Unstable => "open",
-        Standing::Fixed => "good",
-        Standing::Holds => "calm",
     }
 }
 

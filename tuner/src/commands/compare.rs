@@ -1,0 +1,38 @@
+//! `kilter compare`: runs side by side.
+
+use anyhow::Context as _;
+
+use super::{Status, print};
+use crate::cli::{Compare, CompareFormat, Stage};
+use crate::compare::operand::Operand;
+use crate::compare::{Compared, export, html, text};
+
+pub(super) fn run(typed: &Compare) -> anyhow::Result<Status> {
+    if let Some(tolerance) = typed.tolerance {
+        anyhow::ensure!(
+            (0.0..=10.0).contains(&tolerance),
+            "--tolerance: `{tolerance}` is no fraction from 0 to 10, such as 0.05"
+        );
+    }
+    let sides = std::iter::once(&typed.base)
+        .chain(&typed.others)
+        .enumerate()
+        .map(|(index, path)| Operand::load(path, index, typed.stage == Stage::Before))
+        .collect::<Result<Vec<_>, _>>()?;
+    let compared = Compared::new(sides, typed.tolerance);
+    if let Some(path) = &typed.html {
+        std::fs::write(path, html::render(&compared)?)
+            .with_context(|| format!("`{}` cannot be written", path.display()))?;
+    }
+    print(&match typed.format {
+        CompareFormat::Text => text::to_text(&compared),
+        CompareFormat::Json => export::to_json(&compared)?,
+        CompareFormat::Csv => export::to_csv(&compared),
+        CompareFormat::Markdown => text::to_markdown(&compared),
+    })?;
+    Ok(if compared.has_regressions() {
+        Status::Violations
+    } else {
+        Status::Holds
+    })
+}

@@ -1,0 +1,80 @@
+//! Times of the same function at the same size in two runs.
+//!
+//! Judged like a guideline: the launch medians of both runs by the rank-sum test, two-sided (twice the smaller tail), corrected
+//! by Holm over all functions and sizes, and an effect beyond the tolerance.
+
+use std::collections::BTreeMap;
+
+use super::pair::{Shift, ShiftKind};
+use crate::report::format;
+use crate::report::model::{Cell, Report};
+use crate::report::summary::current;
+use crate::stats::sample::Sample;
+use crate::stats::{hodges_lehmann, holm, rank_sum};
+
+/// Confidence of the intervals, as in reports.
+const CONFIDENCE: f64 = 0.95;
+
+/// Left side, measured bytes, ranks.
+type Subject = (String, u64, usize);
+
+/// Number of subjects compared, what became slower, what became faster.
+pub(super) fn compare(base: &Report, other: &Report, tolerance: f64) -> (usize, Vec<Shift>, Vec<Shift>) {
+    let (before, after) = (subjects(base), subjects(other));
+    let common: Vec<(&Subject, &Sample, &Sample)> = before
+        .iter()
+        .filter_map(|(subject, from)| Some((subject, from, after.get(subject)?)))
+        .collect();
+    let p: Vec<f64> = common
+        .iter()
+        .map(|(_, from, to)| {
+            let tail = rank_sum::p_left_greater(to, from).min(rank_sum::p_left_greater(from, to));
+            (2.0 * tail).min(1.0)
+        })
+        .collect();
+    let alpha = base.provenance.alpha.min(other.provenance.alpha);
+    let (mut slower, mut faster) = (Vec::new(), Vec::new());
+    for ((subject, from, to), p) in common.iter().zip(holm::adjust(&p)) {
+        let estimate = hodges_lehmann::ratio(to, from, CONFIDENCE);
+        // The correction makes not-a-number 1.
+        if p > alpha {
+            continue;
+        }
+        let shift = Shift {
+            kind: ShiftKind::Time,
+            guideline: String::new(),
+            subject: subject.0.clone(),
+            bytes: subject.1,
+            from: format::seconds(from.median()),
+            to: format::seconds(to.median()),
+            factor: estimate.ratio,
+            interval: Some((estimate.low, estimate.high)),
+        };
+        if estimate.ratio > 1.0 + tolerance && estimate.low > 1.0 {
+            slower.push(shift);
+        } else if estimate.ratio < 1.0 / (1.0 + tolerance) && estimate.high < 1.0 {
+            faster.push(shift);
+        }
+    }
+    (common.len(), slower, faster)
+}
+
+/// The launch medians of every left side; guidelines that share one share its measurements.
+fn subjects(report: &Report) -> BTreeMap<Subject, Sample> {
+    let mut found = BTreeMap::new();
+    for cell in &report.cells {
+        if let Ok(sample) = Sample::new(current(cell).left_medians.clone()) {
+            found.entry(subject(cell)).or_insert(sample);
+        }
+    }
+    found
+}
+
+fn subject(cell: &Cell) -> Subject {
+    let left = match cell.kind.as_str() {
+        // Their text names the size.
+        "monotony" | "split" => format!("{}(n)", cell.function),
+        _ => format::sides(&cell.expression).0.to_owned(),
+    };
+    (left, cell.measured_bytes, cell.ranks)
+}
