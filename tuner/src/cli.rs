@@ -56,7 +56,8 @@ pub struct Measure {
     /// Program that starts the launcher's daemons on other hosts, instead of ssh.
     #[arg(long, value_name = "PATH", env = "KILTER_LAUNCH_AGENT")]
     pub launch_agent: Option<PathBuf>,
-    /// A parameter that every launch needs on this site, such as `btl=tcp,self`. Repeatable; in the variable separated by `;`.
+    /// A parameter of the library that every launch needs on this site, such as `btl=tcp,self` (Open MPI) or
+    /// `MPIR_CVAR_CH4_NETMOD=ucx` (MPICH). Repeatable; in the variable separated by `;`.
     #[arg(long = "mca", value_name = "NAME=VALUE", env = "KILTER_MCA", value_delimiter = ';')]
     pub mca: Vec<String>,
     /// An environment variable that every rank needs on this site. Repeatable; in the variable separated by `;`.
@@ -110,7 +111,8 @@ pub struct Measure {
     /// Seconds without any sign of life after which a job counts as hung.
     #[arg(long, value_name = "SECONDS", default_value_t = 20.0)]
     pub stall_timeout: f64,
-    /// Directory of kilter-worker, libkilter.so and libkilter_collectives.so (default: where kilter itself is).
+    /// Directory of kilter-worker, libkilter.so and libkilter_collectives.so (default: `../mpi/<library>/release` from where
+    /// kilter is, as `scripts/build --mpi` makes it, else where kilter itself is).
     #[arg(long, value_name = "DIR", env = "KILTER_LIBEXEC")]
     pub libexec: Option<PathBuf>,
 }

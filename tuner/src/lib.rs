@@ -10,6 +10,7 @@ pub mod launch;
 pub mod logging;
 pub mod options;
 pub mod plan;
+pub mod programs;
 pub mod progress;
 pub mod report;
 pub mod reporting;

@@ -10,6 +10,7 @@ use crate::context::Context;
 use crate::launch::{self, CommandTemplate, JobFailure, SessionError};
 use crate::options::Options;
 use crate::plan::Plan;
+use crate::programs::Programs;
 use crate::report::{csv, html, json, markdown, model::Report, terminal};
 use crate::reporting;
 use crate::store::Store;
@@ -34,6 +35,13 @@ pub(super) fn with_context(
         Some(path) => library::load_file(path)?,
         None => library::find_for(&version)?,
     };
+    let number = library.version_of(&version);
+    let programs = Programs::find(
+        options.libexec.as_deref(),
+        &options.own_directory,
+        (&library, &number),
+        &options.mpirun,
+    )?;
     let mut guidelines = guideline::load_embedded()?;
     for file in &options.guideline_files {
         guidelines.push(guideline::load_file(file)?);
@@ -50,8 +58,13 @@ pub(super) fn with_context(
     let command_line = command_line();
     let run = store.begin_or_resume(&fingerprint, seed, &command_line, &version, options.ranks)?;
     let template = template(options, &library);
-    let number = library.version_of(&version);
-    let context = Context::new(options, (library, number), (&store, run, command_line), plan, template);
+    let context = Context::new(
+        options,
+        (library, number),
+        (&store, run, command_line),
+        plan,
+        (template, programs),
+    );
     if context.run.resumed {
         context
             .progress
@@ -154,6 +167,10 @@ fn template(options: &Options, library: &library::Library) -> CommandTemplate {
     }
     if let Some(hostfile) = &options.hostfile {
         arguments.extend([launcher.hostfile_flag.clone(), hostfile.display().to_string()]);
+    }
+    if let Some(agent) = &options.launch_agent {
+        let agent = agent.display().to_string();
+        arguments.extend(launcher.agent.iter().map(|part| part.replace("{agent}", &agent)));
     }
     arguments.extend([launcher.ranks_flag.clone(), "{ranks}".to_owned()]);
     CommandTemplate {

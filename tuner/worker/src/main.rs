@@ -10,7 +10,9 @@
 //! * [`settings`]: the library's control variables, per item.
 //! * [`plan_file`], [`report_file`]: the two files, which rank 0 alone touches.
 //!
-//! Nothing is printed on standard output. What goes wrong for one item is a line of the report; what stops the job is a message
+//! `kilter-worker library`, run by itself, prints the first line of `MPI_Get_library_version`.
+//!
+//! Nothing else is printed on standard output. What goes wrong for one item is a line of the report; what stops the job is a message
 //! on standard error and `MPI_Abort`.
 
 mod block;
@@ -54,6 +56,11 @@ const FIRST_LINE: Duration = Duration::from_secs(60);
 
 fn main() -> ExitCode {
     let arguments: Vec<PathBuf> = std::env::args_os().skip(1).map(PathBuf::from).collect();
+    if let [what] = arguments.as_slice()
+        && what.as_os_str() == "library"
+    {
+        return say_library();
+    }
     let [plan, report] = arguments.as_slice() else {
         eprintln!("usage: mpirun [OPTIONS] kilter-worker PLAN REPORT (started by `kilter`, not by hand)");
         return ExitCode::from(2);
@@ -70,6 +77,21 @@ fn main() -> ExitCode {
     }
     // Dropping the universe ends MPI.
     ExitCode::SUCCESS
+}
+
+/// Prints which MPI library this program runs with, which is legal before MPI is initialised.
+fn say_library() -> ExitCode {
+    use std::io::Write as _;
+    let said = kilter_mpi::info::library_version()
+        .map_err(anyhow::Error::from)
+        .and_then(|line| Ok(writeln!(std::io::stdout(), "{line}")?));
+    match said {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("kilter-worker: {error:#}");
+            ExitCode::from(2)
+        }
+    }
 }
 
 /// The job, on this rank. An error on any rank ends it for all.
