@@ -33,6 +33,9 @@ pub enum Command {
     Check(Measure),
     /// Verify, search fixes, deploy them into a staging directory, verify what is deployed, and report.
     Tune(Tune),
+    /// Examine the machine before measuring: 0 fit, 1 warnings that make verdicts doubtful, 2 nothing can be measured. Takes the
+    /// options of `check`.
+    Doctor(Measure),
     /// List guidelines, algorithms, mock-ups or libraries.
     List(List),
     /// Say what a guideline means, why it should hold and where it comes from.

@@ -5,6 +5,7 @@
 
 pub mod collective_name;
 pub mod expression;
+pub mod machine;
 pub mod plan;
 pub mod report;
 

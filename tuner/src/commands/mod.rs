@@ -1,6 +1,7 @@
 //! One file per command; [`run`] dispatches.
 
 mod check;
+mod doctor;
 mod explain;
 mod list;
 mod measuring;
@@ -19,6 +20,8 @@ pub enum Status {
     Holds,
     /// Violations remain.
     Violations,
+    /// The machine is not fit: nothing can be measured.
+    Unfit,
     /// Interrupted by a signal: 128 and its number.
     Interrupted(u8),
 }
@@ -28,6 +31,7 @@ impl From<Status> for ExitCode {
         match status {
             Status::Holds => ExitCode::SUCCESS,
             Status::Violations => ExitCode::from(1),
+            Status::Unfit => ExitCode::from(2),
             Status::Interrupted(status) => ExitCode::from(status),
         }
     }
@@ -54,6 +58,7 @@ pub fn run(cli: Cli) -> anyhow::Result<Status> {
     match cli.command {
         Command::Check(typed) => check::run(typed),
         Command::Tune(typed) => tune::run(typed),
+        Command::Doctor(typed) => doctor::run(typed),
         Command::List(typed) => list::run(&typed),
         Command::Explain(typed) => explain::run(&typed),
         Command::Report(typed) => report::run(&typed),

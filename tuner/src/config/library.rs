@@ -80,6 +80,9 @@ pub struct Transports {
     pub one_host: Vec<String>,
     /// Ranks on several hosts.
     pub several_hosts: Vec<String>,
+    /// Control variables that say which transports are in use, for `kilter doctor`.
+    #[serde(default)]
+    pub variables: Vec<String>,
 }
 
 /// What a job needs to switch parameters while it runs.

@@ -10,7 +10,8 @@
 //! * [`settings`]: the library's control variables, per item.
 //! * [`plan_file`], [`report_file`]: the two files, which rank 0 alone touches.
 //!
-//! `kilter-worker library`, run by itself, prints the first line of `MPI_Get_library_version`.
+//! `kilter-worker library`, run by itself, prints the first line of `MPI_Get_library_version`; `kilter-worker describe`, run
+//! under `mpirun`, prints what [`describe`] says.
 //!
 //! Nothing else is printed on standard output. What goes wrong for one item is a line of the report; what stops the job is a message
 //! on standard error and `MPI_Abort`.
@@ -20,6 +21,7 @@ mod buffer;
 mod candidate;
 mod clock;
 mod control;
+mod describe;
 mod dissemination;
 mod dropin;
 mod environment;
@@ -47,6 +49,7 @@ use mpi::traits::Communicator;
 
 use block::Session;
 use control::Control;
+use describe::Question;
 use lead::Lead;
 use plan_file::PlanFile;
 use report_file::ReportFile;
@@ -61,9 +64,17 @@ fn main() -> ExitCode {
     {
         return say_library();
     }
-    let [plan, report] = arguments.as_slice() else {
-        eprintln!("usage: mpirun [OPTIONS] kilter-worker PLAN REPORT (started by `kilter`, not by hand)");
-        return ExitCode::from(2);
+    let question = arguments
+        .split_first()
+        .filter(|(what, _)| what.as_os_str() == "describe")
+        .map(|(_, rest)| Question::parse(rest.iter().map(|word| word.display().to_string())));
+    let (plan, report) = match (&question, arguments.as_slice()) {
+        (Some(_), _) => (Path::new(""), Path::new("")),
+        (None, [plan, report]) => (plan.as_path(), report.as_path()),
+        (None, _) => {
+            eprintln!("usage: mpirun [OPTIONS] kilter-worker PLAN REPORT (started by `kilter`, not by hand)");
+            return ExitCode::from(2);
+        }
     };
     environment::prepare_process();
     let Some(universe) = mpi::initialize() else {
@@ -71,7 +82,11 @@ fn main() -> ExitCode {
         return ExitCode::from(2);
     };
     let world = universe.world();
-    if let Err(error) = run(plan, report) {
+    let done = match &question {
+        Some(question) => describe::describe(question),
+        None => run(plan, report),
+    };
+    if let Err(error) = done {
         eprintln!("kilter-worker: rank {} of {}: {error:#}", world.rank(), world.size());
         world.abort(1);
     }
