@@ -76,7 +76,7 @@ pub fn text(examination: &Examination) -> String {
         Level::Error => writeln!(text, "\nNothing can be measured before the errors are put right."),
         Level::Warning => writeln!(
             text,
-            "\n{} make verdicts doubtful.",
+            "\nVerdicts are doubtful: {}.",
             crate::report::format::count(count(Level::Warning), "warning")
         ),
         Level::Fit | Level::Unknown | Level::Note => writeln!(text, "\nFit to be measured."),

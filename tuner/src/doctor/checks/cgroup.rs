@@ -3,6 +3,7 @@
 
 use super::super::facts::{Facts, Host};
 use super::super::{Check, Judgement};
+use super::count;
 
 /// Quota and period in microseconds, version 2: `200000 100000`, or `max 100000`; `{cgroup}` is the reader's own group.
 pub(super) const LIMIT: &str = "/sys/fs/cgroup{cgroup}/cpu.max";
@@ -33,7 +34,8 @@ fn judge(facts: &Facts) -> Judgement {
         (processors < ranks as f64 + 0.1).then(|| {
             Judgement::warning(
                 format!(
-                    "the control group on {name} allows the time of {processors:.1} processors for {ranks} rank(s)"
+                    "the control group on {name} allows the time of {processors:.1} processors for {}",
+                    count(ranks, "rank")
                 ),
                 "raise the limit of the container or the job (for example `docker run --cpus`), or take it away",
             )

@@ -2,6 +2,7 @@
 
 use super::super::facts::Facts;
 use super::super::{Check, Judgement};
+use super::count;
 
 pub(super) const CHECK: Check = Check {
     id: "cores",
@@ -15,8 +16,15 @@ fn judge(facts: &Facts) -> Judgement {
         let processors = host.processors()?;
         (ranks > processors).then(|| {
             Judgement::warning(
-                format!("{ranks} ranks share {processors} processor(s) of {name}: times are the scheduler's as much as the library's"),
-                format!("run {processors} rank(s) there (--ranks), or spread them over more hosts (--hostfile)"),
+                format!(
+                    "{} share {} of {name}: times are the scheduler's as much as the library's",
+                    count(ranks, "rank"),
+                    count(processors, "processor")
+                ),
+                format!(
+                    "run {} there (--ranks), or spread them over more hosts (--hostfile)",
+                    count(processors, "rank")
+                ),
             )
         })
     });

@@ -1,7 +1,13 @@
 //! A job starts, with all its ranks, on the hosts that were named.
 
+use std::collections::BTreeSet;
+
 use super::super::facts::Facts;
 use super::super::{Check, Judgement};
+use super::count;
+
+/// The same on all network namespaces and containers of one machine.
+pub(super) const BOOT: &str = "/proc/sys/kernel/random/boot_id";
 
 pub(super) const CHECK: Check = Check {
     id: "hosts",
@@ -28,7 +34,7 @@ fn judge(facts: &Facts) -> Judgement {
             "use the launcher of the library that kilter-worker is built for (--mpirun)",
         );
     }
-    let says = format!("{} ranks on {} host(s)", job.ranks.len(), counts.len());
+    let says = format!("{} on {}", count(job.ranks.len(), "rank"), count(counts.len(), "host"));
     if facts.hostfile && counts.len() == 1 && facts.ranks > 1 {
         return Judgement::note(format!(
             "{says}: of the host file only the first is used; with more --ranks others are"
@@ -39,6 +45,14 @@ fn judge(facts: &Facts) -> Judgement {
             format!("{says}, {fewest} to {most} each"),
             "give each host as many ranks (--ranks, slots in the host file): uneven hosts make guidelines of p ranks unlike",
         );
+    }
+    let boots: Vec<&str> = facts.occupied().filter_map(|(_, host, _)| host.text(BOOT)).collect();
+    let machines: BTreeSet<&str> = boots.iter().copied().collect();
+    if boots.len() == counts.len() && machines.len() < boots.len() {
+        return Judgement::note(format!(
+            "{says}, which are {}: ranks share processors although each host seems to have its own",
+            count(machines.len(), "machine")
+        ));
     }
     Judgement::fit(says)
 }

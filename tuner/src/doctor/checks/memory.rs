@@ -2,6 +2,7 @@
 
 use super::super::facts::Facts;
 use super::super::{Check, Judgement};
+use super::count;
 
 /// What a rank needs at the largest default volume, with buffers, copies and the library's own, in bytes.
 const PER_RANK: u64 = 128 << 20;
@@ -19,7 +20,7 @@ fn judge(facts: &Facts) -> Judgement {
         let free = host.memory_bytes("MemAvailable:")?;
         (free < PER_RANK.saturating_mul(ranks as u64)).then(|| {
             Judgement::warning(
-                format!("{:.1} GiB are free on {name} for {ranks} rank(s)", gib(free)),
+                format!("{:.1} GiB are free on {name} for {}", gib(free), count(ranks, "rank")),
                 "free memory, run fewer --ranks, or keep to smaller --sizes",
             )
         })

@@ -20,6 +20,7 @@ mod transport;
 mod worker;
 
 use super::Check;
+use crate::report::format::count;
 
 /// All checks, in the order in which they are printed: what stops everything first.
 pub static CHECKS: &[Check] = &[
@@ -47,6 +48,7 @@ pub static CHECKS: &[Check] = &[
 pub static FILES: &[&str] = &[
     super::facts::ONLINE,
     super::facts::MEMORY,
+    hosts::BOOT,
     cgroup::LIMIT,
     cgroup::LIMIT_AT_THE_TOP,
     smt::ACTIVE,

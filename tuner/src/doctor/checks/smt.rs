@@ -2,6 +2,7 @@
 
 use super::super::facts::Facts;
 use super::super::{Check, Judgement};
+use super::count;
 
 /// `1` where cores show more than one thread.
 pub(super) const ACTIVE: &str = "/sys/devices/system/cpu/smt/active";
@@ -20,8 +21,8 @@ fn judge(facts: &Facts) -> Judgement {
             Judgement::warning(
                 format!("{ranks} ranks on the {processors} hardware threads of {name}: some share a core"),
                 format!(
-                    "run {} ranks there, one for each core, or switch hardware threads off",
-                    (processors / 2).max(1)
+                    "run {} there, one for each core, or switch hardware threads off",
+                    count((processors / 2).max(1), "rank")
                 ),
             )
         })
