@@ -32,34 +32,25 @@ pub struct Programs {
 #[derive(Debug, thiserror::Error)]
 pub enum ProgramsError {
     /// Nowhere.
-    #[error("{name} for {library} {version} is in none of {}; build it with `{build}`, or say where it is with --libexec",
+    #[error("kilter-worker for {library} is in none of {}; build it with `{build}`, or say where it is with --libexec",
         places.iter().map(|place| format!("`{}`", place.display())).collect::<Vec<_>>().join(", "))]
     Missing {
-        /// What is missing.
-        name: &'static str,
-        /// The library.
+        /// Name and version.
         library: String,
-        /// Its version.
-        version: String,
         /// Directories that were searched.
         places: Vec<PathBuf>,
         /// The command that builds it.
         build: String,
     },
     /// It is there and built for another library.
-    #[error("`{}` was built for `{built_for}`, but `{launcher}` belongs to {library} {version}; build one with `{build}`, or give \
-        another --mpirun", worker.display())]
+    #[error("`{}` was built for `{built_for}`, but {wanted}; build one with `{build}`, or give another --mpirun", worker.display())]
     Other {
         /// The worker.
         worker: PathBuf,
         /// What it says of itself.
         built_for: String,
-        /// The launcher.
-        launcher: String,
-        /// The launcher's library.
-        library: String,
-        /// Its version.
-        version: String,
+        /// What the launcher belongs to, in words.
+        wanted: String,
         /// The command that builds the right one.
         build: String,
     },
@@ -99,9 +90,7 @@ impl Programs {
             .find(|path| path.is_file());
         let Some(worker) = found else {
             return Err(ProgramsError::Missing {
-                name: "kilter-worker",
-                library: library.name.clone(),
-                version: version.to_owned(),
+                library: format!("{} {version}", library.name),
                 places,
                 build,
             });
@@ -112,9 +101,7 @@ impl Programs {
             Ok(line) => Err(ProgramsError::Other {
                 worker,
                 built_for: line,
-                launcher: launcher.display().to_string(),
-                library: library.name.clone(),
-                version: version.to_owned(),
+                wanted: format!("`{}` belongs to {} {version}", launcher.display(), library.name),
                 build,
             }),
         }

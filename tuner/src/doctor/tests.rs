@@ -360,7 +360,7 @@ fn measuring_commands_are_warned_without_a_job() {
     );
     assert_eq!(
         found[0].text,
-        "9 ranks share 4 processor(s) of a: times are the scheduler's as much as the library's; run 4 rank(s) there (--ranks), \
+        "9 ranks share 4 processors of a: times are the scheduler's as much as the library's; run 4 ranks there (--ranks), \
          or spread them over more hosts (--hostfile)"
     );
 }
