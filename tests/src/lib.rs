@@ -39,6 +39,7 @@ pub fn kilter(command: &str, out: &Path) -> Command {
         "KILTER_ENV",
         "KILTER_WAIT",
         "KILTER_MPIRUN",
+        "KILTER_LIBEXEC",
     ] {
         kilter.env_remove(name);
     }
@@ -79,6 +80,13 @@ pub fn cells<'r>(report: &'r Value, guideline: &str, bytes: u64) -> Vec<&'r Valu
     all.iter()
         .filter(|cell| cell["guideline"] == guideline && cell["measured_bytes"] == bytes)
         .collect()
+}
+
+/// Whether a program is in PATH.
+#[must_use]
+pub fn in_path(program: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|directory| directory.join(program).is_file())
 }
 
 /// Compiles C for the MPI library under test.

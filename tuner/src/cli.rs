@@ -33,6 +33,9 @@ pub enum Command {
     Check(Measure),
     /// Verify, search fixes, deploy them into a staging directory, verify what is deployed, and report.
     Tune(Tune),
+    /// Examine the machine before measuring: 0 fit, 1 warnings that make verdicts doubtful, 2 nothing can be measured. Takes the
+    /// options of `check`.
+    Doctor(Measure),
     /// List guidelines, algorithms, mock-ups or libraries.
     List(List),
     /// Say what a guideline means, why it should hold and where it comes from.
@@ -62,7 +65,8 @@ pub struct Measure {
     /// Program that starts the launcher's daemons on other hosts, instead of ssh.
     #[arg(long, value_name = "PATH", env = "KILTER_LAUNCH_AGENT")]
     pub launch_agent: Option<PathBuf>,
-    /// A parameter that every launch needs on this site, such as `btl=tcp,self`. Repeatable; in the variable separated by `;`.
+    /// A parameter of the library that every launch needs on this site, such as `btl=tcp,self` (Open MPI) or
+    /// `MPIR_CVAR_CH4_NETMOD=ucx` (MPICH). Repeatable; in the variable separated by `;`.
     #[arg(long = "mca", value_name = "NAME=VALUE", env = "KILTER_MCA", value_delimiter = ';')]
     pub mca: Vec<String>,
     /// An environment variable that every rank needs on this site. Repeatable; in the variable separated by `;`.
@@ -140,7 +144,8 @@ pub struct Measure {
     /// Seconds without any sign of life after which a job counts as hung.
     #[arg(long, value_name = "SECONDS", default_value_t = 20.0)]
     pub stall_timeout: f64,
-    /// Directory of kilter-worker, libkilter.so and libkilter_collectives.so (default: where kilter itself is).
+    /// Directory of kilter-worker, libkilter.so and libkilter_collectives.so (default: `../mpi/<library>/release` from where
+    /// kilter is, as `scripts/build --mpi` makes it, else where kilter itself is).
     #[arg(long, value_name = "DIR", env = "KILTER_LIBEXEC")]
     pub libexec: Option<PathBuf>,
 }

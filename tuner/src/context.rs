@@ -12,6 +12,7 @@ use crate::launch::command::TemplateError;
 use crate::launch::{CommandSpec, CommandTemplate, JobSpec, Limits, Session};
 use crate::options::Options;
 use crate::plan::Plan;
+use crate::programs::Programs;
 use crate::progress::Progress;
 use crate::search::quarantine::Quarantine;
 use crate::store::{Run, Store};
@@ -90,6 +91,8 @@ pub struct Context<'a> {
     pub directory: PathBuf,
     /// How a command is built.
     pub template: CommandTemplate,
+    /// Worker, drop-in and plugin for the library.
+    pub programs: Programs,
     spent_seconds: Cell<f64>,
     reserved_seconds: Cell<f64>,
     noise_seconds: Cell<f64>,
@@ -104,7 +107,7 @@ impl<'a> Context<'a> {
         (library, version): (Library, String),
         (store, run, command_line): (&'a Store, Run, String),
         plan: Plan,
-        template: CommandTemplate,
+        (template, programs): (CommandTemplate, Programs),
     ) -> Context<'a> {
         Context {
             progress: Progress::new(options.quiet),
@@ -117,6 +120,7 @@ impl<'a> Context<'a> {
             typed: command_line,
             plan,
             template,
+            programs,
             quarantine: Quarantine::default(),
             spent_seconds: Cell::new(0.0),
             reserved_seconds: Cell::new(0.0),
@@ -160,15 +164,12 @@ impl<'a> Context<'a> {
             header,
             limits,
         };
-        Ok(Session::new(&self.run, &self.options.worker, &self.directory, spec))
+        Ok(Session::new(&self.run, &self.programs.worker, &self.directory, spec))
     }
 
     /// The site's settings and then the setup's.
     fn in_force(&self, setup: &Setup) -> (Pairs, Pairs) {
         let mut parameters = self.options.site_parameters.clone();
-        if let (Some(agent), Some(name)) = (&self.options.launch_agent, &self.library.launcher.agent_parameter) {
-            parameters.push((name.clone(), agent.display().to_string()));
-        }
         if setup.switching {
             parameters.extend(
                 self.library
@@ -211,6 +212,13 @@ impl<'a> Context<'a> {
     /// # Errors
     /// The first setting that did not take effect.
     pub fn confirm(&self, setup: &Setup, start: &Start) -> anyhow::Result<()> {
+        anyhow::ensure!(
+            self.library.is_reported_by(&self.version, &start.library),
+            "the launcher belongs to {} {}, but the ranks ran with `{}`; does LD_LIBRARY_PATH name another library?",
+            self.library.name,
+            self.version,
+            start.library
+        );
         for (name, value) in setup.parameters.iter().chain(&setup.expected) {
             match start.variables.get(name) {
                 Some(got) if self.library.same_value(name, value, got) => {}

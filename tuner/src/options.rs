@@ -68,12 +68,10 @@ pub struct Options {
     pub library_description: Option<PathBuf>,
     /// Seconds of silence that mean a hang.
     pub stall_seconds: f64,
-    /// The worker.
-    pub worker: PathBuf,
-    /// The drop-in.
-    pub dropin: PathBuf,
-    /// The plugin with Kilter's algorithms.
-    pub plugin: PathBuf,
+    /// Directory of worker, drop-in and plugin, where given; [`crate::programs`] says where they are looked for else.
+    pub libexec: Option<PathBuf>,
+    /// Directory of `kilter` itself.
+    pub own_directory: PathBuf,
 }
 
 /// Options of `tune`.
@@ -135,10 +133,10 @@ impl Options {
                 return Err(wrong(option, format!("`{value}` is not between 0 and 1")));
             }
         }
-        let libexec = match typed.libexec {
-            Some(directory) => directory,
-            None => own_directory()?,
-        };
+        let libexec = typed
+            .libexec
+            .map(|directory| absolute("--libexec", &directory))
+            .transpose()?;
         let out = absolute("--out", &typed.out)?;
         Ok(Options {
             db: match &typed.db {
@@ -186,9 +184,8 @@ impl Options {
             quiet: typed.quiet,
             library_description: typed.library_description,
             stall_seconds: typed.stall_timeout,
-            worker: installed(&libexec, "kilter-worker")?,
-            dropin: installed(&libexec, "libkilter.so")?,
-            plugin: installed(&libexec, "libkilter_collectives.so")?,
+            libexec,
+            own_directory: own_directory()?,
         })
     }
 }
@@ -279,18 +276,6 @@ fn own_directory() -> Result<PathBuf, OptionError> {
 
 fn absolute(option: &'static str, path: &Path) -> Result<PathBuf, OptionError> {
     std::path::absolute(path).map_err(|error| wrong(option, format!("`{}`: {error}", path.display())))
-}
-
-fn installed(directory: &Path, name: &str) -> Result<PathBuf, OptionError> {
-    let path = absolute("--libexec", &directory.join(name))?;
-    if path.is_file() {
-        Ok(path)
-    } else {
-        Err(wrong(
-            "--libexec",
-            format!("`{}` is missing; build it with `scripts/build`", path.display()),
-        ))
-    }
 }
 
 fn wait(choice: cli::WaitChoice, ranks: usize) -> Wait {

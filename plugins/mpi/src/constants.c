@@ -1,4 +1,7 @@
 /* Constants that MPI libraries define as casts or as enumerators of differing types, which bindgen cannot read alike. */
+/* For NULL, which mpi.h of MPICH uses and does not define. */
+#include <stddef.h>
+
 #include <mpi.h>
 
 void *const kilter_in_place = MPI_IN_PLACE;

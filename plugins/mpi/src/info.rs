@@ -12,11 +12,23 @@ use crate::{MpiError, constants};
 /// # Errors
 /// The library's.
 pub fn library_version() -> Result<String, MpiError> {
+    Ok(library_description()?
+        .lines()
+        .next()
+        .unwrap_or_default()
+        .trim()
+        .to_owned())
+}
+
+/// All lines of `MPI_Get_library_version`: MPICH names its device there.
+///
+/// # Errors
+/// The library's.
+pub fn library_description() -> Result<String, MpiError> {
     // SAFETY: the buffer has MPI_MAX_LIBRARY_VERSION_STRING bytes, as the standard asks.
-    let text = string(constants::max_library_version_string(), |text, length| unsafe {
+    string(constants::max_library_version_string(), |text, length| unsafe {
         pmpi!(PMPI_Get_library_version(text, length))
-    })?;
-    Ok(text.lines().next().unwrap_or_default().trim().to_owned())
+    })
 }
 
 /// The name of the host this rank runs on.

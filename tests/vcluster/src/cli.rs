@@ -2,7 +2,7 @@
 
 use std::{ffi::OsString, path::PathBuf};
 
-use clap::{Parser, Subcommand};
+use clap::{Parser, Subcommand, ValueEnum};
 
 use crate::{
     quantity::{Delay, Rate},
@@ -54,6 +54,15 @@ pub(crate) enum Action {
     Switch { state: PathBuf },
 }
 
+/// Families of MPI libraries, by what their launchers want.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Mpi {
+    /// Open MPI 4
+    Openmpi,
+    /// MPICH 4 with Hydra
+    Mpich,
+}
+
 #[derive(Debug, clap::Args)]
 pub(crate) struct Run {
     /// Ranks per host in the host file
@@ -62,7 +71,10 @@ pub(crate) struct Run {
     /// Library that makes ranks wait instead of spin [default: libkilter_waiter.so beside this program]
     #[arg(long, value_name = "FILE")]
     pub(crate) waiter: Option<PathBuf>,
-    /// COMMAND is arguments and a program for Open MPI's mpirun
+    /// The MPI library that COMMAND launches: host files and settings differ
+    #[arg(long, value_enum, default_value_t = Mpi::Openmpi)]
+    pub(crate) mpi: Mpi,
+    /// COMMAND is arguments and a program for the library's launcher (KILTER_MPIRUN, else the one in PATH)
     #[arg(long)]
     pub(crate) mpirun: bool,
     /// Ranks of --mpirun [default: hosts times ranks per host]

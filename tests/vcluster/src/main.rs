@@ -75,7 +75,7 @@ fn act(Cli { name, command }: Cli) -> Result<u8> {
 
 fn run_command(state: &State, run: Run) -> Result<u8> {
     let cluster = state.load()?;
-    let launch = Launch::new(state, &cluster, usize::from(run.ppn), run.waiter)?;
+    let launch = Launch::new(run.mpi, state, &cluster, usize::from(run.ppn), run.waiter)?;
     let command = if run.mpirun {
         launch.mpirun(run.ranks.map(usize::from), run.command)?
     } else {

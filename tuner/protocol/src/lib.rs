@@ -5,6 +5,7 @@
 
 pub mod expression;
 pub mod measuring;
+pub mod machine;
 pub mod plan;
 pub mod repetitions;
 pub mod report;

@@ -61,11 +61,18 @@ fn mockups() -> String {
 }
 
 fn libraries() -> anyhow::Result<String> {
-    let mut table = table(&["id", "library", "parameters"]);
+    let mut table = table(&["id", "library", "builds", "can be", "parameters"]);
     for library in library::load_embedded()? {
         table.add_row([
             library.id.clone(),
             library.name.clone(),
+            library.builds.replace("{major}.{minor}", "*"),
+            (if library.emitter.is_some() {
+                "verified and tuned"
+            } else {
+                "verified"
+            })
+            .to_owned(),
             library.parameters.len().to_string(),
         ]);
     }

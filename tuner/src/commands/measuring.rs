@@ -6,17 +6,17 @@ use anyhow::Context as _;
 use kilter_protocol::plan::Synchronisation;
 
 use super::{Status, print};
-use crate::config::{guideline, library};
+use crate::config::guideline;
 use crate::context::Context;
-use crate::launch::{self, CommandTemplate, JobFailure, SessionError};
+use crate::doctor;
+use crate::launch::{self, JobFailure, SessionError};
+use crate::launcher;
 use crate::options::Options;
 use crate::plan::Plan;
+use crate::programs::Programs;
 use crate::report::{csv, html, json, markdown, model::Report, terminal};
 use crate::reporting;
 use crate::store::Store;
-
-/// A launcher that takes longer to say its version hangs.
-const VERSION_LIMIT: std::time::Duration = std::time::Duration::from_secs(20);
 
 /// Runs `work` and writes what it reports. `further` are the command's own options that change what is measured: a run that was
 /// killed is resumed only by a command that asks for the same.
@@ -30,11 +30,14 @@ pub(super) fn with_context(
     launch::interrupt::install()?;
     // A bad output directory must fail before anything is measured.
     std::fs::create_dir_all(&options.out).with_context(|| format!("`{}` cannot be made", options.out.display()))?;
-    let version = launch::capture::launcher_version(&options.mpirun, VERSION_LIMIT)?;
-    let library = match &options.library_description {
-        Some(path) => library::load_file(path)?,
-        None => library::find_for(&version)?,
-    };
+    let (version, library) = launcher::detect(options)?;
+    let number = library.version_of(&version);
+    let programs = Programs::find(
+        options.libexec.as_deref(),
+        &options.own_directory,
+        (&library, &number),
+        &options.mpirun,
+    )?;
     let mut guidelines = guideline::load_embedded()?;
     for file in &options.guideline_files {
         guidelines.push(guideline::load_file(file)?);
@@ -50,9 +53,17 @@ pub(super) fn with_context(
     let seed = options.seed.unwrap_or_else(fresh_seed);
     let command_line = command_line();
     let run = store.begin_or_resume(&fingerprint, seed, &command_line, &version, options.ranks)?;
-    let template = template(options, &library);
-    let number = library.version_of(&version);
-    let context = Context::new(options, (library, number), (&store, run, command_line), plan, template);
+    let template = launcher::template(options, &library);
+    let context = Context::new(
+        options,
+        (library, number),
+        (&store, run, command_line),
+        plan,
+        (template, programs),
+    );
+    for warning in doctor::quick(options) {
+        context.progress.warn(&warning.text);
+    }
     if context.run.resumed {
         context
             .progress
@@ -155,23 +166,4 @@ fn fingerprint(
         ("alpha", format!("{} {}", options.alpha, options.effect_floor)),
     ]);
     serde_json::to_string(&parts).unwrap_or_default()
-}
-
-/// How a job is launched on this site, by this user.
-fn template(options: &Options, library: &library::Library) -> CommandTemplate {
-    let launcher = &library.launcher;
-    let mut arguments = launcher.arguments.clone();
-    if nix::unistd::geteuid().is_root() {
-        arguments.extend(launcher.root_arguments.iter().cloned());
-    }
-    if let Some(hostfile) = &options.hostfile {
-        arguments.extend([launcher.hostfile_flag.clone(), hostfile.display().to_string()]);
-    }
-    arguments.extend([launcher.ranks_flag.clone(), "{ranks}".to_owned()]);
-    CommandTemplate {
-        program: options.mpirun.clone(),
-        arguments_before: arguments,
-        parameter_form: launcher.parameter.clone(),
-        environment_form: launcher.environment.clone(),
-    }
 }

@@ -2,6 +2,7 @@
 
 mod check;
 mod compare;
+mod doctor;
 mod explain;
 mod list;
 mod measuring;
@@ -21,6 +22,8 @@ pub enum Status {
     Holds,
     /// Violations remain.
     Violations,
+    /// The machine is not fit: nothing can be measured.
+    Unfit,
     /// Interrupted by a signal: 128 and its number.
     Interrupted(u8),
 }
@@ -30,6 +33,7 @@ impl From<Status> for ExitCode {
         match status {
             Status::Holds => ExitCode::SUCCESS,
             Status::Violations => ExitCode::from(1),
+            Status::Unfit => ExitCode::from(2),
             Status::Interrupted(status) => ExitCode::from(status),
         }
     }
@@ -56,6 +60,7 @@ pub fn run(cli: Cli) -> anyhow::Result<Status> {
     match cli.command {
         Command::Check(typed) => check::run(typed),
         Command::Tune(typed) => tune::run(typed),
+        Command::Doctor(typed) => doctor::run(typed),
         Command::List(typed) => list::run(&typed),
         Command::Explain(typed) => explain::run(&typed),
         Command::Report(typed) => report::run(&typed, cli.verbose > 0),

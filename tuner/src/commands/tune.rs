@@ -16,6 +16,8 @@ pub(super) fn run(typed: cli::Tune) -> anyhow::Result<Status> {
         options.contests
     );
     measuring::with_context(&options.common, "tune", &[kinds], |context| {
+        // Before anything is measured.
+        crate::emit::emitter(context)?;
         let tuned = crate::tune::tune(context, &options)?;
         Ok(reporting::of_tune(context, &tuned))
     })

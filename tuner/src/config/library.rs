@@ -18,8 +18,15 @@ pub struct Library {
     pub id: String,
     /// Such as `Open MPI`.
     pub name: String,
-    /// What the launcher's version line contains.
-    pub detect: String,
+    /// Parts of the launcher's version line; one is enough.
+    pub detect: Vec<String>,
+    /// What the first line of `MPI_Get_library_version` contains, white space as single blanks.
+    pub reports: String,
+    /// What a build of Kilter for it is called, with `{major}` and `{minor}` of the library's version.
+    pub builds: String,
+    /// Which emitter writes its files; without one it can be verified and not tuned.
+    #[serde(default)]
+    pub emitter: Option<Emitter>,
     /// How jobs are launched.
     pub launcher: Launcher,
     /// Which transports carry messages.
@@ -52,9 +59,17 @@ pub struct Launcher {
     pub parameter: Vec<String>,
     /// Form of an environment variable of the ranks, with `{name}` and `{value}`.
     pub environment: Vec<String>,
-    /// Parameter that names the program which starts daemons on other hosts.
+    /// Arguments that name the program which starts daemons on other hosts, with `{agent}`; empty if it cannot be named.
     #[serde(default)]
-    pub agent_parameter: Option<String>,
+    pub agent: Vec<String>,
+}
+
+/// Who writes a library's files; a file each in `emit/`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Emitter {
+    /// Open MPI's parameter and rules files.
+    OpenMpi,
 }
 
 /// Names of the transports in use, by where the ranks are.
@@ -65,6 +80,9 @@ pub struct Transports {
     pub one_host: Vec<String>,
     /// Ranks on several hosts.
     pub several_hosts: Vec<String>,
+    /// Control variables that say which transports are in use, for `kilter doctor`.
+    #[serde(default)]
+    pub variables: Vec<String>,
 }
 
 /// What a job needs to switch parameters while it runs.
@@ -283,11 +301,31 @@ impl Library {
     /// The version number in the launcher's version line.
     #[must_use]
     pub fn version_of(&self, line: &str) -> String {
-        line.split_whitespace()
-            .find(|word| word.starts_with(|c: char| c.is_ascii_digit()) && word.contains('.'))
-            .unwrap_or(line)
-            .to_owned()
+        version_in(line).unwrap_or_else(|| line.to_owned())
     }
+
+    /// The name of a build of Kilter for this version of the library, such as `mpich-4.0`.
+    #[must_use]
+    pub fn build_name(&self, version: &str) -> String {
+        let mut numbers = version.split('.');
+        let mut next = || numbers.next().unwrap_or("0");
+        self.builds.replace("{major}", next()).replace("{minor}", next())
+    }
+
+    /// Whether the first line of `MPI_Get_library_version` is this library in this version.
+    #[must_use]
+    pub fn is_reported_by(&self, version: &str, line: &str) -> bool {
+        let line = line.split_whitespace().collect::<Vec<_>>().join(" ");
+        line.contains(&self.reports) && version_in(&line).is_none_or(|reported| reported == version)
+    }
+}
+
+/// The first word that is a version number, without a `v` before it and punctuation after it.
+fn version_in(line: &str) -> Option<String> {
+    line.split_whitespace()
+        .map(|word| word.strip_prefix('v').unwrap_or(word).trim_end_matches([',', ';', ')']))
+        .find(|word| word.starts_with(|c: char| c.is_ascii_digit()) && word.contains('.'))
+        .map(str::to_owned)
 }
 
 /// The descriptions that come with Kilter.
@@ -317,10 +355,10 @@ pub fn find_for(version_line: &str) -> Result<Library, ConfigError> {
     let all = load_embedded()?;
     let known: Vec<String> = all
         .iter()
-        .map(|library| format!("`{}` ({})", library.detect, library.id))
+        .map(|library| format!("`{}` ({})", library.detect.join("` or `"), library.id))
         .collect();
     all.into_iter()
-        .find(|library| version_line.contains(&library.detect))
+        .find(|library| library.detect.iter().any(|part| version_line.contains(part)))
         .ok_or_else(|| ConfigError {
             file: "--mpirun".to_owned(),
             message: format!(

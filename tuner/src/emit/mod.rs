@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 
+use crate::config::library::Emitter;
 use crate::context::{Context, Setup};
 use crate::deployment::Deployment;
 use crate::verification::Verification;
@@ -60,6 +61,20 @@ pub fn clear(context: &Context<'_>) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Who writes the files of the context's library.
+///
+/// # Errors
+/// Nobody yet.
+pub fn emitter(context: &Context<'_>) -> anyhow::Result<Emitter> {
+    context.library.emitter.with_context(|| {
+        format!(
+            "tuning {name} is not there yet: its algorithms are not described for the search, and nothing writes files for it; \
+             `kilter check` verifies {name}, and `kilter tune` works on the libraries that `kilter list libraries` shows so",
+            name = context.library.name
+        )
+    })
+}
+
 /// Writes the decisions.
 ///
 /// # Errors
@@ -68,7 +83,9 @@ pub fn emit(context: &Context<'_>, deployment: &Deployment) -> anyhow::Result<Em
     clear(context)?;
     let directory = directory(context);
     std::fs::create_dir_all(&directory).with_context(|| format!("`{}` cannot be made", directory.display()))?;
-    openmpi::emit(context, deployment, &directory)
+    match emitter(context)? {
+        Emitter::OpenMpi => openmpi::emit(context, deployment, &directory),
+    }
 }
 
 /// The launch that uses exactly the files of the staging directory: each is read back from the disk by rules that mirror its
@@ -77,7 +94,9 @@ pub fn emit(context: &Context<'_>, deployment: &Deployment) -> anyhow::Result<Em
 /// # Errors
 /// A file that its reader would refuse or ignore.
 pub fn staged(context: &Context<'_>, emitted: &Emitted) -> anyhow::Result<Setup> {
-    openmpi::staged(context, emitted)
+    match emitter(context)? {
+        Emitter::OpenMpi => openmpi::staged(context, emitted),
+    }
 }
 
 /// Warns where the drop-in did not run an implementation that is deployed: its rules were never reached.

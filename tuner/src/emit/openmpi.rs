@@ -52,8 +52,8 @@ pub(super) fn emit(context: &Context<'_>, deployment: &Deployment, directory: &P
     if deployment.needs_dropin() {
         let libraries = directory.join(LIBRARIES);
         std::fs::create_dir_all(&libraries).with_context(|| format!("`{}` cannot be made", libraries.display()))?;
-        let dropin = install(&context.options.dropin, &libraries)?;
-        let plugin = install(&context.options.plugin, &libraries)?;
+        let dropin = install(&context.programs.dropin()?, &libraries)?;
+        let plugin = install(&context.programs.plugin()?, &libraries)?;
         let library = format!("{} {}", context.library.name, context.version);
         let relative = Path::new(LIBRARIES).join(plugin.file_name().unwrap_or_default());
         let profile = profile::of(

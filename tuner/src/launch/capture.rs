@@ -91,7 +91,8 @@ pub fn capture(spec: &CommandSpec, limit: Duration) -> Result<Captured, CaptureE
     })
 }
 
-/// The first line that `LAUNCHER --version` prints, such as `mpirun (Open MPI) 4.1.4`.
+/// The first line that `LAUNCHER --version` prints, such as `mpirun (Open MPI) 4.1.4`; with the next line where it is only a
+/// heading: `HYDRA build details: Version: 4.0.2`.
 ///
 /// # Errors
 /// It does not start, fails, takes longer than `limit`, or prints nothing.
@@ -101,7 +102,8 @@ pub fn launcher_version(launcher: &Path, limit: Duration) -> Result<String, Capt
         environment: Vec::new(),
     };
     let captured = capture(&spec, limit)?;
-    let first = captured.output.lines().map(str::trim).find(|line| !line.is_empty());
+    let mut lines = captured.output.lines().map(str::trim).filter(|line| !line.is_empty());
+    let first = lines.next();
     match first {
         _ if !captured.status.success() => Err(CaptureError::Failed {
             command: spec.to_string(),
@@ -111,6 +113,12 @@ pub fn launcher_version(launcher: &Path, limit: Duration) -> Result<String, Capt
         None => Err(CaptureError::Silent {
             command: spec.to_string(),
         }),
+        Some(heading) if heading.ends_with(':') => {
+            let words = heading
+                .split_whitespace()
+                .chain(lines.next().unwrap_or_default().split_whitespace());
+            Ok(words.collect::<Vec<_>>().join(" "))
+        }
         Some(line) => Ok(line.to_owned()),
     }
 }
@@ -174,6 +182,14 @@ mod tests {
         assert_eq!(
             version("a", "echo; echo 'mpirun (Some MPI) 1.2'; echo more").unwrap(),
             "mpirun (Some MPI) 1.2"
+        );
+        assert_eq!(
+            version(
+                "d",
+                "echo 'HYDRA build details:'; echo '    Version:          4.0.2'; echo '    CC: gcc'"
+            )
+            .unwrap(),
+            "HYDRA build details: Version: 4.0.2"
         );
         assert!(
             version("b", "echo no such option; exit 2")

@@ -83,7 +83,7 @@ fn combine(names: &[String], ranks: &[serde_json::Value]) -> BTreeMap<String, St
 
 /// The smallest power of two for which `malloc` maps pages of its own; `None` where it does for none up to 64 MiB, or where the
 /// allocator does not tell (`mallinfo2` is glibc's, from 2.33 on).
-fn malloc_maps_from_bytes() -> Option<u64> {
+pub(crate) fn malloc_maps_from_bytes() -> Option<u64> {
     let mapped_blocks = mallinfo2()?;
     ALLOCATIONS
         .map(|power| 1_usize << power)

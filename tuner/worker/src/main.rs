@@ -13,7 +13,10 @@
 //! * [`settings`]: the library's control variables, per item.
 //! * [`plan_file`], [`report_file`]: the two files, which rank 0 alone touches.
 //!
-//! Nothing is printed on standard output. What goes wrong for one item is a line of the report; what stops the job is a message
+//! `kilter-worker library`, run by itself, prints the first line of `MPI_Get_library_version`; `kilter-worker describe`, run
+//! under `mpirun`, prints what [`describe`] says.
+//!
+//! Nothing else is printed on standard output. What goes wrong for one item is a line of the report; what stops the job is a message
 //! on standard error and `MPI_Abort`.
 
 mod block;
@@ -22,6 +25,7 @@ mod candidate;
 mod clock;
 mod common_time;
 mod control;
+mod describe;
 mod dissemination;
 mod dropin;
 mod environment;
@@ -58,6 +62,7 @@ use mpi::traits::Communicator;
 use block::Session;
 use common_time::CommonTime;
 use control::Control;
+use describe::Question;
 use lead::Lead;
 use plan_file::PlanFile;
 use report_file::ReportFile;
@@ -68,9 +73,22 @@ const FIRST_LINE: Duration = Duration::from_secs(60);
 
 fn main() -> ExitCode {
     let arguments: Vec<PathBuf> = std::env::args_os().skip(1).map(PathBuf::from).collect();
-    let [plan, report] = arguments.as_slice() else {
-        eprintln!("usage: mpirun [OPTIONS] kilter-worker PLAN REPORT (started by `kilter`, not by hand)");
-        return ExitCode::from(2);
+    if let [what] = arguments.as_slice()
+        && what.as_os_str() == "library"
+    {
+        return say_library();
+    }
+    let question = arguments
+        .split_first()
+        .filter(|(what, _)| what.as_os_str() == "describe")
+        .map(|(_, rest)| Question::parse(rest.iter().map(|word| word.display().to_string())));
+    let (plan, report) = match (&question, arguments.as_slice()) {
+        (Some(_), _) => (Path::new(""), Path::new("")),
+        (None, [plan, report]) => (plan.as_path(), report.as_path()),
+        (None, _) => {
+            eprintln!("usage: mpirun [OPTIONS] kilter-worker PLAN REPORT (started by `kilter`, not by hand)");
+            return ExitCode::from(2);
+        }
     };
     environment::prepare_process();
     let Some(universe) = mpi::initialize() else {
@@ -78,12 +96,31 @@ fn main() -> ExitCode {
         return ExitCode::from(2);
     };
     let world = universe.world();
-    if let Err(error) = run(plan, report) {
+    let done = match &question {
+        Some(question) => describe::describe(question),
+        None => run(plan, report),
+    };
+    if let Err(error) = done {
         eprintln!("kilter-worker: rank {} of {}: {error:#}", world.rank(), world.size());
         world.abort(1);
     }
     // Dropping the universe ends MPI.
     ExitCode::SUCCESS
+}
+
+/// Prints which MPI library this program runs with, which is legal before MPI is initialised.
+fn say_library() -> ExitCode {
+    use std::io::Write as _;
+    let said = kilter_mpi::info::library_version()
+        .map_err(anyhow::Error::from)
+        .and_then(|line| Ok(writeln!(std::io::stdout(), "{line}")?));
+    match said {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("kilter-worker: {error:#}");
+            ExitCode::from(2)
+        }
+    }
 }
 
 /// The job, on this rank. An error on any rank ends it for all.

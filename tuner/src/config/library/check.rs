@@ -20,8 +20,20 @@ pub(super) fn problem(library: &Library) -> Option<String> {
 }
 
 fn launcher(library: &Library) -> Option<String> {
-    if library.detect.trim().is_empty() {
+    if library.detect.is_empty() || library.detect.iter().any(|part| part.trim().is_empty()) {
         return Some("detect is empty and would fit every library; give a part of its version line".to_owned());
+    }
+    if library.reports.trim().is_empty() {
+        return Some(
+            "reports is empty and would fit every library; give a part of what MPI_Get_library_version says".to_owned(),
+        );
+    }
+    let name = |c: char| c.is_ascii_alphanumeric() || "-._{}".contains(c);
+    if library.builds.is_empty() || !library.builds.chars().all(name) {
+        return Some(format!(
+            "builds is `{}`; give the name of a directory, such as mpich-{{major}}.{{minor}}",
+            library.builds
+        ));
     }
     let launcher = &library.launcher;
     for (key, flag) in [
@@ -40,6 +52,9 @@ fn launcher(library: &Library) -> Option<String> {
         if !text.contains("{name}") || !text.contains("{value}") {
             return Some(format!("launcher.{key} must contain {{name}} and {{value}}"));
         }
+    }
+    if !launcher.agent.is_empty() && !launcher.agent.iter().any(|part| part.contains("{agent}")) {
+        return Some("launcher.agent must contain {agent}".to_owned());
     }
     None
 }

@@ -124,11 +124,8 @@ fn differences(library: &Library, live: &BTreeMap<String, Reported>) -> Vec<Stri
             }
         }
     }
-    let others = library
-        .switching
-        .parameters
-        .keys()
-        .chain(&library.launcher.agent_parameter);
+    let agent = library.launcher.agent.iter().filter(|word| word.starts_with("plm_"));
+    let others = library.switching.parameters.keys().chain(agent);
     found.extend(
         others
             .filter(|name| !live.contains_key(*name))

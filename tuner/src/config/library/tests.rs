@@ -1,5 +1,11 @@
 use super::*;
 
+/// The text of an embedded description.
+fn description(name: &str) -> &'static str {
+    let all = embedded("libraries");
+    all.iter().find(|(file, _)| file.contains(name)).unwrap().1
+}
+
 fn openmpi() -> Library {
     find_for("mpirun (Open MPI) 4.1.4").unwrap()
 }
@@ -9,19 +15,43 @@ fn open_mpi_4_1_is_found_by_its_version_line_and_others_are_not() {
     assert_eq!(openmpi().id, "openmpi-4.1");
     assert_eq!(openmpi().version_of("mpirun (Open MPI) 4.1.4"), "4.1.4");
     for other in [
-        "HYDRA build details: Version: 4.0.2",
+        "HYDRA build details: Version: 3.4.3",
         "mpirun (Open MPI) 5.0.8",
         "mpirun (Open MPI) 4.0.5",
         "",
     ] {
         let error = find_for(other).unwrap_err().to_string();
         assert!(
-            error.contains(&format!(
-                "no description fits `{other}`; known: `(Open MPI) 4.1.` (openmpi-4.1)"
-            )),
+            error.contains(&format!("no description fits `{other}`; known: "))
+                && error.contains("`(Open MPI) 4.1.` or `(OpenRTE) 4.1.` (openmpi-4.1)"),
             "{error}"
         );
     }
+}
+
+#[test]
+fn mpich_4_is_found_by_its_launchers_version() {
+    let mpich = find_for("HYDRA build details: Version: 4.0.2").unwrap();
+    assert_eq!(mpich.id, "mpich-4");
+    assert_eq!(mpich.version_of("HYDRA build details: Version: 4.0.2"), "4.0.2");
+    assert_eq!(mpich.build_name("4.0.2"), "mpich-4.0");
+    assert_eq!(mpich.build_name("4.3.2"), "mpich-4.3");
+    // Nothing writes files for it, so nothing may offer to tune it.
+    assert_eq!(mpich.emitter, None);
+    assert_eq!(openmpi().build_name("4.1.4"), "openmpi-4.1");
+}
+
+#[test]
+fn a_job_runs_with_the_library_that_the_launcher_belongs_to() {
+    let mpich = find_for("HYDRA build details: Version: 4.0.2").unwrap();
+    assert!(mpich.is_reported_by("4.0.2", "MPICH Version:\t4.0.2"));
+    assert!(mpich.is_reported_by("4.3.2", "MPICH Version:      4.3.2"));
+    assert!(!mpich.is_reported_by("4.0.2", "MPICH Version:      4.3.2"));
+    assert!(!mpich.is_reported_by("4.0.2", "MVAPICH Version: 4.0.2"));
+    let debian = "Open MPI v4.1.4, package: Debian OpenMPI, ident: 4.1.4, repo rev: v4.1.4, May 26, 2022";
+    assert!(!mpich.is_reported_by("4.1.4", debian));
+    assert!(openmpi().is_reported_by("4.1.4", debian));
+    assert!(!openmpi().is_reported_by("4.1.5", debian));
 }
 
 #[test]
@@ -60,10 +90,18 @@ fn names_and_numbers_mean_the_same() {
 
 #[test]
 fn mistakes_name_the_file_and_what_is_allowed() {
-    let good = embedded("libraries")[0].1;
+    let good = description("openmpi");
     for (from, to, part) in [
-        ("detect = \"(Open", "detekt = \"(Open", "unknown field `detekt`"),
-        ("detect = \"(Open MPI) 4.1.\"", "detect = \" \"", "detect is empty"),
+        ("detect = [", "detekt = [", "unknown field `detekt`"),
+        ("detect = [\"(Open MPI) 4.1.\"", "detect = [\" \"", "detect is empty"),
+        ("reports = \"Open MPI v4.1.\"", "reports = \"\"", "reports is empty"),
+        ("builds = \"openmpi-", "builds = \"../", "builds is `../"),
+        (
+            "emitter = \"openmpi\"",
+            "emitter = \"openmp\"",
+            "unknown variant `openmp`",
+        ),
+        ("\"{agent}\"]", "\"agent\"]", "launcher.agent must contain {agent}"),
         (
             "scale = \"log2\"",
             "scale = \"log3\"",
@@ -181,7 +219,7 @@ fn mistakes_name_the_file_and_what_is_allowed() {
 /// Whatever stands in the environment of the ranks can be tried, also what no library knows.
 #[test]
 fn a_description_may_try_any_environment_variable() {
-    let good = embedded("libraries")[0].1;
+    let good = description("openmpi");
     let own = "\n[[parameters]]\nname = \"LD_PRELOAD\"\nenvironment = true\ndefault = \"\"\ntry = [\"/opt/a b/x.so\", \"y.so\"]\n\
                summary = \"s\"\n";
     let library = Library::parse(&format!("{good}{own}"), "x.toml").unwrap();

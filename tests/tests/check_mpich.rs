@@ -1,0 +1,183 @@
+//! `kilter check` on MPICH: Debian's 4.0 with two ranks in shared memory, the 4.3 of PyPI on the virtual cluster.
+
+#![allow(clippy::unwrap_used, reason = "helpers of tests panic as tests do")]
+
+use std::collections::BTreeSet;
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::process::Command;
+
+use kilter_tests::{in_path, kilter, release, report, root, run};
+
+const LAUNCHER: &str = "mpirun.mpich";
+
+/// Says so past the test harness, which hides what a passing test prints.
+fn skipped(reason: &str) {
+    let _ = writeln!(std::io::stderr(), "skipped: {reason}");
+}
+
+/// The target directory of this workspace.
+fn target() -> PathBuf {
+    release("kilter").parent().unwrap().parent().unwrap().to_path_buf()
+}
+
+/// Whether MPICH of Debian and Kilter's build for it are there; a launcher without a build is a mistake of who runs the tests.
+fn mpich() -> bool {
+    if !in_path(LAUNCHER) {
+        skipped("no `mpirun.mpich` in PATH; install it with `scripts/setup --mpi mpich-4.0`");
+        return false;
+    }
+    let worker = target().join("mpi/mpich-4.0/release/kilter-worker");
+    assert!(
+        worker.exists(),
+        "{} is missing: run `scripts/build --mpi mpich-4.0` first",
+        worker.display()
+    );
+    true
+}
+
+#[test]
+fn every_guideline_is_verified_on_mpich() {
+    if !mpich() {
+        return;
+    }
+    let out = tempfile::tempdir().unwrap();
+    run(
+        kilter("check", out.path()).args([
+            "-n",
+            "2",
+            "--mpirun",
+            LAUNCHER,
+            "--sizes",
+            "256,4096",
+            "--launches",
+            "3",
+            "--quiet",
+        ]),
+        &[0, 1],
+    );
+    let report = report(out.path());
+    assert_eq!(report["library"]["name"], "MPICH");
+    // Two ranks of one job, with the library that the launcher belongs to: not two jobs of one rank with another.
+    let said = report["provenance"]["library_string"].as_str().unwrap();
+    assert!(said.starts_with("MPICH Version:"), "{said}");
+    assert_eq!(report["ranks"], 2);
+    let launch = report["provenance"]["launch_before"].as_str().unwrap();
+    assert!(launch.contains("mpirun.mpich -n 2"), "{launch}");
+    let seen: BTreeSet<&str> = report["cells"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|cell| cell["guideline"].as_str().unwrap())
+        .collect();
+    for guideline in ["GL1", "GL2", "GL3", "GL8", "GL10", "GL14", "GL16", "GL17"] {
+        assert!(seen.contains(guideline), "{guideline} is not among {seen:?}");
+    }
+    for cell in report["cells"].as_array().unwrap() {
+        assert!(
+            cell["before"]["seconds"].as_f64().is_some_and(|seconds| seconds > 0.0),
+            "{cell}"
+        );
+    }
+}
+
+#[test]
+fn a_worker_of_another_library_is_refused_before_anything_is_launched() {
+    if !mpich() {
+        return;
+    }
+    let out = tempfile::tempdir().unwrap();
+    let output = run(
+        kilter("check", out.path())
+            .args(["--mpirun", LAUNCHER, "--libexec"])
+            .arg(target().join("release")),
+        &[2],
+    );
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        text.contains("was built for `Open MPI") && text.contains("`scripts/build --mpi mpich-4.0`"),
+        "{text}"
+    );
+    assert!(!out.path().join("launches").exists(), "a job was launched");
+}
+
+#[test]
+fn tuning_mpich_says_what_is_not_there_yet() {
+    if !mpich() {
+        return;
+    }
+    let out = tempfile::tempdir().unwrap();
+    let output = run(kilter("tune", out.path()).args(["--mpirun", LAUNCHER]), &[2]);
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert!(text.contains("tuning MPICH is not there yet"), "{text}");
+    assert!(!out.path().join("launches").exists(), "a job was launched");
+}
+
+/// Takes the cluster down whatever happens.
+struct Cluster(String);
+
+impl Cluster {
+    fn up(hosts: &str) -> Option<Cluster> {
+        let name = format!("t{}h", std::process::id());
+        let owner = std::process::id().to_string();
+        let output = Command::new(root().join("scripts/virtual-cluster"))
+            .args(["up", hosts, "--rate", "1Gbit", "--latency", "200us", "--owner", &owner])
+            .args(["--name", &name])
+            .output()
+            .unwrap();
+        match output.status.code() {
+            Some(0) => Some(Cluster(name)),
+            Some(3) => {
+                skipped(&String::from_utf8_lossy(&output.stderr));
+                None
+            }
+            code => panic!("up ended with {code:?}: {}", String::from_utf8_lossy(&output.stderr)),
+        }
+    }
+}
+
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        let _ = Command::new(root().join("scripts/virtual-cluster"))
+            .args(["down", "--name", &self.0])
+            .output();
+    }
+}
+
+#[test]
+fn eight_hosts_of_mpich_are_verified_on_the_virtual_cluster() {
+    let build = target().join("mpi/mpich-4.3");
+    let launcher = build.join("install/bin/mpiexec");
+    if !launcher.exists() || !build.join("release/kilter-worker").exists() {
+        skipped("no MPICH 4.3; make it with `scripts/setup --mpi mpich-4.3 && scripts/build --mpi mpich-4.3`");
+        return;
+    }
+    let Some(cluster) = Cluster::up("8") else { return };
+    let out = tempfile::tempdir().unwrap();
+    let mut check = kilter("check", out.path());
+    check
+        .args([
+            "-n",
+            "8",
+            "--sizes",
+            "1024,32KiB",
+            "--launches",
+            "2",
+            "--guidelines",
+            "GL3,GL8,GL10",
+        ])
+        .arg("--mpirun")
+        .arg(&launcher);
+    let mut inside = Command::new(root().join("scripts/virtual-cluster"));
+    inside
+        .args(["run", "--name", &cluster.0, "--mpi", "mpich", "--"])
+        .arg(check.get_program())
+        .args(check.get_args());
+    run(&mut inside, &[0, 1]);
+    let report = report(out.path());
+    assert_eq!(report["provenance"]["hosts"].as_array().unwrap().len(), 8);
+    for cell in report["cells"].as_array().unwrap() {
+        // Through the modelled network: no collective of eight hosts is faster than one message.
+        assert!(cell["before"]["seconds"].as_f64().unwrap() > 200e-6, "{cell}");
+    }
+}

@@ -1,0 +1,97 @@
+//! `kilter doctor` on this machine, whatever it is like: every check answers, and the exit status says how it is.
+
+#![allow(clippy::unwrap_used, reason = "helpers of tests panic as tests do")]
+
+use std::collections::BTreeMap;
+use std::io::Write as _;
+
+use kilter_tests::{in_path, kilter, run};
+use serde_json::Value;
+
+/// Status and findings by check.
+fn doctor(arguments: &[&str]) -> (i32, Value, BTreeMap<String, Value>) {
+    let out = tempfile::tempdir().unwrap();
+    let output = run(
+        kilter("doctor", out.path()).args(arguments).args(["--format", "json"]),
+        &[0, 1, 2],
+    );
+    let examination: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let findings = examination["findings"].as_array().unwrap();
+    let by_id = findings
+        .iter()
+        .map(|finding| (finding["id"].as_str().unwrap().to_owned(), finding.clone()))
+        .collect();
+    (output.status.code().unwrap(), examination, by_id)
+}
+
+fn check(launcher: &str, library: &str, variable: &str) {
+    let (status, examination, found) = doctor(&["-n", "2", "--mpirun", launcher]);
+    println!("{examination:#}");
+    assert_eq!(
+        status,
+        match examination["level"].as_str().unwrap() {
+            "warning" => 1,
+            "error" => 2,
+            _ => 0,
+        }
+    );
+    assert!(status < 2, "{examination:#}");
+    assert!(examination["library"].as_str().unwrap().starts_with(library));
+    assert_eq!(found["hosts"]["says"], "2 ranks on 1 host");
+    for id in ["library", "worker", "hosts", "clocks"] {
+        assert_eq!(found[id]["level"], "fit", "{id}: {}", found[id]);
+    }
+    // The job has spoken: what only it knows is known.
+    for id in ["timer", "clocks", "transport", "binding", "malloc"] {
+        assert_ne!(found[id]["level"], "unknown", "{id}: {}", found[id]);
+    }
+    let transport = found["transport"]["says"].as_str().unwrap();
+    assert!(transport.contains(variable), "{transport}");
+    for finding in found.values() {
+        let bad = matches!(finding["level"].as_str(), Some("warning" | "error"));
+        assert_eq!(bad, finding["action"].is_string(), "{finding}");
+    }
+}
+
+#[test]
+fn this_machine_is_examined_with_open_mpi() {
+    check("mpirun", "Open MPI 4.1.", "btl_vader_single_copy_mechanism=");
+}
+
+#[test]
+fn this_machine_is_examined_with_mpich() {
+    if !in_path("mpirun.mpich") {
+        let _ = writeln!(std::io::stderr(), "skipped: no `mpirun.mpich` in PATH");
+        return;
+    }
+    check("mpirun.mpich", "MPICH 4.0.", "MPIR_CVAR_NOLOCAL=");
+}
+
+#[test]
+fn more_ranks_than_processors_are_a_warning() {
+    let processors = std::thread::available_parallelism().unwrap().get();
+    let (status, _, found) = doctor(&["-n", &(processors + 1).to_string()]);
+    assert_eq!(status, 1);
+    assert_eq!(found["cores"]["level"], "warning", "{}", found["cores"]);
+}
+
+#[test]
+fn what_keeps_a_job_from_starting_is_an_error_with_the_next_step() {
+    let (status, examination, found) = doctor(&["--mpirun", "/nonexistent/mpirun"]);
+    assert_eq!((status, &examination["level"]), (2, &Value::from("error")));
+    assert!(
+        found["library"]["action"]
+            .as_str()
+            .unwrap()
+            .contains("/nonexistent/mpirun")
+    );
+    let (status, _, found) = doctor(&["--libexec", "/nonexistent"]);
+    assert_eq!(status, 2);
+    let action = found["worker"]["action"].as_str().unwrap();
+    assert!(action.contains("scripts/build --mpi openmpi-4.1"), "{action}");
+    let hosts = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(hosts.path(), "no-such-host.invalid slots=2\n").unwrap();
+    let (status, _, found) = doctor(&["--hostfile", hosts.path().to_str().unwrap(), "--stall-timeout", "5"]);
+    assert_eq!(status, 2, "{found:#?}");
+    assert_eq!(found["hosts"]["level"], "error", "{}", found["hosts"]);
+}

@@ -1,0 +1,26 @@
+//! `kilter doctor`: is this machine fit to be measured on?
+
+use super::{Status, print};
+use crate::cli;
+use crate::doctor::render::{self, Examination};
+use crate::doctor::{self, Level, gather};
+use crate::launch;
+use crate::options::Options;
+
+pub(super) fn run(typed: cli::Measure) -> anyhow::Result<Status> {
+    let options = Options::new(typed)?;
+    launch::process::become_subreaper()?;
+    launch::interrupt::install()?;
+    let facts = gather::all(&options);
+    let examination = Examination::new(&facts.library, options.ranks, doctor::examine(&facts));
+    print(&if options.json {
+        render::json(&examination)?
+    } else {
+        render::text(&examination)
+    })?;
+    Ok(match examination.level {
+        Level::Fit | Level::Unknown | Level::Note => Status::Holds,
+        Level::Warning => Status::Violations,
+        Level::Error => Status::Unfit,
+    })
+}

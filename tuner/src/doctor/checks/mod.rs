@@ -1,0 +1,71 @@
+//! The checks: a file and a row each. A test compares the two.
+
+mod binding;
+mod caches;
+mod cgroup;
+mod clocks;
+mod clocksource;
+mod cores;
+mod frequency;
+mod hosts;
+mod hugepages;
+mod library;
+mod load;
+mod malloc;
+mod memory;
+mod smt;
+mod steal;
+mod timer;
+mod transport;
+mod worker;
+
+use super::Check;
+use crate::report::format::count;
+
+/// All checks, in the order in which they are printed: what stops everything first.
+pub static CHECKS: &[Check] = &[
+    library::CHECK,
+    worker::CHECK,
+    hosts::CHECK,
+    cores::CHECK,
+    cgroup::CHECK,
+    binding::CHECK,
+    smt::CHECK,
+    load::CHECK,
+    steal::CHECK,
+    frequency::CHECK,
+    clocksource::CHECK,
+    timer::CHECK,
+    clocks::CHECK,
+    transport::CHECK,
+    memory::CHECK,
+    hugepages::CHECK,
+    malloc::CHECK,
+    caches::CHECK,
+];
+
+/// Files that the checks read on every host.
+pub static FILES: &[&str] = &[
+    super::facts::ONLINE,
+    super::facts::MEMORY,
+    hosts::BOOT,
+    cgroup::LIMIT,
+    cgroup::LIMIT_AT_THE_TOP,
+    smt::ACTIVE,
+    load::AVERAGE,
+    frequency::GOVERNOR,
+    frequency::NO_TURBO,
+    frequency::BOOST,
+    steal::PROCESSOR,
+    clocksource::CURRENT,
+    hugepages::ENABLED,
+    caches::SIZES[0],
+    caches::SIZES[1],
+    caches::SIZES[2],
+    caches::SIZES[3],
+];
+
+/// A time for people.
+fn time(seconds: f64) -> String {
+    crate::report::format::seconds(seconds)
+}

@@ -1,0 +1,179 @@
+//! What was found out about a job and its hosts; nothing here is judged.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use kilter_protocol::machine::Machine;
+
+/// Everything that the checks look at.
+#[derive(Debug, Clone, Default)]
+pub struct Facts {
+    /// Ranks that are to run.
+    pub ranks: usize,
+    /// Whether a host file was given.
+    pub hostfile: bool,
+    /// The library and its version, where they were found out.
+    pub library: String,
+    /// Hosts by name; without a job this machine alone.
+    pub hosts: BTreeMap<String, Host>,
+    /// The job's own facts, where one ran.
+    pub job: Option<Machine>,
+    /// Why no job ran although one was to.
+    pub problem: Option<Problem>,
+}
+
+/// Why no job ran.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    /// The check that it belongs to: `library`, `worker` or `hosts`.
+    pub check: &'static str,
+    /// What happened, and what to do.
+    pub text: String,
+}
+
+/// A host.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Host {
+    /// Files of `/proc` and `/sys`: path, text.
+    pub files: BTreeMap<String, String>,
+    /// How its processors spent a moment before the job, as shares of all of them.
+    pub moment: Option<Moment>,
+    /// Processes that were busy in that moment: name, share of one processor; busiest first.
+    pub processes: Vec<(String, f64)>,
+}
+
+/// Shares of all processors' time, 0 to 1.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Moment {
+    /// Not idle and not stolen.
+    pub busy: f64,
+    /// Taken by other virtual machines.
+    pub stolen: f64,
+}
+
+impl Facts {
+    /// The hosts with ranks on them, and how many.
+    #[must_use]
+    pub fn ranks_by_host(&self) -> BTreeMap<&str, usize> {
+        let mut counts = BTreeMap::new();
+        match &self.job {
+            Some(job) => {
+                for place in &job.ranks {
+                    *counts.entry(place.host.as_str()).or_default() += 1;
+                }
+            }
+            None => {
+                let host = self.hosts.keys().next().map_or("", String::as_str);
+                counts.insert(host, self.ranks);
+            }
+        }
+        counts
+    }
+
+    /// Each host with the number of its ranks.
+    pub fn occupied(&self) -> impl Iterator<Item = (&str, &Host, usize)> {
+        let counts = self.ranks_by_host();
+        self.hosts
+            .iter()
+            .filter_map(move |(name, host)| Some((name.as_str(), host, *counts.get(name.as_str())?)))
+    }
+
+    /// The first of the hosts for which `judge` has an answer.
+    pub fn first<T>(&self, judge: impl Fn(&str, &Host, usize) -> Option<T>) -> Option<T> {
+        self.occupied().find_map(|(name, host, ranks)| judge(name, host, ranks))
+    }
+
+    /// The distinct texts of a file over the hosts.
+    #[must_use]
+    pub fn texts(&self, path: &str) -> BTreeSet<&str> {
+        self.occupied().filter_map(|(_, host, _)| host.text(path)).collect()
+    }
+}
+
+impl Host {
+    /// The text of a file.
+    #[must_use]
+    pub fn text(&self, path: &str) -> Option<&str> {
+        self.files.get(path).map(|text| text.trim())
+    }
+
+    /// Processors that are switched on.
+    #[must_use]
+    pub fn processors(&self) -> Option<usize> {
+        let count = cpu_list(self.text(ONLINE)?).len();
+        (count > 0).then_some(count)
+    }
+
+    /// Bytes that a line such as `MemAvailable:  1234 kB` of `/proc/meminfo` gives.
+    #[must_use]
+    pub fn memory_bytes(&self, key: &str) -> Option<u64> {
+        let line = self.text(MEMORY)?.lines().find(|line| line.starts_with(key))?;
+        line.split_whitespace().nth(1)?.parse::<u64>().ok()?.checked_mul(1024)
+    }
+}
+
+/// Processors switched on, as a list.
+pub const ONLINE: &str = "/sys/devices/system/cpu/online";
+/// Memory.
+pub const MEMORY: &str = "/proc/meminfo";
+
+/// The numbers of a list such as `0-3,8`; what is no number is left out.
+#[must_use]
+pub fn cpu_list(text: &str) -> BTreeSet<usize> {
+    let mut cpus = BTreeSet::new();
+    for part in text.trim().split(',') {
+        let (low, high) = part.split_once('-').unwrap_or((part, part));
+        if let (Ok(low), Ok(high)) = (low.trim().parse::<usize>(), high.trim().parse::<usize>()) {
+            // A damaged list must not make a set of everything.
+            cpus.extend((low..=high).take(1 << 16));
+        }
+    }
+    cpus
+}
+
+/// How two readings of `/proc/stat` say that the time between was spent.
+#[must_use]
+pub fn moment(before: &str, after: &str) -> Option<Moment> {
+    let read = |text: &str| -> Option<Vec<f64>> {
+        let line = text.lines().find(|line| line.starts_with("cpu "))?;
+        let ticks: Vec<f64> = line
+            .split_whitespace()
+            .skip(1)
+            .filter_map(|word| word.parse().ok())
+            .collect();
+        // user nice system idle iowait irq softirq steal
+        (ticks.len() >= 8).then_some(ticks)
+    };
+    let (before, after) = (read(before)?, read(after)?);
+    let spent: Vec<f64> = after
+        .iter()
+        .zip(&before)
+        .take(8)
+        .map(|(after, before)| (after - before).max(0.0))
+        .collect();
+    let total: f64 = spent.iter().sum();
+    (total > 0.0).then(|| Moment {
+        busy: (total - spent[3] - spent[4] - spent[7]) / total,
+        stolen: spent[7] / total,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_of_processors_are_read() {
+        assert_eq!(cpu_list("0-3,8\n").len(), 5);
+        assert_eq!(cpu_list("").len(), 0);
+        assert_eq!(cpu_list("x,2"), BTreeSet::from([2]));
+    }
+
+    #[test]
+    fn a_moment_is_the_difference_of_two_readings() {
+        let found = moment("cpu  100 0 100 800 0 0 0 0 0 0", "cpu  150 0 100 840 0 0 0 10 0 0").unwrap();
+        assert_eq!(found, Moment { busy: 0.5, stolen: 0.1 });
+        assert_eq!(moment("cpu 1 2", "cpu 1 2"), None);
+        let same = "cpu  100 0 100 800 0 0 0 0 0 0";
+        assert_eq!(moment(same, same), None);
+    }
+}

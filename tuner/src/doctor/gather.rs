@@ -1,0 +1,312 @@
+//! Finds the facts: of this machine from `/proc` and `/sys`, of the job and its hosts by launching the worker once.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use kilter_protocol::machine::{MARK, Machine};
+
+use super::checks::FILES;
+use super::facts::{Facts, Host, Problem, moment};
+use crate::config::library::Library;
+use crate::launch::capture::{CaptureError, capture};
+use crate::launcher;
+use crate::options::Options;
+use crate::programs::Programs;
+
+/// How long the machine is watched for what else runs.
+const WATCHED: Duration = Duration::from_millis(200);
+
+/// Ticks of `/proc/PID/stat` in a second, on Linux.
+const TICKS_PER_SECOND: f64 = 100.0;
+
+/// Where facts of a machine come from; scripted in tests.
+pub trait System {
+    /// The files that can be read, of these.
+    fn files(&self, paths: &[String]) -> BTreeMap<String, String>;
+    /// `/proc/PID/stat` of every process but this one.
+    fn processes(&self) -> Vec<String>;
+    /// Lets time pass.
+    fn pause(&self, time: Duration);
+}
+
+/// The machine that this program runs on.
+pub struct Here;
+
+impl System for Here {
+    fn files(&self, paths: &[String]) -> BTreeMap<String, String> {
+        kilter_protocol::machine::read_files(paths)
+    }
+
+    fn processes(&self) -> Vec<String> {
+        let own = std::process::id().to_string();
+        let is_other = |name: &str| name != own && name.bytes().all(|byte| byte.is_ascii_digit());
+        std::fs::read_dir("/proc")
+            .into_iter()
+            .flatten()
+            .flatten()
+            .filter(|entry| entry.file_name().to_str().is_some_and(is_other))
+            .filter_map(|entry| std::fs::read_to_string(entry.path().join("stat")).ok())
+            .collect()
+    }
+
+    fn pause(&self, time: Duration) {
+        std::thread::sleep(time);
+    }
+}
+
+/// The files that are read on every host.
+fn files() -> Vec<String> {
+    FILES.iter().map(|path| (*path).to_owned()).collect()
+}
+
+/// A host, watched for a moment.
+#[must_use]
+pub fn host(system: &dyn System) -> Host {
+    let stat = "/proc/stat".to_owned();
+    let read = || {
+        let mut files = system.files(std::slice::from_ref(&stat));
+        (files.remove(&stat).unwrap_or_default(), ticks(&system.processes()))
+    };
+    let (before, ticks_before) = read();
+    system.pause(WATCHED);
+    let (after, ticks_after) = read();
+    let mut processes: Vec<(String, f64)> = ticks_after
+        .into_iter()
+        .filter_map(|(pid, (name, after))| {
+            let (_, before) = ticks_before.get(&pid)?;
+            let share = (after - before) / TICKS_PER_SECOND / WATCHED.as_secs_f64();
+            (share > 0.0).then_some((name, share))
+        })
+        .collect();
+    processes.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+    Host {
+        files: system.files(&files()),
+        moment: moment(&before, &after),
+        processes,
+    }
+}
+
+/// Name and ticks of each process by its number: `PID (NAME) STATE ...`, user and system time in fields 14 and 15.
+fn ticks(stats: &[String]) -> BTreeMap<u64, (String, f64)> {
+    let read = |text: &String| {
+        let (pid, rest) = text.split_once(" (")?;
+        // A name may hold brackets and blanks.
+        let (name, rest) = rest.rsplit_once(") ")?;
+        let mut fields = rest.split_whitespace().skip(11).map(str::parse::<f64>);
+        let (user, system) = (fields.next()?.ok()?, fields.next()?.ok()?);
+        Some((pid.parse().ok()?, (name.to_owned(), user + system)))
+    };
+    stats.iter().filter_map(read).collect()
+}
+
+/// This machine, without a job.
+#[must_use]
+pub fn local(options: &Options) -> Facts {
+    Facts {
+        ranks: options.ranks,
+        hostfile: options.hostfile.is_some(),
+        hosts: BTreeMap::from([(host_name(), host(&Here))]),
+        ..Facts::default()
+    }
+}
+
+fn host_name() -> String {
+    nix::unistd::gethostname()
+        .map(|name| name.to_string_lossy().into_owned())
+        .unwrap_or_else(|_| "this host".to_owned())
+}
+
+/// This machine, and a job on the hosts where one starts.
+#[must_use]
+pub fn all(options: &Options) -> Facts {
+    let mut facts = local(options);
+    let problem = |check: &'static str, error: &dyn std::fmt::Display| {
+        Some(Problem {
+            check,
+            text: format!("{error:#}"),
+        })
+    };
+    let (line, library) = match launcher::detect(options) {
+        Ok(found) => found,
+        Err(error) => {
+            facts.problem = problem("library", &error);
+            return facts;
+        }
+    };
+    let version = library.version_of(&line);
+    facts.library = format!("{} {version}", library.name);
+    let found = Programs::find(
+        options.libexec.as_deref(),
+        &options.own_directory,
+        (&library, &version),
+        &options.mpirun,
+    );
+    match found {
+        Err(error) => facts.problem = problem("worker", &error),
+        Ok(programs) => match ask(options, &library, &programs) {
+            Ok(machine) => facts.add(machine),
+            Err(error) => facts.problem = problem("hosts", &error),
+        },
+    }
+    facts
+}
+
+impl Facts {
+    /// What a job said: its hosts take the place of this machine, which is known better if it is one of them.
+    fn add(&mut self, machine: Machine) {
+        let mut hosts: BTreeMap<String, Host> = BTreeMap::new();
+        for (name, files) in &machine.hosts {
+            let known = self.hosts.remove(name).unwrap_or_default();
+            hosts.insert(
+                name.clone(),
+                Host {
+                    // The load of the job itself is not what was asked for.
+                    files: known.files.into_iter().fold(files.clone(), |mut files, (path, text)| {
+                        files.insert(path, text);
+                        files
+                    }),
+                    ..known
+                },
+            );
+        }
+        self.hosts = hosts;
+        self.job = Some(machine);
+    }
+}
+
+/// Launches the worker once and hears what it says.
+fn ask(options: &Options, library: &Library, programs: &Programs) -> anyhow::Result<Machine> {
+    let mut words = vec![programs.worker.display().to_string(), "describe".to_owned()];
+    for name in &library.transports.variables {
+        words.extend(["-v".to_owned(), name.clone()]);
+    }
+    words.extend(files());
+    let command = launcher::template(options, library).build(
+        options.ranks,
+        &options.site_parameters,
+        &options.site_environment,
+        &words,
+    )?;
+    let captured = capture(&command, Duration::from_secs_f64(options.stall_seconds.min(1e6) + 20.0))?;
+    let said = captured.output.lines().find_map(|line| {
+        let (_, json) = line.split_once(MARK)?;
+        serde_json::from_str::<Machine>(json).ok()
+    });
+    match said {
+        Some(machine) if captured.status.success() => {
+            anyhow::ensure!(
+                machine.v == kilter_protocol::VERSION,
+                "`{}` speaks version {} of Kilter's protocol, and this `kilter` version {}; build both from one source",
+                programs.worker.display(),
+                machine.v,
+                kilter_protocol::VERSION
+            );
+            Ok(machine)
+        }
+        _ => Err(CaptureError::Failed {
+            command: command.to_string(),
+            status: captured.status,
+            output: first_words(&captured.output),
+        }
+        .into()),
+    }
+}
+
+/// What a failed launch said first, in one line.
+fn first_words(output: &str) -> String {
+    let lines: Vec<&str> = output
+        .lines()
+        .map(str::trim)
+        .filter(|line| line.chars().any(char::is_alphanumeric))
+        .take(3)
+        .collect();
+    if lines.is_empty() {
+        "no output".to_owned()
+    } else {
+        lines.join(" / ").chars().take(400).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+
+    /// A machine on which `make` takes half a processor.
+    struct Scripted(Cell<u32>);
+
+    impl System for Scripted {
+        fn files(&self, paths: &[String]) -> BTreeMap<String, String> {
+            let time = self.0.get();
+            let text = |path: &String| match path.as_str() {
+                "/proc/stat" if time == 0 => Some("cpu  100 0 0 900 0 0 0 0 0 0"),
+                "/proc/stat" => Some("cpu  110 0 0 920 0 0 0 10 0 0"),
+                super::super::facts::ONLINE => Some("0-1"),
+                _ => None,
+            };
+            paths
+                .iter()
+                .filter_map(|path| Some((path.clone(), text(path)?.to_owned())))
+                .collect()
+        }
+
+        fn processes(&self) -> Vec<String> {
+            let ticks = 40 + 10 * self.0.get();
+            vec![
+                format!("7 (a (b) make) R 1 1 1 0 -1 0 0 0 0 0 {ticks} 3 0 0"),
+                "8 (idle) S 1 1 1 0 -1 0 0 0 0 0 5 5 0 0".to_owned(),
+                "torn".to_owned(),
+            ]
+        }
+
+        fn pause(&self, _: Duration) {
+            self.0.set(self.0.get() + 1);
+        }
+    }
+
+    #[test]
+    fn a_host_is_watched_for_a_moment() {
+        let found = host(&Scripted(Cell::new(0)));
+        assert_eq!(found.processors(), Some(2));
+        let watched = found.moment.unwrap();
+        assert_eq!((watched.busy, watched.stolen), (0.25, 0.25));
+        assert_eq!(found.processes, [("a (b) make".to_owned(), 0.5)]);
+    }
+
+    #[test]
+    fn this_machine_has_processors_and_memory() {
+        let found = host(&Here);
+        assert!(found.processors().is_some_and(|count| count >= 1), "{found:?}");
+        assert!(found.memory_bytes("MemAvailable:").is_some_and(|bytes| bytes > 1 << 20));
+        assert!(found.moment.is_some_and(|moment| (0.0..=1.0).contains(&moment.busy)));
+    }
+
+    #[test]
+    fn the_jobs_hosts_take_the_place_of_this_machine() {
+        let own = Host {
+            files: BTreeMap::from([("/proc/loadavg".to_owned(), "0.1".to_owned())]),
+            ..Host::default()
+        };
+        let mut facts = Facts {
+            hosts: BTreeMap::from([("a".to_owned(), own)]),
+            ..Facts::default()
+        };
+        let said = |load: &str| BTreeMap::from([("/proc/loadavg".to_owned(), load.to_owned())]);
+        facts.add(Machine {
+            hosts: BTreeMap::from([("a".to_owned(), said("9")), ("b".to_owned(), said("8"))]),
+            ..Machine::default()
+        });
+        let loads: Vec<_> = facts
+            .hosts
+            .values()
+            .map(|host| host.text("/proc/loadavg").unwrap())
+            .collect();
+        assert_eq!(loads, ["0.1", "8"]);
+        facts.add(Machine {
+            hosts: BTreeMap::from([("c".to_owned(), said("7"))]),
+            ..Machine::default()
+        });
+        assert_eq!(facts.hosts.len(), 1);
+    }
+}

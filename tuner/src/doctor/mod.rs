@@ -1,0 +1,159 @@
+//! `kilter doctor`: is this machine fit to be measured on?
+//!
+//! [`facts`] are what was found, [`gather`] finds them (from `/proc` and `/sys` here, and by a short job on the hosts of the
+//! job), [`checks`] judge them, a file and a row in a table each, and [`render`] prints. Whatever makes verdicts doubtful ends
+//! in what to do about it.
+
+pub mod checks;
+pub mod facts;
+pub mod gather;
+pub mod render;
+
+use serde::Serialize;
+
+use crate::options::Options;
+pub use checks::CHECKS;
+use facts::Facts;
+
+/// How bad it is; ordered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Level {
+    /// As it should be.
+    Fit,
+    /// Not found out on this system.
+    Unknown,
+    /// Good to know; verdicts are not touched.
+    Note,
+    /// Verdicts are doubtful.
+    Warning,
+    /// Nothing can be measured.
+    Error,
+}
+
+/// What a check found.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+pub struct Finding {
+    /// The check.
+    pub id: String,
+    /// How bad it is.
+    pub level: Level,
+    /// What is the case.
+    pub says: String,
+    /// What to do; always there from [`Level::Warning`] on.
+    pub action: Option<String>,
+}
+
+/// A check.
+pub struct Check {
+    /// Stable.
+    pub id: &'static str,
+    /// What it looks at.
+    pub what: &'static str,
+    /// It needs no job, so that measuring commands can afford it.
+    pub quick: bool,
+    /// Judges.
+    pub judge: fn(&Facts) -> Judgement,
+}
+
+/// What a check says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Judgement {
+    level: Level,
+    says: String,
+    action: Option<String>,
+}
+
+impl Judgement {
+    /// As it should be.
+    pub(crate) fn fit(says: impl Into<String>) -> Judgement {
+        Judgement::new(Level::Fit, says, None)
+    }
+
+    /// The system does not say.
+    pub(crate) fn unknown(says: impl Into<String>) -> Judgement {
+        Judgement::new(Level::Unknown, says, None)
+    }
+
+    /// Good to know.
+    pub(crate) fn note(says: impl Into<String>) -> Judgement {
+        Judgement::new(Level::Note, says, None)
+    }
+
+    /// Verdicts are doubtful until something is done.
+    pub(crate) fn warning(says: impl Into<String>, action: impl Into<String>) -> Judgement {
+        Judgement::new(Level::Warning, says, Some(action.into()))
+    }
+
+    /// Nothing can be measured until something is done.
+    pub(crate) fn error(says: impl Into<String>, action: impl Into<String>) -> Judgement {
+        Judgement::new(Level::Error, says, Some(action.into()))
+    }
+
+    fn new(level: Level, says: impl Into<String>, action: Option<String>) -> Judgement {
+        Judgement {
+            level,
+            says: says.into(),
+            action,
+        }
+    }
+
+    fn finding(self, id: &str) -> Finding {
+        Finding {
+            id: id.to_owned(),
+            level: self.level,
+            says: self.says,
+            action: self.action,
+        }
+    }
+}
+
+/// All checks.
+#[must_use]
+pub fn examine(facts: &Facts) -> Vec<Finding> {
+    CHECKS
+        .iter()
+        .map(|check| (check.judge)(facts).finding(check.id))
+        .collect()
+}
+
+/// The worst level.
+#[must_use]
+pub fn worst(findings: &[Finding]) -> Level {
+    findings.iter().map(|finding| finding.level).max().unwrap_or(Level::Fit)
+}
+
+/// Something that makes verdicts doubtful.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Warning {
+    /// The check.
+    pub id: String,
+    /// What is the case and what to do.
+    pub text: String,
+}
+
+/// The checks that need no job, of this machine, in a fraction of a second. Where the ranks run on hosts of a host file this
+/// machine is not the one to look at, and there are none.
+#[must_use]
+pub fn quick(options: &Options) -> Vec<Warning> {
+    if options.hostfile.is_some() {
+        return Vec::new();
+    }
+    warnings(&gather::local(options))
+}
+
+fn warnings(facts: &Facts) -> Vec<Warning> {
+    CHECKS
+        .iter()
+        .filter(|check| check.quick)
+        .map(|check| (check.judge)(facts).finding(check.id))
+        .filter(|finding| finding.level >= Level::Warning)
+        .map(|finding| Warning {
+            text: format!("{}; {}", finding.says, finding.action.unwrap_or_default()),
+            id: finding.id,
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests;

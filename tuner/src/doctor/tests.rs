@@ -1,0 +1,395 @@
+//! Every check on scripted facts: a machine that is fit, and what each check finds on one that is not.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+
+use kilter_protocol::machine::{Machine, RankPlace};
+
+use super::facts::{Facts, Host, Moment, Problem};
+use super::render::{Examination, text};
+use super::*;
+
+const FILES: &[(&str, &str)] = &[
+    ("/sys/devices/system/cpu/online", "0-3"),
+    ("/proc/meminfo", "MemTotal: 16777216 kB\nMemAvailable: 8388608 kB"),
+    ("/sys/fs/cgroup/cpu.max", "max 100000"),
+    ("/sys/devices/system/cpu/smt/active", "0"),
+    ("/proc/loadavg", "0.05 0.10 0.10 1/100 99"),
+    ("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "performance"),
+    ("/sys/devices/system/cpu/intel_pstate/no_turbo", "1"),
+    ("/proc/cpuinfo", "processor : 0\nflags : fpu sse2 avx2"),
+    (
+        "/sys/devices/system/clocksource/clocksource0/current_clocksource",
+        "tsc",
+    ),
+    ("/sys/kernel/mm/transparent_hugepage/enabled", "always [madvise] never"),
+    ("/sys/devices/system/cpu/cpu0/cache/index0/size", "32K"),
+    ("/sys/devices/system/cpu/cpu0/cache/index2/size", "1024K"),
+];
+
+fn host(boot: &str) -> Host {
+    let mut files: BTreeMap<String, String> = FILES
+        .iter()
+        .map(|(path, text)| ((*path).to_owned(), (*text).to_owned()))
+        .collect();
+    files.insert("/proc/sys/kernel/random/boot_id".to_owned(), boot.to_owned());
+    Host {
+        files,
+        moment: Some(Moment::default()),
+        processes: Vec::new(),
+    }
+}
+
+fn place(host: &str, cpus: &str, round_trip_ns: u64) -> RankPlace {
+    RankPlace {
+        host: host.to_owned(),
+        cpus: cpus.to_owned(),
+        clock_offset_ns: 0,
+        round_trip_ns,
+    }
+}
+
+/// Two ranks on each of two hosts of four processors, all as it should be.
+fn fit() -> Facts {
+    Facts {
+        ranks: 4,
+        hostfile: true,
+        library: "MPICH 4.0.2".to_owned(),
+        hosts: BTreeMap::from([("a".to_owned(), host("1")), ("b".to_owned(), host("2"))]),
+        job: Some(Machine {
+            library: "MPICH Version:\t4.0.2\nMPICH Device:\tch4:ucx\n".to_owned(),
+            ranks: vec![
+                place("a", "0", 0),
+                place("a", "1", 600),
+                place("b", "0", 9_000),
+                place("b", "1", 9_500),
+            ],
+            clock_tick_seconds: 20e-9,
+            clock_read_seconds: 25e-9,
+            malloc_maps_from_bytes: Some(32 << 20),
+            variables: BTreeMap::from([("MPIR_CVAR_CH4_NETMOD".to_owned(), "ucx".to_owned())]),
+            ..Machine::default()
+        }),
+        problem: None,
+    }
+}
+
+/// The fit machine with something changed.
+fn with(change: impl FnOnce(&mut Facts)) -> Facts {
+    let mut facts = fit();
+    change(&mut facts);
+    facts
+}
+
+fn set(facts: &mut Facts, host: &str, path: &str, text: &str) {
+    facts
+        .hosts
+        .get_mut(host)
+        .unwrap()
+        .files
+        .insert(path.to_owned(), text.to_owned());
+}
+
+fn job(facts: &mut Facts) -> &mut Machine {
+    facts.job.as_mut().unwrap()
+}
+
+#[test]
+fn a_machine_that_is_fit() {
+    let findings = examine(&fit());
+    assert_eq!(worst(&findings), Level::Fit, "{findings:#?}");
+    insta::assert_snapshot!(text(&Examination::new("MPICH 4.0.2", 4, findings)));
+    assert_eq!(warnings(&fit()), []);
+}
+
+/// What is wrong, and the check that must find it.
+fn cases() -> Vec<(&'static str, &'static str, Facts)> {
+    let no_job = |check, text: &str| {
+        with(|facts| {
+            facts.job = None;
+            facts.problem = Some(Problem {
+                check,
+                text: text.to_owned(),
+            });
+        })
+    };
+    vec![
+        (
+            "library",
+            "unknown launcher",
+            no_job("library", "no description fits `x`; give another --mpirun"),
+        ),
+        (
+            "worker",
+            "no worker",
+            no_job("worker", "build it with `scripts/build --mpi mpich-4.0`"),
+        ),
+        (
+            "hosts",
+            "no start",
+            no_job("hosts", "`mpirun -n 4` failed (exit status: 1): no such host"),
+        ),
+        ("hosts", "ranks that are missing", with(|f| drop(job(f).ranks.pop()))),
+        ("hosts", "uneven hosts", with(|f| job(f).ranks[1].host = "b".to_owned())),
+        (
+            "hosts",
+            "one host of several",
+            with(|f| {
+                f.hosts.remove("b");
+                job(f).ranks.iter_mut().for_each(|place| place.host = "a".to_owned());
+            }),
+        ),
+        (
+            "hosts",
+            "virtual hosts",
+            with(|f| set(f, "b", "/proc/sys/kernel/random/boot_id", "1")),
+        ),
+        (
+            "cores",
+            "too few",
+            with(|f| set(f, "b", "/sys/devices/system/cpu/online", "0")),
+        ),
+        (
+            "cgroup",
+            "a quota",
+            with(|f| set(f, "a", "/sys/fs/cgroup/cpu.max", "150000 100000")),
+        ),
+        (
+            "cgroup",
+            "a quota of its own group",
+            with(|f| set(f, "b", "/sys/fs/cgroup{cgroup}/cpu.max", "50000 100000")),
+        ),
+        ("binding", "two on one", with(|f| job(f).ranks[3].cpus = "0".to_owned())),
+        ("binding", "unbound", with(|f| job(f).ranks[2].cpus = "0-3".to_owned())),
+        (
+            "smt",
+            "shared cores",
+            with(|f| {
+                set(f, "a", "/sys/devices/system/cpu/smt/active", "1");
+                set(f, "a", "/sys/devices/system/cpu/online", "0-2");
+            }),
+        ),
+        (
+            "load",
+            "busy now",
+            with(|f| {
+                let host = f.hosts.get_mut("a").unwrap();
+                host.moment = Some(Moment { busy: 0.4, stolen: 0.0 });
+                host.processes = vec![("make".to_owned(), 0.9), ("sshd".to_owned(), 0.01)];
+            }),
+        ),
+        (
+            "load",
+            "busy a minute ago",
+            with(|f| set(f, "a", "/proc/loadavg", "7.5 3.0 1.0 1/100 99")),
+        ),
+        (
+            "load",
+            "busy elsewhere",
+            with(|f| {
+                f.hosts.get_mut("b").unwrap().moment = None;
+                set(f, "b", "/proc/loadavg", "3.5 3.0 1.0 1/100 99");
+            }),
+        ),
+        (
+            "virtual",
+            "stolen time",
+            with(|f| {
+                f.hosts.get_mut("a").unwrap().moment = Some(Moment {
+                    busy: 0.0,
+                    stolen: 0.03,
+                });
+            }),
+        ),
+        (
+            "virtual",
+            "a virtual machine",
+            with(|f| set(f, "a", "/proc/cpuinfo", "flags : fpu hypervisor avx")),
+        ),
+        (
+            "frequency",
+            "a governor",
+            with(|f| {
+                set(
+                    f,
+                    "b",
+                    "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor",
+                    "powersave",
+                );
+            }),
+        ),
+        (
+            "frequency",
+            "turbo",
+            with(|f| set(f, "b", "/sys/devices/system/cpu/intel_pstate/no_turbo", "0")),
+        ),
+        (
+            "clocksource",
+            "slow",
+            with(|f| {
+                set(
+                    f,
+                    "b",
+                    "/sys/devices/system/clocksource/clocksource0/current_clocksource",
+                    "hpet",
+                );
+            }),
+        ),
+        ("timer", "coarse", with(|f| job(f).clock_tick_seconds = 1e-6)),
+        ("timer", "dear", with(|f| job(f).clock_read_seconds = 1e-6)),
+        (
+            "clocks",
+            "another clock",
+            with(|f| job(f).ranks[3].clock_offset_ns = -5_000_000_000),
+        ),
+        (
+            "transport",
+            "a network within a host",
+            with(|f| job(f).ranks[1].round_trip_ns = 60_000),
+        ),
+        (
+            "transport",
+            "memory between hosts",
+            with(|f| job(f).ranks[2].round_trip_ns = 500),
+        ),
+        (
+            "memory",
+            "nearly full",
+            with(|f| set(f, "a", "/proc/meminfo", "MemAvailable: 100000 kB")),
+        ),
+        (
+            "hugepages",
+            "always",
+            with(|f| {
+                for host in ["a", "b"] {
+                    set(
+                        f,
+                        host,
+                        "/sys/kernel/mm/transparent_hugepage/enabled",
+                        "[always] madvise never",
+                    );
+                }
+            }),
+        ),
+        (
+            "hugepages",
+            "unlike hosts",
+            with(|f| {
+                set(
+                    f,
+                    "b",
+                    "/sys/kernel/mm/transparent_hugepage/enabled",
+                    "always madvise [never]",
+                );
+            }),
+        ),
+        (
+            "malloc",
+            "the default",
+            with(|f| job(f).malloc_maps_from_bytes = Some(128 << 10)),
+        ),
+        ("malloc", "never", with(|f| job(f).malloc_maps_from_bytes = None)),
+        (
+            "caches",
+            "unlike hosts",
+            with(|f| {
+                set(f, "b", "/sys/devices/system/cpu/cpu0/cache/index2/size", "512K");
+            }),
+        ),
+    ]
+}
+
+#[test]
+fn every_check_finds_what_it_is_for() {
+    let good: BTreeMap<String, Finding> = examine(&fit())
+        .into_iter()
+        .map(|finding| (finding.id.clone(), finding))
+        .collect();
+    let mut found = BTreeSet::new();
+    let mut page = String::new();
+    for (id, what, facts) in cases() {
+        let finding = examine(&facts).into_iter().find(|finding| finding.id == id).unwrap();
+        assert_ne!(finding, good[id], "{id}: {what} was not noticed");
+        assert_eq!(
+            finding.action.is_some(),
+            finding.level >= Level::Warning,
+            "{id}: {what}: what makes verdicts doubtful ends in an action, and nothing else does"
+        );
+        found.insert(id);
+        let _ = writeln!(page, "{id}, {what}: {:?}: {}", finding.level, finding.says);
+        if let Some(action) = finding.action {
+            let _ = writeln!(page, "    -> {action}");
+        }
+    }
+    insta::assert_snapshot!(page);
+    for check in CHECKS {
+        assert!(found.contains(check.id), "{} has no case", check.id);
+    }
+}
+
+/// A machine of which nothing can be read is unknown, not fit and not unfit.
+#[test]
+fn what_cannot_be_read_is_said_to_be_unknown() {
+    let facts = Facts {
+        ranks: 2,
+        library: "MPICH 4.0.2".to_owned(),
+        hosts: BTreeMap::from([("a".to_owned(), Host::default())]),
+        ..Facts::default()
+    };
+    let findings = examine(&facts);
+    assert_eq!(worst(&findings), Level::Unknown, "{findings:#?}");
+    let fit: Vec<&str> = findings
+        .iter()
+        .filter(|finding| finding.level == Level::Fit)
+        .map(|finding| finding.id.as_str())
+        .collect();
+    assert_eq!(fit, ["library", "worker", "cgroup"]);
+}
+
+#[test]
+fn measuring_commands_are_warned_without_a_job() {
+    let facts = with(|facts| {
+        facts.job = None;
+        facts.hosts.remove("b");
+        facts.ranks = 9;
+    });
+    let found = warnings(&facts);
+    assert_eq!(
+        found.iter().map(|warning| warning.id.as_str()).collect::<Vec<_>>(),
+        ["cores"]
+    );
+    assert_eq!(
+        found[0].text,
+        "9 ranks share 4 processors of a: times are the scheduler's as much as the library's; run 4 ranks there (--ranks), \
+         or spread them over more hosts (--hostfile)"
+    );
+}
+
+#[test]
+fn every_file_of_checks_has_a_row_and_every_id_is_used_once() {
+    let directory = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/doctor/checks");
+    let files = std::fs::read_dir(directory).unwrap().count() - 1;
+    assert_eq!(CHECKS.len(), files, "a file has no row, or a row no file");
+    let ids: BTreeSet<&str> = CHECKS.iter().map(|check| check.id).collect();
+    assert_eq!(ids.len(), CHECKS.len());
+    assert!(CHECKS.iter().all(|check| !check.what.is_empty()));
+}
+
+#[test]
+fn the_json_has_the_schema_that_is_published() {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../configs/schema/doctor.schema.json");
+    let schema = render::schema().unwrap();
+    if std::env::var_os("KILTER_BLESS").is_some() {
+        std::fs::write(&path, &schema).unwrap();
+    }
+    assert_eq!(
+        std::fs::read_to_string(&path).unwrap(),
+        schema,
+        "run the test with KILTER_BLESS=1"
+    );
+    let json = render::json(&Examination::new("MPICH 4.0.2", 4, examine(&fit()))).unwrap();
+    let value: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(value["level"], "fit");
+    assert_eq!(value["findings"].as_array().unwrap().len(), CHECKS.len());
+    assert_eq!(value["findings"][3]["id"], "cores");
+}

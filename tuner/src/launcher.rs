@@ -1,0 +1,48 @@
+//! The launcher of the MPI library: which library it belongs to, and how jobs are launched on this site, by this user.
+
+use std::time::Duration;
+
+use crate::config::library::{self, Library};
+use crate::launch::CommandTemplate;
+use crate::launch::capture::launcher_version;
+use crate::options::Options;
+
+/// A launcher that takes longer to say its version hangs.
+const VERSION_LIMIT: Duration = Duration::from_secs(20);
+
+/// The launcher's version line, and the description of its library.
+///
+/// # Errors
+/// It does not answer, or no description fits.
+pub fn detect(options: &Options) -> anyhow::Result<(String, Library)> {
+    let version = launcher_version(&options.mpirun, VERSION_LIMIT)?;
+    let library = match &options.library_description {
+        Some(path) => library::load_file(path)?,
+        None => library::find_for(&version)?,
+    };
+    Ok((version, library))
+}
+
+/// How a job is launched on this site, by this user.
+#[must_use]
+pub fn template(options: &Options, library: &Library) -> CommandTemplate {
+    let launcher = &library.launcher;
+    let mut arguments = launcher.arguments.clone();
+    if nix::unistd::geteuid().is_root() {
+        arguments.extend(launcher.root_arguments.iter().cloned());
+    }
+    if let Some(hostfile) = &options.hostfile {
+        arguments.extend([launcher.hostfile_flag.clone(), hostfile.display().to_string()]);
+    }
+    if let Some(agent) = &options.launch_agent {
+        let agent = agent.display().to_string();
+        arguments.extend(launcher.agent.iter().map(|part| part.replace("{agent}", &agent)));
+    }
+    arguments.extend([launcher.ranks_flag.clone(), "{ranks}".to_owned()]);
+    CommandTemplate {
+        program: options.mpirun.clone(),
+        arguments_before: arguments,
+        parameter_form: launcher.parameter.clone(),
+        environment_form: launcher.environment.clone(),
+    }
+}
