@@ -16,3 +16,4 @@ pub mod kolmogorov_smirnov;
 mod rank_distribution;
 pub mod rank_sum;
 pub mod sample;
+pub mod two_modes;

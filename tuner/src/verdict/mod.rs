@@ -77,6 +77,7 @@ pub mod monotony;
 mod rule;
 pub mod sequential;
 pub mod split;
+pub mod stability;
 
 pub use equivalence::equivalent_to_best;
 pub use family::{Family, Judged, Sizes, judge_families};
@@ -84,3 +85,4 @@ pub use judge::{Pair, judge};
 pub use launches::launches_needed;
 pub use rule::{Correction, Rule, RuleError, Test};
 pub use sequential::Sequential;
+pub use stability::Stability;
