@@ -39,6 +39,10 @@ pub enum Command {
     Explain(Explain),
     /// Render a stored report again.
     Report(Render),
+    /// Show the error rates, the power and the cost of the verdicts on scripted times whose truth is known.
+    ///
+    /// Exit status: 0 every rate is within what is promised, 1 one is not.
+    ValidateStatistics(ValidateStatistics),
 }
 
 /// Options of every measuring command.
@@ -155,6 +159,20 @@ pub struct Render {
     /// Where to write the HTML (default: the text goes to standard output).
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
+}
+
+/// Options of `validate-statistics`.
+#[derive(Debug, Args)]
+pub struct ValidateStatistics {
+    /// Comparisons per condition; whole runs are simulated a fraction of that.
+    #[arg(long, value_name = "N", default_value_t = 2000, value_parser = clap::value_parser!(u32).range(1..))]
+    pub trials: u32,
+    /// Seed of all times.
+    #[arg(long, value_name = "S", default_value_t = 1)]
+    pub seed: u64,
+    /// Format of standard output.
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub format: Format,
 }
 
 /// What can be listed.

@@ -17,5 +17,6 @@ pub mod search;
 pub mod stats;
 pub mod store;
 pub mod tune;
+pub mod validation;
 pub mod verdict;
 pub mod verification;

@@ -6,6 +6,7 @@ mod list;
 mod measuring;
 mod report;
 mod tune;
+mod validate_statistics;
 
 use std::process::ExitCode;
 
@@ -57,6 +58,7 @@ pub fn run(cli: Cli) -> anyhow::Result<Status> {
         Command::List(typed) => list::run(&typed),
         Command::Explain(typed) => explain::run(&typed),
         Command::Report(typed) => report::run(&typed),
+        Command::ValidateStatistics(typed) => validate_statistics::run(&typed),
     }
 }
 

@@ -50,7 +50,8 @@ fn printable(text: &str) -> String {
 /// A rule under the head and nothing else.
 const RULED: TableStyle = presets::NOTHING.header_separator(LineStyle::none().fill('-').junction('-'));
 
-fn plain(head: &[&str], numeric: &[usize]) -> Table {
+/// A table in the house's style; `numeric` columns are aligned to the right.
+pub(crate) fn plain(head: &[&str], numeric: &[usize]) -> Table {
     let mut table = Table::new();
     table
         .load_style(RULED)
@@ -64,7 +65,7 @@ fn plain(head: &[&str], numeric: &[usize]) -> Table {
 }
 
 /// Without the blanks that fill each line to the table's width.
-fn trimmed(table: &Table) -> String {
+pub(crate) fn trimmed(table: &Table) -> String {
     table
         .to_string()
         .lines()
