@@ -16,4 +16,5 @@ pub mod kolmogorov_smirnov;
 mod rank_distribution;
 pub mod rank_sum;
 pub mod sample;
+pub mod signed_rank;
 pub mod two_modes;

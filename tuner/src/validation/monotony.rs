@@ -11,7 +11,7 @@ use super::rate::Rate;
 use super::runs::LAUNCHES;
 use crate::report::model::Outcome;
 use crate::stats::sample::Sample;
-use crate::verdict::{Family, Pair, Rule, judge, judge_families};
+use crate::verdict::{Family, Judged, Pair, Rule, judge, judge_families};
 
 /// Standard deviation of the logarithm of launch medians.
 const SPREAD: f64 = 0.05;
@@ -25,27 +25,28 @@ const SIZES: u32 = 11;
 /// Other pairs of a run; the first ones are violated.
 const PAIRS: usize = 300;
 
-/// What is wrong, times of the eleven sizes over those of a function that is fine, and the smaller size to be found.
-const SHAPES: [(&str, [f64; 11], usize); 4] = [
+/// What is wrong, times of the eleven sizes over those of a function that is fine, and which sizes are then slower than a
+/// larger one by more than the floor.
+const SHAPES: [(&str, [f64; 11], &[usize]); 4] = [
     (
         "plateau: the smallest size 10 % above all of the plateau",
         [1.1, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0],
-        0,
+        &[0],
     ),
     (
         "step: one size 15 % above the next, larger ones take longer",
         [1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 2.3, 1.0, 1.0, 1.0],
-        7,
+        &[7],
     ),
     (
         "creep: five sizes, each 4 % above the next",
         [1.17, 1.125, 1.082, 1.04, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0],
-        0,
+        &[0, 1, 2],
     ),
     (
         "dip: one size 15 % below all smaller ones",
         [1.0, 1.0, 1.0, 1.0, 0.87, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0],
-        0,
+        &[0, 1, 2, 3],
     ),
 ];
 
@@ -63,12 +64,31 @@ const SLOW_PAIRS: usize = 10;
 pub struct Row {
     /// What is wrong.
     pub violation: &'static str,
-    /// Found with two hypotheses per smaller size ([`crate::verdict::monotony`]).
-    pub two_per_size: Rate,
-    /// Found with one hypothesis per pair of sizes and Holm's correction over all.
-    pub all_pairs: Rate,
-    /// Found with neighbours only.
-    pub neighbours: Rate,
+    /// With two hypotheses per smaller size ([`crate::verdict::monotony`]).
+    pub two_per_size: Found,
+    /// With one hypothesis per pair of sizes and Holm's correction over all.
+    pub all_pairs: Found,
+    /// With neighbours only.
+    pub neighbours: Found,
+}
+
+/// What was found in all runs.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Found {
+    /// Runs in which at least one of the violated sizes was found: the defect is known.
+    pub defects: Rate,
+    /// Violated sizes that were found.
+    pub sizes: Rate,
+}
+
+impl Found {
+    fn of(runs: &[Vec<bool>]) -> Found {
+        let any: Vec<bool> = runs.iter().map(|sizes| sizes.contains(&true)).collect();
+        Found {
+            defects: Rate::of(&any),
+            sizes: Rate::of(&runs.concat()),
+        }
+    }
 }
 
 /// Time of a size of a function that is fine: equal up to 1 KiB, then growing.
@@ -80,30 +100,24 @@ fn fine(size: usize) -> f64 {
 #[must_use]
 pub fn validate(options: &Options) -> Vec<Row> {
     let runs = (options.trials / 10).max(1);
-    let found: Vec<[Vec<bool>; 3]> = (0..runs).into_par_iter().map(|run| one(options.seed, run)).collect();
-    let rate = |way: usize, kinds: std::ops::Range<usize>| {
-        let outcomes: Vec<bool> = found
-            .iter()
-            .flat_map(|found| found[way][kinds.clone()].iter().copied())
-            .collect();
-        Rate::of(&outcomes)
-    };
-    let row = |violation: &'static str, kinds: std::ops::Range<usize>| Row {
-        violation,
-        two_per_size: rate(0, kinds.clone()),
-        all_pairs: rate(1, kinds.clone()),
-        neighbours: rate(2, kinds),
-    };
-    let shapes = SHAPES.iter().enumerate();
-    let mut rows: Vec<Row> = shapes
-        .map(|(kind, (violation, _, _))| row(violation, kind..kind + 1))
-        .collect();
-    rows.push(row(PAIR, SHAPES.len()..SHAPES.len() + SLOW_PAIRS));
-    rows
+    let found: Vec<[Vec<Vec<bool>>; 3]> = (0..runs).into_par_iter().map(|run| one(options.seed, run)).collect();
+    let names = SHAPES.iter().map(|(violation, ..)| *violation).chain([PAIR]);
+    names
+        .enumerate()
+        .map(|(kind, violation)| {
+            let by = |way: usize| Found::of(&found.iter().map(|found| found[way][kind].clone()).collect::<Vec<_>>());
+            Row {
+                violation,
+                two_per_size: by(0),
+                all_pairs: by(1),
+                neighbours: by(2),
+            }
+        })
+        .collect()
 }
 
-/// For each way of correction, whether each shape and each slow pair was found.
-fn one(seed: u64, run: usize) -> [Vec<bool>; 3] {
+/// For each way of correction and each violation, whether its sizes were found; the slow pairs come last.
+fn one(seed: u64, run: usize) -> [Vec<Vec<bool>>; 3] {
     let mut machine = Machine::new(seed, &format!("monotony {run}"), Noise::Plain, SPREAD, LAUNCHES);
     let functions: Vec<BTreeMap<u64, Sample>> = (0..FUNCTIONS)
         .map(|function| {
@@ -118,21 +132,22 @@ fn one(seed: u64, run: usize) -> [Vec<bool>; 3] {
     let mut families = vec![Family::Independent(pairs.clone())];
     families.extend(functions.iter().cloned().map(Family::Monotony));
     let judged = judge_families(&families, &Rule::default());
-    let mut ours: Vec<bool> = SHAPES
-        .iter()
-        .enumerate()
-        .map(|(function, (_, _, size))| judged[function + 1][*size].comparison.verdict == Outcome::Violated)
+    let is_violated = |judged: &Judged| judged.comparison.verdict == Outcome::Violated;
+    let shapes = SHAPES.iter().enumerate();
+    let mut ours: Vec<Vec<bool>> = shapes
+        .map(|(function, (_, _, sizes))| {
+            sizes
+                .iter()
+                .map(|size| is_violated(&judged[function + 1][*size]))
+                .collect()
+        })
         .collect();
-    ours.extend(
-        judged[0][..SLOW_PAIRS]
-            .iter()
-            .map(|judged| judged.comparison.verdict == Outcome::Violated),
-    );
+    ours.push(judged[0][..SLOW_PAIRS].iter().map(is_violated).collect());
     [ours, flat(&pairs, &functions, usize::MAX), flat(&pairs, &functions, 1)]
 }
 
 /// Each size against up to `reach` larger ones, every pair a hypothesis.
-fn flat(pairs: &[Pair], functions: &[BTreeMap<u64, Sample>], reach: usize) -> Vec<bool> {
+fn flat(pairs: &[Pair], functions: &[BTreeMap<u64, Sample>], reach: usize) -> Vec<Vec<bool>> {
     let mut all = pairs.to_vec();
     let mut places = Vec::new();
     for (function, sizes) in functions.iter().enumerate() {
@@ -150,10 +165,17 @@ fn flat(pairs: &[Pair], functions: &[BTreeMap<u64, Sample>], reach: usize) -> Ve
         .iter()
         .map(|comparison| comparison.verdict == Outcome::Violated)
         .collect();
-    let sized = SHAPES.iter().enumerate().map(|(function, (_, _, size))| {
-        let here = places.iter().zip(&violated[pairs.len()..]);
-        here.filter(|(place, _)| **place == (function, *size))
-            .any(|(_, violated)| *violated)
-    });
-    sized.chain(violated[..SLOW_PAIRS].iter().copied()).collect()
+    let found = |place: (usize, usize)| {
+        let here = places
+            .iter()
+            .zip(&violated[pairs.len()..])
+            .filter(|(at, _)| **at == place);
+        here.into_iter().any(|(_, violated)| *violated)
+    };
+    let shapes = SHAPES.iter().enumerate();
+    let mut sizes: Vec<Vec<bool>> = shapes
+        .map(|(function, (_, _, sizes))| sizes.iter().map(|size| found((function, *size))).collect())
+        .collect();
+    sizes.push(violated[..SLOW_PAIRS].to_vec());
+    sizes
 }

@@ -75,7 +75,7 @@ const PLAIN: Kind = Kind {
     ratio: 1.0,
 };
 
-const KINDS: [Kind; 9] = [
+const KINDS: [Kind; 10] = [
     PLAIN,
     Kind {
         what: "rank sum, Holm, 70 pairs, 30 violated ones",
@@ -111,6 +111,13 @@ const KINDS: [Kind; 9] = [
     },
     Kind {
         what: "sequential, monotony, 4 functions of 8 equal sizes, 40 pairs",
+        sequential: true,
+        functions: Functions::Equal,
+        ..PLAIN
+    },
+    Kind {
+        what: "sequential, signed ranks, 4 functions of 8 equal sizes, 40 pairs",
+        test: Test::SignedRank,
         sequential: true,
         functions: Functions::Equal,
         ..PLAIN

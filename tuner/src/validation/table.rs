@@ -34,7 +34,8 @@ pub fn text(found: &Validation) -> String {
     );
     let _ = writeln!(
         out,
-        "\nMonotony: violated sizes found with 10 launches, 12 functions of 11 sizes and 300 other cells\n{}",
+        "\nMonotony with 10 launches that vary by 5 %, 12 functions of 11 sizes and 300 other cells:\n\
+         runs in which the defect was found / violated sizes found\n{}",
         monotonies(&found.monotony)
     );
     let cost = &found.cost;
@@ -124,7 +125,7 @@ fn powers(rows: &[power::Row]) -> String {
     let mut table = plain(&head, &[2, 3, 4, 5, 6]);
     for group in rows.chunks(SLOWDOWNS.len()) {
         let Some(first) = group.first() else { continue };
-        let mut fields = vec![first.design.to_owned(), first.launches.to_owned()];
+        let mut fields = vec![first.design.name().to_owned(), first.launches.to_owned()];
         fields.extend(group.iter().map(|row| {
             let broken = row.promised.is_some_and(|promised| !row.found.at_least(promised));
             percent(&row.found) + mark(broken)
@@ -135,6 +136,10 @@ fn powers(rows: &[power::Row]) -> String {
     trimmed(&table)
 }
 
+fn found(found: &monotony::Found) -> String {
+    format!("{} / {}", percent(&found.defects), percent(&found.sizes))
+}
+
 fn monotonies(rows: &[monotony::Row]) -> String {
     let mut table = plain(
         &["violation", "two per size", "all pairs, flat", "neighbours only"],
@@ -143,9 +148,9 @@ fn monotonies(rows: &[monotony::Row]) -> String {
     for row in rows {
         table.add_row([
             row.violation.to_owned(),
-            percent(&row.two_per_size),
-            percent(&row.all_pairs),
-            percent(&row.neighbours),
+            found(&row.two_per_size),
+            found(&row.all_pairs),
+            found(&row.neighbours),
         ]);
     }
     trimmed(&table)

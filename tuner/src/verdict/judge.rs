@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use super::Rule;
+use super::{Rule, Test};
 use crate::report::model::{Comparison, Outcome};
 use crate::stats::hodges_lehmann::{Interval, RatioEstimate, SHORTEST_SECONDS};
 use crate::stats::sample::Sample;
+use crate::stats::signed_rank;
 
 /// Both sides of a guideline at one size: the median of each launch, in seconds.
 #[derive(Debug, Clone, PartialEq)]
@@ -68,7 +69,12 @@ impl Bound {
 pub(super) struct Intervals(BTreeMap<(usize, usize, u64), Interval>);
 
 impl Intervals {
-    fn estimate(&mut self, left: &Sample, right: &Sample, confidence: f64) -> RatioEstimate {
+    fn estimate(&mut self, left: &Sample, right: &Sample, confidence: f64, test: Test) -> RatioEstimate {
+        if test == Test::SignedRank
+            && let Some(estimate) = signed_rank::ratio(left, right, confidence)
+        {
+            return estimate;
+        }
         let (n, m) = (left.len(), right.len());
         self.0
             .entry((n, m, confidence.to_bits()))
@@ -94,7 +100,7 @@ impl Conclusion {
         rule: &Rule,
         intervals: &mut Intervals,
     ) -> Conclusion {
-        let estimate = intervals.estimate(left, right, rule.confidence);
+        let estimate = intervals.estimate(left, right, rule.confidence, rule.test);
         let (left_seconds, right_seconds) = (left.median(), right.median());
         let ratio = left_seconds.max(SHORTEST_SECONDS) / right_seconds.max(SHORTEST_SECONDS);
         let limit = 1.0 + rule.floor_fraction(right_seconds) + ROUNDING;
@@ -102,7 +108,7 @@ impl Conclusion {
             let upper = if confidence == rule.confidence {
                 estimate
             } else {
-                intervals.estimate(left, right, confidence)
+                intervals.estimate(left, right, confidence, rule.test)
             };
             let one_sided = f64::midpoint(1.0, upper.confidence);
             one_sided >= bound.needed - ROUNDING && upper.high <= limit

@@ -6,12 +6,13 @@
 //!
 //! * *neighbour*: "not slower than the next size". Protocols switch between neighbours, so this is where most
 //!   violations are, and it is tested at full strength.
-//! * *beyond*: "not slower than any larger size". Its p-value combines by weighted Bonferroni (any dependence), a quarter
+//! * *beyond*: "not slower than any larger size". Its p-value is the smaller of two, by Bonferroni weighted with a quarter
 //!   and three quarters:
 //!   * *windows*: the size against the **pooled** values of the next 2, 4, 8, ... sizes (and of all). Small messages
 //!     take nearly equal times, so that a window holds many times the launches of one size: it finds differences, and
 //!     reaches significance levels, that no pair of R launches can.
-//!   * *pairs*: the size against each single size beyond its neighbour: finds one fast size among slow ones.
+//!   * *pairs*: the size against each single size beyond its neighbour, combined by Simes: finds one fast size among
+//!     slow ones, and steps too small to be relevant one by one that add up.
 //!
 //!   Windows and pairs whose difference is not relevant are left out of the minimum, which can only raise it.
 //!
@@ -22,12 +23,15 @@
 //! case. The argument takes sizes as independent; what shifts a whole launch shifts both sides and cancels (shown by
 //! simulation in `kilter validate-statistics`).
 //!
-//! Sources: union-intersection tests against several alternatives, with the same bound by the least favourable case, as
+//! Simes' combination holds the level for tests against a common side, which are positively dependent.
+//!
+//! Sources: Simes, Biometrika 73(3):751-754, 1986, doi:10.1093/biomet/73.3.751; positive dependence: Sarkar, Annals of
+//! Statistics 26(2):494-504, 1998, doi:10.1214/aos/1028144846; union-intersection tests against several alternatives, with the same bound by the least favourable case, as
 //! in Steel, A multiple comparison rank sum test: treatments versus control, Biometrics 15(4):560-572, 1959,
-//! doi:10.2307/2527654; weights: Holm 1979; stochastic order by coupling: Lehmann, Annals of Mathematical Statistics
+//! doi:10.2307/2527654; stochastic order by coupling: Lehmann, Annals of Mathematical Statistics
 //! 26(3):399-419, 1955, doi:10.1214/aoms/1177728487.
 
-use super::Rule;
+use super::{Rule, Test};
 use crate::stats::sample::Sample;
 
 /// Share of the *beyond* hypothesis that the windows get; the pairs get the rest.
@@ -57,11 +61,15 @@ pub(super) fn tests(left: &Sample, rights: &[(u64, &Sample)], rule: &Rule) -> Si
 
 fn beyond(left: &Sample, rights: &[(u64, &Sample)], pairs: &[f64], rule: &Rule) -> f64 {
     let median = left.median();
-    let pair = (1..rights.len())
+    let relevant: Vec<f64> = (1..rights.len())
         .filter(|&index| rule.is_relevant(median, rights[index].1.median()))
         .map(|index| pairs[index])
-        .fold(1.0, f64::min)
-        * (rights.len() - 1) as f64;
+        .collect();
+    let pair = simes(relevant, rights.len() - 1);
+    if rule.test == Test::SignedRank {
+        // Values of several sizes have no partner in their launch.
+        return pair;
+    }
     let widths = window_widths(rights.len());
     let window = widths
         .iter()
@@ -77,6 +85,16 @@ fn beyond(left: &Sample, rights: &[(u64, &Sample)], pairs: &[f64], rule: &Rule) 
         .fold(1.0, f64::min)
         * widths.len() as f64;
     (window / WINDOWS_SHARE).min(pair / (1.0 - WINDOWS_SHARE)).min(1.0)
+}
+
+/// Simes' combination of the p-values of `tests` tests; those that are not given are 1.
+fn simes(mut p: Vec<f64>, tests: usize) -> f64 {
+    p.sort_unstable_by(f64::total_cmp);
+    let each = p
+        .iter()
+        .enumerate()
+        .map(|(position, p)| p * tests as f64 / (position + 1) as f64);
+    each.fold(1.0, f64::min)
 }
 
 /// 2, 4, 8, ... and all, of at least two sizes.

@@ -26,12 +26,11 @@
 //! Methods, 2000, doi:10.1201/9780367805326; several hypotheses: Maurer and Bretz, Statistics in Biopharmaceutical
 //! Research 5(4):311-320, 2013, doi:10.1080/19466315.2013.807748.
 
-use super::Rule;
 use super::family::{CellView, Family, Judged};
 use super::judge::{Bound, Intervals};
 use super::monotony::SizeTests;
+use super::{Rule, Test};
 use crate::report::model::Outcome;
-use crate::stats::rank_sum::smallest_p;
 
 /// Launches per cell up to which [`Sequential::next_launches`] goes unless told otherwise.
 pub const DEFAULT_MAX_LAUNCHES: usize = 20;
@@ -106,6 +105,12 @@ impl Sequential {
             finished: false,
             cells: Vec::new(),
         }
+    }
+
+    /// Judges by another test from the next look on. Valid as long as the choice does not rest on the cells themselves:
+    /// the reference cell ([`super::Stability::test`]) is what it is for.
+    pub fn set_test(&mut self, test: Test) {
+        self.rule.test = test;
     }
 
     /// Looks at everything measured so far and returns the verdict on each cell, in the shape of
@@ -192,7 +197,7 @@ impl Sequential {
         } else {
             (launches as f64 / max as f64).min(1.0)
         };
-        let floor = smallest_p(launches, launches);
+        let floor = rule.test.smallest_p(launches);
         let share = reached - state.spent;
         if share > 0.0 && (last || floor * family_size as f64 <= rule.alpha * share) {
             for (smallest, p) in state.smallest.iter_mut().zip(&tests.hypotheses) {

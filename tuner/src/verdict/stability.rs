@@ -16,10 +16,14 @@
 //! depends on the mode or on the half of the run ([`Stability::affects`]): then it is
 //! [`Unstable`](crate::report::model::Outcome::Unstable), with the reason, and gets more launches.
 //!
+//! The same ratio decides where the machine has modes or drifts: medians of different modes in one sample are noise to the
+//! rank-sum test, and no number of launches would decide. [`Stability::test`] then chooses the signed-rank test of the
+//! ratios within the launches.
+//!
 //! Drift within a launch shifts blocks against each other, not the sides of one block. Their order is drawn anew in each
 //! launch, so that it adds noise to comparisons between blocks (monotony) and no bias; it is reported and marks nothing.
 
-use super::Rule;
+use super::{Rule, Test};
 use crate::report::model::{Comparison, Outcome};
 use crate::stats::hodges_lehmann::SHORTEST_SECONDS;
 use crate::stats::sample::{Sample, SampleError};
@@ -119,6 +123,17 @@ impl Stability {
     #[must_use]
     pub fn is_stable(&self) -> bool {
         self.warnings().is_empty()
+    }
+
+    /// The test to judge by: `usual`, or the signed-rank test within launches where launches differ as a whole. The
+    /// choice rests on the reference cell, not on what is judged, and so costs no error.
+    #[must_use]
+    pub fn test(&self, usual: Test) -> Test {
+        if self.modes_factor.is_some() || self.across.found {
+            Test::SignedRank
+        } else {
+            usual
+        }
     }
 
     /// What was found, one sentence each, ending in an action.
