@@ -11,7 +11,7 @@ Rank sums without ties come from scipy.stats.mannwhitneyu (exact), with ties fro
 scipy.stats.permutation_test, large ones from mannwhitneyu (asymptotic, continuity correction). Intervals of the ratio come from
 turning mannwhitneyu's two-sided test round: the shifts of the logarithms that it does not reject. Kolmogorov-Smirnov tests come
 from scipy.stats.ks_2samp (exact without ties, asymptotic), with ties from the full enumeration of permutation_test; trends from
-scipy.stats.kendalltau (exact). Quantiles are NumPy's default, the corrections of Holm and of Benjamini and Hochberg are
+scipy.stats.kendalltau (exact), signed ranks from scipy.stats.wilcoxon (exact). Quantiles are NumPy's default, the corrections of Holm and of Benjamini and Hochberg are
 statsmodels', the standard error SciPy's.
 """
 
@@ -129,6 +129,16 @@ def trends(rng):
     return cases
 
 
+def signed_ranks(rng):
+    cases = []
+    for count in [1, 2, 5, 10, 20, 40]:
+        for center in [1.0, 1.1]:
+            left, right = times(rng, count, center), times(rng, count, 1.0)
+            p = stats.wilcoxon(numpy.log(left), numpy.log(right), alternative="greater", method="exact").pvalue
+            cases.append({"name": f"{count} at {center}", "left": list(map(float, left)), "right": list(map(float, right)), "p": float(p)})
+    return cases
+
+
 def ratios(rng):
     cases = []
     sizes = [(4, 4, "exact"), (5, 7, "exact"), (7, 5, "exact"), (10, 10, "exact"), (30, 12, "exact"), (80, 70, "asymptotic")]
@@ -199,6 +209,7 @@ def main():
         "benjamini_hochberg": corrections(rng, "fdr_bh"),
         "kolmogorov_smirnov": kolmogorov_smirnovs(rng),
         "trend": trends(rng),
+        "signed_rank": signed_ranks(rng),
     }
     # One case per line: differences between two versions of the file stay readable.
     lines = ["{", f'"made_with": {json.dumps(golden["made_with"])}']

@@ -4,7 +4,9 @@
 
 use approx::assert_relative_eq;
 use kilter::stats::sample::Sample;
-use kilter::stats::{benjamini_hochberg, describe, hodges_lehmann, holm, kendall, kolmogorov_smirnov, rank_sum};
+use kilter::stats::{
+    benjamini_hochberg, describe, hodges_lehmann, holm, kendall, kolmogorov_smirnov, rank_sum, signed_rank,
+};
 use proptest::prelude::*;
 use serde::Deserialize;
 
@@ -22,6 +24,7 @@ struct Golden {
     benjamini_hochberg: Vec<Adjusted>,
     kolmogorov_smirnov: Vec<TwoSamples>,
     trend: Vec<Trend>,
+    signed_rank: Vec<TwoSamples>,
 }
 
 #[derive(Deserialize)]
@@ -143,6 +146,51 @@ fn kolmogorov_smirnov_agrees_with_scipy() {
             case.name
         );
     }
+}
+
+#[test]
+fn signed_ranks_agree_with_scipy() {
+    for case in golden().signed_rank {
+        let p = signed_rank::p_left_greater(&sample(&case.left), &sample(&case.right)).unwrap();
+        assert!(
+            (p - case.p).abs() <= 1e-10 * case.p,
+            "{}: {p} instead of {}",
+            case.name,
+            case.p
+        );
+    }
+}
+
+/// All 2^n ways to put the signs, with ties and zeros.
+#[test]
+fn signed_ranks_agree_with_enumeration() {
+    // Powers of two: their ratios tie exactly.
+    let (left, right) = (
+        [4.0, 2.0, 8.0, 1.0, 2.0, 16.0, 1.0],
+        [2.0, 2.0, 2.0, 2.0, 1.0, 2.0, 4.0],
+    );
+    let steps: Vec<f64> = left
+        .iter()
+        .zip(right)
+        .map(|(l, r): (&f64, f64)| (l / r).log2())
+        .filter(|s| *s != 0.0)
+        .collect();
+    let rank = |step: f64| {
+        let smaller = steps.iter().filter(|other| other.abs() < step.abs()).count();
+        let equal = steps.iter().filter(|other| other.abs() == step.abs()).count();
+        2 * smaller + equal + 1
+    };
+    let sum = |mask: u32| -> usize {
+        (0..steps.len())
+            .filter(|i| mask >> i & 1 == 1)
+            .map(|i| rank(steps[i]))
+            .sum()
+    };
+    let observed: usize = steps.iter().filter(|step| **step > 0.0).map(|step| rank(*step)).sum();
+    let all = 1_u32 << steps.len();
+    let beyond = (0..all).filter(|&mask| sum(mask) >= observed).count();
+    let p = signed_rank::p_left_greater(&sample(&left), &sample(&right)).unwrap();
+    assert_relative_eq!(p, beyond as f64 / f64::from(all), max_relative = 1e-12);
 }
 
 #[test]

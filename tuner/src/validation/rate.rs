@@ -1,9 +1,10 @@
 //! A rate that was counted, with its interval.
 
 use serde::Serialize;
+use statrs::function::beta::beta_reg;
 
-/// Standard deviations by which a count may miss a promise: chance does so once in 30,000.
-const TOLERANCE: f64 = 4.0;
+/// A count misses a promise where chance, at exactly the promised rate, would do so in fewer cases than this.
+const CHANCE: f64 = 1.0 / 30_000.0;
 
 /// Standard deviations of the interval that is shown.
 const SHOWN: f64 = 1.959_964;
@@ -48,16 +49,21 @@ impl Rate {
         self.wilson(SHOWN)
     }
 
-    /// Whether the true rate may be at most this.
+    /// Whether the true rate may be at most this: exact binomial test.
     #[must_use]
     pub fn at_most(&self, nominal: f64) -> bool {
-        self.trials == 0 || self.wilson(TOLERANCE).0 <= nominal
+        let rest = self.trials as f64 - self.cases;
+        self.cases <= 0.0 || nominal >= 1.0 || beta_reg(self.cases, rest + 1.0, nominal.max(0.0)) >= CHANCE
     }
 
     /// Whether the true rate may be at least this.
     #[must_use]
     pub fn at_least(&self, promised: f64) -> bool {
-        self.trials == 0 || self.wilson(TOLERANCE).1 >= promised
+        let missing = Rate {
+            cases: self.trials as f64 - self.cases,
+            trials: self.trials,
+        };
+        missing.at_most(1.0 - promised)
     }
 
     /// Wilson, Journal of the American Statistical Association 22(158):209-212, 1927,
@@ -88,7 +94,8 @@ mod tests {
         approx::assert_relative_eq!(low, 0.038_1, max_relative = 5e-3);
         approx::assert_relative_eq!(high, 0.065_3, max_relative = 5e-3);
         assert!(rate.at_most(0.05) && rate.at_most(0.04) && !rate.at_most(0.02));
-        assert!(rate.at_least(0.05) && !rate.at_least(0.1));
+        assert!(rate.at_least(0.05) && rate.at_least(0.06) && !rate.at_least(0.1));
+        assert!(Rate::of(&[true]).at_most(0.05) && Rate::of(&[false]).at_least(0.95));
         assert!(Rate::of(&[]).at_most(0.0));
         assert_eq!(Rate::of(&[true, false]).share(), 0.5);
     }

@@ -34,7 +34,7 @@ pub fn text(found: &Validation) -> String {
     );
     let _ = writeln!(
         out,
-        "\nMonotony with 10 launches that vary by 5 %, 12 functions of 11 sizes and 300 other cells:\n\
+        "\nMonotony with 10 launches that vary by 5 %, 12 functions and 300 other cells:\n\
          runs in which the defect was found / violated sizes found\n{}",
         monotonies(&found.monotony)
     );
@@ -141,12 +141,17 @@ fn found(found: &monotony::Found) -> String {
 }
 
 fn monotonies(rows: &[monotony::Row]) -> String {
-    let mut table = plain(
-        &["violation", "two per size", "all pairs, flat", "neighbours only"],
-        &[1, 2, 3],
-    );
+    let head = [
+        "sizes",
+        "violation",
+        "two per size",
+        "all pairs, flat",
+        "neighbours only",
+    ];
+    let mut table = plain(&head, &[0, 2, 3, 4]);
     for row in rows {
         table.add_row([
+            row.sizes.to_string(),
             row.violation.to_owned(),
             found(&row.two_per_size),
             found(&row.all_pairs),

@@ -11,8 +11,8 @@
 //!   * *windows*: the size against the **pooled** values of the next 2, 4, 8, ... sizes (and of all). Small messages
 //!     take nearly equal times, so that a window holds many times the launches of one size: it finds differences, and
 //!     reaches significance levels, that no pair of R launches can.
-//!   * *pairs*: the size against each single size beyond its neighbour, combined by Simes: finds one fast size among
-//!     slow ones, and steps too small to be relevant one by one that add up.
+//!   * *pairs*: the size against each single size beyond its neighbour, combined by Simes with weights 1/2, 1/3, ... by
+//!     distance: finds one fast size among slow ones, and steps too small to be relevant one by one that add up.
 //!
 //!   Windows and pairs whose difference is not relevant are left out of the minimum, which can only raise it.
 //!
@@ -26,7 +26,8 @@
 //! Simes' combination holds the level for tests against a common side, which are positively dependent.
 //!
 //! Sources: Simes, Biometrika 73(3):751-754, 1986, doi:10.1093/biomet/73.3.751; positive dependence: Sarkar, Annals of
-//! Statistics 26(2):494-504, 1998, doi:10.1214/aos/1028144846; union-intersection tests against several alternatives, with the same bound by the least favourable case, as
+//! Statistics 26(2):494-504, 1998, doi:10.1214/aos/1028144846; weights: Benjamini and Hochberg, Scandinavian Journal of
+//! Statistics 24(3):407-418, 1997, doi:10.1111/1467-9469.00072; union-intersection tests against several alternatives, with the same bound by the least favourable case, as
 //! in Steel, A multiple comparison rank sum test: treatments versus control, Biometrics 15(4):560-572, 1959,
 //! doi:10.2307/2527654; stochastic order by coupling: Lehmann, Annals of Mathematical Statistics
 //! 26(3):399-419, 1955, doi:10.1214/aoms/1177728487.
@@ -61,11 +62,12 @@ pub(super) fn tests(left: &Sample, rights: &[(u64, &Sample)], rule: &Rule) -> Si
 
 fn beyond(left: &Sample, rights: &[(u64, &Sample)], pairs: &[f64], rule: &Rule) -> f64 {
     let median = left.median();
-    let relevant: Vec<f64> = (1..rights.len())
+    let weights: Vec<f64> = (1..rights.len()).map(|index| 1.0 / (index + 1) as f64).collect();
+    let whole: f64 = weights.iter().sum();
+    let relevant = (1..rights.len())
         .filter(|&index| rule.is_relevant(median, rights[index].1.median()))
-        .map(|index| pairs[index])
-        .collect();
-    let pair = simes(relevant, rights.len() - 1);
+        .map(|index| (pairs[index], weights[index - 1] / whole));
+    let pair = simes(relevant.collect());
     if rule.test == Test::SignedRank {
         // Values of several sizes have no partner in their launch.
         return pair;
@@ -87,14 +89,15 @@ fn beyond(left: &Sample, rights: &[(u64, &Sample)], pairs: &[f64], rule: &Rule) 
     (window / WINDOWS_SHARE).min(pair / (1.0 - WINDOWS_SHARE)).min(1.0)
 }
 
-/// Simes' combination of the p-values of `tests` tests; those that are not given are 1.
-fn simes(mut p: Vec<f64>, tests: usize) -> f64 {
-    p.sort_unstable_by(f64::total_cmp);
-    let each = p
-        .iter()
-        .enumerate()
-        .map(|(position, p)| p * tests as f64 / (position + 1) as f64);
-    each.fold(1.0, f64::min)
+/// Simes' combination of p-values with their shares of the whole weight; what is missing to 1 belongs to p-values of 1.
+fn simes(mut tests: Vec<(f64, f64)>) -> f64 {
+    tests.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+    let (mut combined, mut weight) = (1.0_f64, 0.0);
+    for (p, share) in tests {
+        weight += share;
+        combined = combined.min(p / weight);
+    }
+    combined
 }
 
 /// 2, 4, 8, ... and all, of at least two sizes.
@@ -109,6 +112,13 @@ fn window_widths(sizes: usize) -> Vec<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn simes_weighs_and_adds_up() {
+        approx::assert_relative_eq!(simes(vec![(0.01, 0.25)]), 0.04);
+        approx::assert_relative_eq!(simes(vec![(0.02, 0.5), (0.01, 0.25)]), 0.02 / 0.75);
+        assert_eq!(simes(Vec::new()), 1.0);
+    }
 
     #[test]
     fn windows_double_and_end_with_all() {

@@ -135,6 +135,8 @@ impl Sequential {
                 if self.cells[index].len() <= cell {
                     self.cells[index].push(State::new(view.rights.len().min(2)));
                 }
+                // A size that failed since then leaves its function with fewer hypotheses.
+                self.cells[index][cell].smallest.resize(view.rights.len().min(2), 1.0);
                 row.push(self.test(CellIndex { family: index, cell }, view, family_size, last));
             }
             looks.push(row);
@@ -151,6 +153,11 @@ impl Sequential {
         let (mut rest, mut intervals) = (&adjusted[..], Intervals::default());
         let mut answer = Vec::new();
         for (index, cells) in views.iter().enumerate() {
+            // Cells that are gone keep their place in the family, and nothing else.
+            let gone: usize = self.cells[index][cells.len()..]
+                .iter()
+                .map(|state| state.smallest.len())
+                .sum();
             let mut row = Vec::new();
             for (cell, view) in cells.iter().enumerate() {
                 let state = &mut self.cells[index][cell];
@@ -166,6 +173,7 @@ impl Sequential {
                 }
                 row.extend(state.decided.clone().or_else(|| state.latest.clone()));
             }
+            rest = &rest[gone..];
             answer.push(row);
         }
         answer

@@ -127,3 +127,22 @@ fn monotony_takes_part() {
     assert_eq!(verdicts(&judged), [Outcome::Violated, Outcome::Holds, Outcome::Holds]);
     assert_eq!(judged[0][0].sizes.as_ref().unwrap().right_bytes, 2);
 }
+
+#[test]
+fn a_size_that_fails_between_looks_is_no_accident() {
+    let sizes = |count: u64, launches| {
+        Family::Monotony(
+            (0..count)
+                .map(|size| (1 << size, around(1.0 + 0.049 * size as f64, launches)))
+                .collect(),
+        )
+    };
+    let pairs = |launches| pairs(&[1.2], launches).remove(0);
+    for (before, after) in [(4, 3), (3, 2), (2, 4), (4, 0)] {
+        let mut design = Sequential::new(Rule::default(), 20);
+        design.look(&[sizes(before, 5), pairs(5)], false);
+        let judged = design.look(&[sizes(after, 10), pairs(10)], false);
+        assert_eq!(judged[0].len() as u64, after.saturating_sub(1));
+        assert_eq!(judged[1][0].comparison.verdict, Outcome::Violated);
+    }
+}
