@@ -9,8 +9,10 @@ The file is committed, so that the tests need no Python. To make it anew:
 
 Rank sums without ties come from scipy.stats.mannwhitneyu (exact), with ties from the full enumeration of
 scipy.stats.permutation_test, large ones from mannwhitneyu (asymptotic, continuity correction). Intervals of the ratio come from
-turning mannwhitneyu's two-sided test round: the shifts of the logarithms that it does not reject. Quantiles are NumPy's default,
-Holm's correction is statsmodels', the standard error SciPy's.
+turning mannwhitneyu's two-sided test round: the shifts of the logarithms that it does not reject. Kolmogorov-Smirnov tests come
+from scipy.stats.ks_2samp (exact without ties, asymptotic), with ties from the full enumeration of permutation_test; trends from
+scipy.stats.kendalltau (exact), signed ranks from scipy.stats.wilcoxon (exact). Quantiles are NumPy's default, the corrections of Holm and of Benjamini and Hochberg are
+statsmodels', the standard error SciPy's.
 """
 
 import json
@@ -82,6 +84,61 @@ def rank_sums(rng):
     return cases
 
 
+def excess(left, right, axis=-1):
+    """The largest excess of the right empirical distribution function over the left one, times both sizes: an integer."""
+    pooled = numpy.concatenate([left, right], axis=axis)
+    below = lambda sample: (sample[..., None, :] <= pooled[..., :, None]).sum(axis=-1)
+    return (below(right) * left.shape[axis] - below(left) * right.shape[axis]).max(axis=-1)
+
+
+def kolmogorov_smirnovs(rng):
+    cases = []
+
+    def add(name, left, right, p):
+        cases.append({"name": name, "left": list(map(float, left)), "right": list(map(float, right)), "p": float(p)})
+
+    for n, m in [(1, 1), (1, 9), (9, 1), (5, 5), (6, 7), (7, 6), (10, 10), (13, 8), (8, 13), (30, 20), (20, 30), (100, 50), (50, 100)]:
+        for center in [1.0, 1.15]:
+            pooled = times(rng, n + m, 1.0)
+            left, right = numpy.round(pooled[:n] * center, 9), pooled[n:]
+            if len(set(left) | set(right)) < n + m:
+                raise ValueError("a tie among untied samples: change the seed")
+            add(f"exact {n} {m} shift {center}", left, right, stats.ks_2samp(left, right, alternative="less", method="exact").pvalue)
+    for n, m in [(2, 12), (12, 2), (3, 4), (4, 3), (6, 6), (5, 8), (8, 5), (8, 8)]:
+        for shift in [0, 1]:
+            left, right = rng.integers(0, 5, n) + shift, rng.integers(0, 5, m)
+            result = stats.permutation_test(
+                (left, right), excess, alternative="greater", n_resamples=numpy.inf, vectorized=True, batch=2000
+            )
+            add(f"ties {n} {m} shift {shift}", left, right, result.pvalue)
+    for n, m in [(2100, 2000), (2000, 2100)]:
+        for center in [1.0, 1.02]:
+            left, right = numpy.round(rng.lognormal(0.0, 0.2, n) * center, 3), numpy.round(rng.lognormal(0.0, 0.2, m), 3)
+            add(f"asymptotic {n} {m} shift {center}", left, right, stats.ks_2samp(left, right, alternative="less", method="asymp").pvalue)
+    return cases
+
+
+def trends(rng):
+    cases = []
+    for count in [2, 3, 5, 8, 10, 20, 30]:
+        for slope in [0.0, 0.05]:
+            values = times(rng, count, 1.0) + slope * numpy.arange(count)
+            p = stats.kendalltau(numpy.arange(count), values, method="exact").pvalue
+            slope_seen = stats.theilslopes(values).slope
+            cases.append({"values": list(map(float, values)), "p": float(p), "slope": float(slope_seen)})
+    return cases
+
+
+def signed_ranks(rng):
+    cases = []
+    for count in [1, 2, 5, 10, 20, 40]:
+        for center in [1.0, 1.1]:
+            left, right = times(rng, count, center), times(rng, count, 1.0)
+            p = stats.wilcoxon(numpy.log(left), numpy.log(right), alternative="greater", method="exact").pvalue
+            cases.append({"name": f"{count} at {center}", "left": list(map(float, left)), "right": list(map(float, right)), "p": float(p)})
+    return cases
+
+
 def ratios(rng):
     cases = []
     sizes = [(4, 4, "exact"), (5, 7, "exact"), (7, 5, "exact"), (10, 10, "exact"), (30, 12, "exact"), (80, 70, "asymptotic")]
@@ -118,10 +175,10 @@ def ratios(rng):
     return cases
 
 
-def holm(rng):
+def corrections(rng, method):
     cases = [[0.04], [0.01, 0.04, 0.03, 0.005], [0.5, 0.5, 0.5], [0.0, 1.0, 0.2]]
     cases += [list(map(float, numpy.round(rng.uniform(0, 1, count) ** 4, 6))) for count in [5, 40]]
-    return [{"p": p, "adjusted": list(map(float, multipletests(p, method="holm")[1]))} for p in cases]
+    return [{"p": p, "adjusted": list(map(float, multipletests(p, method=method)[1]))} for p in cases]
 
 
 def descriptions(rng):
@@ -146,12 +203,17 @@ def main():
         "made_with": {"scipy": scipy.__version__, "numpy": numpy.__version__, "statsmodels": statsmodels.__version__, "seed": SEED},
         "rank_sum": rank_sums(rng),
         "ratio": ratios(rng),
-        "holm": holm(rng),
+        "holm": corrections(rng, "holm"),
         "describe": descriptions(rng),
+        # New cases go to the end: the numbers drawn for those above stay the same.
+        "benjamini_hochberg": corrections(rng, "fdr_bh"),
+        "kolmogorov_smirnov": kolmogorov_smirnovs(rng),
+        "trend": trends(rng),
+        "signed_rank": signed_ranks(rng),
     }
     # One case per line: differences between two versions of the file stay readable.
     lines = ["{", f'"made_with": {json.dumps(golden["made_with"])}']
-    for key in ["rank_sum", "ratio", "holm", "describe"]:
+    for key in list(golden)[1:]:
         lines[-1] += ","
         lines += [f'"{key}": [', ",\n".join(json.dumps(case) for case in golden[key]), "]"]
     OUTPUT.write_text("\n".join([*lines, "}"]) + "\n")

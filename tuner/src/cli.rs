@@ -48,6 +48,10 @@ pub enum Command {
     ///
     /// Exit status: 0 nothing became worse, 1 regressions, 2 error.
     Compare(Compare),
+    /// Show the error rates, the power and the cost of the verdicts on scripted times whose truth is known.
+    ///
+    /// Exit status: 0 every rate is within what is promised, 1 one is not.
+    ValidateStatistics(ValidateStatistics),
 }
 
 /// Options of every measuring command.
@@ -303,6 +307,20 @@ pub enum Stage {
     Now,
     /// Of the untouched library.
     Before,
+}
+
+/// Options of `validate-statistics`.
+#[derive(Debug, Args)]
+pub struct ValidateStatistics {
+    /// Comparisons per condition; whole runs are simulated a fraction of that.
+    #[arg(long, value_name = "N", default_value_t = 2000, value_parser = clap::value_parser!(u32).range(1..))]
+    pub trials: u32,
+    /// Seed of all times.
+    #[arg(long, value_name = "S", default_value_t = 1)]
+    pub seed: u64,
+    /// Format of standard output.
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub format: Format,
 }
 
 /// What can be listed.

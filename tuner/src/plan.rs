@@ -332,10 +332,7 @@ pub fn derived_seed(seed: u64, name: &str) -> u64 {
 pub fn blocks(subjects: &BTreeSet<Subject>, seed: u64, launch: &str, repetitions: Repetitions) -> Vec<Block> {
     let mut groups: BTreeMap<(Task, u64), Vec<&Subject>> = BTreeMap::new();
     for subject in subjects {
-        groups
-            .entry((subject.task, subject.bytes))
-            .or_default()
-            .push(subject);
+        groups.entry((subject.task, subject.bytes)).or_default().push(subject);
     }
     let mut blocks: Vec<Block> = groups
         .into_iter()

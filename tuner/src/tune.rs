@@ -295,8 +295,6 @@ fn wanted(context: &Context<'_>, options: &TuneOptions) -> Vec<Target> {
     options
         .contests
         .iter()
-        .map(|(collective, bytes)| {
-            Target::unbounded(*collective, context.options.place().volume(*collective, *bytes))
-        })
+        .map(|(collective, bytes)| Target::unbounded(*collective, context.options.place().volume(*collective, *bytes)))
         .collect()
 }

@@ -4,7 +4,9 @@
 
 use approx::assert_relative_eq;
 use kilter::stats::sample::Sample;
-use kilter::stats::{describe, hodges_lehmann, holm, rank_sum};
+use kilter::stats::{
+    benjamini_hochberg, describe, hodges_lehmann, holm, kendall, kolmogorov_smirnov, rank_sum, signed_rank,
+};
 use proptest::prelude::*;
 use serde::Deserialize;
 
@@ -15,14 +17,18 @@ fn sample(values: &[f64]) -> Sample {
 /// Written by `scripts/golden-statistics.py`.
 #[derive(Deserialize)]
 struct Golden {
-    rank_sum: Vec<RankSum>,
+    rank_sum: Vec<TwoSamples>,
     ratio: Vec<Ratio>,
-    holm: Vec<Holm>,
+    holm: Vec<Adjusted>,
     describe: Vec<Describe>,
+    benjamini_hochberg: Vec<Adjusted>,
+    kolmogorov_smirnov: Vec<TwoSamples>,
+    trend: Vec<Trend>,
+    signed_rank: Vec<TwoSamples>,
 }
 
 #[derive(Deserialize)]
-struct RankSum {
+struct TwoSamples {
     name: String,
     left: Vec<f64>,
     right: Vec<f64>,
@@ -41,7 +47,7 @@ struct Ratio {
 }
 
 #[derive(Deserialize)]
-struct Holm {
+struct Adjusted {
     p: Vec<f64>,
     adjusted: Vec<f64>,
 }
@@ -52,6 +58,13 @@ struct Describe {
     quantiles: Vec<(f64, f64)>,
     relative_standard_error: f64,
     interquartile_range: f64,
+}
+
+#[derive(Deserialize)]
+struct Trend {
+    values: Vec<f64>,
+    p: f64,
+    slope: f64,
 }
 
 fn golden() -> Golden {
@@ -104,6 +117,91 @@ fn holm_agrees_with_statsmodels() {
 }
 
 #[test]
+fn benjamini_hochberg_agrees_with_statsmodels() {
+    for case in golden().benjamini_hochberg {
+        for (ours, theirs) in benjamini_hochberg::adjust(&case.p).iter().zip(&case.adjusted) {
+            assert_relative_eq!(ours, theirs, max_relative = 1e-12);
+        }
+    }
+}
+
+#[test]
+fn kolmogorov_smirnov_agrees_with_scipy() {
+    let cases = golden().kolmogorov_smirnov;
+    assert!(cases.len() > 40);
+    for case in cases {
+        let (left, right) = (sample(&case.left), sample(&case.right));
+        let p = kolmogorov_smirnov::p_left_greater(&left, &right);
+        assert!(
+            (p - case.p).abs() <= 1e-10 * case.p,
+            "{}: {p} instead of {}",
+            case.name,
+            case.p
+        );
+        let exact = !case.name.starts_with("asymptotic");
+        assert_eq!(
+            kolmogorov_smirnov::is_exact(left.len(), right.len()),
+            exact,
+            "{}",
+            case.name
+        );
+    }
+}
+
+#[test]
+fn signed_ranks_agree_with_scipy() {
+    for case in golden().signed_rank {
+        let p = signed_rank::p_left_greater(&sample(&case.left), &sample(&case.right)).unwrap();
+        assert!(
+            (p - case.p).abs() <= 1e-10 * case.p,
+            "{}: {p} instead of {}",
+            case.name,
+            case.p
+        );
+    }
+}
+
+/// All 2^n ways to put the signs, with ties and zeros.
+#[test]
+fn signed_ranks_agree_with_enumeration() {
+    // Powers of two: their ratios tie exactly.
+    let (left, right) = (
+        [4.0, 2.0, 8.0, 1.0, 2.0, 16.0, 1.0],
+        [2.0, 2.0, 2.0, 2.0, 1.0, 2.0, 4.0],
+    );
+    let steps: Vec<f64> = left
+        .iter()
+        .zip(right)
+        .map(|(l, r): (&f64, f64)| (l / r).log2())
+        .filter(|s| *s != 0.0)
+        .collect();
+    let rank = |step: f64| {
+        let smaller = steps.iter().filter(|other| other.abs() < step.abs()).count();
+        let equal = steps.iter().filter(|other| other.abs() == step.abs()).count();
+        2 * smaller + equal + 1
+    };
+    let sum = |mask: u32| -> usize {
+        (0..steps.len())
+            .filter(|i| mask >> i & 1 == 1)
+            .map(|i| rank(steps[i]))
+            .sum()
+    };
+    let observed: usize = steps.iter().filter(|step| **step > 0.0).map(|step| rank(*step)).sum();
+    let all = 1_u32 << steps.len();
+    let beyond = (0..all).filter(|&mask| sum(mask) >= observed).count();
+    let p = signed_rank::p_left_greater(&sample(&left), &sample(&right)).unwrap();
+    assert_relative_eq!(p, beyond as f64 / f64::from(all), max_relative = 1e-12);
+}
+
+#[test]
+fn trends_agree_with_scipy() {
+    for case in golden().trend {
+        assert_relative_eq!(kendall::p_of_trend([&case.values[..]]), case.p, max_relative = 1e-9);
+        assert_relative_eq!(kendall::slope(&case.values).unwrap(), case.slope, max_relative = 1e-9);
+    }
+}
+
+#[test]
 fn descriptions_agree_with_numpy_and_scipy() {
     for case in golden().describe {
         let values = sample(&case.values);
@@ -152,37 +250,61 @@ fn the_shorter_sample_may_come_first() {
     assert_relative_eq!(two_sided(&a, &b), 24.0 / 252.0, max_relative = 1e-12);
 }
 
-/// Counts all splits of the pooled values. The statistic is U, pair by pair, and not a sum of ranks as in the library.
-fn enumerated(left: &[f64], right: &[f64]) -> f64 {
-    let pooled: Vec<f64> = left.iter().chain(right).copied().collect();
-    let doubled_u = |mask: u32| -> u32 {
-        let chosen = |index: usize| mask >> index & 1 == 1;
-        let mut u = 0;
-        for (i, a) in pooled.iter().enumerate().filter(|(i, _)| chosen(*i)) {
-            for (j, b) in pooled.iter().enumerate().filter(|(j, _)| !chosen(*j)) {
-                assert_ne!(i, j);
-                u += if a > b { 2 } else { u32::from(a == b) };
-            }
+/// Twice U of the chosen values, pair by pair, and not a sum of ranks as in the library.
+fn doubled_u(pooled: &[f64], mask: u32) -> i64 {
+    let chosen = |index: usize| mask >> index & 1 == 1;
+    let mut u = 0;
+    for (i, a) in pooled.iter().enumerate().filter(|(i, _)| chosen(*i)) {
+        for (j, b) in pooled.iter().enumerate().filter(|(j, _)| !chosen(*j)) {
+            assert_ne!(i, j);
+            u += if a > b { 2 } else { i64::from(a == b) };
         }
-        u
+    }
+    u
+}
+
+/// The excess of the other values' distribution function over that of the chosen ones, by counting at every value.
+fn excess(pooled: &[f64], mask: u32) -> i64 {
+    let n = i64::from(mask.count_ones());
+    let m = pooled.len() as i64 - n;
+    let count = |value: f64, side: u32| {
+        let below = pooled
+            .iter()
+            .enumerate()
+            .filter(|(i, other)| mask >> i & 1 == side && **other <= value);
+        below.count() as i64
     };
-    let observed = doubled_u((1 << left.len()) - 1);
+    let at = pooled.iter().map(|&value| n * count(value, 0) - m * count(value, 1));
+    at.max().unwrap().max(0)
+}
+
+/// The share of all splits of the pooled values whose statistic is at least the one seen.
+fn enumerated(left: &[f64], right: &[f64], statistic: fn(&[f64], u32) -> i64) -> f64 {
+    let pooled: Vec<f64> = left.iter().chain(right).copied().collect();
+    let observed = statistic(&pooled, (1 << left.len()) - 1);
     let splits = (0..1_u32 << pooled.len()).filter(|mask| mask.count_ones() as usize == left.len());
     let (mut all, mut beyond) = (0_u32, 0_u32);
     for mask in splits {
         all += 1;
-        beyond += u32::from(doubled_u(mask) >= observed);
+        beyond += u32::from(statistic(&pooled, mask) >= observed);
     }
     f64::from(beyond) / f64::from(all)
 }
 
 fn check_against_enumeration(left: &[f64], right: &[f64]) {
-    let p = rank_sum::p_left_greater(&sample(left), &sample(right));
-    let expected = enumerated(left, right);
-    assert!(
-        (p - expected).abs() <= 1e-12,
-        "{left:?} against {right:?}: {p} instead of {expected}"
-    );
+    type Test = (fn(&Sample, &Sample) -> f64, fn(&[f64], u32) -> i64);
+    let tests: [Test; 2] = [
+        (rank_sum::p_left_greater, doubled_u),
+        (kolmogorov_smirnov::p_left_greater, excess),
+    ];
+    for (test, statistic) in tests {
+        let p = test(&sample(left), &sample(right));
+        let expected = enumerated(left, right, statistic);
+        assert!(
+            (p - expected).abs() <= 1e-12,
+            "{left:?} against {right:?}: {p} instead of {expected}"
+        );
+    }
 }
 
 #[test]
@@ -245,8 +367,10 @@ proptest! {
     #[test]
     fn mirrored_values_swap_the_sides(left in times(1..25), right in times(1..25)) {
         let mirrored = |values: &Sample| Sample::new(values.values().iter().map(|value| -value).collect()).unwrap();
-        let swapped = rank_sum::p_left_greater(&mirrored(&right), &mirrored(&left));
-        assert_relative_eq!(rank_sum::p_left_greater(&left, &right), swapped, max_relative = 1e-11);
+        for test in [rank_sum::p_left_greater, kolmogorov_smirnov::p_left_greater] {
+            let swapped = test(&mirrored(&right), &mirrored(&left));
+            assert_relative_eq!(test(&left, &right), swapped, max_relative = 1e-11);
+        }
     }
 
     /// Only the order of the values matters: not the unit, not how far a spike reaches, not the order of measurement.
@@ -257,8 +381,9 @@ proptest! {
             values.reverse();
             Sample::new(values).unwrap()
         };
-        let p = rank_sum::p_left_greater(&left, &right);
-        prop_assert_eq!(p, rank_sum::p_left_greater(&changed(&left), &changed(&right)));
+        for test in [rank_sum::p_left_greater, kolmogorov_smirnov::p_left_greater] {
+            prop_assert_eq!(test(&left, &right), test(&changed(&left), &changed(&right)));
+        }
     }
 
     /// Making the left side slower never weakens the evidence.
@@ -324,6 +449,13 @@ proptest! {
         let mut again = holm::adjust(&backwards);
         again.reverse();
         prop_assert_eq!(again, adjusted);
+    }
+
+    #[test]
+    fn the_false_discovery_rate_corrects_less_than_the_family_wise_error(p in prop::collection::vec(0.0..=1.0_f64, 0..60)) {
+        for ((raw, fdr), fwer) in p.iter().zip(benjamini_hochberg::adjust(&p)).zip(holm::adjust(&p)) {
+            prop_assert!(*raw <= fdr * (1.0 + 1e-12) && fdr <= fwer * (1.0 + 1e-12));
+        }
     }
 
     #[test]

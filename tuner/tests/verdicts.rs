@@ -8,7 +8,7 @@
 use kilter::report::model::{Comparison, Outcome};
 use kilter::stats::sample::Sample;
 use kilter::stats::{hodges_lehmann, rank_sum};
-use kilter::verdict::{Pair, Rule, equivalent_to_best, judge, launches_needed};
+use kilter::verdict::{Correction, Pair, Rule, Test, equivalent_to_best, judge, launches_needed};
 use proptest::prelude::*;
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -104,6 +104,8 @@ const NO_FLOOR: Rule = Rule {
     effect_floor: 0.0,
     noise_seconds: 0.0,
     confidence: 0.95,
+    test: Test::RankSum,
+    correction: Correction::Holm,
 };
 
 #[test]

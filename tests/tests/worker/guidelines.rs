@@ -27,7 +27,11 @@ fn blocks(ranks: usize, element: Element) -> Vec<Block> {
     let plan = Plan::new(&guidelines, &[], &sizes(ranks), place);
     for guideline in guidelines.iter().filter(|guideline| guideline.kind == Kind::Pattern) {
         let stated = plan.cells.iter().any(|cell| cell.guideline == guideline.id);
-        assert!(stated || plan.left_out.contains_key(&guideline.id), "{} on {ranks} ranks", guideline.id);
+        assert!(
+            stated || plan.left_out.contains_key(&guideline.id),
+            "{} on {ranks} ranks",
+            guideline.id
+        );
     }
     let subjects: BTreeSet<Subject> = plan.subjects();
     let mut blocks: Vec<Block> = Vec::new();

@@ -11,8 +11,8 @@ use kilter_protocol::VERSION;
 use kilter_protocol::plan::{
     Block, Cache, Element, Header, Implementation, Item, PlanLine, Repetitions, Root, Synchronisation, Wait,
 };
-use kilter_protocol::task::Task;
 use kilter_protocol::report::{Event, ReportLine};
+use kilter_protocol::task::Task;
 use tempfile::TempDir;
 
 /// No job of these tests may take longer, in seconds; `mpirun` is killed then.
@@ -162,7 +162,11 @@ impl Job {
     /// Runs it to its end, which must be in order.
     pub(crate) fn run_well(self, blocks: &[Block]) -> Finished {
         let finished = self.run(blocks);
-        let entered = finished.events.iter().rev().find(|event| matches!(event, Event::Enter { .. }));
+        let entered = finished
+            .events
+            .iter()
+            .rev()
+            .find(|event| matches!(event, Event::Enter { .. }));
         assert!(
             finished.status.success(),
             "{:?}, last entered: {entered:?}\n{}",

@@ -4,8 +4,8 @@
 //! a search can ask its next question in the same job; rank 0 of the worker appends to the report, which the tuner follows.
 
 pub mod expression;
-pub mod measuring;
 pub mod machine;
+pub mod measuring;
 pub mod plan;
 pub mod repetitions;
 pub mod report;

@@ -118,7 +118,9 @@ impl Task {
         let functionality = match &head.operation {
             Operation::Collective(Some(function), _) => Functionality::Function(*function),
             Operation::Collective(None, _) => return Err(format!("`{side}`: fill in a function for A")),
-            Operation::PointToPoint(_) => return Err(format!("`{side}`: a schedule of Kilter's names no functionality")),
+            Operation::PointToPoint(_) => {
+                return Err(format!("`{side}`: a schedule of Kilter's names no functionality"));
+            }
             Operation::Single(Single::Pack) => Functionality::Packing,
             Operation::Single(Single::Unpack) => Functionality::Unpacking,
             Operation::Single(_) if has(&[Single::Recv, Single::Irecv, Single::Sendrecv]) => Functionality::Exchange,
@@ -132,7 +134,10 @@ impl Task {
                 ));
             }
         };
-        if matches!(head.on, Communicator::Node | Communicator::Part(_) | Communicator::Leaders) {
+        if matches!(
+            head.on,
+            Communicator::Node | Communicator::Part(_) | Communicator::Leaders
+        ) {
             return Err(format!(
                 "`{side}` begins with a part of the ranks; its functionality cannot be read from that"
             ));

@@ -9,6 +9,7 @@ mod measuring;
 mod query;
 mod report;
 mod tune;
+mod validate_statistics;
 
 use std::process::ExitCode;
 
@@ -66,6 +67,7 @@ pub fn run(cli: Cli) -> anyhow::Result<Status> {
         Command::Report(typed) => report::run(&typed, cli.verbose > 0),
         Command::Query(typed) => query::run(&typed),
         Command::Compare(typed) => compare::run(&typed),
+        Command::ValidateStatistics(typed) => validate_statistics::run(&typed),
     }
 }
 

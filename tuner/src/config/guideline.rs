@@ -121,7 +121,11 @@ fn functions(names: &[Spanned<String>]) -> Result<Vec<Function>, (Range<usize>, 
         let wrong = |message: String| (name.span(), format!("functions: {message}"));
         let function = Function::find(name.as_ref()).ok_or_else(|| {
             let known: Vec<&str> = Function::all().map(Function::name).collect();
-            wrong(format!("`{}` is not a collective; allowed: {}", name.as_ref(), known.join(", ")))
+            wrong(format!(
+                "`{}` is not a collective; allowed: {}",
+                name.as_ref(),
+                known.join(", ")
+            ))
         })?;
         if functions.contains(&function) {
             return Err(wrong(format!("`{function}` stands there twice; remove one")));
@@ -186,7 +190,10 @@ impl Guideline {
             }
             (None, _) => {
                 if let Some((i, other)) = functions.iter().enumerate().find(|(_, f)| f.collective().is_none()) {
-                    let message = format!("a {} guideline is stated for collectives with one volume, not for `{other}`", kind.name());
+                    let message = format!(
+                        "a {} guideline is stated for collectives with one volume, not for `{other}`",
+                        kind.name()
+                    );
                     return Err(wrong(&raw.functions[i].span(), message));
                 }
                 None
@@ -290,7 +297,10 @@ fn filled(guideline: &expression::Guideline, functions: &[Function], k: &[u64]) 
     let by_function: Vec<expression::Guideline> = if functions.is_empty() {
         vec![guideline.clone()]
     } else {
-        functions.iter().map(|function| guideline.with_function(*function)).collect()
+        functions
+            .iter()
+            .map(|function| guideline.with_function(*function))
+            .collect()
     };
     if k.is_empty() {
         return by_function;

@@ -81,7 +81,8 @@ pub(crate) fn printable(text: &str) -> String {
 /// A rule under the head and nothing else.
 const RULED: TableStyle = presets::NOTHING.header_separator(LineStyle::none().fill('-').junction('-'));
 
-pub(super) fn plain(head: &[&str], numeric: &[usize]) -> Table {
+/// A table in the house's style; `numeric` columns are aligned to the right.
+pub(crate) fn plain(head: &[&str], numeric: &[usize]) -> Table {
     let mut table = Table::new();
     table
         .load_style(RULED)
@@ -95,7 +96,7 @@ pub(super) fn plain(head: &[&str], numeric: &[usize]) -> Table {
 }
 
 /// Without the blanks that fill each line to the table's width.
-pub(super) fn trimmed(table: &Table) -> String {
+pub(crate) fn trimmed(table: &Table) -> String {
     table
         .to_string()
         .lines()

@@ -266,9 +266,7 @@ impl Search<'_, '_> {
         self.targets
             .iter()
             .filter(|target| {
-                let left = times
-                    .get(&target.left)
-                    .map(Sample::median);
+                let left = times.get(&target.left).map(Sample::median);
                 let bounds = target
                     .bounds
                     .iter()

@@ -7,9 +7,14 @@
 //!
 //! How the methods work together to judge a guideline is told in [`crate::verdict`].
 
+pub mod benjamini_hochberg;
 pub mod describe;
 pub mod hodges_lehmann;
 pub mod holm;
+pub mod kendall;
+pub mod kolmogorov_smirnov;
 mod rank_distribution;
 pub mod rank_sum;
 pub mod sample;
+pub mod signed_rank;
+pub mod two_modes;

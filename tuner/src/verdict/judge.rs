@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use super::Rule;
+use super::{Rule, Test};
 use crate::report::model::{Comparison, Outcome};
 use crate::stats::hodges_lehmann::{Interval, RatioEstimate, SHORTEST_SECONDS};
 use crate::stats::sample::Sample;
-use crate::stats::{holm, rank_sum};
+use crate::stats::signed_rank;
 
 /// Both sides of a guideline at one size: the median of each launch, in seconds.
 #[derive(Debug, Clone, PartialEq)]
@@ -21,65 +21,131 @@ pub struct Pair {
 const ROUNDING: f64 = 1e-9;
 
 /// Judges all pairs of a run together, in the order given. The correction for multiple tests runs over exactly these
-/// pairs, so every pair of the run must be among them.
+/// pairs, so every pair of the run must be among them. A run with monotony in it is one for
+/// [`judge_families`](super::judge_families).
 #[must_use]
 pub fn judge(pairs: &[Pair], rule: &Rule) -> Vec<Comparison> {
     let p: Vec<f64> = pairs
         .iter()
-        .map(|pair| rank_sum::p_left_greater(&pair.left, &pair.right))
+        .map(|pair| rule.test.p_left_greater(&pair.left, &pair.right))
         .collect();
-    let adjusted = holm::adjust(&p);
-    let mut intervals = BTreeMap::new();
+    let adjusted = rule.correction.adjust(&p);
+    let mut intervals = Intervals::default();
     pairs
         .iter()
         .zip(p.into_iter().zip(adjusted))
-        .map(|(pair, (p, p_adjusted))| {
-            let (n, m) = (pair.left.len(), pair.right.len());
-            let interval = intervals
-                .entry((n, m))
-                .or_insert_with(|| Interval::of_sizes(n, m, rule.confidence));
-            let estimate = interval.estimate(&pair.left, &pair.right);
-            compare(pair, p, p_adjusted, &estimate, rule)
+        .map(|(pair, p)| {
+            let conclusion = Conclusion::of(&pair.left, &pair.right, p, Bound::of_rule(rule), rule, &mut intervals);
+            conclusion.comparison
         })
         .collect()
 }
 
-fn compare(pair: &Pair, p: f64, p_adjusted: f64, estimate: &RatioEstimate, rule: &Rule) -> Comparison {
-    let (left, right) = (pair.left.median(), pair.right.median());
-    let ratio = left.max(SHORTEST_SECONDS) / right.max(SHORTEST_SECONDS);
-    let verdict = if p_adjusted <= rule.alpha && rule.is_relevant(left, right) {
-        Outcome::Violated
-    } else if excludes_relevant(estimate, right, rule) || is_faster_throughout(ratio, estimate, right, rule) {
-        Outcome::Holds
-    } else {
-        Outcome::Undecided
-    };
-    Comparison {
-        verdict,
-        ratio,
-        ratio_ci: (estimate.low, estimate.high),
-        p,
-        p_adjusted,
-        seconds: left,
-        right_seconds: right,
-        left_medians: pair.left.values().to_vec(),
-        right_medians: pair.right.values().to_vec(),
+/// When the samples exclude a relevant difference.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Bound {
+    /// Confidence of the two-sided interval whose upper end counts; `None` excludes nothing.
+    pub(super) confidence: Option<f64>,
+    /// The one-sided confidence that the samples must reach for it.
+    pub(super) needed: f64,
+    /// Whether a left side that is faster in everything measured holds even with fewer launches than that.
+    pub(super) faster_holds: bool,
+}
+
+impl Bound {
+    /// Of a single look. Only the upper bound matters, so the confidence that counts is the one-sided one: three launches
+    /// on each side, whose two-sided interval has 0.9, support a bound at 0.95.
+    pub(super) fn of_rule(rule: &Rule) -> Bound {
+        Bound {
+            confidence: Some(rule.confidence),
+            needed: rule.confidence,
+            faster_holds: true,
+        }
     }
 }
 
-/// Whether the upper bound of the ratio lies within the floor, with samples that can support such a bound.
-///
-/// Only the upper bound matters, so the confidence that counts is the one-sided one: three launches on each side, whose
-/// two-sided interval has 0.9, support a bound at 0.95.
-fn excludes_relevant(estimate: &RatioEstimate, right_seconds: f64, rule: &Rule) -> bool {
-    let one_sided = f64::midpoint(1.0, estimate.confidence);
-    one_sided >= rule.confidence - ROUNDING && estimate.high <= 1.0 + rule.floor_fraction(right_seconds) + ROUNDING
+/// The ranks that bound intervals, by sizes and confidence: each is worked out once.
+#[derive(Debug, Default)]
+pub(super) struct Intervals(BTreeMap<(usize, usize, u64), Interval>);
+
+impl Intervals {
+    fn estimate(&mut self, left: &Sample, right: &Sample, confidence: f64, test: Test) -> RatioEstimate {
+        if test == Test::SignedRank
+            && let Some(estimate) = signed_rank::ratio(left, right, confidence)
+        {
+            return estimate;
+        }
+        let (n, m) = (left.len(), right.len());
+        self.0
+            .entry((n, m, confidence.to_bits()))
+            .or_insert_with(|| Interval::of_sizes(n, m, confidence))
+            .estimate(left, right)
+    }
 }
 
-/// Whether the left side is not slower, and nothing that was measured speaks for a relevant difference: also with too
-/// few launches for the confidence asked for. A ratio below 1 alone says nothing when launches differ by factors.
-fn is_faster_throughout(ratio: f64, estimate: &RatioEstimate, right_seconds: f64, rule: &Rule) -> bool {
-    ratio.max(estimate.ratio) <= 1.0 + ROUNDING && estimate.high <= 1.0 + rule.floor_fraction(right_seconds) + ROUNDING
+/// One pair, judged.
+pub(super) struct Conclusion {
+    pub(super) comparison: Comparison,
+    /// Whether a relevant difference is excluded, significant or not.
+    pub(super) holds: bool,
+}
+
+impl Conclusion {
+    /// `p`: as computed, and adjusted.
+    pub(super) fn of(
+        left: &Sample,
+        right: &Sample,
+        (p, p_adjusted): (f64, f64),
+        bound: Bound,
+        rule: &Rule,
+        intervals: &mut Intervals,
+    ) -> Conclusion {
+        let estimate = intervals.estimate(left, right, rule.confidence, rule.test);
+        let (left_seconds, right_seconds) = (left.median(), right.median());
+        let ratio = left_seconds.max(SHORTEST_SECONDS) / right_seconds.max(SHORTEST_SECONDS);
+        let limit = 1.0 + rule.floor_fraction(right_seconds) + ROUNDING;
+        let excluded = bound.confidence.is_some_and(|confidence| {
+            let upper = if confidence == rule.confidence {
+                estimate
+            } else {
+                intervals.estimate(left, right, confidence, rule.test)
+            };
+            let one_sided = f64::midpoint(1.0, upper.confidence);
+            one_sided >= bound.needed - ROUNDING && upper.high <= limit
+        });
+        // Not slower, and nothing that was measured speaks for a relevant difference. A ratio below 1 alone says nothing
+        // when launches differ by factors.
+        let faster = ratio.max(estimate.ratio) <= 1.0 + ROUNDING && estimate.high <= limit;
+        let holds = excluded || (bound.faster_holds && faster);
+        let mut conclusion = Conclusion {
+            comparison: Comparison {
+                verdict: Outcome::Undecided,
+                ratio,
+                ratio_ci: (estimate.low, estimate.high),
+                p,
+                p_adjusted,
+                seconds: left_seconds,
+                right_seconds,
+                left_medians: left.values().to_vec(),
+                right_medians: right.values().to_vec(),
+            },
+            holds,
+        };
+        conclusion.comparison.verdict = if conclusion.is_violated(rule) {
+            Outcome::Violated
+        } else if holds {
+            Outcome::Holds
+        } else {
+            Outcome::Undecided
+        };
+        conclusion
+    }
+
+    /// Significant and relevant.
+    pub(super) fn is_violated(&self, rule: &Rule) -> bool {
+        self.comparison.p_adjusted <= rule.alpha
+            && rule.is_relevant(self.comparison.seconds, self.comparison.right_seconds)
+    }
 }
 
 #[cfg(test)]

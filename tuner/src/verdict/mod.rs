@@ -70,13 +70,19 @@
 //! [`Comparison`]: crate::report::model::Comparison
 
 mod equivalence;
+mod family;
 mod judge;
 pub mod launches;
 pub mod monotony;
 mod rule;
+pub mod sequential;
 pub mod split;
+pub mod stability;
 
 pub use equivalence::equivalent_to_best;
+pub use family::{Family, Judged, Sizes, judge_families};
 pub use judge::{Pair, judge};
 pub use launches::launches_needed;
-pub use rule::{Rule, RuleError};
+pub use rule::{Correction, Rule, RuleError, Test};
+pub use sequential::Sequential;
+pub use stability::Stability;

@@ -73,10 +73,7 @@ impl Candidate {
     ///
     /// # Errors
     /// Outer: the library's. Inner: why this rank cannot carry the item out.
-    pub(crate) fn new(
-        recipes: Vec<(Recipe, Buffers)>,
-        seed: u64,
-    ) -> anyhow::Result<(Candidate, Result<(), String>)> {
+    pub(crate) fn new(recipes: Vec<(Recipe, Buffers)>, seed: u64) -> anyhow::Result<(Candidate, Result<(), String>)> {
         // SAFETY: MPI_COMM_WORLD is an intracommunicator; every rank prepares the same items in the same order.
         let comm = unsafe { info::comm_private(constants::comm_world()) }.context("no communicator for the item")?;
         let mut candidate = Candidate {
@@ -260,7 +257,11 @@ unsafe fn call(
         || (!problem.task.functionality.has_blocks() && problem.n_bytes.is_multiple_of(element_bytes));
     let (datatype, op, size) = if whole {
         let element = problem.element;
-        (datatypes::element_type(element), datatypes::element_op(element), element_bytes)
+        (
+            datatypes::element_type(element),
+            datatypes::element_op(element),
+            element_bytes,
+        )
     } else {
         (constants::byte(), constants::bor(), 1)
     };
@@ -295,5 +296,8 @@ unsafe fn call(
 
 /// Names an item in messages.
 pub(crate) fn title(block: &str, item: &Item) -> String {
-    format!("block `{block}`, item `{}` ({}, {} bytes)", item.id, item.task, item.bytes)
+    format!(
+        "block `{block}`, item `{}` ({}, {} bytes)",
+        item.id, item.task, item.bytes
+    )
 }

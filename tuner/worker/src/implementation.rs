@@ -132,7 +132,11 @@ impl Recipe {
         if let (Some(target), Some(calls)) = (item.task.collective(), side.plain_calls()) {
             let blocks = target.has_blocks() || side.has_blocks();
             check_blocks(item.bytes, blocks, place)?;
-            self.add(library(target, &calls)?, 1, &[Problem::new(item.task, item.bytes, place, 0)?]);
+            self.add(
+                library(target, &calls)?,
+                1,
+                &[Problem::new(item.task, item.bytes, place, 0)?],
+            );
             return Ok(());
         }
         let mut rest: Vec<Term> = Vec::new();
@@ -178,7 +182,9 @@ impl Recipe {
         };
         let repeat = term.repeat.value(values)?;
         if repeat > MAX_REPEAT {
-            return Err(format!("`{term}` makes {repeat} calls; at most {MAX_REPEAT} are allowed"));
+            return Err(format!(
+                "`{term}` makes {repeat} calls; at most {MAX_REPEAT} are allowed"
+            ));
         }
         let bytes = term.call.size.as_ref().map_or(Ok(0), |size| size.value(values))?;
         let mut task = item.task;
@@ -214,7 +220,9 @@ impl Recipe {
         } else {
             1
         };
-        let slices = usize::try_from(repeat.min(parts)).unwrap_or(usize::MAX).clamp(1, slices);
+        let slices = usize::try_from(repeat.min(parts))
+            .unwrap_or(usize::MAX)
+            .clamp(1, slices);
         let has_blocks = task.functionality.has_blocks();
         check_blocks(bytes, has_blocks, place)?;
         let problems: Vec<Problem> = (0..slices)
@@ -322,10 +330,17 @@ impl Problem {
             element,
         } = place;
         if c_int::try_from(bytes).is_err() {
-            return Err(format!("{bytes} bytes are more than an MPI count holds ({})", c_int::MAX));
+            return Err(format!(
+                "{bytes} bytes are more than an MPI count holds ({})",
+                c_int::MAX
+            ));
         }
         let typed = task.sendtype != Layout::Contiguous || task.recvtype != Layout::Contiguous;
-        let blocks = if task.functionality.has_blocks() { p_ranks as u64 } else { 1 };
+        let blocks = if task.functionality.has_blocks() {
+            p_ranks as u64
+        } else {
+            1
+        };
         if typed && !bytes.is_multiple_of(Layout::UNIT_BYTES * blocks) {
             return Err(format!(
                 "{bytes} bytes are no multiple of {} for strided data",
@@ -466,7 +481,12 @@ mod tests {
             (Collective::Bcast, 30, "reduce(n)", "no local copy converts that"),
             (Collective::Bcast, 30, "k * A(n/k)", "has a `k`"),
             (Collective::Bcast, 30, "A(n)", "has an `A`"),
-            (Collective::Bcast, 31, "gather(n, inplace)", "31 bytes cannot be divided into 3 blocks"),
+            (
+                Collective::Bcast,
+                31,
+                "gather(n, inplace)",
+                "31 bytes cannot be divided into 3 blocks",
+            ),
             (
                 Collective::Bcast,
                 30,

@@ -27,7 +27,11 @@ fn position(layout: Layout, data_bytes: usize, i: usize) -> usize {
         Layout::Indexed => {
             let (round, within) = (i / INDEXED_UNIT.0, i % INDEXED_UNIT.0);
             let [(_, first), (second, _)] = INDEXED;
-            let offset = if within < first { within } else { second + within - first };
+            let offset = if within < first {
+                within
+            } else {
+                second + within - first
+            };
             round * INDEXED_UNIT.1 + offset
         }
         Layout::Struct => {

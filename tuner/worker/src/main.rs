@@ -267,7 +267,14 @@ mod tests {
     #[test]
     fn a_header_is_checked_against_the_job() {
         assert_eq!(check(&header(), 2).unwrap(), Duration::from_millis(1500));
-        let error = check(&Header { root: Root::Fixed(2), ..header() }, 2).unwrap_err();
+        let error = check(
+            &Header {
+                root: Root::Fixed(2),
+                ..header()
+            },
+            2,
+        )
+        .unwrap_err();
         assert_eq!(error.to_string(), "root 2 is none of the 2 ranks, 0 to 1");
         assert!(
             check(

@@ -403,7 +403,9 @@ mod tests {
     fn every_rank_shows_in_a_reduction_and_four_at_most_at_one_byte() {
         for p_ranks in [1, 2, 4, 5, 8, 9, 64, 200] {
             let n_bytes = 64 * p_ranks;
-            let result: Vec<u8> = (0..n_bytes).map(|i| combined_bytes(0..p_ranks, p_ranks, 0, i)).collect();
+            let result: Vec<u8> = (0..n_bytes)
+                .map(|i| combined_bytes(0..p_ranks, p_ranks, 0, i))
+                .collect();
             assert!(
                 result
                     .iter()

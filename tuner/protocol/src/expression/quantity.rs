@@ -113,7 +113,9 @@ impl Quantity {
         let product = |factors: &[Factor]| {
             factors.iter().try_fold(1_u128, |product, factor| {
                 let value = u128::from(of(factor)?);
-                product.checked_mul(value).ok_or_else(|| format!("`{self}` is too large"))
+                product
+                    .checked_mul(value)
+                    .ok_or_else(|| format!("`{self}` is too large"))
             })
         };
         let (times, over) = (product(&self.times)?, product(&self.over)?);

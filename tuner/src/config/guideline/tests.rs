@@ -5,7 +5,9 @@ use super::*;
 /// The guidelines of PGMPI, in their order.
 fn of_pgmpi() -> Vec<Guideline> {
     let all = load_embedded().unwrap();
-    all.into_iter().filter(|guideline| guideline.id.starts_with("GL")).collect()
+    all.into_iter()
+        .filter(|guideline| guideline.id.starts_with("GL"))
+        .collect()
 }
 
 #[test]
@@ -52,7 +54,10 @@ fn every_guideline_of_traeff_gropp_and_thakur_is_stated() {
         let sources: Vec<&str> = stated.map(|guideline| guideline.source.as_str()).collect();
         assert!(!sources.is_empty(), "({number}) has no file");
         let cited = format!("({number})");
-        assert!(sources.iter().all(|source| source.contains(&cited)), "({number}): {sources:?}");
+        assert!(
+            sources.iter().all(|source| source.contains(&cited)),
+            "({number}): {sources:?}"
+        );
     }
     for id in ["OS1", "OS2", "NB1", "PC1", "BA1"] {
         assert!(all.iter().any(|guideline| guideline.id == id), "{id}");
@@ -234,7 +239,10 @@ fn a_selection_takes_ids_and_families_and_refuses_others() {
         unknown.contains("`GL99` is no guideline; allowed: BA1, GL1, GL2,"),
         "{unknown}"
     );
-    assert!(unknown.ends_with("TGT38_REDUCE_PART, or a family: I, II, III, IV, V, VI"), "{unknown}");
+    assert!(
+        unknown.ends_with("TGT38_REDUCE_PART, or a family: I, II, III, IV, V, VI"),
+        "{unknown}"
+    );
     let twice = [all.clone(), all[..1].to_vec()].concat();
     let twice = select(&twice, &[]).unwrap_err().to_string();
     assert!(twice.contains("two guidelines have the id `BA1`"), "{twice}");

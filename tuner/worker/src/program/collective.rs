@@ -4,7 +4,9 @@ use std::ffi::{c_int, c_void};
 
 use kilter_algorithms::{Collective, Shape};
 use kilter_mpi::{MPI_Comm, MPI_Datatype, constants};
-use kilter_protocol::expression::{self, Attributes, Communicator, Counts, Form, Function, Layout, Operation, Single, Term};
+use kilter_protocol::expression::{
+    self, Attributes, Communicator, Counts, Form, Function, Layout, Operation, Single, Term,
+};
 use kilter_protocol::task::Functionality;
 
 use super::calls::{Blocks, Call};
@@ -138,7 +140,10 @@ impl Compiler<'_> {
         if value == bytes {
             return Ok(());
         }
-        Err(self.unfit(term, &format!("its size is {value} bytes, and the data there is {bytes}")))
+        Err(self.unfit(
+            term,
+            &format!("its size is {value} bytes, and the data there is {bytes}"),
+        ))
     }
 
     /// A call on all ranks, in their order or another.
@@ -158,14 +163,21 @@ impl Compiler<'_> {
         if data.by_parts {
             return Err(self.unfit(term, "blocks lie part by part there; end with the call on the parts"));
         }
-        let comm = self.groups.find(term.call.on).map_or(self.memory.comm, |group| group.comm);
+        let comm = self
+            .groups
+            .find(term.call.on)
+            .map_or(self.memory.comm, |group| group.comm);
         let (_, wanted) = Self::shapes(self.target()).unwrap_or((shape, shape));
         let (mut needed, mut output) = Self::shapes(function).unwrap_or((shape, shape));
         // Counts make two v-variants what is needed here.
         match (function, shape) {
             (Function::Alltoallv, Shape::Blocks) => {
                 needed = shape;
-                output = if wanted == Shape::AtRoot { wanted } else { Shape::Everywhere };
+                output = if wanted == Shape::AtRoot {
+                    wanted
+                } else {
+                    Shape::Everywhere
+                };
             }
             (Function::Alltoallv, Shape::AtRoot) => (needed, output) = (shape, Shape::Blocks),
             (Function::Allgatherv, Shape::AtRoot) => needed = shape,
@@ -179,7 +191,10 @@ impl Compiler<'_> {
         let is_final = is_last && output == wanted && term.call.attributes.recvtype == self.problem.task.recvtype;
         let receives = output != Shape::AtRoot || self.is_root();
         let recv = if receives {
-            self.destination(self.bytes_of(output).max(span(term.call.attributes.recvtype, n_bytes)), is_final)?
+            self.destination(
+                self.bytes_of(output).max(span(term.call.attributes.recvtype, n_bytes)),
+                is_final,
+            )?
         } else {
             std::ptr::null_mut()
         };
@@ -225,10 +240,7 @@ impl Compiler<'_> {
     fn block_in(&self, term: &Term, rank: usize) -> Block {
         if term.call.attributes.counts == Counts::Root && self.problem.task.counts != Counts::Root {
             let (root, n) = (self.problem.root, self.problem.n_bytes);
-            return (
-                if rank > root { n } else { 0 },
-                if rank == root { n } else { 0 },
-            );
+            return (if rank > root { n } else { 0 }, if rank == root { n } else { 0 });
         }
         self.problem.block(rank)
     }
@@ -277,7 +289,9 @@ impl Compiler<'_> {
             }
             (available, needed) => Err(self.unfit(
                 term,
-                &format!("it needs its data as {needed:?}, but has it as {available:?}, and no local copy converts that"),
+                &format!(
+                    "it needs its data as {needed:?}, but has it as {available:?}, and no local copy converts that"
+                ),
             )),
         }
     }
@@ -317,7 +331,11 @@ impl Compiler<'_> {
         // A bitwise OR that only moves data works on bytes, whatever the element is.
         let bytes_only = as_bytes && combines;
         let (send_type, send_count) = self.typed(attributes.sendtype, send_bytes, data.packed, bytes_only)?;
-        let recv_layout = if is_bcast_root { attributes.sendtype } else { attributes.recvtype };
+        let recv_layout = if is_bcast_root {
+            attributes.sendtype
+        } else {
+            attributes.recvtype
+        };
         let (recv_type, mut recv_count) = self.typed(recv_layout, recv_bytes, data.packed, bytes_only)?;
         if combines && !function.has_blocks() {
             recv_count = send_count;
@@ -327,7 +345,10 @@ impl Compiler<'_> {
         } else {
             constants::op_null()
         };
-        let size = if recv_type == constants::byte() || recv_type == constants::packed() || recv_layout != Layout::Contiguous {
+        let size = if recv_type == constants::byte()
+            || recv_type == constants::packed()
+            || recv_layout != Layout::Contiguous
+        {
             1
         } else {
             self.problem.element.bytes() as usize
@@ -343,7 +364,13 @@ impl Compiler<'_> {
                 .collect::<Result<_, _>>()?,
         };
         // Bytes of the whole buffer: a rank may have no block of its own and still get those of others.
-        let extent = |shape: Shape| if shape == Shape::Blocks { own } else { total.max(send_bytes).max(recv_bytes) };
+        let extent = |shape: Shape| {
+            if shape == Shape::Blocks {
+                own
+            } else {
+                total.max(send_bytes).max(recv_bytes)
+            }
+        };
         Ok(Call {
             function,
             comm,
@@ -394,7 +421,10 @@ impl Compiler<'_> {
             Function::Of(Collective::Bcast | Collective::Gather | Collective::Scatter | Collective::Allgather)
         );
         if !allowed {
-            return Err(self.unfit(term, "strided types are supported for bcast, gather, scatter and allgather"));
+            return Err(self.unfit(
+                term,
+                "strided types are supported for bcast, gather, scatter and allgather",
+            ));
         }
         if attributes.sendtype != data.layout {
             return Err(self.unfit(
@@ -474,7 +504,12 @@ impl Compiler<'_> {
                 }
             }
             Function::Of(Collective::Allgather) | Function::Allgatherv => call.send = in_place,
-            _ => return Err(self.unfit(term, "in place is supported for gather, scatter and allgather and their v-variants")),
+            _ => {
+                return Err(self.unfit(
+                    term,
+                    "in place is supported for gather, scatter and allgather and their v-variants",
+                ));
+            }
         }
         Ok(())
     }
@@ -533,7 +568,10 @@ impl Compiler<'_> {
             (true, Function::Of(Gather | Gatherv), Held::BlocksAtLeaders) => (Held::Everyone(Shape::AtRoot), n_bytes),
             (true, Function::Allgatherv, Held::BlocksAtLeaders) => (Held::AllAtLeaders, n_bytes),
             (_, _, held) => {
-                return Err(self.unfit(term, &format!("no such call continues from data that is held as {held:?}")));
+                return Err(self.unfit(
+                    term,
+                    &format!("no such call continues from data that is held as {held:?}"),
+                ));
             }
         };
         let divided = function.has_blocks();
@@ -560,7 +598,16 @@ impl Compiler<'_> {
             std::ptr::null_mut()
         };
         let as_bytes = !data.uncombined && self.target().collective().is_none_or(|target| !target.has_operator());
-        let mut call = self.call(term, function, comm, &blocks, (place, root), (data.at, recv), &data, as_bytes)?;
+        let mut call = self.call(
+            term,
+            function,
+            comm,
+            &blocks,
+            (place, root),
+            (data.at, recv),
+            &data,
+            as_bytes,
+        )?;
         if function == Function::Of(Gather) && lengths.iter().any(|length| *length != lengths[0]) {
             call.function = Function::Of(Gatherv);
         }
@@ -642,7 +689,10 @@ impl Compiler<'_> {
         let (pieces, bytes) = self.pieces(shape);
         let packed = self.scratch(pieces * bytes)?;
         if bytes > 0 {
-            let datatype = self.datatypes.get(data.layout, bytes).map_err(|error| error.to_string())?;
+            let datatype = self
+                .datatypes
+                .get(data.layout, bytes)
+                .map_err(|error| error.to_string())?;
             for piece in 0..pieces {
                 // SAFETY: both buffers hold that many pieces.
                 let (from, to) = unsafe { (data.at.add(piece * span(data.layout, bytes)), packed.add(piece * bytes)) };
@@ -666,7 +716,8 @@ impl Compiler<'_> {
         let Held::Everyone(shape) = data.held else {
             return Err(self.unfit(term, "the data is with the leaders"));
         };
-        if data.layout != Layout::Contiguous || layout == Layout::Contiguous || term.call.attributes.recvtype != layout {
+        if data.layout != Layout::Contiguous || layout == Layout::Contiguous || term.call.attributes.recvtype != layout
+        {
             return Err(self.unfit(
                 term,
                 &format!("the data lies as {} and shall lie as {layout}", data.layout),
@@ -685,8 +736,12 @@ impl Compiler<'_> {
             let datatype = self.datatypes.get(layout, bytes).map_err(|error| error.to_string())?;
             for piece in 0..pieces {
                 // SAFETY: both buffers hold that many pieces.
-                let (from, to) =
-                    unsafe { (data.at.add(piece * bytes), self.memory.recv.add(piece * span(layout, bytes))) };
+                let (from, to) = unsafe {
+                    (
+                        data.at.add(piece * bytes),
+                        self.memory.recv.add(piece * span(layout, bytes)),
+                    )
+                };
                 self.steps.push(Step::Unpack {
                     from: void(from).cast_const(),
                     bytes: count(bytes)?,
@@ -708,7 +763,10 @@ impl Compiler<'_> {
         if value == n || value == block {
             return Ok(());
         }
-        Err(self.unfit(term, &format!("it copies {value} bytes, and the data is {n}, a block {block}")))
+        Err(self.unfit(
+            term,
+            &format!("it copies {value} bytes, and the data is {n}, a block {block}"),
+        ))
     }
 
     /// Copies the result to where the caller wants it, unless it is there.

@@ -107,8 +107,7 @@ unsafe fn make(layout: Layout, bytes: usize) -> Result<MPI_Datatype, MpiError> {
             }
             Layout::Vector => {
                 let (block, stride) = VECTOR;
-                let code =
-                    ffi::PMPI_Type_vector(int(bytes / block)?, int(block)?, int(stride)?, byte, &raw mut raw);
+                let code = ffi::PMPI_Type_vector(int(bytes / block)?, int(block)?, int(stride)?, byte, &raw mut raw);
                 MpiError::check("MPI_Type_vector", code)?;
             }
             Layout::Indexed => {
@@ -154,12 +153,7 @@ unsafe fn make(layout: Layout, bytes: usize) -> Result<MPI_Datatype, MpiError> {
 ///
 /// # Safety
 /// Called by the library with `length` elements of `datatype`.
-unsafe extern "C" fn combine(
-    input: *mut c_void,
-    in_out: *mut c_void,
-    length: *mut c_int,
-    datatype: *mut MPI_Datatype,
-) {
+unsafe extern "C" fn combine(input: *mut c_void, in_out: *mut c_void, length: *mut c_int, datatype: *mut MPI_Datatype) {
     // SAFETY: the library passes valid pointers; vectors of the element that the type names.
     unsafe {
         let (length, datatype) = (usize::try_from(*length).unwrap_or(0), *datatype);

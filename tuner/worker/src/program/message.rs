@@ -180,16 +180,17 @@ impl Compiler<'_> {
         if last == 0 {
             return Err(self.unfit(term, "a message from rank 0 to the last rank needs two ranks"));
         }
-        if !matches!(
-            single,
-            Single::Send | Single::Ssend | Single::Rsend | Single::Isend
-        ) {
+        if !matches!(single, Single::Send | Single::Ssend | Single::Rsend | Single::Isend) {
             return Err(self.unfit(term, "only sends, waits and one-sided calls make a transfer"));
         }
         if single == Single::Rsend && !attributes.posted {
             return Err(self.unfit(term, "the ready mode needs the attribute `posted`"));
         }
-        let layout = if is_sender { attributes.sendtype } else { attributes.recvtype };
+        let layout = if is_sender {
+            attributes.sendtype
+        } else {
+            attributes.recvtype
+        };
         let piece = self.piece(term, layout, cursor)?;
         if is_sender {
             if attributes.posted {
@@ -219,12 +220,7 @@ impl Compiler<'_> {
     }
 
     /// Every rank sends to its right neighbour and receives from its left one.
-    fn exchange(
-        &mut self,
-        single: Single,
-        term: &Term,
-        (given, got): (&mut usize, &mut usize),
-    ) -> Result<(), String> {
+    fn exchange(&mut self, single: Single, term: &Term, (given, got): (&mut usize, &mut usize)) -> Result<(), String> {
         let (p_ranks, rank) = (self.problem.p_ranks, self.problem.rank);
         let (mut comm, mut left, mut right) = (self.memory.comm, (rank + p_ranks - 1) % p_ranks, (rank + 1) % p_ranks);
         if let Some(group) = self.groups.find(term.call.on) {
@@ -266,7 +262,10 @@ impl Compiler<'_> {
     /// Rank 0 puts into the last rank's window, or the last rank gets from rank 0's.
     fn one_sided(&mut self, single: Single, term: &Term, cursor: &mut usize) -> Result<(), String> {
         if self.problem.task.functionality != Functionality::Transfer || self.problem.p_ranks < 2 {
-            return Err(self.unfit(term, "one-sided messages go from rank 0 to the last rank, of two or more"));
+            return Err(self.unfit(
+                term,
+                "one-sided messages go from rank 0 to the last rank, of two or more",
+            ));
         }
         let (rank, last) = (self.problem.rank, self.problem.p_ranks - 1);
         let piece = self.piece(term, Layout::Contiguous, cursor)?;
@@ -306,7 +305,11 @@ impl Compiler<'_> {
             } else {
                 Functionality::Unpacking
             };
-        let layout = if packs { attributes.sendtype } else { attributes.recvtype };
+        let layout = if packs {
+            attributes.sendtype
+        } else {
+            attributes.recvtype
+        };
         if !fits || layout == Layout::Contiguous {
             return Err(self.unfit(term, "it needs a strided type, and nothing else beside it"));
         }

@@ -171,10 +171,19 @@ impl Program {
     /// the program is made, because buffers are checked against it.
     fn adapt(problem: &mut Problem, side: &Side, groups: &Groups) -> Result<(), MpiError> {
         let on = side.head().on;
-        let Some(group) = groups.find(on).filter(|_| !on.is_group() && on != Communicator::Leaders) else {
+        let Some(group) = groups
+            .find(on)
+            .filter(|_| !on.is_group() && on != Communicator::Leaders)
+        else {
             return Ok(());
         };
-        let place = |world: usize| group.members.iter().position(|member| *member == world).unwrap_or(world);
+        let place = |world: usize| {
+            group
+                .members
+                .iter()
+                .position(|member| *member == world)
+                .unwrap_or(world)
+        };
         if problem.task.functionality == Functionality::Exchange {
             let mut before = (group.rank + problem.p_ranks - 1) % problem.p_ranks;
             if matches!(on, Communicator::Grid | Communicator::GridReordered) {

@@ -57,9 +57,7 @@ fn reads_repeats_and_sizes_in_n_p_q_and_k() {
     assert_eq!(split.with_k(3).to_string(), "3 * bcast(n/3)");
     let blocks: Side = "n/k * A(k)".parse().unwrap();
     assert_eq!(blocks.terms[0].repeat, quantity(&[Factor::N], &[Factor::K]));
-    let filled = blocks
-        .with_k(1024)
-        .with_function(Function::Of(Collective::Reduce));
+    let filled = blocks.with_k(1024).with_function(Function::Of(Collective::Reduce));
     assert_eq!(filled.to_string(), "n/1024 * reduce(1024)");
     let epoch: Side = "win_fence + p * get(n/p) + win_fence".parse().unwrap();
     assert_eq!(epoch.terms[1].repeat, quantity(&[Factor::P], &[]));
@@ -76,7 +74,10 @@ fn reads_forms_attributes_and_communicators() {
     let both: Guideline = "iA(n) + wait ~ A(n)".parse().unwrap();
     assert_eq!(both.relation, Relation::Similar);
     assert_eq!(both.orderings().len(), 2);
-    assert_eq!(both.left.terms[0].call.operation, Operation::Collective(None, Form::Nonblocking));
+    assert_eq!(
+        both.left.terms[0].call.operation,
+        Operation::Collective(None, Form::Nonblocking)
+    );
     let started: Side = "start_allreduce(n) + wait".parse().unwrap();
     assert_eq!(
         started.terms[0].call.operation,
@@ -167,7 +168,11 @@ fn refuses_with_position_and_reason() {
         ("barrier(8) <= scan(n)", 8, "`barrier` has no size"),
         ("send(n){node} <= ssend(n)", 8, "`send` is made on all ranks"),
         ("bcast(n){part} <= scan(n)", 14, "`}` instead of `:`"),
-        ("bcast(n){part:two} <= scan(n)", 15, "`two` instead of a number of ranks"),
+        (
+            "bcast(n){part:two} <= scan(n)",
+            15,
+            "`two` instead of a number of ranks",
+        ),
         ("bcast(n){node <= scan(n)", 15, "`<` instead of `}`"),
     ] {
         let error = text.parse::<Guideline>().unwrap_err();
@@ -226,14 +231,16 @@ fn any_attributes() -> impl Strategy<Value = Attributes> {
         proptest::sample::select(Layout::ALL),
         proptest::sample::select(Layout::ALL),
     )
-        .prop_map(|((in_place, posted, user_operator), counts, sendtype, recvtype)| Attributes {
-            in_place,
-            posted,
-            user_operator,
-            counts,
-            sendtype,
-            recvtype,
-        })
+        .prop_map(
+            |((in_place, posted, user_operator), counts, sendtype, recvtype)| Attributes {
+                in_place,
+                posted,
+                user_operator,
+                counts,
+                sendtype,
+                recvtype,
+            },
+        )
 }
 
 fn any_call() -> impl Strategy<Value = Call> {
@@ -249,8 +256,13 @@ fn any_call() -> impl Strategy<Value = Call> {
         Just(Communicator::GridReordered),
         (1..=u64::MAX).prop_map(Communicator::Part),
     ];
-    (prop_oneof![collective, single, own], any_quantity(), any_attributes(), on).prop_map(
-        |(operation, size, attributes, on)| {
+    (
+        prop_oneof![collective, single, own],
+        any_quantity(),
+        any_attributes(),
+        on,
+    )
+        .prop_map(|(operation, size, attributes, on)| {
             let sized = match &operation {
                 Operation::Single(single) => single.has_size(),
                 Operation::Collective(function, _) => *function != Some(Function::Barrier),
@@ -263,8 +275,7 @@ fn any_call() -> impl Strategy<Value = Call> {
                 attributes: if sized { attributes } else { Attributes::default() },
                 on: if grouped { on } else { Communicator::World },
             }
-        },
-    )
+        })
 }
 
 fn any_side() -> impl Strategy<Value = Side> {

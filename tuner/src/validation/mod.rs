@@ -1,0 +1,73 @@
+//! Do the verdicts keep their promises? Error rates, power and cost on scripted times whose truth is known.
+//!
+//! Everything is drawn from one seed, trial by trial, so that the answer does not depend on the number of threads.
+//! [`machine`] makes the times, one file each counts false violations of single tests ([`single`]), of whole runs
+//! ([`runs`]), detected slowdowns ([`power`]), monotony against a flat correction ([`monotony`]) and benchmark seconds
+//! ([`cost`]); [`table`] prints.
+
+pub mod cost;
+pub mod machine;
+pub mod monotony;
+pub mod power;
+pub mod rate;
+pub mod runs;
+pub mod single;
+pub mod table;
+
+use serde::Serialize;
+
+/// What to draw.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Options {
+    /// Comparisons per condition; whole runs are a fraction of that.
+    pub trials: usize,
+    /// Seed of all times.
+    pub seed: u64,
+}
+
+/// What came out.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Validation {
+    /// Comparisons per condition.
+    pub trials: usize,
+    /// Seed of all times.
+    pub seed: u64,
+    /// False violations of single tests.
+    pub single: Vec<single::Row>,
+    /// False decisions in whole runs.
+    pub runs: Vec<runs::Row>,
+    /// Detected slowdowns.
+    pub power: Vec<power::Row>,
+    /// Monotony: violated sizes found, by way of correction.
+    pub monotony: Vec<monotony::Row>,
+    /// Benchmark seconds.
+    pub cost: cost::Cost,
+}
+
+impl Validation {
+    /// Whether every promise is kept, within what chance allows.
+    #[must_use]
+    pub fn passed(&self) -> bool {
+        self.single.iter().all(|row| row.false_violations.at_most(row.nominal))
+            && self.runs.iter().all(|row| row.false_decisions.at_most(row.nominal))
+            && self
+                .power
+                .iter()
+                .all(|row| row.promised.is_none_or(|promised| row.found.at_least(promised)))
+            && self.cost.passed()
+    }
+}
+
+/// Draws and counts.
+#[must_use]
+pub fn validate(options: &Options) -> Validation {
+    Validation {
+        trials: options.trials,
+        seed: options.seed,
+        single: single::validate(options),
+        runs: runs::validate(options),
+        power: power::validate(options),
+        monotony: monotony::validate(options),
+        cost: cost::validate(options),
+    }
+}
