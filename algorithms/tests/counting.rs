@@ -57,6 +57,23 @@ fn cost_functions_are_exact_for_divisible_counts() {
     }
 }
 
+/// Trees are cut and turned for the root; that costs nothing.
+#[test]
+fn cost_functions_are_exact_for_every_root() {
+    for algorithm in registry::algorithms().filter(|row| row.collective.has_root()) {
+        for p in [3, 6, 8, 13] {
+            for root in 0..p {
+                let case = Case {
+                    root,
+                    parameters: algorithm.parameters.iter().map(|parameter| parameter.min).collect(),
+                    ..Case::new(algorithm.id, p, 64 * p)
+                };
+                assert_eq!(counted(&case.check(NETWORK)), cost(&case), "{case}");
+            }
+        }
+    }
+}
+
 /// Rows that combine one message while another one comes in.
 const OVERLAPPING: [&str; 4] = [
     "reduce.binary",
