@@ -115,8 +115,8 @@ pub struct Measure {
     /// Elements that are moved and combined: bytes by a bitwise OR, numbers by a sum.
     #[arg(long = "type", value_enum, value_name = "TYPE", default_value_t = ElementChoice::Byte)]
     pub element: ElementChoice,
-    /// Launches per verification (R).
-    #[arg(long, value_name = "R", default_value_t = 10)]
+    /// Launches per verification (R) at most: cells that are decided earlier get fewer.
+    #[arg(long, value_name = "R", default_value_t = 20)]
     pub launches: usize,
     /// Seconds of measuring for the whole command.
     #[arg(long, value_name = "SECONDS", default_value_t = 600.0)]
@@ -133,6 +133,12 @@ pub struct Measure {
     /// Significance level after correction for all tests of the run.
     #[arg(long, value_name = "P", default_value_t = 0.05)]
     pub alpha: f64,
+    /// Test of "the left side is slower".
+    #[arg(long, value_enum, value_name = "TEST", default_value_t = TestChoice::RankSum)]
+    pub test: TestChoice,
+    /// Correction for all tests of the run: of the chance of any false violation, or of their expected share.
+    #[arg(long, value_enum, value_name = "METHOD", default_value_t = CorrectionChoice::Holm)]
+    pub correction: CorrectionChoice,
     /// Smallest slowdown that counts, as a fraction.
     #[arg(long, value_name = "FRACTION", default_value_t = 0.05)]
     pub effect_floor: f64,
@@ -334,6 +340,24 @@ pub enum Listed {
     Mockups,
     /// MPI libraries with a description.
     Libraries,
+}
+
+/// Tests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum TestChoice {
+    /// Wilcoxon's rank-sum test.
+    RankSum,
+    /// Kolmogorov's and Smirnov's test.
+    Ks,
+}
+
+/// Corrections for multiple tests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum CorrectionChoice {
+    /// Holm's: the probability of one or more false violations.
+    Holm,
+    /// Benjamini's and Hochberg's: the expected share of false ones among the violations.
+    Bh,
 }
 
 /// Types of elements.

@@ -298,6 +298,8 @@ impl<'a> Context<'a> {
             alpha: self.options.alpha,
             effect_floor: self.options.effect_floor,
             noise_seconds,
+            test: self.options.test,
+            correction: self.options.correction,
             ..Rule::default()
         }
     }

@@ -9,6 +9,7 @@ use kilter_protocol::plan::{Cache, Element, Repetitions, Root, Synchronisation, 
 use crate::cli;
 use crate::plan::Place;
 use crate::repetition_rule;
+use crate::verdict::{Correction, Test};
 use crate::verification::REPETITIONS;
 
 /// Options that every measuring command shares.
@@ -60,6 +61,10 @@ pub struct Options {
     pub alpha: f64,
     /// Effect floor.
     pub effect_floor: f64,
+    /// Test of "slower".
+    pub test: Test,
+    /// Correction for multiple tests.
+    pub correction: Correction,
     /// Standard output as JSON.
     pub json: bool,
     /// No progress.
@@ -120,7 +125,7 @@ impl Options {
         if typed.launches == 0 {
             return Err(wrong(
                 "--launches",
-                "`0` launches measure nothing; give at least 1, 10 by default",
+                "`0` launches measure nothing; give at least 1, 20 by default",
             ));
         }
         for (option, value) in [("--budget", typed.budget), ("--stall-timeout", typed.stall_timeout)] {
@@ -180,6 +185,14 @@ impl Options {
             seed: typed.seed,
             alpha: typed.alpha,
             effect_floor: typed.effect_floor,
+            test: match typed.test {
+                cli::TestChoice::RankSum => Test::RankSum,
+                cli::TestChoice::Ks => Test::KolmogorovSmirnov,
+            },
+            correction: match typed.correction {
+                cli::CorrectionChoice::Holm => Correction::Holm,
+                cli::CorrectionChoice::Bh => Correction::BenjaminiHochberg,
+            },
             json: typed.format == cli::Format::Json,
             quiet: typed.quiet,
             library_description: typed.library_description,

@@ -144,8 +144,10 @@ impl Place {
 /// What is verified.
 #[derive(Debug, Clone, Default)]
 pub struct Plan {
-    /// Pattern and monotony cells; split cells follow from what is measured ([`Plan::split_functions`]).
+    /// Pattern cells; which sizes and parts the others compare follows from what is measured.
     pub cells: Vec<PlannedCell>,
+    /// Collectives whose monotony is judged over all their volumes, with the guideline's id.
+    pub monotony_functions: Vec<(String, Collective)>,
     /// Collectives and volumes whose split-robustness is judged, with the guideline's id.
     pub split_functions: Vec<(String, Collective)>,
     /// The volumes at which each collective is measured, ascending.
@@ -173,17 +175,13 @@ impl Plan {
                     for collective in collectives(guideline).filter(|c| wanted(c.name())) {
                         let volumes = plan.volumes.entry(collective).or_default();
                         volumes.extend(sizes.iter().map(|size| place.volume(collective, *size)));
-                        if guideline.kind == Kind::Split {
-                            plan.split_functions.push((guideline.id.clone(), collective));
-                        }
+                        let functions = match guideline.kind {
+                            Kind::Split => &mut plan.split_functions,
+                            _ => &mut plan.monotony_functions,
+                        };
+                        functions.push((guideline.id.clone(), collective));
                     }
                 }
-            }
-        }
-        // Monotony needs all volumes of a function, also those that patterns added, so it comes last.
-        for guideline in guidelines.iter().filter(|g| g.kind == Kind::Monotony) {
-            for collective in collectives(guideline).filter(|c| wanted(c.name())) {
-                plan.add_monotony(guideline, collective);
             }
         }
         plan
@@ -251,22 +249,6 @@ impl Plan {
         }
     }
 
-    fn add_monotony(&mut self, guideline: &Guideline, collective: Collective) {
-        let volumes: Vec<u64> = self.volumes.get(&collective).into_iter().flatten().copied().collect();
-        for pair in volumes.windows(2) {
-            let &[small, large] = pair else { continue };
-            self.cells.push(PlannedCell {
-                guideline: guideline.id.clone(),
-                kind: Kind::Monotony,
-                function: collective.name().to_owned(),
-                expression: format!("{collective}({small}) <= {collective}({large})"),
-                bytes: small,
-                left: Subject::library(collective, small),
-                right: Subject::library(collective, large),
-            });
-        }
-    }
-
     /// Everything that has to be timed: the sides of all cells and each collective at all its volumes.
     #[must_use]
     pub fn subjects(&self) -> BTreeSet<Subject> {
@@ -292,6 +274,20 @@ impl Plan {
 /// The collectives that a monotony or split guideline is stated for.
 fn collectives(guideline: &Guideline) -> impl Iterator<Item = Collective> {
     guideline.functions.iter().filter_map(|function| function.collective())
+}
+
+/// A monotony cell: a function at one volume against itself at a larger one.
+#[must_use]
+pub fn monotony_cell(guideline: &str, collective: Collective, small: u64, large: u64) -> PlannedCell {
+    PlannedCell {
+        guideline: guideline.to_owned(),
+        kind: Kind::Monotony,
+        function: collective.name().to_owned(),
+        expression: format!("{collective}({small}) <= {collective}({large})"),
+        bytes: small,
+        left: Subject::library(collective, small),
+        right: Subject::library(collective, large),
+    }
 }
 
 /// A split cell: `left(n)` against `k` calls of `m` bytes.

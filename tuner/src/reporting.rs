@@ -5,7 +5,6 @@ use std::time::SystemTime;
 
 use anyhow::Context as _;
 
-use crate::config::guideline::Kind;
 use crate::context::Context;
 use crate::deployment::{Deployment, Selection};
 use crate::emit::{Emitted, File};
@@ -15,6 +14,7 @@ use crate::report::model::{
     Cell, Change, Comparison, Fix, FixKind, Library, Outcome, Provenance, Report, SCHEMA, Setting,
 };
 use crate::tune::Tuned;
+use crate::verification::cells::is_found_by_function;
 use crate::verification::{JudgedCell, Verification};
 
 /// The report of `check`.
@@ -80,13 +80,13 @@ pub fn of_tune(context: &Context<'_>, tuned: &Tuned) -> Report {
     report
 }
 
-/// What a cell is found again by. A split is the same cell whatever its parts: which part is the largest that beats the whole may
-/// change with what is deployed.
+/// What a cell is found again by. What bounds a split or a monotony cell may change with what is deployed.
 fn key(judged: &JudgedCell) -> String {
     let cell = &judged.cell;
-    let what = match cell.kind {
-        Kind::Split => &cell.function,
-        Kind::Monotony | Kind::Pattern => &cell.expression,
+    let what = if is_found_by_function(cell.kind) {
+        &cell.function
+    } else {
+        &cell.expression
     };
     format!("{} {what} {}", cell.guideline, cell.left.bytes)
 }
@@ -116,7 +116,7 @@ fn empty(context: &Context<'_>, command: &str, verification: &Verification) -> R
             launch_after: String::new(),
             started: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),
             measuring_seconds: context.spent_seconds(),
-            launches: options.launches,
+            launches: verification.launches,
             alpha: options.alpha,
             effect_floor: options.effect_floor,
             noise_seconds: verification.noise_seconds,
@@ -132,8 +132,19 @@ fn empty(context: &Context<'_>, command: &str, verification: &Verification) -> R
         changes: Vec::new(),
         contests: Vec::new(),
         quarantined: context.quarantine.list(),
+        not_verified: not_verified(context, verification),
         warnings: context.progress.warnings(),
     }
+}
+
+/// What was asked for and could not be verified: guideline or side, reason.
+fn not_verified(context: &Context<'_>, verification: &Verification) -> BTreeMap<String, String> {
+    let guidelines = context.plan.left_out.iter();
+    let failed = verification.failed.iter();
+    guidelines
+        .chain(failed)
+        .map(|(what, why)| (what.clone(), why.clone()))
+        .collect()
 }
 
 fn cell(context: &Context<'_>, judged: &JudgedCell) -> Cell {
@@ -151,6 +162,7 @@ fn cell(context: &Context<'_>, judged: &JudgedCell) -> Cell {
         after: None,
         fix: None,
         unfixed_because: None,
+        note: judged.note.clone(),
     }
 }
 

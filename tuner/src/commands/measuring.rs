@@ -163,7 +163,13 @@ fn fingerprint(
         ),
         ("budget", options.budget_seconds.to_string()),
         ("seed", format!("{:?}", options.seed)),
-        ("alpha", format!("{} {}", options.alpha, options.effect_floor)),
+        (
+            "alpha",
+            format!(
+                "{} {} {:?} {:?}",
+                options.alpha, options.effect_floor, options.test, options.correction
+            ),
+        ),
     ]);
     serde_json::to_string(&parts).unwrap_or_default()
 }

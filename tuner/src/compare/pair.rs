@@ -88,12 +88,13 @@ impl ShiftKind {
     }
 }
 
-/// What a cell is found again by. A split is the same cell whatever its parts.
+/// What a cell is found again by. A split is the same cell whatever its parts, a monotony cell whatever larger
+/// size comes nearest.
 type Key<'a> = (&'a str, &'a str, &'a str, u64, usize);
 
 /// What makes a cell comparable between runs.
 pub(super) fn key(cell: &Cell) -> Key<'_> {
-    let what = if cell.kind == "split" {
+    let what = if matches!(cell.kind.as_str(), "split" | "monotony") {
         ""
     } else {
         cell.expression.as_str()

@@ -48,6 +48,7 @@ pub(crate) fn empty() -> Report {
         changes: Vec::new(),
         contests: Vec::new(),
         quarantined: Vec::new(),
+        not_verified: std::collections::BTreeMap::new(),
         warnings: Vec::new(),
     }
 }
@@ -238,6 +239,7 @@ fn cell(guideline: &str, kind: &str, function: &str, bytes: u64, expression: Str
         after: None,
         fix: None,
         unfixed_because: None,
+        note: None,
     }
 }
 

@@ -1,5 +1,7 @@
 //! `report.json`: what a run found, changed and proved. The other reports are renderings of it.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -27,6 +29,9 @@ pub struct Report {
     pub contests: Vec<Contest>,
     /// Candidates that hung, crashed or delivered wrong data.
     pub quarantined: Vec<Quarantined>,
+    /// What was asked for and could not be verified here: a guideline or one side of one, and why.
+    #[serde(default)]
+    pub not_verified: BTreeMap<String, String>,
     /// Things the reader should know, each ending in an action.
     pub warnings: Vec<String>,
 }
@@ -59,7 +64,7 @@ pub struct Provenance {
     pub started: String,
     /// Seconds spent in measuring jobs.
     pub measuring_seconds: f64,
-    /// Launches per cell (R).
+    /// Launches (R); cells that were decided early have fewer.
     pub launches: usize,
     /// Significance level after correction.
     pub alpha: f64,
@@ -115,6 +120,9 @@ pub struct Cell {
     pub fix: Option<Fix>,
     /// Why a violated cell has no fix.
     pub unfixed_because: Option<String>,
+    /// What else is to be known about the verdict: why it is unstable.
+    #[serde(default)]
+    pub note: Option<String>,
 }
 
 /// A verdict with its evidence. Where samples are missing, numbers are not-a-number, which JSON writes as `null`.

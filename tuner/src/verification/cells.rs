@@ -1,0 +1,185 @@
+//! Between the cells of the plan and the families that are judged together.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use kilter_algorithms::Collective;
+
+use super::JudgedCell;
+use super::launches::Timed;
+use crate::config::guideline::Kind;
+use crate::plan::{self, Plan, PlannedCell, Subject};
+use crate::report::model::Comparison;
+use crate::stats::sample::Sample;
+use crate::verdict::sequential::CellIndex;
+use crate::verdict::{Family, Judged, Pair, split};
+
+/// What is judged in every look, in one order: all pairs, then each function whose sizes belong together.
+#[derive(Debug)]
+pub(super) struct Cells {
+    pairs: Vec<PlannedCell>,
+    functions: Vec<Function>,
+}
+
+/// A function at all its sizes.
+#[derive(Debug)]
+struct Function {
+    guideline: String,
+    collective: Collective,
+    volumes: Vec<u64>,
+}
+
+impl Cells {
+    /// The cells of the plan whose sides are all in `timed`, with a split for every size of the functions that are judged for
+    /// it, chosen by the times in `pilot`, which are not judged.
+    pub(super) fn new(plan: &Plan, pilot: &Timed, effect_floor: f64) -> Cells {
+        let is_timed = |subject: &Subject| pilot.of(subject).is_some();
+        let mut pairs: Vec<PlannedCell> = plan
+            .cells
+            .iter()
+            .filter(|cell| is_timed(&cell.left) && is_timed(&cell.right))
+            .cloned()
+            .collect();
+        let volumes = |collective: Collective| {
+            let volumes = plan.volumes.get(&collective).into_iter().flatten().copied();
+            volumes.filter(move |bytes| is_timed(&Subject::library(collective, *bytes)))
+        };
+        for (guideline, collective) in &plan.split_functions {
+            let sizes: BTreeMap<u64, Sample> = volumes(*collective)
+                .filter_map(|bytes| {
+                    let medians = pilot.of(&Subject::library(*collective, bytes))?;
+                    Some((bytes, Sample::new(medians).ok()?))
+                })
+                .collect();
+            for found in split::split(&sizes, effect_floor) {
+                pairs.push(plan::split_cell(guideline, *collective, found.bytes, found.part_bytes));
+            }
+        }
+        let functions = plan
+            .monotony_functions
+            .iter()
+            .map(|(guideline, collective)| Function {
+                guideline: guideline.clone(),
+                collective: *collective,
+                volumes: volumes(*collective).collect(),
+            })
+            .filter(|function| function.volumes.len() > 1)
+            .collect();
+        Cells { pairs, functions }
+    }
+
+    /// Everything that has to be timed.
+    pub(super) fn subjects(&self) -> BTreeSet<Subject> {
+        let mut subjects: BTreeSet<Subject> = self
+            .pairs
+            .iter()
+            .flat_map(|cell| [cell.left.clone(), cell.right.clone()])
+            .collect();
+        subjects.extend(self.functions.iter().flat_map(Function::subjects));
+        subjects
+    }
+
+    /// What has to be timed for these cells; a function's sizes stay together, so that each has the same launches.
+    pub(super) fn subjects_of(&self, wanted: &[CellIndex]) -> BTreeSet<Subject> {
+        let mut subjects = BTreeSet::new();
+        for index in wanted {
+            match index.family.checked_sub(1) {
+                None => {
+                    let cell = &self.pairs[index.cell];
+                    subjects.extend([cell.left.clone(), cell.right.clone()]);
+                }
+                Some(function) => subjects.extend(self.functions[function].subjects()),
+            }
+        }
+        subjects
+    }
+
+    /// Number of hypotheses that the correction counts.
+    pub(super) fn hypotheses(&self) -> usize {
+        let sizes = |function: &Function| (2 * function.volumes.len()).saturating_sub(3);
+        self.pairs.len() + self.functions.iter().map(sizes).sum::<usize>()
+    }
+
+    /// Leaves out what nothing was measured for, so that every look sees the same cells.
+    pub(super) fn retain_timed(&mut self, timed: &Timed) {
+        self.pairs.retain(|cell| timed.common(&cell.left, &cell.right).is_some());
+        for function in &mut self.functions {
+            let collective = function.collective;
+            function
+                .volumes
+                .retain(|bytes| timed.of(&Subject::library(collective, *bytes)).is_some());
+        }
+        self.functions.retain(|function| function.volumes.len() > 1);
+    }
+
+    /// The samples of every cell, in order.
+    ///
+    /// # Errors
+    /// A time that is no number.
+    pub(super) fn families(&self, timed: &Timed) -> anyhow::Result<Vec<Family>> {
+        let mut pairs = Vec::with_capacity(self.pairs.len());
+        for cell in &self.pairs {
+            let (_, left, right) = timed.common(&cell.left, &cell.right).unwrap_or_default();
+            pairs.push(Pair {
+                left: Sample::new(left)?,
+                right: Sample::new(right)?,
+            });
+        }
+        let mut families = vec![Family::Independent(pairs)];
+        for function in &self.functions {
+            let mut sizes = BTreeMap::new();
+            for bytes in &function.volumes {
+                let medians = timed.of(&Subject::library(function.collective, *bytes)).unwrap_or_default();
+                sizes.insert(*bytes, Sample::new(medians)?);
+            }
+            families.push(Family::Monotony(sizes));
+        }
+        Ok(families)
+    }
+
+    /// The cells with their verdicts, and the launches behind each.
+    pub(super) fn judged(&self, timed: &Timed, judged: Vec<Vec<Judged>>) -> Vec<(CellIndex, JudgedCell, Vec<usize>)> {
+        let mut cells = Vec::new();
+        for (family, row) in judged.into_iter().enumerate() {
+            for (index, verdict) in row.into_iter().enumerate() {
+                let Some((cell, comparison)) = self.cell(family, index, verdict) else {
+                    continue;
+                };
+                let launches = timed
+                    .common(&cell.left, &cell.right)
+                    .map(|(launches, _, _)| launches)
+                    .unwrap_or_default();
+                let judged = JudgedCell {
+                    cell,
+                    comparison,
+                    note: None,
+                };
+                cells.push((CellIndex { family, cell: index }, judged, launches));
+            }
+        }
+        cells
+    }
+
+    fn cell(&self, family: usize, index: usize, verdict: Judged) -> Option<(PlannedCell, Comparison)> {
+        let Some(function) = family.checked_sub(1) else {
+            return Some((self.pairs.get(index)?.clone(), verdict.comparison));
+        };
+        let function = self.functions.get(function)?;
+        let sizes = verdict.sizes?;
+        let cell = plan::monotony_cell(&function.guideline, function.collective, sizes.bytes, sizes.right_bytes);
+        Some((cell, verdict.comparison))
+    }
+}
+
+impl Function {
+    fn subjects(&self) -> impl Iterator<Item = Subject> {
+        self.volumes
+            .iter()
+            .map(|bytes| Subject::library(self.collective, *bytes))
+    }
+}
+
+/// Whether a cell is found again by its function and volume alone: what bounds it is chosen anew in each verification.
+#[must_use]
+pub fn is_found_by_function(kind: Kind) -> bool {
+    matches!(kind, Kind::Split | Kind::Monotony)
+}
