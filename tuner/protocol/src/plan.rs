@@ -131,7 +131,8 @@ pub struct Block {
 pub struct Item {
     /// Unique in the block.
     pub id: String,
-    /// What is achieved: gives inputs and the expected result.
+    /// What is achieved: gives inputs and the expected result. (Databases of the first version call it `collective`.)
+    #[serde(alias = "collective")]
     pub task: Task,
     /// Total volume `n` in bytes; a multiple of `p` where blocks are involved.
     pub bytes: u64,

@@ -17,7 +17,7 @@ CREATE TABLE items (
     description TEXT NOT NULL,
     function TEXT GENERATED ALWAYS AS (
         CASE WHEN json_valid(description)
-        THEN CAST(coalesce(description ->> '$.task', description ->> '$.collective') AS TEXT) END
+        THEN CAST(coalesce(description ->> '$.task', description ->> '$.collective', description ->> '$.function') AS TEXT) END
     ) VIRTUAL,
     bytes INTEGER GENERATED ALWAYS AS (
         CASE WHEN json_valid(description) THEN CAST(description ->> '$.bytes' AS INTEGER) END
