@@ -35,7 +35,10 @@ fn reduce_at_4096_bytes_is_judged_against_allreduce_with_all_its_evidence() {
             "{number} in {before}"
         );
     }
-    assert_eq!(before["left_medians"].as_array().unwrap().len(), 7);
+    // A cell that is decided early gets no further launches.
+    let launches = before["left_medians"].as_array().unwrap().len();
+    assert!((2..=7).contains(&launches), "{launches}");
+    assert_eq!(before["right_medians"].as_array().unwrap().len(), launches);
     let (low, high) = (
         before["ratio_ci"][0].as_f64().unwrap(),
         before["ratio_ci"][1].as_f64().unwrap(),
@@ -45,7 +48,7 @@ fn reduce_at_4096_bytes_is_judged_against_allreduce_with_all_its_evidence() {
         assert!(before["ratio"].as_f64().unwrap() > 1.05 && before["p_adjusted"].as_f64().unwrap() <= 0.05);
     }
     // Every guideline with reduce or gather on the left is there, at every size.
-    for (guideline, count) in [("GL8", 7), ("GL14", 6), ("GL3", 6), ("GL4", 6)] {
+    for (guideline, count) in [("GL8", 7), ("GL14", 6), ("GL3", 6), ("GL4", 6), ("GL1", 12)] {
         let cells = report["cells"]
             .as_array()
             .unwrap()
