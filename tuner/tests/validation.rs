@@ -1,7 +1,5 @@
 //! The validation of the statistics, reduced: the same scripted times, fewer of them, and what other checkers get wrong.
 
-#![expect(clippy::unwrap_used, reason = "helpers of tests panic as tests do")]
-
 use kilter::report::model::Outcome;
 use kilter::stats::sample::Sample;
 use kilter::validation::machine::{Machine, Noise};
