@@ -36,7 +36,7 @@ fn a_single_test_raises_false_alarms_at_most_at_its_level() {
 
 #[test]
 fn whole_runs_keep_their_promises() {
-    let rows = runs::validate(&Options { trials: 40, ..OPTIONS });
+    let rows = runs::validate(&Options { trials: 25, ..OPTIONS });
     assert_promises(
         rows.iter()
             .map(|row| (format!("{row:?}"), row.false_decisions.at_most(row.nominal))),
