@@ -14,7 +14,7 @@
 //! Sources: Smirnov, Bulletin Mathematique de l'Universite de Moscou 2(2), 1939; Hodges, The significance probability of
 //! the Smirnov two-sample test, Arkiv foer Matematik 3(5):469-486, 1958, doi:10.1007/BF02589501; ties: Schroer and
 //! Trenkler, Exact and randomization distributions of Kolmogorov-Smirnov tests for two or three samples, Computational
-//! Statistics and Data Analysis 20(2):185-202, 1995, doi:10.1016/0167-9473(94)00040-P.
+//! Statistics and Data Analysis 20(2):185-202, 1995.
 
 use super::sample::Sample;
 

@@ -8,7 +8,7 @@
 //!
 //! Sources: Fisher, On grouping for maximum homogeneity, Journal of the American Statistical Association
 //! 53(284):789-798, 1958, doi:10.1080/01621459.1958.10501479; Engelman and Hartigan, Percentage points of a test for
-//! clusters, ibid. 64(328):1647-1648, 1969, doi:10.1080/01621459.1969.10501091.
+//! clusters, ibid. 64(328):1647-1648, 1969.
 
 use super::sample::Sample;
 

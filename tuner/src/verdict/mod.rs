@@ -8,7 +8,8 @@
 //! they get and how the network is loaded are drawn once per launch, and times differ more between launches than within
 //! one. Thousands of repetitions of a single launch can prove nothing but that this launch was as it was. A [`Pair`]
 //! holds the two samples of launch medians, in seconds. (Sides that share their launches tend to move together; the
-//! test below takes them as independent, which then errs on the side of fewer alarms.)
+//! test below takes them as independent, which then errs on the side of fewer alarms; [`Test::SignedRank`] makes use of
+//! it.)
 //!
 //! # What is tested
 //!
@@ -17,10 +18,14 @@
 //! Self-Consistent MPI Performance Guidelines, Euro-Par 2016, doi:10.1007/978-3-319-43659-3_32. It looks at ranks only:
 //! one launch that took a hundred times as long is one launch, not a hundred.
 //!
+//! [`Rule::test`] chooses another one: Kolmogorov-Smirnov ([`kolmogorov_smirnov`]) for differences of shape, signed ranks
+//! of the ratios within launches ([`signed_rank`]) where launches differ as a whole.
+//!
 //! A run tests hundreds of cells; at a level of 5 % each, a library that keeps every guideline would still earn an
 //! alarm in one cell of twenty. **Holm's correction** ([`holm`]) over all cells of the run holds the probability of
 //! *even one* false alarm among all of them at [`Rule::alpha`]. It needs no assumption about how the cells depend on
 //! each other, and they do: one function is the left side of one guideline and the right side of another.
+//! [`Rule::correction`] chooses Benjamini and Hochberg's ([`benjamini_hochberg`]), which finds more and promises less.
 //!
 //! # What counts
 //!
@@ -42,7 +47,8 @@
 //!   less than matters; or launches differ so much that the interval spans both. It is no euphemism for "holds": more
 //!   launches will decide it.
 //!
-//! *Unstable* is not decided here: it is what the caller makes of a verdict when the reference measurement drifted.
+//! *Unstable* is what becomes of a verdict that is not the same in both modes, or in both halves, of a machine whose
+//! reference cell falls into modes or drifts: [`stability`].
 //!
 //! A verdict never comes as a bare p-value: every [`Comparison`] carries both medians, their ratio, the confidence
 //! interval of the ratio ([`hodges_lehmann`]), and the samples themselves.
@@ -55,17 +61,26 @@
 //! minimum, at which the slowest right side must be faster than the fastest left side; one or two launches more let a
 //! violation survive a spike.
 //!
-//! Judging again after more launches is a second chance for a false alarm. A caller that looks up to L times judges
-//! with [`Rule::for_looks`], which shares alpha between the looks, so that the error over the whole run stays at alpha.
+//! Judging again after more launches is a second chance for a false alarm. [`Sequential`] is the design that pays for it:
+//! undecided cells get more launches, the error of all looks together stays at alpha. ([`Rule::for_looks`] shares alpha
+//! evenly between a known number of looks.)
 //!
 //! # Guidelines of one function
 //!
-//! [`monotony`](monotony::monotony) and [`split`](split::split) turn the samples of one function at several sizes into
-//! pairs and into predictions worth measuring. [`equivalent_to_best`] is the question of the search: which candidates
-//! are as good as the fastest.
+//! [`Family::Monotony`] takes all sizes of a function and judges each against all larger ones ([`monotony`]);
+//! [`split`](split::split) names the splits worth measuring. [`equivalent_to_best`] is the question of the search: which
+//! candidates are as good as the fastest.
+//!
+//! # Does it keep its promises?
+//!
+//! `kilter validate-statistics` ([`crate::validation`]) shows error rates, power and cost on scripted times;
+//! `docs/statistics.md` has its tables.
 //!
 //! [`rank_sum`]: crate::stats::rank_sum
 //! [`holm`]: crate::stats::holm
+//! [`benjamini_hochberg`]: crate::stats::benjamini_hochberg
+//! [`kolmogorov_smirnov`]: crate::stats::kolmogorov_smirnov
+//! [`signed_rank`]: crate::stats::signed_rank
 //! [`hodges_lehmann`]: crate::stats::hodges_lehmann
 //! [`Comparison`]: crate::report::model::Comparison
 

@@ -19,7 +19,7 @@
 //! look. When seconds run out, the look is the last because of the clock, not because of what the cell showed.
 //!
 //! **A decided verdict never flips**: it stays, with the evidence it rests on, whatever later launches show. (They may
-//! still show that the machine changed: see [`super::stability`].)
+//! still show that the machine changed: see [`super::stability`] and [`Sequential::reopen`].)
 //!
 //! Sources: Lan and DeMets, Biometrika 70(3):659-663, 1983, doi:10.1093/biomet/70.3.659; Kim and DeMets, Biometrika
 //! 74(1):149-154, 1987, doi:10.1093/biomet/74.1.149; unequal looks and futility: Jennison and Turnbull, Group Sequential
@@ -221,6 +221,15 @@ impl Sequential {
         }
         state.launches = launches;
         (tests, bound)
+    }
+
+    /// Takes a decision back that [`super::Stability::affects`] found to depend on the state of the machine, so that the
+    /// cell is wanted again. What it has spent stays spent: its error stays within alpha. A cell that is not there is
+    /// none.
+    pub fn reopen(&mut self, at: CellIndex) {
+        if let Some(state) = self.cells.get_mut(at.family).and_then(|cells| cells.get_mut(at.cell)) {
+            state.decided = None;
+        }
     }
 
     /// The cells that are not decided: those that more launches are for. Empty before the first look.

@@ -146,3 +146,23 @@ fn a_size_that_fails_between_looks_is_no_accident() {
         assert_eq!(judged[1][0].comparison.verdict, Outcome::Violated);
     }
 }
+
+#[test]
+fn a_reopened_cell_is_wanted_and_keeps_what_it_spent() {
+    let mut design = Sequential::new(Rule::default(), 20);
+    let at = CellIndex { family: 0, cell: 0 };
+    assert_eq!(
+        design.look(&pairs(&[1.5], 5), false)[0][0].comparison.verdict,
+        Outcome::Violated
+    );
+    assert!(design.wanted().is_empty());
+    design.reopen(at);
+    design.reopen(CellIndex { family: 3, cell: 9 });
+    assert_eq!(design.wanted(), [at]);
+    // No launch more: nothing is tested again, and p stays what it was.
+    approx::assert_relative_eq!(
+        design.look(&pairs(&[1.5], 5), false)[0][0].comparison.p_adjusted,
+        4.0 / 252.0,
+        max_relative = 1e-12
+    );
+}
