@@ -51,7 +51,7 @@ fn every_guideline_is_verified_on_mpich() {
             "--sizes",
             "256,4096",
             "--launches",
-            "3",
+            "2",
             "--quiet",
         ]),
         &[0, 1],

@@ -10,7 +10,7 @@ use super::render::{Examination, text};
 use super::*;
 
 const FILES: &[(&str, &str)] = &[
-    ("/sys/devices/system/cpu/online", "0-3"),
+    ("/sys/devices/system/cpu/online", "0-1"),
     ("/proc/meminfo", "MemTotal: 16777216 kB\nMemAvailable: 8388608 kB"),
     ("/sys/fs/cgroup/cpu.max", "max 100000"),
     ("/sys/devices/system/cpu/smt/active", "0"),
@@ -49,7 +49,7 @@ fn place(host: &str, cpus: &str, round_trip_ns: u64) -> RankPlace {
     }
 }
 
-/// Two ranks on each of two hosts of four processors, all as it should be.
+/// Two ranks on each of two hosts of two processors, all as it should be.
 fn fit() -> Facts {
     Facts {
         ranks: 4,
@@ -160,7 +160,7 @@ fn cases() -> Vec<(&'static str, &'static str, Facts)> {
             with(|f| set(f, "b", "/sys/fs/cgroup{cgroup}/cpu.max", "50000 100000")),
         ),
         ("binding", "two on one", with(|f| job(f).ranks[3].cpus = "0".to_owned())),
-        ("binding", "unbound", with(|f| job(f).ranks[2].cpus = "0-3".to_owned())),
+        ("binding", "unbound", with(|f| job(f).ranks[2].cpus = "0-1".to_owned())),
         (
             "smt",
             "shared cores",
@@ -360,7 +360,7 @@ fn measuring_commands_are_warned_without_a_job() {
     );
     assert_eq!(
         found[0].text,
-        "9 ranks share 4 processors of a: times are the scheduler's as much as the library's; run 4 ranks there (--ranks), \
+        "9 ranks share 2 processors of a: times are the scheduler's as much as the library's; run 2 ranks there (--ranks), \
          or spread them over more hosts (--hostfile)"
     );
 }
