@@ -17,6 +17,7 @@ use crate::plan::{self, PlannedCell, Subject};
 use crate::prediction;
 use crate::report::model::{Comparison, Outcome};
 use crate::stats::sample::Sample;
+use crate::verdict::sequential::CellIndex;
 use crate::verdict::{self, Sequential, Stability};
 use cells::Cells;
 use launches::{Timed, launch, pilot};
@@ -225,7 +226,11 @@ impl Work<'_, '_> {
                 design.set_test(stability.test(options.test));
             }
             let judged = design.look(&self.cells.families(&self.timed)?, last);
-            let wanted = self.finish(judged, last)?;
+            for index in self.finish(judged)? {
+                // The machine does not let the verdict stand: more launches may.
+                design.reopen(index);
+            }
+            let wanted = design.wanted();
             if last || wanted.is_empty() {
                 break;
             }
@@ -270,32 +275,27 @@ impl Work<'_, '_> {
             design.set_test(stability.test(options.test));
         }
         let judged = design.look(&self.cells.families(&self.timed)?, true);
-        self.finish(judged, true)?;
+        self.finish(judged)?;
         self.report_stability();
         Ok(untouched.medians())
     }
 
-    /// Takes over the verdicts of a look, marks those that the machine does not let stand, and returns the cells that more
-    /// launches are for.
-    fn finish(
-        &mut self,
-        judged: Vec<Vec<verdict::Judged>>,
-        last: bool,
-    ) -> anyhow::Result<Vec<verdict::sequential::CellIndex>> {
+    /// Takes over the verdicts of a look, marks those that the machine does not let stand, and returns these.
+    fn finish(&mut self, judged: Vec<Vec<verdict::Judged>>) -> anyhow::Result<Vec<CellIndex>> {
         let stability = self.stability();
         let rule = self.context.rule(self.verification.noise_seconds);
-        let mut wanted = Vec::new();
+        let mut fallen = Vec::new();
         self.verification.cells.clear();
         for (index, mut cell, launches) in self.cells.judged(&self.timed, judged) {
             if let Some(stability) = stability.as_ref().filter(|stability| !stability.is_stable()) {
                 cell.note = stability.apply(&mut cell.comparison, &launches, &rule);
-            }
-            if !last && matches!(cell.comparison.verdict, Outcome::Undecided | Outcome::Unstable) {
-                wanted.push(index);
+                if cell.note.is_some() {
+                    fallen.push(index);
+                }
             }
             self.verification.cells.push(cell);
         }
-        Ok(wanted)
+        Ok(fallen)
     }
 
     fn report_stability(&self) {
