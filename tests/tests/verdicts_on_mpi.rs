@@ -23,7 +23,17 @@ fn a_function_against_itself_raises_no_alarm() {
     let file = root().join("configs/examples/self-comparison.toml");
     run(
         kilter("check", out.path())
-            .args(["-n", "2", "--sizes", SIZES, "--guidelines", "SELF", "--launches", "8", "--quiet"])
+            .args([
+                "-n",
+                "2",
+                "--sizes",
+                SIZES,
+                "--guidelines",
+                "SELF",
+                "--launches",
+                "8",
+                "--quiet",
+            ])
             .args(["--budget", "90", "--guideline-file"])
             .arg(&file),
         &[0, 1],
@@ -42,7 +52,17 @@ fn delayed(library: &Path, delay_ns: u64) -> Vec<Value> {
     run(
         kilter("check", out.path())
             .args(["-n", "2", "--sizes", "8,64,512,4096,16384", "--guidelines", "NB1"])
-            .args(["--functions", "allreduce", "--launches", "12", "--budget", "60", "--quiet", "--seed", "7"])
+            .args([
+                "--functions",
+                "allreduce",
+                "--launches",
+                "12",
+                "--budget",
+                "60",
+                "--quiet",
+                "--seed",
+                "7",
+            ])
             .args(["--env", &format!("LD_PRELOAD={}", library.display())])
             .args(["--env", &format!("KILTER_TEST_DELAY_NS={delay_ns}")]),
         &[0, 1],
@@ -55,20 +75,34 @@ fn an_injected_delay_is_found_and_measured() {
     let directory = tempfile::tempdir().unwrap();
     let library = directory.path().join("delay.so");
     let source = root().join("tests/fixtures/delay.c");
-    mpicc(&["-shared", "-fPIC", "-O2", "-o", library.to_str().unwrap(), source.to_str().unwrap(), "-ldl"]);
+    mpicc(&[
+        "-shared",
+        "-fPIC",
+        "-O2",
+        "-o",
+        library.to_str().unwrap(),
+        source.to_str().unwrap(),
+        "-ldl",
+    ]);
     let none = delayed(&library, 0);
     assert_eq!(none.len(), 5);
     assert_eq!(count(&none, "violated"), 0, "nothing was injected: {none:#?}");
     // Several times what any of these sizes takes on a quiet machine, so that every cell must be found.
     let delay_ns = 20_000;
     let found = delayed(&library, delay_ns);
-    let undecided: Vec<&Value> = found.iter().filter(|cell| cell["before"]["verdict"] != "violated").collect();
+    let undecided: Vec<&Value> = found
+        .iter()
+        .filter(|cell| cell["before"]["verdict"] != "violated")
+        .collect();
     assert!(undecided.is_empty(), "{undecided:#?}");
     for cell in &found {
         let before = &cell["before"];
         let seconds = |name: &str| before[name].as_f64().unwrap();
         let measured_ns = (seconds("seconds") - seconds("right_seconds")) * 1e9;
-        println!("{} bytes: injected {delay_ns} ns, measured {measured_ns:.0} ns", cell["bytes"]);
+        println!(
+            "{} bytes: injected {delay_ns} ns, measured {measured_ns:.0} ns",
+            cell["bytes"]
+        );
         // Delays of the ranks overlap; what is on top of the call is one of them, and the loop's last look at the clock.
         assert!(
             (0.7..=1.6).contains(&(measured_ns / delay_ns as f64)),

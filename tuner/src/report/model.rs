@@ -130,7 +130,7 @@ pub struct Cell {
 pub struct Comparison {
     /// The outcome.
     pub verdict: Outcome,
-    /// Left over right (medians of launch medians).
+    /// Left over right: of the medians of the launch medians, or, where launches came in modes, typical within a launch.
     #[serde(deserialize_with = "null_as_nan")]
     #[schemars(with = "Option<f64>")]
     pub ratio: f64,

@@ -102,7 +102,12 @@ impl Conclusion {
     ) -> Conclusion {
         let estimate = intervals.estimate(left, right, rule.confidence, rule.test);
         let (left_seconds, right_seconds) = (left.median(), right.median());
-        let ratio = left_seconds.max(SHORTEST_SECONDS) / right_seconds.max(SHORTEST_SECONDS);
+        // Where sides are compared launch by launch, so is their ratio: medians of launches in two modes say little.
+        let ratio = if rule.test == Test::SignedRank {
+            estimate.ratio
+        } else {
+            left_seconds.max(SHORTEST_SECONDS) / right_seconds.max(SHORTEST_SECONDS)
+        };
         let limit = 1.0 + rule.floor_fraction(right_seconds) + ROUNDING;
         let excluded = bound.confidence.is_some_and(|confidence| {
             let upper = if confidence == rule.confidence {

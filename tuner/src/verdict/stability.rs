@@ -189,7 +189,9 @@ impl Stability {
     /// * *violated* falls if a group shows no relevant slowdown (median ratio) and either differs from the other group
     ///   (two-sided rank-sum test of the ratios, 5 %) or shows no slowdown at all;
     /// * *holds* falls if a group shows a relevant slowdown and differs from the other group;
-    /// * either falls if the run has two modes and the cell was measured in one of them only.
+    ///
+    /// A cell that was decided in launches of one mode stands: both its sides were in that mode. [`Stability::one_mode`] says
+    /// so to the reader.
     ///
     /// *Undecided* stays what it is: more launches come anyway.
     #[must_use]
@@ -203,9 +205,6 @@ impl Stability {
             if let Some(reason) = differ(&fast, &slow, violated, rule) {
                 return Some(format!("{reason} between fast and slow launches"));
             }
-            if fast.len() < LEAST_LAUNCHES || slow.len() < LEAST_LAUNCHES {
-                return Some("launches come in two modes, and this cell was measured in one of them only".to_owned());
-            }
         }
         if self.across.found {
             let middle = self.modes.len() / 2;
@@ -215,6 +214,22 @@ impl Stability {
             }
         }
         None
+    }
+
+    /// Where the run has two modes and a cell was measured in one of them only: which one, in words.
+    #[must_use]
+    pub fn one_mode(&self, launches: &[usize]) -> Option<String> {
+        self.modes_factor?;
+        let count = |mode: Mode| {
+            let is = |launch: &&usize| self.modes.get(**launch) == Some(&mode);
+            launches.iter().filter(is).count()
+        };
+        let (fast, slow) = (count(Mode::Fast), count(Mode::Slow));
+        match (fast >= LEAST_LAUNCHES, slow >= LEAST_LAUNCHES) {
+            (true, false) => Some("decided in the fast launches of a run that had slow ones, too".to_owned()),
+            (false, true) => Some("decided in the slow launches of a run that had fast ones, too".to_owned()),
+            _ => None,
+        }
     }
 
     /// Makes a verdict unstable where it does not stand, and says why.

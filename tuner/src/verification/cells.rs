@@ -101,7 +101,8 @@ impl Cells {
 
     /// Leaves out what nothing was measured for, so that every look sees the same cells.
     pub(super) fn retain_timed(&mut self, timed: &Timed) {
-        self.pairs.retain(|cell| timed.common(&cell.left, &cell.right).is_some());
+        self.pairs
+            .retain(|cell| timed.common(&cell.left, &cell.right).is_some());
         for function in &mut self.functions {
             let collective = function.collective;
             function
@@ -128,7 +129,9 @@ impl Cells {
         for function in &self.functions {
             let mut sizes = BTreeMap::new();
             for bytes in &function.volumes {
-                let medians = timed.of(&Subject::library(function.collective, *bytes)).unwrap_or_default();
+                let medians = timed
+                    .of(&Subject::library(function.collective, *bytes))
+                    .unwrap_or_default();
                 sizes.insert(*bytes, Sample::new(medians)?);
             }
             families.push(Family::Monotony(sizes));

@@ -114,7 +114,10 @@ const REFERENCE: &str = "reference#";
 
 /// The medians of the reference cell in the order of its positions.
 fn reference_medians(blocks: &[Block], outcomes: &[BlockOutcome]) -> Vec<f64> {
-    let positions = blocks.iter().zip(outcomes).filter(|(block, _)| block.id.starts_with(REFERENCE));
+    let positions = blocks
+        .iter()
+        .zip(outcomes)
+        .filter(|(block, _)| block.id.starts_with(REFERENCE));
     positions
         .filter_map(|(block, outcome)| outcome.median(&block.items.first()?.id))
         .collect()
@@ -219,8 +222,12 @@ mod tests {
     #[test]
     fn both_sides_are_compared_in_the_launches_that_have_both() {
         let mut timed = Timed::default();
-        timed.medians.insert(subject(1), BTreeMap::from([(0, 1.0), (2, 3.0), (3, 4.0)]));
-        timed.medians.insert(subject(2), BTreeMap::from([(0, 5.0), (1, 6.0), (3, 7.0)]));
+        timed
+            .medians
+            .insert(subject(1), BTreeMap::from([(0, 1.0), (2, 3.0), (3, 4.0)]));
+        timed
+            .medians
+            .insert(subject(2), BTreeMap::from([(0, 5.0), (1, 6.0), (3, 7.0)]));
         timed.medians.insert(subject(4), BTreeMap::from([(7, 5.0)]));
         let (launches, left, right) = timed.common(&subject(1), &subject(2)).unwrap();
         assert_eq!((launches, left, right), (vec![0, 3], vec![1.0, 4.0], vec![5.0, 7.0]));

@@ -170,8 +170,7 @@ impl Work<'_, '_> {
         let noise = Some(&mut self.noise);
         let launched = launch(self.context, &name, self.setup, blocks, &mut self.verification, noise)?;
         let failed = &mut self.verification.failed;
-        self.timed
-            .collect(number, &launched.blocks, &launched.outcomes, failed);
+        self.timed.collect(number, &launched.blocks, &launched.outcomes, failed);
         self.verification.reference.push(launched.reference);
         self.verification.launches += 1;
         let noise = Sample::new(self.noise.clone());
@@ -204,7 +203,10 @@ impl Work<'_, '_> {
             let Some(next) = next else { break };
             let missing = next.launches.saturating_sub(self.verification.launches);
             context.progress.phase(
-                &format!("{}: {} of at most {} launches", self.label, next.launches, options.launches),
+                &format!(
+                    "{}: {} of at most {} launches",
+                    self.label, next.launches, options.launches
+                ),
                 (missing * subjects.len()) as u64,
             );
             let mut last = next.last;
@@ -252,11 +254,19 @@ impl Work<'_, '_> {
     fn fixed(&mut self) -> anyhow::Result<Medians> {
         let (context, options) = (self.context, self.context.options);
         let launches = options.launches.min(PROOF_LAUNCHES);
-        let subjects: BTreeSet<Subject> = self.cells.subjects().union(&context.plan.library_subjects()).cloned().collect();
+        let subjects: BTreeSet<Subject> = self
+            .cells
+            .subjects()
+            .union(&context.plan.library_subjects())
+            .cloned()
+            .collect();
         let left = context.plan.library_subjects();
         let mut untouched = Timed::default();
         context.progress.phase(
-            &format!("{}: {launches} launches, and as many of the untouched library", self.label),
+            &format!(
+                "{}: {launches} launches, and as many of the untouched library",
+                self.label
+            ),
             (launches * (subjects.len() + left.len())) as u64,
         );
         for number in 0..launches {
@@ -291,6 +301,8 @@ impl Work<'_, '_> {
                 cell.note = stability.apply(&mut cell.comparison, &launches, &rule);
                 if cell.note.is_some() {
                     fallen.push(index);
+                } else {
+                    cell.note = stability.one_mode(&launches);
                 }
             }
             self.verification.cells.push(cell);

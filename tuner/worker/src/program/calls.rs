@@ -1,6 +1,6 @@
 //! Collective calls in their three forms: blocking, non-blocking and persistent.
 
-use std::ffi::{CStr, c_int, c_void};
+use std::ffi::{CStr, CString, c_int, c_void};
 
 use kilter_algorithms::Collective;
 use kilter_mpi::{MPI_Comm, MPI_Datatype, MPI_Op, MpiError, constants};
@@ -172,16 +172,20 @@ fn no_collective() -> MpiError {
     }
 }
 
-/// A function of MPI-4, which headers of older libraries do not declare.
+/// A function of MPI-4, which headers of older libraries do not declare. Open MPI 4 has it as an extension, `MPIX_`, with the
+/// same arguments.
 fn persistent(name: &CStr) -> Result<*mut c_void, String> {
-    // SAFETY: looks up a name in what is loaded.
-    let symbol = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) };
-    if symbol.is_null() {
-        let name = name.to_string_lossy();
-        return Err(format!(
-            "not available: the library has no {} (MPI-4)",
-            name.trim_start_matches('P')
-        ));
+    let extension = CString::new(name.to_string_lossy().replacen("PMPI_", "PMPIX_", 1)).unwrap_or_default();
+    for name in [name, extension.as_c_str()] {
+        // SAFETY: looks up a name in what is loaded.
+        let symbol = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) };
+        if !symbol.is_null() {
+            return Ok(symbol);
+        }
     }
-    Ok(symbol)
+    let name = name.to_string_lossy();
+    Err(format!(
+        "not available: the library has no {} (MPI-4)",
+        name.trim_start_matches('P')
+    ))
 }

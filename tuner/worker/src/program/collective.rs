@@ -374,13 +374,13 @@ impl Compiler<'_> {
         Ok(Call {
             function,
             comm,
-            send: valid(send, extent(input)).cast_const(),
+            send: valid(send, extent(input), End::Given).cast_const(),
             send_count,
             send_type,
             recv: if is_bcast_root {
-                valid(send, extent(input))
+                valid(send, extent(input), End::Given)
             } else {
-                valid(recv, extent(output))
+                valid(recv, extent(output), End::Got)
             },
             recv_count,
             recv_type,
@@ -828,12 +828,20 @@ fn keeps_data_in_place(call: &expression::Call) -> bool {
     }
 }
 
-/// A pointer that is not null where it is not used, because some libraries look at it all the same.
-fn valid(pointer: *mut u8, bytes: usize) -> *mut c_void {
-    static NOWHERE: [u64; 2] = [0; 2];
+/// A pointer that is not null where it is not used, because some libraries look at it all the same; what is given and what is
+/// got are apart, because some refuse one buffer for both.
+fn valid(pointer: *mut u8, bytes: usize, end: End) -> *mut c_void {
+    static NOWHERE: [u64; 4] = [0; 4];
     if pointer.is_null() || bytes == 0 {
         // The pointer of an empty buffer may be what a library takes for MPI_IN_PLACE.
-        return (&raw const NOWHERE).cast_mut().cast();
+        return (&raw const NOWHERE[end as usize]).cast_mut().cast();
     }
     void(pointer)
+}
+
+/// Which end of a call a buffer is.
+#[derive(Debug, Clone, Copy)]
+enum End {
+    Given = 0,
+    Got = 2,
 }
