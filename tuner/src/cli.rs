@@ -109,6 +109,9 @@ pub struct Measure {
     /// Only guidelines whose left side is one of these functions, such as reduce,gather,isend (default: all).
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub functions: Vec<String>,
+    /// Make all launches of all cells and judge once at their end, whatever could have been decided earlier.
+    #[arg(long)]
+    pub fixed: bool,
     /// Root of rooted collectives: a rank, or rotating for each rank in turn.
     #[arg(long, value_name = "RANK", default_value = "0")]
     pub root: String,

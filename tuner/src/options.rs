@@ -49,6 +49,8 @@ pub struct Options {
     pub element: Element,
     /// Launches per verification.
     pub launches: usize,
+    /// One look, after all launches.
+    pub fixed: bool,
     /// Seconds of measuring.
     pub budget_seconds: f64,
     /// Seed, where given.
@@ -181,6 +183,7 @@ impl Options {
                 cli::ElementChoice::Double => Element::Double,
             },
             launches: typed.launches,
+            fixed: typed.fixed,
             budget_seconds: typed.budget,
             seed: typed.seed,
             alpha: typed.alpha,

@@ -156,7 +156,7 @@ fn fingerprint(
         ("guidelines", ids.join(",")),
         ("functions", format!("{:?}", options.functions)),
         ("data", format!("{:?} {:?}", options.root, options.element)),
-        ("launches", options.launches.to_string()),
+        ("launches", format!("{} {}", options.launches, options.fixed)),
         (
             "repetitions",
             format!("{:?} {:?} {:?}", options.repetitions, options.sync, options.cache),

@@ -20,6 +20,9 @@ const REFERENCE_POSITIONS: usize = 5;
 /// Repetitions of the reference cell at each position.
 const REFERENCE_REPETITIONS: u32 = 15;
 
+/// Repetitions of the first launch where there is nothing to predict.
+const FEW: u32 = 3;
+
 /// Volume of the reference cell in bytes, before rounding: small, so that it costs little, and large enough to be no special case.
 const REFERENCE_BYTES: u64 = 1024;
 
@@ -198,7 +201,11 @@ pub(super) fn pilot(
     verification: &mut Verification,
 ) -> anyhow::Result<(BTreeMap<String, u32>, Timed)> {
     let name = format!("{label}/predict");
-    let rule = context.options.repetitions;
+    let mut rule = context.options.repetitions;
+    if rule.min == rule.max {
+        // A number that is given need not be predicted; the launch still finds out what can be carried out at all.
+        (rule.min, rule.max) = (FEW, FEW);
+    }
     let blocks = plan::blocks(subjects, context.run.seed, &name, rule);
     let predicting = prediction::prediction_blocks(&blocks, rule);
     context
@@ -208,7 +215,13 @@ pub(super) fn pilot(
     let mut timed = Timed::default();
     timed.collect(0, &launched.blocks, &launched.outcomes, &mut verification.failed);
     let outcomes: Vec<(Block, BlockOutcome)> = launched.blocks.into_iter().zip(launched.outcomes).collect();
-    Ok((prediction::predicted(&blocks, &outcomes), timed))
+    let given = context.options.repetitions;
+    let predicted = if given.min == given.max {
+        blocks.iter().map(|block| (block.id.clone(), given.max)).collect()
+    } else {
+        prediction::predicted(&blocks, &outcomes)
+    };
+    Ok((predicted, timed))
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ use crate::plan::{self, PlannedCell, Subject};
 use crate::prediction;
 use crate::report::model::{Comparison, Outcome};
 use crate::stats::sample::Sample;
-use crate::verdict::sequential::CellIndex;
+use crate::verdict::sequential::{CellIndex, NextLook};
 use crate::verdict::{self, Sequential, Stability};
 use cells::Cells;
 use launches::{Timed, launch, pilot};
@@ -197,6 +197,10 @@ impl Work<'_, '_> {
             let left = (options.budget_seconds - context.spent_seconds()).max(0.0);
             let scaled = seconds_per_launch * subjects.len() as f64 / timed_subjects as f64;
             let next = match &design {
+                _ if options.fixed => (self.verification.launches == 0).then_some(NextLook {
+                    launches: options.launches,
+                    last: true,
+                }),
                 Some(design) => design.next_launches(scaled, left),
                 None => Sequential::new(context.rule(0.0), options.launches).next_launches(0.0, left),
             };
@@ -214,7 +218,7 @@ impl Work<'_, '_> {
                 seconds_per_launch = self.launch(&subjects)?;
                 timed_subjects = subjects.len().max(1);
                 // Seconds end a look early: because of the clock, not because of what was measured.
-                if context.exhausted() && self.verification.launches >= MIN_LAUNCHES {
+                if !options.fixed && context.exhausted() && self.verification.launches >= MIN_LAUNCHES {
                     last = true;
                     break;
                 }
