@@ -10,7 +10,7 @@ use kilter_protocol::plan::{Block, PlanLine};
 
 use super::failure::{JobFailure, Place, SessionError};
 use super::files::{self, PlanFile, io_error};
-use super::follow::Follower;
+use super::follow::{Follower, Line};
 use super::interrupt::{self, Flag};
 use super::ledger::Ledger;
 use super::process::Process;
@@ -131,6 +131,18 @@ impl Job {
     pub(super) fn look(&mut self, progress: &mut dyn FnMut(&str)) -> Result<bool, SessionError> {
         let lines = self.follower.lines()?;
         let news = !lines.is_empty();
+        if news {
+            self.ledger.record.together()?;
+            let taken = self.take(lines, progress);
+            // What was taken before an error is stored, too.
+            self.ledger.record.end_together()?;
+            taken?;
+            self.last_life = Instant::now();
+        }
+        Ok(news)
+    }
+
+    fn take(&mut self, lines: Vec<Line>, progress: &mut dyn FnMut(&str)) -> Result<(), SessionError> {
         for line in lines {
             #[cfg(test)]
             if self.dies_after_lines == Some(0) {
@@ -147,10 +159,7 @@ impl Job {
                 progress(&block);
             }
         }
-        if news {
-            self.last_life = Instant::now();
-        }
-        Ok(news)
+        Ok(())
     }
 
     /// Follows the report until `satisfied`.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use kilter_protocol::plan::Item;
 use kilter_protocol::report::Event;
-use rusqlite::{Transaction, params};
+use rusqlite::{Connection, params};
 
 use super::{Inner, Run, StoreError, blob, intern, now};
 
@@ -162,7 +162,7 @@ impl Run {
 }
 
 impl LaunchRecord {
-    /// Stores a report line in one transaction: what it says, how far the report has been read, how long the launch took so far.
+    /// Stores a report line as a whole: what it says, how far the report has been read, how long the launch took so far.
     ///
     /// `items` are the items of the block that the line is about; `measured` is false for blocks whose samples do not count
     /// (only the start and end lines of their launch do).
@@ -181,33 +181,52 @@ impl LaunchRecord {
         if *event == Event::Heartbeat && seconds - self.stored_seconds < HEARTBEAT_INTERVAL_SECONDS {
             return Ok(());
         }
-        let action = "store a report line";
-        let transaction = self
-            .store
-            .connection
-            .unchecked_transaction()
-            .map_err(self.store.context(action))?;
-        self.write(&transaction, event, items, measured)
-            .map_err(self.store.context(action))?;
-        transaction
-            .prepare_cached("UPDATE launches SET report_offset = ?2, report_lines = ?3, seconds = ?4 WHERE id = ?1")
-            .and_then(|mut update| {
-                update.execute(params![
+        let connection = &self.store.connection;
+        // A savepoint is a transaction of its own where none is open, and a part of one that is: see [`LaunchRecord::together`].
+        let stored = (|| {
+            connection.execute_batch("SAVEPOINT line")?;
+            self.write(connection, event, items, measured)?;
+            connection
+                .prepare_cached("UPDATE launches SET report_offset = ?2, report_lines = ?3, seconds = ?4 WHERE id = ?1")?
+                .execute(params![
                     self.id,
                     position.offset.cast_signed(),
                     position.line.cast_signed(),
                     seconds
-                ])
-            })
-            .and_then(|_| transaction.commit())
-            .map_err(self.store.context(action))?;
+                ])?;
+            connection.execute_batch("RELEASE line")
+        })();
+        if let Err(error) = stored {
+            // Nothing of the line stays; where even this fails, closing the connection undoes it.
+            let _ = connection.execute_batch("ROLLBACK TO line; RELEASE line");
+            return Err(self.store.context("store a report line")(error));
+        }
         self.stored_seconds = seconds;
         Ok(())
     }
 
+    /// Opens one durable write for the lines that follow, until [`LaunchRecord::end_together`]: a line by itself costs as much
+    /// as a hundred, and disturbs what is being measured as much. Lines that are not written yet are still in the report file.
+    ///
+    /// # Errors
+    /// What SQLite says.
+    pub fn together(&self) -> Result<(), StoreError> {
+        let begun = self.store.connection.execute_batch("BEGIN");
+        begun.map_err(self.store.context("begin to store report lines"))
+    }
+
+    /// Writes what came since [`LaunchRecord::together`].
+    ///
+    /// # Errors
+    /// What SQLite says.
+    pub fn end_together(&self) -> Result<(), StoreError> {
+        let ended = self.store.connection.execute_batch("COMMIT");
+        ended.map_err(self.store.context("store report lines"))
+    }
+
     fn write(
         &self,
-        transaction: &Transaction<'_>,
+        transaction: &Connection,
         event: &Event,
         items: &[Item],
         measured: bool,
@@ -313,7 +332,7 @@ impl LaunchRecord {
     /// The row of a block: state, wall seconds, detail.
     fn write_block(
         &self,
-        transaction: &Transaction<'_>,
+        transaction: &Connection,
         block: &str,
         items: &[Item],
         (state, seconds, detail): (&str, f64, &str),

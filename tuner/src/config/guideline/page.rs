@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use kilter_protocol::expression::{Communicator, Form, Function, Operation, Side, Term};
+
 use super::Guideline;
 
 /// Columns of a page.
@@ -42,8 +44,24 @@ pub fn explain(guideline: &Guideline) -> String {
     section("What it says", &guideline.what);
     section("Why it should hold", &guideline.why);
     section("Mock-up", &guideline.mockup);
-    if !guideline.needs.is_empty() {
-        section("Needs", &guideline.needs);
+    if let Some(expression) = &guideline.expression {
+        section("In MPI calls", &calls(&expression.right));
+    }
+    let needs: Vec<String> = [
+        (!guideline.needs.is_empty()).then(|| guideline.needs.clone()),
+        (guideline.min_ranks > 1).then(|| format!("{} ranks or more.", guideline.min_ranks)),
+        guideline.several_nodes.then(|| "Ranks on several nodes.".to_owned()),
+        (!guideline.mpi.is_empty()).then(|| format!("MPI {}, or the library's extension for it.", guideline.mpi)),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    if !needs.is_empty() {
+        section("Needs", &needs.join("\n"));
+    }
+    if !guideline.k.is_empty() {
+        let values: Vec<String> = guideline.k.iter().map(ToString::to_string).collect();
+        section("For k =", &values.join(", "));
     }
     section(
         "Family",
@@ -55,6 +73,44 @@ pub fn explain(guideline: &Guideline) -> String {
     );
     section("References", &guideline.source.replace("; ", "\n"));
     page
+}
+
+/// The calls of a side, a line each.
+fn calls(side: &Side) -> String {
+    let line = |term: &Term| {
+        let call = &term.call;
+        let mut line = match &call.operation {
+            Operation::Collective(function, form) => {
+                let name = function.map_or("MPI_A", Function::mpi_name);
+                match form {
+                    Form::Blocking => name.to_owned(),
+                    Form::Nonblocking => nonblocking(name),
+                    Form::Persistent => format!("MPI_Start on {name}_init"),
+                }
+            }
+            Operation::PointToPoint(name) => format!("Kilter's schedule `{name}` over MPI_Isend and MPI_Irecv"),
+            Operation::Single(single) => single.mpi_name().to_owned(),
+        };
+        if let Some(size) = &call.size {
+            let _ = write!(line, ", {size} bytes{}", call.attributes);
+        }
+        if call.on != Communicator::World {
+            let _ = write!(line, ", on {}", call.on.name());
+        }
+        if !term.repeat.is_one() {
+            let _ = write!(line, ", {} times", term.repeat);
+        }
+        line
+    };
+    side.terms.iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
+/// `MPI_Ibcast` of `MPI_Bcast`; `MPI_IA` of the placeholder.
+fn nonblocking(name: &str) -> String {
+    match name.strip_prefix("MPI_") {
+        Some("A") | None => "MPI_IA".to_owned(),
+        Some(rest) => format!("MPI_I{}", rest.to_ascii_lowercase()),
+    }
 }
 
 /// The text indented by two, each of its lines broken between words before [`WIDTH`].

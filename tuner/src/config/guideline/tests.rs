@@ -266,6 +266,9 @@ fn a_page_explains_a_guideline() {
     Mock-up
       Every rank puts its block into a vector of zeros and calls Reduce with a bitwise OR.
 
+    In MPI calls
+      MPI_Reduce, n bytes
+
     Needs
       n bytes of scratch on every rank. The result is right for any datatype, since whole bytes are
       combined.
