@@ -184,8 +184,9 @@ impl Process {
             let _ = killpg(Pid::from_raw(self.id()), Signal::SIGTERM);
         }
         let gone = end(&mut self.family, self.child.id().cast_signed(), &self.tag, grace);
-        // What is a zombie by now can be waited for without blocking; what is not is named in the error.
-        if self.has_ended() {
+        // A zombie by the process table may have threads that are still dying: it can be waited for a moment later. What then
+        // cannot is named in the error.
+        if self.wait(if gone.is_ok() { KILL_LIMIT } else { Duration::ZERO }) {
             let status = self.child.wait().map_err(|source| ProcessError::System {
                 action: "wait for the launcher",
                 errno: Errno::from_raw(source.raw_os_error().unwrap_or_default()),
