@@ -81,7 +81,7 @@ fn what_cannot_be_done_is_exit_status_2_with_the_next_step() {
     for (arguments, part) in [
         (vec!["--sizes", "8..1"], "--sizes"),
         (vec!["--guidelines", "GL99"], "GL1, GL2"),
-        (vec!["--functions", "reduse"], "allowed: allgather"),
+        (vec!["--functions", "reduse"], "allgather"),
         (vec!["--mpirun", "/nonexistent/mpirun"], "/nonexistent/mpirun"),
         (vec!["--ranks", "0"], "at least 1"),
         (vec!["--guideline-file", "/nonexistent.toml"], "/nonexistent.toml"),

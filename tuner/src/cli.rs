@@ -100,7 +100,7 @@ pub struct Measure {
     /// Total volumes n in bytes: a list such as 1,4096,1MiB, or a range 1..1MiB of powers of two, or 1..1MiB:x4 of powers of four.
     #[arg(long, value_name = "SIZES", default_value = "1..1MiB:x4")]
     pub sizes: String,
-    /// Guidelines by id or family, such as GL8,GL12 (default: all).
+    /// Guidelines by id, family, or the beginning of an id, such as GL8,III,TGT35* (default: all).
     #[arg(long, value_name = "IDS", value_delimiter = ',')]
     pub guidelines: Vec<String>,
     /// A site's own guideline file (TOML). Repeatable.

@@ -1,6 +1,7 @@
 //! What every step of a run needs: options, library, store, launcher, plan, budget, progress.
 
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use kilter_protocol::plan::Header;
@@ -18,6 +19,9 @@ use crate::search::quarantine::Quarantine;
 use crate::store::{Run, Store};
 use crate::verdict::Rule;
 use crate::verification::Verification;
+
+/// Share of the budget that is set aside for the proof at most: the search must be left something, too.
+const PROOF_SHARE: f64 = 0.35;
 
 /// Names and values.
 type Pairs = Vec<(String, String)>;
@@ -97,6 +101,8 @@ pub struct Context<'a> {
     reserved_seconds: Cell<f64>,
     noise_seconds: Cell<f64>,
     transports: RefCell<Vec<String>>,
+    /// Repetitions of each block, once they were predicted.
+    pub predicted: RefCell<BTreeMap<String, u32>>,
 }
 
 impl<'a> Context<'a> {
@@ -126,6 +132,7 @@ impl<'a> Context<'a> {
             reserved_seconds: Cell::new(0.0),
             noise_seconds: Cell::new(0.0),
             transports: RefCell::default(),
+            predicted: RefCell::default(),
         }
     }
 
@@ -268,7 +275,8 @@ impl<'a> Context<'a> {
     /// Sets aside what verifying the result will cost, and takes over what the first verification found about the machine.
     pub fn begin_search(&self, before: &Verification) {
         // The verification of what is deployed measures the untouched library's left sides as well.
-        self.reserved_seconds.set(1.6 * self.spent_seconds.get());
+        let proof = 1.6 * self.spent_seconds.get();
+        self.reserved_seconds.set(proof.min(PROOF_SHARE * self.options.budget_seconds));
         self.noise_seconds.set(before.noise_seconds);
         let one_host = before.hosts.len() <= 1;
         let everywhere = if one_host {

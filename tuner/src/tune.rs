@@ -40,7 +40,8 @@ pub struct Tuned {
 /// # Errors
 /// A failure that no candidate explains, or a staging directory that cannot be written.
 pub fn tune(context: &Context<'_>, options: &TuneOptions) -> anyhow::Result<Tuned> {
-    let (before, _) = verify(context, "before", &Setup::default(), false)?;
+    let seconds = FIRST_SHARE * context.options.budget_seconds;
+    let (before, _) = verify(context, "before", &Setup::default(), false, seconds)?;
     context.begin_search(&before);
     let mut state = State {
         deployment: Deployment::default(),
@@ -229,7 +230,7 @@ fn deploy_and_verify(context: &Context<'_>, label: &str, state: &mut State, tune
     for attempt in 0..ATTEMPTS {
         let emitted = emit::emit(context, &state.deployment)?;
         let setup = emit::staged(context, &emitted)?;
-        let (after, untouched) = verify(context, &format!("{label}/{attempt}"), &setup, true)?;
+        let (after, untouched) = verify(context, &format!("{label}/{attempt}"), &setup, true, f64::INFINITY)?;
         emit::confirm_ran(context, &emitted, &after);
         let slower = slower(context, &after, &untouched)?;
         tuned.deployment = state.deployment.clone();
@@ -252,6 +253,9 @@ fn deploy_and_verify(context: &Context<'_>, label: &str, state: &mut State, tune
     }
     Ok(())
 }
+
+/// Share of the budget that the first verification may spend: the search and the proof of what it finds need the rest.
+const FIRST_SHARE: f64 = 0.35;
 
 /// Verifications of one deployment, each with less in it than the one before.
 const ATTEMPTS: usize = 3;

@@ -330,7 +330,7 @@ pub fn load_file(path: &Path) -> Result<Guideline, ConfigError> {
     Guideline::parse(&read(path)?, &path.display().to_string())
 }
 
-/// Those whose id or family is named; all if nothing is.
+/// Those whose id or family is named, or whose id begins with what stands before a `*`; all if nothing is.
 ///
 /// # Errors
 /// Two with one id, or a name that is neither an id nor a family.
@@ -346,7 +346,10 @@ pub fn select(all: &[Guideline], names: &[String]) -> Result<Vec<Guideline>, Con
             twice.id
         )));
     }
-    let named = |guideline: &Guideline, name: &String| guideline.id == *name || guideline.family == *name;
+    let named = |guideline: &Guideline, name: &String| match name.strip_suffix('*') {
+        Some(beginning) => guideline.id.starts_with(beginning),
+        None => guideline.id == *name || guideline.family == *name,
+    };
     if let Some(unknown) = names
         .iter()
         .find(|name| !all.iter().any(|guideline| named(guideline, name)))

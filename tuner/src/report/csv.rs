@@ -7,7 +7,7 @@ use super::model::{Cell, Comparison, Report};
 use super::summary::outcome_word;
 
 const HEAD: &str = "guideline,kind,function,expression,ranks,bytes,measured_bytes,right_bytes,stage,verdict,ratio,ratio_low,\
-                    ratio_high,p,p_adjusted,left_seconds,right_seconds,fix,unfixed_because\r\n";
+                    ratio_high,p,p_adjusted,left_seconds,right_seconds,fix,unfixed_because,note\r\n";
 
 /// The cells as CSV: `before` for every cell, `after` for those measured again.
 pub fn to_string(report: &Report) -> String {
@@ -55,9 +55,10 @@ fn line(out: &mut String, cell: &Cell, stage: &str, comparison: &Comparison) {
     let fix = cell.fix.as_ref().map_or("", |fix| fix.id.as_str());
     let _ = write!(
         out,
-        ",{},{}\r\n",
+        ",{},{},{}\r\n",
         field(fix),
-        field(cell.unfixed_because.as_deref().unwrap_or_default())
+        field(cell.unfixed_because.as_deref().unwrap_or_default()),
+        field(cell.note.as_deref().unwrap_or_default())
     );
 }
 
@@ -99,7 +100,7 @@ mod tests {
             .find(|line| line.starts_with("GL8,pattern,reduce") && line.contains(",4096,"))
             .unwrap();
         assert!(
-            reduce.contains(",before,violated,") && reduce.ends_with(",btl_vader_eager_limit=32768,"),
+            reduce.contains(",before,violated,") && reduce.ends_with(",btl_vader_eager_limit=32768,,"),
             "{reduce}"
         );
     }

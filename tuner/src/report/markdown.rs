@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::format;
 use super::model::{Comparison, Report};
-use super::summary::{Standing, Summary, current, outcome_word};
+use super::summary::{Standing, Summary, current, not_verified, outcome_word};
 
 /// The report as Markdown with pipe tables.
 pub fn to_string(report: &Report) -> String {
@@ -37,6 +37,11 @@ pub fn to_string(report: &Report) -> String {
                 text(&candidate.detail)
             )
         }),
+    );
+    list(
+        &mut out,
+        "Not verified",
+        not_verified(report).iter().map(|line| text(line)),
     );
     list(
         &mut out,

@@ -1,6 +1,7 @@
 //! What a report says in one look: where each cell stands, counts, and the cells of one guideline together.
 
 use std::cmp::Ordering;
+use std::collections::BTreeMap;
 
 use super::model::{Cell, Comparison, Outcome, Report};
 
@@ -304,6 +305,19 @@ fn natural(a: &str, b: &str) -> Ordering {
         )
     };
     parts(a).cmp(&parts(b))
+}
+
+/// What could not be verified, a line per reason: `needs 4 ranks or more: TGT37, TGT38_REDUCE_PART`.
+pub(super) fn not_verified(report: &Report) -> Vec<String> {
+    let mut by_reason: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for (what, why) in &report.not_verified {
+        let why = why.strip_prefix("not available: ").unwrap_or(why);
+        by_reason.entry(why).or_default().push(what);
+    }
+    by_reason
+        .into_iter()
+        .map(|(why, what)| format!("{why}: {}", what.join(", ")))
+        .collect()
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use comfy_table::{Cell as Field, CellAlignment, LineStyle, Table, TableStyle, pr
 
 use super::format;
 use super::model::{Cell, Comparison, Report};
-use super::summary::{Standing, Summary, current, outcome_word};
+use super::summary::{Standing, Summary, current, not_verified, outcome_word};
 use super::tables::{self, Column};
 
 /// The report as text, a few lines and tables, with a final newline. No escape sequences, no wrapping.
@@ -37,6 +37,9 @@ pub fn table(report: &Report) -> String {
     }
     reasons(&mut out, report, &summary);
     counts(&mut out, report, &summary);
+    for line in not_verified(report) {
+        let _ = writeln!(out, "not verified: {}", printable(&line));
+    }
     for warning in &report.warnings {
         let _ = writeln!(out, "warning: {}", printable(warning));
     }

@@ -201,27 +201,34 @@ pub(super) fn pilot(
     verification: &mut Verification,
 ) -> anyhow::Result<(BTreeMap<String, u32>, Timed)> {
     let name = format!("{label}/predict");
-    let mut rule = context.options.repetitions;
-    if rule.min == rule.max {
-        // A number that is given need not be predicted; the launch still finds out what can be carried out at all.
-        (rule.min, rule.max) = (FEW, FEW);
+    let given = context.options.repetitions;
+    // A number that is given, or was predicted by an earlier verification, need not be predicted.
+    let is_known = given.min == given.max || !context.predicted.borrow().is_empty();
+    let mut blocks = plan::blocks(subjects, context.run.seed, &name, given);
+    if is_known {
+        for block in &mut blocks {
+            block.repetitions = Repetitions::fixed(FEW, block.repetitions.seconds);
+        }
     }
-    let blocks = plan::blocks(subjects, context.run.seed, &name, rule);
-    let predicting = prediction::prediction_blocks(&blocks, rule);
+    let measured = if is_known {
+        blocks.clone()
+    } else {
+        prediction::prediction_blocks(&blocks, given)
+    };
     context
         .progress
-        .phase(&format!("{label}: predict repetitions"), predicting.len() as u64);
-    let launched = launch(context, &name, setup, predicting, verification, None)?;
+        .phase(&format!("{label}: predict repetitions"), measured.len() as u64);
+    let launched = launch(context, &name, setup, measured, verification, None)?;
     let mut timed = Timed::default();
     timed.collect(0, &launched.blocks, &launched.outcomes, &mut verification.failed);
-    let outcomes: Vec<(Block, BlockOutcome)> = launched.blocks.into_iter().zip(launched.outcomes).collect();
-    let given = context.options.repetitions;
-    let predicted = if given.min == given.max {
-        blocks.iter().map(|block| (block.id.clone(), given.max)).collect()
-    } else {
-        prediction::predicted(&blocks, &outcomes)
-    };
-    Ok((predicted, timed))
+    if given.min == given.max {
+        let all = blocks.iter().map(|block| (block.id.clone(), given.max)).collect();
+        context.predicted.replace(all);
+    } else if !is_known {
+        let outcomes: Vec<(Block, BlockOutcome)> = launched.blocks.into_iter().zip(launched.outcomes).collect();
+        context.predicted.replace(prediction::predicted(&blocks, &outcomes));
+    }
+    Ok((context.predicted.borrow().clone(), timed))
 }
 
 #[cfg(test)]

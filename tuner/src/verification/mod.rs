@@ -107,11 +107,14 @@ struct Work<'a, 'b> {
     timed: Timed,
     noise: Vec<f64>,
     cells: Cells,
+    /// Seconds spent by the whole command at which the launches end.
+    limit_seconds: f64,
 }
 
 /// Runs and judges. `label` names it in launch keys; `setup` is what is in force. With `untouched`, every launch is followed by
 /// one of the library as it is, left sides only, so that both see the same minutes of the machine; its medians come back too;
-/// and neither verdicts nor the budget cut it short, because what is deployed is proven or not deployed.
+/// and neither verdicts nor the budget cut it short, because what is deployed is proven or not deployed. Else it spends at most
+/// `seconds`, and at most what is left of the budget.
 ///
 /// # Errors
 /// A launch that failed although nothing but the untouched or verified library ran in it.
@@ -120,8 +123,10 @@ pub fn verify(
     label: &str,
     setup: &Setup,
     untouched: bool,
+    seconds: f64,
 ) -> anyhow::Result<(Verification, Medians)> {
     let mut verification = Verification::default();
+    let limit_seconds = (context.spent_seconds() + seconds).min(context.options.budget_seconds);
     let subjects = context.plan.subjects();
     let (repetitions, pilot) = pilot(context, label, setup, &subjects, &mut verification)?;
     let cells = Cells::new(&context.plan, &pilot, context.options.effect_floor);
@@ -134,6 +139,7 @@ pub fn verify(
         timed: Timed::default(),
         noise: Vec::new(),
         cells,
+        limit_seconds,
     };
     work.warn_of_few_launches();
     let reference = if untouched {
@@ -178,6 +184,10 @@ impl Work<'_, '_> {
         Ok(launched.seconds)
     }
 
+    fn is_spent(&self) -> bool {
+        self.context.spent_seconds() >= self.limit_seconds
+    }
+
     fn stability(&self) -> Option<Stability> {
         let rule = self.context.rule(self.verification.noise_seconds);
         let measured = self.verification.reference.iter().all(|medians| !medians.is_empty());
@@ -194,7 +204,7 @@ impl Work<'_, '_> {
         // What one more launch costs: known from the last one, scaled by how much of it is still wanted.
         let (mut seconds_per_launch, mut timed_subjects) = (0.0, subjects.len().max(1));
         loop {
-            let left = (options.budget_seconds - context.spent_seconds()).max(0.0);
+            let left = (self.limit_seconds - context.spent_seconds()).max(0.0);
             let scaled = seconds_per_launch * subjects.len() as f64 / timed_subjects as f64;
             let next = match &design {
                 _ if options.fixed => (self.verification.launches == 0).then_some(NextLook {
@@ -218,7 +228,7 @@ impl Work<'_, '_> {
                 seconds_per_launch = self.launch(&subjects)?;
                 timed_subjects = subjects.len().max(1);
                 // Seconds end a look early: because of the clock, not because of what was measured.
-                if !options.fixed && context.exhausted() && self.verification.launches >= MIN_LAUNCHES {
+                if !options.fixed && self.is_spent() && self.verification.launches >= MIN_LAUNCHES {
                     last = true;
                     break;
                 }
@@ -245,10 +255,11 @@ impl Work<'_, '_> {
         self.report_stability();
         let undecided = |judged: &&JudgedCell| judged.comparison.verdict == Outcome::Undecided;
         let open = self.verification.cells.iter().filter(undecided).count();
-        if open > 0 && context.exhausted() {
+        if open > 0 && self.is_spent() {
             context.progress.warn(&format!(
-                "the budget of {} s was spent after {} launches with {open} cells undecided; raise --budget for surer verdicts",
-                options.budget_seconds, self.verification.launches
+                "{:.0} s of the budget were spent after {} launches with {open} cells undecided; raise --budget for surer verdicts",
+                context.spent_seconds(),
+                self.verification.launches
             ));
         }
         Ok(())

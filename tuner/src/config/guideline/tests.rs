@@ -231,6 +231,8 @@ fn a_selection_takes_ids_and_families_and_refuses_others() {
     };
     assert_eq!(ids(&["GL12", "GL8"]), ["GL8", "GL12"]);
     assert_eq!(ids(&["I", "GL8"]), ["GL2", "GL8", "TGT02", "TGT04A", "TGT04B"]);
+    assert_eq!(ids(&["GL*"]).len(), 17);
+    assert_eq!(ids(&["TGT04*", "GL1"]), ["GL1", "TGT04A", "TGT04B"]);
     assert_eq!(ids(&[]).len(), all.len());
     let unknown = select(&all, &["GL8".to_owned(), "GL99".to_owned()])
         .unwrap_err()

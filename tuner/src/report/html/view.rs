@@ -9,7 +9,7 @@ use super::matrix::{self, GuidelineRow, Matrix, TypeRow};
 use super::provenance::{self, Fact};
 use crate::report::format;
 use crate::report::model::{Change, Contest, FixKind, Quarantined, Report};
-use crate::report::summary::{Group, Standing, Summary};
+use crate::report::summary::{self, Group, Standing, Summary};
 
 /// The page.
 #[derive(Template)]
@@ -22,6 +22,7 @@ pub(super) struct Page<'a> {
     /// `good`, `bad` or `open`.
     pub(super) mood: &'static str,
     pub(super) details: Vec<String>,
+    pub(super) not_verified: Vec<String>,
     pub(super) changes: Vec<ChangeView>,
     pub(super) violations: Vec<ViolationView>,
     pub(super) figures: Vec<FigureView>,
@@ -93,6 +94,7 @@ impl<'a> Page<'a> {
                 _ => "bad",
             },
             details: details(&summary),
+            not_verified: summary::not_verified(report),
             changes: report.changes.iter().map(change).collect(),
             violations: concerned
                 .iter()
