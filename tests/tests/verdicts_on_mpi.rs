@@ -1,5 +1,7 @@
 //! The verdicts' promises on the real library: a function against itself raises no alarm, and a delay of known size is found.
 
+#![allow(clippy::unwrap_used, reason = "helpers of tests panic as tests do")]
+
 use std::path::Path;
 
 use kilter_tests::{kilter, mpicc, report, root, run};

@@ -276,7 +276,8 @@ impl<'a> Context<'a> {
     pub fn begin_search(&self, before: &Verification) {
         // The verification of what is deployed measures the untouched library's left sides as well.
         let proof = 1.6 * self.spent_seconds.get();
-        self.reserved_seconds.set(proof.min(PROOF_SHARE * self.options.budget_seconds));
+        self.reserved_seconds
+            .set(proof.min(PROOF_SHARE * self.options.budget_seconds));
         self.noise_seconds.set(before.noise_seconds);
         let one_host = before.hosts.len() <= 1;
         let everywhere = if one_host {

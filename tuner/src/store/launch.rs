@@ -187,7 +187,9 @@ impl LaunchRecord {
             connection.execute_batch("SAVEPOINT line")?;
             self.write(connection, event, items, measured)?;
             connection
-                .prepare_cached("UPDATE launches SET report_offset = ?2, report_lines = ?3, seconds = ?4 WHERE id = ?1")?
+                .prepare_cached(
+                    "UPDATE launches SET report_offset = ?2, report_lines = ?3, seconds = ?4 WHERE id = ?1",
+                )?
                 .execute(params![
                     self.id,
                     position.offset.cast_signed(),

@@ -236,11 +236,11 @@ fn prepare(session: &mut Session, block: &Block, item: &Item) -> anyhow::Result<
         return Ok(Err(refusal));
     }
     candidate.fill();
-    if item.task.functionality == Functionality::Function(Function::Barrier) {
-        if let Err(refusal) = check_barrier(session, &mut candidate)? {
-            candidate.free()?;
-            return Ok(Err(refusal));
-        }
+    if item.task.functionality == Functionality::Function(Function::Barrier)
+        && let Err(refusal) = check_barrier(session, &mut candidate)?
+    {
+        candidate.free()?;
+        return Ok(Err(refusal));
     }
     for _ in 0..candidate.turns() {
         candidate.run()?;

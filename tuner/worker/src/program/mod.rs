@@ -119,7 +119,7 @@ impl Program {
             ..
         } = compiler;
         let too_long = format!("`{side}` makes more than {MAX_STEPS} calls");
-        let compiled = compiled.and_then(|()| if steps.len() > MAX_STEPS { Err(too_long) } else { Ok(()) });
+        let compiled = compiled.and(if steps.len() > MAX_STEPS { Err(too_long) } else { Ok(()) });
         if let Err(reason) = compiled {
             datatypes.free()?;
             groups.free()?;
@@ -127,44 +127,56 @@ impl Program {
         }
         // SAFETY: statuses are plain data that waits overwrite.
         let statuses = (0..requests).map(|_| unsafe { std::mem::zeroed() }).collect();
-        let mut state = State {
-            requests: vec![constants::request_null(); requests],
-            statuses,
-            window: constants::win_null(),
+        let mut program = Program {
+            steps,
+            state: State {
+                requests: vec![constants::request_null(); requests],
+                statuses,
+                window: constants::win_null(),
+            },
+            groups,
+            datatypes,
+            _scratch: scratch,
         };
         let has_window = side.terms.iter().any(|term| is_fence(&term.call));
-        if has_window {
-            let (base, bytes) = window.unwrap_or((std::ptr::null_mut(), 0));
-            // SAFETY: the buffer outlives the program, which frees the window; every rank takes part.
+        let window = has_window.then(|| window.unwrap_or((std::ptr::null_mut(), 0)));
+        // SAFETY: by this function's contract.
+        if let Err(reason) = unsafe { program.make(window, persistent, memory.comm) } {
+            program.free()?;
+            return Ok(Err(reason));
+        }
+        Ok(Ok(program))
+    }
+
+    /// Makes the window and the persistent requests. Called by all ranks.
+    ///
+    /// # Safety
+    /// As for [`Program::new`]; the program is freed before the buffers.
+    unsafe fn make(
+        &mut self,
+        window: Option<(*mut u8, usize)>,
+        persistent: Vec<(usize, Call)>,
+        comm: MPI_Comm,
+    ) -> Result<(), String> {
+        if let Some((base, bytes)) = window {
+            // SAFETY: by this function's contract; every rank takes part.
             let code = unsafe {
                 ffi::PMPI_Win_create(
                     base.cast(),
                     bytes as ffi::MPI_Aint,
                     1,
                     constants::info_null(),
-                    memory.comm,
-                    &raw mut state.window,
+                    comm,
+                    &raw mut self.state.window,
                 )
             };
-            if let Err(error) = MpiError::check("MPI_Win_create", code) {
-                datatypes.free()?;
-                groups.free()?;
-                return Ok(Err(format!("not available: {error}")));
-            }
+            MpiError::check("MPI_Win_create", code).map_err(|error| format!("not available: {error}"))?;
         }
         for (request, call) in persistent {
-            // SAFETY: the program's buffers outlive it; every rank of the communicator makes the same calls.
-            if let Err(reason) = unsafe { call.init(&mut state.requests[request]) } {
-                return Ok(Err(reason));
-            }
+            // SAFETY: by this function's contract; every rank of the communicator makes the same calls.
+            unsafe { call.init(&mut self.state.requests[request])? };
         }
-        Ok(Ok(Program {
-            steps,
-            state,
-            groups,
-            datatypes,
-            _scratch: scratch,
-        }))
+        Ok(())
     }
 
     /// What the problem is where the side's calls see the ranks in another order, or have other neighbours: decided before
