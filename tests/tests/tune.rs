@@ -139,15 +139,15 @@ fn default_malloc_thresholds_and_an_algorithm_of_kilters_stand_side_by_side_on_f
     let candidates = contest["candidates"].as_array().unwrap();
     // Which algorithm is the best of Kilter's here is for the contest to say: the binomial tree and the ring are close.
     let id = |candidate: &Value| candidate["id"].as_str().unwrap().to_owned();
-    let wanted: [(&str, &dyn Fn(&Value) -> bool); 3] = [
-        ("the default", &|candidate| id(candidate) == "default"),
-        ("the malloc thresholds", &|candidate| {
-            id(candidate).contains("MALLOC_MMAP_THRESHOLD_=1073741824")
-        }),
-        ("an algorithm", &|candidate| candidate["kind"] == "algorithm"),
-    ];
-    for (what, is) in wanted {
-        let found = candidates.iter().find(|candidate| is(candidate));
+    let find = |is: &dyn Fn(&Value) -> bool| candidates.iter().find(|candidate| is(candidate));
+    for (what, found) in [
+        ("the default", find(&|candidate| id(candidate) == "default")),
+        (
+            "the malloc thresholds",
+            find(&|candidate| id(candidate).contains("MALLOC_MMAP_THRESHOLD_=1073741824")),
+        ),
+        ("an algorithm", find(&|candidate| candidate["kind"] == "algorithm")),
+    ] {
         let found = found.unwrap_or_else(|| panic!("{what} is missing: {candidates:#?}"));
         assert!(found["ratio_to_default"].as_f64().unwrap() > 0.0);
         println!("{}: {} of the default", found["id"], found["ratio_to_default"]);
