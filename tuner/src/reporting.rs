@@ -5,6 +5,7 @@ use std::time::SystemTime;
 
 use anyhow::Context as _;
 
+use crate::config::guideline::Kind;
 use crate::context::Context;
 use crate::deployment::{Deployment, Selection};
 use crate::emit::{Emitted, File};
@@ -14,7 +15,6 @@ use crate::report::model::{
     Cell, Change, Comparison, Fix, FixKind, Library, Outcome, Provenance, Report, SCHEMA, Setting,
 };
 use crate::tune::Tuned;
-use crate::verification::cells::is_found_by_function;
 use crate::verification::{JudgedCell, Verification};
 
 /// The report of `check`.
@@ -83,7 +83,7 @@ pub fn of_tune(context: &Context<'_>, tuned: &Tuned) -> Report {
 /// What a cell is found again by. What bounds a split or a monotony cell may change with what is deployed.
 fn key(judged: &JudgedCell) -> String {
     let cell = &judged.cell;
-    let what = if is_found_by_function(cell.kind) {
+    let what = if Kind::is_found_by_function(cell.kind.name()) {
         &cell.function
     } else {
         &cell.expression

@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::operand::Operand;
 use super::times;
+use crate::config::guideline::Kind;
 use crate::report::format;
 use crate::report::model::{Cell, Comparison, Outcome, Report};
 use crate::report::summary::{current, outcome_word};
@@ -94,7 +95,7 @@ type Key<'a> = (&'a str, &'a str, &'a str, u64, usize);
 
 /// What makes a cell comparable between runs.
 pub(super) fn key(cell: &Cell) -> Key<'_> {
-    let what = if matches!(cell.kind.as_str(), "split" | "monotony") {
+    let what = if Kind::is_found_by_function(&cell.kind) {
         ""
     } else {
         cell.expression.as_str()

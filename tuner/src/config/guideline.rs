@@ -39,6 +39,13 @@ impl Kind {
             Kind::Pattern => "pattern",
         }
     }
+
+    /// Whether a cell of this kind, by its word, is found again by its function and volume alone: what bounds it is chosen anew
+    /// in each verification.
+    #[must_use]
+    pub fn is_found_by_function(word: &str) -> bool {
+        [Kind::Monotony, Kind::Split].iter().any(|kind| kind.name() == word)
+    }
 }
 
 /// The meta-rules of Traeff et al. 2010, section III.

@@ -6,7 +6,6 @@ use kilter_algorithms::Collective;
 
 use super::JudgedCell;
 use super::launches::Timed;
-use crate::config::guideline::Kind;
 use crate::plan::{self, Plan, PlannedCell, Subject};
 use crate::report::model::Comparison;
 use crate::stats::sample::Sample;
@@ -179,10 +178,4 @@ impl Function {
             .iter()
             .map(|bytes| Subject::library(self.collective, *bytes))
     }
-}
-
-/// Whether a cell is found again by its function and volume alone: what bounds it is chosen anew in each verification.
-#[must_use]
-pub fn is_found_by_function(kind: Kind) -> bool {
-    matches!(kind, Kind::Split | Kind::Monotony)
 }

@@ -4,7 +4,7 @@
 //! The method is [`crate::verdict`]'s; the launches themselves are in [`launches`], the way between the plan's cells and the
 //! judged families in [`cells`].
 
-pub mod cells;
+mod cells;
 mod launches;
 
 use std::collections::{BTreeMap, BTreeSet};
