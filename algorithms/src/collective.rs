@@ -27,6 +27,44 @@ pub enum Shape {
     ExclusivePrefix,
 }
 
+/// The local copy that makes data of one shape the input of a call that needs another (Traeff et al. 2010,
+/// doi:10.1109/TPDS.2009.120, section 3: the relations that hold "up to local copying").
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LocalCopy {
+    /// None: the data lies as it is needed.
+    Nothing,
+    /// None: everyone has everything, and a block of it is one's own.
+    OwnBlock,
+    /// Own block, zeros elsewhere: neutral for a bitwise OR.
+    ZerosAroundBlock,
+    /// The root's data, zeros on other ranks.
+    ZerosOffRoot,
+    /// Own block, once for each rank.
+    Replicate,
+}
+
+impl Shape {
+    /// How data of this shape becomes the input of a call that needs another; `None` where only communication does that.
+    #[must_use]
+    pub fn copied_to(self, needed: Shape) -> Option<LocalCopy> {
+        match (self, needed) {
+            (available, needed) if available == needed => Some(LocalCopy::Nothing),
+            (Shape::Everywhere, Shape::AtRoot) => Some(LocalCopy::Nothing),
+            (Shape::Everywhere, Shape::Blocks) => Some(LocalCopy::OwnBlock),
+            (Shape::Blocks, Shape::Contributions) => Some(LocalCopy::ZerosAroundBlock),
+            (Shape::Blocks, Shape::BlocksForEach) => Some(LocalCopy::Replicate),
+            (Shape::AtRoot, Shape::Contributions) => Some(LocalCopy::ZerosOffRoot),
+            _ => None,
+        }
+    }
+
+    /// Whether data of this shape contains, on every rank, what `wanted` has there.
+    #[must_use]
+    pub fn contains(self, wanted: Shape) -> bool {
+        self == wanted || (self == Shape::Everywhere && matches!(wanted, Shape::AtRoot | Shape::Blocks))
+    }
+}
+
 macro_rules! collectives {
     ($($variant:ident, $name:literal, $mpi:literal, $input:ident => $output:ident, $summary:literal;)*) => {
         /// An MPI collective (or `MPI_Reduce_local`, which compositions need), blocking.

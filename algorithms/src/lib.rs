@@ -26,6 +26,6 @@ pub mod schedule;
 pub mod threads;
 pub mod transport;
 
-pub use collective::{Collective, Shape};
+pub use collective::{Collective, LocalCopy, Shape};
 pub use registry::{Algorithm, Arguments, Cost, Need, Parameter};
 pub use transport::{Transport, TransportError};

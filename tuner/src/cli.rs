@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::verification::REPETITIONS;
+
 /// Verifies and tunes the performance guidelines of an MPI library.
 ///
 /// Exit status: 0 every guideline holds, 1 violations remain, 2 error.
@@ -97,6 +99,9 @@ pub struct Measure {
     /// Repetitions between two looks whether they are enough.
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub repetition_step: u32,
+    /// Seconds that the repetitions of an item may take in a launch; what is slow gets fewer.
+    #[arg(long, value_name = "SECONDS", default_value_t = REPETITIONS.seconds)]
+    pub repetition_seconds: f64,
     /// Total volumes n in bytes: a list such as 1,4096,1MiB, or a range 1..1MiB of powers of two, or 1..1MiB:x4 of powers of four.
     #[arg(long, value_name = "SIZES", default_value = "1..1MiB:x4")]
     pub sizes: String,

@@ -10,7 +10,6 @@ use crate::cli;
 use crate::plan::Place;
 use crate::repetition_rule;
 use crate::verdict::{Correction, Test};
-use crate::verification::REPETITIONS;
 
 /// Options that every measuring command shares.
 #[derive(Debug, Clone)]
@@ -162,7 +161,7 @@ impl Options {
                 typed.min_repetitions,
                 typed.max_repetitions,
                 typed.repetition_step,
-                REPETITIONS.seconds,
+                typed.repetition_seconds,
             )
             .map_err(|(option, message)| wrong(option, message))?,
             mpirun: typed.mpirun,
@@ -380,6 +379,7 @@ mod tests {
     use clap::Parser as _;
 
     use super::*;
+    use crate::verification::REPETITIONS;
 
     #[test]
     fn sizes_are_lists_and_ranges() {
@@ -415,7 +415,7 @@ mod tests {
             typed.min_repetitions,
             typed.max_repetitions,
             typed.repetition_step,
-            REPETITIONS.seconds,
+            typed.repetition_seconds,
         )
         .unwrap()
     }

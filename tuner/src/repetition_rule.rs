@@ -99,6 +99,12 @@ pub fn repetitions(methods: &str, min: u32, max: u32, step: u32, seconds: f64) -
     if step == 0 {
         return Err(("--repetition-step", "`0` is no step; give at least 1".to_owned()));
     }
+    if !(seconds > 0.0 && seconds.is_finite()) {
+        return Err((
+            "--repetition-seconds",
+            format!("`{seconds}` is no time; give seconds above 0, such as 0.25"),
+        ));
+    }
     let widest = [stop.mean, stop.median]
         .into_iter()
         .flatten()
@@ -180,6 +186,11 @@ mod tests {
             ("cov-mean=0.1/61", 8, 60, 1, "--repetitions"),
         ] {
             assert_eq!(repetitions(methods, min, max, step, 1.0).unwrap_err().0, option);
+        }
+        for seconds in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+            let (option, message) = repetitions("rse=0.1", 8, 60, 1, seconds).unwrap_err();
+            assert_eq!(option, "--repetition-seconds");
+            assert!(message.contains("give seconds above 0"), "{message}");
         }
     }
 }

@@ -6,7 +6,7 @@
 use std::ffi::{c_int, c_void};
 
 use kilter_algorithms::mockup::Mockup;
-use kilter_algorithms::{Collective, Shape};
+use kilter_algorithms::{Collective, LocalCopy, Shape};
 use mpi_sys::MPI_Comm;
 
 use crate::layout::Layout;
@@ -66,19 +66,11 @@ struct Step {
     moves_bytes: bool,
 }
 
-/// The local copy before a call.
+/// What is made ready locally before a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Prepare {
-    /// None.
-    Nothing,
-    /// Everyone has everything: a block of it is one's own.
-    OwnBlock,
-    /// Own block, zeros elsewhere: neutral for a bitwise OR.
-    ZerosAroundBlock,
-    /// The root's data, zeros on other ranks.
-    ZerosOffRoot,
-    /// Own block, once for each rank.
-    Replicate,
+    /// Its input.
+    Input(LocalCopy),
     /// Own contribution, for the operator to add the lower ranks' to.
     OwnContribution,
 }
@@ -99,21 +91,13 @@ impl Pipeline {
         for (i, &call) in calls.iter().enumerate() {
             let prepare = match (shape, call.input()) {
                 (Shape::ExclusivePrefix, Shape::ExclusivePrefix) if i > 0 => Prepare::OwnContribution,
-                (available, needed) if available == needed => Prepare::Nothing,
-                (Shape::Everywhere, Shape::AtRoot) => Prepare::Nothing,
-                (Shape::Everywhere, Shape::Blocks) => Prepare::OwnBlock,
-                (Shape::Blocks, Shape::Contributions) => Prepare::ZerosAroundBlock,
-                (Shape::Blocks, Shape::BlocksForEach) => Prepare::Replicate,
-                (Shape::AtRoot, Shape::Contributions) => Prepare::ZerosOffRoot,
-                (available, needed) => {
-                    return Err(PipelineError::Input {
-                        target,
-                        position: i + 1,
-                        call,
-                        available,
-                        needed,
-                    });
-                }
+                (available, needed) => Prepare::Input(available.copied_to(needed).ok_or(PipelineError::Input {
+                    target,
+                    position: i + 1,
+                    call,
+                    available,
+                    needed,
+                })?),
             };
             steps.push(Step {
                 call,
@@ -124,13 +108,11 @@ impl Pipeline {
             uncombined &= call == Collective::Exscan;
             shape = match (prepare, call.output()) {
                 // Block j from rank j, and every rank sent the same to all: everyone has all blocks.
-                (Prepare::Replicate, Shape::BlocksFromEach) => Shape::Everywhere,
+                (Prepare::Input(LocalCopy::Replicate), Shape::BlocksFromEach) => Shape::Everywhere,
                 (_, output) => output,
             };
         }
-        let fits = shape == target.output()
-            || (shape == Shape::Everywhere && matches!(target.output(), Shape::AtRoot | Shape::Blocks));
-        if !fits {
+        if !shape.contains(target.output()) {
             return Err(PipelineError::Output {
                 target,
                 call: last,
@@ -358,15 +340,15 @@ impl Run<'_> {
         // written into it.
         unsafe {
             match prepare {
-                Prepare::Nothing => Ok(data),
-                Prepare::OwnBlock => Ok(data.add(begin)),
-                Prepare::ZerosAroundBlock => {
+                Prepare::Input(LocalCopy::Nothing) => Ok(data),
+                Prepare::Input(LocalCopy::OwnBlock) => Ok(data.add(begin)),
+                Prepare::Input(LocalCopy::ZerosAroundBlock) => {
                     let filled = self.scratch(total)?;
                     filled.write_bytes(0, total);
                     copy_bytes(data, filled.add(begin), length);
                     Ok(filled)
                 }
-                Prepare::ZerosOffRoot => {
+                Prepare::Input(LocalCopy::ZerosOffRoot) => {
                     let filled = self.scratch(total)?;
                     if self.is_root {
                         copy_bytes(data, filled, total);
@@ -375,7 +357,7 @@ impl Run<'_> {
                     }
                     Ok(filled)
                 }
-                Prepare::Replicate => {
+                Prepare::Input(LocalCopy::Replicate) => {
                     let copies = self.scratch(total)?;
                     for i in 0..self.p_ranks {
                         copy_bytes(data, copies.add(i * length), length);

@@ -11,18 +11,17 @@
 //! doi:10.1111/j.2517-6161.1995.tb02031.x; positive dependence: Benjamini and Yekutieli, Annals of Statistics
 //! 29(4):1165-1188, 2001, doi:10.1214/aos/1013699998.
 
+use super::evidence::ascending;
+
 /// The adjusted p-values, in the order given. O(m log m).
 ///
 /// NaN means that a test gave no p-value: it still counts as a test and is adjusted to 1, which rejects nothing.
 #[must_use]
 pub fn adjust(p: &[f64]) -> Vec<f64> {
-    let evidence = |i: usize| if p[i].is_nan() { 1.0 } else { p[i] };
-    let mut order: Vec<usize> = (0..p.len()).collect();
-    order.sort_by(|&i, &j| evidence(i).total_cmp(&evidence(j)));
     let mut adjusted = vec![1.0; p.len()];
     let mut ceiling = 1.0_f64;
-    for (position, &index) in order.iter().enumerate().rev() {
-        ceiling = ceiling.min(evidence(index) * p.len() as f64 / (position + 1) as f64);
+    for (position, (index, evidence)) in ascending(p).into_iter().enumerate().rev() {
+        ceiling = ceiling.min(evidence * p.len() as f64 / (position + 1) as f64);
         adjusted[index] = ceiling;
     }
     adjusted

@@ -10,18 +10,17 @@
 //! Source: Holm, A simple sequentially rejective multiple test procedure, Scandinavian Journal of Statistics
 //! 6(2):65-70, 1979.
 
+use super::evidence::ascending;
+
 /// The adjusted p-values, in the order given. O(m log m).
 ///
 /// NaN means that a test gave no p-value: it still counts as a test and is adjusted to 1, which rejects nothing.
 #[must_use]
 pub fn adjust(p: &[f64]) -> Vec<f64> {
-    let evidence = |i: usize| if p[i].is_nan() { 1.0 } else { p[i] };
-    let mut order: Vec<usize> = (0..p.len()).collect();
-    order.sort_by(|&i, &j| evidence(i).total_cmp(&evidence(j)));
     let mut adjusted = vec![1.0; p.len()];
     let mut floor = 0.0_f64;
-    for (position, index) in order.into_iter().enumerate() {
-        floor = floor.max(evidence(index) * (p.len() - position) as f64).min(1.0);
+    for (position, (index, evidence)) in ascending(p).into_iter().enumerate() {
+        floor = floor.max(evidence * (p.len() - position) as f64).min(1.0);
         adjusted[index] = floor;
     }
     adjusted

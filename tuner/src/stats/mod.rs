@@ -9,6 +9,7 @@
 
 pub mod benjamini_hochberg;
 pub mod describe;
+mod evidence;
 pub mod hodges_lehmann;
 pub mod holm;
 pub mod kendall;

@@ -34,8 +34,14 @@ impl Family {
     pub fn hypotheses(&self) -> usize {
         match self {
             Family::Independent(pairs) => pairs.len(),
-            Family::Monotony(sizes) => (2 * sizes.len()).saturating_sub(3),
+            Family::Monotony(sizes) => Family::hypotheses_of_monotony(sizes.len()),
         }
+    }
+
+    /// How many hypotheses a function measured at so many sizes adds.
+    #[must_use]
+    pub const fn hypotheses_of_monotony(sizes: usize) -> usize {
+        (2 * sizes).saturating_sub(3)
     }
 
     pub(super) fn views(&self) -> Vec<CellView<'_>> {

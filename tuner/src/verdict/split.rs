@@ -4,8 +4,7 @@
 //! filled) or slower. [`split`] names one way to split each size; **measure each of them for real** (A(n) and k calls of
 //! A(m) interleaved in the same launches) and judge it as an independent pair. The choice was made on other launches, so
 //! that it biases nothing, and it does not depend on whether a violation is predicted, so that the number of hypotheses
-//! is known from the start. Where time forbids it, measure those that are predicted to be violated;
-//! [`SplitCandidate::scaled`] stands for the others, can show that they hold, and must not be reported as a violation.
+//! is known from the start.
 //!
 //! Source: PGMPI (Hunold, Carpen-Amarie, Lübbe and Träff, Automatic Verification of Self-Consistent MPI Performance
 //! Guidelines, Euro-Par 2016, doi:10.1007/978-3-319-43659-3_32): the smallest multiple of a measured size that reaches
@@ -13,7 +12,6 @@
 
 use std::collections::BTreeMap;
 
-use super::Pair;
 use crate::stats::sample::Sample;
 
 /// A size and the parts that it is to be compared with.
@@ -29,19 +27,6 @@ pub struct SplitCandidate {
     pub predicted_ratio: f64,
     /// Whether the ratio exceeds 1 by more than the tolerance.
     pub predicted: bool,
-}
-
-impl SplitCandidate {
-    /// The whole against `parts` times the part's times, from the same sizes; `None` where one is missing.
-    #[must_use]
-    pub fn scaled(&self, sizes: &BTreeMap<u64, Sample>) -> Option<Pair> {
-        let part = sizes.get(&self.part_bytes)?;
-        let scaled = part.values().iter().map(|seconds| seconds * self.parts as f64);
-        Some(Pair {
-            left: sizes.get(&self.bytes)?.clone(),
-            right: Sample::new(scaled.collect()).ok()?,
-        })
-    }
 }
 
 /// One split for each size of a function that has a smaller one, ascending. `sizes` maps bytes to the medians of the
@@ -150,19 +135,6 @@ mod tests {
                 (64, 32, 2, 0.0, false),
                 (128, 64, 2, f64::INFINITY, true),
             ]
-        );
-    }
-
-    #[test]
-    fn a_scaled_pair_multiplies_the_parts() {
-        let sizes = BTreeMap::from([
-            (8, Sample::new(vec![1.0, 1.5]).unwrap()),
-            (20, Sample::new(vec![2.0, 2.5]).unwrap()),
-        ]);
-        let pair = split(&sizes, 0.05)[0].scaled(&sizes).unwrap();
-        assert_eq!(
-            (pair.left.values(), pair.right.values()),
-            (&[2.0, 2.5][..], &[3.0, 4.5][..])
         );
     }
 }

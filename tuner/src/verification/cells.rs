@@ -94,7 +94,7 @@ impl Cells {
 
     /// Number of hypotheses that the correction counts.
     pub(super) fn hypotheses(&self) -> usize {
-        let sizes = |function: &Function| (2 * function.volumes.len()).saturating_sub(3);
+        let sizes = |function: &Function| Family::hypotheses_of_monotony(function.volumes.len());
         self.pairs.len() + self.functions.iter().map(sizes).sum::<usize>()
     }
 

@@ -179,30 +179,11 @@ fn side(input: &mut &str) -> Result<Side, Fault> {
 }
 
 fn term(input: &mut &str) -> Result<Term, Fault> {
-    let mut repeat = Quantity {
-        times: Vec::new(),
-        over: Vec::new(),
-    };
-    let mut divides = false;
-    loop {
-        multispace0.parse_next(input)?;
-        let at = *input;
-        let Some(number) = factor(input)? else {
-            if divides {
-                return refuse(at, format!("{} instead of a divisor", found(at)), FACTOR);
-            }
-            break;
-        };
-        if divides {
-            repeat.over.push(number);
-        } else {
-            repeat.times.push(number);
-        }
-        if matched(input, "*")? {
-            divides = false;
-        } else if matched(input, "/")? {
-            divides = true;
-        } else {
+    let (mut repeat, end) = product(input)?;
+    match end {
+        ProductEnd::Operator('*') | ProductEnd::Begin => {}
+        ProductEnd::Operator(_) => return refuse(input, format!("{} instead of a divisor", found(input)), FACTOR),
+        ProductEnd::Factor => {
             return refuse(
                 input,
                 format!("{} instead of `*` after the number of repeats", found(input)),
@@ -338,30 +319,47 @@ fn point_to_point(input: &mut &str) -> Result<Operation, Fault> {
 
 /// A product over a product.
 fn quantity(input: &mut &str) -> Result<Quantity, Fault> {
+    let what = match product(input)? {
+        (quantity, ProductEnd::Factor) => return Ok(quantity),
+        (_, ProductEnd::Operator('/')) => "a divisor",
+        _ => "a size",
+    };
+    refuse(input, format!("{} instead of {what}", found(input)), FACTOR)
+}
+
+/// What a product was seen to end with.
+enum ProductEnd {
+    /// Nothing: there is no factor at all.
+    Begin,
+    /// A factor, with no operator behind it.
+    Factor,
+    /// `*` or `/`, with no factor behind it.
+    Operator(char),
+}
+
+/// As many factors as there are, with `*` and `/` between them, and what stands behind the last.
+fn product(input: &mut &str) -> Result<(Quantity, ProductEnd), Fault> {
     let mut quantity = Quantity {
         times: Vec::new(),
         over: Vec::new(),
     };
-    let mut divides = false;
+    let mut end = ProductEnd::Begin;
     loop {
         multispace0.parse_next(input)?;
-        let at = *input;
         let Some(number) = factor(input)? else {
-            let what = if divides { "a divisor" } else { "a size" };
-            return refuse(at, format!("{} instead of {what}", found(at)), FACTOR);
+            return Ok((quantity, end));
         };
-        if divides {
-            quantity.over.push(number);
-        } else {
-            quantity.times.push(number);
+        match end {
+            ProductEnd::Operator('/') => quantity.over.push(number),
+            _ => quantity.times.push(number),
         }
-        if matched(input, "*")? {
-            divides = false;
+        end = if matched(input, "*")? {
+            ProductEnd::Operator('*')
         } else if matched(input, "/")? {
-            divides = true;
+            ProductEnd::Operator('/')
         } else {
-            return Ok(quantity);
-        }
+            return Ok((quantity, ProductEnd::Factor));
+        };
     }
 }
 

@@ -1,0 +1,380 @@
+//! Sides that do what a collective does: follows the data from call to call.
+//!
+//! * [`arguments`]: the arguments of one call.
+//! * [`parts`]: calls on parts of the ranks.
+//! * [`packing`]: strided data that is packed and unpacked between calls.
+
+mod arguments;
+mod packing;
+mod parts;
+
+use std::ffi::c_int;
+
+use kilter_algorithms::{Collective, LocalCopy, Shape};
+use kilter_protocol::expression::{self, Communicator, Form, Function, Layout, Operation, Single, Term};
+use kilter_protocol::task::Functionality;
+
+use super::step::{Message, Step};
+use super::{Compiler, void};
+use crate::layout::span;
+
+/// How the data is spread over the ranks between two calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Held {
+    /// Over all ranks.
+    Everyone(Shape),
+    /// Each leader has the combination of its part's contributions.
+    PartialAtLeaders,
+    /// Each leader has the blocks of its part, in the part's order.
+    BlocksAtLeaders,
+    /// Each leader has everything.
+    AllAtLeaders,
+}
+
+/// The data between two calls, as this rank has it.
+#[derive(Debug, Clone, Copy)]
+struct Data {
+    held: Held,
+    at: *mut u8,
+    layout: Layout,
+    /// Strided data that was packed moves as `MPI_PACKED`.
+    packed: bool,
+    /// It is what the caller gave to be combined; everything else has only to be moved.
+    uncombined: bool,
+    /// Blocks lie part by part instead of rank by rank.
+    by_parts: bool,
+}
+
+/// A block of a buffer: begin and length in bytes.
+type Block = (usize, usize);
+
+impl Compiler<'_> {
+    fn target(&self) -> Function {
+        match self.problem.task.functionality {
+            Functionality::Function(function) => function,
+            _ => Function::Barrier,
+        }
+    }
+
+    /// Shapes as those of the collective with equal blocks.
+    fn shapes(function: Function) -> Option<(Shape, Shape)> {
+        let collective = match function {
+            Function::Of(collective) => collective,
+            Function::Allgatherv => Collective::Allgather,
+            Function::Alltoallv => Collective::Alltoall,
+            Function::Barrier => return None,
+        };
+        Some((collective.input(), collective.output()))
+    }
+
+    /// Compiles a side that does what a collective does.
+    pub(super) fn collective(&mut self) -> Result<(), String> {
+        let target = self.target();
+        let Some((input, wanted)) = Self::shapes(target) else {
+            return self.barrier();
+        };
+        let is_bcast = target == Function::Of(Collective::Bcast);
+        let mut data = Data {
+            held: Held::Everyone(input),
+            at: if is_bcast { self.memory.recv } else { self.memory.send },
+            layout: self.problem.task.sendtype,
+            packed: false,
+            uncombined: target.collective().is_some_and(Collective::has_operator),
+            by_parts: false,
+        };
+        let mut outstanding = false;
+        let terms = &self.side.terms;
+        for (i, term) in terms.iter().enumerate() {
+            let repeat = self.value(&term.repeat, self.problem.p_ranks)?;
+            let is_get = term.call.operation == Operation::Single(Single::Get);
+            if repeat != 1 && !is_get {
+                return Err(self.unfit(term, "only calls of the function itself, and gets, are repeated"));
+            }
+            match &term.call.operation {
+                Operation::Single(Single::Wait) => {
+                    self.steps.push(Step::WaitAll);
+                    outstanding = false;
+                    continue;
+                }
+                _ if outstanding => return Err(self.unfit(term, "what was started before it needs a `wait`")),
+                Operation::Single(Single::Fence) => self.steps.push(Step::Fence),
+                Operation::Single(Single::Get) => data = self.gets(term, repeat, data)?,
+                Operation::Single(Single::Pack) => data = self.pack(term, data)?,
+                Operation::Single(Single::Unpack) => data = self.unpack(term, data)?,
+                Operation::Collective(Some(Function::Barrier), form) => self.barrier_on(term.call.on, *form)?,
+                Operation::Collective(Some(function), form) => {
+                    let is_last = terms[i + 1..].iter().all(|later| keeps_data_in_place(&later.call));
+                    data = if term.call.on.is_group() || term.call.on == Communicator::Leaders {
+                        self.on_part(term, *function, *form, data, is_last)?
+                    } else {
+                        self.on_everyone(term, *function, *form, data, is_last)?
+                    };
+                    outstanding = *form != Form::Blocking;
+                }
+                _ => return Err(self.unfit(term, "a message does not belong to a collective")),
+            }
+        }
+        if outstanding {
+            return Err(format!("`{}`: `wait` is missing at the end", self.side));
+        }
+        self.deliver(data, wanted)
+    }
+
+    /// Bytes of data that this rank has in a shape.
+    fn bytes_of(&self, shape: Shape) -> usize {
+        match shape {
+            Shape::AtRoot if !self.is_root() => 0,
+            Shape::Blocks => self.problem.block(self.problem.rank).1,
+            _ => self.problem.n_bytes,
+        }
+    }
+
+    /// Where the output of a call goes: where the caller wants it if nothing is left to be done with it, else to scratch.
+    fn destination(&mut self, bytes: usize, is_final: bool) -> Result<*mut u8, String> {
+        if is_final {
+            Ok(self.memory.recv)
+        } else {
+            self.scratch(bytes)
+        }
+    }
+
+    fn check_size(&self, term: &Term, q_ranks: usize, bytes: usize) -> Result<(), String> {
+        let Some(size) = &term.call.size else { return Ok(()) };
+        let value = self.value(size, q_ranks)?;
+        if value == bytes {
+            return Ok(());
+        }
+        Err(self.unfit(
+            term,
+            &format!("its size is {value} bytes, and the data there is {bytes}"),
+        ))
+    }
+
+    /// A call on all ranks, in their order or another.
+    fn on_everyone(
+        &mut self,
+        term: &Term,
+        function: Function,
+        form: Form,
+        mut data: Data,
+        is_last: bool,
+    ) -> Result<Data, String> {
+        let (p_ranks, n_bytes) = (self.problem.p_ranks, self.problem.n_bytes);
+        self.check_size(term, p_ranks, n_bytes)?;
+        let Held::Everyone(shape) = data.held else {
+            return Err(self.unfit(term, "the data is with the leaders"));
+        };
+        if data.by_parts {
+            return Err(self.unfit(term, "blocks lie part by part there; end with the call on the parts"));
+        }
+        let comm = self
+            .groups
+            .find(term.call.on)
+            .map_or(self.memory.comm, |group| group.comm);
+        let (_, wanted) = Self::shapes(self.target()).unwrap_or((shape, shape));
+        let (mut needed, mut output) = Self::shapes(function).unwrap_or((shape, shape));
+        // Counts make two v-variants what is needed here.
+        match (function, shape) {
+            (Function::Alltoallv, Shape::Blocks) => {
+                needed = shape;
+                output = if wanted == Shape::AtRoot {
+                    wanted
+                } else {
+                    Shape::Everywhere
+                };
+            }
+            (Function::Alltoallv, Shape::AtRoot) => (needed, output) = (shape, Shape::Blocks),
+            (Function::Allgatherv, Shape::AtRoot) => needed = shape,
+            _ => {}
+        }
+        let input = self.prepare(term, shape, needed, &data)?;
+        let as_bytes = !data.uncombined;
+        if shape == Shape::Blocks && needed == Shape::BlocksForEach {
+            output = Shape::Everywhere;
+        }
+        let is_final = is_last && output == wanted && term.call.attributes.recvtype == self.problem.task.recvtype;
+        let receives = output != Shape::AtRoot || self.is_root();
+        let recv = if receives {
+            self.destination(
+                self.bytes_of(output).max(span(term.call.attributes.recvtype, n_bytes)),
+                is_final,
+            )?
+        } else {
+            std::ptr::null_mut()
+        };
+        // The lower ranks' combination is added to one's own contribution.
+        if function == Function::Of(Collective::ReduceLocal) {
+            self.copy(self.memory.send, recv, n_bytes);
+            if self.problem.rank > 0 {
+                let (datatype, elements) = self.elements(n_bytes, false)?;
+                let op = self.operator(term.call.attributes.user_operator, false)?;
+                self.steps.push(Step::Combine {
+                    from: void(input).cast_const(),
+                    to: void(recv),
+                    count: elements,
+                    datatype,
+                    op,
+                });
+            }
+            data.uncombined = false;
+        } else {
+            let blocks: Vec<Block> = (0..p_ranks).map(|rank| self.block_in(term, rank)).collect();
+            let place = (self.problem.rank, self.problem.root);
+            let mut call = self.call(term, function, comm, &blocks, place, (input, recv), &data, as_bytes)?;
+            self.adjust(&mut call, function, shape, output, &blocks)?;
+            if term.call.attributes.in_place {
+                self.set_in_place(term, &mut call, function)?;
+            }
+            self.push_call(call, form)?;
+        }
+        // A scan leaves the caller's contribution to be added by a local reduction.
+        data.uncombined &= function == Function::Of(Collective::Exscan);
+        let root_broadcasts = function == Function::Of(Collective::Bcast) && self.is_root();
+        data.at = if root_broadcasts { input } else { recv };
+        data.held = Held::Everyone(output);
+        data.layout = if root_broadcasts {
+            term.call.attributes.sendtype
+        } else {
+            term.call.attributes.recvtype
+        };
+        Ok(data)
+    }
+
+    /// The local copy before a call on all ranks; where its input then lies.
+    fn prepare(&mut self, term: &Term, shape: Shape, needed: Shape, data: &Data) -> Result<*mut u8, String> {
+        let (n_bytes, rank) = (self.problem.n_bytes, self.problem.rank);
+        let (begin, length) = self.problem.block(rank);
+        let at = data.at;
+        let Some(copy) = shape.copied_to(needed) else {
+            return Err(self.unfit(
+                term,
+                &format!("it needs its data as {needed:?}, but has it as {shape:?}, and no local copy converts that"),
+            ));
+        };
+        if copy != LocalCopy::Nothing && data.layout != Layout::Contiguous {
+            return Err(self.unfit(term, "strided data is only moved as it is; pack it first"));
+        }
+        match copy {
+            LocalCopy::Nothing => Ok(at),
+            // SAFETY: everyone has everything there, and the block is part of it.
+            LocalCopy::OwnBlock => Ok(unsafe { at.add(begin) }),
+            LocalCopy::ZerosAroundBlock => {
+                let filled = self.zeros(n_bytes)?;
+                // SAFETY: the block is part of the volume.
+                self.copy(at, unsafe { filled.add(begin) }, length);
+                Ok(filled)
+            }
+            LocalCopy::ZerosOffRoot if self.is_root() => {
+                let filled = self.scratch(n_bytes)?;
+                self.copy(at, filled, n_bytes);
+                Ok(filled)
+            }
+            LocalCopy::ZerosOffRoot => self.zeros(n_bytes),
+            LocalCopy::Replicate => {
+                let copies = self.scratch(n_bytes)?;
+                for i in 0..self.problem.p_ranks {
+                    // SAFETY: p equal blocks are the volume.
+                    self.copy(at, unsafe { copies.add(i * length) }, length);
+                }
+                Ok(copies)
+            }
+        }
+    }
+
+    /// Scratch that every run fills with zeros first.
+    fn zeros(&mut self, bytes: usize) -> Result<*mut u8, String> {
+        let at = self.scratch(bytes)?;
+        self.steps.push(Step::Zero { at, bytes });
+        Ok(at)
+    }
+
+    /// The root gets every rank's block.
+    fn gets(&mut self, term: &Term, repeat: usize, mut data: Data) -> Result<Data, String> {
+        let p_ranks = self.problem.p_ranks;
+        if data.held != Held::Everyone(Shape::Blocks) || data.layout != Layout::Contiguous || repeat != p_ranks {
+            return Err(self.unfit(term, "p gets, of one rank's block each, make a gather"));
+        }
+        let Some(size) = &term.call.size else { return Ok(data) };
+        let bytes = self.value(size, p_ranks)?;
+        let (_, own) = self.problem.block(self.problem.rank);
+        if bytes != own {
+            return Err(self.unfit(term, &format!("it gets {bytes} bytes, and a block has {own}")));
+        }
+        self.window = Some((data.at, own));
+        if self.is_root() {
+            let (datatype, elements) = self.elements(bytes, false)?;
+            for peer in 0..p_ranks {
+                let message = Message {
+                    // SAFETY: the root's output has a block for every rank.
+                    data: void(unsafe { self.memory.recv.add(peer * bytes) }),
+                    count: elements,
+                    datatype,
+                    peer: peer as c_int,
+                    comm: self.memory.comm,
+                    request: 0,
+                };
+                self.steps.push(Step::OneSided(Single::Get, message, 0));
+            }
+        }
+        data.held = Held::Everyone(Shape::AtRoot);
+        data.at = self.memory.recv;
+        Ok(data)
+    }
+
+    /// Copies the result to where the caller wants it, unless it is there.
+    fn deliver(&mut self, data: Data, wanted: Shape) -> Result<(), String> {
+        let Held::Everyone(shape) = data.held else {
+            return Err(format!(
+                "`{}` leaves its data with the leaders; a call on the parts must follow",
+                self.side
+            ));
+        };
+        if !shape.contains(wanted) {
+            return Err(format!(
+                "`{}` leaves its data as {shape:?}, but {wanted:?} is wanted, and no local copy converts that",
+                self.side
+            ));
+        }
+        let is_bcast_root = self.target() == Function::Of(Collective::Bcast) && self.is_root();
+        let recv = self.memory.recv;
+        if is_bcast_root || data.at == recv || (wanted == Shape::AtRoot && !self.is_root()) || data.at.is_null() {
+            return Ok(());
+        }
+        let in_place_at_root = self.problem.in_place && self.is_root();
+        if in_place_at_root {
+            return Ok(());
+        }
+        if data.layout != self.problem.task.recvtype {
+            return Err(format!(
+                "`{}` leaves its data as {}, but {} is wanted",
+                self.side, data.layout, self.problem.task.recvtype
+            ));
+        }
+        let (begin, length) = self.problem.block(self.problem.rank);
+        match (self.reordering(), shape, wanted) {
+            (Some(copies), _, _) if data.by_parts => {
+                for (from, to, bytes) in copies {
+                    // SAFETY: both hold the whole volume.
+                    unsafe { self.copy(data.at.add(from), recv.add(to), bytes) };
+                }
+            }
+            // SAFETY: the block is part of the volume.
+            (_, Shape::Everywhere, Shape::Blocks) => self.copy(unsafe { data.at.add(begin) }, recv, length),
+            _ => {
+                let bytes = self.problem.recv_bytes();
+                self.copy(data.at, recv, bytes);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether a call leaves the data in the buffer where it finds it.
+fn keeps_data_in_place(call: &expression::Call) -> bool {
+    match &call.operation {
+        Operation::Single(Single::Wait | Single::Fence) => true,
+        Operation::Collective(Some(Function::Barrier), _) => true,
+        Operation::Collective(Some(Function::Of(Collective::Bcast)), _) => !call.is_typed(),
+        _ => false,
+    }
+}
