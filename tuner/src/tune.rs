@@ -13,7 +13,7 @@ use crate::plan::Subject;
 use crate::report::model::{Contest, FixKind, Outcome};
 use crate::search::contest::Contests;
 use crate::search::settings;
-use crate::search::target::{Target, targets};
+use crate::search::target::{Target, ask_for, targets};
 use crate::stats::sample::Sample;
 use crate::verdict::{self, Pair, Rule};
 use crate::verification::{Medians, Verification, verify};
@@ -58,13 +58,15 @@ pub fn tune(context: &Context<'_>, options: &TuneOptions) -> anyhow::Result<Tune
     };
     for round in 1..=options.rounds {
         let current = tuned.after.as_ref().unwrap_or(&tuned.before);
-        let targets = targets(current, &|judged| state.unfixed.contains_key(&judged.cell.name()));
-        let wanted: Vec<Target> = if round == 1 {
-            wanted(context, options)
-        } else {
-            Vec::new()
-        };
-        if targets.is_empty() && wanted.is_empty() {
+        let mut targets = targets(current, &|judged| state.unfixed.contains_key(&judged.cell.name()));
+        let violated = targets.len();
+        if round == 1 {
+            let volume = |(collective, bytes): &(Collective, u64)| {
+                (*collective, context.options.place().volume(*collective, *bytes))
+            };
+            ask_for(&mut targets, options.contests.iter().map(volume));
+        }
+        if targets.is_empty() {
             break;
         }
         if round > 1 && context.search_exhausted(0.0) {
@@ -73,12 +75,11 @@ pub fn tune(context: &Context<'_>, options: &TuneOptions) -> anyhow::Result<Tune
                 .warn("the budget ended while violations were left to fix; raise --budget");
             break;
         }
-        context.progress.note(&format!(
-            "round {round}: {} violated cell group(s) to fix",
-            targets.len()
-        ));
+        context
+            .progress
+            .note(&format!("round {round}: {} violated cell group(s) to fix", violated));
         let deployed = state.deployment.clone();
-        state.search(context, options, round, &targets, &wanted, &mut tuned.contests)?;
+        state.search(context, options, round, &targets, &mut tuned.contests)?;
         if state.deployment == deployed {
             break;
         }
@@ -113,20 +114,12 @@ impl State {
         options: &TuneOptions,
         round: usize,
         targets: &[Target],
-        wanted: &[Target],
         contests: &mut Vec<Contest>,
     ) -> anyhow::Result<()> {
         let label = format!("search/{round}");
         let mut launch_wide = BTreeMap::new();
         if options.parameters {
-            let found = settings::search(
-                context,
-                &label,
-                &self.deployment,
-                targets,
-                wanted,
-                &self.banned.assignments,
-            )?;
+            let found = settings::search(context, &label, &self.deployment, targets, &self.banned.assignments)?;
             for assignment in found.accepted {
                 context
                     .progress
@@ -142,7 +135,6 @@ impl State {
         };
         let open: Vec<Target> = targets
             .iter()
-            .chain(wanted)
             .filter(|target| {
                 let key = target.collective().map(|collective| (collective, target.bytes()));
                 key.is_some_and(|key| !self.banned.cells.contains(&key))
@@ -293,12 +285,4 @@ fn slower(context: &Context<'_>, after: &Verification, untouched: &Medians) -> a
         .filter(|(_, comparison)| comparison.verdict == Outcome::Violated)
         .map(|(subject, comparison)| (subject, comparison.ratio))
         .collect())
-}
-
-fn wanted(context: &Context<'_>, options: &TuneOptions) -> Vec<Target> {
-    options
-        .contests
-        .iter()
-        .map(|(collective, bytes)| Target::unbounded(*collective, context.options.place().volume(*collective, *bytes)))
-        .collect()
 }

@@ -52,18 +52,16 @@ pub fn search(
     label: &str,
     deployment: &Deployment,
     targets: &[Target],
-    wanted: &[Target],
     banned: &BTreeSet<Assignment>,
 ) -> anyhow::Result<Outcome> {
     let mut outcome = Outcome::default();
-    if targets.is_empty() && wanted.is_empty() {
+    if targets.is_empty() {
         return Ok(outcome);
     }
     let mut search = Search {
         context,
         label,
         targets,
-        wanted,
         deployment: deployment.clone(),
         launches: 0,
         trial_seconds: 0.0,
@@ -97,16 +95,15 @@ pub fn search(
     }
     scored.sort_by(|a, b| a.0.total_cmp(&b.0));
     let neutral = search.cost(&base, &base);
+    let asked_for = targets.iter().any(|target| target.asked_for);
     // One candidate per parameter; what does not beat doing nothing is not looked at again, except where a contest was asked for.
     let mut finalists: Vec<(f64, LaunchCandidate)> = Vec::new();
     for (cost, candidate) in scored {
         let seen = finalists
             .iter()
             .any(|(_, other)| other.parameter == candidate.parameter);
-        if !seen
-            && finalists.len() < FINALISTS
-            && (cost < neutral - 0.02 || candidate.confirm_always && !wanted.is_empty())
-        {
+        let is_promising = finalists.len() < FINALISTS && cost < neutral - 0.02;
+        if !seen && (is_promising || candidate.confirm_always && asked_for) {
             finalists.push((cost, candidate));
         }
     }
@@ -159,7 +156,6 @@ struct Search<'s, 'a> {
     context: &'s Context<'a>,
     label: &'s str,
     targets: &'s [Target],
-    wanted: &'s [Target],
     deployment: Deployment,
     launches: usize,
     trial_seconds: f64,
@@ -225,7 +221,7 @@ impl Search<'_, '_> {
 
     fn blocks(&self, name: &str) -> Vec<Block> {
         let mut subjects = self.context.plan.library_subjects();
-        for target in self.targets.iter().chain(self.wanted) {
+        for target in self.targets {
             subjects.insert(target.left.clone());
             subjects.extend(target.bounds.iter().cloned());
         }
@@ -351,7 +347,7 @@ impl Search<'_, '_> {
         outcome: &mut Outcome,
     ) {
         let rule = self.context.rule(self.context.noise_seconds());
-        for target in self.targets.iter().chain(self.wanted) {
+        for target in self.targets {
             let subject = target.left.clone();
             let measured: Vec<(Option<&LaunchCandidate>, &Sample)> = samples
                 .iter()

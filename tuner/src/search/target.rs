@@ -21,6 +21,8 @@ pub struct Target {
     pub cells: Vec<String>,
     /// Largest ratio of the left to a right side.
     pub worst_ratio: f64,
+    /// A contest for it was asked for (`--contest`), violated or not.
+    pub asked_for: bool,
 }
 
 impl Target {
@@ -42,7 +44,7 @@ impl Target {
         self.left.collective()
     }
 
-    /// The target without bounds: a contest that was asked for.
+    /// The target without bounds: nothing that it must not be slower than.
     #[must_use]
     pub fn unbounded(collective: Collective, bytes: u64) -> Target {
         Target::of(Subject::library(collective, bytes), collective.name())
@@ -55,6 +57,7 @@ impl Target {
             bounds: Vec::new(),
             cells: Vec::new(),
             worst_ratio: 0.0,
+            asked_for: false,
         }
     }
 }
@@ -81,4 +84,43 @@ pub fn targets(verification: &Verification, settled: &dyn Fn(&JudgedCell) -> boo
     let mut targets: Vec<Target> = targets.into_values().collect();
     targets.sort_by(|a, b| b.worst_ratio.total_cmp(&a.worst_ratio));
     targets
+}
+
+/// Adds the cells for which a contest was asked for, each once: behind the violated ones where it is not among them.
+pub fn ask_for(targets: &mut Vec<Target>, contests: impl IntoIterator<Item = (Collective, u64)>) {
+    for (collective, bytes) in contests {
+        let wanted = Target::unbounded(collective, bytes);
+        let position = targets
+            .iter()
+            .position(|target| target.left == wanted.left)
+            .unwrap_or_else(|| {
+                targets.push(wanted);
+                targets.len() - 1
+            });
+        targets[position].asked_for = true;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_contest_for_a_violated_cell_is_held_once() {
+        let mut violated = Target::unbounded(Collective::Reduce, 4096);
+        violated.worst_ratio = 1.7;
+        let mut targets = vec![violated];
+        ask_for(
+            &mut targets,
+            [(Collective::Reduce, 4096), (Collective::Scan, 8), (Collective::Scan, 8)],
+        );
+        let held: Vec<_> = targets
+            .iter()
+            .map(|target| (target.name(), target.worst_ratio, target.asked_for))
+            .collect();
+        assert_eq!(
+            held,
+            [("reduce 4096".to_owned(), 1.7, true), ("scan 8".to_owned(), 0.0, true)]
+        );
+    }
 }
