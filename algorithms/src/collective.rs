@@ -9,6 +9,8 @@ use std::str::FromStr;
 /// by local copies into, the next call's input shape.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Shape {
+    /// Nobody holds anything (barrier).
+    Nothing,
     /// The root alone holds all `n` bytes.
     AtRoot,
     /// Every rank holds the same `n` bytes.
@@ -96,8 +98,11 @@ macro_rules! collectives {
 
 collectives! {
     Allgather, "allgather", "MPI_Allgather", Blocks => Everywhere, "Every rank gets all blocks.";
+    Allgatherv, "allgatherv", "MPI_Allgatherv", Blocks => Everywhere, "Every rank gets all blocks, counts given per rank.";
     Allreduce, "allreduce", "MPI_Allreduce", Contributions => Everywhere, "Every rank gets the combination.";
     Alltoall, "alltoall", "MPI_Alltoall", BlocksForEach => BlocksFromEach, "Every rank sends a block to every rank.";
+    Alltoallv, "alltoallv", "MPI_Alltoallv", BlocksForEach => BlocksFromEach, "Every rank sends a block to every rank, counts given per pair.";
+    Barrier, "barrier", "MPI_Barrier", Nothing => Nothing, "No rank leaves before all have entered.";
     Bcast, "bcast", "MPI_Bcast", AtRoot => Everywhere, "Every rank gets the root's data.";
     Exscan, "exscan", "MPI_Exscan", Contributions => ExclusivePrefix, "Combination of all lower ranks.";
     Gather, "gather", "MPI_Gather", Blocks => AtRoot, "The root gets all blocks.";
@@ -124,6 +129,55 @@ impl Collective {
         Collective::Scan,
         Collective::Scatter,
     ];
+
+    /// The collectives of several ranks, which algorithms are written for and which the drop-in replaces: all but
+    /// [`Collective::ReduceLocal`].
+    pub fn of_several_ranks() -> impl Iterator<Item = Collective> {
+        let is_local = |collective: &Collective| *collective == Collective::ReduceLocal;
+        Collective::ALL
+            .iter()
+            .copied()
+            .filter(move |collective| !is_local(collective))
+    }
+
+    /// Whether it moves or combines any data.
+    #[must_use]
+    pub const fn has_data(self) -> bool {
+        !matches!(self.input(), Shape::Nothing)
+    }
+
+    /// Whether its blocks may differ in length.
+    #[must_use]
+    pub const fn has_counts(self) -> bool {
+        matches!(
+            self,
+            Collective::Allgatherv
+                | Collective::Alltoallv
+                | Collective::Gatherv
+                | Collective::ReduceScatter
+                | Collective::Scatterv
+        )
+    }
+
+    /// Whether a rank is told the lengths of its input's blocks ([`crate::Arguments::input_blocks`]).
+    #[must_use]
+    pub const fn lists_input_blocks(self, is_root: bool) -> bool {
+        match self {
+            Collective::Alltoallv | Collective::ReduceScatter => true,
+            Collective::Scatterv => is_root,
+            _ => false,
+        }
+    }
+
+    /// Whether a rank is told the lengths of its output's blocks ([`crate::Arguments::output_blocks`]).
+    #[must_use]
+    pub const fn lists_output_blocks(self, is_root: bool) -> bool {
+        match self {
+            Collective::Allgatherv | Collective::Alltoallv => true,
+            Collective::Gatherv => is_root,
+            _ => false,
+        }
+    }
 
     /// Whether a buffer of its is divided into `p` blocks, so that `n` must be a multiple of `p`.
     #[must_use]

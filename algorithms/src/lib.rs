@@ -8,6 +8,7 @@
 //! * [`registry`]: one row per algorithm; [`registry::algorithms`] is what `kilter list`, profiles, search and tests
 //!   read.
 //! * [`mockup`]: compositions of library calls with the semantics of another collective.
+//! * [`Nodes`]: which ranks share a node.
 //! * one module per collective, one file per algorithm; [`schedule`]: what they share, as pure functions.
 
 pub mod allgather;
@@ -16,6 +17,7 @@ pub mod bcast;
 pub mod collective;
 pub mod gather;
 pub mod mockup;
+mod nodes;
 mod overlap;
 mod parts;
 pub mod reduce;
@@ -27,5 +29,6 @@ pub mod threads;
 pub mod transport;
 
 pub use collective::{Collective, LocalCopy, Shape};
-pub use registry::{Algorithm, Arguments, Cost, Need, Parameter};
+pub use nodes::Nodes;
+pub use registry::{Algorithm, Arguments, Cost, Need, Parameter, Setting};
 pub use transport::{Transport, TransportError};

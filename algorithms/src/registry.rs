@@ -1,6 +1,6 @@
 //! The registry: one row per algorithm, from which lists, profiles, search, tests and docs are read.
 
-use crate::{Collective, Transport, TransportError};
+use crate::{Collective, Nodes, Transport, TransportError};
 
 /// What an algorithm demands of a call; checked in one place, [`Algorithm::unmet`], never by a silent fallback.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,17 +53,47 @@ impl Cost {
     }
 }
 
+/// What a cost depends on.
+#[derive(Debug, Clone, Copy)]
+pub struct Setting<'a> {
+    /// Number of ranks.
+    pub p_ranks: usize,
+    /// Total volume `n` in bytes, in equal blocks where the collective has blocks.
+    pub n_bytes: usize,
+    /// One value per row of [`Algorithm::parameters`], in that order.
+    pub parameters: &'a [u64],
+    /// Where the ranks are.
+    pub nodes: &'a Nodes,
+}
+
 /// One rank's arguments of a collective call, as bytes.
 ///
 /// Lengths, with `n` the total volume and `b = n/p` the block: `input` and `output` are empty where the collective
 /// defines none on this rank (`output` of a reduce or gather, `input` of a scatter, away from the root). A broadcast has
-/// one buffer, as in MPI: `output`, which on the root holds the data; its `input` is empty. In-place calls are resolved
-/// by the caller: it has copied the contribution, or passes it as `input`.
+/// one buffer, as in MPI: `output`, which on the root holds the data; its `input` is empty. A barrier has none. An
+/// exclusive scan leaves rank 0's output as it is. In-place calls are resolved by the caller: it has copied the
+/// contribution, or passes it as `input`.
+///
+/// Blocks lie one after the other in the order of ranks. Their lengths are given where they may differ and this rank
+/// knows them; elsewhere the lists are empty:
+///
+/// | Collective       | `input_blocks`               | `output_blocks`              |
+/// | ---------------- | ---------------------------- | ---------------------------- |
+/// | `allgatherv`     |                              | of each rank                 |
+/// | `alltoallv`      | to each rank                 | from each rank               |
+/// | `gatherv`        |                              | of each rank, at the root    |
+/// | `reduce_scatter` | of each rank                 |                              |
+/// | `scatterv`       | of each rank, at the root    |                              |
 pub struct Arguments<'a> {
-    /// This rank's contribution: `n` bytes (reduce, allreduce, scan; scatter's root) or `b` bytes (gather, allgather).
+    /// This rank's contribution: `n` bytes (reduce, allreduce, scan, alltoall; scatter's root) or `b` bytes (gather,
+    /// allgather).
     pub input: &'a [u8],
-    /// This rank's result: `n` bytes, `b` bytes (scatter), or empty.
+    /// This rank's result: `n` bytes, `b` bytes (scatter, reduce-scatter), or empty.
     pub output: &'a mut [u8],
+    /// Bytes of each rank's block of `input`.
+    pub input_blocks: &'a [usize],
+    /// Bytes of each rank's block of `output`.
+    pub output_blocks: &'a [usize],
     /// The root's rank; 0 where the collective has none.
     pub root: usize,
     /// One value per row of [`Algorithm::parameters`], in that order.
@@ -88,8 +118,8 @@ pub struct Algorithm {
     pub needs: &'static [Need],
     /// Tunables.
     pub parameters: &'static [Parameter],
-    /// Cost for `p` ranks, total volume `n` bytes and one value per parameter.
-    pub cost: fn(p_ranks: usize, n_bytes: usize, parameters: &[u64]) -> Cost,
+    /// Cost in a setting.
+    pub cost: fn(&Setting<'_>) -> Cost,
 }
 
 impl Algorithm {
@@ -109,20 +139,62 @@ impl Algorithm {
     }
 }
 
-/// All rows, collective by collective.
-pub fn algorithms() -> impl Iterator<Item = &'static Algorithm> {
-    [
-        crate::allgather::ALGORITHMS,
-        crate::allreduce::ALGORITHMS,
-        crate::bcast::ALGORITHMS,
-        crate::gather::ALGORITHMS,
-        crate::reduce::ALGORITHMS,
-        crate::scan::ALGORITHMS,
-        crate::scatter::ALGORITHMS,
-    ]
-    .into_iter()
-    .flatten()
-    .copied()
+/// What a module of algorithms has beside its files: the table, the dispatch and the test that every file has a row.
+macro_rules! rows {
+    ($collective:ident: $($file:ident),+ $(,)?) => {
+        /// The rows, one per file of this folder.
+        pub static ALGORITHMS: &[&crate::Algorithm] = &[$(&$file::INFO),+];
+
+        /// Runs the row with this id.
+        pub(crate) fn run<T: crate::Transport>(
+            id: &str,
+            transport: &mut T,
+            arguments: crate::Arguments<'_>,
+        ) -> Result<(), crate::TransportError> {
+            match id {
+                $($file::ID => $file::run(transport, arguments),)+
+                _ => unreachable!("`{id}` is no row of {}'s table", stringify!($collective)),
+            }
+        }
+
+        #[cfg(test)]
+        #[test]
+        fn every_file_has_a_row() {
+            crate::registry::assert_every_file_has_a_row(stringify!($collective), ALGORITHMS);
+        }
+    };
+}
+pub(crate) use rows;
+
+/// The modules of algorithms, by collective.
+macro_rules! modules {
+    ($($collective:ident: $module:ident;)*) => {
+        /// All rows, collective by collective.
+        pub fn algorithms() -> impl Iterator<Item = &'static Algorithm> {
+            [$(crate::$module::ALGORITHMS),*].into_iter().flatten().copied()
+        }
+
+        fn dispatch<T: Transport>(
+            algorithm: &Algorithm,
+            transport: &mut T,
+            arguments: Arguments<'_>,
+        ) -> Result<(), TransportError> {
+            match algorithm.collective {
+                $(Collective::$collective => crate::$module::run(algorithm.id, transport, arguments),)*
+                other => unreachable!("no algorithm of {other} is registered"),
+            }
+        }
+    };
+}
+
+modules! {
+    Allgather: allgather;
+    Allreduce: allreduce;
+    Bcast: bcast;
+    Gather: gather;
+    Reduce: reduce;
+    Scan: scan;
+    Scatter: scatter;
 }
 
 /// The rows of one collective, in the order of its table.
@@ -150,16 +222,7 @@ pub fn run<T: Transport>(
     arguments: Arguments<'_>,
 ) -> Result<(), TransportError> {
     debug_assert_fits(algorithm, transport, &arguments);
-    match algorithm.collective {
-        Collective::Allgather => crate::allgather::run(algorithm.id, transport, arguments),
-        Collective::Allreduce => crate::allreduce::run(algorithm.id, transport, arguments),
-        Collective::Bcast => crate::bcast::run(algorithm.id, transport, arguments),
-        Collective::Gather => crate::gather::run(algorithm.id, transport, arguments),
-        Collective::Reduce => crate::reduce::run(algorithm.id, transport, arguments),
-        Collective::Scan => crate::scan::run(algorithm.id, transport, arguments),
-        Collective::Scatter => crate::scatter::run(algorithm.id, transport, arguments),
-        other => unreachable!("no algorithm of {other} is registered"),
-    }
+    dispatch(algorithm, transport, arguments)
 }
 
 /// The contract of [`Arguments`], as far as one rank can see it.
@@ -172,17 +235,38 @@ fn debug_assert_fits<T: Transport>(algorithm: &Algorithm, transport: &T, argumen
         0,
         "{id}: rank {rank}: input is no whole number of elements"
     );
-    let input_expected = match algorithm.collective {
-        Collective::Bcast => 0,
-        Collective::Gather | Collective::Allgather if rank == root || !algorithm.collective.has_root() => output / p,
-        Collective::Scatter if rank == root => p * output,
-        Collective::Scatter => 0,
-        other if rank == root || !other.has_root() => output,
-        _ => input,
+    let is_root = rank == root || !algorithm.collective.has_root();
+    let blocks = |blocks: &[usize], rank: usize| (blocks.iter().sum(), blocks.get(rank).copied().unwrap_or(0));
+    let (all_given, own_given): (usize, usize) = blocks(arguments.input_blocks, rank);
+    let (all_taken, own_taken): (usize, usize) = blocks(arguments.output_blocks, rank);
+    // What this rank cannot know is taken as it is.
+    let expected = match algorithm.collective {
+        Collective::Barrier => (0, 0),
+        Collective::Bcast => (0, output),
+        Collective::Gather | Collective::Allgather if is_root => (output / p, input * p),
+        Collective::Gatherv | Collective::Allgatherv if is_root => (own_taken, all_taken),
+        Collective::Scatter if is_root => (p * output, output),
+        Collective::Scatterv if is_root => (all_given, own_given),
+        Collective::Scatter | Collective::Scatterv => (0, output),
+        Collective::ReduceScatterBlock => (p * output, input / p),
+        Collective::ReduceScatter => (all_given, own_given),
+        Collective::Alltoallv => (all_given, all_taken),
+        _ if is_root => (output, input),
+        _ => (input, 0),
     };
     debug_assert_eq!(
-        input, input_expected,
-        "{id}: rank {rank}: bytes of input for {output} bytes of output"
+        (input, output),
+        expected,
+        "{id}: rank {rank}: bytes of input and of output"
+    );
+    let listed = |wanted: bool| if wanted { p } else { 0 };
+    debug_assert_eq!(
+        (arguments.input_blocks.len(), arguments.output_blocks.len()),
+        (
+            listed(algorithm.collective.lists_input_blocks(is_root)),
+            listed(algorithm.collective.lists_output_blocks(is_root))
+        ),
+        "{id}: rank {rank}: number of lengths of blocks"
     );
     debug_assert_eq!(
         arguments.parameters.len(),

@@ -17,7 +17,8 @@
 //! let scan = registry::find("scan.recursive_doubling").unwrap();
 //! let outcome = run(5, &config, |transport| {
 //!     let mut sum = [0];
-//!     registry::run(scan, transport, Arguments { input: &[1], output: &mut sum, root: 0, parameters: &[] })?;
+//!     registry::run(scan, transport, Arguments { input: &[1], output: &mut sum, input_blocks: &[], output_blocks: &[], root: 0,
+//!         parameters: &[] })?;
 //!     Ok(sum[0])
 //! });
 //! assert_eq!(outcome.critical_path().rounds, 3.0);
@@ -31,12 +32,13 @@ mod transport;
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 
 pub use arena::Arena;
 pub use clock::Network;
 pub use transport::{Statistics, ThreadRequest, ThreadTransport};
 
-use crate::{Cost, TransportError};
+use crate::{Cost, Nodes, TransportError};
 use switchboard::Switchboard;
 
 /// The largest number of ranks that [`run`] takes.
@@ -53,6 +55,8 @@ pub struct Config {
     pub operator: Operator,
     /// What messages and operations cost.
     pub network: Network,
+    /// Which ranks share a node; none: each is alone.
+    pub nodes: Option<Nodes>,
 }
 
 impl Config {
@@ -62,6 +66,7 @@ impl Config {
             element_bytes,
             operator: Box::new(operator),
             network: Network::FREE,
+            nodes: None,
         }
     }
 }
@@ -155,11 +160,12 @@ where
     assert!((1..=MAX_RANKS).contains(&p), "{p} ranks; allowed: 1 to {MAX_RANKS}");
     assert!(config.element_bytes > 0, "an element has at least one byte");
     let switchboard = Switchboard::new(p);
+    let nodes = Arc::new(config.nodes.clone().unwrap_or_else(|| Nodes::each_alone(p)));
     let rank_body = |rank: usize| {
         // `transport` is dropped inside, and so says that the rank has gone, whatever happens.
         let mut statistics = Statistics::default();
         let result = {
-            let mut transport = ThreadTransport::new(rank, &switchboard, config);
+            let mut transport = ThreadTransport::new(rank, &switchboard, config, Arc::clone(&nodes));
             // The transport is only read after a panic, for its counters.
             let result = catch_unwind(AssertUnwindSafe(|| body(&mut transport)));
             statistics.clone_from(&transport.statistics());

@@ -1,5 +1,9 @@
 //! The boundary between algorithms and whatever moves their bytes.
 
+use std::sync::Arc;
+
+use crate::Nodes;
+
 /// What a rank needs from its surroundings to run a collective algorithm.
 ///
 /// Buffers are bytes; an element has [`Transport::element_bytes`] of them, and every slice passed to a method is a whole
@@ -17,6 +21,10 @@ pub trait Transport {
 
     /// The number of ranks `p`, at least 1.
     fn size(&self) -> usize;
+
+    /// Which ranks share a node; the same on all ranks, all of which ask at the same point of an algorithm, since they may
+    /// have to find it out together.
+    fn nodes(&mut self) -> Result<Arc<Nodes>, TransportError>;
 
     /// Bytes of one element, at least 1; a segment or block boundary may lie only between elements.
     fn element_bytes(&self) -> usize;

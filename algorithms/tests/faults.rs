@@ -38,6 +38,11 @@ impl<'a> Transport for Failing<'_, 'a> {
         self.inner.size()
     }
 
+    fn nodes(&mut self) -> Result<std::sync::Arc<kilter_algorithms::Nodes>, TransportError> {
+        self.count()?;
+        self.inner.nodes()
+    }
+
     fn element_bytes(&self) -> usize {
         self.inner.element_bytes()
     }

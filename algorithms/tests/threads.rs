@@ -130,6 +130,8 @@ fn a_panic_in_the_operator_hangs_nobody() {
         let arguments = kilter_algorithms::Arguments {
             input: &input,
             output: &mut output,
+            input_blocks: &[],
+            output_blocks: &[],
             root: 0,
             parameters: &[256],
         };

@@ -273,7 +273,7 @@ impl Plan {
 
 /// The collectives that a monotony or split guideline is stated for.
 fn collectives(guideline: &Guideline) -> impl Iterator<Item = Collective> {
-    guideline.functions.iter().filter_map(|function| function.collective())
+    guideline.functions.iter().copied()
 }
 
 /// A monotony cell: a function at one volume against itself at a larger one.

@@ -24,7 +24,7 @@ use std::ops::Range;
 
 use crate::parts::two;
 use crate::schedule::{Fold, doubling_group, floor_log2, fold, fold_rank, fold_run};
-use crate::{Algorithm, Arguments, Collective, Cost, Transport, TransportError};
+use crate::{Algorithm, Arguments, Collective, Cost, Setting, Transport, TransportError};
 
 /// The id of [`INFO`].
 pub(crate) const ID: &str = "allgather.recursive_doubling";
@@ -40,7 +40,8 @@ pub(crate) static INFO: Algorithm = Algorithm {
     cost,
 };
 
-fn cost(p_ranks: usize, n_bytes: usize, _parameters: &[u64]) -> Cost {
+fn cost(setting: &Setting<'_>) -> Cost {
+    let &Setting { p_ranks, n_bytes, .. } = setting;
     if n_bytes == 0 {
         return Cost::ZERO;
     }

@@ -31,7 +31,7 @@ use std::ops::Range;
 use crate::overlap::exchange;
 use crate::parts::two;
 use crate::schedule::{Fold, block, doubling_partners, floor_log2, fold, fold_rank, in_bytes};
-use crate::{Algorithm, Arguments, Collective, Cost, Transport, TransportError};
+use crate::{Algorithm, Arguments, Collective, Cost, Setting, Transport, TransportError};
 
 /// The id of [`INFO`].
 pub(crate) const ID: &str = "allreduce.rabenseifner";
@@ -47,7 +47,8 @@ pub(crate) static INFO: Algorithm = Algorithm {
     cost,
 };
 
-fn cost(p_ranks: usize, n_bytes: usize, _parameters: &[u64]) -> Cost {
+fn cost(setting: &Setting<'_>) -> Cost {
+    let &Setting { p_ranks, n_bytes, .. } = setting;
     if n_bytes == 0 {
         return Cost::ZERO;
     }

@@ -24,7 +24,7 @@
 
 use crate::parts::pipeline::{self, Neighbours, SEGMENT_BYTES};
 use crate::schedule::{absolute, binary_children, binary_fill, binary_parent, binary_rate, relative};
-use crate::{Algorithm, Arguments, Collective, Cost, Transport, TransportError};
+use crate::{Algorithm, Arguments, Collective, Cost, Setting, Transport, TransportError};
 
 /// The id of [`INFO`].
 pub(crate) const ID: &str = "bcast.binary";
@@ -40,7 +40,13 @@ pub(crate) static INFO: Algorithm = Algorithm {
     cost,
 };
 
-fn cost(p_ranks: usize, n_bytes: usize, parameters: &[u64]) -> Cost {
+fn cost(setting: &Setting<'_>) -> Cost {
+    let &Setting {
+        p_ranks,
+        n_bytes,
+        parameters,
+        ..
+    } = setting;
     if n_bytes == 0 || p_ranks < 2 {
         return Cost::ZERO;
     }

@@ -25,7 +25,7 @@ use std::ops::Range;
 
 use crate::parts::{binomial, ring};
 use crate::schedule::{Halving, block, ceil_log2, in_bytes};
-use crate::{Algorithm, Arguments, Collective, Cost, Transport, TransportError};
+use crate::{Algorithm, Arguments, Collective, Cost, Setting, Transport, TransportError};
 
 /// The id of [`INFO`].
 pub(crate) const ID: &str = "bcast.scatter_allgather";
@@ -41,7 +41,8 @@ pub(crate) static INFO: Algorithm = Algorithm {
     cost,
 };
 
-fn cost(p_ranks: usize, n_bytes: usize, _parameters: &[u64]) -> Cost {
+fn cost(setting: &Setting<'_>) -> Cost {
+    let &Setting { p_ranks, n_bytes, .. } = setting;
     if n_bytes == 0 {
         return Cost::ZERO;
     }

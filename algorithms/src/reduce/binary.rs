@@ -25,7 +25,7 @@
 
 use crate::parts::pipeline::{self, Neighbours, SEGMENT_BYTES};
 use crate::schedule::{absolute, binary_children, binary_drain, binary_parent, binary_rate, relative};
-use crate::{Algorithm, Arguments, Collective, Cost, Need, Transport, TransportError};
+use crate::{Algorithm, Arguments, Collective, Cost, Need, Setting, Transport, TransportError};
 
 /// The id of [`INFO`].
 pub(crate) const ID: &str = "reduce.binary";
@@ -41,7 +41,13 @@ pub(crate) static INFO: Algorithm = Algorithm {
     cost,
 };
 
-fn cost(p_ranks: usize, n_bytes: usize, parameters: &[u64]) -> Cost {
+fn cost(setting: &Setting<'_>) -> Cost {
+    let &Setting {
+        p_ranks,
+        n_bytes,
+        parameters,
+        ..
+    } = setting;
     if n_bytes == 0 || p_ranks < 2 {
         return Cost::ZERO;
     }
@@ -61,6 +67,7 @@ pub(crate) fn run<T: Transport>(transport: &mut T, arguments: Arguments<'_>) -> 
         output,
         root,
         parameters,
+        ..
     } = arguments;
     let p = transport.size();
     let own = relative(transport.rank(), root, p);

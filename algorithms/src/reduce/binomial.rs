@@ -21,7 +21,7 @@
 
 use crate::parts::binomial;
 use crate::schedule::{Halving, ceil_log2};
-use crate::{Algorithm, Arguments, Collective, Cost, Transport, TransportError};
+use crate::{Algorithm, Arguments, Collective, Cost, Setting, Transport, TransportError};
 
 /// The id of [`INFO`].
 pub(crate) const ID: &str = "reduce.binomial";
@@ -37,7 +37,8 @@ pub(crate) static INFO: Algorithm = Algorithm {
     cost,
 };
 
-fn cost(p_ranks: usize, n_bytes: usize, _parameters: &[u64]) -> Cost {
+fn cost(setting: &Setting<'_>) -> Cost {
+    let &Setting { p_ranks, n_bytes, .. } = setting;
     if n_bytes == 0 {
         return Cost::ZERO;
     }

@@ -28,7 +28,7 @@
 
 use crate::parts::pipeline::{self, Neighbours, SEGMENT_BYTES};
 use crate::schedule::{absolute, relative};
-use crate::{Algorithm, Arguments, Collective, Cost, Need, Transport, TransportError};
+use crate::{Algorithm, Arguments, Collective, Cost, Need, Setting, Transport, TransportError};
 
 /// The id of [`INFO`].
 pub(crate) const ID: &str = "reduce.pipelined_chain";
@@ -44,7 +44,13 @@ pub(crate) static INFO: Algorithm = Algorithm {
     cost,
 };
 
-fn cost(p_ranks: usize, n_bytes: usize, parameters: &[u64]) -> Cost {
+fn cost(setting: &Setting<'_>) -> Cost {
+    let &Setting {
+        p_ranks,
+        n_bytes,
+        parameters,
+        ..
+    } = setting;
     if n_bytes == 0 || p_ranks < 2 {
         return Cost::ZERO;
     }
@@ -64,6 +70,7 @@ pub(crate) fn run<T: Transport>(transport: &mut T, arguments: Arguments<'_>) -> 
         output,
         root,
         parameters,
+        ..
     } = arguments;
     let p = transport.size();
     let segment = pipeline::call_segment(transport, parameters);

@@ -29,7 +29,7 @@
 
 use crate::overlap::{Overlap, exchange};
 use crate::schedule::{block, in_bytes, ring_block, ring_next, ring_previous};
-use crate::{Algorithm, Arguments, Collective, Cost, Need, Transport, TransportError};
+use crate::{Algorithm, Arguments, Collective, Cost, Need, Setting, Transport, TransportError};
 
 /// The id of [`INFO`].
 pub(crate) const ID: &str = "reduce.ring";
@@ -46,7 +46,8 @@ pub(crate) static INFO: Algorithm = Algorithm {
     cost,
 };
 
-fn cost(p_ranks: usize, n_bytes: usize, _parameters: &[u64]) -> Cost {
+fn cost(setting: &Setting<'_>) -> Cost {
+    let &Setting { p_ranks, n_bytes, .. } = setting;
     if n_bytes == 0 {
         return Cost::ZERO;
     }

@@ -31,7 +31,7 @@
 use crate::overlap::Overlap;
 use crate::parts::pipeline::{self, SEGMENT_BYTES};
 use crate::schedule::segments;
-use crate::{Algorithm, Arguments, Collective, Cost, Transport, TransportError};
+use crate::{Algorithm, Arguments, Collective, Cost, Setting, Transport, TransportError};
 
 /// The id of [`INFO`].
 pub(crate) const ID: &str = "scan.pipelined_chain";
@@ -51,7 +51,13 @@ pub(crate) static INFO: Algorithm = Algorithm {
 /// rendezvous, which large segments need, is over when its segment's turn comes.
 const AHEAD: usize = 4;
 
-fn cost(p_ranks: usize, n_bytes: usize, parameters: &[u64]) -> Cost {
+fn cost(setting: &Setting<'_>) -> Cost {
+    let &Setting {
+        p_ranks,
+        n_bytes,
+        parameters,
+        ..
+    } = setting;
     if n_bytes == 0 || p_ranks < 2 {
         return Cost::ZERO;
     }

@@ -1,11 +1,12 @@
 //! One rank's end.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use super::clock::{Clocks, Moment};
 use super::switchboard::{Message, Switchboard};
 use super::{Arena, Config};
-use crate::{Cost, Transport, TransportError};
+use crate::{Cost, Nodes, Transport, TransportError};
 
 /// What one rank has done so far.
 #[derive(Debug, Clone, PartialEq)]
@@ -53,6 +54,7 @@ pub struct ThreadTransport<'a> {
     rank: usize,
     switchboard: &'a Switchboard,
     config: &'a Config,
+    nodes: Arc<Nodes>,
     arena: Arena,
     clocks: Clocks,
     counters: Statistics,
@@ -89,11 +91,17 @@ enum Kind<'b> {
 }
 
 impl<'a> ThreadTransport<'a> {
-    pub(super) fn new(rank: usize, switchboard: &'a Switchboard, config: &'a Config) -> ThreadTransport<'a> {
+    pub(super) fn new(
+        rank: usize,
+        switchboard: &'a Switchboard,
+        config: &'a Config,
+        nodes: Arc<Nodes>,
+    ) -> ThreadTransport<'a> {
         ThreadTransport {
             rank,
             switchboard,
             config,
+            nodes,
             arena: Arena::default(),
             clocks: Clocks::new(config.network),
             counters: Statistics::default(),
@@ -225,6 +233,10 @@ impl Transport for ThreadTransport<'_> {
 
     fn size(&self) -> usize {
         self.switchboard.ranks()
+    }
+
+    fn nodes(&mut self) -> Result<Arc<Nodes>, TransportError> {
+        Ok(Arc::clone(&self.nodes))
     }
 
     fn element_bytes(&self) -> usize {

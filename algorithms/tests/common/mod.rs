@@ -5,7 +5,7 @@
 use std::fmt;
 
 use kilter_algorithms::threads::{Config, Network, Outcome, run};
-use kilter_algorithms::{Algorithm, Arguments, Collective, Transport, registry};
+use kilter_algorithms::{Algorithm, Arguments, Collective, Cost, Nodes, Setting, Transport, registry};
 
 /// An operator on elements of 1, 4 or 12 bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,6 +17,9 @@ pub(crate) enum Op {
 }
 
 const FIELD: u64 = 65_521;
+
+/// What outputs hold before a call.
+const UNTOUCHED: u8 = 0xa5;
 
 impl Op {
     /// `inout = input op inout`, element by element.
@@ -91,6 +94,53 @@ fn put(bytes: &mut [u8], value: u32) {
     bytes[..4].copy_from_slice(&value.to_le_bytes());
 }
 
+/// How long the blocks of a call are, where they may differ.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Division {
+    /// All of the same length.
+    Equal,
+    /// None for rank 0, and from there on ever longer ones.
+    Rising,
+    /// One rank, or one pair, has all.
+    Lone,
+}
+
+impl Division {
+    pub(crate) const ALL: [Division; 3] = [Division::Equal, Division::Rising, Division::Lone];
+
+    /// Elements of block `index` of `p`, about `count` on average.
+    fn of(self, count: usize, p: usize, index: usize) -> usize {
+        match self {
+            Division::Equal => count,
+            Division::Rising => 2 * count * index / p,
+            Division::Lone if index == p / 2 => count * p,
+            Division::Lone => 0,
+        }
+    }
+}
+
+/// Where the ranks of a call are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// Each on a node of its own.
+    Alone,
+    /// On nodes of this many ranks, one node filled after the other.
+    Filled(usize),
+    /// Dealt out to this many nodes in turn.
+    RoundRobin(usize),
+}
+
+impl Place {
+    pub(crate) fn nodes(self, p: usize) -> Nodes {
+        let node = |rank: usize| match self {
+            Place::Alone => rank,
+            Place::Filled(ranks) => rank / ranks,
+            Place::RoundRobin(nodes) => rank % nodes,
+        };
+        Nodes::new(&(0..p).map(node).collect::<Vec<_>>())
+    }
+}
+
 /// All that determines one call; its `Display` reproduces it.
 #[derive(Clone)]
 pub(crate) struct Case {
@@ -102,6 +152,8 @@ pub(crate) struct Case {
     pub(crate) root: usize,
     pub(crate) op: Op,
     pub(crate) parameters: Vec<u64>,
+    pub(crate) division: Division,
+    pub(crate) place: Place,
 }
 
 impl fmt::Display for Case {
@@ -114,11 +166,14 @@ impl fmt::Display for Case {
             root,
             op,
             parameters,
+            division,
+            place,
         } = self;
         write!(
             f,
             "Case {{ algorithm: registry::find({:?}).unwrap(), p: {p}, count: {count}, element_bytes: {element_bytes}, \
-             root: {root}, op: Op::{op:?}, parameters: vec!{parameters:?} }}",
+             root: {root}, op: Op::{op:?}, parameters: vec!{parameters:?}, division: Division::{division:?}, \
+             place: Place::{place:?} }}",
             algorithm.id
         )
     }
@@ -137,6 +192,61 @@ impl Case {
             root: 0,
             op: Op::Sum,
             parameters,
+            division: Division::Equal,
+            place: Place::Alone,
+        }
+    }
+
+    /// What the row's cost function says.
+    pub(crate) fn cost(&self) -> Cost {
+        (self.algorithm.cost)(&Setting {
+            p_ranks: self.p,
+            n_bytes: self.n_bytes(),
+            parameters: &self.parameters,
+            nodes: &self.place.nodes(self.p),
+        })
+    }
+
+    /// Elements of a rank's block.
+    fn block(&self, rank: usize) -> usize {
+        self.division.of(self.count, self.p, rank)
+    }
+
+    /// Elements that `from` has for `to` in an alltoall.
+    fn pair(&self, from: usize, to: usize) -> usize {
+        self.block((3 * from + to) % self.p)
+    }
+
+    /// Elements of a rank's input.
+    fn input_count(&self, rank: usize) -> usize {
+        match self.algorithm.collective {
+            Collective::Barrier | Collective::Bcast => 0,
+            Collective::Scatter | Collective::Scatterv if rank != self.root => 0,
+            Collective::Alltoall | Collective::Alltoallv => (0..self.p).map(|to| self.pair(rank, to)).sum(),
+            Collective::Gather | Collective::Gatherv | Collective::Allgather | Collective::Allgatherv => {
+                self.block(rank)
+            }
+            Collective::ReduceScatter | Collective::ReduceScatterBlock | Collective::Scatter | Collective::Scatterv => {
+                (0..self.p).map(|rank| self.block(rank)).sum()
+            }
+            _ => self.count,
+        }
+    }
+
+    /// Bytes of the blocks of a rank's input and output, where they may differ and the rank knows them.
+    pub(crate) fn blocks(&self, rank: usize) -> [Vec<usize>; 2] {
+        let bytes = |count: usize| count * self.element_bytes;
+        let all = || (0..self.p).map(|rank| bytes(self.block(rank))).collect();
+        match self.algorithm.collective {
+            Collective::Allgatherv => [Vec::new(), all()],
+            Collective::Alltoallv => [
+                (0..self.p).map(|to| bytes(self.pair(rank, to))).collect(),
+                (0..self.p).map(|from| bytes(self.pair(from, rank))).collect(),
+            ],
+            Collective::Gatherv if rank == self.root => [Vec::new(), all()],
+            Collective::ReduceScatter => [all(), Vec::new()],
+            Collective::Scatterv if rank == self.root => [all(), Vec::new()],
+            _ => [Vec::new(), Vec::new()],
         }
     }
 
@@ -154,20 +264,15 @@ impl Case {
         let Case { op, element_bytes, .. } = *self;
         Config {
             network,
+            nodes: Some(self.place.nodes(self.p)),
             ..Config::new(element_bytes, move |a, b| op.apply(element_bytes, a, b))
         }
     }
 
     /// Each rank's input; a broadcast has none, since its data is in the output before the call.
     pub(crate) fn inputs(&self) -> Vec<Vec<u8>> {
-        let count = |rank| match self.algorithm.collective {
-            Collective::Bcast => 0,
-            Collective::Scatter if rank != self.root => 0,
-            Collective::Scatter => self.p * self.count,
-            _ => self.count,
-        };
         (0..self.p)
-            .map(|rank| self.op.contribution(rank, count(rank), self.element_bytes))
+            .map(|rank| self.op.contribution(rank, self.input_count(rank), self.element_bytes))
             .collect()
     }
 
@@ -177,11 +282,17 @@ impl Case {
             Collective::Bcast => {
                 return vec![self.op.contribution(self.root, self.count, self.element_bytes); self.p];
             }
-            Collective::Scatter => {
-                let block_bytes = self.count * self.element_bytes;
-                return (0..self.p)
-                    .map(|rank| inputs[self.root][rank * block_bytes..][..block_bytes].to_vec())
-                    .collect();
+            Collective::Barrier => return vec![Vec::new(); self.p],
+            Collective::Scatter | Collective::Scatterv => return self.cut(&inputs[self.root]),
+            Collective::Allgather | Collective::Allgatherv => return vec![inputs.concat(); self.p],
+            Collective::Gather | Collective::Gatherv => return self.at_root(inputs.concat()),
+            Collective::Alltoall | Collective::Alltoallv => {
+                let sent = |from: usize, to: usize| {
+                    let begin: usize = (0..to).map(|to| self.pair(from, to)).sum();
+                    &inputs[from][begin * self.element_bytes..][..self.pair(from, to) * self.element_bytes]
+                };
+                let received = |to| (0..self.p).flat_map(|from| sent(from, to).to_vec()).collect();
+                return (0..self.p).map(received).collect();
             }
             _ => {}
         }
@@ -194,16 +305,35 @@ impl Case {
             prefixes.push(next);
         }
         let total = prefixes[self.p - 1].clone();
-        let at_root =
-            |data: Vec<u8>| (0..self.p).map(move |rank| if rank == self.root { data.clone() } else { Vec::new() });
         match self.algorithm.collective {
-            Collective::Allgather => vec![inputs.concat(); self.p],
             Collective::Allreduce => vec![total; self.p],
-            Collective::Gather => at_root(inputs.concat()).collect(),
-            Collective::Reduce => at_root(total).collect(),
+            Collective::Exscan => {
+                // Rank 0 keeps what it had.
+                prefixes.rotate_right(1);
+                prefixes[0] = vec![UNTOUCHED; total.len()];
+                prefixes
+            }
+            Collective::Reduce => self.at_root(total),
+            Collective::ReduceScatter | Collective::ReduceScatterBlock => self.cut(&total),
             Collective::Scan => prefixes,
             other => panic!("no reference for {other}; write one"),
         }
+    }
+
+    fn at_root(&self, data: Vec<u8>) -> Vec<Vec<u8>> {
+        let mut all = vec![Vec::new(); self.p];
+        all[self.root] = data;
+        all
+    }
+
+    /// Each rank's block of what one rank has.
+    fn cut(&self, mut data: &[u8]) -> Vec<Vec<u8>> {
+        let mut next = |rank| {
+            let (block, rest) = data.split_at(self.block(rank) * self.element_bytes);
+            data = rest;
+            block.to_vec()
+        };
+        (0..self.p).map(&mut next).collect()
     }
 
     /// A rank's output before the call: a pattern that no result has by chance, or a broadcast's data.
@@ -211,7 +341,7 @@ impl Case {
         if self.algorithm.collective == Collective::Bcast && rank == self.root {
             expected[rank].clone()
         } else {
-            vec![0xa5; expected[rank].len()]
+            vec![UNTOUCHED; expected[rank].len()]
         }
     }
 
@@ -232,13 +362,39 @@ impl Case {
         input: &[u8],
         output: &mut [u8],
     ) -> Result<(), kilter_algorithms::TransportError> {
+        let [input_blocks, output_blocks] = self.blocks(transport.rank());
         let arguments = Arguments {
             input,
             output,
+            input_blocks: &input_blocks,
+            output_blocks: &output_blocks,
             root: self.root,
             parameters: &self.parameters,
         };
         registry::run(self.algorithm, transport, arguments)
+    }
+
+    /// A barrier that rank `late` enters last: no rank may leave it before that.
+    pub(crate) fn check_barrier(&self, late: usize) {
+        let network = Network {
+            gamma: 1.0,
+            ..Network::FREE
+        };
+        let outcome = run(self.p, &self.config(network), |transport| {
+            if transport.rank() == late {
+                let mut work = vec![0; 100 * self.element_bytes];
+                transport.reduce_local(&vec![0; 100 * self.element_bytes], &mut work)?;
+            }
+            let entered = transport.statistics().seconds;
+            self.call(transport, &[], &mut [])?;
+            Ok((entered, transport.statistics().seconds))
+        });
+        let times = outcome.results().unwrap_or_else(|error| panic!("{error:?}\nin {self}"));
+        let last = times[late].0;
+        assert!(
+            last > 0.0 && times.iter().all(|(_, left)| *left >= last),
+            "{times:?}\nin {self}"
+        );
     }
 
     /// Runs the case and compares with the reference; panics with what reproduces it.

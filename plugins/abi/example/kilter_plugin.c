@@ -7,6 +7,7 @@
  */
 #include "kilter_plugin.h"
 
+#include <limits.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,6 +32,9 @@ static int chain(kilter_context *context, const kilter_arguments *arguments) {
     const int segment = wanted < arguments->bytes ? (int)wanted : n;
     int position = 0;
 
+    if (arguments->bytes > INT_MAX || arguments->recv_count > INT_MAX) {
+        must(MPI_ERR_COUNT, context, "a broadcast of more than INT_MAX bytes; give its rule a smaller max_bytes:");
+    }
     /* The type may be derived, and another one on each rank: travel as packed bytes. */
     char *packed = context->grow(context, (size_t)n);
     if (packed == NULL) {
@@ -38,7 +42,7 @@ static int chain(kilter_context *context, const kilter_arguments *arguments) {
         return MPI_ERR_NO_MEM;
     }
     if (place == 0) {
-        must(PMPI_Pack(arguments->recv, arguments->recv_count, arguments->recv_type, packed, n, &position, context->comm),
+        must(PMPI_Pack(arguments->recv, (int)arguments->recv_count, arguments->recv_type, packed, n, &position, context->comm),
              context, "PMPI_Pack");
     }
     for (int begin = 0; begin < n; begin += segment) {
@@ -52,7 +56,8 @@ static int chain(kilter_context *context, const kilter_arguments *arguments) {
         }
     }
     if (place > 0) {
-        must(PMPI_Unpack(packed, n, &position, arguments->recv, arguments->recv_count, arguments->recv_type, context->comm),
+        must(PMPI_Unpack(packed, n, &position, arguments->recv, (int)arguments->recv_count, arguments->recv_type,
+                         context->comm),
              context, "PMPI_Unpack");
     }
     return MPI_SUCCESS;

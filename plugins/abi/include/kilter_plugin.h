@@ -1,4 +1,4 @@
-/* The C ABI between Kilter's drop-in and its algorithm plugins, version 1.
+/* The C ABI between Kilter's drop-in and its algorithm plugins, version 2.
  *
  * A plugin is a shared object with one exported symbol, the object `kilter_plugin`. A profile names the file; the drop-in
  * opens it (RTLD_NOW | RTLD_LOCAL), reads the first 24 bytes of `kilter_plugin`, and calls nothing of it unless magic, ABI
@@ -26,7 +26,7 @@ extern "C" {
 #endif
 
 #define KILTER_PLUGIN_MAGIC UINT64_C(0x314e4752544c4b7f)
-#define KILTER_ABI_VERSION UINT32_C(1)
+#define KILTER_ABI_VERSION UINT32_C(2)
 
 /* Which MPI library's handles the structures below hold: 1 Open MPI (handles are pointers), 2 MPICH and its descendants
  * (handles are integers); with the size of a handle. */
@@ -43,7 +43,14 @@ enum kilter_collective {
     KILTER_REDUCE_SCATTER = 5,
     KILTER_REDUCE_SCATTER_BLOCK = 6,
     KILTER_SCAN = 7,
-    KILTER_SCATTER = 8
+    KILTER_SCATTER = 8,
+    KILTER_ALLGATHERV = 9,
+    KILTER_ALLTOALL = 10,
+    KILTER_ALLTOALLV = 11,
+    KILTER_BARRIER = 12,
+    KILTER_EXSCAN = 13,
+    KILTER_GATHERV = 14,
+    KILTER_SCATTERV = 15
 };
 
 /* What a row needs of a call; the drop-in calls it for no other. Bits of kilter_algorithm.needs. */
@@ -74,17 +81,25 @@ typedef struct kilter_context {
     void *(*grow)(struct kilter_context *context, size_t bytes);
 } kilter_context;
 
-/* One call. `bytes` is the total volume n, the same on all ranks, from 1 to INT_MAX. Buffers, counts and types are the
- * program's, by collective; MPI_IN_PLACE is passed on as it came; what is not named is NULL, 0 or a null handle:
+/* One call. Buffers, counts, displacements and types are the program's, by collective, whether it called MPI_X or the large
+ * count form MPI_X_c; MPI_IN_PLACE is passed on as it came; what is not named is NULL, 0 or a null handle:
  *
- *   allgather             send, send_count, send_type; recv, recv_count (of one block), recv_type
- *   allreduce, scan       send, recv, recv_count, recv_type, op
+ *   allgather, alltoall   send, send_count, send_type; recv, recv_count, recv_type (counts of one block)
+ *   allgatherv            send, send_count, send_type; recv, recv_counts, recv_displacements, recv_type
+ *   allreduce, exscan, scan  send, recv, recv_count, recv_type, op
+ *   alltoallv             send, send_counts, send_displacements, send_type; the same with recv
+ *   barrier               nothing
  *   bcast                 recv, recv_count, recv_type, root
  *   gather, scatter       send, send_count, send_type, recv, recv_count, recv_type, root (counts of one block; what MPI
  *                         does not define on a rank may be anything)
+ *   gatherv               send, send_count, send_type, root; at the root recv, recv_counts, recv_displacements, recv_type
  *   reduce                send, recv, recv_count, recv_type, op, root (recv may be anything away from the root)
  *   reduce_scatter        send, recv, recv_counts (one for each rank), recv_type, op
  *   reduce_scatter_block  send, recv, recv_count (of one block), recv_type, op
+ *   scatterv              recv, recv_count, recv_type, root; at the root send, send_counts, send_displacements, send_type
+ *
+ * `bytes` is the total volume n, the same on all ranks and at least 1; it is 0 where not all ranks know it or there is none:
+ * for alltoallv, barrier, gatherv and scatterv. It may be more than an int holds.
  *
  * Types may be derived. The type of a reduction has its data within its extent. */
 typedef struct kilter_arguments {
@@ -93,11 +108,14 @@ typedef struct kilter_arguments {
     const struct kilter_algorithm *algorithm; /* the row that is called */
     const void *send;
     void *recv;
-    int32_t send_count;
-    int32_t recv_count;
+    int64_t send_count;
+    int64_t recv_count;
     MPI_Datatype send_type;
     MPI_Datatype recv_type;
-    const int *recv_counts;
+    const int64_t *send_counts;        /* one for each rank */
+    const int64_t *send_displacements; /* one for each rank, in extents of send_type */
+    const int64_t *recv_counts;        /* one for each rank */
+    const int64_t *recv_displacements; /* one for each rank, in extents of recv_type */
     MPI_Op op;
     int32_t root;
     uint64_t bytes;

@@ -11,7 +11,7 @@ use mpi_sys::{MPI_Comm, MPI_Datatype, MPI_Op};
 pub const MAGIC: u64 = 0x314e_4752_544c_4b7f;
 
 /// `KILTER_ABI_VERSION`.
-pub const ABI_VERSION: u32 = 1;
+pub const ABI_VERSION: u32 = 2;
 
 /// `KILTER_MPI_IDENTITY` of the MPI library this is built for.
 pub const MPI_IDENTITY: u32 = {
@@ -33,7 +33,7 @@ pub const NEEDS_POWER_OF_TWO_RANKS: u32 = 2;
 pub const NEEDS_KNOWN: u32 = NEEDS_COMMUTATIVE | NEEDS_POWER_OF_TWO_RANKS;
 
 /// `enum kilter_collective`: names in the order of their numbers.
-pub const COLLECTIVES: [&str; 9] = [
+pub const COLLECTIVES: [&str; 16] = [
     "allgather",
     "allreduce",
     "bcast",
@@ -43,6 +43,13 @@ pub const COLLECTIVES: [&str; 9] = [
     "reduce_scatter_block",
     "scan",
     "scatter",
+    "allgatherv",
+    "alltoall",
+    "alltoallv",
+    "barrier",
+    "exscan",
+    "gatherv",
+    "scatterv",
 ];
 
 /// The number of a collective, by Kilter's name.
@@ -105,20 +112,26 @@ pub struct Arguments {
     /// The program's receive buffer, or `MPI_IN_PLACE`.
     pub recv: *mut c_void,
     /// Elements.
-    pub send_count: i32,
+    pub send_count: i64,
     /// Elements.
-    pub recv_count: i32,
+    pub recv_count: i64,
     /// Type of the elements of `send`.
     pub send_type: MPI_Datatype,
     /// Type of the elements of `recv`.
     pub recv_type: MPI_Datatype,
-    /// Elements of each rank's block (reduce_scatter).
-    pub recv_counts: *const c_int,
+    /// Elements of each rank's block of `send`.
+    pub send_counts: *const i64,
+    /// Where each rank's block of `send` begins, in extents of its type.
+    pub send_displacements: *const i64,
+    /// Elements of each rank's block of `recv`.
+    pub recv_counts: *const i64,
+    /// Where each rank's block of `recv` begins, in extents of its type.
+    pub recv_displacements: *const i64,
     /// The operator.
     pub op: MPI_Op,
     /// The root.
     pub root: i32,
-    /// Total volume `n` in bytes, `1..=INT_MAX`.
+    /// Total volume `n` in bytes, at least 1; 0 where not all ranks know it, and for a barrier.
     pub bytes: u64,
     /// One value per parameter of the row.
     pub parameters: *const u64,
@@ -194,7 +207,7 @@ pub enum PluginError {
         /// The drop-in's.
         here: MpiIdentity,
     },
-    /// Shorter than version 1 of the ABI has it.
+    /// Shorter than this version of the ABI has it.
     #[error("its `kilter_plugin` has {0} bytes, fewer than the {size} of this ABI", size = size_of::<Plugin>())]
     Size(u32),
 }
@@ -275,7 +288,7 @@ mod tests {
     fn what_is_another_is_refused_with_the_reason() {
         assert_eq!(check(&GOOD), None);
         assert_eq!(check(&Plugin { magic: 0, ..GOOD }), Some(PluginError::Magic));
-        assert_eq!(check(&Plugin { abi_version: 2, ..GOOD }), Some(PluginError::Version(2)));
+        assert_eq!(check(&Plugin { abi_version: 1, ..GOOD }), Some(PluginError::Version(1)));
         assert_eq!(check(&Plugin { struct_size: 8, ..GOOD }), Some(PluginError::Size(8)));
         let other = check(&Plugin {
             mpi_identity: 2 << 16 | 4,

@@ -20,6 +20,13 @@ int main(void) {
     printf("reduce_scatter_block %d\n", KILTER_REDUCE_SCATTER_BLOCK);
     printf("scan %d\n", KILTER_SCAN);
     printf("scatter %d\n", KILTER_SCATTER);
+    printf("allgatherv %d\n", KILTER_ALLGATHERV);
+    printf("alltoall %d\n", KILTER_ALLTOALL);
+    printf("alltoallv %d\n", KILTER_ALLTOALLV);
+    printf("barrier %d\n", KILTER_BARRIER);
+    printf("exscan %d\n", KILTER_EXSCAN);
+    printf("gatherv %d\n", KILTER_GATHERV);
+    printf("scatterv %d\n", KILTER_SCATTERV);
 
     SIZE(kilter_parameter);
     FIELD(kilter_parameter, name);
@@ -47,7 +54,10 @@ int main(void) {
     FIELD(kilter_arguments, recv_count);
     FIELD(kilter_arguments, send_type);
     FIELD(kilter_arguments, recv_type);
+    FIELD(kilter_arguments, send_counts);
+    FIELD(kilter_arguments, send_displacements);
     FIELD(kilter_arguments, recv_counts);
+    FIELD(kilter_arguments, recv_displacements);
     FIELD(kilter_arguments, op);
     FIELD(kilter_arguments, root);
     FIELD(kilter_arguments, bytes);

@@ -80,7 +80,7 @@ impl Drop for Staging<'_> {
     }
 }
 
-/// A length, count or rank that came as an `int`.
-pub(crate) fn unsigned(value: i32, what: &'static str) -> Result<usize, CallError> {
-    usize::try_from(value).map_err(|_| CallError::Abi(what))
+/// A length, count or rank that came as a signed number.
+pub(crate) fn unsigned(value: impl TryInto<usize>, what: &'static str) -> Result<usize, CallError> {
+    value.try_into().map_err(|_| CallError::Abi(what))
 }

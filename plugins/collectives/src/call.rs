@@ -26,7 +26,7 @@ impl Call<'_> {
     }
 
     /// Counts per rank, where the collective has them.
-    pub(crate) fn counts(&self) -> Option<&[c_int]> {
+    pub(crate) fn counts(&self) -> Option<&[i64]> {
         let counts = self.arguments.recv_counts;
         // SAFETY: by the ABI, one count for each rank.
         (!counts.is_null()).then(|| unsafe { std::slice::from_raw_parts(counts, self.p_ranks) })
@@ -122,7 +122,12 @@ pub(crate) unsafe fn execute(call: &Call<'_>, buffers: &Buffers, arena: &mut Are
             // SAFETY: by this function's contract; all ranks make the same call, by the ABI.
             unsafe {
                 match call.counts() {
-                    Some(counts) => pipeline.run_with_counts(call.comm, &arguments, counts, arena)?,
+                    Some(counts) => {
+                        let counts: Result<Vec<c_int>, _> =
+                            counts.iter().map(|count| c_int::try_from(*count)).collect();
+                        let counts = counts.map_err(|_| CallError::Abi("a count beyond an int"))?;
+                        pipeline.run_with_counts(call.comm, &arguments, &counts, arena)?;
+                    }
                     None => pipeline.run(call.comm, &arguments, arena)?,
                 }
             }
@@ -145,6 +150,8 @@ pub(crate) unsafe fn execute(call: &Call<'_>, buffers: &Buffers, arena: &mut Are
                     registry::Arguments {
                         input,
                         output,
+                        input_blocks: &[],
+                        output_blocks: &[],
                         root,
                         parameters,
                     },

@@ -22,6 +22,8 @@ pub(crate) struct State {
     pub(crate) size: usize,
     pub(crate) table: Table<Action>,
     rules: &'static Rules,
+    /// The counts of the call under way, as the ABI has them.
+    counts: RefCell<Vec<i64>>,
     /// Made at the first replaced call.
     private: RefCell<Option<Private>>,
 }
@@ -162,6 +164,7 @@ unsafe fn rules_of(comm: MPI_Comm, started: &'static Started) -> Option<Box<Stat
         size,
         table,
         rules,
+        counts: RefCell::new(Vec::new()),
         private: RefCell::new(None),
     }))
 }
@@ -216,6 +219,14 @@ unsafe fn agree(comm: MPI_Comm, size: usize, started: &'static Started) -> bool 
 }
 
 impl State {
+    /// The program's counts as the ABI has them, until the next call on the communicator.
+    pub(crate) fn recv_counts(&self, counts: &[c_int]) -> *const i64 {
+        let mut kept = self.counts.borrow_mut();
+        kept.clear();
+        kept.extend(counts.iter().map(|count| i64::from(*count)));
+        kept.as_ptr()
+    }
+
     /// The context in which an implementation runs; makes the private communicator at the first call.
     ///
     /// # Safety

@@ -23,6 +23,13 @@ const fn number(collective: Collective) -> u32 {
         Collective::ReduceScatterBlock => 6,
         Collective::Scan => 7,
         Collective::Scatter => 8,
+        Collective::Allgatherv => 9,
+        Collective::Alltoall => 10,
+        Collective::Alltoallv => 11,
+        Collective::Barrier => 12,
+        Collective::Exscan => 13,
+        Collective::Gatherv => 14,
+        Collective::Scatterv => 15,
         _ => kilter_abi::COLLECTIVES.len() as u32,
     }
 }
@@ -39,7 +46,10 @@ fn nothing(collective: Collective) -> Arguments {
         recv_count: 0,
         send_type: constants::datatype_null(),
         recv_type: constants::datatype_null(),
+        send_counts: std::ptr::null(),
+        send_displacements: std::ptr::null(),
         recv_counts: std::ptr::null(),
+        recv_displacements: std::ptr::null(),
         op: constants::op_null(),
         root: 0,
         bytes: 0,
@@ -85,10 +95,10 @@ pub(crate) fn allgather(
     }
     Some(Arguments {
         send,
-        send_count,
+        send_count: send_count.into(),
         send_type,
         recv,
-        recv_count,
+        recv_count: recv_count.into(),
         recv_type,
         bytes,
         ..nothing(collective)
@@ -114,10 +124,10 @@ pub(crate) fn gather(
     let bytes = block.checked_mul(state.size as u64)?;
     Some(Arguments {
         send,
-        send_count,
+        send_count: send_count.into(),
         send_type,
         recv,
-        recv_count,
+        recv_count: recv_count.into(),
         recv_type,
         root,
         bytes,
@@ -144,10 +154,10 @@ pub(crate) fn scatter(
     let bytes = block.checked_mul(state.size as u64)?;
     Some(Arguments {
         send,
-        send_count,
+        send_count: send_count.into(),
         send_type,
         recv,
-        recv_count,
+        recv_count: recv_count.into(),
         recv_type,
         root,
         bytes,
@@ -167,7 +177,7 @@ pub(crate) fn bcast(
     let bytes = bytes(recv_count, recv_type)?;
     Some(Arguments {
         recv,
-        recv_count,
+        recv_count: recv_count.into(),
         recv_type,
         root,
         bytes,
@@ -191,7 +201,7 @@ pub(crate) fn reduction(
     Some(Arguments {
         send,
         recv,
-        recv_count,
+        recv_count: recv_count.into(),
         recv_type,
         op,
         root,
@@ -220,6 +230,7 @@ pub(crate) unsafe fn reduce_scatter(
     for count in counts {
         total += u64::try_from(*count).ok()?;
     }
+    let recv_counts = state.recv_counts(counts);
     let bytes = bytes(1, recv_type)?.checked_mul(total)?;
     Some(Arguments {
         send,
@@ -242,7 +253,7 @@ mod tests {
         for &collective in Collective::ALL {
             let expected = kilter_abi::collective_number(collective.name());
             assert_eq!(
-                Some(number(collective)).filter(|number| *number < 9),
+                Some(number(collective)).filter(|number| *number < 16),
                 expected,
                 "{collective}"
             );

@@ -4,6 +4,11 @@
 //! allocator maps fresh pages for it.
 
 use std::ffi::c_int;
+use std::sync::Arc;
+
+use kilter_algorithms::Nodes;
+
+use crate::MpiError;
 
 /// The smallest size class, in bytes: what is smaller is rounded up to it.
 const SMALLEST_CLASS: usize = 256;
@@ -18,6 +23,7 @@ pub struct Arena {
     equal: Option<(usize, c_int)>,
     counts: Vec<c_int>,
     displacements: Vec<c_int>,
+    nodes: Option<Arc<Nodes>>,
     /// An empty list with room, lent to a pipeline for the buffers it holds.
     pub(crate) held: Vec<Vec<u8>>,
 }
@@ -33,6 +39,16 @@ impl Arena {
     #[must_use]
     pub fn allocations(&self) -> u64 {
         self.allocations
+    }
+
+    /// Where the communicator's ranks are; found out once.
+    pub(crate) fn nodes(&mut self, find: impl FnOnce() -> Result<Nodes, MpiError>) -> Result<Arc<Nodes>, MpiError> {
+        if let Some(nodes) = &self.nodes {
+            return Ok(Arc::clone(nodes));
+        }
+        let nodes = Arc::new(find()?);
+        self.nodes = Some(Arc::clone(&nodes));
+        Ok(nodes)
     }
 
     /// Takes a buffer of at least `bytes` bytes with unspecified contents, aligned as `malloc` aligns; `None` without memory.

@@ -8,6 +8,7 @@
 //! * [`Arena`]: scratch that outlives the call, one per communicator.
 //! * [`mpit`]: control variables by name.
 //! * [`info`]: version, rank, size, duplicates of communicators.
+//! * [`nodes`]: which ranks share a node.
 //! * [`layout`]: how a datatype lies in memory.
 //!
 //! Messages move as `MPI_BYTE`, so all ranks must represent data alike (one architecture), which every MPI library in use
@@ -21,6 +22,7 @@ pub mod info;
 pub mod layout;
 mod library;
 pub mod mpit;
+mod nodes;
 mod pipeline;
 mod say;
 mod transport;
@@ -30,6 +32,7 @@ pub use arguments::CallArguments;
 pub use error::MpiError;
 pub use library::{abort, library_call};
 pub use mpi_sys::{MPI_Comm, MPI_Datatype, MPI_Op};
+pub use nodes::nodes;
 pub use pipeline::{Pipeline, PipelineError};
 pub use say::say;
 pub use transport::{MpiRequest, MpiTransport};

@@ -101,8 +101,21 @@ pub(crate) unsafe fn call(
     unsafe {
         match collective {
             Collective::Allgather => pmpi!(PMPI_Allgather(send, block, datatype, recv, block, datatype, comm)),
+            Collective::Allgatherv => {
+                let (counts, offsets) = tables();
+                pmpi!(PMPI_Allgatherv(
+                    send, block, datatype, recv, counts, offsets, datatype, comm
+                ))
+            }
             Collective::Allreduce => pmpi!(PMPI_Allreduce(send, recv, n, datatype, op, comm)),
             Collective::Alltoall => pmpi!(PMPI_Alltoall(send, block, datatype, recv, block, datatype, comm)),
+            Collective::Alltoallv => {
+                let (counts, offsets) = tables();
+                pmpi!(PMPI_Alltoallv(
+                    send, counts, offsets, datatype, recv, counts, offsets, datatype, comm
+                ))
+            }
+            Collective::Barrier => pmpi!(PMPI_Barrier(comm)),
             Collective::Bcast => pmpi!(PMPI_Bcast(recv, n, datatype, root, comm)),
             Collective::Exscan => pmpi!(PMPI_Exscan(send, recv, n, datatype, op, comm)),
             Collective::Gather => pmpi!(PMPI_Gather(send, block, datatype, recv, block, datatype, root, comm)),

@@ -3,8 +3,9 @@
 use std::ffi::{c_int, c_void};
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
+use std::sync::Arc;
 
-use kilter_algorithms::{Transport, TransportError};
+use kilter_algorithms::{Nodes, Transport, TransportError};
 use mpi_sys::{MPI_Comm, MPI_Datatype, MPI_Op, MPI_Request, MPI_Status};
 
 use crate::error::pmpi;
@@ -92,6 +93,14 @@ impl Transport for MpiTransport<'_> {
 
     fn size(&self) -> usize {
         self.size
+    }
+
+    fn nodes(&mut self) -> Result<Arc<Nodes>, TransportError> {
+        let comm = self.comm;
+        self.arena
+            // SAFETY: a valid intracommunicator, by the contract of `new`; all ranks ask at the same point.
+            .nodes(|| unsafe { crate::nodes(comm) })
+            .map_err(|error| error.with_peer(self.rank))
     }
 
     fn element_bytes(&self) -> usize {

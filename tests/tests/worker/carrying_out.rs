@@ -36,13 +36,12 @@ fn expect_all(ranks: usize, root: usize, blocks: &[Block]) {
 fn collectives(ranks: usize) -> Vec<Block> {
     let parted = volumes(ranks).map(|bytes| 4 * bytes);
     let blocks = parted.map(|bytes| {
-        let items = Collective::ALL
-            .iter()
-            .filter(|collective| **collective != Collective::ReduceLocal)
+        let items = Collective::of_several_ranks()
+            .filter(|collective| collective.has_data())
             .flat_map(|collective| {
                 ["C(n)", "4 * C(n/4)", "C(n/2)", "5 * C(n/2)", "C(n/2) + 2 * C(n/4)"].map(|form| {
                     let text = form.replace('C', collective.name());
-                    item(&text, *collective, bytes, &text)
+                    item(&text, collective, bytes, &text)
                 })
             })
             .collect();

@@ -30,7 +30,7 @@ use std::fmt;
 
 use kilter_algorithms::Collective;
 
-pub use operation::{Communicator, Counts, Form, Function, Layout, Operation, Single};
+pub use operation::{Communicator, Counts, Form, Layout, Operation, Single};
 pub use parse::ExpressionError;
 pub use quantity::{Factor, Quantity, Values};
 
@@ -109,8 +109,8 @@ impl Call {
     #[must_use]
     pub fn plain(collective: Collective) -> Call {
         Call {
-            operation: Operation::Collective(Some(Function::Of(collective)), Form::Blocking),
-            size: Some(Quantity::n()),
+            operation: Operation::Collective(Some(collective), Form::Blocking),
+            size: collective.has_data().then(Quantity::n),
             attributes: Attributes::default(),
             on: Communicator::World,
         }
@@ -120,8 +120,8 @@ impl Call {
     #[must_use]
     pub fn as_plain(&self) -> Option<Collective> {
         match &self.operation {
-            Operation::Collective(Some(Function::Of(collective)), Form::Blocking)
-                if *self == Call::plain(*collective) =>
+            Operation::Collective(Some(collective), Form::Blocking)
+                if collective.has_data() && *self == Call::plain(*collective) =>
             {
                 Some(*collective)
             }
@@ -131,7 +131,7 @@ impl Call {
 
     /// The function, whatever its form.
     #[must_use]
-    pub fn function(&self) -> Option<Function> {
+    pub fn function(&self) -> Option<Collective> {
         match self.operation {
             Operation::Collective(function, _) => function,
             _ => None,
@@ -189,13 +189,13 @@ impl Side {
 
     /// The same with `A` filled in.
     #[must_use]
-    pub fn with_function(&self, function: Function) -> Side {
+    pub fn with_function(&self, function: Collective) -> Side {
         self.map_calls(|term| {
             let mut term = term.clone();
             if let Operation::Collective(any @ None, _) = &mut term.call.operation {
                 *any = Some(function);
             }
-            if function == Function::Barrier && term.call.function() == Some(function) {
+            if function == Collective::Barrier && term.call.function() == Some(function) {
                 term.call.size = None;
             }
             term
@@ -263,7 +263,7 @@ impl Side {
     pub fn has_blocks(&self) -> bool {
         self.terms
             .iter()
-            .any(|term| term.call.function().is_some_and(Function::has_blocks))
+            .any(|term| term.call.function().is_some_and(Collective::has_blocks))
     }
 
     /// What `n` must be a multiple of, in bytes, for every call to move whole elements of `element_bytes` and whole blocks.
@@ -276,7 +276,7 @@ impl Side {
                 return unit;
             }
             let typed = if term.call.is_typed() { Layout::UNIT_BYTES } else { 1 };
-            let blocks = term.call.function().is_some_and(Function::has_blocks);
+            let blocks = term.call.function().is_some_and(Collective::has_blocks);
             // A call on a group has its share of the blocks, and its size says so by dividing by p.
             let ranks = if blocks && !size.over.contains(&Factor::P) {
                 p_ranks
@@ -328,7 +328,7 @@ impl Guideline {
 
     /// The same with `A` filled in.
     #[must_use]
-    pub fn with_function(&self, function: Function) -> Guideline {
+    pub fn with_function(&self, function: Collective) -> Guideline {
         Guideline {
             left: self.left.with_function(function),
             relation: self.relation,

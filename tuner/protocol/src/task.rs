@@ -6,13 +6,13 @@ use std::str::FromStr;
 use kilter_algorithms::Collective;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::expression::{Communicator, Counts, Function, Layout, Operation, Side, Single};
+use crate::expression::{Communicator, Counts, Layout, Operation, Side, Single};
 
 /// What is achieved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Functionality {
     /// What this collective does.
-    Function(Function),
+    Function(Collective),
     /// Rank 0's `n` bytes reach the last rank.
     Transfer,
     /// Every rank's `n` bytes reach its right neighbour.
@@ -59,7 +59,7 @@ impl Functionality {
     /// The one of this name.
     #[must_use]
     pub fn find(name: &str) -> Option<Functionality> {
-        let functions = Function::all().map(Functionality::Function);
+        let functions = Collective::ALL.iter().copied().map(Functionality::Function);
         functions
             .chain(Functionality::OTHERS)
             .find(|functionality| functionality.name() == name)
@@ -100,7 +100,7 @@ impl Task {
     #[must_use]
     pub fn collective(self) -> Option<Collective> {
         match self.functionality {
-            Functionality::Function(function) if self == Task::plain(self.functionality) => function.collective(),
+            Functionality::Function(function) if self == Task::plain(self.functionality) => Some(function),
             _ => None,
         }
     }
@@ -160,7 +160,7 @@ impl Task {
 
 impl From<Collective> for Task {
     fn from(collective: Collective) -> Task {
-        Task::plain(Functionality::Function(Function::Of(collective)))
+        Task::plain(Functionality::Function(collective))
     }
 }
 
@@ -250,7 +250,6 @@ mod tests {
     #[test]
     fn only_plain_collectives_are_collectives_of_algorithms() {
         assert_eq!(Task::from(Collective::Reduce).collective(), Some(Collective::Reduce));
-        assert_eq!("barrier".parse::<Task>().unwrap().collective(), None);
         assert_eq!("bcast sendtype=vector".parse::<Task>().unwrap().collective(), None);
     }
 }

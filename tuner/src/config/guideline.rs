@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 use std::path::Path;
 
-use kilter_algorithms::registry;
-use kilter_protocol::expression::{self, Function, Operation};
+use kilter_algorithms::{Collective, registry};
+use kilter_protocol::expression::{self, Operation};
 use kilter_protocol::task::Task;
 use serde::Deserialize;
 use toml::Spanned;
@@ -65,7 +65,7 @@ pub struct Guideline {
     /// Both sides, for a pattern.
     pub expression: Option<expression::Guideline>,
     /// The functions it is stated for: those that stand for `A`.
-    pub functions: Vec<Function>,
+    pub functions: Vec<Collective>,
     /// Values of `k`, one cell each; empty where no `k` occurs.
     pub k: Vec<u64>,
     /// The fewest ranks for which it says something.
@@ -122,12 +122,12 @@ fn line_of(text: &str, at: usize) -> usize {
 }
 
 /// The functions of these names; each once.
-fn functions(names: &[Spanned<String>]) -> Result<Vec<Function>, (Range<usize>, String)> {
+fn functions(names: &[Spanned<String>]) -> Result<Vec<Collective>, (Range<usize>, String)> {
     let mut functions = Vec::with_capacity(names.len());
     for name in names {
         let wrong = |message: String| (name.span(), format!("functions: {message}"));
-        let function = Function::find(name.as_ref()).ok_or_else(|| {
-            let known: Vec<&str> = Function::all().map(Function::name).collect();
+        let function = name.as_ref().parse().map_err(|_| {
+            let known: Vec<&str> = Collective::ALL.iter().map(|function| function.name()).collect();
             wrong(format!(
                 "`{}` is not a collective; allowed: {}",
                 name.as_ref(),
@@ -196,7 +196,7 @@ impl Guideline {
                 return Err(wrong(&raw.kind.span(), message));
             }
             (None, _) => {
-                if let Some((i, other)) = functions.iter().enumerate().find(|(_, f)| f.collective().is_none()) {
+                if let Some((i, other)) = functions.iter().enumerate().find(|(_, f)| !f.has_data()) {
                     let message = format!(
                         "a {} guideline is stated for collectives with one volume, not for `{other}`",
                         kind.name()
@@ -255,7 +255,7 @@ impl Guideline {
 }
 
 /// Parses a pattern and checks what the grammar alone cannot.
-fn pattern(text: &str, functions: &[Function], k: &[u64]) -> Result<expression::Guideline, String> {
+fn pattern(text: &str, functions: &[Collective], k: &[u64]) -> Result<expression::Guideline, String> {
     let guideline: expression::Guideline = text
         .parse()
         .map_err(|error: expression::ExpressionError| error.to_string())?;
@@ -300,7 +300,7 @@ fn pattern(text: &str, functions: &[Function], k: &[u64]) -> Result<expression::
 }
 
 /// A guideline for each of its functions and each value of `k`.
-fn filled(guideline: &expression::Guideline, functions: &[Function], k: &[u64]) -> Vec<expression::Guideline> {
+fn filled(guideline: &expression::Guideline, functions: &[Collective], k: &[u64]) -> Vec<expression::Guideline> {
     let by_function: Vec<expression::Guideline> = if functions.is_empty() {
         vec![guideline.clone()]
     } else {

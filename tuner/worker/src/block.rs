@@ -1,10 +1,10 @@
 //! A block: its items are prepared and checked one by one, then measured together, then checked once more.
 
+use kilter_algorithms::Collective;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use kilter_mpi::mpit::ControlVariables;
-use kilter_protocol::expression::Function;
 use kilter_protocol::plan::{Block, Header, Item, Repetitions, Root};
 use kilter_protocol::report::Event;
 use kilter_protocol::task::Functionality;
@@ -236,7 +236,7 @@ fn prepare(session: &mut Session, block: &Block, item: &Item) -> anyhow::Result<
         return Ok(Err(refusal));
     }
     candidate.fill();
-    if item.task.functionality == Functionality::Function(Function::Barrier)
+    if item.task.functionality == Functionality::Function(Collective::Barrier)
         && let Err(refusal) = check_barrier(session, &mut candidate)?
     {
         candidate.free()?;

@@ -278,11 +278,19 @@ unsafe fn call(
         match how {
             How::Library(collective) => library_call(*collective, comm, &arguments, arena)?,
             How::Mockup(pipeline) => pipeline.run(comm, &arguments, arena)?,
-            How::Algorithm { row, parameters } => {
+            How::Algorithm {
+                row,
+                parameters,
+                blocks,
+            } => {
                 let mut transport = MpiTransport::new(comm, datatype, op, size, arena)?;
+                let is_root = problem.rank == problem.root;
+                let listed = |wanted: bool| if wanted { blocks.as_slice() } else { &[] };
                 let arguments = Arguments {
                     input: std::slice::from_raw_parts(send, problem.send_bytes()),
                     output: std::slice::from_raw_parts_mut(recv, problem.recv_bytes()),
+                    input_blocks: listed(row.collective.lists_input_blocks(is_root)),
+                    output_blocks: listed(row.collective.lists_output_blocks(is_root)),
                     root: problem.root,
                     parameters,
                 };

@@ -5,7 +5,7 @@ use std::ffi::c_int;
 use kilter_algorithms::{Algorithm, Collective, registry};
 use kilter_mpi::Pipeline;
 use kilter_protocol::expression::{
-    Attributes, Communicator, Counts, Factor, Form, Function, Layout, Operation, Side, Term, Values,
+    Attributes, Communicator, Counts, Factor, Form, Layout, Operation, Side, Term, Values,
 };
 use kilter_protocol::plan::{Element, Implementation, Item};
 use kilter_protocol::task::{Functionality, Task};
@@ -53,6 +53,8 @@ pub(crate) enum How {
         row: &'static Algorithm,
         /// One value per parameter.
         parameters: Vec<u64>,
+        /// Bytes of each rank's block, where the row takes blocks that differ; they do not.
+        blocks: Vec<usize>,
     },
     /// Anything else that a side may be.
     Program(Side),
@@ -77,7 +79,7 @@ pub(crate) struct Place {
 /// Why it cannot be.
 pub(crate) fn recipe(item: &Item, place: Place) -> Result<Recipe, String> {
     let functionality = item.task.functionality;
-    if functionality == Functionality::Function(Function::Of(Collective::ReduceLocal)) {
+    if functionality == Functionality::Function(Collective::ReduceLocal) {
         return Err("reduce_local is no collective operation: give one that is, such as scan".to_owned());
     }
     if place.p_ranks < functionality.min_ranks() {
@@ -97,7 +99,7 @@ pub(crate) fn recipe(item: &Item, place: Place) -> Result<Recipe, String> {
                 .task
                 .collective()
                 .ok_or_else(|| format!("no algorithm of Kilter's does {}", item.task))?;
-            let how = algorithm(target, id, Some(parameters), place.p_ranks)?;
+            let how = algorithm(target, id, Some(parameters), (place.p_ranks, item.bytes))?;
             recipe.add(how, 1, &[Problem::new(item.task, item.bytes, place, 0)?]);
         }
         Implementation::Expression { text } => {
@@ -198,9 +200,10 @@ impl Recipe {
             task = Task::of(&side)?;
         }
         let (how, slices) = match (&term.call.operation, task.collective()) {
-            (Operation::PointToPoint(name), Some(target)) => {
-                (algorithm(target, &format!("{target}.{name}"), None, place.p_ranks)?, 1)
-            }
+            (Operation::PointToPoint(name), Some(target)) => (
+                algorithm(target, &format!("{target}.{name}"), None, (place.p_ranks, bytes))?,
+                1,
+            ),
             (Operation::PointToPoint(_), None) => return Err(format!("no algorithm of Kilter's does {task}")),
             (Operation::Collective(_, Form::Blocking), Some(target))
                 if term.call.attributes == Attributes::default() =>
@@ -278,7 +281,12 @@ fn check_blocks(bytes: u64, has_blocks: bool, place: Place) -> Result<(), String
 }
 
 /// Looks up a row and checks what it is given; `None` for its default parameters.
-fn algorithm(target: Collective, id: &str, parameters: Option<&[u64]>, p_ranks: usize) -> Result<How, String> {
+fn algorithm(
+    target: Collective,
+    id: &str,
+    parameters: Option<&[u64]>,
+    (p_ranks, n_bytes): (usize, u64),
+) -> Result<How, String> {
     let row = registry::find(id).ok_or_else(|| {
         let known: Vec<_> = registry::algorithms()
             .filter(|row| row.collective == target)
@@ -314,7 +322,13 @@ fn algorithm(target: Collective, id: &str, parameters: Option<&[u64]>, p_ranks: 
             return Err(format!("algorithm `{id}`: {name} = {value} is outside {min} to {max}"));
         }
     }
-    Ok(How::Algorithm { row, parameters })
+    let block = usize::try_from(n_bytes).unwrap_or(usize::MAX) / p_ranks;
+    let blocks = vec![block; if target.has_counts() { p_ranks } else { 0 }];
+    Ok(How::Algorithm {
+        row,
+        parameters,
+        blocks,
+    })
 }
 
 impl Problem {
@@ -350,7 +364,7 @@ impl Problem {
         if typed && task.counts != Counts::Uniform {
             return Err("strided data is divided evenly".to_owned());
         }
-        let combines = matches!(task.functionality, Functionality::Function(Function::Of(c)) if c.has_operator());
+        let combines = matches!(task.functionality, Functionality::Function(c) if c.has_operator());
         if combines && !bytes.is_multiple_of(element.bytes()) {
             return Err(format!(
                 "{bytes} bytes are no whole number of {} of {} bytes",

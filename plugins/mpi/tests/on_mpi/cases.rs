@@ -104,10 +104,7 @@ fn elements_for(collective: Collective, p_ranks: usize, count: usize) -> usize {
 
 fn library_calls(job: &Job, kind: &Kind) {
     let mut arena = Arena::new();
-    for &collective in Collective::ALL
-        .iter()
-        .filter(|collective| **collective != Collective::ReduceLocal)
-    {
+    for collective in Collective::of_several_ranks() {
         for count in counts(job.p_ranks) {
             let elements = elements_for(collective, job.p_ranks, count);
             let blocks = model::equal_counts(job.p_ranks, elements);
@@ -215,8 +212,15 @@ fn algorithms(job: &Job, kind: &Kind) {
                     Collective::Bcast => 0,
                     _ => model::input(collective, kind, job.rank, root, elements, &blocks).len(),
                 };
-                let output_length = model::expected(collective, kind, job.rank, root, elements, &blocks)
-                    .map_or(0, |output| output.len());
+                let output_length = match collective {
+                    // Rank 0 has a buffer, of which nothing is said.
+                    Collective::Exscan => input_length,
+                    _ => model::expected(collective, kind, job.rank, root, elements, &blocks)
+                        .map_or(0, |output| output.len()),
+                };
+                let lengths: Vec<usize> = blocks.iter().map(|count| *count as usize * kind.bytes).collect();
+                let is_root = job.rank == root;
+                let listed = |wanted: bool| if wanted { lengths.as_slice() } else { &[] };
                 compare(
                     job,
                     algorithm.id,
@@ -234,6 +238,8 @@ fn algorithms(job: &Job, kind: &Kind) {
                             let arguments = Arguments {
                                 input,
                                 output,
+                                input_blocks: listed(collective.lists_input_blocks(is_root)),
+                                output_blocks: listed(collective.lists_output_blocks(is_root)),
                                 root,
                                 parameters: &parameters,
                             };

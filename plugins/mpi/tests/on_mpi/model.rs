@@ -114,6 +114,7 @@ pub(crate) fn input(
     counts: &[c_int],
 ) -> Vec<u8> {
     match collective.input() {
+        Shape::Nothing => Vec::new(),
         Shape::AtRoot if rank != root => Vec::new(),
         Shape::Blocks => contribution(kind, rank, counts[rank] as usize),
         _ => contribution(kind, rank, elements),
@@ -136,9 +137,12 @@ pub(crate) fn expected(
     let begin: usize = counts[..rank].iter().map(|count| *count as usize * kind.bytes).sum();
     let block = begin..begin + counts[rank] as usize * kind.bytes;
     match collective {
-        Collective::Allgather => Some(inputs.concat()),
+        Collective::Allgather | Collective::Allgatherv => Some(inputs.concat()),
         Collective::Allreduce => Some(fold(kind, &inputs)),
-        Collective::Alltoall => Some(inputs.iter().flat_map(|input| input[block.clone()].to_vec()).collect()),
+        Collective::Alltoall | Collective::Alltoallv => {
+            Some(inputs.iter().flat_map(|input| input[block.clone()].to_vec()).collect())
+        }
+        Collective::Barrier => None,
         Collective::Bcast => Some(inputs[root].clone()),
         Collective::Exscan => (rank > 0).then(|| fold(kind, &inputs[..rank])),
         Collective::Gather | Collective::Gatherv => (rank == root).then(|| inputs.concat()),

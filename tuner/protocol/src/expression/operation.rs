@@ -4,82 +4,6 @@ use std::fmt;
 
 use kilter_algorithms::Collective;
 
-/// A collective of the MPI standard as guidelines name it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Function {
-    /// One that Kilter's algorithms and its drop-in know too.
-    Of(Collective),
-    /// `MPI_Allgatherv`.
-    Allgatherv,
-    /// `MPI_Alltoallv`.
-    Alltoallv,
-    /// `MPI_Barrier`.
-    Barrier,
-}
-
-impl Function {
-    /// All of them.
-    pub fn all() -> impl Iterator<Item = Function> {
-        Collective::ALL
-            .iter()
-            .map(|collective| Function::Of(*collective))
-            .chain([Function::Allgatherv, Function::Alltoallv, Function::Barrier])
-    }
-
-    /// The one of this name.
-    #[must_use]
-    pub fn find(name: &str) -> Option<Function> {
-        Function::all().find(|function| function.name() == name)
-    }
-
-    /// Kilter's name, lower case.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Function::Of(collective) => collective.name(),
-            Function::Allgatherv => "allgatherv",
-            Function::Alltoallv => "alltoallv",
-            Function::Barrier => "barrier",
-        }
-    }
-
-    /// The MPI function's name.
-    #[must_use]
-    pub const fn mpi_name(self) -> &'static str {
-        match self {
-            Function::Of(collective) => collective.mpi_name(),
-            Function::Allgatherv => "MPI_Allgatherv",
-            Function::Alltoallv => "MPI_Alltoallv",
-            Function::Barrier => "MPI_Barrier",
-        }
-    }
-
-    /// The collective that Kilter's algorithms know, where it is one.
-    #[must_use]
-    pub const fn collective(self) -> Option<Collective> {
-        match self {
-            Function::Of(collective) => Some(collective),
-            Function::Allgatherv | Function::Alltoallv | Function::Barrier => None,
-        }
-    }
-
-    /// Whether a buffer of its is divided into blocks, one per rank.
-    #[must_use]
-    pub const fn has_blocks(self) -> bool {
-        match self {
-            Function::Of(collective) => collective.has_blocks(),
-            Function::Allgatherv | Function::Alltoallv => true,
-            Function::Barrier => false,
-        }
-    }
-}
-
-impl fmt::Display for Function {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
 /// How a collective is called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Form {
@@ -107,7 +31,7 @@ impl Form {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Operation {
     /// A collective; `None` stands for each of the guideline's `functions` in turn, written `A`.
-    Collective(Option<Function>, Form),
+    Collective(Option<Collective>, Form),
     /// Kilter's algorithm of this name for the left side's collective.
     PointToPoint(String),
     /// Any of the calls below, which have one form only.

@@ -3,6 +3,7 @@
 //! One function per rule of the grammar in [`super`]. An error is raised at the token that is wrong, and is final: the
 //! grammar decides on one token what comes next, so there is nothing to go back to.
 
+use kilter_algorithms::Collective;
 use std::fmt;
 use std::str::FromStr;
 
@@ -13,8 +14,8 @@ use winnow::token::take_while;
 use winnow::{Parser, Result};
 
 use super::{
-    Attributes, Call, Communicator, Counts, Factor, Form, Function, Guideline, Layout, Operation, Quantity, Relation,
-    Side, Single, Term,
+    Attributes, Call, Communicator, Counts, Factor, Form, Guideline, Layout, Operation, Quantity, Relation, Side,
+    Single, Term,
 };
 
 /// A text that is no guideline expression.
@@ -222,7 +223,7 @@ fn call(input: &mut &str) -> Result<Call, Fault> {
     let operation = operation(input)?;
     let needs_size = match &operation {
         Operation::Single(single) => single.has_size(),
-        Operation::Collective(Some(Function::Barrier), _) => false,
+        Operation::Collective(Some(Collective::Barrier), _) => false,
         _ => true,
     };
     let mut attributes = Attributes::default();
@@ -285,7 +286,7 @@ fn operation(input: &mut &str) -> Result<Operation, Fault> {
     }
     let known = |name: &str| match name {
         "A" => Some(None),
-        name => Function::find(name).map(Some),
+        name => name.parse().ok().map(Some),
     };
     for form in [Form::Blocking, Form::Persistent, Form::Nonblocking] {
         if let Some(function) = name.strip_prefix(form.prefix()).and_then(known) {
@@ -514,7 +515,7 @@ const AFTER_TERM: &str = "`+` and a call, or the end";
 const FACTOR: &str = "a whole number, n, p, q or k";
 
 fn calls() -> String {
-    let functions: Vec<&str> = Function::all().map(Function::name).collect();
+    let functions: Vec<&str> = Collective::ALL.iter().map(|function| function.name()).collect();
     let singles: Vec<&str> = Single::ALL.iter().map(|single| single.name()).collect();
     format!(
         "a collective ({}), with `i` or `start_` before it for its other forms; A for each of the guideline's functions; \

@@ -1,8 +1,9 @@
 //! Guidelines for people: the table of `kilter list` and the page of `kilter explain`.
 
+use kilter_algorithms::Collective;
 use std::fmt::Write as _;
 
-use kilter_protocol::expression::{Communicator, Form, Function, Operation, Side, Term};
+use kilter_protocol::expression::{Communicator, Form, Operation, Side, Term};
 
 use super::Guideline;
 
@@ -81,7 +82,7 @@ fn calls(side: &Side) -> String {
         let call = &term.call;
         let mut line = match &call.operation {
             Operation::Collective(function, form) => {
-                let name = function.map_or("MPI_A", Function::mpi_name);
+                let name = function.map_or("MPI_A", Collective::mpi_name);
                 match form {
                     Form::Blocking => name.to_owned(),
                     Form::Nonblocking => nonblocking(name),

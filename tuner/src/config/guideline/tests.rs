@@ -94,7 +94,7 @@ fn the_statements_are_those_of_the_paper() {
 fn monotony_and_split_are_stated_for_the_nine() {
     for guideline in load_embedded().unwrap() {
         if guideline.kind != Kind::Pattern {
-            let nine: Vec<Function> = Collective::PGMPI.into_iter().map(Function::Of).collect();
+            let nine: Vec<Collective> = Collective::PGMPI.into_iter().collect();
             assert_eq!(guideline.functions, nine, "{}", guideline.id);
         }
     }
@@ -193,7 +193,7 @@ fn mistakes_name_file_line_and_what_is_allowed() {
     };
     assert_eq!(
         functions("'scan',\n'bcast'").unwrap().functions,
-        [Function::Of(Collective::Scan), Function::Of(Collective::Bcast)]
+        [Collective::Scan, Collective::Bcast]
     );
     let twice = functions("'scan',\n'scan'").unwrap_err();
     assert!(

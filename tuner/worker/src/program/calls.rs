@@ -4,14 +4,13 @@ use std::ffi::{CStr, CString, c_int, c_void};
 
 use kilter_algorithms::Collective;
 use kilter_mpi::{MPI_Comm, MPI_Datatype, MPI_Op, MpiError, constants};
-use kilter_protocol::expression::Function;
 use mpi::ffi::{self, MPI_Info, MPI_Request};
 
 /// A collective call with everything that it takes; what its function does not take is not looked at.
 #[derive(Debug, Clone)]
 pub(crate) struct Call {
     /// Which function.
-    pub(crate) function: Function,
+    pub(crate) function: Collective,
     /// Its communicator.
     pub(crate) comm: MPI_Comm,
     /// What is given, or `MPI_IN_PLACE`, or null.
@@ -61,7 +60,7 @@ macro_rules! functions {
                 match self.function {
                     // SAFETY: by this function's contract.
                     $($pattern => { let $call = self; MpiError::check($name, unsafe { ffi::$blocking($($argument,)* self.comm) }) })*
-                    Function::Of(Collective::ReduceLocal) => Err(no_collective()),
+                    Collective::ReduceLocal => Err(no_collective()),
                 }
             }
 
@@ -76,7 +75,7 @@ macro_rules! functions {
                 match self.function {
                     // SAFETY: by this function's contract.
                     $($pattern => { let $call = self; MpiError::check($name, unsafe { ffi::$nonblocking($($argument,)* self.comm, request) }) })*
-                    Function::Of(Collective::ReduceLocal) => Err(no_collective()),
+                    Collective::ReduceLocal => Err(no_collective()),
                 }
             }
 
@@ -99,7 +98,7 @@ macro_rules! functions {
                         let code = unsafe { init($($argument,)* self.comm, constants::info_null(), request) };
                         MpiError::check($name, code).map_err(|error| error.to_string())
                     })*
-                    Function::Of(Collective::ReduceLocal) => Err(no_collective().to_string()),
+                    Collective::ReduceLocal => Err(no_collective().to_string()),
                 }
             }
 
@@ -107,10 +106,10 @@ macro_rules! functions {
             ///
             /// # Errors
             /// Why not.
-            pub(crate) fn check_persistent(function: Function) -> Result<(), String> {
+            pub(crate) fn check_persistent(function: Collective) -> Result<(), String> {
                 match function {
                     $($pattern => persistent($init).map(|_| ()),)*
-                    Function::Of(Collective::ReduceLocal) => Err(no_collective().to_string()),
+                    Collective::ReduceLocal => Err(no_collective().to_string()),
                 }
             }
         }
@@ -122,45 +121,45 @@ type Out = *mut c_void;
 type Table = *const c_int;
 
 functions! {
-    Function::Of(Collective::Allgather) => "MPI_Allgather", PMPI_Allgather, PMPI_Iallgather, c"PMPI_Allgather_init",
+    Collective::Allgather => "MPI_Allgather", PMPI_Allgather, PMPI_Iallgather, c"PMPI_Allgather_init",
         |c| (c.send => In, c.send_count => c_int, c.send_type => MPI_Datatype,
              c.recv => Out, c.recv_count => c_int, c.recv_type => MPI_Datatype);
-    Function::Allgatherv => "MPI_Allgatherv", PMPI_Allgatherv, PMPI_Iallgatherv, c"PMPI_Allgatherv_init",
+    Collective::Allgatherv => "MPI_Allgatherv", PMPI_Allgatherv, PMPI_Iallgatherv, c"PMPI_Allgatherv_init",
         |c| (c.send => In, c.send_count => c_int, c.send_type => MPI_Datatype,
              c.recv => Out, c.recv_blocks.counts.as_ptr() => Table, c.recv_blocks.begins.as_ptr() => Table, c.recv_type => MPI_Datatype);
-    Function::Of(Collective::Allreduce) => "MPI_Allreduce", PMPI_Allreduce, PMPI_Iallreduce, c"PMPI_Allreduce_init",
+    Collective::Allreduce => "MPI_Allreduce", PMPI_Allreduce, PMPI_Iallreduce, c"PMPI_Allreduce_init",
         |c| (c.send => In, c.recv => Out, c.recv_count => c_int, c.recv_type => MPI_Datatype, c.op => MPI_Op);
-    Function::Of(Collective::Alltoall) => "MPI_Alltoall", PMPI_Alltoall, PMPI_Ialltoall, c"PMPI_Alltoall_init",
+    Collective::Alltoall => "MPI_Alltoall", PMPI_Alltoall, PMPI_Ialltoall, c"PMPI_Alltoall_init",
         |c| (c.send => In, c.send_count => c_int, c.send_type => MPI_Datatype,
              c.recv => Out, c.recv_count => c_int, c.recv_type => MPI_Datatype);
-    Function::Alltoallv => "MPI_Alltoallv", PMPI_Alltoallv, PMPI_Ialltoallv, c"PMPI_Alltoallv_init",
+    Collective::Alltoallv => "MPI_Alltoallv", PMPI_Alltoallv, PMPI_Ialltoallv, c"PMPI_Alltoallv_init",
         |c| (c.send => In, c.send_blocks.counts.as_ptr() => Table, c.send_blocks.begins.as_ptr() => Table, c.send_type => MPI_Datatype,
              c.recv => Out, c.recv_blocks.counts.as_ptr() => Table, c.recv_blocks.begins.as_ptr() => Table, c.recv_type => MPI_Datatype);
-    Function::Barrier => "MPI_Barrier", PMPI_Barrier, PMPI_Ibarrier, c"PMPI_Barrier_init", |_c| ();
-    Function::Of(Collective::Bcast) => "MPI_Bcast", PMPI_Bcast, PMPI_Ibcast, c"PMPI_Bcast_init",
+    Collective::Barrier => "MPI_Barrier", PMPI_Barrier, PMPI_Ibarrier, c"PMPI_Barrier_init", |_c| ();
+    Collective::Bcast => "MPI_Bcast", PMPI_Bcast, PMPI_Ibcast, c"PMPI_Bcast_init",
         |c| (c.recv => Out, c.recv_count => c_int, c.recv_type => MPI_Datatype, c.root => c_int);
-    Function::Of(Collective::Exscan) => "MPI_Exscan", PMPI_Exscan, PMPI_Iexscan, c"PMPI_Exscan_init",
+    Collective::Exscan => "MPI_Exscan", PMPI_Exscan, PMPI_Iexscan, c"PMPI_Exscan_init",
         |c| (c.send => In, c.recv => Out, c.recv_count => c_int, c.recv_type => MPI_Datatype, c.op => MPI_Op);
-    Function::Of(Collective::Gather) => "MPI_Gather", PMPI_Gather, PMPI_Igather, c"PMPI_Gather_init",
+    Collective::Gather => "MPI_Gather", PMPI_Gather, PMPI_Igather, c"PMPI_Gather_init",
         |c| (c.send => In, c.send_count => c_int, c.send_type => MPI_Datatype,
              c.recv => Out, c.recv_count => c_int, c.recv_type => MPI_Datatype, c.root => c_int);
-    Function::Of(Collective::Gatherv) => "MPI_Gatherv", PMPI_Gatherv, PMPI_Igatherv, c"PMPI_Gatherv_init",
+    Collective::Gatherv => "MPI_Gatherv", PMPI_Gatherv, PMPI_Igatherv, c"PMPI_Gatherv_init",
         |c| (c.send => In, c.send_count => c_int, c.send_type => MPI_Datatype,
              c.recv => Out, c.recv_blocks.counts.as_ptr() => Table, c.recv_blocks.begins.as_ptr() => Table, c.recv_type => MPI_Datatype,
              c.root => c_int);
-    Function::Of(Collective::Reduce) => "MPI_Reduce", PMPI_Reduce, PMPI_Ireduce, c"PMPI_Reduce_init",
+    Collective::Reduce => "MPI_Reduce", PMPI_Reduce, PMPI_Ireduce, c"PMPI_Reduce_init",
         |c| (c.send => In, c.recv => Out, c.recv_count => c_int, c.recv_type => MPI_Datatype, c.op => MPI_Op, c.root => c_int);
-    Function::Of(Collective::ReduceScatter) => "MPI_Reduce_scatter", PMPI_Reduce_scatter, PMPI_Ireduce_scatter, c"PMPI_Reduce_scatter_init",
+    Collective::ReduceScatter => "MPI_Reduce_scatter", PMPI_Reduce_scatter, PMPI_Ireduce_scatter, c"PMPI_Reduce_scatter_init",
         |c| (c.send => In, c.recv => Out, c.recv_blocks.counts.as_ptr() => Table, c.recv_type => MPI_Datatype, c.op => MPI_Op);
-    Function::Of(Collective::ReduceScatterBlock) => "MPI_Reduce_scatter_block", PMPI_Reduce_scatter_block, PMPI_Ireduce_scatter_block,
+    Collective::ReduceScatterBlock => "MPI_Reduce_scatter_block", PMPI_Reduce_scatter_block, PMPI_Ireduce_scatter_block,
         c"PMPI_Reduce_scatter_block_init",
         |c| (c.send => In, c.recv => Out, c.recv_count => c_int, c.recv_type => MPI_Datatype, c.op => MPI_Op);
-    Function::Of(Collective::Scan) => "MPI_Scan", PMPI_Scan, PMPI_Iscan, c"PMPI_Scan_init",
+    Collective::Scan => "MPI_Scan", PMPI_Scan, PMPI_Iscan, c"PMPI_Scan_init",
         |c| (c.send => In, c.recv => Out, c.recv_count => c_int, c.recv_type => MPI_Datatype, c.op => MPI_Op);
-    Function::Of(Collective::Scatter) => "MPI_Scatter", PMPI_Scatter, PMPI_Iscatter, c"PMPI_Scatter_init",
+    Collective::Scatter => "MPI_Scatter", PMPI_Scatter, PMPI_Iscatter, c"PMPI_Scatter_init",
         |c| (c.send => In, c.send_count => c_int, c.send_type => MPI_Datatype,
              c.recv => Out, c.recv_count => c_int, c.recv_type => MPI_Datatype, c.root => c_int);
-    Function::Of(Collective::Scatterv) => "MPI_Scatterv", PMPI_Scatterv, PMPI_Iscatterv, c"PMPI_Scatterv_init",
+    Collective::Scatterv => "MPI_Scatterv", PMPI_Scatterv, PMPI_Iscatterv, c"PMPI_Scatterv_init",
         |c| (c.send => In, c.send_blocks.counts.as_ptr() => Table, c.send_blocks.begins.as_ptr() => Table, c.send_type => MPI_Datatype,
              c.recv => Out, c.recv_count => c_int, c.recv_type => MPI_Datatype, c.root => c_int);
 }

@@ -1,9 +1,10 @@
 //! Sides that are no collective's: messages from rank 0 to the last, exchanges along a ring, packing, barriers.
 
+use kilter_algorithms::Collective;
 use std::ffi::c_int;
 
 use kilter_mpi::{MPI_Comm, MPI_Datatype, constants};
-use kilter_protocol::expression::{self, Communicator, Form, Function, Layout, Operation, Single, Term};
+use kilter_protocol::expression::{self, Communicator, Form, Layout, Operation, Single, Term};
 use kilter_protocol::task::Functionality;
 
 use super::calls::{Blocks, Call};
@@ -23,7 +24,7 @@ impl Compiler<'_> {
     pub(super) fn barrier(&mut self) -> Result<(), String> {
         for term in &self.side.terms {
             match &term.call.operation {
-                Operation::Collective(Some(Function::Barrier), form) => self.barrier_on(term.call.on, *form)?,
+                Operation::Collective(Some(Collective::Barrier), form) => self.barrier_on(term.call.on, *form)?,
                 Operation::Single(Single::Wait) => self.steps.push(Step::WaitAll),
                 _ => return Err(self.unfit(term, "a barrier is made of barriers")),
             }
@@ -42,7 +43,7 @@ impl Compiler<'_> {
         }
         let (nothing, byte) = (std::ptr::null_mut::<std::ffi::c_void>(), constants::byte());
         let call = Call {
-            function: Function::Barrier,
+            function: Collective::Barrier,
             comm,
             send: nothing.cast_const(),
             send_count: 0,

@@ -17,10 +17,11 @@ mod groups;
 mod message;
 mod step;
 
+use kilter_algorithms::Collective;
 use std::ffi::{c_int, c_void};
 
 use kilter_mpi::{MPI_Comm, MPI_Datatype, MPI_Op, MpiError, constants};
-use kilter_protocol::expression::{Communicator, Function, Quantity, Side, Values};
+use kilter_protocol::expression::{Communicator, Quantity, Side, Values};
 use kilter_protocol::task::Functionality;
 use mpi::ffi;
 
@@ -106,7 +107,7 @@ impl Program {
             window: None,
         };
         let compiled = match problem.task.functionality {
-            Functionality::Function(Function::Barrier) => compiler.barrier(),
+            Functionality::Function(Collective::Barrier) => compiler.barrier(),
             Functionality::Function(_) => compiler.collective(),
             _ => compiler.messages(),
         };

@@ -57,7 +57,7 @@ fn reads_repeats_and_sizes_in_n_p_q_and_k() {
     assert_eq!(split.with_k(3).to_string(), "3 * bcast(n/3)");
     let blocks: Side = "n/k * A(k)".parse().unwrap();
     assert_eq!(blocks.terms[0].repeat, quantity(&[Factor::N], &[Factor::K]));
-    let filled = blocks.with_k(1024).with_function(Function::Of(Collective::Reduce));
+    let filled = blocks.with_k(1024).with_function(Collective::Reduce);
     assert_eq!(filled.to_string(), "n/1024 * reduce(1024)");
     let epoch: Side = "win_fence + p * get(n/p) + win_fence".parse().unwrap();
     assert_eq!(epoch.terms[1].repeat, quantity(&[Factor::P], &[]));
@@ -81,7 +81,7 @@ fn reads_forms_attributes_and_communicators() {
     let started: Side = "start_allreduce(n) + wait".parse().unwrap();
     assert_eq!(
         started.terms[0].call.operation,
-        Operation::Collective(Some(Function::Of(Collective::Allreduce)), Form::Persistent)
+        Operation::Collective(Some(Collective::Allreduce), Form::Persistent)
     );
     let typed: Side = "gatherv(n, counts=triangle, type=vector) + unpack(n, recvtype=struct)"
         .parse()
@@ -244,7 +244,7 @@ fn any_attributes() -> impl Strategy<Value = Attributes> {
 }
 
 fn any_call() -> impl Strategy<Value = Call> {
-    let functions: Vec<Option<Function>> = Function::all().map(Some).chain([None]).collect();
+    let functions: Vec<Option<Collective>> = Collective::ALL.iter().copied().map(Some).chain([None]).collect();
     let forms = vec![Form::Blocking, Form::Nonblocking, Form::Persistent];
     let collective = (proptest::sample::select(functions), proptest::sample::select(forms))
         .prop_map(|(function, form)| Operation::Collective(function, form));
@@ -265,7 +265,7 @@ fn any_call() -> impl Strategy<Value = Call> {
         .prop_map(|(operation, size, attributes, on)| {
             let sized = match &operation {
                 Operation::Single(single) => single.has_size(),
-                Operation::Collective(function, _) => *function != Some(Function::Barrier),
+                Operation::Collective(function, _) => *function != Some(Collective::Barrier),
                 Operation::PointToPoint(_) => true,
             };
             let grouped = matches!(operation, Operation::Collective(..));

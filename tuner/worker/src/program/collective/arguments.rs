@@ -4,7 +4,7 @@ use std::ffi::{c_int, c_void};
 
 use kilter_algorithms::{Collective, Shape};
 use kilter_mpi::{MPI_Comm, MPI_Datatype, constants};
-use kilter_protocol::expression::{Attributes, Counts, Function, Layout, Term};
+use kilter_protocol::expression::{Attributes, Counts, Layout, Term};
 
 use super::super::calls::{Blocks, Call};
 use super::super::{Compiler, count, void};
@@ -26,7 +26,7 @@ impl Compiler<'_> {
     pub(super) fn call(
         &mut self,
         term: &Term,
-        function: Function,
+        function: Collective,
         comm: MPI_Comm,
         blocks: &[Block],
         (rank, root): (usize, usize),
@@ -46,12 +46,12 @@ impl Compiler<'_> {
             _ => total.max(if function.has_blocks() { 0 } else { self.problem.n_bytes }),
         };
         let (send_bytes, recv_bytes) = (volume(input), volume(output));
-        let combines = function.collective().is_some_and(Collective::has_operator);
+        let combines = function.has_operator();
         let typed = term.call.is_typed() || data.layout != Layout::Contiguous;
         if typed {
             self.check_typed(term, function, data)?;
         }
-        let is_bcast_root = function == Function::Of(Collective::Bcast) && rank == root;
+        let is_bcast_root = function == Collective::Bcast && rank == root;
         // A bitwise OR that only moves data works on bytes, whatever the element is.
         let bytes_only = as_bytes && combines;
         let (send_type, send_count) = self.typed(attributes.sendtype, send_bytes, data.packed, bytes_only)?;
@@ -138,11 +138,11 @@ impl Compiler<'_> {
         self.elements(bytes, bytes_only || !whole)
     }
 
-    fn check_typed(&self, term: &Term, function: Function, data: &Data) -> Result<(), String> {
+    fn check_typed(&self, term: &Term, function: Collective, data: &Data) -> Result<(), String> {
         let attributes: Attributes = term.call.attributes;
         let allowed = matches!(
             function,
-            Function::Of(Collective::Bcast | Collective::Gather | Collective::Scatter | Collective::Allgather)
+            Collective::Bcast | Collective::Gather | Collective::Scatter | Collective::Allgather
         );
         if !allowed {
             return Err(self.unfit(
@@ -163,20 +163,20 @@ impl Compiler<'_> {
     pub(super) fn adjust(
         &self,
         call: &mut Call,
-        function: Function,
+        function: Collective,
         shape: Shape,
         output: Shape,
         blocks: &[Block],
     ) -> Result<(), String> {
         let (rank, root, p) = (self.problem.rank, self.problem.root, blocks.len());
-        if function == Function::Allgatherv && shape == Shape::AtRoot {
+        if function == Collective::Allgatherv && shape == Shape::AtRoot {
             call.send_count = if rank == root { call.recv_blocks.counts[root] } else { 0 };
             // The one buffer of a broadcast is where the root has its data already.
-            if self.target() == Function::Of(Collective::Bcast) {
+            if self.target() == Collective::Bcast {
                 call.send = constants::in_place();
             }
         }
-        if function != Function::Alltoallv {
+        if function != Collective::Alltoallv {
             return Ok(());
         }
         let none = || Blocks {
@@ -214,20 +214,20 @@ impl Compiler<'_> {
     }
 
     /// `MPI_IN_PLACE` where the standard puts it.
-    pub(super) fn set_in_place(&mut self, term: &Term, call: &mut Call, function: Function) -> Result<(), String> {
+    pub(super) fn set_in_place(&mut self, term: &Term, call: &mut Call, function: Collective) -> Result<(), String> {
         let in_place = constants::in_place();
         match function {
-            Function::Of(Collective::Gather | Collective::Gatherv) => {
+            Collective::Gather | Collective::Gatherv => {
                 if self.is_root() {
                     call.send = in_place;
                 }
             }
-            Function::Of(Collective::Scatter | Collective::Scatterv) => {
+            Collective::Scatter | Collective::Scatterv => {
                 if self.is_root() {
                     call.recv = in_place.cast_mut();
                 }
             }
-            Function::Of(Collective::Allgather) | Function::Allgatherv => call.send = in_place,
+            Collective::Allgather | Collective::Allgatherv => call.send = in_place,
             _ => {
                 return Err(self.unfit(
                     term,

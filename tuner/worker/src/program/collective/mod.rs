@@ -11,7 +11,7 @@ mod parts;
 use std::ffi::c_int;
 
 use kilter_algorithms::{Collective, LocalCopy, Shape};
-use kilter_protocol::expression::{self, Communicator, Form, Function, Layout, Operation, Single, Term};
+use kilter_protocol::expression::{self, Communicator, Form, Layout, Operation, Single, Term};
 use kilter_protocol::task::Functionality;
 
 use super::step::{Message, Step};
@@ -49,22 +49,16 @@ struct Data {
 type Block = (usize, usize);
 
 impl Compiler<'_> {
-    fn target(&self) -> Function {
+    fn target(&self) -> Collective {
         match self.problem.task.functionality {
             Functionality::Function(function) => function,
-            _ => Function::Barrier,
+            _ => Collective::Barrier,
         }
     }
 
-    /// Shapes as those of the collective with equal blocks.
-    fn shapes(function: Function) -> Option<(Shape, Shape)> {
-        let collective = match function {
-            Function::Of(collective) => collective,
-            Function::Allgatherv => Collective::Allgather,
-            Function::Alltoallv => Collective::Alltoall,
-            Function::Barrier => return None,
-        };
-        Some((collective.input(), collective.output()))
+    /// How data lies before and after a collective that moves any.
+    fn shapes(function: Collective) -> Option<(Shape, Shape)> {
+        function.has_data().then(|| (function.input(), function.output()))
     }
 
     /// Compiles a side that does what a collective does.
@@ -73,13 +67,13 @@ impl Compiler<'_> {
         let Some((input, wanted)) = Self::shapes(target) else {
             return self.barrier();
         };
-        let is_bcast = target == Function::Of(Collective::Bcast);
+        let is_bcast = target == Collective::Bcast;
         let mut data = Data {
             held: Held::Everyone(input),
             at: if is_bcast { self.memory.recv } else { self.memory.send },
             layout: self.problem.task.sendtype,
             packed: false,
-            uncombined: target.collective().is_some_and(Collective::has_operator),
+            uncombined: target.has_operator(),
             by_parts: false,
         };
         let mut outstanding = false;
@@ -101,7 +95,7 @@ impl Compiler<'_> {
                 Operation::Single(Single::Get) => data = self.gets(term, repeat, data)?,
                 Operation::Single(Single::Pack) => data = self.pack(term, data)?,
                 Operation::Single(Single::Unpack) => data = self.unpack(term, data)?,
-                Operation::Collective(Some(Function::Barrier), form) => self.barrier_on(term.call.on, *form)?,
+                Operation::Collective(Some(Collective::Barrier), form) => self.barrier_on(term.call.on, *form)?,
                 Operation::Collective(Some(function), form) => {
                     let is_last = terms[i + 1..].iter().all(|later| keeps_data_in_place(&later.call));
                     data = if term.call.on.is_group() || term.call.on == Communicator::Leaders {
@@ -154,7 +148,7 @@ impl Compiler<'_> {
     fn on_everyone(
         &mut self,
         term: &Term,
-        function: Function,
+        function: Collective,
         form: Form,
         mut data: Data,
         is_last: bool,
@@ -175,7 +169,7 @@ impl Compiler<'_> {
         let (mut needed, mut output) = Self::shapes(function).unwrap_or((shape, shape));
         // Counts make two v-variants what is needed here.
         match (function, shape) {
-            (Function::Alltoallv, Shape::Blocks) => {
+            (Collective::Alltoallv, Shape::Blocks) => {
                 needed = shape;
                 output = if wanted == Shape::AtRoot {
                     wanted
@@ -183,8 +177,8 @@ impl Compiler<'_> {
                     Shape::Everywhere
                 };
             }
-            (Function::Alltoallv, Shape::AtRoot) => (needed, output) = (shape, Shape::Blocks),
-            (Function::Allgatherv, Shape::AtRoot) => needed = shape,
+            (Collective::Alltoallv, Shape::AtRoot) => (needed, output) = (shape, Shape::Blocks),
+            (Collective::Allgatherv, Shape::AtRoot) => needed = shape,
             _ => {}
         }
         let input = self.prepare(term, shape, needed, &data)?;
@@ -203,7 +197,7 @@ impl Compiler<'_> {
             std::ptr::null_mut()
         };
         // The lower ranks' combination is added to one's own contribution.
-        if function == Function::Of(Collective::ReduceLocal) {
+        if function == Collective::ReduceLocal {
             self.copy(self.memory.send, recv, n_bytes);
             if self.problem.rank > 0 {
                 let (datatype, elements) = self.elements(n_bytes, false)?;
@@ -228,8 +222,8 @@ impl Compiler<'_> {
             self.push_call(call, form)?;
         }
         // A scan leaves the caller's contribution to be added by a local reduction.
-        data.uncombined &= function == Function::Of(Collective::Exscan);
-        let root_broadcasts = function == Function::Of(Collective::Bcast) && self.is_root();
+        data.uncombined &= function == Collective::Exscan;
+        let root_broadcasts = function == Collective::Bcast && self.is_root();
         data.at = if root_broadcasts { input } else { recv };
         data.held = Held::Everyone(output);
         data.layout = if root_broadcasts {
@@ -335,7 +329,7 @@ impl Compiler<'_> {
                 self.side
             ));
         }
-        let is_bcast_root = self.target() == Function::Of(Collective::Bcast) && self.is_root();
+        let is_bcast_root = self.target() == Collective::Bcast && self.is_root();
         let recv = self.memory.recv;
         if is_bcast_root || data.at == recv || (wanted == Shape::AtRoot && !self.is_root()) || data.at.is_null() {
             return Ok(());
@@ -373,8 +367,8 @@ impl Compiler<'_> {
 fn keeps_data_in_place(call: &expression::Call) -> bool {
     match &call.operation {
         Operation::Single(Single::Wait | Single::Fence) => true,
-        Operation::Collective(Some(Function::Barrier), _) => true,
-        Operation::Collective(Some(Function::Of(Collective::Bcast)), _) => !call.is_typed(),
+        Operation::Collective(Some(Collective::Barrier), _) => true,
+        Operation::Collective(Some(Collective::Bcast), _) => !call.is_typed(),
         _ => false,
     }
 }

@@ -1,7 +1,7 @@
 //! Packing and unpacking strided data between two calls.
 
 use kilter_algorithms::{Collective, Shape};
-use kilter_protocol::expression::{Function, Layout, Term};
+use kilter_protocol::expression::{Layout, Term};
 
 use super::super::step::Step;
 use super::super::{Compiler, count, void};
@@ -55,7 +55,7 @@ impl Compiler<'_> {
             ));
         }
         self.check_piece_size(term)?;
-        let is_bcast_root = self.target() == Function::Of(Collective::Bcast) && self.is_root();
+        let is_bcast_root = self.target() == Collective::Bcast && self.is_root();
         data.layout = layout;
         if is_bcast_root {
             // Its data never left its place.

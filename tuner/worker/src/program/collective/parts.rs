@@ -2,7 +2,7 @@
 
 use kilter_algorithms::{Collective, Shape};
 use kilter_mpi::constants;
-use kilter_protocol::expression::{Communicator, Form, Function, Term};
+use kilter_protocol::expression::{Communicator, Form, Term};
 
 use super::super::Compiler;
 use super::{Block, Data, Held};
@@ -12,7 +12,7 @@ impl Compiler<'_> {
     pub(super) fn on_part(
         &mut self,
         term: &Term,
-        function: Function,
+        function: Collective,
         form: Form,
         mut data: Data,
         is_last: bool,
@@ -53,14 +53,14 @@ impl Compiler<'_> {
         .unwrap_or(0);
         use Collective::{Allreduce, Bcast, Gather, Gatherv, Reduce};
         let (held, bytes) = match (on_leaders, function, data.held) {
-            (false, Function::Of(Reduce), Held::Everyone(Shape::Contributions)) => (Held::PartialAtLeaders, n_bytes),
-            (false, Function::Of(Gather | Gatherv), Held::Everyone(Shape::Blocks)) => (Held::BlocksAtLeaders, total),
-            (false, Function::Of(Bcast), Held::AllAtLeaders) => (Held::Everyone(Shape::Everywhere), n_bytes),
-            (true, Function::Of(Bcast), Held::Everyone(Shape::AtRoot)) => (Held::AllAtLeaders, n_bytes),
-            (true, Function::Of(Reduce), Held::PartialAtLeaders) => (Held::Everyone(Shape::AtRoot), n_bytes),
-            (true, Function::Of(Allreduce), Held::PartialAtLeaders) => (Held::AllAtLeaders, n_bytes),
-            (true, Function::Of(Gather | Gatherv), Held::BlocksAtLeaders) => (Held::Everyone(Shape::AtRoot), n_bytes),
-            (true, Function::Allgatherv, Held::BlocksAtLeaders) => (Held::AllAtLeaders, n_bytes),
+            (false, Reduce, Held::Everyone(Shape::Contributions)) => (Held::PartialAtLeaders, n_bytes),
+            (false, Gather | Gatherv, Held::Everyone(Shape::Blocks)) => (Held::BlocksAtLeaders, total),
+            (false, Bcast, Held::AllAtLeaders) => (Held::Everyone(Shape::Everywhere), n_bytes),
+            (true, Bcast, Held::Everyone(Shape::AtRoot)) => (Held::AllAtLeaders, n_bytes),
+            (true, Reduce, Held::PartialAtLeaders) => (Held::Everyone(Shape::AtRoot), n_bytes),
+            (true, Allreduce, Held::PartialAtLeaders) => (Held::AllAtLeaders, n_bytes),
+            (true, Gather | Gatherv, Held::BlocksAtLeaders) => (Held::Everyone(Shape::AtRoot), n_bytes),
+            (true, Collective::Allgatherv, Held::BlocksAtLeaders) => (Held::AllAtLeaders, n_bytes),
             (_, _, held) => {
                 return Err(self.unfit(
                     term,
@@ -80,9 +80,9 @@ impl Compiler<'_> {
             data.at = std::ptr::null_mut();
             return Ok(data);
         }
-        let is_bcast = function == Function::Of(Bcast);
+        let is_bcast = function == Bcast;
         let is_group_root = place == root;
-        let all_receive = matches!(function, Function::Of(Bcast | Allreduce) | Function::Allgatherv);
+        let all_receive = matches!(function, Bcast | Allreduce | Collective::Allgatherv);
         let is_final = is_last && !data.by_parts && matches!(held, Held::Everyone(_) | Held::AllAtLeaders);
         let recv = if is_bcast && is_group_root {
             data.at
@@ -91,7 +91,7 @@ impl Compiler<'_> {
         } else {
             std::ptr::null_mut()
         };
-        let as_bytes = !data.uncombined && self.target().collective().is_none_or(|target| !target.has_operator());
+        let as_bytes = !data.uncombined && !self.target().has_operator();
         let mut call = self.call(
             term,
             function,
@@ -102,8 +102,8 @@ impl Compiler<'_> {
             &data,
             as_bytes,
         )?;
-        if function == Function::Of(Gather) && lengths.iter().any(|length| *length != lengths[0]) {
-            call.function = Function::Of(Gatherv);
+        if function == Gather && lengths.iter().any(|length| *length != lengths[0]) {
+            call.function = Gatherv;
         }
         self.push_call(call, form)?;
         data.at = recv;

@@ -1,0 +1,61 @@
+//! Which ranks of a communicator share a node.
+
+use std::ffi::c_int;
+
+use kilter_algorithms::Nodes;
+use mpi_sys::MPI_Comm;
+
+use crate::error::pmpi;
+use crate::{MpiError, constants, info};
+
+/// The ranks of `comm` by node, as `MPI_Comm_split_type` tells them apart.
+///
+/// Collective calls are made on `comm` alone, never on the communicator of a node: in a program with the drop-in that would
+/// be a communicator like any other, whose calls may be replaced.
+///
+/// # Errors
+/// The library's.
+///
+/// # Safety
+/// `comm` is an intracommunicator; all its ranks make the same call.
+pub unsafe fn nodes(comm: MPI_Comm) -> Result<Nodes, MpiError> {
+    let (rank, size) = (info::rank(comm)?, info::size(comm)?);
+    let own_rank = MpiError::count("PMPI_Comm_split_type", rank)?;
+    let mut node = constants::comm_null();
+    let (mut first, mut firsts) = (-1, vec![-1; size]);
+    // SAFETY: handles are written once each and freed; one int is given and one for each rank taken; collective by this
+    // function's contract.
+    unsafe {
+        pmpi!(PMPI_Comm_split_type(
+            comm,
+            constants::comm_type_shared(),
+            own_rank,
+            constants::info_null(),
+            &raw mut node
+        ))?;
+        let (mut of_node, mut of_all) = (std::mem::zeroed(), std::mem::zeroed());
+        pmpi!(PMPI_Comm_group(node, &raw mut of_node))?;
+        pmpi!(PMPI_Comm_group(comm, &raw mut of_all))?;
+        let zero: c_int = 0;
+        pmpi!(PMPI_Group_translate_ranks(
+            of_node,
+            1,
+            &raw const zero,
+            of_all,
+            &raw mut first
+        ))?;
+        pmpi!(PMPI_Group_free(&raw mut of_node))?;
+        pmpi!(PMPI_Group_free(&raw mut of_all))?;
+        info::comm_free(node)?;
+        pmpi!(PMPI_Allgather(
+            (&raw const first).cast(),
+            1,
+            constants::int(),
+            firsts.as_mut_ptr().cast(),
+            1,
+            constants::int(),
+            comm
+        ))?;
+    }
+    Ok(Nodes::new(&firsts))
+}
