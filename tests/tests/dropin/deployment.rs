@@ -136,7 +136,7 @@ fn what_is_no_plugin_for_this_program_is_refused_before_it_is_called() {
     let source = job::source("tests/dropin/foreign_plugin.c");
     for (options, words) in [
         (&["-DMAGIC=1"][..], &["magic number"][..]),
-        (&["-DABI_VERSION=2"], &["version 2"]),
+        (&["-DABI_VERSION=7"], &["version 7"]),
         (&["-DIDENTITY=((2u<<16)|4u)"], &["MPICH", "Open MPI"]),
         (&["-DSIZE=8"], &["8 bytes"]),
         (&["-DNO_SYMBOL"], &["kilter_plugin"]),
