@@ -35,6 +35,11 @@ pub enum Command {
     Check(Measure),
     /// Verify, search fixes, deploy them into a staging directory, verify what is deployed, and report.
     Tune(Tune),
+    /// Put the library's own algorithms and Kilter's side by side: for each collective and size of --functions and --sizes the best
+    /// of each, interleaved in the same jobs, with the ratio and its interval.
+    ///
+    /// Exit status: 0, whoever wins.
+    Benchmark(Benchmark),
     /// Examine the machine before measuring: 0 fit, 1 warnings that make verdicts doubtful, 2 nothing can be measured. Takes the
     /// options of `check`.
     Doctor(Measure),
@@ -183,6 +188,26 @@ pub struct Tune {
     /// Rounds of search and verification at most.
     #[arg(long, value_name = "N", default_value_t = 3)]
     pub rounds: usize,
+}
+
+/// Options of `benchmark`.
+#[derive(Debug, Args)]
+pub struct Benchmark {
+    /// Measuring.
+    #[command(flatten)]
+    pub measure: Measure,
+    /// Instead of the best with the best, compare each of Kilter's algorithms with the library forced to the same one.
+    #[arg(long)]
+    pub same: bool,
+    /// Seconds that a message of no length takes through the network: with --bandwidth, adds the lower bound of each cell.
+    #[arg(long, value_name = "SECONDS", requires = "bandwidth")]
+    pub latency: Option<f64>,
+    /// Bytes per second that a host's link carries in each direction.
+    #[arg(long, value_name = "BYTES", requires = "latency")]
+    pub bandwidth: Option<f64>,
+    /// Hosts that the ranks are spread over evenly, for the lower bound (default: as many as ranks).
+    #[arg(long, value_name = "N", requires = "latency")]
+    pub hosts: Option<usize>,
 }
 
 /// Options of `list`.

@@ -18,13 +18,44 @@ use crate::report::{csv, html, json, markdown, model::Report, terminal};
 use crate::reporting;
 use crate::store::Store;
 
-/// Runs `work` and writes what it reports. `further` are the command's own options that change what is measured: a run that was
-/// killed is resumed only by a command that asks for the same.
-pub(super) fn with_context(
+/// Runs `work` and writes what it reports on the guidelines. `further` are the command's own options that change what is measured:
+/// a run that was killed is resumed only by a command that asks for the same.
+pub(super) fn with_report(
     options: &Options,
     command: &str,
     further: &[String],
     work: impl FnOnce(&Context<'_>) -> anyhow::Result<Report>,
+) -> anyhow::Result<Status> {
+    let work = |context: &Context<'_>| {
+        anyhow::ensure!(
+            !context.plan.subjects().is_empty(),
+            "no guideline is left to verify: --guidelines and --functions exclude each other; see `kilter list guidelines`"
+        );
+        work(context)
+    };
+    with_context(options, command, further, work, |context, report| {
+        reporting::write(options, "report.json", &json::to_string(&report)?)?;
+        reporting::write(options, "report.html", &html::render(&report)?)?;
+        reporting::write(options, "report.csv", &csv::to_string(&report))?;
+        reporting::write(options, "report.md", &markdown::to_string(&report))?;
+        context.run.record_report(&report)?;
+        context.run.finish()?;
+        print(&if options.json {
+            json::to_string(&report)?
+        } else {
+            terminal::with_tables(&report, false)
+        })?;
+        Ok(Status::of(&report))
+    })
+}
+
+/// Runs `work` with a library, a store and a run, and then `present` on what it returns.
+pub(super) fn with_context<R>(
+    options: &Options,
+    command: &str,
+    further: &[String],
+    work: impl FnOnce(&Context<'_>) -> anyhow::Result<R>,
+    present: impl FnOnce(&Context<'_>, R) -> anyhow::Result<Status>,
 ) -> anyhow::Result<Status> {
     launch::process::become_subreaper()?;
     launch::interrupt::install()?;
@@ -44,10 +75,6 @@ pub(super) fn with_context(
     }
     let guidelines = guideline::select(&guidelines, &options.guidelines)?;
     let plan = Plan::new(&guidelines, &options.functions, &options.sizes, options.place());
-    anyhow::ensure!(
-        !plan.subjects().is_empty(),
-        "no guideline is left to verify: --guidelines and --functions exclude each other; see `kilter list guidelines`"
-    );
     let store = Store::open(&options.db)?;
     let fingerprint = fingerprint(options, command, further, &version, &guidelines);
     let seed = options.seed.unwrap_or_else(fresh_seed);
@@ -74,8 +101,8 @@ pub(super) fn with_context(
             "`--sync barrier` reports times of small operations that are too short; use `--sync round-time` unless it fails here",
         );
     }
-    let report = match work(&context) {
-        Ok(report) => report,
+    let result = match work(&context) {
+        Ok(result) => result,
         Err(error) => {
             context.progress.finish();
             forget_failure(&context, &error)?;
@@ -87,18 +114,7 @@ pub(super) fn with_context(
         }
     };
     context.progress.finish();
-    reporting::write(options, "report.json", &json::to_string(&report)?)?;
-    reporting::write(options, "report.html", &html::render(&report)?)?;
-    reporting::write(options, "report.csv", &csv::to_string(&report))?;
-    reporting::write(options, "report.md", &markdown::to_string(&report))?;
-    context.run.record_report(&report)?;
-    context.run.finish()?;
-    print(&if options.json {
-        json::to_string(&report)?
-    } else {
-        terminal::with_tables(&report, false)
-    })?;
-    Ok(Status::of(&report))
+    present(&context, result)
 }
 
 /// A failure that ends the command is not replayed by the next one: the machine may have been mended in between.

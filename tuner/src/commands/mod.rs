@@ -1,5 +1,6 @@
 //! One file per command; [`run`] dispatches.
 
+mod benchmark;
 mod check;
 mod compare;
 mod doctor;
@@ -61,6 +62,7 @@ pub fn run(cli: Cli) -> anyhow::Result<Status> {
     match cli.command {
         Command::Check(typed) => check::run(typed),
         Command::Tune(typed) => tune::run(typed),
+        Command::Benchmark(typed) => benchmark::run(typed),
         Command::Doctor(typed) => doctor::run(typed),
         Command::List(typed) => list::run(&typed),
         Command::Explain(typed) => explain::run(&typed),

@@ -15,7 +15,7 @@ pub(super) fn run(typed: cli::Tune) -> anyhow::Result<Status> {
         options.rounds,
         options.contests
     );
-    measuring::with_context(&options.common, "tune", &[kinds], |context| {
+    measuring::with_report(&options.common, "tune", &[kinds], |context| {
         // Before anything is measured.
         crate::emit::emitter(context)?;
         let tuned = crate::tune::tune(context, &options)?;

@@ -131,6 +131,9 @@ pub struct AlgorithmChoice {
     /// It runs on an even number of ranks.
     #[serde(default)]
     pub even_ranks: bool,
+    /// Kilter's row of the same algorithm: `kilter benchmark --same` compares the two.
+    #[serde(default)]
+    pub kilter: Option<String>,
 }
 
 /// An ordered knob of an algorithm.

@@ -38,6 +38,17 @@ const HOPELESS: f64 = 3.0;
 /// The default's item id.
 const DEFAULT: &str = "default";
 
+/// A contest that was held, before anything is chosen.
+#[derive(Debug, Clone)]
+pub struct Held {
+    /// What it was about.
+    pub target: Target,
+    /// The default and the finalists.
+    pub candidates: Vec<Measured>,
+    /// The right sides of the target.
+    pub bounds: Vec<Sample>,
+}
+
 /// Runs the contests of one round of tuning.
 pub struct Contests<'c, 'a> {
     context: &'c Context<'a>,
@@ -64,6 +75,28 @@ impl<'c, 'a> Contests<'c, 'a> {
     /// # Errors
     /// A failure that no candidate explains.
     pub fn run(&self, targets: &[Target], kinds: &dyn Fn(FixKind) -> bool) -> anyhow::Result<Vec<(Target, Decision)>> {
+        let finals = self.screen_all(targets, kinds, &front)?;
+        let held = self.finals(finals, FINAL_LAUNCHES)?;
+        let rule = self.context.rule(self.context.noise_seconds());
+        Ok(held
+            .into_iter()
+            .map(|held| {
+                let decision = choose(&held.target, &held.candidates, &held.bounds, &rule);
+                (held.target, decision)
+            })
+            .collect())
+    }
+
+    /// Measures every candidate of the kinds asked for, refines the front runners' knobs, and picks who goes on.
+    ///
+    /// # Errors
+    /// A failure that no candidate explains.
+    pub fn screen_all(
+        &self,
+        targets: &[Target],
+        kinds: &dyn Fn(FixKind) -> bool,
+        front: &dyn Fn(&BTreeMap<Selection, f64>) -> Vec<Selection>,
+    ) -> anyhow::Result<Vec<(Target, Vec<Selection>)>> {
         let mut screening = Job::new(self, "screening");
         let mut finals: Vec<(Target, Vec<Selection>)> = Vec::new();
         self.context.progress.phase("screen candidates", targets.len() as u64);
@@ -74,12 +107,12 @@ impl<'c, 'a> Contests<'c, 'a> {
                     .warn("the budget ended before every violated cell was searched; raise --budget");
                 break;
             }
-            let front = self.screen(&mut screening, target, kinds)?;
-            finals.push((target.clone(), front));
+            let ratios = self.screen(&mut screening, target, kinds)?;
+            finals.push((target.clone(), front(&ratios)));
             self.context.progress.step(1);
         }
         screening.finish()?;
-        self.finals(finals)
+        Ok(finals)
     }
 
     fn screen(
@@ -87,7 +120,7 @@ impl<'c, 'a> Contests<'c, 'a> {
         job: &mut Job<'_, 'c, 'a>,
         target: &Target,
         kinds: &dyn Fn(FixKind) -> bool,
-    ) -> anyhow::Result<Vec<Selection>> {
+    ) -> anyhow::Result<BTreeMap<Selection, f64>> {
         let context = self.context;
         let all = space::selections(&context.library, target, context.options.ranks);
         let mut ratios: BTreeMap<Selection, f64> = BTreeMap::new();
@@ -103,23 +136,7 @@ impl<'c, 'a> Contests<'c, 'a> {
                 self.refine(job, target, selection, ratio, &mut ratios)?;
             }
         }
-        let ranked = ranked(&ratios);
-        // The best of each kind goes on, so that the final can prefer the simplest among equals.
-        let mut front: Vec<Selection> = Vec::new();
-        for kind in [FixKind::Parameter, FixKind::Mockup, FixKind::Algorithm] {
-            front.extend(
-                ranked
-                    .iter()
-                    .find(|(selection, _)| selection.kind() == kind)
-                    .map(|(selection, _)| selection.clone()),
-            );
-        }
-        for (selection, ratio) in ranked {
-            if front.len() < FINALISTS && ratio < HOPELESS && !front.contains(&selection) {
-                front.push(selection);
-            }
-        }
-        Ok(front)
+        Ok(ratios)
     }
 
     /// Searches the ordered knobs of one candidate, one after the other.
@@ -161,8 +178,11 @@ impl<'c, 'a> Contests<'c, 'a> {
     }
 
     /// All finals together, in a few launches of their own.
-    fn finals(&self, finals: Vec<(Target, Vec<Selection>)>) -> anyhow::Result<Vec<(Target, Decision)>> {
-        let launches = FINAL_LAUNCHES.min(self.context.options.launches).max(1);
+    ///
+    /// # Errors
+    /// A failure that no candidate explains.
+    pub fn finals(&self, finals: Vec<(Target, Vec<Selection>)>, most_launches: usize) -> anyhow::Result<Vec<Held>> {
+        let launches = most_launches.min(self.context.options.launches).max(1);
         let mut medians: Vec<BTreeMap<String, Vec<f64>>> = vec![BTreeMap::new(); finals.len()];
         self.context
             .progress
@@ -178,8 +198,7 @@ impl<'c, 'a> Contests<'c, 'a> {
             }
             job.finish()?;
         }
-        let rule = self.context.rule(self.context.noise_seconds());
-        finals
+        Ok(finals
             .into_iter()
             .zip(medians)
             .map(|((target, front), medians)| {
@@ -207,14 +226,49 @@ impl<'c, 'a> Contests<'c, 'a> {
                     .iter()
                     .filter_map(|bound| sample(&bound_id(bound)))
                     .collect();
-                let decision = choose(&target, &candidates, &bounds, &rule);
-                Ok((target, decision))
+                Held {
+                    target,
+                    candidates,
+                    bounds,
+                }
             })
-            .collect()
+            .collect())
     }
 }
 
-fn ranked(ratios: &BTreeMap<Selection, f64>) -> Vec<(Selection, f64)> {
+/// Who goes on to the final when one is to be deployed: the best of each kind, so that the final can prefer the simplest among
+/// equals, and the fastest of all.
+fn front(ratios: &BTreeMap<Selection, f64>) -> Vec<Selection> {
+    let ranked = ranked(ratios);
+    let mut front = best_of_kinds(&ranked, 1);
+    for (selection, ratio) in ranked {
+        if front.len() < FINALISTS && ratio < HOPELESS && !front.contains(&selection) {
+            front.push(selection);
+        }
+    }
+    front
+}
+
+/// The fastest `number` of each kind, families apart.
+#[must_use]
+pub fn best_of_kinds(ranked: &[(Selection, f64)], number: usize) -> Vec<Selection> {
+    let mut front: Vec<Selection> = Vec::new();
+    for kind in [FixKind::Parameter, FixKind::Mockup, FixKind::Algorithm] {
+        let mut families = Vec::new();
+        for (selection, _) in ranked.iter().filter(|(selection, _)| selection.kind() == kind) {
+            let family = space::family(selection);
+            if families.len() < number && !families.contains(&family) {
+                families.push(family);
+                front.push(selection.clone());
+            }
+        }
+    }
+    front
+}
+
+/// Candidates by their time over the default's, fastest first.
+#[must_use]
+pub fn ranked(ratios: &BTreeMap<Selection, f64>) -> Vec<(Selection, f64)> {
     let mut ranked: Vec<(Selection, f64)> = ratios
         .iter()
         .filter(|(_, ratio)| ratio.is_finite())

@@ -79,6 +79,14 @@ fn algorithms(row: &Algorithms) -> Option<String> {
         if choice.ranks == Some(0) {
             return wrong(format!("choice `{}` runs on 0 ranks; allowed: from 1", choice.name));
         }
+        if let Some(id) = &choice.kilter
+            && kilter_algorithms::registry::find(id).is_none_or(|known| known.collective != row.collective)
+        {
+            return wrong(format!(
+                "choice `{}`: `{id}` is no algorithm of Kilter's for {}; see `kilter list algorithms`",
+                choice.name, row.collective
+            ));
+        }
         if let Some(knob) = choice.knobs.iter().find(|knob| !row.knobs.contains_key(*knob)) {
             let known: Vec<&str> = row.knobs.keys().map(String::as_str).collect();
             return wrong(format!(

@@ -1,0 +1,255 @@
+//! The library's own algorithms and Kilter's side by side: the contests of tuning, held for every collective and size.
+//!
+//! All that is compared is interleaved in the same jobs, launch after launch; ratios are within launches.
+//!
+//! * [`bound`]: what no algorithm can be faster than.
+//! * [`present`]: tables.
+
+pub mod bound;
+pub mod present;
+
+use std::collections::BTreeMap;
+
+use kilter_algorithms::{Collective, registry};
+use serde::Serialize;
+
+use crate::benchmark::bound::Network;
+use crate::context::Context;
+use crate::deployment::{Deployment, Selection};
+use crate::options::BenchmarkOptions;
+use crate::report::model::FixKind;
+use crate::search::choose::Measured;
+use crate::search::contest::{Contests, Held, best_of_kinds, ranked};
+use crate::search::target::Target;
+use crate::stats::sample::Sample;
+use crate::stats::{hodges_lehmann, signed_rank};
+
+/// Launches of the final at most.
+const LAUNCHES: usize = 10;
+/// Finalists of each kind.
+const FINALISTS: usize = 2;
+/// Of the interval of a ratio.
+const CONFIDENCE: f64 = 0.95;
+
+/// All that a benchmark found.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Benchmark {
+    /// The library, as it names itself.
+    pub library: String,
+    /// Number of ranks.
+    pub ranks: usize,
+    /// The command.
+    pub command: String,
+    /// The network whose bound is shown.
+    pub network: Option<Network>,
+    /// Whether the same algorithms are compared, rather than the best.
+    pub same: bool,
+    /// One per comparison.
+    pub rows: Vec<Row>,
+    /// Candidates that could not be run, with the reason.
+    pub failed: BTreeMap<String, String>,
+    /// Cells that the budget did not reach.
+    pub not_reached: Vec<String>,
+}
+
+/// A comparison at one size.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Row {
+    /// Kilter's name of the collective.
+    pub collective: String,
+    /// Total volume in bytes.
+    pub bytes: u64,
+    /// The library as it decides by itself, in seconds.
+    pub default_seconds: f64,
+    /// The library's side: its best, or the algorithm that it was forced to.
+    pub library: Side,
+    /// Kilter's side.
+    pub kilter: Side,
+    /// The fastest composition of the library's calls, where there is one.
+    pub mockup: Option<Side>,
+    /// Kilter's time over the library's, within launches.
+    pub ratio: f64,
+    /// Its interval of 95 %, where there are launches enough.
+    pub ratio_interval: (f64, f64),
+    /// Seconds that any algorithm takes at least.
+    pub bound_seconds: Option<f64>,
+}
+
+/// One of the two that are compared.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Side {
+    /// What it is: `default`, settings of the library, or Kilter's row with its parameters.
+    pub id: String,
+    /// Median of the launches' medians.
+    pub seconds: f64,
+}
+
+impl Side {
+    fn of(measured: &Measured) -> Side {
+        Side {
+            id: measured
+                .selection
+                .as_ref()
+                .map_or_else(|| "default".to_owned(), Selection::id),
+            seconds: measured.medians.median(),
+        }
+    }
+}
+
+/// Measures everything that the options ask for.
+///
+/// # Errors
+/// A failure that no candidate explains.
+pub fn run(context: &Context<'_>, options: &BenchmarkOptions) -> anyhow::Result<Benchmark> {
+    let nothing_deployed = Deployment::default();
+    let contests = Contests::new(context, &nothing_deployed, "benchmark");
+    let place = options.common.place();
+    let mut rows = Vec::new();
+    let mut not_reached = Vec::new();
+    for &collective in &options.collectives {
+        let sizes = match collective {
+            Collective::Barrier => vec![0],
+            _ => options.common.sizes.clone(),
+        };
+        let mut targets: Vec<Target> = sizes
+            .iter()
+            .map(|bytes| Target::unbounded(collective, place.volume(collective, *bytes)))
+            .collect();
+        targets.dedup();
+        let fields = if options.same {
+            let pairs = pairs(context, collective);
+            targets
+                .iter()
+                .map(|target| (target.clone(), pairs.iter().flatten().cloned().collect()))
+                .filter(|(_, field): &(_, Vec<Selection>)| !field.is_empty())
+                .collect()
+        } else {
+            let front = |ratios: &BTreeMap<Selection, f64>| best_of_kinds(&ranked(ratios), FINALISTS);
+            contests.screen_all(&targets, &|_| true, &front)?
+        };
+        let reached: Vec<&Target> = fields.iter().map(|(target, _)| target).collect();
+        if !options.same {
+            let left = targets.iter().filter(|target| !reached.contains(target));
+            not_reached.extend(left.map(Target::name));
+        }
+        if context.search_exhausted(0.0) {
+            not_reached.extend(fields.iter().map(|(target, _)| target.name()));
+            continue;
+        }
+        for held in contests.finals(fields, LAUNCHES)? {
+            let bound_seconds = options
+                .network
+                .and_then(|network| network.lower_bound_seconds(collective, held.target.bytes(), options.common.ranks));
+            if options.same {
+                let known = pairs(context, collective);
+                rows.extend(known.iter().filter_map(|pair| same(&held, pair, bound_seconds)));
+            } else {
+                rows.extend(best(&held, bound_seconds));
+            }
+        }
+    }
+    Ok(Benchmark {
+        library: format!("{} {}", context.library.name, context.version),
+        ranks: options.common.ranks,
+        command: context.typed.clone(),
+        network: options.network,
+        same: options.same,
+        rows,
+        failed: context
+            .quarantine
+            .list()
+            .into_iter()
+            .map(|put_away| (put_away.id, format!("{}: {}", put_away.what, put_away.detail)))
+            .collect(),
+        not_reached,
+    })
+}
+
+/// The library's algorithm and Kilter's row of the same: with equal segments where both have them.
+fn pairs(context: &Context<'_>, collective: Collective) -> Vec<[Selection; 2]> {
+    let Some(algorithms) = context.library.algorithms_of(collective) else {
+        return Vec::new();
+    };
+    let ranks = context.options.ranks;
+    let mut pairs = Vec::new();
+    for choice in &algorithms.choices {
+        let runs = choice.ranks.is_none_or(|only| only == ranks) && (!choice.even_ranks || ranks.is_multiple_of(2));
+        let Some(row) = choice.kilter.as_deref().and_then(registry::find).filter(|_| runs) else {
+            continue;
+        };
+        if row.unmet(ranks, true).is_some() {
+            continue;
+        }
+        let mut settings = vec![(algorithms.parameter.clone(), choice.value.to_string())];
+        let segment = row
+            .parameters
+            .iter()
+            .find(|parameter| parameter.name == "segment_bytes");
+        if let Some(segment) = segment
+            && choice.knobs.iter().any(|knob| knob == "segmentsize")
+        {
+            let name = format!("{}_segmentsize", algorithms.parameter);
+            settings.push((name, segment.default.to_string()));
+        }
+        pairs.push([
+            Selection::Settings(settings),
+            Selection::Algorithm(row.id.to_owned(), row.default_parameters()),
+        ]);
+    }
+    pairs
+}
+
+/// The fastest of the library, its default among them, and the fastest of Kilter.
+fn best(held: &Held, bound_seconds: Option<f64>) -> Option<Row> {
+    let fastest = |kind: Option<FixKind>| {
+        held.candidates
+            .iter()
+            .filter(|candidate| candidate.selection.as_ref().map(Selection::kind) == kind)
+            .min_by(|a, b| a.medians.median().total_cmp(&b.medians.median()))
+    };
+    let default = fastest(None)?;
+    let library = [Some(default), fastest(Some(FixKind::Parameter))]
+        .into_iter()
+        .flatten()
+        .min_by(|a, b| a.medians.median().total_cmp(&b.medians.median()))?;
+    let kilter = fastest(Some(FixKind::Algorithm))?;
+    Some(Row {
+        mockup: fastest(Some(FixKind::Mockup)).map(Side::of),
+        ..row(held, default, [library, kilter], bound_seconds)
+    })
+}
+
+fn same(held: &Held, pair: &[Selection; 2], bound_seconds: Option<f64>) -> Option<Row> {
+    let find = |wanted: Option<&Selection>| {
+        held.candidates
+            .iter()
+            .find(|candidate| candidate.selection.as_ref() == wanted)
+    };
+    let sides = [find(Some(&pair[0]))?, find(Some(&pair[1]))?];
+    Some(row(held, find(None)?, sides, bound_seconds))
+}
+
+fn row(held: &Held, default: &Measured, [library, kilter]: [&Measured; 2], bound_seconds: Option<f64>) -> Row {
+    let (ratio, ratio_interval) = ratio(&kilter.medians, &library.medians);
+    Row {
+        collective: held.target.function.clone(),
+        bytes: held.target.bytes(),
+        default_seconds: default.medians.median(),
+        library: Side::of(library),
+        kilter: Side::of(kilter),
+        mockup: None,
+        ratio,
+        ratio_interval,
+        bound_seconds,
+    }
+}
+
+/// Kilter over library: within launches, where both were measured in all of them.
+fn ratio(kilter: &Sample, library: &Sample) -> (f64, (f64, f64)) {
+    let estimate = signed_rank::ratio(kilter, library, CONFIDENCE)
+        .unwrap_or_else(|| hodges_lehmann::ratio(kilter, library, CONFIDENCE));
+    (estimate.ratio, (estimate.low, estimate.high))
+}
+
+#[cfg(test)]
+mod tests;

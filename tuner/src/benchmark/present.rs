@@ -1,0 +1,119 @@
+//! Benchmarks as text and CSV.
+
+use comfy_table::{CellAlignment, Table, presets};
+
+use super::Benchmark;
+use crate::report::format;
+
+/// For people.
+#[must_use]
+pub fn text(benchmark: &Benchmark) -> String {
+    let Benchmark {
+        library, ranks, same, ..
+    } = benchmark;
+    let what = if *same {
+        "Kilter's algorithms against the library forced to the same"
+    } else {
+        "The best of Kilter against the best of the library"
+    };
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING);
+    let bounded = benchmark.network.is_some();
+    let mut header = vec![
+        "collective",
+        "size",
+        "default",
+        "library",
+        "",
+        "Kilter",
+        "",
+        "ratio",
+        "95 %",
+    ];
+    if !same {
+        header.push("mock-up");
+    }
+    if bounded {
+        header.extend(["bound", "Kilter/bound"]);
+    }
+    table.set_header(header);
+    for row in &benchmark.rows {
+        let mut fields = vec![
+            row.collective.clone(),
+            format::bytes(row.bytes),
+            format::seconds(row.default_seconds),
+            format::seconds(row.library.seconds),
+            short(&row.collective, &row.library.id),
+            format::seconds(row.kilter.seconds),
+            short(&row.collective, &row.kilter.id),
+            format::ratio(row.ratio),
+            format::interval(row.ratio_interval),
+        ];
+        if !same {
+            let mockup = row.mockup.as_ref();
+            fields.push(mockup.map_or(String::new(), |mockup| format::seconds(mockup.seconds)));
+        }
+        if bounded {
+            let bound = row.bound_seconds;
+            fields.push(bound.map_or(String::new(), format::seconds));
+            fields.push(bound.map_or(String::new(), |bound| format::ratio(row.kilter.seconds / bound)));
+        }
+        table.add_row(fields);
+    }
+    for column in [1, 2, 3, 5, 7] {
+        if let Some(column) = table.column_mut(column) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    let mut text = format!("{what}: {library}, {ranks} ranks\n{table}\n");
+    text.push_str("Times are medians over launches; ratio: Kilter's time over the library's, within launches.\n");
+    if bounded {
+        text.push_str("bound: one latency, and the bytes that must enter or leave one host.\n");
+    }
+    for (id, reason) in &benchmark.failed {
+        text.push_str(&format!("Not measured: {id}: {reason}\n"));
+    }
+    if !benchmark.not_reached.is_empty() {
+        let names = benchmark.not_reached.join(", ");
+        text.push_str(&format!("Not reached within the budget (raise --budget): {names}\n"));
+    }
+    text
+}
+
+/// An id without what the line says already: `coll_tuned_reduce_algorithm=5` becomes `algorithm=5`.
+fn short(collective: &str, id: &str) -> String {
+    id.replace(&format!("coll_tuned_{collective}_"), "")
+        .replace(&format!("{collective}."), "")
+}
+
+/// A line per comparison.
+#[must_use]
+pub fn csv(benchmark: &Benchmark) -> String {
+    let mut text = String::from(
+        "library,ranks,collective,bytes,default_seconds,library_id,library_seconds,kilter_id,kilter_seconds,ratio,ratio_low,\
+         ratio_high,mockup_id,mockup_seconds,bound_seconds\r\n",
+    );
+    for row in &benchmark.rows {
+        let mockup = row.mockup.as_ref();
+        let fields = [
+            benchmark.library.clone(),
+            benchmark.ranks.to_string(),
+            row.collective.clone(),
+            row.bytes.to_string(),
+            row.default_seconds.to_string(),
+            row.library.id.clone(),
+            row.library.seconds.to_string(),
+            row.kilter.id.clone(),
+            row.kilter.seconds.to_string(),
+            row.ratio.to_string(),
+            row.ratio_interval.0.to_string(),
+            row.ratio_interval.1.to_string(),
+            mockup.map_or(String::new(), |mockup| mockup.id.clone()),
+            mockup.map_or(String::new(), |mockup| mockup.seconds.to_string()),
+            row.bound_seconds.map_or(String::new(), |bound| bound.to_string()),
+        ];
+        text.push_str(&fields.map(|field| crate::report::csv::field(&field)).join(","));
+        text.push_str("\r\n");
+    }
+    text
+}

@@ -1,0 +1,26 @@
+//! `kilter benchmark`: the library's own algorithms and Kilter's, side by side.
+
+use super::{Status, measuring, print};
+use crate::benchmark::{self, present};
+use crate::cli;
+use crate::context::Context;
+use crate::options::BenchmarkOptions;
+use crate::reporting;
+
+pub(super) fn run(typed: cli::Benchmark) -> anyhow::Result<Status> {
+    let options = BenchmarkOptions::new(typed)?;
+    let common = &options.common;
+    let further = [format!(
+        "{} {:?} {:?}",
+        options.same, options.collectives, options.network
+    )];
+    let work = |context: &Context<'_>| benchmark::run(context, &options);
+    measuring::with_context(common, "benchmark", &further, work, |context, table| {
+        let json = serde_json::to_string_pretty(&table)? + "\n";
+        reporting::write(common, "benchmark.json", &json)?;
+        reporting::write(common, "benchmark.csv", &present::csv(&table))?;
+        context.run.finish()?;
+        print(&if common.json { json } else { present::text(&table) })?;
+        Ok(Status::Holds)
+    })
+}
