@@ -3,7 +3,7 @@
 //! All that is compared is interleaved in the same jobs, launch after launch; ratios are within launches.
 //!
 //! * [`bound`]: what no algorithm can be faster than.
-//! * [`present`]: tables.
+//! * [`present`]: as text and CSV.
 
 pub mod bound;
 pub mod present;
