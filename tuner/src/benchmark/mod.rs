@@ -172,15 +172,14 @@ fn pairs(context: &Context<'_>, collective: Collective) -> Vec<[Selection; 2]> {
     };
     let ranks = context.options.ranks;
     let mut pairs = Vec::new();
-    for choice in &algorithms.choices {
-        let runs = choice.ranks.is_none_or(|only| only == ranks) && (!choice.even_ranks || ranks.is_multiple_of(2));
-        let Some(row) = choice.kilter.as_deref().and_then(registry::find).filter(|_| runs) else {
+    for choice in algorithms.choices_on(ranks) {
+        let Some(row) = choice.kilter.as_deref().and_then(registry::find) else {
             continue;
         };
         if row.unmet(ranks, true).is_some() {
             continue;
         }
-        let mut settings = vec![(algorithms.parameter.clone(), choice.value.to_string())];
+        let mut settings = algorithms.settings(choice);
         let segment = row
             .parameters
             .iter()

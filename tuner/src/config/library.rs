@@ -103,10 +103,15 @@ pub struct Algorithms {
     pub collective: Collective,
     /// The parameter that chooses; knobs are `<parameter>_<knob>`.
     pub parameter: String,
-    /// The collective's number in a rules file.
-    pub rules_id: u64,
+    /// The collective's number in a rules file, where the library has such files.
+    #[serde(default)]
+    pub rules_id: Option<u64>,
     /// Whether rules may switch it on message size without taking ranks apart or comparing something else.
+    #[serde(default)]
     pub size_switch: bool,
+    /// What must be set along with it so that the choice is asked for at all.
+    #[serde(default)]
+    pub together: BTreeMap<String, String>,
     /// The values.
     pub choices: Vec<AlgorithmChoice>,
     /// All knobs there are.
@@ -131,6 +136,9 @@ pub struct AlgorithmChoice {
     /// It runs on an even number of ranks.
     #[serde(default)]
     pub even_ranks: bool,
+    /// It runs on a power of two of ranks.
+    #[serde(default)]
+    pub power_of_two_ranks: bool,
     /// Kilter's row of the same algorithm: `kilter benchmark --same` compares the two.
     #[serde(default)]
     pub kilter: Option<String>,
@@ -241,6 +249,24 @@ pub struct Ordered {
     pub scale: Scale,
 }
 
+impl Algorithms {
+    /// The choices that run on this number of ranks.
+    pub fn choices_on(&self, ranks: usize) -> impl Iterator<Item = &AlgorithmChoice> {
+        self.choices.iter().filter(move |choice| {
+            choice.ranks.is_none_or(|only| only == ranks)
+                && (!choice.even_ranks || ranks.is_multiple_of(2))
+                && (!choice.power_of_two_ranks || ranks.is_power_of_two())
+        })
+    }
+
+    /// What must be set for a choice.
+    #[must_use]
+    pub fn settings(&self, choice: &AlgorithmChoice) -> Vec<(String, String)> {
+        let own = std::iter::once((self.parameter.clone(), choice.value.to_string()));
+        own.chain(self.together.clone()).collect()
+    }
+}
+
 /// What a rules file needs to know of a collective.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RulesEntry {
@@ -268,8 +294,9 @@ impl Library {
     /// What the rules file needs to know of a collective.
     #[must_use]
     pub fn rules_entry(&self, collective: Collective) -> Option<RulesEntry> {
-        self.algorithms_of(collective).map(|algorithms| RulesEntry {
-            id: algorithms.rules_id,
+        let algorithms = self.algorithms_of(collective)?;
+        Some(RulesEntry {
+            id: algorithms.rules_id?,
             size_switch: algorithms.size_switch,
         })
     }

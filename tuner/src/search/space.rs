@@ -51,11 +51,8 @@ pub fn selections(library: &Library, target: &Target, ranks: usize) -> Vec<Selec
         return selections;
     };
     if let Some(algorithms) = library.algorithms_of(collective) {
-        let runs = |choice: &&crate::config::library::AlgorithmChoice| {
-            choice.ranks.is_none_or(|only| only == ranks) && (!choice.even_ranks || ranks.is_multiple_of(2))
-        };
-        for choice in algorithms.choices.iter().filter(runs) {
-            let base = vec![(algorithms.parameter.clone(), choice.value.to_string())];
+        for choice in algorithms.choices_on(ranks) {
+            let base = algorithms.settings(choice);
             let segments = choice.knobs.iter().any(|knob| knob == SEGMENT);
             selections.push(Selection::Settings(base.clone()));
             if let (true, Some(knob)) = (segments, algorithms.knobs.get(SEGMENT)) {

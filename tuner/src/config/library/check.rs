@@ -13,7 +13,7 @@ pub(super) fn problem(library: &Library) -> Option<String> {
                 library.algorithms.iter().map(|row| row.collective.name()),
             )
         })
-        .or_else(|| twice("rules_id", library.algorithms.iter().map(|row| row.rules_id)))
+        .or_else(|| twice("rules_id", library.algorithms.iter().filter_map(|row| row.rules_id)))
         .or_else(|| library.algorithms.iter().find_map(algorithms))
         .or_else(|| twice("parameter", library.parameters.iter().map(|row| row.name.as_str())))
         .or_else(|| library.parameters.iter().find_map(|row| parameter(library, row)))

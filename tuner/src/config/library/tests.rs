@@ -32,7 +32,8 @@ fn open_mpi_4_1_is_found_by_its_version_line_and_others_are_not() {
 #[test]
 fn mpich_4_is_found_by_its_launchers_version() {
     let mpich = find_for("HYDRA build details: Version: 4.0.2").unwrap();
-    assert_eq!(mpich.id, "mpich-4");
+    assert_eq!(mpich.id, "mpich-4.0");
+    assert_eq!(find_for("HYDRA build details: Version: 4.1.1").unwrap().id, "mpich-4");
     assert_eq!(mpich.version_of("HYDRA build details: Version: 4.0.2"), "4.0.2");
     assert_eq!(mpich.build_name("4.0.2"), "mpich-4.0");
     assert_eq!(mpich.build_name("4.3.2"), "mpich-4.3");
@@ -45,7 +46,8 @@ fn mpich_4_is_found_by_its_launchers_version() {
 fn a_job_runs_with_the_library_that_the_launcher_belongs_to() {
     let mpich = find_for("HYDRA build details: Version: 4.0.2").unwrap();
     assert!(mpich.is_reported_by("4.0.2", "MPICH Version:\t4.0.2"));
-    assert!(mpich.is_reported_by("4.3.2", "MPICH Version:      4.3.2"));
+    let newer = find_for("HYDRA build details: Version: 4.3.2").unwrap();
+    assert!(newer.is_reported_by("4.3.2", "MPICH Version:      4.3.2"));
     assert!(!mpich.is_reported_by("4.0.2", "MPICH Version:      4.3.2"));
     assert!(!mpich.is_reported_by("4.0.2", "MVAPICH Version: 4.0.2"));
     let debian = "Open MPI v4.1.4, package: Debian OpenMPI, ident: 4.1.4, repo rev: v4.1.4, May 26, 2022";
