@@ -31,12 +31,10 @@ impl Layout {
     // MPI_Aint is `isize` or `c_long`, as the library has it.
     #[allow(clippy::unnecessary_cast)]
     pub fn of(datatype: MPI_Datatype) -> Result<Layout, MpiError> {
-        let mut size: c_int = 0;
         let (mut lower_bound, mut extent): (MPI_Aint, MPI_Aint) = (0, 0);
         let (mut true_lower_bound, mut true_extent): (MPI_Aint, MPI_Aint) = (0, 0);
         // SAFETY: each writes the integers given; the library checks the handle.
         unsafe {
-            pmpi!(PMPI_Type_size(datatype, &raw mut size))?;
             pmpi!(PMPI_Type_get_extent(datatype, &raw mut lower_bound, &raw mut extent))?;
             pmpi!(PMPI_Type_get_true_extent(
                 datatype,
@@ -44,9 +42,8 @@ impl Layout {
                 &raw mut true_extent
             ))?;
         }
-        let size = MpiError::count_back("PMPI_Type_size", size)?;
         Ok(Layout {
-            size,
+            size: size(datatype)?,
             extent: extent as isize,
             true_lower_bound: true_lower_bound as isize,
             true_extent: true_extent as isize,
@@ -66,6 +63,21 @@ impl Layout {
     pub fn is_separable(&self) -> bool {
         self.extent > 0 && self.true_lower_bound >= 0 && self.true_lower_bound + self.true_extent <= self.extent
     }
+}
+
+/// Bytes of data in an element of `datatype`.
+///
+/// # Errors
+/// The library's, or `MPI_ERR_COUNT` for a size that the library cannot tell.
+#[inline]
+pub fn size(datatype: MPI_Datatype) -> Result<usize, MpiError> {
+    let mut size: mpi_sys::MPI_Count = 0;
+    // SAFETY: writes an integer; the library checks the handle.
+    unsafe { pmpi!(PMPI_Type_size_x(datatype, &raw mut size))? };
+    usize::try_from(size).map_err(|_| MpiError {
+        operation: "PMPI_Type_size_x",
+        code: constants::err_count(),
+    })
 }
 
 /// Whether elements in memory are the same bytes as when packed: dense, and the parts of an element in the order in which
