@@ -14,30 +14,19 @@ const FROM: u64 = 16;
 /// Communicators in the tests have at most so many ranks.
 const RANKS: std::ops::RangeInclusive<usize> = 1..=5;
 
-/// An implementation, and whether it wants a power of two ranks.
-struct Candidate {
-    id: String,
-    power_of_two: bool,
+/// The ids of a collective's implementations: Kilter's, and one of `library_plugin.c`.
+fn candidates(collective: Collective) -> Vec<String> {
+    let algorithms = registry::by_collective(collective).map(|row| row.id.to_owned());
+    let mockups = mockup::MOCKUPS.iter().filter(|row| row.collective == collective);
+    algorithms
+        .chain(mockups.map(|row| row.id.to_owned()))
+        .chain([format!("{collective}.library")])
+        .collect()
 }
 
-/// Kilter's, and one of `library_plugin.c`.
-fn candidates(collective: Collective) -> Vec<Candidate> {
-    let in_c = Candidate {
-        id: format!("{collective}.library"),
-        power_of_two: false,
-    };
-    let algorithms = registry::algorithms()
-        .filter(|row| row.collective == collective)
-        .map(|row| Candidate {
-            id: row.id.to_owned(),
-            power_of_two: row.needs.contains(&Need::PowerOfTwoRanks),
-        });
-    let mockups = mockup::MOCKUPS.iter().filter(|row| row.collective == collective);
-    let mockups = mockups.map(|row| Candidate {
-        id: row.id.to_owned(),
-        power_of_two: false,
-    });
-    algorithms.chain(mockups).chain([in_c]).collect()
+/// Whether an implementation runs on so many ranks.
+fn fits(id: &str, ranks: usize) -> bool {
+    registry::find(id).is_none_or(|row| row.unmet(ranks, true).is_none())
 }
 
 /// The `round`-th implementation of each collective, for all volumes from [`FROM`] (or all, where they are not known) and
@@ -46,10 +35,10 @@ fn rules(round: usize) -> Vec<Rule> {
     let mut rules = Vec::new();
     for collective in Collective::of_several_ranks() {
         let candidates = candidates(collective);
-        let candidate = &candidates[round % candidates.len()];
+        let id = &candidates[round % candidates.len()];
         let from = if collective.volume_is_known() { FROM } else { 0 };
-        for ranks in RANKS.filter(|ranks| !candidate.power_of_two || ranks.is_power_of_two()) {
-            rules.push(rule(collective.name(), ranks, from..=u64::MAX, &candidate.id));
+        for ranks in RANKS.filter(|ranks| fits(id, *ranks)) {
+            rules.push(rule(collective.name(), ranks, from..=u64::MAX, id));
         }
     }
     rules
