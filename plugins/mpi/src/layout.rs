@@ -5,6 +5,7 @@ use std::ffi::{c_int, c_void};
 use mpi_sys::{MPI_Aint, MPI_Comm, MPI_Datatype};
 
 use crate::error::pmpi;
+use crate::transport::PIECE_BYTES;
 use crate::{MpiError, constants};
 
 /// Tag of messages to oneself; on a communicator where nothing is pending any would do.
@@ -181,6 +182,75 @@ pub unsafe fn pack(
     packed: &mut [u8],
     comm: MPI_Comm,
 ) -> Result<(), MpiError> {
+    // SAFETY: the same contract.
+    unsafe { pack_in_pieces(elements, count, datatype, packed, comm, PIECE_BYTES) }
+}
+
+/// As [`pack`], with at most `piece_bytes` bytes in a call of the library, which takes ints, or one element.
+///
+/// # Errors
+/// As for [`pack`].
+///
+/// # Safety
+/// As for [`pack`].
+pub unsafe fn pack_in_pieces(
+    elements: *const c_void,
+    count: usize,
+    datatype: MPI_Datatype,
+    mut packed: &mut [u8],
+    comm: MPI_Comm,
+    piece_bytes: usize,
+) -> Result<(), MpiError> {
+    for_pieces(
+        count,
+        datatype,
+        packed.len(),
+        piece_bytes,
+        |begin, elements_of_piece, bytes| {
+            let (piece, rest) = std::mem::take(&mut packed).split_at_mut(bytes);
+            packed = rest;
+            let elements = elements.wrapping_byte_offset(begin);
+            // SAFETY: these are elements of the whole.
+            unsafe { pack_piece(elements, elements_of_piece, datatype, piece, comm) }
+        },
+    )
+}
+
+/// Calls `visit` with where a piece begins in memory, in bytes, its elements, and its bytes when packed.
+fn for_pieces(
+    count: usize,
+    datatype: MPI_Datatype,
+    packed_bytes: usize,
+    piece_bytes: usize,
+    mut visit: impl FnMut(isize, usize, usize) -> Result<(), MpiError>,
+) -> Result<(), MpiError> {
+    if packed_bytes <= piece_bytes && c_int::try_from(count).is_ok() {
+        return visit(0, count, packed_bytes);
+    }
+    let Layout { size, extent, .. } = Layout::of(datatype)?;
+    if count.checked_mul(size) != Some(packed_bytes) {
+        return Err(MpiError {
+            operation: "PMPI_Pack",
+            code: constants::err_count(),
+        });
+    }
+    let most = (piece_bytes / size.max(1)).clamp(1, PIECE_BYTES);
+    for first in (0..count).step_by(most) {
+        let elements = most.min(count - first);
+        visit(first.cast_signed() * extent, elements, elements * size)?;
+    }
+    Ok(())
+}
+
+/// # Safety
+/// `elements` holds `count` elements of `datatype`.
+unsafe fn pack_piece(
+    elements: *const c_void,
+    count: usize,
+    datatype: MPI_Datatype,
+    packed: &mut [u8],
+    comm: MPI_Comm,
+) -> Result<(), MpiError> {
     let (count, length) = (
         MpiError::count("PMPI_Pack", count)?,
         MpiError::count("PMPI_Pack", packed.len())?,
@@ -222,6 +292,49 @@ pub unsafe fn unpack(
     datatype: MPI_Datatype,
     comm: MPI_Comm,
 ) -> Result<(), MpiError> {
+    // SAFETY: the same contract.
+    unsafe { unpack_in_pieces(packed, elements, count, datatype, comm, PIECE_BYTES) }
+}
+
+/// As [`unpack`], with at most `piece_bytes` bytes in a call of the library, which takes ints, or one element.
+///
+/// # Errors
+/// As for [`unpack`].
+///
+/// # Safety
+/// As for [`unpack`].
+pub unsafe fn unpack_in_pieces(
+    mut packed: &[u8],
+    elements: *mut c_void,
+    count: usize,
+    datatype: MPI_Datatype,
+    comm: MPI_Comm,
+    piece_bytes: usize,
+) -> Result<(), MpiError> {
+    for_pieces(
+        count,
+        datatype,
+        packed.len(),
+        piece_bytes,
+        |begin, elements_of_piece, bytes| {
+            let (piece, rest) = packed.split_at(bytes);
+            packed = rest;
+            let elements = elements.wrapping_byte_offset(begin);
+            // SAFETY: these are elements of the whole.
+            unsafe { unpack_piece(piece, elements, elements_of_piece, datatype, comm) }
+        },
+    )
+}
+
+/// # Safety
+/// `elements` has room for `count` elements of `datatype`.
+unsafe fn unpack_piece(
+    packed: &[u8],
+    elements: *mut c_void,
+    count: usize,
+    datatype: MPI_Datatype,
+    comm: MPI_Comm,
+) -> Result<(), MpiError> {
     let (count, length) = (
         MpiError::count("PMPI_Unpack", count)?,
         MpiError::count("PMPI_Unpack", packed.len())?,
@@ -257,6 +370,23 @@ pub unsafe fn unpack(
 /// # Safety
 /// Both buffers hold `count` elements and do not overlap; nothing is pending on `comm`, whose rank `rank` this is.
 pub unsafe fn copy_elements(
+    from: *const c_void,
+    to: *mut c_void,
+    count: usize,
+    datatype: MPI_Datatype,
+    (comm, rank): (MPI_Comm, usize),
+) -> Result<(), MpiError> {
+    let bytes = count.saturating_mul(size(datatype)?);
+    for_pieces(count, datatype, bytes, PIECE_BYTES, |begin, elements, _| {
+        let (from, to) = (from.wrapping_byte_offset(begin), to.wrapping_byte_offset(begin));
+        // SAFETY: these are elements of the whole.
+        unsafe { copy_piece(from, to, elements, datatype, (comm, rank)) }
+    })
+}
+
+/// # Safety
+/// As for [`copy_elements`].
+unsafe fn copy_piece(
     from: *const c_void,
     to: *mut c_void,
     count: usize,
