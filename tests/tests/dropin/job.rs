@@ -6,7 +6,7 @@ use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::{Mutex, OnceLock};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use kilter_profile::{Profile, Rule};
 
@@ -74,7 +74,7 @@ impl Mpi {
     pub(crate) fn built(self, wrapper: &str, file: &str, options: &[&str], name: &str) -> PathBuf {
         static BUILT: Mutex<BTreeMap<PathBuf, ()>> = Mutex::new(BTreeMap::new());
         let output = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("kilter_{name}_{self:?}"));
-        let mut built = BUILT.lock().expect("no test panics while it compiles, or all fail");
+        let mut built = BUILT.lock().unwrap_or_else(PoisonError::into_inner);
         if !built.contains_key(&output) {
             compile_with(
                 &self.compiler(wrapper),
@@ -263,7 +263,7 @@ impl Deployed {
     }
 
     /// Copies a plugin beside the profile.
-    fn add(&self, file: &Path, name: &str) {
+    pub(crate) fn add(&self, file: &Path, name: &str) {
         let plugin = self.directory.path().join(name);
         fs::copy(file, &plugin).expect("a copy of the plugin");
         fs::set_permissions(&plugin, Permissions::from_mode(0o755)).expect("the owner sets the mode");
