@@ -117,7 +117,7 @@ collectives! {
 }
 
 impl Collective {
-    /// The nine collectives of PGMPI (Hunold et al. 2016), whose guidelines Kilter verifies and which its drop-in replaces.
+    /// The nine collectives of PGMPI (Hunold et al. 2016), whose guidelines Kilter verifies.
     pub const PGMPI: [Collective; 9] = [
         Collective::Allgather,
         Collective::Allreduce,
@@ -156,6 +156,15 @@ impl Collective {
                 | Collective::Gatherv
                 | Collective::ReduceScatter
                 | Collective::Scatterv
+        )
+    }
+
+    /// Whether all ranks know the total volume from their own arguments, so that a decision may depend on it.
+    #[must_use]
+    pub const fn volume_is_known(self) -> bool {
+        !matches!(
+            self,
+            Collective::Alltoallv | Collective::Barrier | Collective::Gatherv | Collective::Scatterv
         )
     }
 

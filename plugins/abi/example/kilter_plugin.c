@@ -71,6 +71,7 @@ static const kilter_algorithm rows[] = {
     {
         .id = "bcast.example_chain",
         .collective = KILTER_BCAST,
+        .needs = KILTER_NEEDS_INT_VOLUME, /* PMPI_Pack and PMPI_Send take ints */
         .parameter_count = 1,
         .parameters = chain_parameters,
         .run = chain,

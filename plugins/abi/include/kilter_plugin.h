@@ -56,6 +56,8 @@ enum kilter_collective {
 /* What a row needs of a call; the drop-in calls it for no other. Bits of kilter_algorithm.needs. */
 #define KILTER_NEEDS_COMMUTATIVE UINT32_C(1)
 #define KILTER_NEEDS_POWER_OF_TWO_RANKS UINT32_C(2)
+/* `bytes` is at most INT_MAX: for a row that makes library calls with int counts. */
+#define KILTER_NEEDS_INT_VOLUME UINT32_C(8)
 
 /* An ordered tunable of a row. */
 typedef struct kilter_parameter {
@@ -82,7 +84,8 @@ typedef struct kilter_context {
 } kilter_context;
 
 /* One call. Buffers, counts, displacements and types are the program's, by collective, whether it called MPI_X or the large
- * count form MPI_X_c; MPI_IN_PLACE is passed on as it came; what is not named is NULL, 0 or a null handle:
+ * count form MPI_X_c; MPI_IN_PLACE is passed on as it came, and counts, displacements and types that MPI
+ * then ignores may be anything; what is not named is NULL, 0 or a null handle:
  *
  *   allgather, alltoall   send, send_count, send_type; recv, recv_count, recv_type (counts of one block)
  *   allgatherv            send, send_count, send_type; recv, recv_counts, recv_displacements, recv_type

@@ -5,6 +5,9 @@ use std::ffi::c_int;
 use kilter_algorithms::TransportError;
 use kilter_mpi::{Arena, MPI_Datatype, MPI_Op, MpiError};
 
+use crate::call::Call;
+use crate::side::Side;
+
 /// This rank's data of one call, in memory that a row may use: contiguous, and input apart from output.
 pub(crate) struct Buffers {
     /// What this rank gives; null with length 0 where the collective has none on this rank.
@@ -42,6 +45,46 @@ pub(crate) enum CallError {
     /// The drop-in passed what the ABI does not allow.
     #[error("a call that the plugin ABI does not allow: {0}")]
     Abi(&'static str),
+}
+
+/// Lengths of blocks, kept from call to call so that none allocates.
+#[derive(Debug, Default)]
+pub(crate) struct Lists {
+    /// Bytes of each rank's block of the input, where the row is told them.
+    pub(crate) input: List,
+    /// The same of the output.
+    pub(crate) output: List,
+    /// Elements of each rank's block, as the library's functions take them.
+    pub(crate) counts: Vec<c_int>,
+}
+
+/// Bytes of each rank's block.
+#[derive(Debug, Default)]
+pub(crate) struct List {
+    pub(crate) bytes: Vec<usize>,
+}
+
+impl List {
+    /// Takes the lengths of a side's blocks where they are `wanted`, else none; returns the bytes of all.
+    pub(crate) fn fill(&mut self, side: Option<&Side<'_>>, wanted: bool) -> Result<usize, CallError> {
+        self.bytes.clear();
+        let mut all: usize = 0;
+        if let Some(side) = side {
+            for place in 0..side.blocks() {
+                let (_, _, bytes) = side.block(place)?;
+                all = all.checked_add(bytes).ok_or(CallError::Abi("more bytes than memory"))?;
+                if wanted {
+                    self.bytes.push(bytes);
+                }
+            }
+        }
+        Ok(all)
+    }
+
+    /// Bytes of this rank's block, which is one of equal ones where there is no list.
+    pub(crate) fn own(&self, call: &Call<'_>, all: usize) -> usize {
+        self.bytes.get(call.rank).copied().unwrap_or(all / call.p_ranks)
+    }
 }
 
 /// Scratch that goes back to its arena.

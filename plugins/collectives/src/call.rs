@@ -4,14 +4,22 @@ use std::ffi::c_int;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use kilter_abi::{Arguments, Context};
-use kilter_algorithms::{Collective, registry};
+use kilter_algorithms::registry;
 use kilter_mpi::{Arena, CallArguments, MPI_Comm, MpiTransport};
 
-use crate::buffers::{Buffers, CallError, Staging, unsigned};
+use crate::buffers::{Buffers, CallError, Lists, Staging, unsigned};
 use crate::rows::Row;
 use crate::{movement, reduction};
 
+/// What this plugin keeps for a communicator.
+#[derive(Debug, Default)]
+struct State {
+    arena: Arena,
+    lists: Lists,
+}
+
 /// A call as seen by this plugin.
+#[derive(Clone, Copy)]
 pub(crate) struct Call<'a> {
     pub(crate) comm: MPI_Comm,
     pub(crate) rank: usize,
@@ -20,13 +28,13 @@ pub(crate) struct Call<'a> {
     pub(crate) arguments: &'a Arguments,
 }
 
-impl Call<'_> {
+impl<'a> Call<'a> {
     pub(crate) fn is_root(&self) -> bool {
         usize::try_from(self.arguments.root).is_ok_and(|root| root == self.rank)
     }
 
     /// Counts per rank, where the collective has them.
-    pub(crate) fn counts(&self) -> Option<&[i64]> {
+    pub(crate) fn counts(&self) -> Option<&'a [i64]> {
         let counts = self.arguments.recv_counts;
         // SAFETY: by the ABI, one count for each rank.
         (!counts.is_null()).then(|| unsafe { std::slice::from_raw_parts(counts, self.p_ranks) })
@@ -66,19 +74,19 @@ pub(crate) unsafe extern "C" fn release(context: *mut Context) {
     unsafe {
         let state = std::mem::replace(&mut (*context).state, std::ptr::null_mut());
         if !state.is_null() {
-            drop(Box::from_raw(state.cast::<Arena>()));
+            drop(Box::from_raw(state.cast::<State>()));
         }
     }
 }
 
 fn carry_out(context: &mut Context, arguments: &Arguments) -> Result<(), CallError> {
     if context.state.is_null() {
-        context.state = Box::into_raw(Box::new(Arena::new())).cast();
+        context.state = Box::into_raw(Box::<State>::default()).cast();
     }
-    // SAFETY: the state is an arena of this plugin, and calls on one communicator follow each other; the row is this plugin's.
-    let (arena, row) = unsafe {
+    // SAFETY: the state is one of this plugin's, and calls on one communicator follow each other; the row is this plugin's.
+    let (State { arena, lists }, row) = unsafe {
         (
-            &mut *context.state.cast::<Arena>(),
+            &mut *context.state.cast::<State>(),
             &*(*arguments.algorithm).data.cast::<Row>(),
         )
     };
@@ -97,9 +105,9 @@ fn carry_out(context: &mut Context, arguments: &Arguments) -> Result<(), CallErr
     // SAFETY: by the ABI, the program's buffers are those of a call of the row's collective.
     unsafe {
         if row.collective().has_operator() {
-            reduction::carry_out(&call, &mut staging)
+            reduction::carry_out(&call, &mut staging, lists)
         } else {
-            movement::carry_out(&call, &mut staging)
+            movement::carry_out(&call, &mut staging, lists)
         }
     }
 }
@@ -108,7 +116,12 @@ fn carry_out(context: &mut Context, arguments: &Arguments) -> Result<(), CallErr
 ///
 /// # Safety
 /// The buffers are valid for their lengths and do not overlap.
-pub(crate) unsafe fn execute(call: &Call<'_>, buffers: &Buffers, arena: &mut Arena) -> Result<(), CallError> {
+pub(crate) unsafe fn execute(
+    call: &Call<'_>,
+    buffers: &Buffers,
+    arena: &mut Arena,
+    lists: &mut Lists,
+) -> Result<(), CallError> {
     match call.row {
         Row::Mockup(_, pipeline) => {
             let arguments = CallArguments {
@@ -123,19 +136,18 @@ pub(crate) unsafe fn execute(call: &Call<'_>, buffers: &Buffers, arena: &mut Are
             unsafe {
                 match call.counts() {
                     Some(counts) => {
-                        let counts: Result<Vec<c_int>, _> =
-                            counts.iter().map(|count| c_int::try_from(*count)).collect();
-                        let counts = counts.map_err(|_| CallError::Abi("a count beyond an int"))?;
-                        pipeline.run_with_counts(call.comm, &arguments, &counts, arena)?;
+                        lists.counts.clear();
+                        for count in counts {
+                            let count = c_int::try_from(*count).map_err(|_| CallError::Abi("a count beyond an int"))?;
+                            lists.counts.push(count);
+                        }
+                        pipeline.run_with_counts(call.comm, &arguments, &lists.counts, arena)?;
                     }
                     None => pipeline.run(call.comm, &arguments, arena)?,
                 }
             }
         }
         Row::Algorithm(algorithm) => {
-            if call.row.collective() == Collective::ReduceScatter {
-                return Err(CallError::Abi("an algorithm for blocks of different lengths"));
-            }
             // SAFETY: by this function's contract; parameters are as many as the row has, by the ABI.
             unsafe {
                 let parameters = slice(call.arguments.parameters, algorithm.parameters.len());
@@ -150,8 +162,8 @@ pub(crate) unsafe fn execute(call: &Call<'_>, buffers: &Buffers, arena: &mut Are
                     registry::Arguments {
                         input,
                         output,
-                        input_blocks: &[],
-                        output_blocks: &[],
+                        input_blocks: &lists.input.bytes,
+                        output_blocks: &lists.output.bytes,
                         root,
                         parameters,
                     },

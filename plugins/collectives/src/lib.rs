@@ -3,12 +3,14 @@
 //! * [`rows`]: the table that the drop-in asks for.
 //! * [`call`]: one call: no panic leaves it, and an error ends the job, since other ranks may be waiting.
 //! * [`movement`], [`reduction`]: the program's buffers, in place or of any datatype, as the algorithms want them.
+//! * [`side`]: what one rank gives or takes in a movement, as the program describes it.
 
 mod buffers;
 mod call;
 mod movement;
 mod reduction;
 mod rows;
+mod side;
 
 use kilter_abi::{ABI_VERSION, MAGIC, MPI_IDENTITY, Plugin};
 

@@ -1,151 +1,118 @@
 //! Collectives that move data: everything travels as packed bytes, so that types may differ between ranks.
 //!
-//! Where elements in memory are the bytes of a message already, the program's buffer is used; else a packed copy is.
+//! Where blocks in memory are the bytes of a message already, one after the other in the order of ranks, the program's buffer
+//! is used; else a packed copy is.
 
-use std::ffi::c_void;
+use kilter_algorithms::Collective;
+use kilter_mpi::constants;
 
-use kilter_algorithms::{Collective, Shape};
-use kilter_mpi::layout::{self, Layout};
-use kilter_mpi::{MPI_Datatype, constants};
-
-use crate::buffers::{Buffers, CallError, Staging, unsigned};
+use crate::buffers::{Buffers, CallError, Lists, Staging, unsigned};
 use crate::call::{Call, execute};
+use crate::side::{Side, given, taken};
 
-/// Elements in the program's memory.
-#[derive(Clone, Copy)]
-struct Elements {
-    address: *mut c_void,
-    count: usize,
-    datatype: MPI_Datatype,
-}
-
-/// Carries out an allgather, broadcast, gather or scatter.
+/// Carries out an allgather, alltoall, broadcast, gather or scatter, their forms with counts, or a barrier.
 ///
 /// # Safety
 /// The program's buffers are those of such a call.
-pub(crate) unsafe fn carry_out(call: &Call<'_>, staging: &mut Staging<'_>) -> Result<(), CallError> {
-    let total = usize::try_from(call.arguments.bytes).map_err(|_| CallError::Abi("more bytes than memory"))?;
-    let block = total / call.p_ranks;
-    let length = |shape| match shape {
-        Shape::Blocks => block,
-        Shape::AtRoot if !call.is_root() => 0,
-        _ => total,
-    };
+pub(crate) unsafe fn carry_out(call: &Call<'_>, staging: &mut Staging<'_>, lists: &mut Lists) -> Result<(), CallError> {
     let collective = call.row.collective();
-    let (input_bytes, output_bytes) = (length(collective.input()), length(collective.output()));
+    let is_bcast = collective == Collective::Bcast;
     // SAFETY: by this function's contract.
     unsafe {
         let (given, is_shared) = given(call)?;
         let taken = taken(call)?;
-        let unstaged = |elements: &Elements| layout::is_stream(elements.datatype);
+        let input_bytes = lists
+            .input
+            .fill(given.as_ref(), collective.lists_input_blocks(call.is_root()))?;
+        let mut output_bytes = lists
+            .output
+            .fill(taken.as_ref(), collective.lists_output_blocks(call.is_root()))?;
+        if taken.is_none() && matches!(collective, Collective::Scatter | Collective::Scatterv) {
+            // The root's block is in place already, but the row wants somewhere to put it.
+            output_bytes = lists.input.own(call, input_bytes);
+        }
         // The result's own memory, or a packed form of it.
-        let output = match &taken {
-            Some(elements) if output_bytes > 0 && unstaged(elements)? => elements.address.cast::<u8>(),
-            _ if output_bytes > 0 => staging.buffer(output_bytes)?,
-            _ => std::ptr::null_mut(),
+        let unstaged = match &taken {
+            Some(side) if output_bytes > 0 => side.stream()?,
+            _ => None,
         };
-        let is_bcast = collective == Collective::Bcast;
+        let output = match unstaged {
+            Some(address) => address,
+            None if output_bytes > 0 => staging.buffer(output_bytes)?,
+            None => std::ptr::null_mut(),
+        };
         let mut input: *const u8 = std::ptr::null();
-        if let Some(elements) = given.filter(|_| input_bytes > 0) {
+        if let Some(side) = given.filter(|_| input_bytes > 0) {
             if is_bcast {
                 // Rows take a broadcast's data where they leave it.
-                if !unstaged(&elements)? {
-                    pack(call, elements, output, input_bytes)?;
+                if unstaged.is_none() {
+                    side.pack(call, std::slice::from_raw_parts_mut(output, output_bytes))?;
                 }
-            } else if !is_shared && unstaged(&elements)? {
-                input = elements.address.cast::<u8>().cast_const();
             } else {
-                let copy = staging.buffer(input_bytes)?;
-                pack(call, elements, copy, input_bytes)?;
-                input = copy;
+                let direct = if is_shared { None } else { side.stream()? };
+                input = match direct {
+                    Some(address) => address.cast_const(),
+                    None => {
+                        let copy = staging.buffer(input_bytes)?;
+                        side.pack(call, std::slice::from_raw_parts_mut(copy, input_bytes))?;
+                        copy
+                    }
+                };
             }
         }
-        let input_bytes = if input.is_null() { 0 } else { input_bytes };
         let buffers = Buffers {
             input,
-            input_bytes,
+            input_bytes: if input.is_null() { 0 } else { input_bytes },
             output,
             output_bytes,
-            count: total,
+            count: unsigned(call.arguments.bytes, "more bytes than memory")?,
             element_bytes: 1,
             datatype: constants::byte(),
             op: constants::op_null(),
             root: call.arguments.root,
         };
-        execute(call, &buffers, staging.arena)?;
+        execute(call, &buffers, staging.arena, lists)?;
         // A broadcast's root has what it sent.
         let is_source = is_bcast && call.is_root();
-        if let Some(elements) = taken.filter(|_| output_bytes > 0 && !is_source)
-            && output != elements.address.cast::<u8>()
-        {
-            let packed = std::slice::from_raw_parts(output, output_bytes);
-            layout::unpack(packed, elements.address, elements.count, elements.datatype, call.comm)?;
+        if let Some(side) = taken.filter(|_| output_bytes > 0 && !is_source && unstaged.is_none()) {
+            side.unpack(call, std::slice::from_raw_parts(output, output_bytes))?;
         }
     }
     Ok(())
 }
 
-/// # Safety
-/// `to` has room for `bytes` bytes; the elements are readable.
-unsafe fn pack(call: &Call<'_>, elements: Elements, to: *mut u8, bytes: usize) -> Result<(), CallError> {
-    // SAFETY: by this function's contract.
-    unsafe {
-        let packed = std::slice::from_raw_parts_mut(to, bytes);
-        layout::pack(elements.address, elements.count, elements.datatype, packed, call.comm)?;
+impl Side<'_> {
+    /// Packs all blocks, one after the other.
+    ///
+    /// # Safety
+    /// They are readable.
+    unsafe fn pack(&self, call: &Call<'_>, mut to: &mut [u8]) -> Result<(), CallError> {
+        for place in 0..self.blocks() {
+            let (address, count, bytes) = self.block(place)?;
+            let (block, rest) = to.split_at_mut(bytes);
+            to = rest;
+            if count > 0 {
+                // SAFETY: by this function's contract.
+                unsafe { kilter_mpi::layout::pack(address, count, self.datatype, block, call.comm)? };
+            }
+        }
+        Ok(())
     }
-    Ok(())
-}
 
-/// What this rank gives, and whether that lies within what it gets.
-unsafe fn given(call: &Call<'_>) -> Result<(Option<Elements>, bool), CallError> {
-    let arguments = call.arguments;
-    let in_place = arguments.send == constants::in_place();
-    let sent = |blocks: usize| {
-        let count = unsigned(arguments.send_count, "a negative count")? * blocks;
-        Ok::<_, CallError>(Elements {
-            address: arguments.send.cast_mut(),
-            count,
-            datatype: arguments.send_type,
-        })
-    };
-    let received = |at: usize| {
-        let count = unsigned(arguments.recv_count, "a negative count")?;
-        let datatype = arguments.recv_type;
-        let begin = (at * count).cast_signed() * Layout::of(datatype)?.extent;
-        Ok::<_, CallError>(Elements {
-            address: arguments.recv.wrapping_byte_offset(begin),
-            count,
-            datatype,
-        })
-    };
-    Ok(match call.row.collective() {
-        Collective::Bcast => (if call.is_root() { Some(received(0)?) } else { None }, true),
-        Collective::Scatter => (
-            if call.is_root() {
-                Some(sent(call.p_ranks)?)
-            } else {
-                None
-            },
-            false,
-        ),
-        _ if in_place => (Some(received(call.rank)?), true),
-        _ => (Some(sent(1)?), false),
-    })
-}
-
-/// Where this rank wants its result; nowhere where it is in place already, or has none.
-unsafe fn taken(call: &Call<'_>) -> Result<Option<Elements>, CallError> {
-    let arguments = call.arguments;
-    let blocks = match call.row.collective() {
-        Collective::Gather if !call.is_root() => return Ok(None),
-        Collective::Scatter if arguments.recv.cast_const() == constants::in_place() => return Ok(None),
-        Collective::Gather | Collective::Allgather => call.p_ranks,
-        _ => 1,
-    };
-    let count = unsigned(arguments.recv_count, "a negative count")? * blocks;
-    Ok(Some(Elements {
-        address: arguments.recv,
-        count,
-        datatype: arguments.recv_type,
-    }))
+    /// The way back.
+    ///
+    /// # Safety
+    /// They are writable.
+    unsafe fn unpack(&self, call: &Call<'_>, mut from: &[u8]) -> Result<(), CallError> {
+        for place in 0..self.blocks() {
+            let (address, count, bytes) = self.block(place)?;
+            let (block, rest) = from.split_at(bytes);
+            from = rest;
+            if count > 0 {
+                // SAFETY: by this function's contract.
+                unsafe { kilter_mpi::layout::unpack(block, address, count, self.datatype, call.comm)? };
+            }
+        }
+        Ok(())
+    }
 }

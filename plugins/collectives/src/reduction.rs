@@ -7,14 +7,14 @@ use kilter_algorithms::{Collective, Shape};
 use kilter_mpi::constants;
 use kilter_mpi::layout::{self, Layout};
 
-use crate::buffers::{Buffers, CallError, Staging, unsigned};
+use crate::buffers::{Buffers, CallError, Lists, Staging, unsigned};
 use crate::call::{Call, execute};
 
-/// Carries out an allreduce, reduce, reduce-scatter or scan.
+/// Carries out an allreduce, exscan, reduce, reduce-scatter or scan.
 ///
 /// # Safety
 /// The program's buffers are those of such a call.
-pub(crate) unsafe fn carry_out(call: &Call<'_>, staging: &mut Staging<'_>) -> Result<(), CallError> {
+pub(crate) unsafe fn carry_out(call: &Call<'_>, staging: &mut Staging<'_>, lists: &mut Lists) -> Result<(), CallError> {
     let arguments = call.arguments;
     let layout = Layout::of(arguments.recv_type)?;
     if !layout.is_separable() {
@@ -23,7 +23,7 @@ pub(crate) unsafe fn carry_out(call: &Call<'_>, staging: &mut Staging<'_>) -> Re
         ));
     }
     let extent = layout.extent.unsigned_abs();
-    let (count, own) = counts(call)?;
+    let (count, own) = counts(call, extent, lists)?;
     let output_count = match call.row.collective().output() {
         Shape::Blocks => own,
         Shape::AtRoot if !call.is_root() => 0,
@@ -62,8 +62,10 @@ pub(crate) unsafe fn carry_out(call: &Call<'_>, staging: &mut Staging<'_>) -> Re
             op: arguments.op,
             root: arguments.root,
         };
-        execute(call, &buffers, staging.arena)?;
-        if output_count > 0 && !layout.is_dense() {
+        execute(call, &buffers, staging.arena, lists)?;
+        // The lowest rank of an exclusive scan gets nothing: its buffer stays as it is.
+        let is_untouched = call.row.collective() == Collective::Exscan && call.rank == 0;
+        if output_count > 0 && !layout.is_dense() && !is_untouched {
             let place = (call.comm, call.rank);
             layout::copy_elements(output.cast(), arguments.recv, output_count, arguments.recv_type, place)?;
         }
@@ -71,17 +73,23 @@ pub(crate) unsafe fn carry_out(call: &Call<'_>, staging: &mut Staging<'_>) -> Re
     Ok(())
 }
 
-/// Elements of the total volume, and of this rank's block.
-fn counts(call: &Call<'_>) -> Result<(usize, usize), CallError> {
+/// Elements of the total volume, and of this rank's block; lists the lengths of blocks where they may differ.
+fn counts(call: &Call<'_>, extent: usize, lists: &mut Lists) -> Result<(usize, usize), CallError> {
+    lists.input.bytes.clear();
+    lists.output.bytes.clear();
     let count = unsigned(call.arguments.recv_count, "a negative count")?;
     match (call.row.collective(), call.counts()) {
         (Collective::ReduceScatter, Some(counts)) => {
-            let mut total = 0;
-            for count in counts {
-                total += unsigned(*count, "a negative count")?;
+            let (mut total, mut own) = (0, 0);
+            for (rank, count) in counts.iter().enumerate() {
+                let count = unsigned(*count, "a negative count")?;
+                total += count;
+                lists.input.bytes.push(count * extent);
+                if rank == call.rank {
+                    own = count;
+                }
             }
-            let own = counts.get(call.rank).copied().unwrap_or(0);
-            Ok((total, unsigned(own, "a negative count")?))
+            Ok((total, own))
         }
         (Collective::ReduceScatter, None) => Err(CallError::Abi("no counts")),
         (Collective::ReduceScatterBlock, _) => Ok((count * call.p_ranks, count)),

@@ -3,7 +3,7 @@
 use std::ffi::{CString, c_char, c_void};
 use std::sync::OnceLock;
 
-use kilter_abi::{Algorithm, NEEDS_COMMUTATIVE, NEEDS_POWER_OF_TWO_RANKS, Parameter};
+use kilter_abi::{Algorithm, NEEDS_COMMUTATIVE, NEEDS_INT_VOLUME, NEEDS_POWER_OF_TWO_RANKS, Parameter};
 use kilter_algorithms::{Collective, Need, mockup, registry};
 use kilter_mpi::Pipeline;
 
@@ -37,7 +37,8 @@ impl Row {
     fn in_c(&'static self) -> Option<Algorithm> {
         let needs = match self {
             Row::Algorithm(algorithm) => algorithm.needs.iter().fold(0, |bits, need| bits | bit(*need)),
-            Row::Mockup(..) => 0,
+            // They call the library's functions with int counts.
+            Row::Mockup(..) => NEEDS_INT_VOLUME,
         };
         let parameters: Vec<Parameter> = match self {
             Row::Algorithm(algorithm) => algorithm.parameters.iter().filter_map(parameter).collect(),

@@ -19,13 +19,32 @@ use crate::start::{self, Started};
 /// A communicator that has rules.
 pub(crate) struct State {
     pub(crate) comm: MPI_Comm,
+    pub(crate) rank: usize,
     pub(crate) size: usize,
     pub(crate) table: Table<Action>,
     rules: &'static Rules,
-    /// The counts of the call under way, as the ABI has them.
-    counts: RefCell<Vec<i64>>,
+    /// Of the call under way; calls on one communicator follow each other.
+    pub(crate) tables: RefCell<Tables>,
     /// Made at the first replaced call.
     private: RefCell<Option<Private>>,
+}
+
+/// Counts and displacements of a call as the ABI has them, a number for each rank.
+pub(crate) struct Tables {
+    /// Of what is sent.
+    pub(crate) send: (Box<[i64]>, Box<[i64]>),
+    /// Of what is received.
+    pub(crate) recv: (Box<[i64]>, Box<[i64]>),
+}
+
+impl Tables {
+    fn new(p_ranks: usize) -> Tables {
+        let table = || vec![0; p_ranks].into_boxed_slice();
+        Tables {
+            send: (table(), table()),
+            recv: (table(), table()),
+        }
+    }
 }
 
 /// The private communicator, with a context for each plugin.
@@ -152,7 +171,7 @@ unsafe fn rules_of(comm: MPI_Comm, started: &'static Started) -> Option<Box<Stat
     if info::is_inter(comm).ok()? {
         return None;
     }
-    let size = info::size(comm).ok()?;
+    let (rank, size) = (info::rank(comm).ok()?, info::size(comm).ok()?);
     // SAFETY: by the contract of `look_up`.
     if !unsafe { agree(comm, size, started) } {
         return None;
@@ -161,17 +180,18 @@ unsafe fn rules_of(comm: MPI_Comm, started: &'static Started) -> Option<Box<Stat
     let table = rules.table(size)?;
     Some(Box::new(State {
         comm,
+        rank,
         size,
         table,
         rules,
-        counts: RefCell::new(Vec::new()),
+        tables: RefCell::new(Tables::new(size)),
         private: RefCell::new(None),
     }))
 }
 
 /// Whether all ranks follow the same profile: a rank that cannot read it must not be left waiting by those that can.
 unsafe fn agree(comm: MPI_Comm, size: usize, started: &'static Started) -> bool {
-    static ALLREDUCE: Real = Real::new(c"PMPI_Allreduce");
+    static ALLREDUCE: Real = Real::new("PMPI_Allreduce\0");
     type Allreduce = unsafe extern "C" fn(
         *const c_void,
         *mut c_void,
@@ -219,14 +239,6 @@ unsafe fn agree(comm: MPI_Comm, size: usize, started: &'static Started) -> bool 
 }
 
 impl State {
-    /// The program's counts as the ABI has them, until the next call on the communicator.
-    pub(crate) fn recv_counts(&self, counts: &[c_int]) -> *const i64 {
-        let mut kept = self.counts.borrow_mut();
-        kept.clear();
-        kept.extend(counts.iter().map(|count| i64::from(*count)));
-        kept.as_ptr()
-    }
-
     /// The context in which an implementation runs; makes the private communicator at the first call.
     ///
     /// # Safety
@@ -251,11 +263,10 @@ impl State {
         let comm = unsafe { info::comm_private(self.comm) }?;
         // SAFETY: the communicator is new; the attribute is static.
         unsafe { set_attribute(comm, (&raw const PRIVATE).cast()) }?;
-        let rank = info::rank(comm)?;
         let new = |_: &&Plugin| Hosted {
             context: Context {
                 struct_size: size_of::<Context>() as u32,
-                rank: i32::try_from(rank).unwrap_or(-1),
+                rank: i32::try_from(self.rank).unwrap_or(-1),
                 size: i32::try_from(self.size).unwrap_or(-1),
                 reserved: 0,
                 comm,

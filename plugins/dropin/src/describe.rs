@@ -1,15 +1,217 @@
 //! From the arguments of an MPI call to those of the plugin ABI, and to the total volume in bytes.
-//!
-//! `None` stands for a call that no replacement should see: a null handle, a negative count or a root that is no rank, which
-//! the library shall report as it does.
 
 use std::ffi::{c_int, c_void};
 
 use kilter_abi::Arguments;
-use kilter_algorithms::Collective;
-use kilter_mpi::{MPI_Datatype, MPI_Op, constants, info};
+use kilter_algorithms::{Collective, Shape};
+use kilter_mpi::{MPI_Datatype, MPI_Op, constants, layout};
 
-use crate::communicator::State;
+use crate::communicator::{State, Tables};
+
+/// A count or displacement of either form of a function.
+pub(crate) trait Number: Copy + TryInto<i64> + Default {}
+
+impl Number for i32 {}
+impl Number for i64 {}
+impl Number for isize {}
+
+/// The arguments of a call by the names of the plugin ABI, with counts of type `N` and displacements of type `D`; what the
+/// function does not have is null or 0.
+#[derive(Clone, Copy)]
+pub(crate) struct Given<N, D> {
+    pub(crate) send: *const c_void,
+    pub(crate) send_count: N,
+    pub(crate) send_counts: *const N,
+    pub(crate) send_displacements: *const D,
+    pub(crate) send_type: MPI_Datatype,
+    pub(crate) recv: *mut c_void,
+    pub(crate) recv_count: N,
+    pub(crate) recv_counts: *const N,
+    pub(crate) recv_displacements: *const D,
+    pub(crate) recv_type: MPI_Datatype,
+    pub(crate) op: MPI_Op,
+    pub(crate) root: c_int,
+}
+
+impl<N: Number, D: Number> Given<N, D> {
+    #[inline]
+    pub(crate) fn nothing() -> Given<N, D> {
+        Given {
+            send: std::ptr::null(),
+            send_count: N::default(),
+            send_counts: std::ptr::null(),
+            send_displacements: std::ptr::null(),
+            send_type: constants::datatype_null(),
+            recv: std::ptr::null_mut(),
+            recv_count: N::default(),
+            recv_counts: std::ptr::null(),
+            recv_displacements: std::ptr::null(),
+            recv_type: constants::datatype_null(),
+            op: constants::op_null(),
+            root: 0,
+        }
+    }
+}
+
+/// Which arguments mean something on this rank.
+struct Meant {
+    send: bool,
+    recv: bool,
+    /// Lists of counts with displacements.
+    send_list: bool,
+    recv_list: bool,
+}
+
+impl Meant {
+    fn on(collective: Collective, is_root: bool, in_place: bool) -> Meant {
+        let (gives, takes) = (
+            collective.input() != Shape::AtRoot || is_root,
+            collective.output() != Shape::AtRoot || is_root,
+        );
+        // A reduction has one count and type for both sides, a broadcast one buffer.
+        let has_sides = collective.has_data() && !collective.has_operator() && collective != Collective::Bcast;
+        let is_scatter = matches!(collective, Collective::Scatter | Collective::Scatterv);
+        let send = has_sides && gives && (is_scatter || !in_place);
+        let recv = collective.has_operator() || !has_sides || takes && !(is_scatter && in_place);
+        Meant {
+            send,
+            recv: recv && collective.has_data(),
+            send_list: send && matches!(collective, Collective::Alltoallv | Collective::Scatterv),
+            recv_list: recv
+                && matches!(
+                    collective,
+                    Collective::Allgatherv | Collective::Alltoallv | Collective::Gatherv | Collective::ReduceScatter
+                ),
+        }
+    }
+}
+
+/// The arguments as plugins want them. `None` stands for a call that no replacement should see: a null handle, a negative
+/// count or a root that is no rank, which the library shall report as it does.
+///
+/// # Safety
+/// The arguments are those of a call of this collective on the state's communicator; `tables` has room for a number for each
+/// rank in each table, and stays as it is while the result is used.
+pub(crate) unsafe fn describe<N: Number, D: Number>(
+    collective: Collective,
+    state: &State,
+    given: &Given<N, D>,
+    tables: &mut Tables,
+) -> Option<Arguments> {
+    let root = usize::try_from(given.root).ok().filter(|root| *root < state.size)?;
+    if collective.has_operator() && given.op == constants::op_null() {
+        return None;
+    }
+    let is_root = root == state.rank;
+    let in_place = constants::in_place()
+        == match collective {
+            Collective::Scatter | Collective::Scatterv => given.recv.cast_const(),
+            _ => given.send,
+        };
+    let in_place = in_place && (is_root || !collective.has_root());
+    let meant = Meant::on(collective, is_root, in_place);
+    let is_null = |datatype| datatype == constants::datatype_null();
+    if (meant.send && is_null(given.send_type)) || (meant.recv && is_null(given.recv_type)) {
+        return None;
+    }
+    // What is not meant may be anything, a negative count too.
+    let count = |count: N, meant: bool| match count.try_into() {
+        Ok(count) if count >= 0 || !meant => Some(count),
+        _ => None,
+    };
+    // SAFETY: lists that are meant have an entry for each rank, by this function's contract.
+    let lists = unsafe {
+        let (p, null) = (state.size, std::ptr::null());
+        let (mut send, mut recv) = ((null, null, 0), (null, null, 0));
+        if meant.send_list {
+            send = list(given.send_counts, given.send_displacements, &mut tables.send, p)?;
+        }
+        if meant.recv_list {
+            recv = list(given.recv_counts, given.recv_displacements, &mut tables.recv, p)?;
+        }
+        (send, recv)
+    };
+    let ((send_counts, send_displacements, _), (recv_counts, recv_displacements, listed)) = lists;
+    let mut arguments = Arguments {
+        struct_size: size_of::<Arguments>() as u32,
+        collective: number(collective),
+        algorithm: std::ptr::null(),
+        send: given.send,
+        recv: given.recv,
+        send_count: count(given.send_count, meant.send && !meant.send_list)?,
+        recv_count: count(given.recv_count, meant.recv && !meant.recv_list)?,
+        send_type: given.send_type,
+        recv_type: given.recv_type,
+        send_counts,
+        send_displacements,
+        recv_counts,
+        recv_displacements,
+        op: given.op,
+        root: given.root,
+        bytes: 0,
+        parameters: std::ptr::null(),
+    };
+    if collective.volume_is_known() {
+        arguments.bytes = volume(collective, state, &arguments, (is_root, listed))?;
+    }
+    Some(arguments)
+}
+
+/// The total volume in bytes, the same on all ranks; `listed` elements are in the list of what is received.
+fn volume(collective: Collective, state: &State, arguments: &Arguments, (is_root, listed): (bool, u64)) -> Option<u64> {
+    // Where the sides may be described differently, the root's is taken that it has in place or not.
+    let of_send = match collective {
+        Collective::Gather => !is_root,
+        Collective::Scatter => is_root,
+        _ => false,
+    };
+    let (count, datatype) = match collective {
+        Collective::Allgatherv | Collective::ReduceScatter => (listed, arguments.recv_type),
+        _ if of_send => (u64::try_from(arguments.send_count).ok()?, arguments.send_type),
+        _ => (u64::try_from(arguments.recv_count).ok()?, arguments.recv_type),
+    };
+    let blocks = match collective {
+        Collective::Allgather
+        | Collective::Alltoall
+        | Collective::Gather
+        | Collective::ReduceScatterBlock
+        | Collective::Scatter => state.size as u64,
+        _ => 1,
+    };
+    let size = layout::size(datatype).ok()?;
+    count.checked_mul(blocks)?.checked_mul(size as u64)
+}
+
+/// Copies a list of counts and, where there is one, of displacements; returns them with the sum of the counts.
+///
+/// # Safety
+/// Each list that is not null has `p_ranks` entries.
+unsafe fn list<N: Number, D: Number>(
+    counts: *const N,
+    displacements: *const D,
+    (wide_counts, wide_displacements): &mut (Box<[i64]>, Box<[i64]>),
+    p_ranks: usize,
+) -> Option<(*const i64, *const i64, u64)> {
+    if counts.is_null() {
+        return None;
+    }
+    let mut sum: u64 = 0;
+    // SAFETY: by this function's contract.
+    let counts = unsafe { std::slice::from_raw_parts(counts, p_ranks) };
+    for (wide, count) in wide_counts.iter_mut().zip(counts) {
+        *wide = (*count).try_into().ok()?;
+        sum = sum.checked_add(u64::try_from(*wide).ok()?)?;
+    }
+    if displacements.is_null() {
+        return Some((wide_counts.as_ptr(), std::ptr::null(), sum));
+    }
+    // SAFETY: by this function's contract.
+    let displacements = unsafe { std::slice::from_raw_parts(displacements, p_ranks) };
+    for (wide, displacement) in wide_displacements.iter_mut().zip(displacements) {
+        *wide = (*displacement).try_into().ok()?;
+    }
+    Some((wide_counts.as_ptr(), wide_displacements.as_ptr(), sum))
+}
 
 /// The ABI's number of a collective; one past the last for what it does not have.
 const fn number(collective: Collective) -> u32 {
@@ -30,222 +232,13 @@ const fn number(collective: Collective) -> u32 {
         Collective::Exscan => 13,
         Collective::Gatherv => 14,
         Collective::Scatterv => 15,
-        _ => kilter_abi::COLLECTIVES.len() as u32,
+        Collective::ReduceLocal => kilter_abi::COLLECTIVES.len() as u32,
     }
-}
-
-/// Arguments without any.
-fn nothing(collective: Collective) -> Arguments {
-    Arguments {
-        struct_size: size_of::<Arguments>() as u32,
-        collective: number(collective),
-        algorithm: std::ptr::null(),
-        send: std::ptr::null(),
-        recv: std::ptr::null_mut(),
-        send_count: 0,
-        recv_count: 0,
-        send_type: constants::datatype_null(),
-        recv_type: constants::datatype_null(),
-        send_counts: std::ptr::null(),
-        send_displacements: std::ptr::null(),
-        recv_counts: std::ptr::null(),
-        recv_displacements: std::ptr::null(),
-        op: constants::op_null(),
-        root: 0,
-        bytes: 0,
-        parameters: std::ptr::null(),
-    }
-}
-
-/// Bytes of `count` elements.
-fn bytes(count: c_int, datatype: MPI_Datatype) -> Option<u64> {
-    let count = u64::try_from(count).ok()?;
-    if datatype == constants::datatype_null() {
-        return None;
-    }
-    let mut size: c_int = 0;
-    // SAFETY: writes one int; the library checks the handle.
-    if unsafe { mpi_sys::PMPI_Type_size(datatype, &raw mut size) } != 0 {
-        return None;
-    }
-    // Beyond what an int holds, the size is MPI_UNDEFINED, which is negative.
-    count.checked_mul(u64::try_from(size).ok()?)
-}
-
-fn is_rank(root: c_int, state: &State) -> bool {
-    usize::try_from(root).is_ok_and(|root| root < state.size)
-}
-
-fn is_root(root: c_int, state: &State) -> bool {
-    info::rank(state.comm).is_ok_and(|rank| usize::try_from(root) == Ok(rank))
-}
-
-pub(crate) type Block = (c_int, MPI_Datatype);
-
-/// Every rank gets all: what is received is the same everywhere, what is sent may be in place.
-pub(crate) fn allgather(
-    state: &State,
-    collective: Collective,
-    (send, (send_count, send_type)): (*const c_void, Block),
-    (recv, (recv_count, recv_type)): (*mut c_void, Block),
-) -> Option<Arguments> {
-    let bytes = bytes(recv_count, recv_type)?.checked_mul(state.size as u64)?;
-    if send != constants::in_place() && send_type == constants::datatype_null() {
-        return None;
-    }
-    Some(Arguments {
-        send,
-        send_count: send_count.into(),
-        send_type,
-        recv,
-        recv_count: recv_count.into(),
-        recv_type,
-        bytes,
-        ..nothing(collective)
-    })
-}
-
-/// The root alone has a defined receive side, and may be in place; the others have only what they send.
-pub(crate) fn gather(
-    state: &State,
-    collective: Collective,
-    (send, (send_count, send_type)): (*const c_void, Block),
-    (recv, (recv_count, recv_type)): (*mut c_void, Block),
-    root: c_int,
-) -> Option<Arguments> {
-    if !is_rank(root, state) {
-        return None;
-    }
-    let block = if is_root(root, state) {
-        bytes(recv_count, recv_type)?
-    } else {
-        bytes(send_count, send_type)?
-    };
-    let bytes = block.checked_mul(state.size as u64)?;
-    Some(Arguments {
-        send,
-        send_count: send_count.into(),
-        send_type,
-        recv,
-        recv_count: recv_count.into(),
-        recv_type,
-        root,
-        bytes,
-        ..nothing(collective)
-    })
-}
-
-/// The root alone has a defined send side, and may be in place; the others have only what they receive.
-pub(crate) fn scatter(
-    state: &State,
-    collective: Collective,
-    (send, (send_count, send_type)): (*const c_void, Block),
-    (recv, (recv_count, recv_type)): (*mut c_void, Block),
-    root: c_int,
-) -> Option<Arguments> {
-    if !is_rank(root, state) {
-        return None;
-    }
-    let block = if is_root(root, state) {
-        bytes(send_count, send_type)?
-    } else {
-        bytes(recv_count, recv_type)?
-    };
-    let bytes = block.checked_mul(state.size as u64)?;
-    Some(Arguments {
-        send,
-        send_count: send_count.into(),
-        send_type,
-        recv,
-        recv_count: recv_count.into(),
-        recv_type,
-        root,
-        bytes,
-        ..nothing(collective)
-    })
-}
-
-pub(crate) fn bcast(
-    state: &State,
-    collective: Collective,
-    (recv, (recv_count, recv_type)): (*mut c_void, Block),
-    root: c_int,
-) -> Option<Arguments> {
-    if !is_rank(root, state) {
-        return None;
-    }
-    let bytes = bytes(recv_count, recv_type)?;
-    Some(Arguments {
-        recv,
-        recv_count: recv_count.into(),
-        recv_type,
-        root,
-        bytes,
-        ..nothing(collective)
-    })
-}
-
-/// Allreduce and scan; reduce with its root; reduce-scatter of equal blocks with `blocks` of them.
-pub(crate) fn reduction(
-    state: &State,
-    collective: Collective,
-    (send, recv): (*const c_void, *mut c_void),
-    ((recv_count, recv_type), op): (Block, MPI_Op),
-    root: c_int,
-    blocks: usize,
-) -> Option<Arguments> {
-    if !is_rank(root, state) || op == constants::op_null() {
-        return None;
-    }
-    let bytes = bytes(recv_count, recv_type)?.checked_mul(blocks as u64)?;
-    Some(Arguments {
-        send,
-        recv,
-        recv_count: recv_count.into(),
-        recv_type,
-        op,
-        root,
-        bytes,
-        ..nothing(collective)
-    })
-}
-
-/// Blocks of different lengths; their list is the same on all ranks.
-///
-/// # Safety
-/// `recv_counts` has an entry for each rank.
-pub(crate) unsafe fn reduce_scatter(
-    state: &State,
-    collective: Collective,
-    (send, recv): (*const c_void, *mut c_void),
-    recv_counts: *const c_int,
-    (recv_type, op): (MPI_Datatype, MPI_Op),
-) -> Option<Arguments> {
-    if recv_counts.is_null() || op == constants::op_null() {
-        return None;
-    }
-    // SAFETY: by this function's contract.
-    let counts = unsafe { std::slice::from_raw_parts(recv_counts, state.size) };
-    let mut total: u64 = 0;
-    for count in counts {
-        total += u64::try_from(*count).ok()?;
-    }
-    let recv_counts = state.recv_counts(counts);
-    let bytes = bytes(1, recv_type)?.checked_mul(total)?;
-    Some(Arguments {
-        send,
-        recv,
-        recv_counts,
-        recv_type,
-        op,
-        bytes,
-        ..nothing(collective)
-    })
 }
 
 #[cfg(test)]
 mod tests {
-    use super::number;
+    use super::{Meant, number};
     use kilter_algorithms::Collective;
 
     #[test]
@@ -258,5 +251,34 @@ mod tests {
                 "{collective}"
             );
         }
+    }
+
+    /// The standard's "significant only at root" and "ignored", function by function.
+    #[test]
+    fn what_a_rank_need_not_say_is_not_looked_at() {
+        let meant = |collective, is_root, in_place| {
+            let Meant {
+                send,
+                recv,
+                send_list,
+                recv_list,
+            } = Meant::on(collective, is_root, in_place);
+            [send, recv, send_list, recv_list].map(u8::from)
+        };
+        assert_eq!(meant(Collective::Barrier, true, false), [0, 0, 0, 0]);
+        assert_eq!(meant(Collective::Bcast, false, false), [0, 1, 0, 0]);
+        assert_eq!(meant(Collective::Allgather, false, false), [1, 1, 0, 0]);
+        assert_eq!(meant(Collective::Allgather, false, true), [0, 1, 0, 0]);
+        assert_eq!(meant(Collective::Allgatherv, false, true), [0, 1, 0, 1]);
+        assert_eq!(meant(Collective::Alltoallv, false, false), [1, 1, 1, 1]);
+        assert_eq!(meant(Collective::Alltoallv, false, true), [0, 1, 0, 1]);
+        assert_eq!(meant(Collective::Gather, false, false), [1, 0, 0, 0]);
+        assert_eq!(meant(Collective::Gather, true, true), [0, 1, 0, 0]);
+        assert_eq!(meant(Collective::Gatherv, false, false), [1, 0, 0, 0]);
+        assert_eq!(meant(Collective::Gatherv, true, false), [1, 1, 0, 1]);
+        assert_eq!(meant(Collective::Scatterv, false, false), [0, 1, 0, 0]);
+        assert_eq!(meant(Collective::Scatterv, true, true), [1, 0, 1, 0]);
+        assert_eq!(meant(Collective::ReduceScatter, false, true), [0, 1, 0, 1]);
+        assert_eq!(meant(Collective::Reduce, false, false), [0, 1, 0, 0]);
     }
 }

@@ -5,16 +5,14 @@ use std::ffi::{c_int, c_void};
 use kilter_algorithms::Collective;
 use kilter_mpi::{MPI_Comm, MPI_Datatype, MPI_Op};
 
-use crate::describe;
+use crate::describe::Given;
 use crate::real::Real;
 use crate::replace::{replace, ruled};
 
-/// `MPI_X` and `PMPI_X`, both `$function`: the replacement that the profile has for the call, else the library's function.
-macro_rules! intercept {
-    ($(
-        $function:ident, $mpi:ident, $pmpi:ident, $symbol:literal, $collective:ident,
-        ($($argument:ident: $type:ty),*), $state:ident => $described:expr;
-    )*) => {$(
+/// One form of one function, `MPI_X` and `PMPI_X` alike: the replacement that the profile has for the call, else the
+/// library's function. `N` and `D` are the types of counts and displacements where the macro is used.
+macro_rules! form {
+    ($collective:ident, $mpi:ident, $pmpi:ident, ($($argument:ident: $type:ty),*)) => {
         /// The MPI function of this name.
         ///
         /// # Safety
@@ -23,7 +21,7 @@ macro_rules! intercept {
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $mpi($($argument: $type,)* comm: MPI_Comm) -> c_int {
             // SAFETY: the same contract.
-            unsafe { $function($($argument,)* comm) }
+            unsafe { call($($argument,)* comm) }
         }
 
         /// The MPI function of this name.
@@ -34,66 +32,109 @@ macro_rules! intercept {
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $pmpi($($argument: $type,)* comm: MPI_Comm) -> c_int {
             // SAFETY: the same contract.
-            unsafe { $function($($argument,)* comm) }
+            unsafe { call($($argument,)* comm) }
         }
 
         // MPI's functions have as many arguments as they have.
         #[allow(clippy::too_many_arguments)]
         #[inline]
-        unsafe fn $function($($argument: $type,)* comm: MPI_Comm) -> c_int {
-            static REAL: Real = Real::new($symbol);
+        unsafe fn call($($argument: $type,)* comm: MPI_Comm) -> c_int {
+            static REAL: Real = Real::new(concat!(stringify!($pmpi), "\0"));
+            const COLLECTIVE: Collective = Collective::$collective;
             // SAFETY: the caller's call is valid; what is behind this object under this name is the library's function.
             unsafe {
-                if let Some(($state, started)) = ruled(comm, Collective::$collective)
-                    && let Some(arguments) = $described
-                    && let Some(code) = replace($state, started, Collective::$collective, arguments)
-                {
-                    return code;
+                if let Some((state, started)) = ruled(comm, COLLECTIVE) {
+                    let given = Given::<N, D> { $($argument,)* ..Given::nothing() };
+                    if let Some(code) = replace(state, started, COLLECTIVE, &given) {
+                        return code;
+                    }
                 }
                 let real: unsafe extern "C" fn($($type,)* MPI_Comm) -> c_int = std::mem::transmute(REAL.address());
                 real($($argument,)* comm)
             }
         }
-    )*};
+    };
 }
 
-intercept! {
-    allgather, MPI_Allgather, PMPI_Allgather, c"PMPI_Allgather", Allgather, (
-        sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype,
-        recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype
-    ), state => describe::allgather(state, Collective::Allgather, (sendbuf, (sendcount, sendtype)), (recvbuf, (recvcount, recvtype)));
+/// A collective in both forms. Arguments have the names of the plugin ABI, so that a signature says all there is to say;
+/// `N` stands for the type of a count, `D` for that of a displacement.
+macro_rules! collectives {
+    ($(
+        $module:ident, $collective:ident: $mpi:ident $pmpi:ident, $mpi_c:ident $pmpi_c:ident, $arguments:tt;
+    )*) => {$(
+        // What MPI calls them.
+        #[allow(non_snake_case, reason = "the names are MPI's")]
+        pub mod $module {
+            //! The functions of one collective.
 
-    allreduce, MPI_Allreduce, PMPI_Allreduce, c"PMPI_Allreduce", Allreduce, (
-        sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op
-    ), state => describe::reduction(state, Collective::Allreduce, (sendbuf, recvbuf), ((count, datatype), op), 0, 1);
+            /// Counts of type int.
+            pub mod int {
+                use crate::entry::*;
 
-    bcast, MPI_Bcast, PMPI_Bcast, c"PMPI_Bcast", Bcast, (
-        buffer: *mut c_void, count: c_int, datatype: MPI_Datatype, root: c_int
-    ), state => describe::bcast(state, Collective::Bcast, (buffer, (count, datatype)), root);
+                type N = c_int;
+                type D = c_int;
 
-    gather, MPI_Gather, PMPI_Gather, c"PMPI_Gather", Gather, (
-        sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype,
-        recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, root: c_int
-    ), state => describe::gather(state, Collective::Gather, (sendbuf, (sendcount, sendtype)), (recvbuf, (recvcount, recvtype)), root);
+                form!($collective, $mpi, $pmpi, $arguments);
+            }
 
-    reduce, MPI_Reduce, PMPI_Reduce, c"PMPI_Reduce", Reduce, (
-        sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op, root: c_int
-    ), state => describe::reduction(state, Collective::Reduce, (sendbuf, recvbuf), ((count, datatype), op), root, 1);
+            /// Large counts.
+            #[cfg(large_counts)]
+            #[allow(dead_code, unused_imports, reason = "a barrier has no counts")]
+            pub mod large {
+                use crate::entry::*;
 
-    reduce_scatter, MPI_Reduce_scatter, PMPI_Reduce_scatter, c"PMPI_Reduce_scatter", ReduceScatter, (
-        sendbuf: *const c_void, recvbuf: *mut c_void, recvcounts: *const c_int, datatype: MPI_Datatype, op: MPI_Op
-    ), state => describe::reduce_scatter(state, Collective::ReduceScatter, (sendbuf, recvbuf), recvcounts, (datatype, op));
+                type N = mpi_sys::MPI_Count;
+                type D = mpi_sys::MPI_Aint;
 
-    reduce_scatter_block, MPI_Reduce_scatter_block, PMPI_Reduce_scatter_block, c"PMPI_Reduce_scatter_block", ReduceScatterBlock, (
-        sendbuf: *const c_void, recvbuf: *mut c_void, recvcount: c_int, datatype: MPI_Datatype, op: MPI_Op
-    ), state => describe::reduction(state, Collective::ReduceScatterBlock, (sendbuf, recvbuf), ((recvcount, datatype), op), 0, state.size);
+                collectives!(@large $collective, $mpi_c, $pmpi_c, $arguments);
+            }
+        }
+    )*};
+    // MPI_Barrier has no counts, and so no second form.
+    (@large Barrier, $mpi:ident, $pmpi:ident, $arguments:tt) => {};
+    (@large $collective:ident, $mpi:ident, $pmpi:ident, $arguments:tt) => {
+        form!($collective, $mpi, $pmpi, $arguments);
+    };
+}
 
-    scan, MPI_Scan, PMPI_Scan, c"PMPI_Scan", Scan, (
-        sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op
-    ), state => describe::reduction(state, Collective::Scan, (sendbuf, recvbuf), ((count, datatype), op), 0, 1);
-
-    scatter, MPI_Scatter, PMPI_Scatter, c"PMPI_Scatter", Scatter, (
-        sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype,
-        recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, root: c_int
-    ), state => describe::scatter(state, Collective::Scatter, (sendbuf, (sendcount, sendtype)), (recvbuf, (recvcount, recvtype)), root);
+collectives! {
+    allgather, Allgather: MPI_Allgather PMPI_Allgather, MPI_Allgather_c PMPI_Allgather_c,
+        (send: *const c_void, send_count: N, send_type: MPI_Datatype, recv: *mut c_void, recv_count: N, recv_type: MPI_Datatype);
+    allgatherv, Allgatherv: MPI_Allgatherv PMPI_Allgatherv, MPI_Allgatherv_c PMPI_Allgatherv_c,
+        (send: *const c_void, send_count: N, send_type: MPI_Datatype,
+         recv: *mut c_void, recv_counts: *const N, recv_displacements: *const D, recv_type: MPI_Datatype);
+    allreduce, Allreduce: MPI_Allreduce PMPI_Allreduce, MPI_Allreduce_c PMPI_Allreduce_c,
+        (send: *const c_void, recv: *mut c_void, recv_count: N, recv_type: MPI_Datatype, op: MPI_Op);
+    alltoall, Alltoall: MPI_Alltoall PMPI_Alltoall, MPI_Alltoall_c PMPI_Alltoall_c,
+        (send: *const c_void, send_count: N, send_type: MPI_Datatype, recv: *mut c_void, recv_count: N, recv_type: MPI_Datatype);
+    alltoallv, Alltoallv: MPI_Alltoallv PMPI_Alltoallv, MPI_Alltoallv_c PMPI_Alltoallv_c,
+        (send: *const c_void, send_counts: *const N, send_displacements: *const D, send_type: MPI_Datatype,
+         recv: *mut c_void, recv_counts: *const N, recv_displacements: *const D, recv_type: MPI_Datatype);
+    barrier, Barrier: MPI_Barrier PMPI_Barrier, MPI_Barrier_c PMPI_Barrier_c,
+        ();
+    bcast, Bcast: MPI_Bcast PMPI_Bcast, MPI_Bcast_c PMPI_Bcast_c,
+        (recv: *mut c_void, recv_count: N, recv_type: MPI_Datatype, root: c_int);
+    exscan, Exscan: MPI_Exscan PMPI_Exscan, MPI_Exscan_c PMPI_Exscan_c,
+        (send: *const c_void, recv: *mut c_void, recv_count: N, recv_type: MPI_Datatype, op: MPI_Op);
+    gather, Gather: MPI_Gather PMPI_Gather, MPI_Gather_c PMPI_Gather_c,
+        (send: *const c_void, send_count: N, send_type: MPI_Datatype,
+         recv: *mut c_void, recv_count: N, recv_type: MPI_Datatype, root: c_int);
+    gatherv, Gatherv: MPI_Gatherv PMPI_Gatherv, MPI_Gatherv_c PMPI_Gatherv_c,
+        (send: *const c_void, send_count: N, send_type: MPI_Datatype,
+         recv: *mut c_void, recv_counts: *const N, recv_displacements: *const D, recv_type: MPI_Datatype, root: c_int);
+    reduce, Reduce: MPI_Reduce PMPI_Reduce, MPI_Reduce_c PMPI_Reduce_c,
+        (send: *const c_void, recv: *mut c_void, recv_count: N, recv_type: MPI_Datatype, op: MPI_Op, root: c_int);
+    reduce_scatter, ReduceScatter: MPI_Reduce_scatter PMPI_Reduce_scatter, MPI_Reduce_scatter_c PMPI_Reduce_scatter_c,
+        (send: *const c_void, recv: *mut c_void, recv_counts: *const N, recv_type: MPI_Datatype, op: MPI_Op);
+    reduce_scatter_block, ReduceScatterBlock: MPI_Reduce_scatter_block PMPI_Reduce_scatter_block,
+        MPI_Reduce_scatter_block_c PMPI_Reduce_scatter_block_c,
+        (send: *const c_void, recv: *mut c_void, recv_count: N, recv_type: MPI_Datatype, op: MPI_Op);
+    scan, Scan: MPI_Scan PMPI_Scan, MPI_Scan_c PMPI_Scan_c,
+        (send: *const c_void, recv: *mut c_void, recv_count: N, recv_type: MPI_Datatype, op: MPI_Op);
+    scatter, Scatter: MPI_Scatter PMPI_Scatter, MPI_Scatter_c PMPI_Scatter_c,
+        (send: *const c_void, send_count: N, send_type: MPI_Datatype,
+         recv: *mut c_void, recv_count: N, recv_type: MPI_Datatype, root: c_int);
+    scatterv, Scatterv: MPI_Scatterv PMPI_Scatterv, MPI_Scatterv_c PMPI_Scatterv_c,
+        (send: *const c_void, send_counts: *const N, send_displacements: *const D, send_type: MPI_Datatype,
+         recv: *mut c_void, recv_count: N, recv_type: MPI_Datatype, root: c_int);
 }

@@ -10,6 +10,11 @@
 //! | `KILTER_MODE`    | `replace` (default), `log` (replaces nothing, says at the end what it would have), `off`           |
 //! | `KILTER_LOG`     | `1`: says at the end, on standard error of rank 0, how often each implementation ran               |
 //!
+//! All blocking collectives of several ranks are exported, `MPI_X` and `PMPI_X`, and where the library has them (MPI 4) the
+//! large count forms `MPI_X_c`. Another tool of the profiling interface is preloaded before this library
+//! (`LD_PRELOAD=tool.so:libkilter.so`): then it sees every call. Behind it, it sees none of these, since the library's own
+//! functions are reached by their names `PMPI_X`.
+//!
 //! Whatever is wrong with the profile or a plugin, rank 0 says so once and the program gets the library's own collectives.
 //!
 //! * [`entry`]: the exported functions. Both `MPI_X` and `PMPI_X` are: the Fortran layer of Open MPI calls `PMPI_X`.

@@ -1,16 +1,18 @@
 //! The library's own functions.
 
-use std::ffi::{CStr, c_void};
+use std::ffi::c_void;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 /// A function of the library that this drop-in shadows; found by name behind it, once.
 pub(crate) struct Real {
-    name: &'static CStr,
+    /// With a NUL at its end.
+    name: &'static str,
     address: AtomicPtr<c_void>,
 }
 
 impl Real {
-    pub(crate) const fn new(name: &'static CStr) -> Real {
+    /// `name` ends with a NUL.
+    pub(crate) const fn new(name: &'static str) -> Real {
         Real {
             name,
             address: AtomicPtr::new(std::ptr::null_mut()),
@@ -26,10 +28,10 @@ impl Real {
 
     #[cold]
     fn find(&self) -> *mut c_void {
-        // SAFETY: looks a symbol up behind this object.
-        let found = unsafe { libc::dlsym(libc::RTLD_NEXT, self.name.as_ptr()) };
+        // SAFETY: looks a symbol up behind this object; the name ends with a NUL.
+        let found = unsafe { libc::dlsym(libc::RTLD_NEXT, self.name.as_ptr().cast()) };
         if found.is_null() {
-            let name = self.name.to_string_lossy();
+            let name = self.name.trim_end_matches('\0');
             kilter_mpi::say(format_args!(
                 "error: no {name} behind libkilter.so: preload it (LD_PRELOAD) in a program that is linked to MPI"
             ));

@@ -1,18 +1,18 @@
 //! Whether a call is replaced, and the replacement.
 //!
 //! All ranks must decide alike, or they wait for each other for ever. So only facts count that all ranks share: size of the
-//! communicator, total bytes, commutativity of the operator, and, for reductions, the type, which MPI wants to be the same on
+//! communicator, total bytes (where all know them), commutativity of the operator, and, for reductions, the type, which MPI wants to be the same on
 //! all. Not: `MPI_IN_PLACE` and addresses, which may be the root's alone, or types of moved data, which may differ.
 
 use std::ffi::c_int;
 use std::sync::atomic::Ordering;
 
-use kilter_abi::Arguments;
 use kilter_algorithms::Collective;
 use kilter_mpi::layout::Layout;
 use kilter_mpi::{MPI_Comm, constants, info};
 
 use crate::communicator::{self, Known, State};
+use crate::describe::{Given, Number, describe};
 use crate::rules::Action;
 use crate::start::{self, Mode, Started};
 
@@ -36,21 +36,28 @@ pub(crate) unsafe fn ruled(comm: MPI_Comm, collective: Collective) -> Option<(&'
 /// Runs the implementation that the profile has for the call, and returns what the call is to return. `None`: none applies.
 ///
 /// # Safety
-/// `arguments` are those of a valid call on the state's communicator, made by all its ranks.
-pub(crate) unsafe fn replace(
+/// `given` are the arguments of a valid call on the state's communicator, made by all its ranks.
+pub(crate) unsafe fn replace<N: Number, D: Number>(
     state: &State,
     started: &Started,
     collective: Collective,
-    mut arguments: Arguments,
+    given: &Given<N, D>,
 ) -> Option<c_int> {
-    // A message's count is an int; and where nothing is moved, nothing is to be gained.
-    if arguments.bytes == 0 || arguments.bytes > c_int::MAX as u64 {
+    // Held until the implementation has returned: no other collective may be under way on this communicator.
+    let mut tables = state.tables.try_borrow_mut().ok()?;
+    // SAFETY: by this function's contract.
+    let mut arguments = unsafe { describe(collective, state, given, &mut tables) }?;
+    // Where nothing is moved, nothing is to be gained. What not every rank knows counts as 0 and has one rule for all.
+    if arguments.bytes == 0 && collective.volume_is_known() {
         return None;
     }
     let Action {
         implementation,
         parameters,
     } = state.table.lookup(collective, arguments.bytes)?;
+    if implementation.needs_int_volume() && arguments.bytes > c_int::MAX as u64 {
+        return None;
+    }
     if arguments.op != constants::op_null() {
         let commutes = || info::is_commutative(arguments.op).unwrap_or(false);
         let separable = || Layout::of(arguments.recv_type).is_ok_and(|layout| layout.is_separable());
@@ -81,6 +88,7 @@ pub(crate) unsafe fn replace(
             unsafe { kilter_mpi::abort(state.comm, 1) }
         }
     };
+    drop(tables);
     if code != 0 {
         // SAFETY: a valid communicator; its error handler decides what becomes of the error.
         unsafe { mpi_sys::PMPI_Comm_call_errhandler(state.comm, code) };

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU64;
 
-use kilter_abi::{NEEDS_COMMUTATIVE, NEEDS_POWER_OF_TWO_RANKS, Plugin};
+use kilter_abi::{NEEDS_COMMUTATIVE, NEEDS_INT_VOLUME, NEEDS_POWER_OF_TWO_RANKS, Plugin};
 use kilter_algorithms::Collective;
 use kilter_profile::{Catalogue, Entry, Profile, ProfileError, Range, Table};
 
@@ -25,6 +25,11 @@ impl Implementation {
     /// Whether it wants a commutative operator.
     pub(crate) fn needs_commutative(&self) -> bool {
         self.row.algorithm.needs & NEEDS_COMMUTATIVE != 0
+    }
+
+    /// Whether it takes no more bytes than an int counts.
+    pub(crate) fn needs_int_volume(&self) -> bool {
+        self.row.algorithm.needs & NEEDS_INT_VOLUME != 0
     }
 }
 

@@ -5,6 +5,7 @@ use std::ffi::{c_int, c_void};
 use mpi_sys::{MPI_Aint, MPI_Comm, MPI_Datatype};
 
 use crate::error::pmpi;
+use crate::transport::PIECE_BYTES;
 use crate::{MpiError, constants};
 
 /// Tag of messages to oneself; on a communicator where nothing is pending any would do.
@@ -31,12 +32,10 @@ impl Layout {
     // MPI_Aint is `isize` or `c_long`, as the library has it.
     #[allow(clippy::unnecessary_cast)]
     pub fn of(datatype: MPI_Datatype) -> Result<Layout, MpiError> {
-        let mut size: c_int = 0;
         let (mut lower_bound, mut extent): (MPI_Aint, MPI_Aint) = (0, 0);
         let (mut true_lower_bound, mut true_extent): (MPI_Aint, MPI_Aint) = (0, 0);
         // SAFETY: each writes the integers given; the library checks the handle.
         unsafe {
-            pmpi!(PMPI_Type_size(datatype, &raw mut size))?;
             pmpi!(PMPI_Type_get_extent(datatype, &raw mut lower_bound, &raw mut extent))?;
             pmpi!(PMPI_Type_get_true_extent(
                 datatype,
@@ -44,9 +43,8 @@ impl Layout {
                 &raw mut true_extent
             ))?;
         }
-        let size = MpiError::count_back("PMPI_Type_size", size)?;
         Ok(Layout {
-            size,
+            size: size(datatype)?,
             extent: extent as isize,
             true_lower_bound: true_lower_bound as isize,
             true_extent: true_extent as isize,
@@ -66,6 +64,21 @@ impl Layout {
     pub fn is_separable(&self) -> bool {
         self.extent > 0 && self.true_lower_bound >= 0 && self.true_lower_bound + self.true_extent <= self.extent
     }
+}
+
+/// Bytes of data in an element of `datatype`.
+///
+/// # Errors
+/// The library's, or `MPI_ERR_COUNT` for a size that the library cannot tell.
+#[inline]
+pub fn size(datatype: MPI_Datatype) -> Result<usize, MpiError> {
+    let mut size: mpi_sys::MPI_Count = 0;
+    // SAFETY: writes an integer; the library checks the handle.
+    unsafe { pmpi!(PMPI_Type_size_x(datatype, &raw mut size))? };
+    usize::try_from(size).map_err(|_| MpiError {
+        operation: "PMPI_Type_size_x",
+        code: constants::err_count(),
+    })
 }
 
 /// Whether elements in memory are the same bytes as when packed: dense, and the parts of an element in the order in which
@@ -169,6 +182,75 @@ pub unsafe fn pack(
     packed: &mut [u8],
     comm: MPI_Comm,
 ) -> Result<(), MpiError> {
+    // SAFETY: the same contract.
+    unsafe { pack_in_pieces(elements, count, datatype, packed, comm, PIECE_BYTES) }
+}
+
+/// As [`pack`], with at most `piece_bytes` bytes in a call of the library, which takes ints, or one element.
+///
+/// # Errors
+/// As for [`pack`].
+///
+/// # Safety
+/// As for [`pack`].
+pub unsafe fn pack_in_pieces(
+    elements: *const c_void,
+    count: usize,
+    datatype: MPI_Datatype,
+    mut packed: &mut [u8],
+    comm: MPI_Comm,
+    piece_bytes: usize,
+) -> Result<(), MpiError> {
+    for_pieces(
+        count,
+        datatype,
+        packed.len(),
+        piece_bytes,
+        |begin, elements_of_piece, bytes| {
+            let (piece, rest) = std::mem::take(&mut packed).split_at_mut(bytes);
+            packed = rest;
+            let elements = elements.wrapping_byte_offset(begin);
+            // SAFETY: these are elements of the whole.
+            unsafe { pack_piece(elements, elements_of_piece, datatype, piece, comm) }
+        },
+    )
+}
+
+/// Calls `visit` with where a piece begins in memory, in bytes, its elements, and its bytes when packed.
+fn for_pieces(
+    count: usize,
+    datatype: MPI_Datatype,
+    packed_bytes: usize,
+    piece_bytes: usize,
+    mut visit: impl FnMut(isize, usize, usize) -> Result<(), MpiError>,
+) -> Result<(), MpiError> {
+    if packed_bytes <= piece_bytes && c_int::try_from(count).is_ok() {
+        return visit(0, count, packed_bytes);
+    }
+    let Layout { size, extent, .. } = Layout::of(datatype)?;
+    if count.checked_mul(size) != Some(packed_bytes) {
+        return Err(MpiError {
+            operation: "PMPI_Pack",
+            code: constants::err_count(),
+        });
+    }
+    let most = (piece_bytes / size.max(1)).clamp(1, PIECE_BYTES);
+    for first in (0..count).step_by(most) {
+        let elements = most.min(count - first);
+        visit(first.cast_signed() * extent, elements, elements * size)?;
+    }
+    Ok(())
+}
+
+/// # Safety
+/// `elements` holds `count` elements of `datatype`.
+unsafe fn pack_piece(
+    elements: *const c_void,
+    count: usize,
+    datatype: MPI_Datatype,
+    packed: &mut [u8],
+    comm: MPI_Comm,
+) -> Result<(), MpiError> {
     let (count, length) = (
         MpiError::count("PMPI_Pack", count)?,
         MpiError::count("PMPI_Pack", packed.len())?,
@@ -210,6 +292,49 @@ pub unsafe fn unpack(
     datatype: MPI_Datatype,
     comm: MPI_Comm,
 ) -> Result<(), MpiError> {
+    // SAFETY: the same contract.
+    unsafe { unpack_in_pieces(packed, elements, count, datatype, comm, PIECE_BYTES) }
+}
+
+/// As [`unpack`], with at most `piece_bytes` bytes in a call of the library, which takes ints, or one element.
+///
+/// # Errors
+/// As for [`unpack`].
+///
+/// # Safety
+/// As for [`unpack`].
+pub unsafe fn unpack_in_pieces(
+    mut packed: &[u8],
+    elements: *mut c_void,
+    count: usize,
+    datatype: MPI_Datatype,
+    comm: MPI_Comm,
+    piece_bytes: usize,
+) -> Result<(), MpiError> {
+    for_pieces(
+        count,
+        datatype,
+        packed.len(),
+        piece_bytes,
+        |begin, elements_of_piece, bytes| {
+            let (piece, rest) = packed.split_at(bytes);
+            packed = rest;
+            let elements = elements.wrapping_byte_offset(begin);
+            // SAFETY: these are elements of the whole.
+            unsafe { unpack_piece(piece, elements, elements_of_piece, datatype, comm) }
+        },
+    )
+}
+
+/// # Safety
+/// `elements` has room for `count` elements of `datatype`.
+unsafe fn unpack_piece(
+    packed: &[u8],
+    elements: *mut c_void,
+    count: usize,
+    datatype: MPI_Datatype,
+    comm: MPI_Comm,
+) -> Result<(), MpiError> {
     let (count, length) = (
         MpiError::count("PMPI_Unpack", count)?,
         MpiError::count("PMPI_Unpack", packed.len())?,
@@ -245,6 +370,23 @@ pub unsafe fn unpack(
 /// # Safety
 /// Both buffers hold `count` elements and do not overlap; nothing is pending on `comm`, whose rank `rank` this is.
 pub unsafe fn copy_elements(
+    from: *const c_void,
+    to: *mut c_void,
+    count: usize,
+    datatype: MPI_Datatype,
+    (comm, rank): (MPI_Comm, usize),
+) -> Result<(), MpiError> {
+    let bytes = count.saturating_mul(size(datatype)?);
+    for_pieces(count, datatype, bytes, PIECE_BYTES, |begin, elements, _| {
+        let (from, to) = (from.wrapping_byte_offset(begin), to.wrapping_byte_offset(begin));
+        // SAFETY: these are elements of the whole.
+        unsafe { copy_piece(from, to, elements, datatype, (comm, rank)) }
+    })
+}
+
+/// # Safety
+/// As for [`copy_elements`].
+unsafe fn copy_piece(
     from: *const c_void,
     to: *mut c_void,
     count: usize,

@@ -35,4 +35,4 @@ pub use mpi_sys::{MPI_Comm, MPI_Datatype, MPI_Op};
 pub use nodes::nodes;
 pub use pipeline::{Pipeline, PipelineError};
 pub use say::say;
-pub use transport::{MpiRequest, MpiTransport};
+pub use transport::{MpiRequest, MpiTransport, PIECE_BYTES};

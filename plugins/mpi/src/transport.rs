@@ -14,6 +14,9 @@ use crate::{Arena, MpiError, constants, info};
 /// Tag of every message; the communicator is the algorithm's own, so that one suffices.
 const TAG: c_int = 7;
 
+/// Bytes of a message, at most: counts are ints. Longer ones travel in pieces, whose lengths both sides know.
+pub const PIECE_BYTES: usize = 1 << 30;
+
 /// [`Transport`] over a communicator, for one call.
 pub struct MpiTransport<'a> {
     comm: MPI_Comm,
@@ -22,17 +25,25 @@ pub struct MpiTransport<'a> {
     datatype: MPI_Datatype,
     op: MPI_Op,
     element_bytes: usize,
+    piece_bytes: usize,
     arena: &'a mut Arena,
 }
 
 /// A message under way.
 pub struct MpiRequest<'b> {
-    request: MPI_Request,
     operation: &'static str,
     peer: usize,
+    first: Piece,
+    /// The other pieces of a long message.
+    rest: Vec<Piece>,
+    buffer: PhantomData<&'b mut [u8]>,
+}
+
+/// A piece of a message.
+struct Piece {
+    request: MPI_Request,
     /// Bytes to come; `None` for a message sent.
     expected: Option<usize>,
-    buffer: PhantomData<&'b mut [u8]>,
 }
 
 impl<'a> MpiTransport<'a> {
@@ -60,8 +71,56 @@ impl<'a> MpiTransport<'a> {
             datatype,
             op,
             element_bytes: element_bytes.max(1),
+            piece_bytes: PIECE_BYTES,
             arena,
         })
+    }
+
+    /// The same with shorter pieces, the same on all ranks: for tests, as messages of 1 GiB take long.
+    #[must_use]
+    pub fn with_piece_bytes(mut self, piece_bytes: usize) -> MpiTransport<'a> {
+        self.piece_bytes = piece_bytes.clamp(1, PIECE_BYTES);
+        self
+    }
+
+    fn fits(&self, data: &[u8]) -> bool {
+        data.len() <= self.piece_bytes
+    }
+
+    /// Begins to send a piece.
+    ///
+    /// # Safety
+    /// It stays as it is until the request has been waited for.
+    unsafe fn begin_send(&self, to: usize, data: &[u8]) -> Result<Piece, TransportError> {
+        let length = bytes("PMPI_Isend", to, data.len())?;
+        let mut request = constants::request_null();
+        // SAFETY: the buffer has `length` bytes and lives until the caller has waited, by this function's contract.
+        unsafe {
+            let buffer: *const c_void = data.as_ptr().cast();
+            let (byte, request) = (constants::byte(), &raw mut request);
+            pmpi!(PMPI_Isend(buffer, length, byte, to as c_int, TAG, self.comm, request))
+        }
+        .map_err(|error| error.with_peer(to))?;
+        let expected = None;
+        Ok(Piece { request, expected })
+    }
+
+    /// Begins to receive a piece.
+    ///
+    /// # Safety
+    /// It is left alone until the request has been waited for.
+    unsafe fn begin_recv(&self, from: usize, data: &mut [u8]) -> Result<Piece, TransportError> {
+        let length = bytes("PMPI_Irecv", from, data.len())?;
+        let mut request = constants::request_null();
+        // SAFETY: the buffer has `length` bytes and lives until the caller has waited, by this function's contract.
+        unsafe {
+            let buffer: *mut c_void = data.as_mut_ptr().cast();
+            let (byte, request) = (constants::byte(), &raw mut request);
+            pmpi!(PMPI_Irecv(buffer, length, byte, from as c_int, TAG, self.comm, request))
+        }
+        .map_err(|error| error.with_peer(from))?;
+        let expected = Some(data.len());
+        Ok(Piece { request, expected })
     }
 }
 
@@ -108,6 +167,11 @@ impl Transport for MpiTransport<'_> {
     }
 
     fn send(&mut self, to: usize, data: &[u8]) -> Result<(), TransportError> {
+        if !self.fits(data) {
+            // SAFETY: waited for at once.
+            let request = unsafe { self.isend(to, data)? };
+            return self.wait(request);
+        }
         let length = bytes("PMPI_Send", to, data.len())?;
         // SAFETY: the buffer has `length` bytes and is lent for the call.
         unsafe {
@@ -124,6 +188,11 @@ impl Transport for MpiTransport<'_> {
     }
 
     fn recv(&mut self, from: usize, data: &mut [u8]) -> Result<(), TransportError> {
+        if !self.fits(data) {
+            // SAFETY: waited for at once.
+            let request = unsafe { self.irecv(from, data)? };
+            return self.wait(request);
+        }
         let length = bytes("PMPI_Recv", from, data.len())?;
         let mut status = MaybeUninit::zeroed();
         // SAFETY: the buffer has `length` bytes and is lent for the call, which fills the status (zeros are a valid one).
@@ -145,6 +214,12 @@ impl Transport for MpiTransport<'_> {
     }
 
     fn sendrecv(&mut self, to: usize, send: &[u8], from: usize, recv: &mut [u8]) -> Result<(), TransportError> {
+        if !self.fits(send) || !self.fits(recv) {
+            // SAFETY: both are waited for at once; an error ends the job, as other ranks may be waiting.
+            let (incoming, outgoing) = unsafe { (self.irecv(from, recv)?, self.isend(to, send)?) };
+            self.wait(incoming)?;
+            return self.wait(outgoing);
+        }
         let send_length = bytes("PMPI_Sendrecv", to, send.len())?;
         let recv_length = bytes("PMPI_Sendrecv", from, recv.len())?;
         let mut status = MaybeUninit::zeroed();
@@ -171,85 +246,69 @@ impl Transport for MpiTransport<'_> {
     }
 
     unsafe fn isend<'b>(&mut self, to: usize, data: &'b [u8]) -> Result<MpiRequest<'b>, TransportError> {
-        let length = bytes("PMPI_Isend", to, data.len())?;
-        let mut request = constants::request_null();
-        // SAFETY: the buffer has `length` bytes and lives until the caller has waited, by the trait's contract.
-        unsafe {
-            let buffer: *const c_void = data.as_ptr().cast();
-            pmpi!(PMPI_Isend(
-                buffer,
-                length,
-                constants::byte(),
-                to as c_int,
-                TAG,
-                self.comm,
-                &raw mut request
-            ))
-        }
-        .map_err(|error| error.with_peer(to))?;
+        let (first, rest) = data.split_at(data.len().min(self.piece_bytes));
+        // SAFETY: the pieces live until the caller has waited, by the trait's contract.
+        let begin = |piece| unsafe { self.begin_send(to, piece) };
         Ok(MpiRequest {
-            request,
             operation: "PMPI_Wait of PMPI_Isend",
             peer: to,
-            expected: None,
+            first: begin(first)?,
+            rest: rest.chunks(self.piece_bytes).map(begin).collect::<Result<_, _>>()?,
             buffer: PhantomData,
         })
     }
 
     unsafe fn irecv<'b>(&mut self, from: usize, data: &'b mut [u8]) -> Result<MpiRequest<'b>, TransportError> {
-        let length = bytes("PMPI_Irecv", from, data.len())?;
-        let expected = Some(data.len());
-        let mut request = constants::request_null();
-        // SAFETY: the buffer has `length` bytes and lives until the caller has waited, by the trait's contract.
-        unsafe {
-            let buffer: *mut c_void = data.as_mut_ptr().cast();
-            pmpi!(PMPI_Irecv(
-                buffer,
-                length,
-                constants::byte(),
-                from as c_int,
-                TAG,
-                self.comm,
-                &raw mut request
-            ))
-        }
-        .map_err(|error| error.with_peer(from))?;
+        let (first, rest) = data.split_at_mut(data.len().min(self.piece_bytes));
+        // SAFETY: the pieces live until the caller has waited, by the trait's contract.
+        let begin = |piece| unsafe { self.begin_recv(from, piece) };
         Ok(MpiRequest {
-            request,
             operation: "PMPI_Wait of PMPI_Irecv",
             peer: from,
-            expected,
+            first: begin(first)?,
+            rest: rest.chunks_mut(self.piece_bytes).map(begin).collect::<Result<_, _>>()?,
             buffer: PhantomData,
         })
     }
 
-    fn wait(&mut self, mut request: MpiRequest<'_>) -> Result<(), TransportError> {
-        let mut status = MaybeUninit::zeroed();
-        // SAFETY: the request is active (it is consumed here) and its buffer still lent; the call fills the status.
-        let (code, status): (c_int, MPI_Status) = unsafe {
-            let code = mpi_sys::PMPI_Wait(&raw mut request.request, status.as_mut_ptr());
-            (code, status.assume_init())
-        };
-        MpiError::check(request.operation, code).map_err(|error| error.with_peer(request.peer))?;
-        request
-            .expected
-            .map_or(Ok(()), |expected| check_length(&status, request.peer, expected))
+    fn wait(&mut self, request: MpiRequest<'_>) -> Result<(), TransportError> {
+        let MpiRequest {
+            operation,
+            peer,
+            first,
+            rest,
+            ..
+        } = request;
+        for mut piece in std::iter::once(first).chain(rest) {
+            let mut status = MaybeUninit::zeroed();
+            // SAFETY: the request is active (it is consumed here) and its buffer still lent; the call fills the status.
+            let (code, status): (c_int, MPI_Status) = unsafe {
+                let code = mpi_sys::PMPI_Wait(&raw mut piece.request, status.as_mut_ptr());
+                (code, status.assume_init())
+            };
+            MpiError::check(operation, code).map_err(|error| error.with_peer(peer))?;
+            if let Some(expected) = piece.expected {
+                check_length(&status, peer, expected)?;
+            }
+        }
+        Ok(())
     }
 
     fn reduce_local(&mut self, input: &[u8], inout: &mut [u8]) -> Result<(), TransportError> {
         debug_assert_eq!(input.len(), inout.len());
         let (operation, peer) = ("PMPI_Reduce_local", self.rank);
-        let elements = bytes(operation, peer, inout.len().min(input.len()) / self.element_bytes)?;
-        if elements == 0 {
-            // The address of an empty slice may be one that the library refuses.
-            return Ok(());
+        // The address of an empty slice may be one that the library refuses; there is none among the pieces.
+        let piece = (self.piece_bytes / self.element_bytes).max(1) * self.element_bytes;
+        for (input, inout) in input.chunks(piece).zip(inout.chunks_mut(piece)) {
+            let elements = bytes(operation, peer, inout.len().min(input.len()) / self.element_bytes)?;
+            // SAFETY: both buffers have `elements` elements of the datatype, by the contract of `new`, and do not overlap.
+            unsafe {
+                let (input, inout): (*const c_void, *mut c_void) = (input.as_ptr().cast(), inout.as_mut_ptr().cast());
+                pmpi!(PMPI_Reduce_local(input, inout, elements, self.datatype, self.op))
+            }
+            .map_err(|error| error.with_peer(peer))?;
         }
-        // SAFETY: both buffers have `elements` elements of the datatype, by the contract of `new`, and do not overlap.
-        unsafe {
-            let (input, inout): (*const c_void, *mut c_void) = (input.as_ptr().cast(), inout.as_mut_ptr().cast());
-            pmpi!(PMPI_Reduce_local(input, inout, elements, self.datatype, self.op))
-        }
-        .map_err(|error| error.with_peer(peer))
+        Ok(())
     }
 
     fn take_scratch(&mut self, bytes: usize) -> Result<Vec<u8>, TransportError> {

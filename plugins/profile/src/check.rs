@@ -13,7 +13,7 @@ impl Profile {
     ///
     /// # Errors
     /// The first of: another version; a path that cannot be one; an unknown collective, implementation or parameter; a value or
-    /// a number of ranks out of range; an empty range of bytes; two rules that overlap.
+    /// a number of ranks out of range; an empty range of bytes, or one that depends on a volume that not every rank knows; two rules that overlap.
     pub fn check(&self, catalogue: &Catalogue, origin: &str) -> Result<(), ProfileError> {
         self.problem(catalogue).map_or(Ok(()), |problem| {
             Err(ProfileError {
@@ -97,6 +97,9 @@ fn check_rule(rule: usize, written: &Rule, catalogue: &Catalogue) -> Result<Coll
             min: written.min_bytes,
             max: written.max_bytes,
         });
+    }
+    if !collective.volume_is_known() && (written.min_bytes, written.max_bytes) != (0, u64::MAX) {
+        return Err(Problem::Volume { rule, collective });
     }
     let id = written.implementation.clone();
     let known = || catalogue.ids_of(collective).map(str::to_owned).collect();

@@ -63,6 +63,18 @@ pub enum Problem {
         /// `max_bytes`.
         max: u64,
     },
+    /// The rule is for some volumes of a collective whose volume not every rank knows.
+    #[error(
+        "rules[{rule}]: not every rank of a call knows the volume of {collective}, so that a rule cannot depend on it; \
+         set min_bytes to 0 and max_bytes to {}",
+        u64::MAX
+    )]
+    Volume {
+        /// Which rule.
+        rule: usize,
+        /// Its collective.
+        collective: Collective,
+    },
     /// Nothing has this id.
     #[error(
         "rules[{rule}].implementation: `{id}` is unknown; known for {collective}: {}",
@@ -158,7 +170,10 @@ pub enum Problem {
 }
 
 fn replaceable() -> String {
-    Collective::PGMPI.map(Collective::name).join(", ")
+    Collective::of_several_ranks()
+        .map(Collective::name)
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 fn list(names: &[String]) -> String {

@@ -49,14 +49,15 @@ pub struct Profile {
 #[serde(deny_unknown_fields)]
 pub struct Rule {
     /// Name, such as `reduce`.
-    #[schemars(extend("enum" = Collective::PGMPI.map(Collective::name)))]
+    #[schemars(extend("enum" = Collective::of_several_ranks().map(Collective::name).collect::<Vec<_>>()))]
     pub collective: String,
     /// Exact number of ranks of the communicator.
     #[schemars(range(min = 1))]
     pub ranks: usize,
-    /// Smallest total volume `n`, inclusive, in bytes.
+    /// Smallest total volume `n`, inclusive, in bytes; 0 where not all ranks know the volume (alltoallv, barrier, gatherv,
+    /// scatterv).
     pub min_bytes: u64,
-    /// Largest total volume `n`, inclusive, in bytes.
+    /// Largest total volume `n`, inclusive, in bytes; 18446744073709551615 where not all ranks know the volume.
     pub max_bytes: u64,
     /// Id of a registered algorithm (`reduce.ring`) or mock-up (`reduce.as_allreduce`), or of a plugin's row.
     pub implementation: String,
@@ -73,9 +74,7 @@ impl Rule {
     /// The collective, if it is one that the drop-in replaces.
     #[must_use]
     pub fn collective(&self) -> Option<Collective> {
-        Collective::PGMPI
-            .into_iter()
-            .find(|collective| collective.name() == self.collective)
+        Collective::of_several_ranks().find(|collective| collective.name() == self.collective)
     }
 }
 

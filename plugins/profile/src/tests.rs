@@ -114,8 +114,14 @@ fn mistakes_are_named_with_their_place_and_what_is_allowed() {
         ),
         (
             "\"collective\": \"scan\"",
-            "\"collective\": \"exscan\"",
-            "allowed: allgather, allreduce, bcast, gather, reduce,",
+            "\"collective\": \"reduce_local\"",
+            "allowed: allgather, allgatherv, allreduce, alltoall, alltoallv, barrier, bcast, exscan, gather,",
+        ),
+        (
+            "\"collective\": \"scan\"",
+            "\"collective\": \"gatherv\"",
+            "rules[2]: not every rank of a call knows the volume of gatherv, so that a rule cannot depend on it; set min_bytes \
+             to 0 and max_bytes to 18446744073709551615",
         ),
         (
             "\"scan.pipelined_chain\"",

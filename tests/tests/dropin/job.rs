@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, Permissions};
+use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use kilter_profile::{Profile, Rule};
 
@@ -22,42 +23,154 @@ fn target() -> PathBuf {
         .to_owned()
 }
 
-/// A shared object of this workspace.
-pub(crate) fn library(name: &str) -> PathBuf {
-    let path = target().join(name);
-    assert!(
-        path.exists(),
-        "{} is missing: run `cargo build -p kilter-dropin -p kilter-collectives` first",
-        path.display()
-    );
-    path
+/// An MPI library that programs are built with and run on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Mpi {
+    /// The one that this test program's workspace is built for.
+    OpenMpi,
+    /// Of Debian; Kilter's build for it has a folder of its own.
+    Mpich,
+}
+
+impl Mpi {
+    /// The folder with Kilter's build for it.
+    fn build(self) -> PathBuf {
+        match self {
+            Mpi::OpenMpi => target(),
+            Mpi::Mpich => target().join("../mpi/mpich-4.0/release"),
+        }
+    }
+
+    /// Its compiler of C, or of another language by the wrapper's name, such as `mpif90`.
+    fn compiler(self, wrapper: &str) -> String {
+        match self {
+            Mpi::OpenMpi if wrapper == "mpicc" => std::env::var("MPICC").unwrap_or_else(|_| wrapper.to_owned()),
+            Mpi::OpenMpi => format!("{wrapper}.openmpi"),
+            Mpi::Mpich => format!("{wrapper}.mpich"),
+        }
+    }
+
+    /// Whether it is installed; says so past the test harness, which hides what a passing test prints.
+    pub(crate) fn is_there(self) -> bool {
+        let there = self == Mpi::OpenMpi || kilter_tests::in_path("mpirun.mpich");
+        if !there {
+            skipped("no `mpirun.mpich` in PATH; install it with `scripts/setup --mpi mpich-4.0`");
+        }
+        there
+    }
+
+    /// A shared object of Kilter's build for it.
+    pub(crate) fn library(self, name: &str) -> PathBuf {
+        let path = self.build().join(name);
+        let how = match self {
+            Mpi::OpenMpi => "cargo build -p kilter-dropin -p kilter-collectives",
+            Mpi::Mpich => "scripts/build --mpi mpich-4.0",
+        };
+        assert!(path.exists(), "{} is missing: run `{how}` first", path.display());
+        path
+    }
+
+    /// Compiles a program or shared object from a source in `tests/dropin`, once, under a name of its own.
+    pub(crate) fn built(self, wrapper: &str, file: &str, options: &[&str], name: &str) -> PathBuf {
+        static BUILT: Mutex<BTreeMap<PathBuf, ()>> = Mutex::new(BTreeMap::new());
+        let output = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("kilter_{name}_{self:?}"));
+        let mut built = BUILT.lock().unwrap_or_else(PoisonError::into_inner);
+        if !built.contains_key(&output) {
+            compile_with(
+                &self.compiler(wrapper),
+                &source(&format!("tests/dropin/{file}")),
+                options,
+                &output,
+            );
+            built.insert(output.clone(), ());
+        }
+        output
+    }
+
+    /// `verify.c`, in the large count forms of the functions or not.
+    pub(crate) fn verify(self, large_counts: bool) -> PathBuf {
+        if large_counts {
+            self.built(
+                "mpicc",
+                "verify.c",
+                &["-std=c11", "-O1", "-DLARGE_COUNTS"],
+                "verify_large",
+            )
+        } else {
+            self.built("mpicc", "verify.c", &["-std=c11", "-O1"], "verify")
+        }
+    }
+
+    /// The library's version as profiles have it: what a tuned profile would say here.
+    pub(crate) fn version(self) -> String {
+        let program = self.built("mpicc", "version.c", &["-std=c11"], "version");
+        let output = Command::new(&program).output().expect("the program was just built");
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        text.lines().next().unwrap_or_default().trim().to_owned()
+    }
+
+    /// Runs `program` on so many ranks with the drop-in preloaded into the ranks (not into the launcher).
+    pub(crate) fn run(self, program: &[&Path], ranks: usize, variables: &[(&str, &str)]) -> Output {
+        let mut command = Command::new("timeout");
+        command.args(["--kill-after=5", LIMIT]);
+        match self {
+            Mpi::OpenMpi => command.args(["mpirun", "--allow-run-as-root", "--oversubscribe"]),
+            Mpi::Mpich => command.arg("mpirun.mpich"),
+        };
+        command.args(["-n", &ranks.to_string()]);
+        let preload = self.library("libkilter.so").display().to_string();
+        let mut all = vec![("LD_PRELOAD", preload.as_str())];
+        all.retain(|(name, _)| variables.iter().all(|(given, _)| given != name));
+        all.extend(variables);
+        for (name, value) in all {
+            match self {
+                Mpi::OpenMpi => command.arg("-x").arg(format!("{name}={value}")),
+                Mpi::Mpich => command.args(["-genv", name, value]),
+            };
+        }
+        let output = command.args(program).output().expect("coreutils' timeout starts");
+        Output {
+            ok: output.status.success(),
+            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }
+    }
+}
+
+/// Says why a test was not made.
+pub(crate) fn skipped(reason: &str) {
+    let _ = writeln!(std::io::stderr(), "skipped: {reason}");
 }
 
 pub(crate) fn source(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(name)
 }
 
-/// Compiles a C file with the MPI library's compiler.
+/// Compiles a C file with Open MPI's compiler.
 pub(crate) fn compile(file: &Path, options: &[&str], output: &Path) {
-    let mpicc = std::env::var("MPICC").unwrap_or_else(|_| "mpicc".to_owned());
-    let result = Command::new(&mpicc)
-        .args(options)
+    compile_with(&Mpi::OpenMpi.compiler("mpicc"), file, options, output);
+}
+
+fn compile_with(compiler: &str, file: &Path, options: &[&str], output: &Path) {
+    let result = Command::new(compiler)
         .arg(file)
+        .args(options)
         .arg("-o")
         .arg(output)
         .output();
-    let result = result.unwrap_or_else(|error| panic!("cannot run `{mpicc}`: {error}; run scripts/setup"));
+    let result = result.unwrap_or_else(|error| panic!("cannot run `{compiler}`: {error}; run scripts/setup"));
     assert!(result.status.success(), "{}", String::from_utf8_lossy(&result.stderr));
 }
 
-/// The program `verify.c`, compiled once.
+/// The program `verify.c` on Open MPI.
 pub(crate) fn verify() -> &'static Path {
     static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
-    PROGRAM.get_or_init(|| {
-        let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join("kilter_verify");
-        compile(&source("tests/dropin/verify.c"), &["-std=c11", "-O1"], &program);
-        program
-    })
+    PROGRAM.get_or_init(|| Mpi::OpenMpi.verify(false))
+}
+
+/// Runs a program on Open MPI with the drop-in preloaded.
+pub(crate) fn run(program: &Path, ranks: usize, variables: &[(&str, &str)]) -> Output {
+    Mpi::OpenMpi.run(&[program], ranks, variables)
 }
 
 /// What a job printed.
@@ -94,46 +207,10 @@ impl Output {
     }
 }
 
-/// Runs `program` on so many ranks with the drop-in preloaded into the ranks (not into the launcher).
-pub(crate) fn run(program: &Path, ranks: usize, variables: &[(&str, &str)]) -> Output {
-    let mut command = Command::new("timeout");
-    command.args([
-        "--kill-after=5",
-        LIMIT,
-        "mpirun",
-        "--allow-run-as-root",
-        "--oversubscribe",
-        "-n",
-        &ranks.to_string(),
-    ]);
-    command
-        .arg("-x")
-        .arg(format!("LD_PRELOAD={}", library("libkilter.so").display()));
-    for (name, value) in variables {
-        command.arg("-x").arg(format!("{name}={value}"));
-    }
-    let output = command.arg(program).output().expect("coreutils' timeout starts");
-    Output {
-        ok: output.status.success(),
-        stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
-        stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
-    }
-}
-
-/// The library's version as profiles have it: what a tuned profile would say here.
+/// Open MPI's version as profiles have it.
 pub(crate) fn version() -> &'static str {
     static VERSION: OnceLock<String> = OnceLock::new();
-    VERSION.get_or_init(|| {
-        let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join("kilter_version");
-        compile(&source("tests/dropin/version.c"), &["-std=c11"], &program);
-        let output = Command::new(&program).output().expect("the program was just built");
-        String::from_utf8_lossy(&output.stdout)
-            .lines()
-            .next()
-            .unwrap_or_default()
-            .trim()
-            .to_owned()
-    })
+    VERSION.get_or_init(|| Mpi::OpenMpi.version())
 }
 
 /// A folder with a profile in it.
@@ -153,22 +230,52 @@ impl Deployed {
         deployed
     }
 
-    /// Writes a profile of Kilter's own implementations; the plugin lies beside it, as the tuner would put it.
+    /// Writes a profile for Open MPI of Kilter's own implementations and of those of `library_plugin.c`; plugins lie beside
+    /// it, as the tuner would put them.
     pub(crate) fn rules(rules: Vec<Rule>) -> Deployed {
-        Deployed::profile(Profile {
+        Deployed::for_library(Mpi::OpenMpi, rules)
+    }
+
+    /// The same for any library.
+    pub(crate) fn for_library(mpi: Mpi, rules: Vec<Rule>) -> Deployed {
+        let mut plugins = vec!["libkilter_collectives.so".to_owned()];
+        let in_c = rules.iter().any(|rule| rule.implementation.ends_with(".library"));
+        if in_c {
+            plugins.push("library.so".to_owned());
+        }
+        let profile = Profile {
             version: kilter_profile::VERSION,
-            library: version().to_owned(),
-            plugins: vec!["libkilter_collectives.so".to_owned()],
+            library: mpi.version(),
+            plugins,
             rules,
-        })
+        };
+        let deployed = Deployed::text(&profile.to_json().expect("a profile is JSON"));
+        deployed.add(&mpi.library("libkilter_collectives.so"), "libkilter_collectives.so");
+        if in_c {
+            let include = format!("-I{}", source("../plugins/abi/include").display());
+            let options = ["-std=c11", "-shared", "-fPIC", &include];
+            deployed.add(
+                &mpi.built("mpicc", "library_plugin.c", &options, "library_plugin"),
+                "library.so",
+            );
+        }
+        deployed
+    }
+
+    /// Copies a plugin beside the profile.
+    pub(crate) fn add(&self, file: &Path, name: &str) {
+        let plugin = self.directory.path().join(name);
+        fs::copy(file, &plugin).expect("a copy of the plugin");
+        fs::set_permissions(&plugin, Permissions::from_mode(0o755)).expect("the owner sets the mode");
     }
 
     /// Writes a profile.
     pub(crate) fn profile(profile: Profile) -> Deployed {
         let deployed = Deployed::text(&profile.to_json().expect("a profile is JSON"));
-        let plugin = deployed.directory.path().join("libkilter_collectives.so");
-        fs::copy(library("libkilter_collectives.so"), &plugin).expect("a copy of the plugin");
-        fs::set_permissions(&plugin, Permissions::from_mode(0o755)).expect("the owner sets the mode");
+        deployed.add(
+            &Mpi::OpenMpi.library("libkilter_collectives.so"),
+            "libkilter_collectives.so",
+        );
         deployed
     }
 
@@ -178,10 +285,15 @@ impl Deployed {
 
     /// Runs `verify.c` with this profile.
     pub(crate) fn verify(&self, ranks: usize, variables: &[(&str, &str)]) -> Output {
+        self.run(Mpi::OpenMpi, &[verify()], ranks, variables)
+    }
+
+    /// Runs a program with this profile, counting.
+    pub(crate) fn run(&self, mpi: Mpi, program: &[&Path], ranks: usize, variables: &[(&str, &str)]) -> Output {
         let profile = self.path.display().to_string();
         let mut all = vec![("KILTER_PROFILE", profile.as_str()), ("KILTER_LOG", "1")];
         all.extend(variables);
-        run(verify(), ranks, &all)
+        mpi.run(program, ranks, &all)
     }
 }
 

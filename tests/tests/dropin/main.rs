@@ -4,4 +4,5 @@
 
 mod deployment;
 mod job;
+mod programs;
 mod replacement;

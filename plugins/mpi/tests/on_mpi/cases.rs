@@ -5,7 +5,7 @@ use std::ffi::c_int;
 use kilter_algorithms::mockup::MOCKUPS;
 use kilter_algorithms::{Arguments, Collective, registry};
 use kilter_mpi::layout::{self, Layout};
-use kilter_mpi::{Arena, CallArguments, MPI_Comm, MpiTransport, Pipeline, constants, info, library_call};
+use kilter_mpi::{Arena, CallArguments, MPI_Comm, MpiTransport, PIECE_BYTES, Pipeline, constants, info, library_call};
 
 use crate::model::{self, Kind};
 
@@ -232,7 +232,8 @@ fn algorithms(job: &Job, kind: &Kind) {
                         unsafe {
                             let mut transport =
                                 MpiTransport::new(job.comm, kind.datatype, kind.op, kind.bytes, &mut arena)
-                                    .expect("a transport");
+                                    .expect("a transport")
+                                    .with_piece_bytes(if count == 4099 { 1000 } else { PIECE_BYTES });
                             let input = std::slice::from_raw_parts(arguments.send.cast::<u8>(), input_length);
                             let output = std::slice::from_raw_parts_mut(arguments.recv.cast::<u8>(), output_length);
                             let arguments = Arguments {
@@ -325,6 +326,17 @@ fn layouts(comm: MPI_Comm, pair: mpi_sys::MPI_Datatype) {
     // SAFETY: as above.
     unsafe { layout::unpack(&packed, unpacked.as_mut_ptr().cast(), 2, swapped, comm) }.expect("unpacks");
     assert_eq!(unpacked, elements);
+    for piece_bytes in [1, 8, 15] {
+        let (mut packed_again, mut unpacked_again) = ([0_u8; 16], [0_i32; 4]);
+        let to = unpacked_again.as_mut_ptr().cast();
+        // SAFETY: as above.
+        unsafe {
+            let from = elements.as_ptr().cast();
+            layout::pack_in_pieces(from, 2, swapped, &mut packed_again, comm, piece_bytes).expect("packs");
+            layout::unpack_in_pieces(&packed_again, to, 2, swapped, comm, piece_bytes).expect("unpacks");
+        }
+        assert_eq!((packed_again, unpacked_again), (packed, elements), "{piece_bytes}");
+    }
     // SAFETY: as above.
     let short = unsafe { layout::pack(elements.as_ptr().cast(), 1, swapped, &mut packed, comm) };
     assert_eq!(short.map_err(|error| error.code), Err(constants::err_count()));

@@ -1,0 +1,125 @@
+//! Programs in other languages, with threads, beside other tools and with error handlers of their own.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::Command;
+
+use kilter_profile::Rule;
+
+use crate::job::{self, Deployed, Mpi, Output, rule};
+
+/// What the programs in other languages call, on two ranks.
+fn rules() -> Vec<Rule> {
+    vec![
+        rule("allreduce", 2, 16..=u64::MAX, "allreduce.recursive_doubling"),
+        rule("bcast", 2, 16..=u64::MAX, "bcast.binomial"),
+        rule("gather", 2, 16..=u64::MAX, "gather.binomial"),
+    ]
+}
+
+fn ran(output: &Output, case: &str) {
+    assert!(output.ok && output.stdout.ends_with("OK\n"), "{case}: {output:?}");
+    let expected = [
+        ("allreduce.recursive_doubling", 10),
+        ("bcast.binomial", 5),
+        ("gather.binomial", 3),
+    ];
+    let expected: BTreeMap<String, u64> = expected.map(|(id, calls)| (id.to_owned(), calls)).into();
+    assert_eq!(output.calls(), expected, "{case}: {}", output.stderr);
+}
+
+#[test]
+fn fortran_of_every_kind_is_followed() {
+    for mpi in [Mpi::OpenMpi, Mpi::Mpich] {
+        if !mpi.is_there() {
+            continue;
+        }
+        let deployed = Deployed::for_library(mpi, rules());
+        for file in ["fortran_mpif", "fortran_mpi", "fortran_mpi_f08"] {
+            // A call with MPI_IN_PLACE has other types than one without; `mpif.h` declares neither.
+            let program = mpi.built("mpif90", &format!("{file}.f90"), &["-fallow-argument-mismatch"], file);
+            ran(&deployed.run(mpi, &[&program], 2, &[]), &format!("{file} on {mpi:?}"));
+        }
+    }
+}
+
+#[test]
+fn python_is_followed() {
+    let python = Path::new("/usr/bin/python3");
+    let has_mpi = Command::new(python).args(["-c", "import mpi4py"]).output();
+    if !has_mpi.is_ok_and(|output| output.status.success()) {
+        job::skipped("Debian's Python has no mpi4py; install python3-mpi4py with `scripts/setup`");
+        return;
+    }
+    let program = job::source("tests/dropin/languages.py");
+    let output = Deployed::rules(rules()).run(Mpi::OpenMpi, &[python, &program], 2, &[]);
+    ran(&output, "mpi4py");
+}
+
+#[test]
+fn threads_with_communicators_of_their_own_do_not_disturb_each_other() {
+    for mpi in [Mpi::OpenMpi, Mpi::Mpich] {
+        if !mpi.is_there() {
+            continue;
+        }
+        let program = mpi.built("mpicc", "threads.c", &["-std=c11", "-O1", "-pthread"], "threads");
+        let output = Deployed::for_library(mpi, rules()).run(mpi, &[&program], 2, &[]);
+        assert!(output.ok, "{output:?}");
+        if output.stdout.contains("NO THREADS") {
+            job::skipped("this library has no MPI_THREAD_MULTIPLE");
+            continue;
+        }
+        let calls = output.calls();
+        assert!(output.stdout.ends_with("CALLS 800\nOK\n"), "{output:?}");
+        assert_eq!(calls["allreduce.recursive_doubling"], 800, "{calls:?}");
+        assert_eq!(calls["bcast.binomial"], 800, "{calls:?}");
+    }
+}
+
+/// A tool in front sees every call; one behind sees none that the drop-in exports, since it asks the library itself.
+#[test]
+fn another_tool_of_the_profiling_interface_may_be_preloaded_too() {
+    let mpi = Mpi::OpenMpi;
+    let options = ["-std=c11", "-shared", "-fPIC"];
+    let tool = mpi.built("mpicc", "counting_tool.c", &options, "counting_tool.so");
+    let (tool, dropin) = (
+        tool.display().to_string(),
+        mpi.library("libkilter.so").display().to_string(),
+    );
+    let program = mpi.built("mpif90", "fortran_mpi.f90", &[], "fortran_stacked");
+    let c_program = mpi.built("mpicc", "threads.c", &["-std=c11", "-O1", "-pthread"], "threads");
+    let deployed = Deployed::rules(rules());
+    for (preload, seen) in [(format!("{tool}:{dropin}"), 800), (format!("{dropin}:{tool}"), 0)] {
+        let output = deployed.run(mpi, &[&c_program], 2, &[("LD_PRELOAD", &preload)]);
+        assert!(output.ok, "{output:?}");
+        assert_eq!(output.calls()["bcast.binomial"], 800, "{preload}: {}", output.stderr);
+        assert!(
+            output.stderr.contains(&format!("TOOL {seen}\n")),
+            "{preload}: {}",
+            output.stderr
+        );
+        ran(
+            &deployed.run(mpi, &[&program], 2, &[("LD_PRELOAD", &preload)]),
+            &preload,
+        );
+    }
+}
+
+#[test]
+fn an_error_goes_to_the_handler_of_the_programs_communicator() {
+    let mpi = Mpi::OpenMpi;
+    let include = format!("-I{}", job::source("../plugins/abi/include").display());
+    let options = ["-std=c11", "-shared", "-fPIC", "-DFAILS", &include];
+    let plugin = mpi.built("mpicc", "foreign_plugin.c", &options, "failing_plugin");
+    let deployed = Deployed::profile(kilter_profile::Profile {
+        version: kilter_profile::VERSION,
+        library: mpi.version(),
+        plugins: vec!["failing.so".to_owned()],
+        rules: vec![rule("bcast", 3, 1..=u64::MAX, "bcast.example_chain")],
+    });
+    deployed.add(&plugin, "failing.so");
+    let program = mpi.built("mpicc", "errors.c", &["-std=c11"], "errors");
+    let output = deployed.run(mpi, &[&program], 3, &[]);
+    assert!(output.ok, "{output:?}");
+    assert_eq!(output.stdout, "HANDLED 1 CODES 1 1\n");
+}
