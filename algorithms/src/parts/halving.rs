@@ -94,7 +94,7 @@ pub(crate) fn reduce_scatter<T: Transport>(
     let (mut held, mut spare) = (result, spare);
     // A combination with a higher partner lands in the buffer that its data came in. Started in the right one of the two,
     // the data ends in `result` without a copy: numbers are higher where a bit of the own one is 0.
-    if number.count_zeros() - (usize::BITS - rounds) & 1 == 1 {
+    if (number.count_zeros() - (usize::BITS - rounds)) % 2 == 1 {
         std::mem::swap(&mut held, &mut spare);
     }
     let rank = transport.rank();
@@ -152,11 +152,7 @@ pub(crate) fn allgather<T: Transport>(
 
 /// Gives the rank that is active in any case all parts of `data`, of which each active rank has the one that
 /// [`reduce_scatter`] left it; on other ranks some parts of `data` are other ranks' afterwards.
-pub(crate) fn gather<T: Transport>(
-    transport: &mut T,
-    active: &Active,
-    data: &mut [u8],
-) -> Result<(), TransportError> {
+pub(crate) fn gather<T: Transport>(transport: &mut T, active: &Active, data: &mut [u8]) -> Result<(), TransportError> {
     let Fold::Active { number: root, .. } = fold_around(active.kept, active.kept, active.p) else {
         return Ok(());
     };
