@@ -66,7 +66,7 @@ pub(crate) fn reduce_scatter<T: Transport>(
         overlap.transport().copy(own, lower);
     }
     let mut slots = slots.chunks_exact_mut(bytes.max(1));
-    let mut free = None;
+    let mut free: [Option<&mut [u8]>; AHEAD] = std::array::from_fn(|_| slots.next());
     let mut to_start = 1..p;
     for step in 0..p {
         // Step 0 combines nothing, it only fills the pipeline.
@@ -80,7 +80,9 @@ pub(crate) fn reduce_scatter<T: Transport>(
                 if let Some(into) = into.as_deref_mut() {
                     overlap.transport().reduce_local(received, into)?;
                 }
-                free = Some(received);
+                if let Some(empty) = free.iter_mut().find(|slot| slot.is_none()) {
+                    *empty = Some(received);
+                }
             }
         }
         for next in to_start.by_ref().take(if step == 0 { AHEAD } else { 1 }) {
@@ -89,8 +91,12 @@ pub(crate) fn reduce_scatter<T: Transport>(
                 let place = if from == highest {
                     place_for_higher.take()
                 } else {
-                    free.take().or_else(|| slots.next())
+                    free.iter_mut().find_map(Option::take)
                 };
+                debug_assert!(
+                    place.is_some(),
+                    "rank {rank} has no room for the block from rank {from}"
+                );
                 if let Some(place) = place {
                     overlap.receive(from, place)?;
                 }
