@@ -13,14 +13,18 @@
 
 pub mod allgather;
 pub mod allreduce;
+pub mod barrier;
 pub mod bcast;
 pub mod collective;
+pub mod exscan;
 pub mod gather;
 pub mod mockup;
 mod nodes;
 mod overlap;
 mod parts;
 pub mod reduce;
+pub mod reduce_scatter;
+pub mod reduce_scatter_block;
 pub mod registry;
 pub mod scan;
 pub mod scatter;

@@ -1,7 +1,12 @@
 //! What several rows are made of: communication patterns over a transport, without a row of their own.
 
 pub(crate) mod binomial;
+pub(crate) mod blocks;
+pub(crate) mod doubling;
+pub(crate) mod halving;
+pub(crate) mod pairwise;
 pub(crate) mod pipeline;
+pub(crate) mod recursive_halving;
 pub(crate) mod ring;
 
 use std::ops::Range;

@@ -190,9 +190,13 @@ macro_rules! modules {
 modules! {
     Allgather: allgather;
     Allreduce: allreduce;
+    Barrier: barrier;
     Bcast: bcast;
+    Exscan: exscan;
     Gather: gather;
     Reduce: reduce;
+    ReduceScatter: reduce_scatter;
+    ReduceScatterBlock: reduce_scatter_block;
     Scan: scan;
     Scatter: scatter;
 }

@@ -145,6 +145,29 @@ pub fn fold_rank(number: usize, p: usize) -> usize {
     }
 }
 
+/// [`fold`], but with the rank `kept` active in any case: its left neighbour is folded into it where it would be folded
+/// itself. Numbers, and the ranks that a number stands for, stay the same.
+#[must_use]
+pub fn fold_around(kept: usize, rank: usize, p: usize) -> Fold {
+    match (fold(kept, p), fold(rank, p)) {
+        (Fold::Folded { into }, _) if rank == into => Fold::Folded { into: kept },
+        (Fold::Folded { into }, _) if rank == kept => Fold::Active {
+            number: into / 2,
+            folded: Some(into),
+        },
+        (_, usual) => usual,
+    }
+}
+
+/// The rank of the active rank with this number (see [`fold_around`]).
+#[must_use]
+pub fn fold_rank_around(kept: usize, number: usize, p: usize) -> usize {
+    match fold(kept, p) {
+        Fold::Folded { into } if fold_rank(number, p) == into => kept,
+        _ => fold_rank(number, p),
+    }
+}
+
 /// The ranks that the active ranks with these numbers stand for (see [`fold`]): themselves and those folded into them.
 #[must_use]
 pub fn fold_run(numbers: Range<usize>, p: usize) -> Range<usize> {
@@ -222,6 +245,27 @@ mod tests {
                 prop_assert_eq!(fold_run(number..number + 1, p).start, rank);
             }
             prop_assert_eq!(covered, (0..p).collect::<Vec<_>>());
+        }
+
+        #[test]
+        fn folding_around_a_rank_turns_its_pair_only((p, kept) in (1_usize..300).prop_flat_map(|p| (Just(p), 0..p))) {
+            for rank in 0..p {
+                match fold_around(kept, rank, p) {
+                    Fold::Active { number, folded } => {
+                        prop_assert_eq!(fold_rank_around(kept, number, p), rank);
+                        prop_assert!(fold_run(number..number + 1, p).contains(&rank));
+                        if let Some(folded) = folded {
+                            prop_assert_eq!(fold_around(kept, folded, p), Fold::Folded { into: rank });
+                            prop_assert!(fold_run(number..number + 1, p).contains(&folded));
+                        }
+                    }
+                    Fold::Folded { into } => {
+                        prop_assert!(rank != kept);
+                        let pair = (rank.min(into), rank.max(into));
+                        prop_assert_eq!(fold(pair.1, p), Fold::Folded { into: pair.0 });
+                    }
+                }
+            }
         }
 
         #[test]

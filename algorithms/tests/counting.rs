@@ -4,7 +4,7 @@ mod common;
 
 use common::Case;
 use kilter_algorithms::threads::{Network, Outcome, run};
-use kilter_algorithms::{Cost, Transport, registry};
+use kilter_algorithms::{Algorithm, Cost, Transport, registry};
 
 /// A fast network in round numbers (binary fractions, so that sums are exact): no term is negligible.
 const NETWORK: Network = Network {
@@ -30,16 +30,28 @@ fn seconds(cost: Cost) -> f64 {
     cost.seconds(NETWORK.alpha, NETWORK.beta, NETWORK.gamma)
 }
 
+/// Elements of 4 bytes, a multiple of `p` where the algorithm may cut them: 1 KiB per rank.
+fn divisible_count(algorithm: &Algorithm, p: usize) -> usize {
+    if algorithm.collective.has_blocks() {
+        256
+    } else {
+        256 * p
+    }
+}
+
 /// Equal in every term, whatever the number of ranks, when blocks are equal and a whole number of elements fills a
 /// segment.
 #[test]
 fn cost_functions_are_exact_for_divisible_counts() {
     for algorithm in registry::algorithms() {
         for p in 1..=16 {
-            // 1 KiB per rank: many segments, a last one that is shorter, and one that holds everything.
+            let count = divisible_count(algorithm, p);
+            // 1 KiB per rank or block: many segments, a last one that is shorter, and one that holds everything.
             let cases = [256, 4096, 1_048_576].map(|value| Case {
-                parameters: algorithm.parameters.iter().map(|_| value).collect(),
-                ..Case::new(algorithm.id, p, 256 * p)
+                parameters: (algorithm.parameters.iter())
+                    .map(|parameter| u64::clamp(value, parameter.min, parameter.max))
+                    .collect(),
+                ..Case::new(algorithm.id, p, count)
             });
             for case in cases {
                 let outcome = case.check(NETWORK);
@@ -70,11 +82,16 @@ fn cost_functions_are_exact_for_every_root() {
     }
 }
 
-/// Rows that combine one message while another one comes in.
-const OVERLAPPING: [&str; 4] = [
+/// Rows that combine one message while another one comes in, or whose longest chain of combinations is not that of
+/// messages.
+const OVERLAPPING: [&str; 8] = [
+    "exscan.pipelined_chain",
+    "exscan.recursive_doubling",
     "reduce.binary",
     "reduce.linear",
     "reduce.pipelined_chain",
+    "reduce_scatter.pairwise",
+    "reduce_scatter_block.pairwise",
     "scan.pipelined_chain",
 ];
 
@@ -83,10 +100,11 @@ const OVERLAPPING: [&str; 4] = [
 fn time_is_the_sum_of_the_terms() {
     for algorithm in registry::algorithms() {
         for p in 1..=16 {
+            let count = divisible_count(algorithm, p);
             let parameters = algorithm.parameters.iter().map(|parameter| parameter.min).collect();
             let case = Case {
                 parameters,
-                ..Case::new(algorithm.id, p, 256 * p)
+                ..Case::new(algorithm.id, p, count)
             };
             let (time, sum) = (case.check(NETWORK).seconds(), seconds(case.cost()));
             if OVERLAPPING.contains(&algorithm.id) {
@@ -176,6 +194,7 @@ fn totals() {
             "bcast.binomial",
             "reduce.linear",
             "reduce.binomial",
+            "exscan.linear",
             "scan.linear",
         ] {
             assert_eq!(total(id), everything_once, "{id}, p = {p}");
@@ -184,6 +203,7 @@ fn totals() {
         for id in [
             "bcast.binary",
             "bcast.pipelined_chain",
+            "exscan.pipelined_chain",
             "reduce.binary",
             "reduce.pipelined_chain",
         ] {
@@ -195,8 +215,8 @@ fn totals() {
         for id in ["allgather.linear", "allgather.ring"] {
             assert_eq!(total(id), (p * (p - 1), p * (p - 1) * n), "{id}, p = {p}");
         }
-        let rounds = kilter_algorithms::schedule::ceil_log2(p) as usize;
-        assert_eq!(total("allgather.bruck"), (p * rounds, p * (p - 1) * n), "p = {p}");
+        let ceil_rounds = kilter_algorithms::schedule::ceil_log2(p) as usize;
+        assert_eq!(total("allgather.bruck"), (p * ceil_rounds, p * (p - 1) * n), "p = {p}");
         assert_eq!(
             total("allreduce.ring"),
             (2 * p * (p - 1), 2 * (p - 1) * n),
@@ -221,7 +241,9 @@ fn totals() {
         assert_eq!(total("gather.binomial"), (p - 1, crossings * n), "p = {p}");
         // In the round of distance d all but the last d ranks send.
         let sends: usize = (0..).map(|k| 1 << k).take_while(|&d| d < p).map(|d: usize| p - d).sum();
-        assert_eq!(total("scan.recursive_doubling"), (sends, sends * n), "p = {p}");
+        for id in ["scan.recursive_doubling", "exscan.recursive_doubling"] {
+            assert_eq!(total(id), (sends, sends * n), "{id}, p = {p}");
+        }
         // Every rank but the last sends everything once.
         assert_eq!(
             total("scan.pipelined_chain"),
@@ -238,6 +260,44 @@ fn totals() {
             (folded + 2 * rounds, folded * n + 2 * (active - 1) * n),
             "p = {p}"
         );
+        // Back to the root only: one message from each other active rank, and as many crossings of each rank's part as its
+        // number has bits set, half of all bits.
+        let crossings = n / active * (active / 2) * p.ilog2() as usize;
+        assert_eq!(
+            total("reduce.rabenseifner"),
+            (
+                folded / 2 + rounds + active - 1,
+                (folded / 2 + active - 1) * n + crossings
+            ),
+            "p = {p}"
+        );
+        // Blocks of 64 bytes.
+        let small = |id: &str| {
+            let outcome = Case::new(id, p, 16).check(NETWORK);
+            (messages(&outcome) as usize, bytes(&outcome) as usize)
+        };
+        for collective in ["reduce_scatter", "reduce_scatter_block"] {
+            for file in ["ring", "pairwise"] {
+                let id = format!("{collective}.{file}");
+                assert_eq!(
+                    small(&id),
+                    (p * (p - 1), p * (p - 1) * 64),
+                    "{id}: each block p-1 times; p = {p}"
+                );
+            }
+            // Everything from, and one block to, those that are folded; else all active ranks but one give each block away
+            // once, since they combine it no more.
+            let id = format!("{collective}.recursive_halving");
+            let given = p * (active - 1);
+            assert_eq!(
+                small(&id),
+                (folded + rounds, (folded / 2 * (p + 1) + given) * 64),
+                "{id}, p = {p}"
+            );
+        }
+        assert_eq!(total("barrier.dissemination"), (p * ceil_rounds, 0), "p = {p}");
+        assert_eq!(total("barrier.recursive_doubling"), (folded + rounds, 0), "p = {p}");
+        assert_eq!(total("barrier.tree"), (2 * (p - 1), 0), "p = {p}");
     }
 }
 
@@ -377,6 +437,12 @@ fn data_in_place_is_not_copied() {
         "bcast.scatter_allgather",
         "reduce.binary",
         "reduce.pipelined_chain",
+        "reduce.ring",
+        "reduce_scatter.ring",
+        "reduce_scatter_block.ring",
+        // A half, where the first partner is a lower rank.
+        "allreduce.rabenseifner",
+        "reduce.rabenseifner",
     ] {
         assert_eq!(copied(Case::new(id, 6, 100)), [0; 6], "{id}");
     }
@@ -394,4 +460,23 @@ fn data_in_place_is_not_copied() {
     assert_eq!(inner_root("scatter.linear"), [0, 1, 0, 0, 0, 0]);
     assert_eq!(inner_root("gather.linear"), [0, 1, 0, 0, 0, 0]);
     assert_eq!(copied(Case::new("allgather.ring", 3, 100)), [1; 3]);
+    // The root, whose left neighbour is folded into it: lower ranks' operands again.
+    assert_eq!(inner_root("reduce.rabenseifner"), [0, 1, 0, 0, 0, 0]);
+    // What is sent on is combined in a copy of the input, where anything is sent on.
+    for id in ["exscan.linear", "exscan.pipelined_chain"] {
+        assert_eq!(copied(Case::new(id, 4, 100)), [0, 1, 1, 0], "{id}");
+    }
+    assert_eq!(
+        copied(Case::new("exscan.recursive_doubling", 6, 100)),
+        [0, 1, 1, 1, 0, 0]
+    );
+    for collective in ["reduce_scatter", "reduce_scatter_block"] {
+        // The own block; the lowest rank's is combined from the input.
+        let pairwise = format!("{collective}.pairwise");
+        assert_eq!(copied(Case::new(&pairwise, 6, 100)), [0, 1, 1, 1, 1, 1]);
+        // One of the two blocks of ranks that others are folded into.
+        let halving = format!("{collective}.recursive_halving");
+        assert_eq!(copied(Case::new(&halving, 6, 100)), [1, 0, 1, 0, 0, 0]);
+        assert_eq!(copied(Case::new(&halving, 8, 100)), [0; 8]);
+    }
 }

@@ -26,11 +26,8 @@
 //!
 //! Near partners come first, so that what a rank holds is always a run of consecutive ranks' contributions.
 
-use std::ops::Range;
-
-use crate::overlap::exchange;
-use crate::parts::two;
-use crate::schedule::{Fold, block, doubling_partners, floor_log2, fold, fold_rank, in_bytes};
+use crate::parts::halving::{self, Active};
+use crate::schedule::floor_log2;
 use crate::{Algorithm, Arguments, Collective, Cost, Setting, Transport, TransportError};
 
 /// The id of [`INFO`].
@@ -63,97 +60,27 @@ fn cost(setting: &Setting<'_>) -> Cost {
     }
 }
 
-/// The parts of the data that an active rank works on before a round; there are as many as active ranks, `2^rounds`.
-fn parts_before(round: u32, number: usize, rounds: u32) -> Range<usize> {
-    // Each bit of the number, lowest first, chooses a half.
-    let length = 1_usize << (rounds - round);
-    let start = (0..round).map(|bit| (number >> bit & 1) << (rounds - 1 - bit)).sum();
-    start..start + length
-}
-
 pub(crate) fn run<T: Transport>(transport: &mut T, arguments: Arguments<'_>) -> Result<(), TransportError> {
     let Arguments { input, output, .. } = arguments;
-    let (rank, p) = (transport.rank(), transport.size());
     if input.is_empty() {
         return Ok(());
     }
-    let (number, folded) = match fold(rank, p) {
-        Fold::Active { number, folded } => (number, folded),
-        Fold::Folded { into } => {
+    if transport.size() == 1 {
+        transport.copy(input, output);
+        return Ok(());
+    }
+    let active = match Active::new(transport, input.len(), 0) {
+        Ok(active) => active,
+        Err(into) => {
             transport.send(into, input)?;
             return transport.recv(into, output);
         }
     };
-    let rounds = floor_log2(p);
-    let element_bytes = transport.element_bytes();
-    let part = |index: usize| block(input.len() / element_bytes, 1 << rounds, index);
-    let bytes_of = |parts: Range<usize>| in_bytes(part(parts.start).start..part(parts.end - 1).end, element_bytes);
-
     let mut scratch = transport.take_scratch(input.len())?;
-    let (mut held, mut spare) = (&mut *output, &mut scratch[..input.len()]);
-    // A combination with a higher partner lands in the buffer that its data came in. Started in the right one of the
-    // two, the data ends in `output` without a copy.
-    if doubling_partners(number, p).filter(|&partner| partner > rank).count() % 2 == 1 {
-        std::mem::swap(&mut held, &mut spare);
-    }
-    match folded {
-        Some(neighbour) => {
-            transport.recv(neighbour, held)?;
-            transport.reduce_local(input, held)?;
-        }
-        None => transport.copy(input, held),
-    }
-    for (round, partner) in (0..rounds).zip(doubling_partners(number, p)) {
-        let kept = bytes_of(parts_before(round + 1, number, rounds));
-        let given = bytes_of(parts_before(round + 1, number ^ (1 << round), rounds));
-        exchange(transport, partner, &held[given], partner, &mut spare[kept.clone()])?;
-        if partner < rank {
-            if !kept.is_empty() {
-                transport.reduce_local(&spare[kept.clone()], &mut held[kept])?;
-            }
-        } else {
-            if !kept.is_empty() {
-                transport.reduce_local(&held[kept.clone()], &mut spare[kept])?;
-            }
-            std::mem::swap(&mut held, &mut spare);
-        }
-    }
+    halving::reduce_scatter(transport, &active, input, output, &mut scratch[..input.len()])?;
     transport.give_scratch(scratch);
-
-    for round in (0..rounds).rev() {
-        let own = bytes_of(parts_before(round + 1, number, rounds));
-        let missing = bytes_of(parts_before(round + 1, number ^ (1 << round), rounds));
-        let partner = fold_rank(number ^ (1 << round), p);
-        let (sent, received) = two(output, own, missing);
-        exchange(transport, partner, sent, partner, received)?;
-    }
-    folded.map_or(Ok(()), |neighbour| transport.send(neighbour, output))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::parts_before;
-
-    #[test]
-    fn partners_halve_what_they_share() {
-        for rounds in 0..6 {
-            for number in 0..1 << rounds {
-                assert_eq!(parts_before(0, number, rounds), 0..1 << rounds);
-                for round in 0..rounds {
-                    let shared = parts_before(round, number, rounds);
-                    assert_eq!(shared, parts_before(round, number ^ (1 << round), rounds));
-                    let (own, other) = (
-                        parts_before(round + 1, number, rounds),
-                        parts_before(round + 1, number ^ (1 << round), rounds),
-                    );
-                    let (low, high) = if own.start < other.start {
-                        (own, other)
-                    } else {
-                        (other, own)
-                    };
-                    assert_eq!((low.start, low.end, high.end), (shared.start, high.start, shared.end));
-                }
-            }
-        }
-    }
+    halving::allgather(transport, &active, output)?;
+    active
+        .folded()
+        .map_or(Ok(()), |neighbour| transport.send(neighbour, output))
 }

@@ -175,9 +175,19 @@ fn leaf<T: Transport>(
         transport.copy(input, output);
         return Ok(());
     };
+    send(transport, input, segment, parent)
+}
+
+/// Sends all of `data` to one rank.
+pub(crate) fn send<T: Transport>(
+    transport: &mut T,
+    data: &[u8],
+    segment: usize,
+    to: usize,
+) -> Result<(), TransportError> {
     let mut overlap = Overlap::new(transport);
-    for chunk in input.chunks(segment) {
-        overlap.send(parent, chunk)?;
+    for chunk in data.chunks(segment) {
+        overlap.send(to, chunk)?;
     }
     overlap.finish()
 }

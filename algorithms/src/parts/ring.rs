@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::two;
 use crate::overlap::exchange;
 use crate::schedule::{relative, ring_block, ring_next, ring_previous};
-use crate::{Transport, TransportError};
+use crate::{Cost, Setting, Transport, TransportError};
 
 /// Gives every rank all blocks of `data`, of which it has its own. `has_all` is a rank that has all blocks already, if
 /// there is one: it receives none.
@@ -61,6 +61,61 @@ pub(crate) fn reduce_scatter<T: Transport>(
         if !received.is_empty() {
             transport.reduce_local(own, received)?;
         }
+    }
+    Ok(())
+}
+
+/// Of [`reduce_scatter_own`]: every rank sends, receives and combines `p - 1` blocks.
+pub(crate) fn reduce_scatter_cost(setting: &Setting<'_>) -> Cost {
+    let &Setting { p_ranks, n_bytes, .. } = setting;
+    if n_bytes == 0 {
+        return Cost::ZERO;
+    }
+    let steps = (p_ranks - 1) as f64;
+    let bytes = steps * n_bytes as f64 / p_ranks as f64;
+    Cost {
+        rounds: steps,
+        bytes_sent: bytes,
+        bytes_reduced: bytes,
+    }
+}
+
+/// Combines block `r` of all ranks' inputs in `result` on rank `r`, as [`reduce_scatter`], with room for no more than two
+/// blocks: `scratch` is twice as long as the longest one.
+pub(crate) fn reduce_scatter_own<T: Transport>(
+    transport: &mut T,
+    input: &[u8],
+    result: &mut [u8],
+    scratch: &mut [u8],
+    block_of: impl Fn(usize) -> Range<usize>,
+) -> Result<(), TransportError> {
+    let (rank, p) = (transport.rank(), transport.size());
+    if p == 1 {
+        transport.copy(&input[block_of(rank)], result);
+        return Ok(());
+    }
+    let (mut held, mut spare) = scratch.split_at_mut(scratch.len() / 2);
+    for step in 0..p - 1 {
+        let (outgoing, incoming) = (
+            block_of(ring_block(rank, p, step)),
+            block_of(ring_block(rank, p, step + 1)),
+        );
+        let sent = if step == 0 {
+            &input[outgoing]
+        } else {
+            &held[..outgoing.len()]
+        };
+        // The last block is the own one.
+        let received = if step + 2 == p {
+            &mut *result
+        } else {
+            &mut spare[..incoming.len()]
+        };
+        exchange(transport, ring_next(rank, p), sent, ring_previous(rank, p), received)?;
+        if !received.is_empty() {
+            transport.reduce_local(&input[incoming], received)?;
+        }
+        std::mem::swap(&mut held, &mut spare);
     }
     Ok(())
 }

@@ -4,6 +4,7 @@ mod binary;
 mod binomial;
 mod linear;
 mod pipelined_chain;
+mod rabenseifner;
 mod ring;
 
-crate::registry::rows!(reduce: binary, binomial, linear, pipelined_chain, ring);
+crate::registry::rows!(reduce: binary, binomial, linear, pipelined_chain, rabenseifner, ring);

@@ -3,7 +3,7 @@
 //! Source: Patarasuk and Yuan, JPDC 69(2):117-124, 2009, doi:10.1016/j.jpdc.2008.09.002 (the reduce-scatter);
 //!         reduce-scatter followed by gather: Rabenseifner, ICCS 2004, LNCS 3036:1-9, doi:10.1007/978-3-540-24685-5_1.
 //! Needs:  a commutative operator. Any count, also 0 and less than `p`.
-//! Shapes: input `[n]`, output `[n]` on the root; scratch `2 [ceil(n / p)]`, none of it allocated after the first call.
+//! Shapes: input `[n]`, output `[n]` on the root; scratch `2 [ceil(n / p)]` there, `3 [ceil(n / p)]` elsewhere.
 //! Cost:   2(p-1) rounds; 2n(p-1)/p bytes sent; n(p-1)/p bytes reduced on the slowest rank, the root
 //!         = 2(p-1)*alpha + 2n(p-1)/p*beta + n(p-1)/p*gamma
 //!         (n = bytes per rank, p = ranks; alpha in s, beta and gamma in s/byte); exact where p divides the count.
@@ -27,8 +27,9 @@
 //! Blocks start with different ranks' operands (block 4's combination begins with rank 0, block 0's with rank 1): hence
 //! the need.
 
-use crate::overlap::{Overlap, exchange};
-use crate::schedule::{block, in_bytes, ring_block, ring_next, ring_previous};
+use crate::overlap::Overlap;
+use crate::parts::ring;
+use crate::schedule::{block, in_bytes};
 use crate::{Algorithm, Arguments, Collective, Cost, Need, Setting, Transport, TransportError};
 
 /// The id of [`INFO`].
@@ -75,32 +76,19 @@ pub(crate) fn run<T: Transport>(transport: &mut T, arguments: Arguments<'_>) -> 
 
     // Block 0 is the largest.
     let block_bytes = block_of(0).len();
-    let mut scratch = transport.take_scratch(2 * block_bytes)?;
-    let (mut held, mut spare) = scratch[..2 * block_bytes].split_at_mut(block_bytes);
-    for step in 0..p - 1 {
-        let (outgoing, incoming) = (
-            block_of(ring_block(rank, p, step)),
-            block_of(ring_block(rank, p, step + 1)),
-        );
-        let sent = if step == 0 {
-            &input[outgoing]
-        } else {
-            &held[..outgoing.len()]
-        };
-        let received = &mut spare[..incoming.len()];
-        exchange(transport, ring_next(rank, p), sent, ring_previous(rank, p), received)?;
-        if !received.is_empty() {
-            transport.reduce_local(&input[incoming], received)?;
-        }
-        std::mem::swap(&mut held, &mut spare);
-    }
-
     let own = block_of(rank);
-    let complete = &held[..own.len()];
+    let result_bytes = if rank == root { 0 } else { own.len() };
+    let mut scratch = transport.take_scratch(2 * block_bytes + result_bytes)?;
+    let (slots, rest) = scratch.split_at_mut(2 * block_bytes);
     if rank == root {
-        collect(transport, complete, output, block_of)?;
-    } else if !complete.is_empty() {
-        transport.send(root, complete)?;
+        ring::reduce_scatter_own(transport, input, &mut output[own], slots, block_of)?;
+        collect(transport, output, block_of)?;
+    } else {
+        let result = &mut rest[..result_bytes];
+        ring::reduce_scatter_own(transport, input, result, slots, block_of)?;
+        if !result.is_empty() {
+            transport.send(root, result)?;
+        }
     }
     transport.give_scratch(scratch);
     Ok(())
@@ -109,7 +97,6 @@ pub(crate) fn run<T: Transport>(transport: &mut T, arguments: Arguments<'_>) -> 
 /// The root's part of the gather: receives are posted ahead, since all ranks send at the same time.
 fn collect<T: Transport>(
     transport: &mut T,
-    own: &[u8],
     output: &mut [u8],
     block_of: impl Fn(usize) -> std::ops::Range<usize>,
 ) -> Result<(), TransportError> {
@@ -119,9 +106,7 @@ fn collect<T: Transport>(
     for from in 0..p {
         let (target, after) = rest.split_at_mut(block_of(from).len());
         rest = after;
-        if from == rank {
-            overlap.transport().copy(own, target);
-        } else if !target.is_empty() {
+        if from != rank && !target.is_empty() {
             overlap.receive(from, target)?;
         }
     }

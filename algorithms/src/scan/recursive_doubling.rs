@@ -22,6 +22,7 @@
 //! distance 4   a        ab       abc      abcd     abcde
 //! ```
 
+use crate::parts::doubling::{Shift, distances};
 use crate::schedule::ceil_log2;
 use crate::{Algorithm, Arguments, Collective, Cost, Setting, Transport, TransportError};
 
@@ -65,19 +66,10 @@ pub(crate) fn run<T: Transport>(transport: &mut T, arguments: Arguments<'_>) -> 
     }
     let mut scratch = transport.take_scratch(input.len())?;
     let received = &mut scratch[..input.len()];
-    for distance in (0..ceil_log2(p)).map(|round| 1_usize << round) {
-        let (left, right) = (
-            rank.checked_sub(distance),
-            Some(rank + distance).filter(|&right| right < p),
-        );
-        match (left, right) {
-            (Some(left), Some(right)) => transport.sendrecv(right, output, left, received)?,
-            (Some(left), None) => transport.recv(left, received)?,
-            // The prefix is complete: nothing to the left is missing.
-            (None, Some(right)) => transport.send(right, output)?,
-            (None, None) => break,
-        }
-        if left.is_some() {
+    for distance in distances(p) {
+        let shift = Shift::new(rank, distance, p);
+        shift.exchange(transport, output, received)?;
+        if shift.left.is_some() {
             transport.reduce_local(received, output)?;
         }
     }

@@ -1,0 +1,121 @@
+//! Blocks straight to the ranks that want them, at distance 1, 2, 3, ...
+
+use std::ops::Range;
+
+use crate::overlap::Overlap;
+use crate::schedule::{absolute, relative};
+use crate::{Cost, Setting, Transport, TransportError};
+
+/// Blocks that may be on their way to a rank or be combined by it.
+const AHEAD: usize = 2;
+
+/// Of [`reduce_scatter`]: every rank sends, receives and combines `p - 1` blocks.
+pub(crate) fn reduce_scatter_cost(setting: &Setting<'_>) -> Cost {
+    let &Setting { p_ranks, n_bytes, .. } = setting;
+    if n_bytes == 0 {
+        return Cost::ZERO;
+    }
+    let messages = (p_ranks - 1) as f64;
+    let bytes = messages * n_bytes as f64 / p_ranks as f64;
+    Cost {
+        rounds: messages,
+        bytes_sent: bytes,
+        bytes_reduced: bytes,
+    }
+}
+
+/// Combines block `r` of all ranks' inputs in `result` on rank `r`, in rank order.
+///
+/// Operands come from the left neighbour, from its left neighbour and so on to rank 0, then from the last rank down: those
+/// of lower ranks are combined below the own one, those of higher ranks apart from them, and both at the end. That is as
+/// many combinations as in any other order.
+pub(crate) fn reduce_scatter<T: Transport>(
+    transport: &mut T,
+    input: &[u8],
+    result: &mut [u8],
+    block_of: impl Fn(usize) -> Range<usize>,
+) -> Result<(), TransportError> {
+    let (rank, p) = (transport.rank(), transport.size());
+    let own = &input[block_of(rank)];
+    let highest = p - 1;
+    if p == 1 {
+        transport.copy(own, result);
+        return Ok(());
+    }
+    let bytes = result.len();
+    // What comes from the highest rank is received in `result`; the highest rank itself combines there from the start.
+    let staged = if rank == highest { p - 1 } else { p - 2 };
+    let slots_bytes = staged.min(AHEAD) * bytes;
+    let lower_bytes = if (1..highest).contains(&rank) { bytes } else { 0 };
+    let mut scratch = if slots_bytes + lower_bytes > 0 {
+        transport.take_scratch(slots_bytes + lower_bytes)?
+    } else {
+        Vec::new()
+    };
+    let (slots, rest) = scratch.split_at_mut(slots_bytes);
+    let (mut lower, mut place_for_higher) = match rank {
+        0 => (None, Some(result)),
+        _ if rank == highest => (Some(result), None),
+        _ => (Some(&mut rest[..lower_bytes]), Some(result)),
+    };
+    let mut higher = None;
+
+    let mut overlap = Overlap::new(transport);
+    // Before the waits: the copy costs nothing while the operands are still on their way.
+    if let Some(lower) = lower.as_deref_mut() {
+        overlap.transport().copy(own, lower);
+    }
+    let mut slots = slots.chunks_exact_mut(bytes.max(1));
+    let mut free: [Option<&mut [u8]>; AHEAD] = std::array::from_fn(|_| slots.next());
+    let mut to_start = 1..p;
+    for step in 0..p {
+        // Step 0 combines nothing, it only fills the pipeline.
+        if step > 0 && bytes > 0 {
+            let from = relative(rank, step, p);
+            let received = overlap.received()?;
+            if from == highest {
+                higher = Some(received);
+            } else {
+                let into = if from < rank { &mut lower } else { &mut higher };
+                if let Some(into) = into.as_deref_mut() {
+                    overlap.transport().reduce_local(received, into)?;
+                }
+                if let Some(empty) = free.iter_mut().find(|slot| slot.is_none()) {
+                    *empty = Some(received);
+                }
+            }
+        }
+        for next in to_start.by_ref().take(if step == 0 { AHEAD } else { 1 }) {
+            if bytes > 0 {
+                let from = relative(rank, next, p);
+                let place = if from == highest {
+                    place_for_higher.take()
+                } else {
+                    free.iter_mut().find_map(Option::take)
+                };
+                debug_assert!(
+                    place.is_some(),
+                    "rank {rank} has no room for the block from rank {from}"
+                );
+                if let Some(place) = place {
+                    overlap.receive(from, place)?;
+                }
+            }
+            let to = absolute(next, rank, p);
+            let block = &input[block_of(to)];
+            if !block.is_empty() {
+                overlap.send(to, block)?;
+            }
+        }
+    }
+    if let Some(higher) = higher {
+        overlap
+            .transport()
+            .reduce_local(lower.as_deref().unwrap_or(own), higher)?;
+    }
+    overlap.finish()?;
+    if !scratch.is_empty() {
+        transport.give_scratch(scratch);
+    }
+    Ok(())
+}

@@ -1,0 +1,7 @@
+//! Algorithms of `MPI_Reduce_scatter_block`. To add one: a file and its name here, twice; the tests do the rest.
+
+mod pairwise;
+mod recursive_halving;
+mod ring;
+
+crate::registry::rows!(reduce_scatter_block: pairwise, recursive_halving, ring);
