@@ -1,8 +1,10 @@
 //! What several rows are made of: communication patterns over a transport, without a row of their own.
 
+pub(crate) mod alltoall;
 pub(crate) mod binomial;
 pub(crate) mod pipeline;
 pub(crate) mod ring;
+pub(crate) mod subtree;
 
 use std::ops::Range;
 

@@ -9,6 +9,8 @@ pub enum Need {
     Commutative,
     /// The number of ranks must be a power of two.
     PowerOfTwoRanks,
+    /// The number of ranks must be even.
+    EvenRanks,
 }
 
 /// An ordered tunable of an algorithm.
@@ -129,6 +131,7 @@ impl Algorithm {
         self.needs.iter().copied().find(|need| match need {
             Need::Commutative => !commutative,
             Need::PowerOfTwoRanks => !p_ranks.is_power_of_two(),
+            Need::EvenRanks => !p_ranks.is_multiple_of(2),
         })
     }
 

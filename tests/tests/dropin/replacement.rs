@@ -14,10 +14,14 @@ const FROM: u64 = 16;
 /// Communicators in the tests have at most so many ranks.
 const RANKS: std::ops::RangeInclusive<usize> = 1..=5;
 
-/// An implementation, and whether it wants a power of two ranks.
+/// An implementation, and the numbers of ranks it runs on.
 struct Candidate {
     id: &'static str,
-    power_of_two: bool,
+    fits: fn(&str, usize) -> bool,
+}
+
+fn algorithm_fits(id: &str, ranks: usize) -> bool {
+    registry::find(id).is_some_and(|row| row.unmet(ranks, true).is_none())
 }
 
 fn candidates(collective: Collective) -> Vec<Candidate> {
@@ -25,13 +29,13 @@ fn candidates(collective: Collective) -> Vec<Candidate> {
         .filter(|row| row.collective == collective)
         .map(|row| Candidate {
             id: row.id,
-            power_of_two: row.needs.contains(&Need::PowerOfTwoRanks),
+            fits: algorithm_fits,
         });
     let mockups = mockup::MOCKUPS.iter().filter(|row| row.collective == collective);
     algorithms
         .chain(mockups.map(|row| Candidate {
             id: row.id,
-            power_of_two: false,
+            fits: |_, _| true,
         }))
         .collect()
 }
@@ -42,7 +46,7 @@ fn rules(round: usize) -> Vec<Rule> {
     for collective in Collective::PGMPI {
         let candidates = candidates(collective);
         let candidate = &candidates[round % candidates.len()];
-        for ranks in RANKS.filter(|ranks| !candidate.power_of_two || ranks.is_power_of_two()) {
+        for ranks in RANKS.filter(|ranks| (candidate.fits)(candidate.id, *ranks)) {
             rules.push(rule(collective.name(), ranks, FROM..=u64::MAX, candidate.id));
         }
     }
