@@ -192,12 +192,17 @@ macro_rules! modules {
 
 modules! {
     Allgather: allgather;
+    Allgatherv: allgatherv;
     Allreduce: allreduce;
+    Alltoall: alltoall;
+    Alltoallv: alltoallv;
     Bcast: bcast;
     Gather: gather;
+    Gatherv: gatherv;
     Reduce: reduce;
     Scan: scan;
     Scatter: scatter;
+    Scatterv: scatterv;
 }
 
 /// The rows of one collective, in the order of its table.

@@ -61,8 +61,24 @@ pub(crate) fn take_end<'d>(data: &mut &'d mut [u8], bytes: usize) -> &'d mut [u8
 }
 
 /// The first `bytes` of `data`, which begins behind them from now on.
-fn take_start<'d>(data: &mut &'d mut [u8], bytes: usize) -> &'d mut [u8] {
+pub(crate) fn take_start<'d>(data: &mut &'d mut [u8], bytes: usize) -> &'d mut [u8] {
     let (taken, rest) = std::mem::take(data).split_at_mut(bytes);
     *data = rest;
     taken
+}
+
+/// Bytes of a length that is told to another rank.
+pub(crate) const LENGTH_BYTES: usize = size_of::<u64>();
+
+/// The message that tells a length.
+pub(crate) fn told(bytes: usize) -> [u8; LENGTH_BYTES] {
+    (bytes as u64).to_ne_bytes()
+}
+
+/// The `index`-th of the lengths in a message. A length that this machine cannot address becomes the largest one, which
+/// no scratch can have.
+pub(crate) fn heard(message: &[u8], index: usize) -> usize {
+    let mut word = [0; LENGTH_BYTES];
+    word.copy_from_slice(&message[index * LENGTH_BYTES..][..LENGTH_BYTES]);
+    usize::try_from(u64::from_ne_bytes(word)).unwrap_or(usize::MAX)
 }
