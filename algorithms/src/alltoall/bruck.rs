@@ -56,7 +56,9 @@ fn places(p: usize, radix: usize) -> impl Iterator<Item = usize> {
 
 /// The messages of a digit: how far they go.
 fn hops(place: usize, p: usize, radix: usize) -> impl Iterator<Item = usize> + Clone {
-    (1..radix).map(move |digit| digit * place).take_while(move |&hop| hop < p)
+    (1..radix)
+        .map(move |digit| digit * place)
+        .take_while(move |&hop| hop < p)
 }
 
 /// The distances whose digit at this place is that of `hop`.
@@ -74,7 +76,9 @@ fn message_blocks(hop: usize, place: usize, p: usize, radix: usize) -> usize {
 
 /// Blocks in all messages of a digit.
 fn digit_blocks(place: usize, p: usize, radix: usize) -> usize {
-    hops(place, p, radix).map(|hop| message_blocks(hop, place, p, radix)).sum()
+    hops(place, p, radix)
+        .map(|hop| message_blocks(hop, place, p, radix))
+        .sum()
 }
 
 fn cost(setting: &Setting<'_>) -> Cost {
@@ -108,7 +112,11 @@ pub(crate) fn run<T: Transport>(transport: &mut T, arguments: Arguments<'_>) -> 
     let block_bytes = input.len() / p;
     let block = |rank: usize| rank * block_bytes..(rank + 1) * block_bytes;
     transport.copy(&input[block(rank)], &mut output[block(rank)]);
-    let longest = places(p, radix).map(|place| digit_blocks(place, p, radix)).max().unwrap_or(0) * block_bytes;
+    let longest = places(p, radix)
+        .map(|place| digit_blocks(place, p, radix))
+        .max()
+        .unwrap_or(0)
+        * block_bytes;
     if longest == 0 {
         return Ok(());
     }
@@ -157,7 +165,11 @@ mod tests {
                 for place in places(p, radix) {
                     for hop in hops(place, p, radix) {
                         let all: Vec<_> = distances(hop, place, p, radix).collect();
-                        assert_eq!(all.len(), message_blocks(hop, place, p, radix), "p = {p}, radix {radix}");
+                        assert_eq!(
+                            all.len(),
+                            message_blocks(hop, place, p, radix),
+                            "p = {p}, radix {radix}"
+                        );
                         all.iter().for_each(|&distance| moved[distance] += hop);
                     }
                 }

@@ -51,7 +51,12 @@ fn cost(setting: &Setting<'_>) -> Cost {
     let block = n_bytes as f64 / p_ranks as f64;
     let message = f64::from(u8::from(n_bytes > 0));
     let (mut rounds, mut bytes) = (0.0, 0.0);
-    for ranks in Halving::new(0, 0, p_ranks).children().iter().rev().map(|child| child.len()) {
+    for ranks in Halving::new(0, 0, p_ranks)
+        .children()
+        .iter()
+        .rev()
+        .map(|child| child.len())
+    {
         let levels = f64::from(ceil_log2(ranks));
         rounds = f64::max(rounds, levels * (1.0 + message)) + message;
         bytes = f64::max(bytes, levels * LENGTH_BYTES as f64 + (ranks - 1) as f64 * block) + ranks as f64 * block;
@@ -85,7 +90,11 @@ pub(crate) fn run<T: Transport>(transport: &mut T, arguments: Arguments<'_>) -> 
         overlap.receive(child.start, word)?;
     }
     overlap.finish()?;
-    let parts = || children().zip(&words).map(|(child, word)| (child.start, heard(word, 0)));
+    let parts = || {
+        children()
+            .zip(&words)
+            .map(|(child, word)| (child.start, heard(word, 0)))
+    };
     let bytes = parts().fold(input.len(), |sum, (_, bytes)| sum.saturating_add(bytes));
     if parent != root {
         transport.send(parent, &told(bytes))?;

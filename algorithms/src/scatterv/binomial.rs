@@ -132,10 +132,7 @@ fn send_to_children<T: Transport>(
     for child in place.children() {
         if child.len() > 1 {
             let told = child.start + 1 - first_told..child.end - first_told;
-            overlap.send(
-                child.start,
-                &words[told.start * LENGTH_BYTES..told.end * LENGTH_BYTES],
-            )?;
+            overlap.send(child.start, &words[told.start * LENGTH_BYTES..told.end * LENGTH_BYTES])?;
         }
         let before: usize = (place.subtree.start..child.start).map(&length).sum();
         let bytes: usize = child.clone().map(&length).sum();

@@ -19,7 +19,11 @@ pub fn blocks_upward(
 ) -> impl Iterator<Item = (usize, Range<usize>)> {
     let mut start: usize = (0..first).map(&length).sum();
     (0..p).map(move |step| {
-        let block = if step + first < p { step + first } else { step + first - p };
+        let block = if step + first < p {
+            step + first
+        } else {
+            step + first - p
+        };
         if block == 0 {
             start = 0;
         }
