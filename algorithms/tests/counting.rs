@@ -267,7 +267,7 @@ fn totals() {
             ((p - 1) * n.div_ceil(16_384), (p - 1) * n),
             "p = {p}"
         );
-        data_movement_totals(p, n, &total);
+        data_movement_totals(p);
         let active = 1 << p.ilog2();
         let sends = active * p.ilog2() as usize + 2 * (p - active);
         assert_eq!(total("allreduce.recursive_doubling"), (sends, sends * n), "p = {p}");
@@ -281,8 +281,13 @@ fn totals() {
     }
 }
 
-/// [`totals`] of the rows that only move data; `n` is the bytes of a block, `total` counts a row's messages and bytes.
-fn data_movement_totals(p: usize, n: usize, total: &dyn Fn(&str) -> (usize, usize)) {
+/// [`totals`] of the rows that only move data, for blocks of `n` bytes.
+fn data_movement_totals(p: usize) {
+    let n = 32;
+    let total = |id: &str| {
+        let outcome = Case::new(id, p, n / 4).check(NETWORK);
+        (messages(&outcome) as usize, bytes(&outcome) as usize)
+    };
     for id in ["gatherv.linear", "scatterv.linear"] {
         assert_eq!(total(id), (p - 1, (p - 1) * n), "{id}, p = {p}");
     }
