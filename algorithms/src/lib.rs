@@ -12,12 +12,16 @@
 //! * one module per collective, one file per algorithm; [`schedule`]: what they share, as pure functions.
 
 pub mod allgather;
+pub mod allgatherv;
 pub mod allreduce;
+pub mod alltoall;
+pub mod alltoallv;
 pub mod barrier;
 pub mod bcast;
 pub mod collective;
 pub mod exscan;
 pub mod gather;
+pub mod gatherv;
 pub mod mockup;
 mod nodes;
 mod overlap;
@@ -28,6 +32,7 @@ pub mod reduce_scatter_block;
 pub mod registry;
 pub mod scan;
 pub mod scatter;
+pub mod scatterv;
 pub mod schedule;
 pub mod threads;
 pub mod transport;

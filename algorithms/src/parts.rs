@@ -1,5 +1,6 @@
 //! What several rows are made of: communication patterns over a transport, without a row of their own.
 
+pub(crate) mod alltoall;
 pub(crate) mod binomial;
 pub(crate) mod blocks;
 pub(crate) mod doubling;
@@ -8,6 +9,7 @@ pub(crate) mod pairwise;
 pub(crate) mod pipeline;
 pub(crate) mod recursive_halving;
 pub(crate) mod ring;
+pub(crate) mod subtree;
 
 use std::ops::Range;
 

@@ -9,6 +9,8 @@ pub enum Need {
     Commutative,
     /// The number of ranks must be a power of two.
     PowerOfTwoRanks,
+    /// The number of ranks must be even.
+    EvenRanks,
 }
 
 /// An ordered tunable of an algorithm.
@@ -129,6 +131,7 @@ impl Algorithm {
         self.needs.iter().copied().find(|need| match need {
             Need::Commutative => !commutative,
             Need::PowerOfTwoRanks => !p_ranks.is_power_of_two(),
+            Need::EvenRanks => !p_ranks.is_multiple_of(2),
         })
     }
 
@@ -189,16 +192,21 @@ macro_rules! modules {
 
 modules! {
     Allgather: allgather;
+    Allgatherv: allgatherv;
     Allreduce: allreduce;
+    Alltoall: alltoall;
+    Alltoallv: alltoallv;
     Barrier: barrier;
     Bcast: bcast;
     Exscan: exscan;
     Gather: gather;
+    Gatherv: gatherv;
     Reduce: reduce;
     ReduceScatter: reduce_scatter;
     ReduceScatterBlock: reduce_scatter_block;
     Scan: scan;
     Scatter: scatter;
+    Scatterv: scatterv;
 }
 
 /// The rows of one collective, in the order of its table.

@@ -5,11 +5,15 @@
 
 mod binary;
 mod halving;
+mod ring_order;
+mod splitting;
 
 use std::ops::Range;
 
 pub use binary::{binary_children, binary_drain, binary_fill, binary_parent, binary_rate};
 pub use halving::Halving;
+pub use ring_order::{blocks_downward, blocks_upward};
+pub use splitting::{Splitting, splitting_rounds};
 
 /// The `index`-th of `parts` consecutive blocks of `count` elements, as equal as can be: the first `count % parts`
 /// blocks have one element more. Blocks are empty where `count < parts`.

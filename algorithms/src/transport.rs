@@ -7,7 +7,7 @@ use crate::Nodes;
 /// What a rank needs from its surroundings to run a collective algorithm.
 ///
 /// Buffers are bytes; an element has [`Transport::element_bytes`] of them, and every slice passed to a method is a whole
-/// number of elements. Sources and destinations are ranks of the communicator. Messages between one pair of ranks arrive in
+/// number of elements, but for messages of an algorithm's own (lengths), which are only sent and received. Sources and destinations are ranks of the communicator. Messages between one pair of ranks arrive in
 /// the order they were sent; algorithms need no tags.
 ///
 /// An `Err` is final: the algorithm returns it at once, and whoever started it ends the job or the test, since the other

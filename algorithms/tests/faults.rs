@@ -129,7 +129,7 @@ fn strikes(case: &Case, failing: usize, operations: usize) -> bool {
 #[test]
 fn every_fault_comes_out_and_ends_the_call() {
     for algorithm in registry::algorithms() {
-        for p in [2, 3, 6] {
+        for p in [2, 3, 6].into_iter().filter(|&p| algorithm.unmet(p, true).is_none()) {
             let parameters = algorithm.parameters.iter().map(|parameter| parameter.min).collect();
             let root = if algorithm.collective.has_root() { p / 2 } else { 0 };
             // 12 segments of the smallest size: more than can be under way.

@@ -2,7 +2,8 @@
 
 mod bruck;
 mod linear;
+mod neighbour_exchange;
 mod recursive_doubling;
 mod ring;
 
-crate::registry::rows!(allgather: bruck, linear, recursive_doubling, ring);
+crate::registry::rows!(allgather: bruck, linear, neighbour_exchange, recursive_doubling, ring);

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::overlap::Overlap;
+use super::subtree;
 use crate::schedule::Halving;
 use crate::{Transport, TransportError};
 
@@ -25,14 +25,7 @@ pub(crate) fn send_to_children<T: Transport>(
     data: &[u8],
     bytes_of: impl Fn(Range<usize>) -> Range<usize>,
 ) -> Result<(), TransportError> {
-    let mut overlap = Overlap::new(transport);
-    for child in place.children() {
-        let part = &data[bytes_of(child.clone())];
-        if !part.is_empty() {
-            overlap.send(child.start, part)?;
-        }
-    }
-    overlap.finish()
+    subtree::send(transport, place.children().iter().cloned(), data, bytes_of)
 }
 
 /// Collects the blocks of this rank's subtree in `blocks`, in rank order; each rank gives its `input`.
@@ -42,27 +35,11 @@ pub(crate) fn collect<T: Transport>(
     input: &[u8],
     blocks: &mut [u8],
 ) -> Result<(), TransportError> {
-    let rank = transport.rank();
-    let (mut low, rest) = blocks.split_at_mut((rank - place.subtree.start) * input.len());
-    let (own, mut high) = rest.split_at_mut(input.len());
-    let mut overlap = Overlap::new(transport);
-    // Smallest first: each subtree's blocks lie directly beside those that have their place already.
-    for child in place.children().iter().rev() {
-        let bytes = child.len() * input.len();
-        let target = if child.start < rank {
-            let (rest, target) =
-                std::mem::take(&mut low).split_at_mut((child.start - place.subtree.start) * input.len());
-            low = rest;
-            target
-        } else {
-            let (target, rest) = std::mem::take(&mut high).split_at_mut(bytes);
-            high = rest;
-            target
-        };
-        overlap.receive(child.start, target)?;
-    }
-    overlap.transport().copy(input, own);
-    overlap.finish()
+    let bytes = input.len();
+    let children = place.children().iter().rev();
+    let before = (transport.rank() - place.subtree.start) * bytes;
+    let parts = children.map(|child| (child.start, child.len() * bytes));
+    subtree::collect(transport, parts, before, input, blocks)
 }
 
 /// Combines the inputs of this rank's subtree, in rank order, into `result`.

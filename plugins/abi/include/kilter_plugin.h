@@ -56,6 +56,7 @@ enum kilter_collective {
 /* What a row needs of a call; the drop-in calls it for no other. Bits of kilter_algorithm.needs. */
 #define KILTER_NEEDS_COMMUTATIVE UINT32_C(1)
 #define KILTER_NEEDS_POWER_OF_TWO_RANKS UINT32_C(2)
+#define KILTER_NEEDS_EVEN_RANKS UINT32_C(4)
 /* `bytes` is at most INT_MAX: for a row that makes library calls with int counts. */
 #define KILTER_NEEDS_INT_VOLUME UINT32_C(8)
 

@@ -29,11 +29,14 @@ pub const NEEDS_COMMUTATIVE: u32 = 1;
 /// `KILTER_NEEDS_POWER_OF_TWO_RANKS`.
 pub const NEEDS_POWER_OF_TWO_RANKS: u32 = 2;
 
+/// `KILTER_NEEDS_EVEN_RANKS`.
+pub const NEEDS_EVEN_RANKS: u32 = 4;
+
 /// `KILTER_NEEDS_INT_VOLUME`.
 pub const NEEDS_INT_VOLUME: u32 = 8;
 
 /// All bits of needs that this version knows.
-pub const NEEDS_KNOWN: u32 = NEEDS_COMMUTATIVE | NEEDS_POWER_OF_TWO_RANKS | NEEDS_INT_VOLUME;
+pub const NEEDS_KNOWN: u32 = NEEDS_COMMUTATIVE | NEEDS_POWER_OF_TWO_RANKS | NEEDS_EVEN_RANKS | NEEDS_INT_VOLUME;
 
 /// `enum kilter_collective`: names in the order of their numbers.
 pub const COLLECTIVES: [&str; 16] = [

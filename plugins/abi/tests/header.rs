@@ -38,6 +38,7 @@ fn expected() -> Vec<String> {
         format!("mpi_identity {}", kilter_abi::MPI_IDENTITY),
         format!("needs_commutative {}", kilter_abi::NEEDS_COMMUTATIVE),
         format!("needs_power_of_two_ranks {}", kilter_abi::NEEDS_POWER_OF_TWO_RANKS),
+        format!("needs_even_ranks {}", kilter_abi::NEEDS_EVEN_RANKS),
         format!("needs_int_volume {}", kilter_abi::NEEDS_INT_VOLUME),
     ];
     lines.extend(

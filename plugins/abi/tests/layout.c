@@ -11,6 +11,7 @@ int main(void) {
     printf("mpi_identity %u\n", (unsigned)KILTER_MPI_IDENTITY);
     printf("needs_commutative %u\n", (unsigned)KILTER_NEEDS_COMMUTATIVE);
     printf("needs_power_of_two_ranks %u\n", (unsigned)KILTER_NEEDS_POWER_OF_TWO_RANKS);
+    printf("needs_even_ranks %u\n", (unsigned)KILTER_NEEDS_EVEN_RANKS);
     printf("needs_int_volume %u\n", (unsigned)KILTER_NEEDS_INT_VOLUME);
     printf("allgather %d\n", KILTER_ALLGATHER);
     printf("allreduce %d\n", KILTER_ALLREDUCE);

@@ -3,7 +3,9 @@
 use std::ffi::{CString, c_char, c_void};
 use std::sync::OnceLock;
 
-use kilter_abi::{Algorithm, NEEDS_COMMUTATIVE, NEEDS_INT_VOLUME, NEEDS_POWER_OF_TWO_RANKS, Parameter};
+use kilter_abi::{
+    Algorithm, NEEDS_COMMUTATIVE, NEEDS_EVEN_RANKS, NEEDS_INT_VOLUME, NEEDS_POWER_OF_TWO_RANKS, Parameter,
+};
 use kilter_algorithms::{Collective, Need, mockup, registry};
 use kilter_mpi::Pipeline;
 
@@ -62,6 +64,7 @@ const fn bit(need: Need) -> u32 {
     match need {
         Need::Commutative => NEEDS_COMMUTATIVE,
         Need::PowerOfTwoRanks => NEEDS_POWER_OF_TWO_RANKS,
+        Need::EvenRanks => NEEDS_EVEN_RANKS,
     }
 }
 

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU64;
 
-use kilter_abi::{NEEDS_COMMUTATIVE, NEEDS_INT_VOLUME, NEEDS_POWER_OF_TWO_RANKS, Plugin};
+use kilter_abi::{NEEDS_COMMUTATIVE, NEEDS_EVEN_RANKS, NEEDS_INT_VOLUME, NEEDS_POWER_OF_TWO_RANKS, Plugin};
 use kilter_algorithms::Collective;
 use kilter_profile::{Catalogue, Entry, Profile, ProfileError, Range, Table};
 
@@ -157,6 +157,7 @@ fn described(row: &Row) -> kilter_profile::Implementation {
         collective: row.collective,
         parameters: row.parameters.iter().map(range).collect(),
         power_of_two_ranks: row.algorithm.needs & NEEDS_POWER_OF_TWO_RANKS != 0,
+        even_ranks: row.algorithm.needs & NEEDS_EVEN_RANKS != 0,
     }
 }
 

@@ -13,6 +13,8 @@ pub struct Implementation {
     pub parameters: Vec<Range>,
     /// It runs on powers of two ranks only.
     pub power_of_two_ranks: bool,
+    /// It runs on even numbers of ranks only.
+    pub even_ranks: bool,
 }
 
 /// The legal values of a parameter.
@@ -49,6 +51,7 @@ impl Catalogue {
                 collective: algorithm.collective,
                 parameters: parameters.collect(),
                 power_of_two_ranks: algorithm.needs.contains(&registry::Need::PowerOfTwoRanks),
+                even_ranks: algorithm.needs.contains(&registry::Need::EvenRanks),
             };
             (algorithm.id.to_owned(), implementation)
         });
@@ -57,6 +60,7 @@ impl Catalogue {
                 collective: row.collective,
                 parameters: Vec::new(),
                 power_of_two_ranks: false,
+                even_ranks: false,
             };
             (row.id.to_owned(), implementation)
         });

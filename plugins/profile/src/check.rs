@@ -127,6 +127,13 @@ fn check_rule(rule: usize, written: &Rule, catalogue: &Catalogue) -> Result<Coll
             ranks: written.ranks,
         });
     }
+    if implementation.even_ranks && !written.ranks.is_multiple_of(2) {
+        return Err(Problem::Even {
+            rule,
+            id,
+            ranks: written.ranks,
+        });
+    }
     check_parameters(rule, written, implementation)?;
     Ok(collective)
 }

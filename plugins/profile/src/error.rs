@@ -117,6 +117,16 @@ pub enum Problem {
         /// The number of ranks of the rule.
         ranks: usize,
     },
+    /// The implementation never runs on an odd number of ranks.
+    #[error("rules[{rule}]: `{id}` needs an even number of ranks, not {ranks}; choose another implementation")]
+    Even {
+        /// Which rule.
+        rule: usize,
+        /// The implementation.
+        id: String,
+        /// The number of ranks of the rule.
+        ranks: usize,
+    },
     /// The implementation has no such parameter.
     #[error(
         "rules[{rule}].parameters: `{id}` has no parameter `{name}`; allowed: {}",

@@ -185,6 +185,7 @@ fn an_algorithm_for_powers_of_two_is_refused_elsewhere() {
         collective: Collective::Bcast,
         parameters: Vec::new(),
         power_of_two_ranks: true,
+        even_ranks: false,
     };
     assert_eq!(catalogue.add("bcast.example", row.clone()), None);
     let refused = profile(vec![rule("bcast", 6, (1, 2), "bcast.example")]);
@@ -198,6 +199,20 @@ fn an_algorithm_for_powers_of_two_is_refused_elsewhere() {
             .check(&catalogue, "p.json")
             .is_ok()
     );
+}
+
+#[test]
+fn an_algorithm_for_even_ranks_is_refused_elsewhere() {
+    let catalogue = Catalogue::built_in();
+    let checked = |ranks| {
+        profile(vec![rule("allgather", ranks, (1, 2), "allgather.neighbour_exchange")]).check(&catalogue, "p.json")
+    };
+    let error = checked(5).unwrap_err().to_string();
+    assert!(
+        error.contains("rules[0]: `allgather.neighbour_exchange` needs an even number of ranks, not 5"),
+        "{error}"
+    );
+    assert!(checked(6).is_ok());
 }
 
 /// A plugin's row is unknown until it is added, and never takes the place of another.
@@ -224,6 +239,7 @@ fn rows_of_plugins_are_known_once_they_are_added() {
         collective: Collective::Bcast,
         parameters: vec![segment],
         power_of_two_ranks: false,
+        even_ranks: false,
     };
     assert_eq!(catalogue.add("bcast.example", row.clone()), None);
     assert!(read.check(&catalogue, "p.json").is_ok());
