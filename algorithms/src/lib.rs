@@ -21,6 +21,7 @@ mod nodes;
 mod overlap;
 mod parts;
 pub mod reduce;
+pub mod reduce_scatter_block;
 pub mod registry;
 pub mod scan;
 pub mod scatter;

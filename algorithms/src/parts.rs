@@ -1,6 +1,7 @@
 //! What several rows are made of: communication patterns over a transport, without a row of their own.
 
 pub(crate) mod binomial;
+pub(crate) mod circulant;
 pub(crate) mod pipeline;
 pub(crate) mod ring;
 

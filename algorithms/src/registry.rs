@@ -193,6 +193,7 @@ modules! {
     Bcast: bcast;
     Gather: gather;
     Reduce: reduce;
+    ReduceScatterBlock: reduce_scatter_block;
     Scan: scan;
     Scatter: scatter;
 }

@@ -4,11 +4,13 @@
 //! function says *relative*: relative to the root, which is relative rank 0.
 
 mod binary;
+pub mod circulant;
 mod halving;
 
 use std::ops::Range;
 
 pub use binary::{binary_children, binary_drain, binary_fill, binary_parent, binary_rate};
+pub use circulant::Circulant;
 pub use halving::Halving;
 
 /// The `index`-th of `parts` consecutive blocks of `count` elements, as equal as can be: the first `count % parts`

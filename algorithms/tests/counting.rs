@@ -38,7 +38,11 @@ fn cost_functions_are_exact_for_divisible_counts() {
         for p in 1..=16 {
             // 1 KiB per rank: many segments, a last one that is shorter, and one that holds everything.
             let cases = [256, 4096, 1_048_576].map(|value| Case {
-                parameters: algorithm.parameters.iter().map(|_| value).collect(),
+                parameters: algorithm
+                    .parameters
+                    .iter()
+                    .map(|parameter| value.clamp(parameter.min, parameter.max))
+                    .collect(),
                 ..Case::new(algorithm.id, p, 256 * p)
             });
             for case in cases {
@@ -183,6 +187,7 @@ fn totals() {
         let segments = n.div_ceil(16_384);
         for id in [
             "bcast.binary",
+            "bcast.circulant",
             "bcast.pipelined_chain",
             "reduce.binary",
             "reduce.pipelined_chain",
@@ -196,7 +201,20 @@ fn totals() {
             assert_eq!(total(id), (p * (p - 1), p * (p - 1) * n), "{id}, p = {p}");
         }
         let rounds = kilter_algorithms::schedule::ceil_log2(p) as usize;
-        assert_eq!(total("allgather.bruck"), (p * rounds, p * (p - 1) * n), "p = {p}");
+        for id in ["allgather.bruck", "allgather.circulant"] {
+            assert_eq!(total(id), (p * rounds, p * (p - 1) * n), "{id}, p = {p}");
+        }
+        // Every rank sends in every round, and in all all blocks but its own.
+        assert_eq!(
+            total("reduce_scatter_block.circulant"),
+            (p * rounds, p * (p - 1) * n),
+            "p = {p}"
+        );
+        assert_eq!(
+            total("allreduce.circulant"),
+            (2 * p * rounds, 2 * (p - 1) * n),
+            "p = {p}"
+        );
         assert_eq!(
             total("allreduce.ring"),
             (2 * p * (p - 1), 2 * (p - 1) * n),
@@ -372,6 +390,7 @@ fn data_in_place_is_not_copied() {
         "allreduce.ring",
         "bcast.binary",
         "bcast.binomial",
+        "bcast.circulant",
         "bcast.linear",
         "bcast.pipelined_chain",
         "bcast.scatter_allgather",
@@ -393,5 +412,14 @@ fn data_in_place_is_not_copied() {
     assert_eq!(inner_root("scatter.binomial"), [0, 1, 0, 1, 0, 0]);
     assert_eq!(inner_root("scatter.linear"), [0, 1, 0, 0, 0, 0]);
     assert_eq!(inner_root("gather.linear"), [0, 1, 0, 0, 0, 0]);
-    assert_eq!(copied(Case::new("allgather.ring", 3, 100)), [1; 3]);
+    for id in ["allgather.circulant", "allgather.ring"] {
+        assert_eq!(copied(Case::new(id, 3, 100)), [1; 3], "{id}");
+    }
+    // The result; what goes over the end of the input in the first round (two blocks on ranks 1 to 3 of 6 ... none on
+    // rank 0); where ranks are odd, the block without a counterpart.
+    assert_eq!(
+        copied(Case::new("reduce_scatter_block.circulant", 4, 100)),
+        [1, 3, 1, 1]
+    );
+    assert_eq!(copied(Case::new("reduce_scatter_block.circulant", 2, 100)), [0, 0]);
 }

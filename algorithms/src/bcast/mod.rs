@@ -2,8 +2,9 @@
 
 mod binary;
 mod binomial;
+mod circulant;
 mod linear;
 mod pipelined_chain;
 mod scatter_allgather;
 
-crate::registry::rows!(bcast: binary, binomial, linear, pipelined_chain, scatter_allgather);
+crate::registry::rows!(bcast: binary, binomial, circulant, linear, pipelined_chain, scatter_allgather);
