@@ -13,9 +13,11 @@
 
 pub mod allgather;
 pub mod allreduce;
+pub mod barrier;
 pub mod bcast;
 pub mod collective;
 pub mod gather;
+pub mod group;
 pub mod mockup;
 mod nodes;
 mod overlap;
@@ -30,6 +32,7 @@ pub mod threads;
 pub mod transport;
 
 pub use collective::{Collective, LocalCopy, Shape};
+pub use group::Group;
 pub use nodes::Nodes;
 pub use registry::{Algorithm, Arguments, Cost, Need, Parameter, Setting};
 pub use transport::{Transport, TransportError};

@@ -4,6 +4,7 @@ pub(crate) mod binomial;
 pub(crate) mod circulant;
 pub(crate) mod pipeline;
 pub(crate) mod ring;
+pub(crate) mod two_level;
 
 use std::ops::Range;
 

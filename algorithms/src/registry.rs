@@ -190,6 +190,7 @@ macro_rules! modules {
 modules! {
     Allgather: allgather;
     Allreduce: allreduce;
+    Barrier: barrier;
     Bcast: bcast;
     Gather: gather;
     Reduce: reduce;

@@ -5,5 +5,6 @@ mod rabenseifner;
 mod recursive_doubling;
 mod reduce_bcast;
 mod ring;
+mod two_level;
 
-crate::registry::rows!(allreduce: circulant, rabenseifner, recursive_doubling, reduce_bcast, ring);
+crate::registry::rows!(allreduce: circulant, rabenseifner, recursive_doubling, reduce_bcast, ring, two_level);

@@ -1,6 +1,6 @@
 //! Algorithms of `MPI_Scatter`. To add one: a file and its name here, twice; the tests do the rest.
 
-mod binomial;
+pub(crate) mod binomial;
 mod linear;
 
 crate::registry::rows!(scatter: binomial, linear);
