@@ -5,5 +5,6 @@ mod circulant;
 mod linear;
 mod recursive_doubling;
 mod ring;
+mod two_level;
 
-crate::registry::rows!(allgather: bruck, circulant, linear, recursive_doubling, ring);
+crate::registry::rows!(allgather: bruck, circulant, linear, recursive_doubling, ring, two_level);

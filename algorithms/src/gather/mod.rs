@@ -2,5 +2,6 @@
 
 pub(crate) mod binomial;
 mod linear;
+mod two_level;
 
-crate::registry::rows!(gather: binomial, linear);
+crate::registry::rows!(gather: binomial, linear, two_level);

@@ -3,10 +3,12 @@
 //! Flat rows run within the nodes, where messages are cheap, and among one rank of each node, the leaders. So data crosses
 //! a node's link once, not once for each of its ranks. The root of a call leads its node.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use crate::group::{Group, leader};
 use crate::registry::Algorithm;
+use crate::schedule::ceil_log2;
 use crate::{Arguments, Cost, Nodes, Setting, Transport, TransportError};
 
 /// A rank's place.
@@ -90,6 +92,11 @@ impl Levels {
         }
     }
 
+    /// Ranks on these nodes.
+    pub(crate) fn ranks_on(&self, nodes: Range<usize>) -> usize {
+        self.ranks_before(nodes.end) - self.ranks_before(nodes.start)
+    }
+
     /// The ranks in the order of nodes, from this node on and once round.
     pub(crate) fn ranks_from(&self, node: usize) -> impl Iterator<Item = usize> {
         (node..self.count())
@@ -151,4 +158,24 @@ pub(crate) fn sum(parts: impl IntoIterator<Item = Cost>) -> Cost {
         bytes_sent: sum.bytes_sent + part.bytes_sent,
         bytes_reduced: sum.bytes_reduced + part.bytes_reduced,
     })
+}
+
+/// Of a gather or scatter by binomial trees on both levels.
+pub(crate) fn rounds_and_all_blocks(setting: &Setting<'_>) -> Cost {
+    let &Setting {
+        p_ranks,
+        n_bytes,
+        nodes,
+        ..
+    } = setting;
+    if n_bytes == 0 {
+        return Cost::ZERO;
+    }
+    let sizes = || (0..nodes.count()).map(|node| nodes.members(node).len());
+    let (largest, smallest) = (sizes().max().unwrap_or(1), sizes().min().unwrap_or(1));
+    Cost {
+        rounds: f64::from(ceil_log2(largest) + ceil_log2(nodes.count())),
+        bytes_sent: (p_ranks - 1 + largest - smallest) as f64 * (n_bytes as f64 / p_ranks as f64),
+        bytes_reduced: 0.0,
+    }
 }

@@ -2,5 +2,6 @@
 
 pub(crate) mod binomial;
 mod linear;
+mod two_level;
 
-crate::registry::rows!(scatter: binomial, linear);
+crate::registry::rows!(scatter: binomial, linear, two_level);
