@@ -27,8 +27,8 @@
 
 use crate::parts::circulant::{Turned, allgather};
 use crate::parts::two_level::{Levels, call, on_node};
-use crate::schedule::ceil_log2;
-use crate::{Algorithm, Arguments, Collective, Cost, Setting, Transport, TransportError, bcast, gather};
+use crate::schedule::{Circulant, ceil_log2};
+use crate::{Algorithm, Arguments, Collective, Cost, Nodes, Setting, Transport, TransportError, bcast, gather};
 
 /// The id of [`INFO`].
 pub(crate) const ID: &str = "allgather.two_level";
@@ -55,17 +55,30 @@ fn cost(setting: &Setting<'_>) -> Cost {
         return Cost::ZERO;
     }
     let (b, k) = (n_bytes as f64 / p_ranks as f64, on_node(setting).p_ranks);
-    let smallest = (0..nodes.count())
-        .map(|node| nodes.members(node).len())
-        .min()
-        .unwrap_or(1);
     let rounds_on_node = f64::from(ceil_log2(k));
     Cost {
         rounds: f64::from(ceil_log2(nodes.count())) + 2.0 * rounds_on_node,
-        // The largest node gathers most, the smallest one lacks most.
-        bytes_sent: (k - 1 + p_ranks - smallest) as f64 * b + rounds_on_node * n_bytes as f64,
+        bytes_sent: (k - 1 + blocks_among_leaders(nodes)) as f64 * b + rounds_on_node * n_bytes as f64,
         bytes_reduced: 0.0,
     }
+}
+
+/// Blocks in the largest messages of the rounds among the leaders, all together; where nodes have equally many ranks, all
+/// messages of a round are as large.
+fn blocks_among_leaders(nodes: &Nodes) -> usize {
+    let (graph, count) = (Circulant::new(nodes.count()), nodes.count());
+    let ranks_on = |node: usize| nodes.members(node % count).len();
+    let largest = |length: usize| {
+        let first: usize = (0..length).map(ranks_on).sum();
+        let next = |held: &mut usize, node: usize| {
+            *held = *held + ranks_on(node + length) - ranks_on(node);
+            Some(*held)
+        };
+        (0..count).scan(first, next).fold(first, usize::max)
+    };
+    (0..graph.rounds())
+        .map(|round| largest(graph.skip(round + 1) - graph.skip(round)))
+        .sum()
 }
 
 pub(crate) fn run<T: Transport>(transport: &mut T, arguments: Arguments<'_>) -> Result<(), TransportError> {
