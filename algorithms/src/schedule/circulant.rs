@@ -161,7 +161,7 @@ impl Circulant {
             let skip = skips[round];
             Round {
                 skip,
-                sent: number(send[round]).filter(|_| (relative + skip) % p != 0),
+                sent: number(send[round]).filter(|_| !(relative + skip).is_multiple_of(p)),
                 received: number(receive[round]).filter(|_| relative != 0),
             }
         })
