@@ -299,6 +299,24 @@ mod tests {
     }
 
     proptest! {
+        /// Far more ranks than a test can run: what one rank gets and sends is still all right, and found at once.
+        #[test]
+        fn tables_of_many_ranks(p in 2_usize..1 << 40, rank in 1_usize..1 << 40) {
+            let (graph, rank) = (Circulant::new(p), 1 + rank % (p - 1));
+            let (q, base) = (graph.rounds() as isize, graph.base_block(rank) as isize);
+            let received = graph.receive_table(rank);
+            let mut sorted = received[..q as usize].to_vec();
+            sorted.sort_unstable();
+            let expected: Vec<isize> = (-q..0).filter(|&block| block != base - q).chain([base]).collect();
+            prop_assert_eq!(sorted, expected);
+            for (round, &sent) in graph.send_table(rank)[..q as usize].iter().enumerate() {
+                let to_root = (rank + graph.skip(round)) % p == 0;
+                prop_assert!(to_root || sent == base - q || received[..round].contains(&sent));
+            }
+        }
+    }
+
+    proptest! {
         #![proptest_config(ProptestConfig::with_cases(40))]
 
         #[test]
