@@ -244,13 +244,14 @@ mod tests {
                 new_and_old,
                 "{rank} of {p}"
             );
-            let send = graph.send_table(rank);
-            for round in 0..q {
-                let to = (rank + graph.skip(round)) % p;
-                let sent = send[round];
-                assert!(to == 0 || sent == tables[to][round], "{rank} of {p}, round {round}");
+            let to = |round| (rank + graph.skip(round)) % p;
+            let send: Vec<isize> = (0..q).map(|round| tables[to(round)][round]).collect();
+            if rank % 16 == 1 {
+                assert_eq!(graph.send_table(rank)[..q], send, "{rank} of {p}");
+            }
+            for (round, sent) in send.iter().enumerate().filter(|&(round, _)| to(round) != 0) {
                 assert!(
-                    to == 0 || sent == base - q as isize || received[..round].contains(&sent),
+                    *sent == base - q as isize || received[..round].contains(sent),
                     "rank {rank} of {p} does not have block {sent} in round {round}"
                 );
             }
@@ -262,7 +263,9 @@ mod tests {
 
     #[test]
     fn tables_fit_together() {
-        (2..=600).for_each(assert_tables);
+        (2..=256)
+            .chain([511, 512, 513, 1000, 1023, 1024, 1025])
+            .for_each(assert_tables);
     }
 
     /// The blocks really go round: each arrives once, from a rank that has it.
