@@ -22,6 +22,7 @@ pub mod collective;
 pub mod exscan;
 pub mod gather;
 pub mod gatherv;
+pub mod group;
 pub mod mockup;
 mod nodes;
 mod overlap;
@@ -38,6 +39,7 @@ pub mod threads;
 pub mod transport;
 
 pub use collective::{Collective, LocalCopy, Shape};
+pub use group::Group;
 pub use nodes::Nodes;
 pub use registry::{Algorithm, Arguments, Cost, Need, Parameter, Setting};
 pub use transport::{Transport, TransportError};

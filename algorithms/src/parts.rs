@@ -3,6 +3,7 @@
 pub(crate) mod alltoall;
 pub(crate) mod binomial;
 pub(crate) mod blocks;
+pub(crate) mod circulant;
 pub(crate) mod doubling;
 pub(crate) mod halving;
 pub(crate) mod pairwise;
@@ -10,6 +11,7 @@ pub(crate) mod pipeline;
 pub(crate) mod recursive_halving;
 pub(crate) mod ring;
 pub(crate) mod subtree;
+pub(crate) mod two_level;
 
 use std::ops::Range;
 

@@ -4,6 +4,7 @@
 //! function says *relative*: relative to the root, which is relative rank 0.
 
 mod binary;
+pub mod circulant;
 mod halving;
 mod ring_order;
 mod splitting;
@@ -11,6 +12,7 @@ mod splitting;
 use std::ops::Range;
 
 pub use binary::{binary_children, binary_drain, binary_fill, binary_parent, binary_rate};
+pub use circulant::Circulant;
 pub use halving::Halving;
 pub use ring_order::{blocks_downward, blocks_upward};
 pub use splitting::{Splitting, splitting_rounds};

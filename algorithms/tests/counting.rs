@@ -216,6 +216,7 @@ fn totals() {
         let segments = n.div_ceil(16_384);
         for id in [
             "bcast.binary",
+            "bcast.circulant",
             "bcast.pipelined_chain",
             "exscan.pipelined_chain",
             "reduce.binary",
@@ -230,7 +231,20 @@ fn totals() {
             assert_eq!(total(id), (p * (p - 1), p * (p - 1) * n), "{id}, p = {p}");
         }
         let ceil_rounds = kilter_algorithms::schedule::ceil_log2(p) as usize;
-        assert_eq!(total("allgather.bruck"), (p * ceil_rounds, p * (p - 1) * n), "p = {p}");
+        for id in ["allgather.bruck", "allgather.circulant"] {
+            assert_eq!(total(id), (p * ceil_rounds, p * (p - 1) * n), "{id}, p = {p}");
+        }
+        // Every rank sends in every round, and in all all blocks but its own.
+        assert_eq!(
+            total("reduce_scatter_block.circulant"),
+            (p * ceil_rounds, p * (p - 1) * n),
+            "p = {p}"
+        );
+        assert_eq!(
+            total("allreduce.circulant"),
+            (2 * p * ceil_rounds, 2 * (p - 1) * n),
+            "p = {p}"
+        );
         assert_eq!(
             total("allreduce.ring"),
             (2 * p * (p - 1), 2 * (p - 1) * n),
@@ -446,9 +460,11 @@ fn data_in_place_is_not_copied() {
         "allreduce.ring",
         "bcast.binary",
         "bcast.binomial",
+        "bcast.circulant",
         "bcast.linear",
         "bcast.pipelined_chain",
         "bcast.scatter_allgather",
+        "bcast.two_level",
         "reduce.binary",
         "reduce.pipelined_chain",
         "reduce.ring",
@@ -493,4 +509,13 @@ fn data_in_place_is_not_copied() {
         assert_eq!(copied(Case::new(&halving, 6, 100)), [1, 0, 1, 0, 0, 0]);
         assert_eq!(copied(Case::new(&halving, 8, 100)), [0; 8]);
     }
+    for id in ["allgather.circulant", "allgather.ring"] {
+        assert_eq!(copied(Case::new(id, 3, 100)), [1; 3], "{id}");
+    }
+    // The result; on rank 1 also the two blocks of the first round, 3 and 0, which go over the end of the input.
+    assert_eq!(
+        copied(Case::new("reduce_scatter_block.circulant", 4, 100)),
+        [1, 3, 1, 1]
+    );
+    assert_eq!(copied(Case::new("reduce_scatter_block.circulant", 2, 100)), [0, 0]);
 }

@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::Case;
+use common::{Case, Place};
 use kilter_algorithms::threads::{Network, RankError, ThreadRequest, ThreadTransport, run};
 use kilter_algorithms::{Transport, TransportError, registry};
 
@@ -132,10 +132,17 @@ fn every_fault_comes_out_and_ends_the_call() {
         for p in [2, 3, 6].into_iter().filter(|&p| algorithm.unmet(p, true).is_none()) {
             let parameters = algorithm.parameters.iter().map(|parameter| parameter.min).collect();
             let root = if algorithm.collective.has_root() { p / 2 } else { 0 };
+            // Both levels are at work, and blocks are put right.
+            let place = if algorithm.id.ends_with(".two_level") {
+                Place::RoundRobin(2)
+            } else {
+                Place::Alone
+            };
             // 12 segments of the smallest size: more than can be under way.
             let case = Case {
                 parameters,
                 root,
+                place,
                 ..Case::new(algorithm.id, p, 768)
             };
             for failing in 0..p {

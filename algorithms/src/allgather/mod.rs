@@ -1,9 +1,11 @@
 //! Algorithms of `MPI_Allgather`. To add one: a file and its name here, twice; the tests do the rest.
 
 mod bruck;
+mod circulant;
 mod linear;
 mod neighbour_exchange;
 mod recursive_doubling;
 mod ring;
+mod two_level;
 
-crate::registry::rows!(allgather: bruck, linear, neighbour_exchange, recursive_doubling, ring);
+crate::registry::rows!(allgather: bruck, circulant, linear, neighbour_exchange, recursive_doubling, ring, two_level);

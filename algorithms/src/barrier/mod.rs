@@ -3,5 +3,6 @@
 mod dissemination;
 mod recursive_doubling;
 mod tree;
+mod two_level;
 
-crate::registry::rows!(barrier: dissemination, recursive_doubling, tree);
+crate::registry::rows!(barrier: dissemination, recursive_doubling, tree, two_level);

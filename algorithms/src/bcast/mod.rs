@@ -1,9 +1,11 @@
 //! Algorithms of `MPI_Bcast`. To add one: a file and its name here, twice; the tests do the rest.
 
 mod binary;
-mod binomial;
+pub(crate) mod binomial;
+mod circulant;
 mod linear;
 mod pipelined_chain;
 mod scatter_allgather;
+mod two_level;
 
-crate::registry::rows!(bcast: binary, binomial, linear, pipelined_chain, scatter_allgather);
+crate::registry::rows!(bcast: binary, binomial, circulant, linear, pipelined_chain, scatter_allgather, two_level);

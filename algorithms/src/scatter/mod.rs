@@ -1,7 +1,8 @@
 //! Algorithms of `MPI_Scatter`. To add one: a file and its name here, twice; the tests do the rest.
 
-mod binomial;
+pub(crate) mod binomial;
 mod k_nomial;
 mod linear;
+mod two_level;
 
-crate::registry::rows!(scatter: binomial, k_nomial, linear);
+crate::registry::rows!(scatter: binomial, k_nomial, linear, two_level);

@@ -1,0 +1,117 @@
+//! Two-level allreduce: a reduce on each node, an allreduce among the leaders, a broadcast on each node.
+//!
+//! Source: Kielmann et al., PPoPP 1999, doi:10.1145/301104.301116.
+//! Needs:  a commutative operator, since the ranks of a node need not follow each other. Any count, any placement of ranks
+//!         on nodes.
+//! Shapes: input `[n]`, output `[n]`; scratch `[n]` on leaders of nodes with several ranks, and what the binomial reduce and
+//!         the leaders' allreduce need.
+//! Cost:   that of the binomial reduce and broadcast among `k` ranks and of the leaders' allreduce among `l`
+//!         = ceil(log2 k)*(2 alpha + 2n*beta + n*gamma) + leaders(l, n)
+//!         (n = bytes per rank, l = nodes, k = ranks of the largest one; alpha in s, beta and gamma in s/byte); exact where
+//!         nodes have equally many ranks, else an upper bound.
+//!
+//! One rank of each node uses its link: where several share it. A node's lowest rank leads it; `leaders` chooses what they
+//! run. For ranks 0, 2 and 4 on one node, 1 and 3 on another, `leaders` 0; letters are the contributions of ranks 0 to 4:
+//!
+//! ```text
+//!           rank 0   rank 1   rank 2   rank 3   rank 4
+//! round 0   ac       bd       c        d        e        2 -> 0, 3 -> 1
+//! round 1   ace                                          4 -> 0
+//! round 2   abcde    abcde                               0 <-> 1
+//! round 3                              abcde    abcde    0 -> 4, 1 -> 3
+//! round 4                     abcde                      0 -> 2
+//! ```
+
+use super::{circulant, rabenseifner, recursive_doubling, ring};
+use crate::parts::two_level::{Levels, among_leaders, call, choice, on_node, own_parameters, sum};
+use crate::registry::Parameter;
+use crate::{Algorithm, Arguments, Collective, Cost, Need, Setting, Transport, TransportError, bcast, reduce};
+
+/// The id of [`INFO`].
+pub(crate) const ID: &str = "allreduce.two_level";
+
+/// The row of the registry.
+pub(crate) static INFO: Algorithm = Algorithm {
+    id: ID,
+    collective: Collective::Allreduce,
+    summary: "reduce on each node, allreduce among one rank of each, broadcast on each (several ranks on a node)",
+    source: "Kielmann et al. 1999, doi:10.1145/301104.301116",
+    needs: &[Need::Commutative],
+    parameters: &[LEADERS],
+    cost,
+};
+
+/// By the value of `leaders`.
+static CHOICES: [&Algorithm; 4] = [
+    &recursive_doubling::INFO,
+    &rabenseifner::INFO,
+    &ring::INFO,
+    &circulant::INFO,
+];
+
+const LEADERS: Parameter = Parameter {
+    name: "leaders",
+    min: 0,
+    max: 3,
+    default: 0,
+    summary: "what the leaders run: 0 recursive_doubling, 1 rabenseifner, 2 ring, 3 circulant",
+};
+
+fn cost(setting: &Setting<'_>) -> Cost {
+    let row = choice(&CHOICES, setting.parameters);
+    sum([
+        (reduce::binomial::INFO.cost)(&on_node(setting)),
+        (row.cost)(&among_leaders(setting, row)),
+        (bcast::binomial::INFO.cost)(&on_node(setting)),
+    ])
+}
+
+pub(crate) fn run<T: Transport>(transport: &mut T, arguments: Arguments<'_>) -> Result<(), TransportError> {
+    let Arguments {
+        input,
+        output,
+        parameters,
+        ..
+    } = arguments;
+    let n_bytes = input.len();
+    if n_bytes == 0 {
+        return Ok(());
+    }
+    let levels = Levels::new(transport, 0)?;
+    if levels.is_alone() {
+        return among(transport, &levels, input, output, parameters);
+    }
+    let (mut node, root) = levels.on_node(transport);
+    if !levels.leads() {
+        reduce::binomial::run(&mut node, call(input, &mut [], root, &[]))?;
+    } else if levels.count() == 1 {
+        reduce::binomial::run(&mut node, call(input, output, root, &[]))?;
+    } else {
+        let mut scratch = node.take_scratch(n_bytes)?;
+        let combined = &mut scratch[..n_bytes];
+        reduce::binomial::run(&mut node, call(input, combined, root, &[]))?;
+        among(transport, &levels, combined, output, parameters)?;
+        transport.give_scratch(scratch);
+    }
+    let (mut node, root) = levels.on_node(transport);
+    bcast::binomial::run(&mut node, call(&[], output, root, &[]))
+}
+
+/// Among the leaders.
+fn among<T: Transport>(
+    transport: &mut T,
+    levels: &Levels,
+    input: &[u8],
+    output: &mut [u8],
+    parameters: &[u64],
+) -> Result<(), TransportError> {
+    let row = choice(&CHOICES, parameters);
+    let flat = call(input, output, 0, own_parameters(parameters, row));
+    let mut leaders = levels.leaders(transport);
+    match row.id {
+        rabenseifner::ID => rabenseifner::run(&mut leaders, flat),
+        ring::ID => ring::run(&mut leaders, flat),
+        circulant::ID => circulant::run(&mut leaders, flat),
+        _ => recursive_doubling::run(&mut leaders, flat),
+    }
+}

@@ -1,0 +1,181 @@
+//! What all two-level rows are made of: who leads, and where the blocks of a node are.
+//!
+//! Flat rows run within the nodes, where messages are cheap, and among one rank of each node, the leaders. So data crosses
+//! a node's link once, not once for each of its ranks. The root of a call leads its node.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use crate::group::{Group, leader};
+use crate::registry::Algorithm;
+use crate::schedule::ceil_log2;
+use crate::{Arguments, Cost, Nodes, Setting, Transport, TransportError};
+
+/// A rank's place.
+pub(crate) struct Levels {
+    nodes: Arc<Nodes>,
+    root: usize,
+    rank: usize,
+    /// Ranks of each node, where all have as many.
+    ranks_each: Option<usize>,
+    are_runs: bool,
+}
+
+impl Levels {
+    /// The place of this rank in a call with this root; any rank where the collective has none.
+    pub(crate) fn new<T: Transport>(transport: &mut T, root: usize) -> Result<Levels, TransportError> {
+        let nodes = transport.nodes()?;
+        let first = nodes.members(0).len();
+        let is_even = (0..nodes.count()).all(|node| nodes.members(node).len() == first);
+        Ok(Levels {
+            root,
+            rank: transport.rank(),
+            ranks_each: is_even.then_some(first),
+            are_runs: nodes.are_runs(),
+            nodes,
+        })
+    }
+
+    /// The number of nodes.
+    pub(crate) fn count(&self) -> usize {
+        self.nodes.count()
+    }
+
+    /// This rank's node.
+    pub(crate) fn node(&self) -> usize {
+        self.nodes.node_of(self.rank)
+    }
+
+    /// The root's node.
+    pub(crate) fn root_node(&self) -> usize {
+        self.nodes.node_of(self.root)
+    }
+
+    /// Who leads a node.
+    pub(crate) fn leader(&self, node: usize) -> usize {
+        leader(&self.nodes, node, self.root)
+    }
+
+    /// Whether this rank leads its node.
+    pub(crate) fn leads(&self) -> bool {
+        self.leader(self.node()) == self.rank
+    }
+
+    /// Whether this rank has its node for itself.
+    pub(crate) fn is_alone(&self) -> bool {
+        self.nodes.members(self.node()).len() == 1
+    }
+
+    /// Whether the order of nodes is the order of ranks.
+    pub(crate) fn are_runs(&self) -> bool {
+        self.are_runs
+    }
+
+    /// The ranks of this node, and the number of its leader among them.
+    pub(crate) fn on_node<'s, T: Transport>(&'s self, transport: &'s mut T) -> (Group<'s, 's, T>, usize) {
+        let members = self.nodes.members(self.node());
+        let leads = self.leader(self.node());
+        let number = members.partition_point(|&member| member < leads);
+        (Group::of_node(transport, &self.nodes), number)
+    }
+
+    /// The leaders, of which this rank is one; node `i`'s is number `i`.
+    pub(crate) fn leaders<'s, T: Transport>(&'s self, transport: &'s mut T) -> Group<'s, 's, T> {
+        Group::of_leaders(transport, &self.nodes, self.root)
+    }
+
+    /// Ranks on the nodes before this one; the number of nodes is allowed.
+    pub(crate) fn ranks_before(&self, node: usize) -> usize {
+        match self.ranks_each {
+            Some(each) => each * node,
+            None => (0..node).map(|node| self.nodes.members(node).len()).sum(),
+        }
+    }
+
+    /// Ranks on these nodes.
+    pub(crate) fn ranks_on(&self, nodes: Range<usize>) -> usize {
+        self.ranks_before(nodes.end) - self.ranks_before(nodes.start)
+    }
+
+    /// The ranks in the order of nodes, from this node on and once round.
+    pub(crate) fn ranks_from(&self, node: usize) -> impl Iterator<Item = usize> {
+        (node..self.count())
+            .chain(0..node)
+            .flat_map(|node| self.nodes.members(node))
+            .copied()
+    }
+}
+
+/// The setting within the largest node.
+pub(crate) fn on_node<'a>(setting: &Setting<'a>) -> Setting<'a> {
+    let largest = (0..setting.nodes.count())
+        .map(|node| setting.nodes.members(node).len())
+        .max();
+    Setting {
+        p_ranks: largest.unwrap_or(1),
+        parameters: &[],
+        ..*setting
+    }
+}
+
+/// The setting among the leaders, who run `row`: the parameters but the first are its own.
+pub(crate) fn among_leaders<'a>(setting: &Setting<'a>, row: &Algorithm) -> Setting<'a> {
+    Setting {
+        p_ranks: setting.nodes.count(),
+        parameters: own_parameters(setting.parameters, row),
+        ..*setting
+    }
+}
+
+/// Of the parameters `leaders, ...` those that the leaders' row takes.
+pub(crate) fn own_parameters<'a>(parameters: &'a [u64], row: &Algorithm) -> &'a [u64] {
+    let begin = parameters.len().min(1);
+    &parameters[begin..begin + row.parameters.len()]
+}
+
+/// The row that parameter `leaders` chooses.
+pub(crate) fn choice(rows: &[&'static Algorithm], parameters: &[u64]) -> &'static Algorithm {
+    let index = usize::try_from(parameters[0]).unwrap_or(usize::MAX);
+    rows[index.min(rows.len() - 1)]
+}
+
+/// The arguments of a flat row.
+pub(crate) fn call<'a>(input: &'a [u8], output: &'a mut [u8], root: usize, parameters: &'a [u64]) -> Arguments<'a> {
+    Arguments {
+        input,
+        output,
+        input_blocks: &[],
+        output_blocks: &[],
+        root,
+        parameters,
+    }
+}
+
+/// One after the other.
+pub(crate) fn sum(parts: impl IntoIterator<Item = Cost>) -> Cost {
+    parts.into_iter().fold(Cost::ZERO, |sum, part| Cost {
+        rounds: sum.rounds + part.rounds,
+        bytes_sent: sum.bytes_sent + part.bytes_sent,
+        bytes_reduced: sum.bytes_reduced + part.bytes_reduced,
+    })
+}
+
+/// Of a gather or scatter by binomial trees on both levels.
+pub(crate) fn rounds_and_all_blocks(setting: &Setting<'_>) -> Cost {
+    let &Setting {
+        p_ranks,
+        n_bytes,
+        nodes,
+        ..
+    } = setting;
+    if n_bytes == 0 {
+        return Cost::ZERO;
+    }
+    let sizes = || (0..nodes.count()).map(|node| nodes.members(node).len());
+    let (largest, smallest) = (sizes().max().unwrap_or(1), sizes().min().unwrap_or(1));
+    Cost {
+        rounds: f64::from(ceil_log2(largest) + ceil_log2(nodes.count())),
+        bytes_sent: (p_ranks - 1 + largest - smallest) as f64 * (n_bytes as f64 / p_ranks as f64),
+        bytes_reduced: 0.0,
+    }
+}

@@ -1,0 +1,115 @@
+//! Two-level reduce: on each node to its leader, then among the leaders.
+//!
+//! Source: Kielmann et al., PPoPP 1999, doi:10.1145/301104.301116.
+//! Needs:  a commutative operator, since the ranks of a node need not follow each other. Any root, any placement of ranks
+//!         on nodes.
+//! Shapes: input `[n]`, output `[n]` on the root; scratch `[n]` on leaders of nodes with several ranks, and what the
+//!         binomial reduce and the leaders' need.
+//! Cost:   that of the binomial reduce among `k` ranks, then that of the leaders' among `l`
+//!         = ceil(log2 k)*(alpha + n*beta + n*gamma) + leaders(l, n)
+//!         (n = bytes per rank, l = nodes, k = ranks of the largest one; alpha in s, beta and gamma in s/byte); exact where
+//!         nodes have equally many ranks, else an upper bound.
+//!
+//! Each node gives its result once: where several ranks share a node's link. The root leads its node, else the lowest
+//! rank; `leaders` chooses what they run. For ranks 0, 2 and 4 on one node, 1 and 3 on another, root 2, `leaders` 0;
+//! letters are the contributions of ranks 0 to 4:
+//!
+//! ```text
+//!           rank 0   rank 1   rank 2   rank 3   rank 4
+//! round 0   a        bd       ac       d        e        0 -> 2, 3 -> 1
+//! round 1                     ace                        4 -> 2
+//! round 2                     abcde                      1 -> 2
+//! ```
+
+use super::{binomial, ring};
+use crate::parts::two_level::{Levels, among_leaders, call, choice, on_node, own_parameters, sum};
+use crate::registry::Parameter;
+use crate::{Algorithm, Arguments, Collective, Cost, Need, Setting, Transport, TransportError};
+
+/// The id of [`INFO`].
+pub(crate) const ID: &str = "reduce.two_level";
+
+/// The row of the registry.
+pub(crate) static INFO: Algorithm = Algorithm {
+    id: ID,
+    collective: Collective::Reduce,
+    summary: "on each node, then among one rank of each (several ranks on a node)",
+    source: "Kielmann et al. 1999, doi:10.1145/301104.301116",
+    needs: &[Need::Commutative],
+    parameters: &[LEADERS],
+    cost,
+};
+
+/// By the value of `leaders`.
+static CHOICES: [&Algorithm; 2] = [&binomial::INFO, &ring::INFO];
+
+const LEADERS: Parameter = Parameter {
+    name: "leaders",
+    min: 0,
+    max: 1,
+    default: 0,
+    summary: "what the leaders run: 0 binomial, 1 ring",
+};
+
+fn cost(setting: &Setting<'_>) -> Cost {
+    let row = choice(&CHOICES, setting.parameters);
+    sum([
+        (binomial::INFO.cost)(&on_node(setting)),
+        (row.cost)(&among_leaders(setting, row)),
+    ])
+}
+
+pub(crate) fn run<T: Transport>(transport: &mut T, arguments: Arguments<'_>) -> Result<(), TransportError> {
+    let Arguments {
+        input,
+        output,
+        root,
+        parameters,
+        ..
+    } = arguments;
+    let n_bytes = input.len();
+    if n_bytes == 0 {
+        return Ok(());
+    }
+    let levels = Levels::new(transport, root)?;
+    if levels.is_alone() {
+        return among(transport, &levels, input, output, parameters);
+    }
+    if !levels.leads() || levels.count() == 1 {
+        return within(transport, &levels, input, output);
+    }
+    let mut scratch = transport.take_scratch(n_bytes)?;
+    let combined = &mut scratch[..n_bytes];
+    within(transport, &levels, input, combined)?;
+    among(transport, &levels, combined, output, parameters)?;
+    transport.give_scratch(scratch);
+    Ok(())
+}
+
+/// On this rank's node, to its leader.
+fn within<T: Transport>(
+    transport: &mut T,
+    levels: &Levels,
+    input: &[u8],
+    output: &mut [u8],
+) -> Result<(), TransportError> {
+    let (mut node, root) = levels.on_node(transport);
+    binomial::run(&mut node, call(input, output, root, &[]))
+}
+
+/// Among the leaders.
+fn among<T: Transport>(
+    transport: &mut T,
+    levels: &Levels,
+    input: &[u8],
+    output: &mut [u8],
+    parameters: &[u64],
+) -> Result<(), TransportError> {
+    let row = choice(&CHOICES, parameters);
+    let flat = call(input, output, levels.root_node(), own_parameters(parameters, row));
+    let mut leaders = levels.leaders(transport);
+    match row.id {
+        ring::ID => ring::run(&mut leaders, flat),
+        _ => binomial::run(&mut leaders, flat),
+    }
+}
