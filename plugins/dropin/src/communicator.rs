@@ -246,7 +246,12 @@ impl State {
         // SAFETY: the communicator is new; the attribute is static.
         unsafe { set_attribute(comm, (&raw const PRIVATE).cast()) }?;
         let rank = info::rank(comm)?;
-        let contexts = self.rules.plugins.iter().map(|_| Hosted::new(comm, rank, self.size)).collect();
+        let contexts = self
+            .rules
+            .plugins
+            .iter()
+            .map(|_| Hosted::new(comm, rank, self.size))
+            .collect();
         Ok(Private { comm, contexts })
     }
 }

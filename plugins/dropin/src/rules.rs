@@ -8,7 +8,6 @@ use kilter_algorithms::Collective;
 use kilter_host::plugins::{self, LoadError, Row};
 use kilter_profile::{Catalogue, Entry, Profile, ProfileError, Range, Table};
 
-
 /// An implementation that a profile names.
 pub(crate) struct Implementation {
     /// Its row.

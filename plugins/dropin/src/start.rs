@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use kilter_host::trust;
 use kilter_mpi::{constants, info};
 
-use crate::rules::Rules;
 use crate::communicator;
+use crate::rules::Rules;
 
 /// Largest profile that is read, in bytes.
 const MAX_PROFILE: u64 = 16 << 20;
