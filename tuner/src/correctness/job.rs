@@ -1,7 +1,7 @@
 //! One job of `kilter-verify`, followed by its announcements: a row that crashes or hangs is known by name.
 
 use std::fs::File;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail};
@@ -52,10 +52,9 @@ pub(super) fn run(
 ) -> anyhow::Result<(Vec<Line>, End)> {
     let options = launching.options;
     let words = [launching.program.display().to_string(), serde_json::to_string(request)?];
-    let command =
-        launching
-            .template_of(ranks)?
-            .build(ranks, &options.site_parameters, &options.site_environment, &words)?;
+    let command = launching
+        .template
+        .build(ranks, &options.site_parameters, &options.site_environment, &words)?;
     let log = request.report.with_extension("log");
     for path in [&request.report, &request.announcement] {
         // What an earlier job said must not be taken for this one's words.
@@ -63,6 +62,7 @@ pub(super) fn run(
     }
     let output = File::create(&log).with_context(|| format!("cannot write `{}`", log.display()))?;
     let mut process = Process::spawn(&command, &crate::store::unique(), output)?;
+    progress.phase(&format!("verify on {ranks} rank(s)"), 0);
     let mut announced: Option<Announced> = None;
     let mut since = Instant::now();
     let silent = loop {
@@ -73,6 +73,9 @@ pub(super) fn run(
         }
         let now = read_announcement(&request.announcement);
         if now != announced {
+            if announced.is_none() {
+                progress.lengthen(planned(&request.report));
+            }
             let done = |announced: &Option<Announced>| announced.as_ref().map_or(0, |announced| announced.run);
             progress.step(done(&now).saturating_sub(done(&announced)));
             (announced, since) = (now, Instant::now());
@@ -139,7 +142,15 @@ fn read_announcement(path: &Path) -> Option<Announced> {
     })
 }
 
-fn read_report(path: &PathBuf) -> anyhow::Result<Vec<Line>> {
+/// The runs that the job has planned, once it has said so.
+fn planned(report: &Path) -> u64 {
+    match read_report(report).ok().and_then(|lines| lines.into_iter().next()) {
+        Some(Line::Start { runs, .. }) => runs,
+        _ => 0,
+    }
+}
+
+fn read_report(path: &Path) -> anyhow::Result<Vec<Line>> {
     let text = std::fs::read_to_string(path).with_context(|| format!("cannot read `{}`", path.display()))?;
     // The end of a line that a crash cut off is missing.
     let whole = text.rfind('\n').map_or("", |end| &text[..end]);

@@ -34,14 +34,6 @@ pub struct Launching<'a> {
     pub directory: PathBuf,
 }
 
-impl Launching<'_> {
-    fn template_of(&self, _ranks: usize) -> anyhow::Result<&CommandTemplate> {
-        std::fs::create_dir_all(&self.directory)
-            .with_context(|| format!("`{}` cannot be made", self.directory.display()))?;
-        Ok(self.template)
-    }
-}
-
 /// What is asked.
 #[derive(Debug, Clone)]
 pub struct Inquiry {
@@ -113,6 +105,8 @@ pub fn verify(
     progress: &Progress,
 ) -> anyhow::Result<Found> {
     let mut found = Found::default();
+    std::fs::create_dir_all(&launching.directory)
+        .with_context(|| format!("`{}` cannot be made", launching.directory.display()))?;
     let file = |kind: &str| launching.directory.join(format!("verify-{ranks}.{kind}"));
     let mut request = Request {
         v: kilter_protocol::VERSION,
@@ -126,7 +120,6 @@ pub fn verify(
         with_library: true,
     };
     loop {
-        progress.phase(&format!("verify on {ranks} rank(s)"), 0);
         let (lines, end) = job::run(launching, ranks, &request, progress)?;
         let rows = take(&mut found, lines, ranks);
         let job::End::In(announced, reason) = end else {
