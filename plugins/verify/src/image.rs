@@ -58,9 +58,18 @@ impl Image {
 
     /// Takes over the data at `places` (index, number) from another image: what a call leaves there is nobody's business.
     pub(crate) fn adopt(&mut self, type_: &Type, other: &Image, places: &[(usize, usize)]) {
-        for (at, count) in places {
-            let elements = (*at..at + count).map(|index| other.get(type_, index)).collect();
-            self.put(type_, &[(*at, elements)]);
+        for index in places.iter().flat_map(|(at, count)| *at..at + count) {
+            let element = GUARD + index * type_.extent;
+            for field in type_.fields {
+                let range = field.range();
+                let (begin, length) = (element + range.start, range.len());
+                let to = self.memory.as_mut_ptr().cast::<u8>();
+                // SAFETY: both images are of one size, and the field lies in them.
+                unsafe {
+                    to.add(begin)
+                        .copy_from_nonoverlapping(other.bytes().as_ptr().add(begin), length)
+                };
+            }
         }
     }
 
@@ -107,5 +116,33 @@ impl Image {
                 })
             })
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Image;
+    use crate::elements::TYPES;
+
+    #[test]
+    fn guards_holes_and_data_are_told_apart_and_open_places_are_nobodys_business() {
+        let type_ = &TYPES[4];
+        let expected = Image::new(type_, 3, &[(0, vec![[1, 2], [3, 4]])]);
+        let changed = |offset: isize| {
+            let mut image = expected.clone();
+            // SAFETY: within the guarded memory.
+            unsafe { *image.address().offset(offset) ^= 1 };
+            image
+        };
+        let words = |offset| changed(offset).difference(&expected, type_).unwrap_or_default();
+        assert_eq!(expected.difference(&expected, type_), None);
+        assert_eq!(words(4), "element 0 is [0, 2], should be [1, 2]");
+        assert!(words(32).starts_with("byte 0 of element 1, a hole, was written"));
+        assert!(words(-1).starts_with("byte -1 from the beginning of the buffer of 96 bytes was written"));
+        assert!(words(96).contains("was written"));
+        let image = changed(80);
+        let mut expected = expected.clone();
+        expected.adopt(type_, &image, &[(2, 1)]);
+        assert_eq!(image.difference(&expected, type_), None);
     }
 }

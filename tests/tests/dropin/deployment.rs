@@ -114,7 +114,7 @@ fn build(deployed: &Deployed, file: &Path, options: &[&str]) {
 #[test]
 fn a_plugin_in_c_is_followed() {
     let mut deployed = with_plugin("plugin.so");
-    build(&deployed, &job::source("../plugins/abi/example/kilter_plugin.c"), &[]);
+    build(&deployed, &job::source("../plugins/example/c/kilter_plugin.c"), &[]);
     let calls = deployed.verify(3, &[]).calls();
     assert!(calls["bcast.example_chain"] > 0, "{calls:?}");
 
