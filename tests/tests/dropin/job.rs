@@ -27,7 +27,7 @@ pub(crate) fn library(name: &str) -> PathBuf {
     let path = target().join(name);
     assert!(
         path.exists(),
-        "{} is missing: run `cargo build -p kilter-dropin -p kilter-collectives` first",
+        "{} is missing: run `cargo build -p kilter-dropin -p kilter-collectives -p kilter-example` first",
         path.display()
     );
     path
