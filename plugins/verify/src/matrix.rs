@@ -163,6 +163,8 @@ impl<'a> Matrix<'a> {
         if self.request.with_library {
             self.report.announce(&format!("library {collective}"), &name)?;
             if !crashes {
+                // SAFETY: all ranks make this call.
+                unsafe { self.world.together() }?;
                 // SAFETY: the buffers are made for the problem; all ranks come here.
                 let finding = self.attempt(collective, case, &problem, false, |call, _| unsafe {
                     call.library(comm)
@@ -197,6 +199,8 @@ impl<'a> Matrix<'a> {
                 let runs_here = applies && (needs & NEEDS_POWER_OF_TWO_RANKS == 0 || p.is_power_of_two());
                 let parameters = parameters(chosen.row, &case.values)
                     .map_err(|reason| anyhow::anyhow!("case `{name}`: {reason}"))?;
+                // SAFETY: all ranks make this call.
+                unsafe { self.world.together() }?;
                 let finding = if runs_here {
                     let context = self.places[at].1.hosted.lend();
                     self.attempt(collective, &case, &problem, true, |call, lists| {

@@ -47,6 +47,15 @@ impl World {
         Ok(made)
     }
 
+    /// Waits for all ranks: none runs what rank 0 has not announced.
+    ///
+    /// # Safety
+    /// All ranks make this call.
+    pub(crate) unsafe fn together(&self) -> Result<(), MpiError> {
+        // SAFETY: by this function's contract.
+        MpiError::check("PMPI_Barrier", unsafe { mpi_sys::PMPI_Barrier(self.control) })
+    }
+
     /// The finding of the lowest rank that has one, on all ranks.
     ///
     /// # Safety
