@@ -92,6 +92,7 @@ unsafe fn verify(request: &Request) -> Result<(), (usize, anyhow::Error)> {
     // A rank that cannot load what others can must not leave them waiting.
     let loaded = plugins::load(&request.plugin);
     let failure = loaded.as_ref().err().map(ToString::to_string);
+    // SAFETY: by this function's contract.
     match unsafe { world.agree(failure) } {
         Ok(None) => {}
         Ok(Some(reason)) => return Err((world.rank, anyhow::anyhow!(reason))),
@@ -101,6 +102,7 @@ unsafe fn verify(request: &Request) -> Result<(), (usize, anyhow::Error)> {
     let of_rank = |error| (world.rank, error);
     let chosen = choose(&plugin, request).map_err(of_rank)?;
     let report = Report::new(request, world.rank).map_err(of_rank)?;
+    // SAFETY: by this function's contract.
     unsafe { Matrix::new(&world, request, report).and_then(|matrix| matrix.run(&plugin, &chosen)) }.map_err(of_rank)
 }
 

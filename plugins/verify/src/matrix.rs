@@ -51,6 +51,7 @@ impl<'a> Matrix<'a> {
         for comm in [Comm::World, Comm::Split, Comm::Reversed] {
             // SAFETY: by this function's contract, here and below.
             let program = unsafe { world.program(comm) }?;
+            // SAFETY: by this function's contract.
             let private = unsafe { info::comm_private(program) }?;
             let (rank, size) = (info::rank(program)?, info::size(program)?);
             let hosted = Hosted::new(private, rank, size);
