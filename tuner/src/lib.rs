@@ -6,6 +6,7 @@ pub mod commands;
 pub mod compare;
 pub mod config;
 pub mod context;
+pub mod correctness;
 pub mod deployment;
 pub mod doctor;
 pub mod emit;

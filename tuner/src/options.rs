@@ -2,11 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
+use clap::{Args as _, FromArgMatches as _};
 use kilter_algorithms::Collective;
 use kilter_protocol::expression::Side;
 use kilter_protocol::plan::{Cache, Element, Repetitions, Root, Synchronisation, Wait};
+use kilter_protocol::verifying::{Depth, Wanted};
 
-use crate::benchmark::bound::Network;
 use crate::cli;
 use crate::plan::Place;
 use crate::repetition_rule;
@@ -108,7 +109,8 @@ pub struct OptionError {
     pub message: String,
 }
 
-fn wrong(option: &'static str, message: impl Into<String>) -> OptionError {
+/// An option that makes no sense, with what is allowed.
+pub(crate) fn wrong(option: &'static str, message: impl Into<String>) -> OptionError {
     OptionError {
         option,
         message: message.into(),
@@ -283,65 +285,87 @@ impl TuneOptions {
     }
 }
 
-/// Options of `benchmark`.
+/// Options of `verify-algorithms`.
 #[derive(Debug, Clone)]
-pub struct BenchmarkOptions {
-    /// Measuring.
+pub struct VerifyOptions {
+    /// Launching, output, database.
     pub common: Options,
-    /// What is compared.
-    pub collectives: Vec<Collective>,
-    /// The same algorithms with each other, rather than the best.
-    pub same: bool,
-    /// For the lower bound.
-    pub network: Option<Network>,
+    /// Numbers of ranks, ascending, each once.
+    pub ranks: Vec<usize>,
+    /// Rows; empty for all.
+    pub rows: Vec<Wanted>,
+    /// The plugin; Kilter's own where not given.
+    pub plugin: Option<PathBuf>,
+    /// The only case.
+    pub case: Option<String>,
+    /// How much of the matrix.
+    pub depth: Depth,
 }
 
-impl BenchmarkOptions {
+impl VerifyOptions {
     /// Checks what was typed.
     ///
     /// # Errors
     /// The first option that makes no sense.
-    pub fn new(typed: cli::Benchmark) -> Result<BenchmarkOptions, OptionError> {
-        let common = Options::new(typed.measure)?;
-        let mut collectives = Vec::new();
-        for name in &common.functions {
-            let collective: Collective = name.parse().map_err(|error| wrong("--functions", format!("{error}")))?;
-            if !Collective::of_several_ranks().any(|known| known == collective) {
-                return Err(wrong("--functions", format!("`{name}` is no collective operation")));
-            }
-            collectives.push(collective);
+    pub fn new(typed: cli::VerifyAlgorithms) -> Result<VerifyOptions, OptionError> {
+        let mut ranks = typed.ranks;
+        ranks.sort_unstable();
+        ranks.dedup();
+        if ranks.first() == Some(&0) {
+            return Err(wrong("--ranks", "`0` is not a number of ranks; give at least 1"));
         }
-        if collectives.is_empty() {
-            collectives.extend(Collective::of_several_ranks());
-        }
-        let network = match (typed.latency, typed.bandwidth) {
-            (Some(latency_seconds), Some(bandwidth)) => {
-                if !(latency_seconds.is_finite() && latency_seconds >= 0.0) {
-                    return Err(wrong("--latency", "seconds from 0, such as 200e-6"));
-                }
-                if !(bandwidth.is_finite() && bandwidth > 0.0) {
-                    return Err(wrong("--bandwidth", "bytes per second above 0, such as 125e6"));
-                }
-                let hosts = typed.hosts.unwrap_or(common.ranks);
-                if hosts == 0 || !common.ranks.is_multiple_of(hosts) {
-                    let message = format!("{} ranks are not spread evenly over {hosts} hosts", common.ranks);
-                    return Err(wrong("--hosts", message));
-                }
-                Some(Network {
-                    latency_seconds,
-                    seconds_per_byte: 1.0 / bandwidth,
-                    hosts,
-                })
-            }
-            _ => None,
+        let rows = typed.only.iter().map(|text| wanted(text)).collect::<Result<_, _>>()?;
+        let measure = cli::Measure {
+            mpirun: typed.mpirun,
+            ranks: ranks.last().copied().unwrap_or(1),
+            hostfile: typed.hostfile,
+            launch_agent: typed.launch_agent,
+            mca: typed.mca,
+            environment: typed.environment,
+            out: typed.out,
+            db: typed.db,
+            format: typed.format,
+            quiet: typed.quiet,
+            library_description: typed.library_description,
+            stall_timeout: typed.stall_timeout,
+            libexec: typed.libexec,
+            ..defaults()?
         };
-        Ok(BenchmarkOptions {
-            common,
-            collectives,
-            same: typed.same,
-            network,
+        Ok(VerifyOptions {
+            common: Options::new(measure)?,
+            ranks,
+            rows,
+            plugin: typed.plugin.map(|plugin| absolute("--plugin", &plugin)).transpose()?,
+            case: typed.case,
+            depth: if typed.reduced { Depth::Reduced } else { Depth::Full },
         })
     }
+}
+
+/// Reads `ID`, `COLLECTIVE` or `ID@VALUE/VALUE`.
+fn wanted(text: &str) -> Result<Wanted, OptionError> {
+    let (name, values) = text.split_once('@').unwrap_or((text, ""));
+    let values = values
+        .split('/')
+        .filter(|value| !value.is_empty())
+        .map(str::parse)
+        .collect::<Result<_, _>>();
+    Ok(Wanted {
+        name: name.to_owned(),
+        values: values.map_err(|_| {
+            let allowed = "is not ID, COLLECTIVE or ID@VALUES, such as bcast.pipelined_chain@8192";
+            wrong("--only", format!("`{text}` {allowed}"))
+        })?,
+    })
+}
+
+/// The options of a measuring command of which none was typed.
+fn defaults() -> Result<cli::Measure, OptionError> {
+    let command = cli::Measure::augment_args(clap::Command::new("kilter"));
+    command
+        .try_get_matches_from(["kilter"])
+        .and_then(|matches| cli::Measure::from_arg_matches(&matches))
+        .map_err(|error| wrong("environment", error.to_string()))
 }
 
 fn own_directory() -> Result<PathBuf, OptionError> {

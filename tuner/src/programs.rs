@@ -123,6 +123,14 @@ impl Programs {
         self.beside("libkilter_collectives.so")
     }
 
+    /// The MPI program that verifies the rows of a plugin.
+    ///
+    /// # Errors
+    /// It does not lie beside the worker.
+    pub fn verifier(&self) -> anyhow::Result<PathBuf> {
+        self.beside("kilter-verify")
+    }
+
     fn beside(&self, name: &str) -> anyhow::Result<PathBuf> {
         let path = self.worker.with_file_name(name);
         anyhow::ensure!(

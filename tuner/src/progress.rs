@@ -50,6 +50,11 @@ impl Progress {
         }
     }
 
+    /// The phase has so many steps, as is known now.
+    pub fn lengthen(&self, steps: u64) {
+        self.bar.set_length(steps);
+    }
+
     /// So many steps are done.
     pub fn step(&self, steps: u64) {
         self.bar.inc(steps);

@@ -2,8 +2,8 @@
  *
  * A plugin is a shared object with one exported symbol, the object `kilter_plugin`. A profile names the file; the drop-in
  * opens it (RTLD_NOW | RTLD_LOCAL), reads the first 24 bytes of `kilter_plugin`, and calls nothing of it unless magic, ABI
- * version, size and MPI identity are those of this header. Then it asks for the rows once. `kilter_plugin.c` in the folder
- * `example` is a complete one; build it with `mpicc -shared -fPIC`.
+ * version, size and MPI identity are those of this header. Then it asks for the rows once. The folder
+ * `plugins/example` has a complete one in C and in Rust, and says how to write another.
  *
  * Rules for plugins:
  *  - Call PMPI_* only. The names MPI_* may be the drop-in's own.

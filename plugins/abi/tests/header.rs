@@ -127,7 +127,7 @@ fn the_example_compiles_as_a_shared_object() {
     let plugin = Path::new(env!("CARGO_TARGET_TMPDIR")).join("libkilter_example.so");
     compile(
         &["-std=c11", "-shared", "-fPIC"],
-        &source("example/kilter_plugin.c"),
+        &source("../example/c/kilter_plugin.c"),
         &plugin,
     );
 }

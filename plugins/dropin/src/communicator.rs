@@ -7,7 +7,8 @@ use std::cell::{Cell, RefCell};
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
 
-use kilter_abi::{Context, Plugin};
+use kilter_abi::Context;
+use kilter_host::Hosted;
 use kilter_mpi::{MPI_Comm, MpiError, constants, info};
 use kilter_profile::Table;
 
@@ -52,13 +53,6 @@ struct Private {
     comm: MPI_Comm,
     /// They do not move: plugins and `host` point into them.
     contexts: Box<[Hosted]>,
-}
-
-/// A context with the scratch that the drop-in keeps for it.
-struct Hosted {
-    context: Context,
-    /// Of 16-byte units, so that it is aligned for any type.
-    scratch: Vec<u128>,
 }
 
 /// Attributes of communicators whose calls go to the library: without rules, or private.
@@ -252,7 +246,7 @@ impl State {
         let contexts = private.as_mut().map(|private| &mut private.contexts);
         let hosted = contexts.and_then(|contexts| contexts.get_mut(implementation.plugin));
         // Each plugin of the profile has a context, so there is one.
-        hosted.map(|hosted| &raw mut hosted.context).ok_or(MpiError {
+        hosted.map(Hosted::lend).ok_or(MpiError {
             operation: "looking for a plugin's context",
             code: constants::err_other(),
         })
@@ -263,23 +257,12 @@ impl State {
         let comm = unsafe { info::comm_private(self.comm) }?;
         // SAFETY: the communicator is new; the attribute is static.
         unsafe { set_attribute(comm, (&raw const PRIVATE).cast()) }?;
-        let new = |_: &&Plugin| Hosted {
-            context: Context {
-                struct_size: size_of::<Context>() as u32,
-                rank: i32::try_from(self.rank).unwrap_or(-1),
-                size: i32::try_from(self.size).unwrap_or(-1),
-                reserved: 0,
-                comm,
-                state: std::ptr::null_mut(),
-                host: std::ptr::null_mut(),
-                grow: Some(grow),
-            },
-            scratch: Vec::new(),
-        };
-        let mut contexts: Box<[Hosted]> = self.rules.plugins.iter().map(new).collect();
-        for hosted in &mut contexts {
-            hosted.context.host = (&raw mut hosted.scratch).cast();
-        }
+        let contexts = self
+            .rules
+            .plugins
+            .iter()
+            .map(|_| Hosted::new(comm, self.rank, self.size))
+            .collect();
         Ok(Private { comm, contexts })
     }
 }
@@ -290,12 +273,8 @@ impl Drop for State {
             return;
         };
         for (hosted, plugin) in private.contexts.iter_mut().zip(&self.rules.plugins) {
-            if let Some(release) = plugin.release
-                && !hosted.context.state.is_null()
-            {
-                // SAFETY: the context is valid, and no call is under way on a communicator that is being freed.
-                unsafe { release(&raw mut hosted.context) };
-            }
+            // SAFETY: the context is this plugin's, and no call is under way on a communicator that is being freed.
+            unsafe { hosted.release(plugin) };
         }
         // While MPI ends, it frees what is left by itself.
         if !FINISHING.load(Ordering::Acquire) {
@@ -303,22 +282,6 @@ impl Drop for State {
             let _ = unsafe { info::comm_free(private.comm) };
         }
     }
-}
-
-/// `kilter_context.grow`.
-unsafe extern "C" fn grow(context: *mut Context, bytes: usize) -> *mut c_void {
-    // SAFETY: by the ABI the context is one of `make_private`, whose `host` points to its scratch.
-    let scratch = unsafe { &mut *(*context).host.cast::<Vec<u128>>() };
-    let units = bytes.div_ceil(size_of::<u128>()).max(1);
-    if units > scratch.len() {
-        // What is there need not be kept, so it is not copied.
-        scratch.clear();
-        if scratch.try_reserve_exact(units).is_err() {
-            return std::ptr::null_mut();
-        }
-        scratch.resize(units, 0);
-    }
-    scratch.as_mut_ptr().cast()
 }
 
 /// Creates the key of the attributes, and the one whose end is the beginning of MPI's. False where the library refuses.

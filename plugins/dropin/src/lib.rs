@@ -21,16 +21,14 @@
 //! * [`real`]: the library's functions, found behind this one.
 //! * [`describe`], [`replace`]: from a call to the implementation that runs, by facts that all ranks share.
 //! * [`communicator`]: what is kept for each communicator, as an attribute of it.
-//! * [`start`], [`rules`], [`plugins`], [`trust`]: profile and plugins, at the first intercepted call.
+//! * [`start`], [`rules`]: profile and plugins, at the first intercepted call; [`kilter_host`] loads the plugins.
 //! * [`finish`]: counts, when MPI ends.
 
 mod communicator;
 mod describe;
 pub mod entry;
 pub mod finish;
-mod plugins;
 mod real;
 mod replace;
 mod rules;
 mod start;
-mod trust;

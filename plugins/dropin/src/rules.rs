@@ -5,9 +5,8 @@ use std::sync::atomic::AtomicU64;
 
 use kilter_abi::{NEEDS_COMMUTATIVE, NEEDS_EVEN_RANKS, NEEDS_INT_VOLUME, NEEDS_POWER_OF_TWO_RANKS, Plugin};
 use kilter_algorithms::Collective;
+use kilter_host::plugins::{self, LoadError, Row};
 use kilter_profile::{Catalogue, Entry, Profile, ProfileError, Range, Table};
-
-use crate::plugins::{self, LoadError, Row};
 
 /// An implementation that a profile names.
 pub(crate) struct Implementation {

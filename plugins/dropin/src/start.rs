@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU8, Ordering};
 
+use kilter_host::trust;
 use kilter_mpi::{constants, info};
 
+use crate::communicator;
 use crate::rules::Rules;
-use crate::{communicator, trust};
 
 /// Largest profile that is read, in bytes.
 const MAX_PROFILE: u64 = 16 << 20;

@@ -16,6 +16,8 @@ const MPI_Win kilter_win_null = MPI_WIN_NULL;
 const MPI_Op kilter_op_null = MPI_OP_NULL;
 const MPI_Op kilter_bor = MPI_BOR;
 const MPI_Op kilter_sum = MPI_SUM;
+const MPI_Op kilter_max = MPI_MAX;
+const MPI_Op kilter_minloc = MPI_MINLOC;
 
 const MPI_Datatype kilter_datatype_null = MPI_DATATYPE_NULL;
 const MPI_Datatype kilter_byte = MPI_BYTE;
@@ -35,6 +37,7 @@ const MPI_Datatype kilter_int64_t = MPI_INT64_T;
 const MPI_Datatype kilter_uint64_t = MPI_UINT64_T;
 const MPI_Datatype kilter_float = MPI_FLOAT;
 const MPI_Datatype kilter_double = MPI_DOUBLE;
+const MPI_Datatype kilter_double_int = MPI_DOUBLE_INT;
 
 const int kilter_undefined = MPI_UNDEFINED;
 const int kilter_comm_type_shared = MPI_COMM_TYPE_SHARED;

@@ -41,6 +41,10 @@ constants! {
     bor = kilter_bor: MPI_Op;
     /// `MPI_SUM`.
     sum = kilter_sum: MPI_Op;
+    /// `MPI_MAX`.
+    max = kilter_max: MPI_Op;
+    /// `MPI_MINLOC`.
+    minloc = kilter_minloc: MPI_Op;
     /// `MPI_DATATYPE_NULL`.
     datatype_null = kilter_datatype_null: MPI_Datatype;
     /// `MPI_BYTE`.
@@ -77,6 +81,8 @@ constants! {
     float = kilter_float: MPI_Datatype;
     /// `MPI_DOUBLE`.
     double = kilter_double: MPI_Datatype;
+    /// `MPI_DOUBLE_INT`.
+    double_int = kilter_double_int: MPI_Datatype;
     /// `MPI_UNDEFINED`.
     undefined = kilter_undefined: c_int;
     /// `MPI_COMM_TYPE_SHARED`.

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use kilter_profile::{Profile, VERSION};
 
-use crate::job::{self, Deployed, Output, rule};
+use crate::job::{self, Deployed, Mpi, Output, rule};
 
 fn good() -> Deployed {
     Deployed::rules(vec![rule("allreduce", 2, 1..=u64::MAX, "allreduce.as_reduce_bcast")])
@@ -114,7 +114,7 @@ fn build(deployed: &Deployed, file: &Path, options: &[&str]) {
 #[test]
 fn a_plugin_in_c_is_followed() {
     let mut deployed = with_plugin("plugin.so");
-    build(&deployed, &job::source("../plugins/abi/example/kilter_plugin.c"), &[]);
+    build(&deployed, &job::source("../plugins/example/c/kilter_plugin.c"), &[]);
     let calls = deployed.verify(3, &[]).calls();
     assert!(calls["bcast.example_chain"] > 0, "{calls:?}");
 
@@ -213,4 +213,24 @@ fn an_error_of_a_plugin_is_raised_on_the_programs_communicator() {
     let output = deployed.verify(3, &[]);
     assert!(!output.ok, "the program's errors are fatal: {output:?}");
     assert!(output.stderr.contains("MPI_ERR_INTERN"), "{output:?}");
+}
+
+#[test]
+fn a_plugin_in_rust_is_followed_and_its_panic_ends_the_job_with_a_message() {
+    let deployed = with_plugin("plugin.so");
+    let plugin = deployed.directory.path().join("plugin.so");
+    fs::copy(Mpi::OpenMpi.library("libkilter_example.so"), &plugin).unwrap();
+    fs::set_permissions(&plugin, Permissions::from_mode(0o755)).unwrap();
+    let output = deployed.verify(3, &[]);
+    assert!(output.ok && output.calls()["bcast.example_chain"] > 0, "{output:?}");
+    let output = deployed.verify(3, &[("KILTER_EXAMPLE_PANIC", "1")]);
+    assert!(!output.ok, "{output:?}");
+    assert!(
+        output.stderr.contains("KILTER_EXAMPLE_PANIC is set")
+            && output.stderr.contains("kilter: error: bcast.example_chain on rank")
+            && output
+                .stderr
+                .contains("it panicked, see the message above; ending the job"),
+        "{output:?}"
+    );
 }

@@ -10,6 +10,7 @@ pub mod plan;
 pub mod repetitions;
 pub mod report;
 pub mod task;
+pub mod verifying;
 
 /// Version of both line formats; a reader refuses any other.
 pub const VERSION: u32 = 2;

@@ -3,9 +3,11 @@
 //! All that is compared is interleaved in the same jobs, launch after launch; ratios are within launches.
 //!
 //! * [`bound`]: what no algorithm can be faster than.
+//! * [`options`]: what can be asked for.
 //! * [`present`]: as text and CSV.
 
 pub mod bound;
+pub mod options;
 pub mod present;
 
 use std::collections::BTreeMap;
@@ -14,9 +16,9 @@ use kilter_algorithms::{Collective, registry};
 use serde::Serialize;
 
 use crate::benchmark::bound::Network;
+use crate::benchmark::options::BenchmarkOptions;
 use crate::context::Context;
 use crate::deployment::{Deployment, Selection};
-use crate::options::BenchmarkOptions;
 use crate::report::model::FixKind;
 use crate::search::choose::Measured;
 use crate::search::contest::{Contests, Held, best_of_kinds, ranked};

@@ -1,10 +1,10 @@
 //! `kilter benchmark`: the library's own algorithms and Kilter's, side by side.
 
 use super::{Status, measuring, print};
+use crate::benchmark::options::BenchmarkOptions;
 use crate::benchmark::{self, present};
 use crate::cli;
 use crate::context::Context;
-use crate::options::BenchmarkOptions;
 use crate::reporting;
 
 pub(super) fn run(typed: cli::Benchmark) -> anyhow::Result<Status> {

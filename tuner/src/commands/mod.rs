@@ -11,6 +11,7 @@ mod query;
 mod report;
 mod tune;
 mod validate_statistics;
+mod verify_algorithms;
 
 use std::process::ExitCode;
 
@@ -69,6 +70,7 @@ pub fn run(cli: Cli) -> anyhow::Result<Status> {
         Command::Report(typed) => report::run(&typed, cli.verbose > 0),
         Command::Query(typed) => query::run(&typed),
         Command::Compare(typed) => compare::run(&typed),
+        Command::VerifyAlgorithms(typed) => verify_algorithms::run(typed),
         Command::ValidateStatistics(typed) => validate_statistics::run(&typed),
     }
 }

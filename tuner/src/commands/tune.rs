@@ -18,6 +18,10 @@ pub(super) fn run(typed: cli::Tune) -> anyhow::Result<Status> {
     measuring::with_report(&options.common, "tune", &[kinds], |context| {
         // Before anything is measured.
         crate::emit::emitter(context)?;
+        if options.mockups || options.algorithms {
+            // Nothing is deployed that it has not proven.
+            context.programs.verifier()?;
+        }
         let tuned = crate::tune::tune(context, &options)?;
         Ok(reporting::of_tune(context, &tuned))
     })

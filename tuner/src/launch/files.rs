@@ -82,7 +82,7 @@ impl PlanFile {
 }
 
 /// The last lines of a log; empty if there is none.
-pub(super) fn tail(path: &Path) -> String {
+pub(crate) fn tail(path: &Path) -> String {
     let read = || {
         let mut file = File::open(path)?;
         let length = file.metadata()?.len();

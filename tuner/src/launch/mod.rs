@@ -6,7 +6,7 @@
 pub mod capture;
 pub mod command;
 pub mod failure;
-mod files;
+pub(crate) mod files;
 mod follow;
 pub mod interrupt;
 mod job;

@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use kilter_protocol::plan::{Block, Implementation, Item, Repetitions};
 
 use crate::context::{Context, Setup};
+use crate::correctness::admit;
 use crate::deployment::{Deployment, Selection};
 use crate::launch::session::{BlockOutcome, Session, SessionError};
 use crate::plan;
@@ -19,6 +20,7 @@ use crate::search::ordered::{self, Ordered};
 use crate::search::space::{self, Knob};
 use crate::search::target::Target;
 use crate::stats::sample::Sample;
+use crate::verdict::Rule;
 
 /// Repetitions of the screening, per item.
 const SCREENING: Repetitions = Repetitions::until(4, 12, 0.05, 0.08);
@@ -78,13 +80,12 @@ impl<'c, 'a> Contests<'c, 'a> {
         let finals = self.screen_all(targets, kinds, &front)?;
         let held = self.finals(finals, FINAL_LAUNCHES)?;
         let rule = self.context.rule(self.context.noise_seconds());
-        Ok(held
-            .into_iter()
+        held.into_iter()
             .map(|held| {
-                let decision = choose(&held.target, &held.candidates, &held.bounds, &rule);
-                (held.target, decision)
+                let decision = self.choose_proven(&held.target, held.candidates, &held.bounds, &rule)?;
+                Ok((held.target, decision))
             })
-            .collect())
+            .collect()
     }
 
     /// Measures every candidate of the kinds asked for, refines the front runners' knobs, and picks who goes on.
@@ -233,6 +234,33 @@ impl<'c, 'a> Contests<'c, 'a> {
                 }
             })
             .collect())
+    }
+
+    /// The best candidate that passes the correctness matrix on this library and machine: who does not goes into quarantine,
+    /// and the choice is made again without it.
+    fn choose_proven(
+        &self,
+        target: &Target,
+        mut candidates: Vec<Measured>,
+        bounds: &[Sample],
+        rule: &Rule,
+    ) -> anyhow::Result<Decision> {
+        loop {
+            let decision = choose(target, &candidates, bounds, rule);
+            let Some(chosen) = &decision.chosen else {
+                return Ok(decision);
+            };
+            let Err(reason) = admit(self.context, chosen)? else {
+                return Ok(decision);
+            };
+            let id = chosen.id();
+            let text = format!("`{id}` is not deployed: it failed the correctness matrix: {reason}");
+            self.context.progress.warn(&text);
+            self.context
+                .quarantine
+                .add(&id, "failed the correctness matrix", &reason);
+            candidates.retain(|candidate| candidate.selection.as_ref() != Some(chosen));
+        }
     }
 }
 

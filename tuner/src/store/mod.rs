@@ -18,6 +18,7 @@ mod read;
 mod run;
 mod schema;
 mod verdicts;
+mod verified;
 
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -30,6 +31,7 @@ pub use launch::{LaunchPaths, LaunchRecord, Position, UnclosedLaunch};
 pub use read::{Reader, RunHead};
 pub use run::Run;
 pub use schema::SCHEMA_VERSION;
+pub use verified::Verified;
 
 /// How long SQLite waits for a reader that holds the file.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(30);

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 /// Why a file is not used.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum TrustError {
+pub enum TrustError {
     /// It cannot be opened.
     #[error("cannot open `{path}`: {error}")]
     Open {
@@ -42,7 +42,7 @@ pub(crate) enum TrustError {
 ///
 /// # Errors
 /// See [`TrustError`].
-pub(crate) fn open(path: &Path) -> Result<File, TrustError> {
+pub fn open(path: &Path) -> Result<File, TrustError> {
     let failed = |error| TrustError::Open {
         path: path.to_owned(),
         error,

@@ -11,7 +11,7 @@ use crate::trust::{self, TrustError};
 
 /// Why a plugin is not used.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum LoadError {
+pub enum LoadError {
     /// Not to be trusted, or not there.
     #[error("plugin: {0}")]
     Trust(#[from] TrustError),
@@ -44,30 +44,30 @@ pub(crate) enum LoadError {
 }
 
 /// A plugin in this process; it stays until the process ends.
-pub(crate) struct Loaded {
+pub struct Loaded {
     /// The exported object.
-    pub(crate) plugin: &'static Plugin,
+    pub plugin: &'static Plugin,
     /// Its rows, checked.
-    pub(crate) rows: Vec<Row>,
+    pub rows: Vec<Row>,
 }
 
 /// A row of a plugin.
-pub(crate) struct Row {
+pub struct Row {
     /// Its id.
-    pub(crate) id: &'static str,
+    pub id: &'static str,
     /// What it implements.
-    pub(crate) collective: Collective,
+    pub collective: Collective,
     /// The ABI's structure, with an entry.
-    pub(crate) algorithm: &'static Algorithm,
+    pub algorithm: &'static Algorithm,
     /// Its tunables: name, smallest, largest, default value.
-    pub(crate) parameters: Vec<(&'static str, [u64; 3])>,
+    pub parameters: Vec<(&'static str, [u64; 3])>,
 }
 
 /// Loads a plugin and reads its rows. Nothing of it is called before it is known to fit.
 ///
 /// # Errors
 /// See [`LoadError`].
-pub(crate) fn load(path: &Path) -> Result<Loaded, LoadError> {
+pub fn load(path: &Path) -> Result<Loaded, LoadError> {
     // The linker opens the file again by its name; between the two, only the owner or root could exchange it, unless its
     // directory belongs to another.
     drop(trust::open(path)?);

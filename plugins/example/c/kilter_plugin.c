@@ -1,6 +1,6 @@
 /* A plugin in C: one broadcast, along a chain of ranks, in segments.
  *
- *   mpicc -O2 -shared -fPIC -I ../include kilter_plugin.c -o libkilter_example.so
+ *   mpicc -O2 -shared -fPIC -I ../../abi/include kilter_plugin.c -o libkilter_example.so
  *
  * Rank root + i receives each segment from rank root + i - 1 and sends it on to rank root + i + 1, so that segments follow
  * each other: p - 2 + s rounds for s segments, where a segment has n / s bytes.

@@ -1,0 +1,69 @@
+//! A plugin's context on a communicator.
+
+use std::ffi::c_void;
+
+use kilter_abi::{Context, Plugin};
+use kilter_mpi::MPI_Comm;
+
+/// A context with the scratch that its host keeps for it. Once lent to a plugin it must not move: the context points to the
+/// scratch beside it, which [`Hosted::lend`] sees to each time.
+pub struct Hosted {
+    context: Context,
+    /// Of 16-byte units, so that it is aligned for any type.
+    scratch: Vec<u128>,
+}
+
+impl Hosted {
+    /// For rank `rank` of the `size` ranks of the private communicator `comm`.
+    #[must_use]
+    pub fn new(comm: MPI_Comm, rank: usize, size: usize) -> Hosted {
+        Hosted {
+            context: Context {
+                struct_size: size_of::<Context>() as u32,
+                rank: i32::try_from(rank).unwrap_or(-1),
+                size: i32::try_from(size).unwrap_or(-1),
+                reserved: 0,
+                comm,
+                state: std::ptr::null_mut(),
+                host: std::ptr::null_mut(),
+                grow: Some(grow),
+            },
+            scratch: Vec::new(),
+        }
+    }
+
+    /// The context, for one call.
+    pub fn lend(&mut self) -> *mut Context {
+        self.context.host = (&raw mut self.scratch).cast();
+        &raw mut self.context
+    }
+
+    /// Lets the plugin free what it keeps for the communicator.
+    ///
+    /// # Safety
+    /// `plugin` is whose rows ran with this context; no call is under way.
+    pub unsafe fn release(&mut self, plugin: &Plugin) {
+        if let Some(release) = plugin.release
+            && !self.context.state.is_null()
+        {
+            // SAFETY: the context is valid, and by this function's contract.
+            unsafe { release(self.lend()) };
+        }
+    }
+}
+
+/// `kilter_context.grow`.
+unsafe extern "C" fn grow(context: *mut Context, bytes: usize) -> *mut c_void {
+    // SAFETY: by the ABI the context is one that `lend` gave out, whose `host` points to its scratch.
+    let scratch = unsafe { &mut *(*context).host.cast::<Vec<u128>>() };
+    let units = bytes.div_ceil(size_of::<u128>()).max(1);
+    if units > scratch.len() {
+        // What is there need not be kept, so it is not copied.
+        scratch.clear();
+        if scratch.try_reserve_exact(units).is_err() {
+            return std::ptr::null_mut();
+        }
+        scratch.resize(units, 0);
+    }
+    scratch.as_mut_ptr().cast()
+}

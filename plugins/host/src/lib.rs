@@ -1,0 +1,12 @@
+//! The host's side of the plugin ABI: what the drop-in and `kilter-verify` share, so that a plugin that one of them loads and
+//! calls is loaded and called by the other in the same way.
+//!
+//! * [`plugins`]: loading a plugin and checking its rows, before anything of it is called.
+//! * [`trust`]: whose files are loaded at all.
+//! * [`Hosted`]: a context of a plugin on a private communicator, with the scratch that is kept for it.
+
+mod context;
+pub mod plugins;
+pub mod trust;
+
+pub use context::Hosted;

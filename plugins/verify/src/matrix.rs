@@ -1,0 +1,307 @@
+//! The loop over collectives, cases and rows.
+
+use kilter_abi::{NEEDS_COMMUTATIVE, NEEDS_POWER_OF_TWO_RANKS};
+use kilter_algorithms::Collective;
+use kilter_host::Hosted;
+use kilter_host::plugins::{Loaded, Row};
+use kilter_mpi::{MPI_Comm, MPI_Datatype, MPI_Op, constants, info};
+use kilter_protocol::verifying::{Line, Request};
+
+use crate::call::{Call, Lists};
+use crate::case::{Case, Comm, Values, cases, values};
+use crate::elements::TYPES;
+use crate::image::Image;
+use crate::operators::{OPERATORS, work_on};
+use crate::problem::Problem;
+use crate::report::Report;
+use crate::world::World;
+
+/// Failures of a row after which it is not run any more.
+const ENOUGH: u64 = 10;
+
+/// A row with the values that it is run with beside its defaults.
+pub(crate) struct Chosen<'a> {
+    pub(crate) row: &'a Row,
+    pub(crate) further: Vec<Vec<u64>>,
+}
+
+/// A communicator of the program's, with the private one and the context that a drop-in would have for it.
+struct Place {
+    comm: MPI_Comm,
+    rank: usize,
+    size: usize,
+    hosted: Hosted,
+}
+
+/// What all cases share.
+pub(crate) struct Matrix<'a> {
+    world: &'a World,
+    request: &'a Request,
+    report: Report,
+    places: Vec<(Comm, Place)>,
+    types: Vec<MPI_Datatype>,
+    ops: Vec<MPI_Op>,
+}
+
+impl<'a> Matrix<'a> {
+    /// # Safety
+    /// MPI is running; all ranks make this call.
+    pub(crate) unsafe fn new(world: &'a World, request: &'a Request, report: Report) -> anyhow::Result<Matrix<'a>> {
+        let mut places = Vec::new();
+        for comm in [Comm::World, Comm::Split, Comm::Reversed] {
+            // SAFETY: by this function's contract, here and below.
+            let program = unsafe { world.program(comm) }?;
+            // SAFETY: by this function's contract.
+            let private = unsafe { info::comm_private(program) }?;
+            let (rank, size) = (info::rank(program)?, info::size(program)?);
+            let hosted = Hosted::new(private, rank, size);
+            places.push((
+                comm,
+                Place {
+                    comm: program,
+                    rank,
+                    size,
+                    hosted,
+                },
+            ));
+        }
+        Ok(Matrix {
+            world,
+            request,
+            report,
+            places,
+            types: TYPES
+                .iter()
+                .map(crate::elements::Type::handle)
+                .collect::<Result<_, _>>()?,
+            ops: OPERATORS
+                .iter()
+                .map(crate::operators::Operator::handle)
+                .collect::<Result<_, _>>()?,
+        })
+    }
+
+    /// The cases of a collective: all, or the one that is wanted.
+    fn cases(&self, collective: Collective) -> anyhow::Result<Vec<Case>> {
+        let ranks = self.world.size;
+        let Some(text) = &self.request.case else {
+            return Ok(cases(collective, ranks, self.request.depth));
+        };
+        let case: Case = text.parse()?;
+        case.check(collective, ranks)
+            .map_err(|reason| anyhow::anyhow!("case `{text}` of {collective}: {reason}"))?;
+        Ok(vec![case])
+    }
+
+    /// Runs everything.
+    ///
+    /// # Safety
+    /// All ranks make this call.
+    pub(crate) unsafe fn run(mut self, plugin: &Loaded, chosen: &[Chosen<'_>]) -> anyhow::Result<()> {
+        let mut planned: Vec<(Collective, Vec<Case>, Vec<&Chosen<'_>>)> = Vec::new();
+        let mut runs = 0;
+        for collective in Collective::of_several_ranks() {
+            let rows: Vec<_> = chosen
+                .iter()
+                .filter(|chosen| chosen.row.collective == collective)
+                .collect();
+            if !rows.is_empty() {
+                let cases = self.cases(collective)?;
+                for case in &cases {
+                    runs += u64::from(self.request.with_library);
+                    let of_row = |chosen: &&Chosen<'_>| of_row(case, chosen).len() as u64;
+                    runs += rows.iter().map(of_row).sum::<u64>();
+                }
+                planned.push((collective, cases, rows));
+            }
+        }
+        self.report.line(&Line::Start {
+            library: info::library_version()?,
+            ranks: self.world.size,
+            runs,
+            rows: chosen.iter().map(|chosen| chosen.row.id.to_owned()).collect(),
+        })?;
+        for (collective, cases, rows) in planned {
+            let mut counts = vec![(0_u64, 0_u64); rows.len()];
+            for case in cases {
+                // SAFETY: by this function's contract: all ranks have the same list.
+                unsafe { self.case(collective, &case, &rows, &mut counts)? };
+            }
+            for (chosen, (cases, failed)) in rows.iter().zip(counts) {
+                let row = chosen.row.id.to_owned();
+                self.report.line(&Line::Row { row, cases, failed })?;
+            }
+        }
+        for (_, place) in &mut self.places {
+            // SAFETY: no call is under way.
+            unsafe { place.hosted.release(plugin.plugin) };
+        }
+        self.report.line(&Line::End {})
+    }
+
+    /// # Safety
+    /// All ranks make this call.
+    unsafe fn case(
+        &mut self,
+        collective: Collective,
+        case: &Case,
+        rows: &[&Chosen<'_>],
+        counts: &mut [(u64, u64)],
+    ) -> anyhow::Result<()> {
+        let Some(at) = self.places.iter().position(|(comm, _)| *comm == case.comm) else {
+            return Ok(());
+        };
+        let (p, rank, comm) = {
+            let place = &self.places[at].1;
+            (place.size, place.rank, place.comm)
+        };
+        let problem = Problem::new(collective, case, p, rank);
+        work_on(case.type_);
+        let name = case.to_string();
+        // MPICH 4.0.2 crashes in a Reduce in place whose root is not 0.
+        let crashes =
+            collective == Collective::Reduce && case.in_place && case.root != 0 && constants::mpi_family() == 2;
+        if self.request.with_library {
+            self.report.announce(&format!("library {collective}"), &name)?;
+            if !crashes {
+                // SAFETY: all ranks make this call.
+                unsafe { self.world.together() }?;
+                // SAFETY: the buffers are made for the problem; all ranks come here.
+                let finding = self.attempt(collective, case, &problem, false, |call, _| unsafe {
+                    call.library(comm)
+                });
+                // SAFETY: all ranks make this call.
+                if let Some(reason) = unsafe { self.world.agree(finding) }? {
+                    let (collective, case) = (collective.name().to_owned(), name.clone());
+                    self.report.line(&Line::Library {
+                        collective,
+                        case,
+                        reason,
+                    })?;
+                }
+            }
+        }
+        for (chosen, (runs, failed)) in rows.iter().zip(counts) {
+            for values in of_row(case, chosen) {
+                let case = Case { values, ..case.clone() };
+                let name = case.to_string();
+                self.report.announce(chosen.row.id, &name)?;
+                if *failed >= ENOUGH {
+                    continue;
+                }
+                let operator = case.op.map(|op| &OPERATORS[op]);
+                let needs = chosen.row.algorithm.needs;
+                let commutes = operator.is_none_or(|operator| operator.commutative);
+                if needs & NEEDS_COMMUTATIVE != 0 && !commutes {
+                    continue;
+                }
+                // The drop-in calls no row where nothing is moved. The halves of a split decide each for themselves.
+                let applies = problem.volume != Some(0) || !collective.has_data();
+                let runs_here = applies && (needs & NEEDS_POWER_OF_TWO_RANKS == 0 || p.is_power_of_two());
+                let parameters = parameters(chosen.row, &case.values)
+                    .map_err(|reason| anyhow::anyhow!("case `{name}`: {reason}"))?;
+                // SAFETY: all ranks make this call.
+                unsafe { self.world.together() }?;
+                let finding = if runs_here {
+                    let context = self.places[at].1.hosted.lend();
+                    self.attempt(collective, &case, &problem, true, |call, lists| {
+                        let mut arguments = call.arguments(lists);
+                        arguments.algorithm = chosen.row.algorithm;
+                        arguments.parameters = parameters.as_ptr();
+                        match chosen.row.algorithm.run {
+                            // SAFETY: context and arguments are as the ABI says; all ranks of the communicator come here.
+                            Some(run) => unsafe { run(context, &raw const arguments) },
+                            None => constants::err_other(),
+                        }
+                    })
+                } else {
+                    None
+                };
+                // SAFETY: all ranks make this call.
+                let finding = unsafe { self.world.agree(finding) }?;
+                *runs += 1;
+                if let Some(reason) = finding {
+                    *failed += 1;
+                    let row = chosen.row.id.to_owned();
+                    self.report.line(&Line::Failure {
+                        row,
+                        case: name,
+                        reason,
+                    })?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes a call on fresh buffers and says what is wrong with what it left. `strict` looks at every byte, not at data alone:
+    /// libraries do write into holes.
+    fn attempt(
+        &self,
+        collective: Collective,
+        case: &Case,
+        problem: &Problem,
+        strict: bool,
+        call: impl FnOnce(&Call<'_>, &Lists) -> std::ffi::c_int,
+    ) -> Option<String> {
+        let type_ = &TYPES[case.type_];
+        let mut send = Image::new(type_, problem.send_span, &problem.send);
+        let sent = send.clone();
+        let mut recv = Image::new(type_, problem.recv_span, &problem.before);
+        let mut expected = recv.clone();
+        expected.put(type_, &problem.after);
+        let of_case = Call {
+            collective,
+            problem,
+            datatype: self.types[case.type_],
+            element_bytes: type_.size(),
+            op: case.op.map_or(constants::op_null(), |op| self.ops[op]),
+            root: case.root,
+            send: send.address().cast_const().cast(),
+            recv: recv.address().cast(),
+        };
+        let code = call(&of_case, &Lists::new(problem));
+        if code != 0 {
+            return Some(format!("returned code {code}"));
+        }
+        if !strict {
+            return recv
+                .missing(type_, &problem.after, &problem.open)
+                .map(|what| format!("receive buffer: {what}"));
+        }
+        expected.adopt(type_, &recv, &problem.open);
+        if let Some(what) = recv.difference(&expected, type_) {
+            return Some(format!("receive buffer: {what}"));
+        }
+        send.difference(&sent, type_).map(|what| format!("send buffer: {what}"))
+    }
+}
+
+/// The settings of a row in a case.
+fn of_row(case: &Case, chosen: &Chosen<'_>) -> Vec<Values> {
+    values(case, !chosen.row.parameters.is_empty(), &chosen.further)
+}
+
+/// The values themselves.
+fn parameters(row: &Row, values: &Values) -> Result<Vec<u64>, String> {
+    let by = |choose: fn(&[u64; 3]) -> u64| row.parameters.iter().map(|(_, limits)| choose(limits)).collect();
+    match values {
+        Values::Default => Ok(by(|[_, _, default]| *default)),
+        Values::Min => Ok(by(|[min, _, _]| *min)),
+        Values::Max => Ok(by(|[_, max, _]| *max)),
+        Values::These(list) if list.len() != row.parameters.len() => Err(format!(
+            "{} has {} parameter(s), not {}",
+            row.id,
+            row.parameters.len(),
+            list.len()
+        )),
+        Values::These(list) => {
+            for (value, (name, [min, max, _])) in list.iter().zip(&row.parameters) {
+                if !(min..=max).contains(&value) {
+                    return Err(format!("{name}={value} of {} is not in {min}..{max}", row.id));
+                }
+            }
+            Ok(list.clone())
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! What a benchmark was asked for.
+
+use kilter_algorithms::Collective;
+
+use super::bound::Network;
+use crate::cli;
+use crate::options::{OptionError, Options, wrong};
+
+/// Options of `benchmark`.
+#[derive(Debug, Clone)]
+pub struct BenchmarkOptions {
+    /// Measuring.
+    pub common: Options,
+    /// What is compared.
+    pub collectives: Vec<Collective>,
+    /// The same algorithms with each other, rather than the best.
+    pub same: bool,
+    /// For the lower bound.
+    pub network: Option<Network>,
+}
+
+impl BenchmarkOptions {
+    /// Checks what was typed.
+    ///
+    /// # Errors
+    /// The first option that makes no sense.
+    pub fn new(typed: cli::Benchmark) -> Result<BenchmarkOptions, OptionError> {
+        let common = Options::new(typed.measure)?;
+        let mut collectives = Vec::new();
+        for name in &common.functions {
+            let collective: Collective = name.parse().map_err(|error| wrong("--functions", format!("{error}")))?;
+            if !Collective::of_several_ranks().any(|known| known == collective) {
+                return Err(wrong("--functions", format!("`{name}` is no collective operation")));
+            }
+            collectives.push(collective);
+        }
+        if collectives.is_empty() {
+            collectives.extend(Collective::of_several_ranks());
+        }
+        let network = match (typed.latency, typed.bandwidth) {
+            (Some(latency_seconds), Some(bandwidth)) => {
+                if !(latency_seconds.is_finite() && latency_seconds >= 0.0) {
+                    return Err(wrong("--latency", "seconds from 0, such as 200e-6"));
+                }
+                if !(bandwidth.is_finite() && bandwidth > 0.0) {
+                    return Err(wrong("--bandwidth", "bytes per second above 0, such as 125e6"));
+                }
+                let hosts = typed.hosts.unwrap_or(common.ranks);
+                if hosts == 0 || !common.ranks.is_multiple_of(hosts) {
+                    let message = format!("{} ranks are not spread evenly over {hosts} hosts", common.ranks);
+                    return Err(wrong("--hosts", message));
+                }
+                Some(Network {
+                    latency_seconds,
+                    seconds_per_byte: 1.0 / bandwidth,
+                    hosts,
+                })
+            }
+            _ => None,
+        };
+        Ok(BenchmarkOptions {
+            common,
+            collectives,
+            same: typed.same,
+            network,
+        })
+    }
+}

@@ -1,0 +1,103 @@
+//! `kilter verify-algorithms`: the correctness matrix on this library.
+
+use anyhow::Context as _;
+
+use super::{Status, print};
+use crate::cli;
+use crate::correctness::{self, Inquiry, Launching, table};
+use crate::launch::command::quote;
+use crate::launch::{self, SessionError};
+use crate::launcher;
+use crate::options::{Options, VerifyOptions};
+use crate::programs::Programs;
+use crate::progress::Progress;
+use crate::store::Store;
+
+pub(super) fn run(typed: cli::VerifyAlgorithms) -> anyhow::Result<Status> {
+    let options = VerifyOptions::new(typed)?;
+    let common = &options.common;
+    launch::process::become_subreaper()?;
+    launch::interrupt::install()?;
+    std::fs::create_dir_all(&common.out).with_context(|| format!("`{}` cannot be made", common.out.display()))?;
+    let (version, library) = launcher::detect(common)?;
+    let number = library.version_of(&version);
+    let libexec = common.libexec.as_deref();
+    let programs = Programs::find(libexec, &common.own_directory, (&library, &number), &common.mpirun)?;
+    let inquiry = Inquiry {
+        plugin: options.plugin.clone().map_or_else(|| programs.plugin(), Ok)?,
+        rows: options.rows.clone(),
+        case: options.case.clone(),
+        depth: options.depth,
+    };
+    let template = launcher::template(common, &library);
+    let launching = Launching {
+        options: common,
+        program: programs.verifier()?,
+        template: &template,
+        directory: common.out.join("launches"),
+    };
+    let store = Store::open(&common.db)?;
+    let (library, machine) = (
+        correctness::library_name(&library, &number),
+        correctness::machine(common),
+    );
+    let progress = Progress::new(common.quiet);
+    let mut outcomes = Vec::new();
+    for &ranks in &options.ranks {
+        let found = match correctness::verify(&launching, ranks, &inquiry, &progress) {
+            Ok(found) => found,
+            Err(error) => {
+                progress.finish();
+                if let Some(SessionError::Interrupted { signal }) = error.downcast_ref() {
+                    eprintln!("kilter: interrupted; what was verified on fewer ranks is stored");
+                    return Ok(Status::Interrupted(launch::interrupt::exit_status(*signal)));
+                }
+                return Err(error);
+            }
+        };
+        for failure in &found.library_failures {
+            progress.warn(&format!(
+                "the library's own collective is wrong on {ranks} ranks ({}: {}); report it to its developers",
+                failure.case, failure.reason
+            ));
+        }
+        correctness::record(&store, (&library, &machine), &inquiry, &found.outcomes)?;
+        outcomes.extend(found.outcomes);
+    }
+    progress.finish();
+    anyhow::ensure!(
+        !outcomes.is_empty(),
+        "`{}` has no row that was asked for",
+        inquiry.plugin.display()
+    );
+    let further = further(common, &options);
+    print(&if common.json {
+        table::json((&library, &machine), &inquiry, &outcomes, &further)?
+    } else {
+        table::text(&outcomes, &further)
+    })?;
+    let wrong = outcomes.iter().any(|outcome| outcome.failed > 0);
+    Ok(if wrong { Status::Violations } else { Status::Holds })
+}
+
+/// The options of the launch that a failure is reproduced with.
+fn further(common: &Options, options: &VerifyOptions) -> String {
+    let mut words = String::new();
+    let mut add = |option: &str, value: String| words.push_str(&format!(" {option} {}", quote(&value)));
+    if let Some(plugin) = &options.plugin {
+        add("--plugin", plugin.display().to_string());
+    }
+    if common.mpirun != std::path::Path::new("mpirun") {
+        add("--mpirun", common.mpirun.display().to_string());
+    }
+    for (name, value) in &common.site_parameters {
+        add("--mca", format!("{name}={value}"));
+    }
+    for (name, value) in &common.site_environment {
+        add("--env", format!("{name}={value}"));
+    }
+    if let Some(hostfile) = &common.hostfile {
+        add("--hostfile", hostfile.display().to_string());
+    }
+    words
+}

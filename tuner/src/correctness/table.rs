@@ -1,0 +1,126 @@
+//! What was verified, for people and programs.
+
+use std::collections::BTreeMap;
+
+use comfy_table::Table;
+use serde_json::json;
+
+use super::{Failure, Inquiry, Outcome};
+use crate::launch::command::quote;
+
+/// A row over all numbers of ranks.
+fn by_row(outcomes: &[Outcome]) -> BTreeMap<&str, Vec<&Outcome>> {
+    let mut rows: BTreeMap<&str, Vec<&Outcome>> = BTreeMap::new();
+    for outcome in outcomes {
+        rows.entry(&outcome.row).or_default().push(outcome);
+    }
+    rows
+}
+
+/// The command that runs a failure again; `further` are options that the launch needs.
+#[must_use]
+pub fn reproduction(outcome: &Outcome, failure: &Failure, further: &str) -> String {
+    let Outcome { row, ranks, .. } = outcome;
+    format!(
+        "kilter verify-algorithms -n {ranks} --only {row} --case {}{further}",
+        quote(&failure.case)
+    )
+}
+
+/// The table, and a line for each failure.
+#[must_use]
+pub fn text(outcomes: &[Outcome], further: &str) -> String {
+    let mut table = Table::new();
+    table
+        .load_style(comfy_table::presets::NOTHING)
+        .set_header(["row", "ranks", "cases", "failed"]);
+    for (row, outcomes) in by_row(outcomes) {
+        let ranks: Vec<String> = outcomes.iter().map(|outcome| outcome.ranks.to_string()).collect();
+        let sum = |number: fn(&Outcome) -> u64| outcomes.iter().map(|outcome| number(outcome)).sum::<u64>().to_string();
+        table.add_row([
+            row,
+            &ranks.join(","),
+            &sum(|outcome| outcome.cases),
+            &sum(|outcome| outcome.failed),
+        ]);
+    }
+    let mut text = format!("{table}\n");
+    for outcome in outcomes {
+        for failure in &outcome.failures {
+            let again = reproduction(outcome, failure, further);
+            text.push_str(&format!("\nFAILED {}: {}\n  {again}\n", outcome.row, failure.reason));
+        }
+    }
+    text
+}
+
+/// The same for programs.
+///
+/// # Errors
+/// None that is expected: all parts are plain data.
+pub fn json(
+    (library, machine): (&str, &str),
+    inquiry: &Inquiry,
+    outcomes: &[Outcome],
+    further: &str,
+) -> Result<String, serde_json::Error> {
+    let rows: Vec<_> = outcomes
+        .iter()
+        .map(|outcome| {
+            let failures: Vec<_> = outcome
+                .failures
+                .iter()
+                .map(|failure| {
+                    json!({
+                        "case": failure.case,
+                        "reason": failure.reason,
+                        "reproduce": reproduction(outcome, failure, further),
+                    })
+                })
+                .collect();
+            json!({
+                "row": outcome.row,
+                "ranks": outcome.ranks,
+                "cases": outcome.cases,
+                "failed": outcome.failed,
+                "failures": failures,
+            })
+        })
+        .collect();
+    serde_json::to_string_pretty(&json!({
+        "library": library,
+        "machine": machine,
+        "plugin": inquiry.plugin,
+        "depth": inquiry.depth_name(),
+        "rows": rows,
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Failure, Outcome};
+    use super::text;
+
+    #[test]
+    fn a_failure_comes_with_the_line_that_reproduces_it() {
+        let outcome = |ranks, failed: u64| Outcome {
+            row: "bcast.x".to_owned(),
+            ranks,
+            cases: 10,
+            failed,
+            failures: (0..failed)
+                .map(|_| Failure {
+                    case: "comm=world,count=3".to_owned(),
+                    reason: "rank 1: receive buffer: element 2 is [0], should be [7]".to_owned(),
+                })
+                .collect(),
+        };
+        insta::assert_snapshot!(text(&[outcome(2, 0), outcome(5, 1)], " --plugin x.so"), @r"
+        row     ranks cases failed
+        bcast.x 2,5   20    1
+
+        FAILED bcast.x: rank 1: receive buffer: element 2 is [0], should be [7]
+          kilter verify-algorithms -n 5 --only bcast.x --case comm=world,count=3 --plugin x.so
+        ");
+    }
+}
