@@ -4,6 +4,7 @@ use comfy_table::{CellAlignment, Table, presets};
 
 use super::Benchmark;
 use crate::report::format;
+use crate::report::terminal::trimmed;
 
 /// For people.
 #[must_use]
@@ -65,7 +66,7 @@ pub fn text(benchmark: &Benchmark) -> String {
             column.set_cell_alignment(CellAlignment::Right);
         }
     }
-    let mut text = format!("{what}: {library}, {ranks} ranks\n{table}\n");
+    let mut text = format!("{what}: {library}, {ranks} ranks\n{}\n", trimmed(&table));
     text.push_str("Times are medians over launches; ratio: Kilter's time over the library's, within launches.\n");
     if bounded {
         text.push_str("bound: one latency, and the bytes that must enter or leave one host.\n");

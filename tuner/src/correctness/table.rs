@@ -1,5 +1,6 @@
 //! What was verified, for people and programs.
 
+use crate::report::terminal::trimmed;
 use std::collections::BTreeMap;
 
 use comfy_table::Table;
@@ -44,7 +45,7 @@ pub fn text(outcomes: &[Outcome], further: &str) -> String {
             &sum(|outcome| outcome.failed),
         ]);
     }
-    let mut text = format!("{table}\n");
+    let mut text = format!("{}\n", trimmed(&table));
     for outcome in outcomes {
         for failure in &outcome.failures {
             let again = reproduction(outcome, failure, further);
@@ -116,8 +117,8 @@ mod tests {
                 .collect(),
         };
         insta::assert_snapshot!(text(&[outcome(2, 0), outcome(5, 1)], " --plugin x.so"), @r"
-        row     ranks cases failed
-        bcast.x 2,5   20    1
+         row      ranks  cases  failed
+         bcast.x  2,5    20     1
 
         FAILED bcast.x: rank 1: receive buffer: element 2 is [0], should be [7]
           kilter verify-algorithms -n 5 --only bcast.x --case comm=world,count=3 --plugin x.so

@@ -1,0 +1,186 @@
+//! Programs of Debian's archive that check their own results, with every replacement forced.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use kilter_algorithms::{Collective, registry};
+use kilter_profile::Rule;
+
+use crate::job::{Deployed, Mpi, Output, rule, skipped};
+
+const RANKS: usize = 4;
+
+/// The `round`-th of Kilter's algorithms for each collective, at every volume, on communicators of every size up to the job's.
+fn forced(round: usize) -> Vec<Rule> {
+    let mut rules = Vec::new();
+    for collective in Collective::of_several_ranks() {
+        for ranks in 1..=RANKS {
+            let fitting: Vec<&str> = registry::by_collective(collective)
+                .filter(|row| row.unmet(ranks, true).is_none())
+                .map(|row| row.id)
+                .collect();
+            if let Some(id) = fitting.get(round % fitting.len().max(1)) {
+                rules.push(rule(collective.name(), ranks, 0..=u64::MAX, id));
+            }
+        }
+    }
+    rules
+}
+
+/// Runs a program in a folder with the rules of a round.
+fn run(program: &[&Path], directory: &Path, round: usize) -> Output {
+    let deployed = Deployed::for_library(Mpi::OpenMpi, forced(round));
+    let mut line = vec![Path::new("-wdir"), directory];
+    line.extend(program);
+    let output = deployed.run(Mpi::OpenMpi, &line, RANKS, &[]);
+    assert!(
+        output.ok,
+        "{program:?}, round {round}:\n{}\n{}",
+        output.stdout, output.stderr
+    );
+    assert!(output.lines("kilter: warning").is_empty(), "{}", output.stderr);
+    output
+}
+
+/// Calls that were replaced on rank 0, by collective.
+fn replaced(output: &Output) -> BTreeMap<String, u64> {
+    let mut by_collective = BTreeMap::new();
+    for (id, calls) in output.calls() {
+        let collective = id.split('.').next().unwrap_or_default().to_owned();
+        *by_collective.entry(collective).or_default() += calls;
+    }
+    by_collective
+}
+
+fn assert_replaced(output: &Output, collectives: &[&str], program: &str, round: usize) {
+    let replaced = replaced(output);
+    for collective in collectives {
+        assert!(
+            replaced.get(*collective).is_some_and(|calls| *calls > 0),
+            "{program}, round {round}: {collective} was never replaced: {replaced:?}"
+        );
+    }
+}
+
+/// Rounds in which every row of the registry has its turn.
+fn rounds() -> usize {
+    Collective::of_several_ranks()
+        .map(|collective| registry::by_collective(collective).count())
+        .max()
+        .unwrap_or(0)
+}
+
+/// Whether a program of a Debian package is there; says so if not.
+fn installed(program: &str, package: &str) -> bool {
+    let there = Path::new(program).exists();
+    if !there {
+        skipped(&format!(
+            "{program} is not there; install the package {package} (scripts/setup does)"
+        ));
+    }
+    there
+}
+
+/// HPL, PTRANS, RandomAccess and FFT with their own validations.
+#[test]
+fn hpcc_validates() {
+    if !installed("/usr/bin/hpcc", "hpcc") {
+        return;
+    }
+    for round in 0..rounds() {
+        let directory = tempfile::tempdir().expect("a temporary folder");
+        let input = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/hpccinf.txt");
+        fs::copy(&input, directory.path().join("hpccinf.txt")).expect("the input is in the repository");
+        let output = run(&[Path::new("/usr/bin/hpcc")], directory.path(), round);
+        let results = fs::read_to_string(directory.path().join("hpccoutf.txt")).expect("hpcc writes its results");
+        let value = |key: &str| {
+            let line = results
+                .lines()
+                .find_map(|line| line.strip_prefix(key)?.strip_prefix('='));
+            line.unwrap_or_else(|| panic!("no {key} in\n{results}")).to_owned()
+        };
+        assert_eq!(value("Success"), "1", "round {round}\n{results}");
+        assert_eq!(value("PTRANS_residual"), "0", "round {round}");
+        assert_eq!(value("MPIRandomAccess_Errors"), "0", "round {round}");
+        let error: f64 = value("MPIFFT_maxErr").parse().expect("a number");
+        assert!(error < 1e-12, "round {round}: FFT is off by {error}");
+        assert!(
+            results.contains("1 tests completed and passed residual checks")
+                && results.contains("0 tests completed and failed residual checks"),
+            "round {round}: HPL and PTRANS pass\n{results}"
+        );
+        assert_replaced(
+            &output,
+            &["allreduce", "bcast", "reduce", "barrier", "gather", "alltoall"],
+            "hpcc",
+            round,
+        );
+    }
+}
+
+/// LU and QR of ScaLAPACK's own tests, over Fortran and the BLACS.
+#[test]
+fn scalapack_passes_its_residual_checks() {
+    let directory = Path::new("/usr/lib/x86_64-linux-gnu/scalapack/openmpi-tests");
+    if !installed(
+        "/usr/lib/x86_64-linux-gnu/scalapack/openmpi-tests/xdlu",
+        "scalapack-mpi-test",
+    ) {
+        return;
+    }
+    for round in 0..rounds() {
+        for program in ["xdlu", "xdqr"] {
+            let output = run(&[&directory.join(program)], directory, round);
+            assert!(
+                output.stdout.contains("0 tests completed and failed residual checks."),
+                "{program}, round {round}\n{}",
+                output.stdout
+            );
+            assert_replaced(&output, &["bcast", "allreduce"], program, round);
+        }
+    }
+}
+
+/// Molecular dynamics over tiled boxes that are balanced anew: energies as with the library's own collectives, up to the order of sums.
+#[test]
+fn lammps_computes_the_same_energies() {
+    if !installed("/usr/bin/lmp", "lammps") {
+        return;
+    }
+    let thermodynamics = |round: Option<usize>| {
+        let directory = tempfile::tempdir().expect("a temporary folder");
+        let input = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/melt.lammps");
+        let program = [Path::new("/usr/bin/lmp"), Path::new("-in"), &input];
+        let output = match round {
+            Some(round) => {
+                let output = run(&program, directory.path(), round);
+                assert_replaced(&output, &["allreduce", "bcast", "reduce"], "lmp", round);
+                output
+            }
+            None => {
+                let mut line = vec![Path::new("-wdir"), directory.path()];
+                line.extend(program);
+                let output = Mpi::OpenMpi.run(&line, RANKS, &[("KILTER_MODE", "off")]);
+                assert!(output.ok, "{}\n{}", output.stdout, output.stderr);
+                output
+            }
+        };
+        let table = output.stdout.split_once("Step Temp").expect("a table").1;
+        let lines = table.lines().skip(1).take_while(|line| !line.starts_with("Loop time"));
+        let numbers = lines
+            .flat_map(str::split_whitespace)
+            .map(|text| text.parse().expect("a number"));
+        numbers.collect::<Vec<f64>>()
+    };
+    let expected = thermodynamics(None);
+    assert_eq!(expected.len(), 6 * 5, "{expected:?}");
+    for round in 0..rounds() {
+        let got = thermodynamics(Some(round));
+        let close = |(a, b): (&f64, &f64)| (a - b).abs() <= 1e-6 * b.abs().max(1.0);
+        assert!(
+            got.len() == expected.len() && got.iter().zip(&expected).all(close),
+            "round {round}: {got:?}, expected {expected:?}"
+        );
+    }
+}
