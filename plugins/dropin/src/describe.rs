@@ -152,13 +152,20 @@ pub(crate) unsafe fn describe<N: Number, D: Number>(
         parameters: std::ptr::null(),
     };
     if collective.volume_is_known() {
-        arguments.bytes = volume(collective, state, &arguments, (is_root, listed))?;
+        arguments.bytes = volume(collective, state, given, (is_root, i64::try_from(listed).ok()?))?;
     }
     Some(arguments)
 }
 
-/// The total volume in bytes, the same on all ranks; `listed` elements are in the list of what is received.
-fn volume(collective: Collective, state: &State, arguments: &Arguments, (is_root, listed): (bool, u64)) -> Option<u64> {
+/// The total volume in bytes, the same on all ranks; `listed` elements are in the list of what is received. `None` for a null
+/// type or a negative count.
+#[inline]
+fn volume<N: Number, D: Number>(
+    collective: Collective,
+    state: &State,
+    given: &Given<N, D>,
+    (is_root, listed): (bool, i64),
+) -> Option<u64> {
     // Where the sides may be described differently, the root's is taken that it has in place or not.
     let of_send = match collective {
         Collective::Gather => !is_root,
@@ -166,9 +173,9 @@ fn volume(collective: Collective, state: &State, arguments: &Arguments, (is_root
         _ => false,
     };
     let (count, datatype) = match collective {
-        Collective::Allgatherv | Collective::ReduceScatter => (listed, arguments.recv_type),
-        _ if of_send => (u64::try_from(arguments.send_count).ok()?, arguments.send_type),
-        _ => (u64::try_from(arguments.recv_count).ok()?, arguments.recv_type),
+        Collective::Allgatherv | Collective::ReduceScatter => (listed, given.recv_type),
+        _ if of_send => (given.send_count.try_into().ok()?, given.send_type),
+        _ => (given.recv_count.try_into().ok()?, given.recv_type),
     };
     let blocks = match collective {
         Collective::Allgather
@@ -178,8 +185,22 @@ fn volume(collective: Collective, state: &State, arguments: &Arguments, (is_root
         | Collective::Scatter => state.size as u64,
         _ => 1,
     };
+    if datatype == constants::datatype_null() {
+        return None;
+    }
     let size = layout::size(datatype).ok()?;
-    count.checked_mul(blocks)?.checked_mul(size as u64)
+    u64::try_from(count).ok()?.checked_mul(blocks)?.checked_mul(size as u64)
+}
+
+/// Whether the profile may have an implementation for the call, told by its volume alone where that takes no list: most calls
+/// that are left alone are told apart here, before anything else is looked at.
+#[inline]
+pub(crate) fn may_apply<N: Number, D: Number>(collective: Collective, state: &State, given: &Given<N, D>) -> bool {
+    if !collective.volume_is_known() || matches!(collective, Collective::Allgatherv | Collective::ReduceScatter) {
+        return true;
+    }
+    let is_root = usize::try_from(given.root) == Ok(state.rank);
+    volume(collective, state, given, (is_root, 0)).is_some_and(|bytes| state.table.lookup(collective, bytes).is_some())
 }
 
 /// Copies a list of counts and, where there is one, of displacements; returns them with the sum of the counts.
