@@ -112,9 +112,18 @@ fn choose<'a>(plugin: &'a Loaded, request: &Request) -> anyhow::Result<Vec<Chose
     for wanted in &request.rows {
         let known = plugin.rows.iter().any(|row| names(wanted, row)) || wanted.name.parse::<Collective>().is_ok();
         if !known {
-            let rows: Vec<&str> = plugin.rows.iter().map(|row| row.id).collect();
+            let (before, _) = wanted.name.split_once('.').unwrap_or((&wanted.name, ""));
+            let of_collective = plugin.rows.iter().filter(|row| row.collective.name() == before);
+            let mut rows: Vec<&str> = of_collective.map(|row| row.id).collect();
+            let what = if rows.is_empty() {
+                rows = plugin.rows.iter().map(|row| row.collective.name()).collect();
+                rows.dedup();
+                "it has rows of".to_owned()
+            } else {
+                format!("its rows of {before}")
+            };
             bail!(
-                "`{}` is neither a row of `{}` nor a collective; its rows: {}",
+                "`{}` is neither a row of `{}` nor a collective; {what}: {}",
                 wanted.name,
                 request.plugin.display(),
                 rows.join(", ")
