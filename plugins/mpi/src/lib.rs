@@ -8,7 +8,7 @@
 //! * [`Arena`]: scratch that outlives the call, one per communicator.
 //! * [`mpit`]: control variables by name.
 //! * [`info`]: version, rank, size, duplicates of communicators.
-//! * [`nodes`]: which ranks share a node.
+//! * [`nodes()`]: which ranks share a node.
 //! * [`layout`]: how a datatype lies in memory.
 //!
 //! Messages move as `MPI_BYTE`, so all ranks must represent data alike (one architecture), which every MPI library in use
