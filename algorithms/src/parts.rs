@@ -6,6 +6,7 @@ pub(crate) mod blocks;
 pub(crate) mod circulant;
 pub(crate) mod doubling;
 pub(crate) mod halving;
+pub(crate) mod k_nomial;
 pub(crate) mod pairwise;
 pub(crate) mod pipeline;
 pub(crate) mod recursive_halving;

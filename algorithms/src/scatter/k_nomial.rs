@@ -24,9 +24,9 @@
 
 use std::ops::Range;
 
-use crate::parts::subtree;
-use crate::schedule::{Splitting, splitting_rounds};
-use crate::{Algorithm, Arguments, Collective, Cost, Parameter, Setting, Transport, TransportError};
+use crate::parts::{k_nomial, subtree};
+use crate::schedule::Splitting;
+use crate::{Algorithm, Arguments, Collective, Transport, TransportError};
 
 /// The id of [`INFO`].
 pub(crate) const ID: &str = "scatter.k_nomial";
@@ -38,32 +38,9 @@ pub(crate) static INFO: Algorithm = Algorithm {
     summary: "subtrees' blocks down a tree of k parts per level (small and medium blocks)",
     source: "Chan et al. 2007, doi:10.1002/cpe.1206",
     needs: &[],
-    parameters: &[Parameter {
-        name: "radix",
-        min: 2,
-        max: 64,
-        default: 4,
-        summary: "parts into which the ranks are split, again and again: 2 is the binomial tree, p or more linear",
-    }],
-    cost,
+    parameters: &[k_nomial::RADIX],
+    cost: k_nomial::cost,
 };
-
-fn cost(setting: &Setting<'_>) -> Cost {
-    let &Setting {
-        p_ranks,
-        n_bytes,
-        parameters,
-        ..
-    } = setting;
-    if n_bytes == 0 {
-        return Cost::ZERO;
-    }
-    Cost {
-        rounds: splitting_rounds(p_ranks, parameters[0] as usize) as f64,
-        bytes_sent: n_bytes as f64 * (p_ranks - 1) as f64 / p_ranks as f64,
-        bytes_reduced: 0.0,
-    }
-}
 
 pub(crate) fn run<T: Transport>(transport: &mut T, arguments: Arguments<'_>) -> Result<(), TransportError> {
     let Arguments {

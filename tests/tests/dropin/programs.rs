@@ -35,10 +35,14 @@ fn fortran_of_every_kind_is_followed() {
             continue;
         }
         let deployed = Deployed::for_library(mpi, rules());
-        for file in ["fortran_mpif", "fortran_mpi", "fortran_mpi_f08"] {
+        for interface in ["MPIF_H", "MPI", "MPI_F08"] {
             // A call with MPI_IN_PLACE has other types than one without; `mpif.h` declares neither.
-            let program = mpi.built("mpif90", &format!("{file}.f90"), &["-fallow-argument-mismatch"], file);
-            ran(&deployed.run(mpi, &[&program], 2, &[]), &format!("{file} on {mpi:?}"));
+            let options = ["-fallow-argument-mismatch", &format!("-DKILTER_{interface}")];
+            let program = mpi.built("mpif90", "fortran.F90", &options, &format!("fortran_{interface}"));
+            ran(
+                &deployed.run(mpi, &[&program], 2, &[]),
+                &format!("{interface} on {mpi:?}"),
+            );
         }
     }
 }
@@ -86,7 +90,7 @@ fn another_tool_of_the_profiling_interface_may_be_preloaded_too() {
         tool.display().to_string(),
         mpi.library("libkilter.so").display().to_string(),
     );
-    let program = mpi.built("mpif90", "fortran_mpi.f90", &[], "fortran_stacked");
+    let program = mpi.built("mpif90", "fortran.F90", &[], "fortran_stacked");
     let c_program = mpi.built("mpicc", "threads.c", &["-std=c11", "-O1", "-pthread"], "threads");
     let deployed = Deployed::rules(rules());
     for (preload, seen) in [(format!("{tool}:{dropin}"), 800), (format!("{dropin}:{tool}"), 0)] {

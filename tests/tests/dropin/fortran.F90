@@ -1,7 +1,15 @@
-! Collectives from Fortran, through mpif.h: 10 allreduces, 5 broadcasts, 3 gathers, one of them in place.
+! Collectives from Fortran: 10 allreduces, 5 broadcasts, 3 gathers, one of them in place. Through mpif.h with -DKILTER_MPIF_H, through
+! mpi_f08 with -DKILTER_MPI_F08, else through mpi.
 program collectives
+#if defined(KILTER_MPI_F08)
+  use mpi_f08
+#elif !defined(KILTER_MPIF_H)
+  use mpi
+#endif
   implicit none
+#if defined(KILTER_MPIF_H)
   include 'mpif.h'
+#endif
   integer :: rank, ranks, code, i
   integer, allocatable :: everything(:)
   integer :: mine(16), total(16)
