@@ -8,7 +8,7 @@ use kilter_protocol::plan::Header;
 use kilter_protocol::report::Start;
 
 use crate::config::library::Library;
-use crate::deployment::Deployment;
+use crate::deployment::{Assignment, Deployment};
 use crate::launch::command::TemplateError;
 use crate::launch::{CommandSpec, CommandTemplate, JobSpec, Limits, Session};
 use crate::options::Options;
@@ -45,20 +45,30 @@ impl Setup {
     /// The launch-wide part of a deployment, passed directly.
     #[must_use]
     pub fn of(deployment: &Deployment) -> Setup {
-        let (environment, parameters): (Vec<_>, Vec<_>) = deployment
-            .assignments
-            .iter()
-            .partition(|assignment| assignment.environment);
-        let pairs = |list: Vec<&crate::deployment::Assignment>| {
-            list.into_iter()
-                .map(|assignment| (assignment.name.clone(), assignment.value.clone()))
-                .collect()
-        };
-        Setup {
-            parameters: pairs(parameters),
-            environment: pairs(environment),
-            ..Setup::default()
+        Setup::default().with(&deployment.assignments)
+    }
+
+    /// The same with further assignments, which win over what is set so far: the library lets its command line win over files,
+    /// too.
+    #[must_use]
+    pub fn with(mut self, assignments: &[Assignment]) -> Setup {
+        for Assignment {
+            name,
+            value,
+            environment,
+        } in assignments
+        {
+            for list in [&mut self.parameters, &mut self.environment, &mut self.expected] {
+                list.retain(|(other, _)| other != name);
+            }
+            let list = if *environment {
+                &mut self.environment
+            } else {
+                &mut self.parameters
+            };
+            list.push((name.clone(), value.clone()));
         }
+        self
     }
 
     /// The same in a job that switches settings while it runs.

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use kilter_algorithms::Collective;
 
 use crate::config::library::Library;
+use crate::plan::Subject;
 use crate::report::model::{Fix, FixKind, Setting};
 
 /// A parameter of the library or of its environment.
@@ -128,11 +129,115 @@ impl Deployment {
             .map(|(key, _)| *key)
     }
 
+    /// The selection that must have slowed `subject`: its own, or one whose rule holds for every size. `None` blames the
+    /// launch-wide assignments: where nothing is selected for the subject, or where what is selected was `verified` before and
+    /// assignments have changed since.
+    #[must_use]
+    pub fn to_blame(&self, subject: &Subject, verified: &Deployment, library: &Library) -> Option<(Collective, u64)> {
+        let collective = subject.collective()?;
+        let own = (collective, subject.bytes);
+        let key = if self.selections.contains_key(&own) {
+            own
+        } else {
+            self.without_size_switch(collective, library)?
+        };
+        let is_new = self.selections.get(&key) != verified.selections.get(&key);
+        (is_new || self.assignments == verified.assignments).then_some(key)
+    }
+
+    /// Takes the assignments back that were not `verified` before, or all where none is new; returns them.
+    pub fn take_back_assignments(&mut self, verified: &Deployment) -> Vec<Assignment> {
+        let is_new = |assignment: &Assignment| !verified.assignments.contains(assignment);
+        let (new, old): (Vec<_>, Vec<_>) = std::mem::take(&mut self.assignments).into_iter().partition(is_new);
+        if new.is_empty() {
+            return old;
+        }
+        // A name that had another value before gets it back.
+        let back = |old: &Assignment| new.iter().any(|new| new.name == old.name);
+        self.assignments = old;
+        self.assignments
+            .extend(verified.assignments.iter().filter(|old| back(old)).cloned());
+        new
+    }
+
     /// Whether anything needs the drop-in.
     #[must_use]
     pub fn needs_dropin(&self) -> bool {
         self.selections
             .values()
             .any(|selection| selection.kind() != FixKind::Parameter)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SCAN: (Collective, u64) = (Collective::Scan, 262_144);
+
+    fn eager_limit(value: u64) -> Assignment {
+        Assignment {
+            name: "btl_tcp_eager_limit".to_owned(),
+            value: value.to_string(),
+            environment: false,
+        }
+    }
+
+    fn with_scan(assignments: &[Assignment]) -> Deployment {
+        let selection = Selection::Algorithm("scan.pipelined_chain".to_owned(), vec![16384]);
+        Deployment {
+            assignments: assignments.to_vec(),
+            selections: [(SCAN, selection)].into(),
+        }
+    }
+
+    fn library() -> Library {
+        crate::config::library::load_embedded()
+            .unwrap()
+            .into_iter()
+            .find(|library| library.name == "Open MPI")
+            .unwrap()
+    }
+
+    #[test]
+    fn what_was_selected_in_this_round_is_to_blame_for_its_own_cell() {
+        let now = with_scan(&[eager_limit(16384)]);
+        let subject = Subject::library(SCAN.0, SCAN.1);
+        assert_eq!(now.to_blame(&subject, &Deployment::default(), &library()), Some(SCAN));
+    }
+
+    #[test]
+    fn a_new_assignment_is_to_blame_for_what_was_verified_without_it() {
+        let verified = with_scan(&[]);
+        let now = with_scan(&[eager_limit(16384)]);
+        let subject = Subject::library(SCAN.0, SCAN.1);
+        assert_eq!(now.to_blame(&subject, &verified, &library()), None);
+        assert_eq!(verified.to_blame(&subject, &verified, &library()), Some(SCAN));
+    }
+
+    #[test]
+    fn a_cell_without_a_selection_blames_the_rule_for_all_sizes_or_the_assignments() {
+        let mut now = with_scan(&[eager_limit(16384)]);
+        let gather = (Collective::Gather, 262_144);
+        let settings = vec![("coll_tuned_gather_algorithm".to_owned(), "1".to_owned())];
+        now.selections.insert(gather, Selection::Settings(settings));
+        let none = Deployment::default();
+        let blame = |collective| now.to_blame(&Subject::library(collective, 8), &none, &library());
+        assert_eq!(blame(Collective::Gather), Some(gather));
+        assert_eq!(blame(Collective::Bcast), None);
+    }
+
+    #[test]
+    fn the_latest_assignments_go_first_and_a_replaced_value_returns() {
+        let btl = Assignment {
+            name: "btl".to_owned(),
+            ..eager_limit(1)
+        };
+        let verified = with_scan(&[btl.clone(), eager_limit(32768)]);
+        let mut now = with_scan(&[btl.clone(), eager_limit(16384)]);
+        assert_eq!(now.take_back_assignments(&verified), [eager_limit(16384)]);
+        assert_eq!(now, verified);
+        assert_eq!(now.take_back_assignments(&verified), [btl, eager_limit(32768)]);
+        assert!(now.assignments.is_empty());
     }
 }

@@ -78,12 +78,16 @@ pub fn tune(context: &Context<'_>, options: &TuneOptions) -> anyhow::Result<Tune
         context
             .progress
             .note(&format!("round {round}: {} violated cell group(s) to fix", violated));
-        let deployed = state.deployment.clone();
-        state.search(context, options, round, &targets, &mut tuned.contests)?;
-        if state.deployment == deployed {
+        let verified = state.deployment.clone();
+        let launch = match &tuned.emitted {
+            Some(emitted) if !verified.is_empty() => emit::staged(context, emitted)?,
+            _ => Setup::default(),
+        };
+        state.search(context, options, round, launch, &targets, &mut tuned.contests)?;
+        if state.deployment == verified {
             break;
         }
-        deploy_and_verify(context, &format!("after/{round}"), &mut state, &mut tuned)?;
+        deploy_and_verify(context, &format!("after/{round}"), &verified, &mut state, &mut tuned)?;
     }
     tuned.unfixed = state.unfixed;
     if tuned.deployment.is_empty() {
@@ -113,13 +117,14 @@ impl State {
         context: &Context<'_>,
         options: &TuneOptions,
         round: usize,
+        launch: Setup,
         targets: &[Target],
         contests: &mut Vec<Contest>,
     ) -> anyhow::Result<()> {
         let label = format!("search/{round}");
         let mut launch_wide = BTreeMap::new();
         if options.parameters {
-            let found = settings::search(context, &label, &self.deployment, targets, &self.banned.assignments)?;
+            let found = settings::search(context, &label, launch, targets, &self.banned.assignments)?;
             for assignment in found.accepted {
                 context
                     .progress
@@ -173,52 +178,54 @@ impl State {
         }
     }
 
-    /// Takes back what made something slower. Returns whether anything was taken back.
-    fn take_back(&mut self, context: &Context<'_>, slower: &[(Subject, f64)]) -> bool {
-        let mut changed = false;
-        let mut unexplained = Vec::new();
+    /// Takes back what made something slower; `verified` is what was deployed, and slowed nothing, before this round. Returns
+    /// whether anything was taken back.
+    fn take_back(&mut self, context: &Context<'_>, verified: &Deployment, slower: &[(Subject, f64)]) -> bool {
+        let blame = |subject: &Subject| self.deployment.to_blame(subject, verified, &context.library);
+        let mut launch_wide = Vec::new();
+        let mut selections = BTreeMap::new();
         for (subject, ratio) in slower {
             let note = format!("{} became {ratio:.2} times slower", subject.item_id());
-            let Some(collective) = subject.collective() else {
-                unexplained.push(note);
-                continue;
-            };
-            let key = (collective, subject.bytes);
+            match blame(subject) {
+                Some(key) => selections.entry(key).or_insert_with(Vec::new).push(note),
+                None => launch_wide.push(note),
+            }
+        }
+        let mut changed = false;
+        for (key, notes) in selections {
             if let Some(selection) = self.deployment.selections.remove(&key) {
                 context
                     .progress
-                    .warn(&format!("{note} under `{}`; it is taken back", selection.id()));
+                    .warn(&format!("`{}` is taken back: {}", selection.id(), notes.join(", ")));
                 self.banned.cells.insert(key);
                 changed = true;
-            } else if let Some(changed_key) = self.deployment.without_size_switch(collective, &context.library) {
-                context
-                    .progress
-                    .warn(&format!("{note}: its rule holds for every size, so it is taken back"));
-                self.deployment.selections.remove(&changed_key);
-                self.banned.cells.insert(changed_key);
-                changed = true;
-            } else {
-                unexplained.push(note);
             }
         }
-        if !unexplained.is_empty() && !self.deployment.assignments.is_empty() {
-            for assignment in std::mem::take(&mut self.deployment.assignments) {
+        if !launch_wide.is_empty() {
+            for assignment in self.deployment.take_back_assignments(verified) {
                 context.progress.warn(&format!(
                     "`{}={}` is taken back: {}",
                     assignment.name,
                     assignment.value,
-                    unexplained.join(", ")
+                    launch_wide.join(", ")
                 ));
                 self.banned.assignments.insert(assignment);
+                changed = true;
             }
-            changed = true;
         }
         changed
     }
 }
 
 /// Emits what is decided and verifies exactly these files in fresh launches; takes back what slows anything, and verifies again.
-fn deploy_and_verify(context: &Context<'_>, label: &str, state: &mut State, tuned: &mut Tuned) -> anyhow::Result<()> {
+/// `verified` is what was deployed before.
+fn deploy_and_verify(
+    context: &Context<'_>,
+    label: &str,
+    verified: &Deployment,
+    state: &mut State,
+    tuned: &mut Tuned,
+) -> anyhow::Result<()> {
     for attempt in 0..ATTEMPTS {
         let emitted = emit::emit(context, &state.deployment)?;
         let setup = emit::staged(context, &emitted)?;
@@ -228,7 +235,7 @@ fn deploy_and_verify(context: &Context<'_>, label: &str, state: &mut State, tune
         tuned.deployment = state.deployment.clone();
         tuned.emitted = Some(emitted);
         tuned.after = Some(after);
-        if slower.is_empty() || attempt + 1 == ATTEMPTS || !state.take_back(context, &slower) {
+        if slower.is_empty() || attempt + 1 == ATTEMPTS || !state.take_back(context, verified, &slower) {
             for (subject, ratio) in slower {
                 context.progress.warn(&format!(
                     "{} became {ratio:.2} times slower; compare before you deploy",

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use kilter_protocol::plan::{Block, Repetitions};
 
 use crate::context::{Context, Setup};
-use crate::deployment::{Assignment, Deployment};
+use crate::deployment::Assignment;
 use crate::launch::session::SessionError;
 use crate::plan::{self, Subject};
 use crate::report::model::{Contest, Contestant, FixKind};
@@ -43,14 +43,15 @@ pub struct Outcome {
     pub contestants: BTreeMap<String, Vec<Contestant>>,
 }
 
-/// Searches. `banned` settings are not proposed.
+/// Searches from `base`, the launch as it is deployed so far, files and drop-in included: what slows an algorithm that an earlier
+/// round has chosen is damage like any other. `banned` settings are not proposed.
 ///
 /// # Errors
 /// A failure that no candidate explains.
 pub fn search(
     context: &Context<'_>,
     label: &str,
-    deployment: &Deployment,
+    base: Setup,
     targets: &[Target],
     banned: &BTreeSet<Assignment>,
 ) -> anyhow::Result<Outcome> {
@@ -62,7 +63,7 @@ pub fn search(
         context,
         label,
         targets,
-        deployment: deployment.clone(),
+        base,
         launches: 0,
         trial_seconds: 0.0,
     };
@@ -70,7 +71,7 @@ pub fn search(
     context
         .progress
         .phase("search launch settings", candidates.len() as u64);
-    let Some(base) = search.launch(&[])? else {
+    let Some(present) = search.launch(&[])? else {
         anyhow::bail!("the library's own collectives failed under the settings so far")
     };
     let mut scored: Vec<(f64, LaunchCandidate)> = Vec::new();
@@ -90,11 +91,11 @@ pub fn search(
             continue;
         }
         if let Some(times) = search.launch(&candidate.assignments)? {
-            scored.push((search.cost(&times, &base), candidate));
+            scored.push((search.cost(&times, &present), candidate));
         }
     }
     scored.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let neutral = search.cost(&base, &base);
+    let neutral = search.cost(&present, &present);
     let asked_for = targets.iter().any(|target| target.asked_for);
     // One candidate per parameter; what does not beat doing nothing is not looked at again, except where a contest was asked for.
     let mut finalists: Vec<(f64, LaunchCandidate)> = Vec::new();
@@ -140,7 +141,7 @@ pub fn search(
             }
             Ok(search
                 .launch(&[assignment])?
-                .map_or(f64::INFINITY, |times| search.cost(&times, &base)))
+                .map_or(f64::INFINITY, |times| search.cost(&times, &present)))
         })?;
         if let Some(found) = found {
             candidate.assignments[0].value = found.value.to_string();
@@ -156,7 +157,7 @@ struct Search<'s, 'a> {
     context: &'s Context<'a>,
     label: &'s str,
     targets: &'s [Target],
-    deployment: Deployment,
+    base: Setup,
     launches: usize,
     trial_seconds: f64,
 }
@@ -168,12 +169,7 @@ impl Search<'_, '_> {
         if self.context.quarantine.contains(&id) {
             return Ok(None);
         }
-        let mut deployment = self.deployment.clone();
-        assignments
-            .iter()
-            .cloned()
-            .for_each(|assignment| deployment.assign(assignment));
-        let setup = Setup::of(&deployment);
+        let setup = self.base.clone().with(assignments);
         self.launches += 1;
         let name = format!("{}/settings/{}: {id}", self.label, self.launches);
         let blocks = self.blocks(&name);
