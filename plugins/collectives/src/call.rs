@@ -154,8 +154,9 @@ pub(crate) unsafe fn execute(
                 let input = slice(buffers.input, buffers.input_bytes);
                 let output = slice_mut(buffers.output, buffers.output_bytes);
                 let root = unsigned(buffers.root, "a negative root")?;
+                let place = (call.comm, call.rank, call.p_ranks);
                 let mut transport =
-                    MpiTransport::new(call.comm, buffers.datatype, buffers.op, buffers.element_bytes, arena)?;
+                    MpiTransport::new(place, buffers.datatype, buffers.op, buffers.element_bytes, arena);
                 registry::run(
                     algorithm,
                     &mut transport,

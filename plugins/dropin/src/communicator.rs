@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
 
 use kilter_abi::Context;
 use kilter_host::Hosted;
-use kilter_mpi::{MPI_Comm, MpiError, constants, info};
+use kilter_mpi::{MPI_Comm, MpiError, constants, handle, info};
 use kilter_profile::Table;
 
 use crate::finish;
@@ -82,21 +82,6 @@ thread_local! {
         const { [const { Cell::new((0, 0, std::ptr::null())) }; WAYS] };
 }
 
-/// A handle as a number.
-fn bits(comm: MPI_Comm) -> usize {
-    let mut number = 0_usize;
-    // SAFETY: a handle is a pointer or an int, so it fits; every bit pattern is a number.
-    unsafe {
-        let from = (&raw const comm).cast::<u8>();
-        std::ptr::copy_nonoverlapping(
-            from,
-            (&raw mut number).cast::<u8>(),
-            size_of::<MPI_Comm>().min(size_of::<usize>()),
-        );
-    }
-    number
-}
-
 fn known(attribute: *const c_void) -> Known {
     if attribute == (&raw const PASS).cast() {
         Known::Pass
@@ -115,7 +100,7 @@ fn known(attribute: *const c_void) -> Known {
 /// A valid communicator, on which all ranks make the same collective call.
 #[inline]
 pub(crate) unsafe fn look_up(comm: MPI_Comm, started: &'static Started) -> Known {
-    let handle = bits(comm);
+    let handle = handle::bits(comm);
     let way = (handle ^ (handle >> 4) ^ (handle >> 9)) % WAYS;
     let generation = GENERATION.load(Ordering::Acquire);
     let (cached_generation, cached_handle, attribute) = CACHE.with(|cache| cache[way].get());

@@ -7,6 +7,7 @@ use kilter_algorithms::{Collective, Shape};
 use kilter_mpi::{MPI_Datatype, MPI_Op, constants, layout};
 
 use crate::communicator::{State, Tables};
+use crate::rules::Action;
 
 /// A count or displacement of either form of a function.
 pub(crate) trait Number: Copy + TryInto<i64> + Default {}
@@ -63,6 +64,7 @@ struct Meant {
 }
 
 impl Meant {
+    #[inline]
     fn on(collective: Collective, is_root: bool, in_place: bool) -> Meant {
         let (gives, takes) = (
             collective.input() != Shape::AtRoot || is_root,
@@ -86,16 +88,18 @@ impl Meant {
     }
 }
 
-/// The arguments as plugins want them. `None` stands for a call that no replacement should see: a null handle, a negative
+/// The arguments as plugins want them; `known_bytes` is the total volume, if it need not be summed from a list. `None` stands for a call that no replacement should see: a null handle, a negative
 /// count or a root that is no rank, which the library shall report as it does.
 ///
 /// # Safety
 /// The arguments are those of a call of this collective on the state's communicator; `tables` has room for a number for each
 /// rank in each table, and stays as it is while the result is used.
+#[inline]
 pub(crate) unsafe fn describe<N: Number, D: Number>(
     collective: Collective,
     state: &State,
     given: &Given<N, D>,
+    known_bytes: Option<u64>,
     tables: &mut Tables,
 ) -> Option<Arguments> {
     let root = usize::try_from(given.root).ok().filter(|root| *root < state.size)?;
@@ -151,9 +155,10 @@ pub(crate) unsafe fn describe<N: Number, D: Number>(
         bytes: 0,
         parameters: std::ptr::null(),
     };
-    if collective.volume_is_known() {
-        arguments.bytes = volume(collective, state, given, (is_root, i64::try_from(listed).ok()?))?;
-    }
+    arguments.bytes = match known_bytes {
+        Some(bytes) => bytes,
+        None => volume(collective, state, given, (is_root, i64::try_from(listed).ok()?))?,
+    };
     Some(arguments)
 }
 
@@ -192,15 +197,37 @@ fn volume<N: Number, D: Number>(
     u64::try_from(count).ok()?.checked_mul(blocks)?.checked_mul(size as u64)
 }
 
-/// Whether the profile may have an implementation for the call, told by its volume alone where that takes no list: most calls
-/// that are left alone are told apart here, before anything else is looked at.
+/// What can be said of a call before its lists are read.
+pub(crate) enum Early<'a> {
+    /// The library's own function.
+    Leave,
+    /// This may run; the total volume in bytes, which is 0 for what not every rank knows.
+    Found(u64, &'a Action),
+    /// The volume is the sum of a list.
+    Listed,
+}
+
+/// Looks the call up by its volume, where that takes no list: most calls that are left alone are told apart here, before
+/// anything else is looked at.
 #[inline]
-pub(crate) fn may_apply<N: Number, D: Number>(collective: Collective, state: &State, given: &Given<N, D>) -> bool {
-    if !collective.volume_is_known() || matches!(collective, Collective::Allgatherv | Collective::ReduceScatter) {
-        return true;
+pub(crate) fn early<'a, N: Number, D: Number>(
+    collective: Collective,
+    state: &'a State,
+    given: &Given<N, D>,
+) -> Early<'a> {
+    if matches!(collective, Collective::Allgatherv | Collective::ReduceScatter) {
+        return Early::Listed;
     }
     let is_root = usize::try_from(given.root) == Ok(state.rank);
-    volume(collective, state, given, (is_root, 0)).is_some_and(|bytes| state.table.lookup(collective, bytes).is_some())
+    let bytes = if collective.volume_is_known() {
+        // Where nothing is moved, nothing is to be gained.
+        volume(collective, state, given, (is_root, 0)).filter(|bytes| *bytes > 0)
+    } else {
+        // What not every rank knows counts as 0 and has one rule for all.
+        Some(0)
+    };
+    let found = bytes.and_then(|bytes| Some((bytes, state.table.lookup(collective, bytes)?)));
+    found.map_or(Early::Leave, |(bytes, action)| Early::Found(bytes, action))
 }
 
 /// Copies a list of counts and, where there is one, of displacements; returns them with the sum of the counts.

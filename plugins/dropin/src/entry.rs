@@ -5,7 +5,7 @@ use std::ffi::{c_int, c_void};
 use kilter_algorithms::Collective;
 use kilter_mpi::{MPI_Comm, MPI_Datatype, MPI_Op};
 
-use crate::describe::{Given, may_apply};
+use crate::describe::Given;
 use crate::real::Real;
 use crate::replace::{replace, ruled};
 
@@ -45,9 +45,7 @@ macro_rules! form {
             unsafe {
                 if let Some((state, started)) = ruled(comm, COLLECTIVE) {
                     let given = Given::<N, D> { $($argument,)* ..Given::nothing() };
-                    if may_apply(COLLECTIVE, state, &given)
-                        && let Some(code) = replace(state, started, COLLECTIVE, &given)
-                    {
+                    if let Some(code) = replace(state, started, COLLECTIVE, &given) {
                         return code;
                     }
                 }

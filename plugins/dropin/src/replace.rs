@@ -12,7 +12,7 @@ use kilter_mpi::layout::Layout;
 use kilter_mpi::{MPI_Comm, constants, info};
 
 use crate::communicator::{self, Known, State};
-use crate::describe::{Given, Number, describe};
+use crate::describe::{Early, Given, Number, describe, early};
 use crate::rules::Action;
 use crate::start::{self, Mode, Started};
 
@@ -37,28 +37,35 @@ pub(crate) unsafe fn ruled(comm: MPI_Comm, collective: Collective) -> Option<(&'
 ///
 /// # Safety
 /// `given` are the arguments of a valid call on the state's communicator, made by all its ranks.
+#[inline]
 pub(crate) unsafe fn replace<N: Number, D: Number>(
     state: &State,
     started: &Started,
     collective: Collective,
     given: &Given<N, D>,
 ) -> Option<c_int> {
+    let found = match early(collective, state, given) {
+        Early::Leave => return None,
+        Early::Found(bytes, action) => Some((bytes, action)),
+        Early::Listed => None,
+    };
     // Held until the implementation has returned: no other collective may be under way on this communicator.
     let mut tables = state.tables.try_borrow_mut().ok()?;
     // SAFETY: by this function's contract.
-    let mut arguments = unsafe { describe(collective, state, given, &mut tables) }?;
-    // Where nothing is moved, nothing is to be gained. What not every rank knows counts as 0 and has one rule for all.
-    if arguments.bytes == 0 && collective.volume_is_known() {
-        return None;
-    }
+    let mut arguments = unsafe { describe(collective, state, given, found.map(|(bytes, _)| bytes), &mut tables) }?;
+    let action = match found {
+        Some((_, action)) => action,
+        None if arguments.bytes == 0 => return None,
+        None => state.table.lookup(collective, arguments.bytes)?,
+    };
     let Action {
         implementation,
         parameters,
-    } = state.table.lookup(collective, arguments.bytes)?;
+    } = action;
     if implementation.needs_int_volume() && arguments.bytes > c_int::MAX as u64 {
         return None;
     }
-    if arguments.op != constants::op_null() {
+    if collective.has_operator() {
         let commutes = || info::is_commutative(arguments.op).unwrap_or(false);
         let separable = || Layout::of(arguments.recv_type).is_ok_and(|layout| layout.is_separable());
         if (implementation.needs_commutative() && !commutes()) || !separable() {

@@ -52,6 +52,7 @@ impl Arena {
     }
 
     /// Takes a buffer of at least `bytes` bytes with unspecified contents, aligned as `malloc` aligns; `None` without memory.
+    #[inline]
     #[must_use]
     pub fn take(&mut self, bytes: usize) -> Option<Vec<u8>> {
         let length = bytes.max(SMALLEST_CLASS).checked_next_power_of_two()?;
@@ -68,6 +69,7 @@ impl Arena {
     }
 
     /// Gives a buffer back.
+    #[inline]
     pub fn give(&mut self, buffer: Vec<u8>) {
         if !buffer.len().is_power_of_two() {
             return;

@@ -1,13 +1,14 @@
 //! Constants of the MPI library in use; see `constants.c` for why bindgen cannot give them.
 
-use std::ffi::{c_int, c_uint, c_void};
+use std::ffi::{c_int, c_longlong, c_uint, c_void};
 
-use mpi_sys::{MPI_Comm, MPI_Datatype, MPI_Errhandler, MPI_Info, MPI_Op, MPI_Request, MPI_T_enum, MPI_Win};
+use mpi_sys::{MPI_Comm, MPI_Datatype, MPI_Errhandler, MPI_Info, MPI_Op, MPI_Request, MPI_Status, MPI_T_enum, MPI_Win};
 
 unsafe extern "C" {
     static kilter_in_place: *mut c_void;
     static kilter_mpi_family: c_uint;
     fn kilter_t_enum_null() -> MPI_T_enum;
+    fn kilter_received_bytes(status: *const MPI_Status) -> c_longlong;
 }
 
 macro_rules! constants {
@@ -135,4 +136,11 @@ pub fn t_enum_null() -> MPI_T_enum {
 pub fn mpi_family() -> u32 {
     // SAFETY: a constant of `constants.c`, initialised before any Rust code runs.
     unsafe { kilter_mpi_family }
+}
+
+/// Bytes that a message of `MPI_BYTE` brought; `None` where the library cannot tell.
+#[inline]
+pub(crate) fn received_bytes(status: &MPI_Status) -> Option<usize> {
+    // SAFETY: the status was filled by the library.
+    usize::try_from(unsafe { kilter_received_bytes(status) }).ok()
 }

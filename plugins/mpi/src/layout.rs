@@ -6,7 +6,7 @@ use mpi_sys::{MPI_Aint, MPI_Comm, MPI_Datatype};
 
 use crate::error::pmpi;
 use crate::transport::PIECE_BYTES;
-use crate::{MpiError, constants};
+use crate::{MpiError, constants, predefined};
 
 /// Tag of messages to oneself; on a communicator where nothing is pending any would do.
 const SELF_TAG: c_int = 8;
@@ -29,9 +29,21 @@ impl Layout {
     ///
     /// # Errors
     /// The library's.
+    #[inline]
+    pub fn of(datatype: MPI_Datatype) -> Result<Layout, MpiError> {
+        if let Some(layout) = predefined::find(datatype) {
+            return Ok(layout);
+        }
+        let layout = Layout::ask(datatype)?;
+        predefined::remember(datatype, layout);
+        Ok(layout)
+    }
+
+    /// The layout as the library tells it.
     // MPI_Aint is `isize` or `c_long`, as the library has it.
     #[allow(clippy::unnecessary_cast)]
-    pub fn of(datatype: MPI_Datatype) -> Result<Layout, MpiError> {
+    #[cold]
+    fn ask(datatype: MPI_Datatype) -> Result<Layout, MpiError> {
         let (mut lower_bound, mut extent): (MPI_Aint, MPI_Aint) = (0, 0);
         let (mut true_lower_bound, mut true_extent): (MPI_Aint, MPI_Aint) = (0, 0);
         // SAFETY: each writes the integers given; the library checks the handle.
@@ -44,7 +56,7 @@ impl Layout {
             ))?;
         }
         Ok(Layout {
-            size: size(datatype)?,
+            size: ask_size(datatype)?,
             extent: extent as isize,
             true_lower_bound: true_lower_bound as isize,
             true_extent: true_extent as isize,
@@ -53,6 +65,7 @@ impl Layout {
 
     /// Whether `n` elements are `n * size` bytes without a hole. The order of the parts of an element is not looked at; see
     /// [`is_stream`].
+    #[inline]
     #[must_use]
     pub fn is_dense(&self) -> bool {
         self.true_lower_bound == 0 && self.extent == self.true_extent && usize::try_from(self.extent) == Ok(self.size)
@@ -60,6 +73,7 @@ impl Layout {
 
     /// Whether each element lies within its own extent, so that element `i` can be moved as the bytes from `i * extent` to
     /// `(i + 1) * extent`.
+    #[inline]
     #[must_use]
     pub fn is_separable(&self) -> bool {
         self.extent > 0 && self.true_lower_bound >= 0 && self.true_lower_bound + self.true_extent <= self.extent
@@ -72,6 +86,14 @@ impl Layout {
 /// The library's, or `MPI_ERR_COUNT` for a size that the library cannot tell.
 #[inline]
 pub fn size(datatype: MPI_Datatype) -> Result<usize, MpiError> {
+    match predefined::find(datatype) {
+        Some(layout) => Ok(layout.size),
+        // Asks for more than the size, once, if it is predefined.
+        None => Layout::of(datatype).map(|layout| layout.size),
+    }
+}
+
+fn ask_size(datatype: MPI_Datatype) -> Result<usize, MpiError> {
     let mut size: mpi_sys::MPI_Count = 0;
     // SAFETY: writes an integer; the library checks the handle.
     unsafe { pmpi!(PMPI_Type_size_x(datatype, &raw mut size))? };
@@ -87,6 +109,9 @@ pub fn size(datatype: MPI_Datatype) -> Result<usize, MpiError> {
 /// # Errors
 /// The library's.
 pub fn is_stream(datatype: MPI_Datatype) -> Result<bool, MpiError> {
+    if let Some(layout) = predefined::find(datatype) {
+        return Ok(layout.is_dense());
+    }
     let mut datatype = datatype;
     let mut owned = false;
     loop {
@@ -166,6 +191,15 @@ fn inner_type(datatype: MPI_Datatype) -> Result<Inner, MpiError> {
         handle,
         derived: envelope(handle)?.3 != constants::combiner_named(),
     })
+}
+
+/// Bytes of an element of a predefined type that lies in memory as it is packed; `None` where that takes longer to find out.
+#[inline]
+#[must_use]
+pub fn plain_size(datatype: MPI_Datatype) -> Option<usize> {
+    predefined::find(datatype)
+        .filter(Layout::is_dense)
+        .map(|layout| layout.size)
 }
 
 /// Packs `count` elements into exactly `packed.len()` bytes.

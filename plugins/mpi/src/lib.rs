@@ -10,6 +10,7 @@
 //! * [`info`]: version, rank, size, duplicates of communicators.
 //! * [`nodes()`]: which ranks share a node.
 //! * [`layout`]: how a datatype lies in memory.
+//! * [`handle`]: handles as numbers.
 //!
 //! Messages move as `MPI_BYTE`, so all ranks must represent data alike (one architecture), which every MPI library in use
 //! requires in practice.
@@ -18,12 +19,14 @@ mod arena;
 mod arguments;
 pub mod constants;
 mod error;
+pub mod handle;
 pub mod info;
 pub mod layout;
 mod library;
 pub mod mpit;
 mod nodes;
 mod pipeline;
+mod predefined;
 mod say;
 mod transport;
 

@@ -9,7 +9,7 @@ use kilter_algorithms::{Nodes, Transport, TransportError};
 use mpi_sys::{MPI_Comm, MPI_Datatype, MPI_Op, MPI_Request, MPI_Status};
 
 use crate::error::pmpi;
-use crate::{Arena, MpiError, constants, info};
+use crate::{Arena, MpiError, constants};
 
 /// Tag of every message; the communicator is the algorithm's own, so that one suffices.
 const TAG: c_int = 7;
@@ -47,24 +47,22 @@ struct Piece {
 }
 
 impl<'a> MpiTransport<'a> {
-    /// A transport over `comm`, on which nothing else may be received meanwhile, for elements of `element_bytes` bytes that
-    /// `PMPI_Reduce_local` combines as `datatype` with `op` (any handle where the collective has no operator).
-    ///
-    /// # Errors
-    /// The library's.
+    /// A transport over `comm`, whose rank `rank` of `size` this is, on which nothing else may be received meanwhile, for
+    /// elements of `element_bytes` bytes that `PMPI_Reduce_local` combines as `datatype` with `op` (any handle where the
+    /// collective has no operator).
     ///
     /// # Safety
     /// MPI is initialised; `comm` is a valid intracommunicator; `element_bytes` is the extent of `datatype`, whose elements do
     /// not reach beyond it, and `op` works on it, if anything is reduced.
+    #[inline]
     pub unsafe fn new(
-        comm: MPI_Comm,
+        (comm, rank, size): (MPI_Comm, usize, usize),
         datatype: MPI_Datatype,
         op: MPI_Op,
         element_bytes: usize,
         arena: &'a mut Arena,
-    ) -> Result<MpiTransport<'a>, MpiError> {
-        let (rank, size) = (info::rank(comm)?, info::size(comm)?);
-        Ok(MpiTransport {
+    ) -> MpiTransport<'a> {
+        MpiTransport {
             comm,
             rank,
             size,
@@ -73,7 +71,7 @@ impl<'a> MpiTransport<'a> {
             element_bytes: element_bytes.max(1),
             piece_bytes: PIECE_BYTES,
             arena,
-        })
+        }
     }
 
     /// The same with shorter pieces, the same on all ranks: for tests, as messages of 1 GiB take long.
@@ -83,14 +81,32 @@ impl<'a> MpiTransport<'a> {
         self
     }
 
+    #[inline]
     fn fits(&self, data: &[u8]) -> bool {
         data.len() <= self.piece_bytes
+    }
+
+    /// Combines a piece.
+    fn combine(&self, input: &[u8], inout: &mut [u8]) -> Result<(), TransportError> {
+        // The library may refuse the address of an empty slice.
+        if inout.is_empty() {
+            return Ok(());
+        }
+        let (operation, peer) = ("PMPI_Reduce_local", self.rank);
+        let elements = bytes(operation, peer, inout.len().min(input.len()) / self.element_bytes)?;
+        // SAFETY: both buffers have `elements` elements of the datatype, by the contract of `new`, and do not overlap.
+        unsafe {
+            let (input, inout): (*const c_void, *mut c_void) = (input.as_ptr().cast(), inout.as_mut_ptr().cast());
+            pmpi!(PMPI_Reduce_local(input, inout, elements, self.datatype, self.op))
+        }
+        .map_err(|error| error.with_peer(peer))
     }
 
     /// Begins to send a piece.
     ///
     /// # Safety
     /// It stays as it is until the request has been waited for.
+    #[inline]
     unsafe fn begin_send(&self, to: usize, data: &[u8]) -> Result<Piece, TransportError> {
         let length = bytes("PMPI_Isend", to, data.len())?;
         let mut request = constants::request_null();
@@ -109,6 +125,7 @@ impl<'a> MpiTransport<'a> {
     ///
     /// # Safety
     /// It is left alone until the request has been waited for.
+    #[inline]
     unsafe fn begin_recv(&self, from: usize, data: &mut [u8]) -> Result<Piece, TransportError> {
         let length = bytes("PMPI_Irecv", from, data.len())?;
         let mut request = constants::request_null();
@@ -124,17 +141,16 @@ impl<'a> MpiTransport<'a> {
     }
 }
 
+#[inline]
 fn bytes(operation: &'static str, peer: usize, length: usize) -> Result<c_int, TransportError> {
     MpiError::count(operation, length).map_err(|error| error.with_peer(peer))
 }
 
 /// Checks how much came.
+#[inline]
 fn check_length(status: &MPI_Status, peer: usize, expected: usize) -> Result<(), TransportError> {
-    let mut got: c_int = 0;
-    // SAFETY: the status was filled by the library.
-    unsafe { pmpi!(PMPI_Get_count(status, constants::byte(), &raw mut got)) }.map_err(|error| error.with_peer(peer))?;
-    match usize::try_from(got) {
-        Ok(got) if got == expected => Ok(()),
+    match constants::received_bytes(status) {
+        Some(got) if got == expected => Ok(()),
         got => Err(TransportError::Length {
             peer,
             expected,
@@ -146,10 +162,12 @@ fn check_length(status: &MPI_Status, peer: usize, expected: usize) -> Result<(),
 impl Transport for MpiTransport<'_> {
     type Request<'b> = MpiRequest<'b>;
 
+    #[inline]
     fn rank(&self) -> usize {
         self.rank
     }
 
+    #[inline]
     fn size(&self) -> usize {
         self.size
     }
@@ -162,10 +180,12 @@ impl Transport for MpiTransport<'_> {
             .map_err(|error| error.with_peer(self.rank))
     }
 
+    #[inline]
     fn element_bytes(&self) -> usize {
         self.element_bytes
     }
 
+    #[inline]
     fn send(&mut self, to: usize, data: &[u8]) -> Result<(), TransportError> {
         if !self.fits(data) {
             // SAFETY: waited for at once.
@@ -187,6 +207,7 @@ impl Transport for MpiTransport<'_> {
         .map_err(|error| error.with_peer(to))
     }
 
+    #[inline]
     fn recv(&mut self, from: usize, data: &mut [u8]) -> Result<(), TransportError> {
         if !self.fits(data) {
             // SAFETY: waited for at once.
@@ -213,6 +234,7 @@ impl Transport for MpiTransport<'_> {
         check_length(&status, from, data.len())
     }
 
+    #[inline]
     fn sendrecv(&mut self, to: usize, send: &[u8], from: usize, recv: &mut [u8]) -> Result<(), TransportError> {
         if !self.fits(send) || !self.fits(recv) {
             // SAFETY: both are waited for at once; an error ends the job, as other ranks may be waiting.
@@ -245,6 +267,7 @@ impl Transport for MpiTransport<'_> {
         check_length(&status, from, recv.len())
     }
 
+    #[inline]
     unsafe fn isend<'b>(&mut self, to: usize, data: &'b [u8]) -> Result<MpiRequest<'b>, TransportError> {
         let (first, rest) = data.split_at(data.len().min(self.piece_bytes));
         // SAFETY: the pieces live until the caller has waited, by the trait's contract.
@@ -258,6 +281,7 @@ impl Transport for MpiTransport<'_> {
         })
     }
 
+    #[inline]
     unsafe fn irecv<'b>(&mut self, from: usize, data: &'b mut [u8]) -> Result<MpiRequest<'b>, TransportError> {
         let (first, rest) = data.split_at_mut(data.len().min(self.piece_bytes));
         // SAFETY: the pieces live until the caller has waited, by the trait's contract.
@@ -271,6 +295,7 @@ impl Transport for MpiTransport<'_> {
         })
     }
 
+    #[inline]
     fn wait(&mut self, request: MpiRequest<'_>) -> Result<(), TransportError> {
         let MpiRequest {
             operation,
@@ -294,27 +319,25 @@ impl Transport for MpiTransport<'_> {
         Ok(())
     }
 
+    #[inline]
     fn reduce_local(&mut self, input: &[u8], inout: &mut [u8]) -> Result<(), TransportError> {
         debug_assert_eq!(input.len(), inout.len());
-        let (operation, peer) = ("PMPI_Reduce_local", self.rank);
-        // The address of an empty slice may be one that the library refuses; there is none among the pieces.
-        let piece = (self.piece_bytes / self.element_bytes).max(1) * self.element_bytes;
-        for (input, inout) in input.chunks(piece).zip(inout.chunks_mut(piece)) {
-            let elements = bytes(operation, peer, inout.len().min(input.len()) / self.element_bytes)?;
-            // SAFETY: both buffers have `elements` elements of the datatype, by the contract of `new`, and do not overlap.
-            unsafe {
-                let (input, inout): (*const c_void, *mut c_void) = (input.as_ptr().cast(), inout.as_mut_ptr().cast());
-                pmpi!(PMPI_Reduce_local(input, inout, elements, self.datatype, self.op))
-            }
-            .map_err(|error| error.with_peer(peer))?;
+        if self.fits(inout) {
+            return self.combine(input, inout);
         }
-        Ok(())
+        let piece = (self.piece_bytes / self.element_bytes).max(1) * self.element_bytes;
+        input
+            .chunks(piece)
+            .zip(inout.chunks_mut(piece))
+            .try_for_each(|(input, inout)| self.combine(input, inout))
     }
 
+    #[inline]
     fn take_scratch(&mut self, bytes: usize) -> Result<Vec<u8>, TransportError> {
         self.arena.take(bytes).ok_or(TransportError::NoMemory { bytes })
     }
 
+    #[inline]
     fn give_scratch(&mut self, scratch: Vec<u8>) {
         self.arena.give(scratch);
     }

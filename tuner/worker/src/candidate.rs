@@ -283,7 +283,8 @@ unsafe fn call(
                 parameters,
                 blocks,
             } => {
-                let mut transport = MpiTransport::new(comm, datatype, op, size, arena)?;
+                let place = (comm, problem.rank, problem.p_ranks);
+                let mut transport = MpiTransport::new(place, datatype, op, size, arena);
                 let is_root = problem.rank == problem.root;
                 let listed = |wanted: bool| if wanted { blocks.as_slice() } else { &[] };
                 let arguments = Arguments {

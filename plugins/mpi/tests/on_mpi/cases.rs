@@ -230,9 +230,9 @@ fn algorithms(job: &Job, kind: &Kind) {
                     |arguments| {
                         // SAFETY: the transport is the communicator's only user; the slices are the buffers `compare` made.
                         unsafe {
+                            let place = (job.comm, job.rank, job.p_ranks);
                             let mut transport =
-                                MpiTransport::new(job.comm, kind.datatype, kind.op, kind.bytes, &mut arena)
-                                    .expect("a transport")
+                                MpiTransport::new(place, kind.datatype, kind.op, kind.bytes, &mut arena)
                                     .with_piece_bytes(if count == 4099 { 1000 } else { PIECE_BYTES });
                             let input = std::slice::from_raw_parts(arguments.send.cast::<u8>(), input_length);
                             let output = std::slice::from_raw_parts_mut(arguments.recv.cast::<u8>(), output_length);
