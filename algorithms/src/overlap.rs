@@ -13,10 +13,11 @@ pub(crate) const WINDOW: usize = 8;
 ///
 /// Values of this type must not be leaked (`std::mem::forget`), which nothing in this crate does: the type is not
 /// public.
-pub(crate) struct Overlap<'t, 'd, T: Transport> {
+pub(crate) struct Overlap<'t, 'd, T: Transport, const LANES: usize = 1> {
     transport: &'t mut T,
     sends: Queue<T::Request<'d>>,
-    receives: Queue<Receive<T::Request<'d>>>,
+    /// Lanes are waited for independently of each other.
+    receives: [Queue<Receive<T::Request<'d>>>; LANES],
 }
 
 /// Requests in the order they were started, at most [`WINDOW`]. On the stack: collectives must not allocate in each
@@ -65,10 +66,27 @@ impl<R> Queue<R> {
 impl<'t, 'd, T: Transport> Overlap<'t, 'd, T> {
     /// Nothing is under way yet.
     pub(crate) fn new(transport: &'t mut T) -> Overlap<'t, 'd, T> {
+        Overlap::with_lanes(transport)
+    }
+
+    /// Starts to receive `data.len()` bytes from rank `from`.
+    pub(crate) fn receive(&mut self, from: usize, data: &'d mut [u8]) -> Result<(), TransportError> {
+        self.receive_in(0, from, data)
+    }
+
+    /// Waits for the oldest receive and gives its buffer back; an empty one if there is none.
+    pub(crate) fn received(&mut self) -> Result<&'d mut [u8], TransportError> {
+        self.received_in(0)
+    }
+}
+
+impl<'t, 'd, T: Transport, const LANES: usize> Overlap<'t, 'd, T, LANES> {
+    /// Nothing is under way yet.
+    pub(crate) fn with_lanes(transport: &'t mut T) -> Overlap<'t, 'd, T, LANES> {
         Overlap {
             transport,
             sends: Queue::new(),
-            receives: Queue::new(),
+            receives: [const { Queue::new() }; LANES],
         }
     }
 
@@ -88,10 +106,10 @@ impl<'t, 'd, T: Transport> Overlap<'t, 'd, T> {
         Ok(())
     }
 
-    /// Starts to receive `data.len()` bytes from rank `from`.
-    pub(crate) fn receive(&mut self, from: usize, data: &'d mut [u8]) -> Result<(), TransportError> {
-        if self.receives.is_full() {
-            self.received()?;
+    /// Starts to receive `data.len()` bytes from rank `from` in one of the lanes.
+    pub(crate) fn receive_in(&mut self, lane: usize, from: usize, data: &'d mut [u8]) -> Result<(), TransportError> {
+        if self.receives[lane].is_full() {
+            self.received_in(lane)?;
         }
         let (buffer, bytes) = (data.as_mut_ptr(), data.len());
         // SAFETY: `buffer` and `bytes` are those of `data`, lent for `'d` and not used otherwise until the request is
@@ -100,13 +118,13 @@ impl<'t, 'd, T: Transport> Overlap<'t, 'd, T> {
             self.transport
                 .irecv(from, std::slice::from_raw_parts_mut(buffer, bytes))
         }?;
-        self.receives.push(Receive { request, buffer, bytes });
+        self.receives[lane].push(Receive { request, buffer, bytes });
         Ok(())
     }
 
-    /// Waits for the oldest receive and gives its buffer back; an empty one if there is none.
-    pub(crate) fn received(&mut self) -> Result<&'d mut [u8], TransportError> {
-        let Some(Receive { request, buffer, bytes }) = self.receives.pop() else {
+    /// Waits for the oldest receive of a lane and gives its buffer back; an empty one if there is none.
+    pub(crate) fn received_in(&mut self, lane: usize) -> Result<&'d mut [u8], TransportError> {
+        let Some(Receive { request, buffer, bytes }) = self.receives[lane].pop() else {
             return Ok(&mut []);
         };
         self.transport.wait(request)?;
@@ -127,8 +145,10 @@ impl<'t, 'd, T: Transport> Overlap<'t, 'd, T> {
     /// Waits for everything, also after an error, and returns the first error.
     fn drain(&mut self) -> Result<(), TransportError> {
         let mut result = Ok(());
-        while self.receives.len > 0 {
-            result = result.and(self.received().map(drop));
+        for lane in 0..LANES {
+            while self.receives[lane].len > 0 {
+                result = result.and(self.received_in(lane).map(drop));
+            }
         }
         while self.sends.len > 0 {
             result = result.and(self.sent());
@@ -137,7 +157,7 @@ impl<'t, 'd, T: Transport> Overlap<'t, 'd, T> {
     }
 }
 
-impl<T: Transport> Drop for Overlap<'_, '_, T> {
+impl<T: Transport, const LANES: usize> Drop for Overlap<'_, '_, T, LANES> {
     fn drop(&mut self) {
         // After an error or a panic, whose report matters more than what this one says.
         let _ = self.drain();

@@ -13,6 +13,7 @@ pub(crate) mod recursive_halving;
 pub(crate) mod ring;
 pub(crate) mod subtree;
 pub(crate) mod two_level;
+pub(crate) mod two_tree;
 
 use std::ops::Range;
 

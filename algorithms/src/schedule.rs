@@ -8,6 +8,7 @@ pub mod circulant;
 mod halving;
 mod ring_order;
 mod splitting;
+mod two_tree;
 
 use std::ops::Range;
 
@@ -16,6 +17,7 @@ pub use circulant::Circulant;
 pub use halving::Halving;
 pub use ring_order::{blocks_downward, blocks_upward};
 pub use splitting::{Splitting, splitting_rounds};
+pub use two_tree::{TwoTreeNode, two_tree_node, two_tree_top};
 
 /// The `index`-th of `parts` consecutive blocks of `count` elements, as equal as can be: the first `count % parts`
 /// blocks have one element more. Blocks are empty where `count < parts`.

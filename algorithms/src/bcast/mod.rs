@@ -7,5 +7,6 @@ mod linear;
 mod pipelined_chain;
 mod scatter_allgather;
 mod two_level;
+mod two_tree;
 
-crate::registry::rows!(bcast: binary, binomial, circulant, linear, pipelined_chain, scatter_allgather, two_level);
+crate::registry::rows!(bcast: binary, binomial, circulant, linear, pipelined_chain, scatter_allgather, two_level, two_tree);

@@ -7,5 +7,6 @@ mod pipelined_chain;
 mod rabenseifner;
 mod ring;
 mod two_level;
+mod two_tree;
 
-crate::registry::rows!(reduce: binary, binomial, linear, pipelined_chain, rabenseifner, ring, two_level);
+crate::registry::rows!(reduce: binary, binomial, linear, pipelined_chain, rabenseifner, ring, two_level, two_tree);
