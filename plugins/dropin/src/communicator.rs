@@ -108,9 +108,19 @@ pub(crate) unsafe fn look_up(comm: MPI_Comm, started: &'static Started) -> Known
         return known(attribute);
     }
     // SAFETY: the same contract.
-    let attribute = unsafe { attribute_of(comm) }.unwrap_or_else(|| unsafe { create(comm, started) });
+    let attribute = unsafe { find(comm, started) };
     CACHE.with(|cache| cache[way].set((generation, handle, attribute)));
     known(attribute)
+}
+
+/// The attribute of a communicator that this thread's cache does not have.
+///
+/// # Safety
+/// As for [`look_up`].
+#[cold]
+unsafe fn find(comm: MPI_Comm, started: &'static Started) -> *const c_void {
+    // SAFETY: the same contract.
+    unsafe { attribute_of(comm).unwrap_or_else(|| create(comm, started)) }
 }
 
 unsafe fn attribute_of(comm: MPI_Comm) -> Option<*const c_void> {

@@ -7,7 +7,7 @@ use kilter_mpi::{MPI_Comm, MPI_Datatype, MPI_Op};
 
 use crate::describe::Given;
 use crate::real::Real;
-use crate::replace::{replace, ruled};
+use crate::replace::{Function, replace, ruled};
 
 /// One form of one function, `MPI_X` and `PMPI_X` alike: the replacement that the profile has for the call, else the
 /// library's function. `N` and `D` are the types of counts and displacements where the macro is used.
@@ -40,12 +40,15 @@ macro_rules! form {
         #[inline]
         unsafe fn call($($argument: $type,)* comm: MPI_Comm) -> c_int {
             static REAL: Real = Real::new(concat!(stringify!($pmpi), "\0"));
-            const COLLECTIVE: Collective = Collective::$collective;
+            struct This;
+            impl Function for This {
+                const COLLECTIVE: Collective = Collective::$collective;
+            }
             // SAFETY: the caller's call is valid; what is behind this object under this name is the library's function.
             unsafe {
-                if let Some((state, started)) = ruled(comm, COLLECTIVE) {
+                if let Some((state, started)) = ruled(comm, This::COLLECTIVE) {
                     let given = Given::<N, D> { $($argument,)* ..Given::nothing() };
-                    if let Some(code) = replace(state, started, COLLECTIVE, &given) {
+                    if let Some(code) = replace::<This, N, D>(state, started, &given) {
                         return code;
                     }
                 }

@@ -33,22 +33,44 @@ pub(crate) unsafe fn ruled(comm: MPI_Comm, collective: Collective) -> Option<(&'
     }
 }
 
+/// A function of MPI, as a type: what depends on its collective is decided when the code for it is made.
+pub(crate) trait Function {
+    /// Its collective.
+    const COLLECTIVE: Collective;
+}
+
 /// Runs the implementation that the profile has for the call, and returns what the call is to return. `None`: none applies.
 ///
 /// # Safety
 /// `given` are the arguments of a valid call on the state's communicator, made by all its ranks.
 #[inline]
-pub(crate) unsafe fn replace<N: Number, D: Number>(
+pub(crate) unsafe fn replace<F: Function, N: Number, D: Number>(
     state: &State,
     started: &Started,
-    collective: Collective,
     given: &Given<N, D>,
 ) -> Option<c_int> {
-    let found = match early(collective, state, given) {
+    // Calls that are left alone end here, so that no more than this is part of the function.
+    let found = match early(F::COLLECTIVE, state, given) {
         Early::Leave => return None,
         Early::Found(bytes, action) => Some((bytes, action)),
         Early::Listed => None,
     };
+    // SAFETY: the same contract.
+    unsafe { carry_out::<F, N, D>(state, started, given, found) }
+}
+
+/// What is left to decide, and the call; `found` is the total volume with what may run, if no list had to be read for it.
+///
+/// # Safety
+/// As for [`replace`].
+#[inline(never)]
+unsafe fn carry_out<F: Function, N: Number, D: Number>(
+    state: &State,
+    started: &Started,
+    given: &Given<N, D>,
+    found: Option<(u64, &Action)>,
+) -> Option<c_int> {
+    let collective = F::COLLECTIVE;
     // Held until the implementation has returned: no other collective may be under way on this communicator.
     let mut tables = state.tables.try_borrow_mut().ok()?;
     // SAFETY: by this function's contract.

@@ -31,15 +31,10 @@ impl Layout {
     /// The library's.
     #[inline]
     pub fn of(datatype: MPI_Datatype) -> Result<Layout, MpiError> {
-        if let Some(layout) = predefined::find(datatype) {
-            return Ok(layout);
-        }
-        let layout = Layout::ask(datatype)?;
-        predefined::remember(datatype, layout);
-        Ok(layout)
+        predefined::find(datatype).map_or_else(|| Layout::ask(datatype), Ok)
     }
 
-    /// The layout as the library tells it.
+    /// The layout as the library tells it, remembered if the type is predefined.
     // MPI_Aint is `isize` or `c_long`, as the library has it.
     #[allow(clippy::unnecessary_cast)]
     #[cold]
@@ -55,12 +50,14 @@ impl Layout {
                 &raw mut true_extent
             ))?;
         }
-        Ok(Layout {
+        let layout = Layout {
             size: ask_size(datatype)?,
             extent: extent as isize,
             true_lower_bound: true_lower_bound as isize,
             true_extent: true_extent as isize,
-        })
+        };
+        predefined::remember(datatype, layout);
+        Ok(layout)
     }
 
     /// Whether `n` elements are `n * size` bytes without a hole. The order of the parts of an element is not looked at; see
@@ -86,11 +83,7 @@ impl Layout {
 /// The library's, or `MPI_ERR_COUNT` for a size that the library cannot tell.
 #[inline]
 pub fn size(datatype: MPI_Datatype) -> Result<usize, MpiError> {
-    match predefined::find(datatype) {
-        Some(layout) => Ok(layout.size),
-        // Asks for more than the size, once, if it is predefined.
-        None => Layout::of(datatype).map(|layout| layout.size),
-    }
+    Layout::of(datatype).map(|layout| layout.size)
 }
 
 fn ask_size(datatype: MPI_Datatype) -> Result<usize, MpiError> {

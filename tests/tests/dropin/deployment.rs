@@ -210,9 +210,17 @@ fn ranks_with_different_profiles_do_not_wait_for_each_other() {
 fn an_error_of_a_plugin_is_raised_on_the_programs_communicator() {
     let deployed = with_plugin("plugin.so");
     build(&deployed, &job::source("tests/dropin/foreign_plugin.c"), &["-DFAILS"]);
-    let output = deployed.verify(3, &[]);
-    assert!(!output.ok, "the program's errors are fatal: {output:?}");
-    assert!(output.stderr.contains("MPI_ERR_INTERN"), "{output:?}");
+    // Open MPI's daemon sometimes loses the message when three ranks report the same error at once (`ORTE_ERROR_LOG: Out of
+    // resource in file show_help.c`).
+    let outputs: Vec<_> = (0..3).map(|_| deployed.verify(3, &[])).collect();
+    assert!(
+        outputs.iter().all(|output| !output.ok),
+        "the program's errors are fatal: {outputs:?}"
+    );
+    assert!(
+        outputs.iter().any(|output| output.stderr.contains("MPI_ERR_INTERN")),
+        "{outputs:?}"
+    );
 }
 
 #[test]
