@@ -6,6 +6,7 @@ mod linear;
 mod pipelined_chain;
 mod rabenseifner;
 mod ring;
+mod shared_memory;
 mod two_level;
 
-crate::registry::rows!(reduce: binary, binomial, linear, pipelined_chain, rabenseifner, ring, two_level);
+crate::registry::rows!(reduce: binary, binomial, linear, pipelined_chain, rabenseifner, ring, shared_memory, two_level);
