@@ -59,6 +59,8 @@ enum kilter_collective {
 #define KILTER_NEEDS_EVEN_RANKS UINT32_C(4)
 /* `bytes` is at most INT_MAX: for a row that makes library calls with int counts. */
 #define KILTER_NEEDS_INT_VOLUME UINT32_C(8)
+/* All ranks of the communicator are on one node: for a row that uses memory they share. */
+#define KILTER_NEEDS_ONE_NODE UINT32_C(16)
 
 /* An ordered tunable of a row. */
 typedef struct kilter_parameter {

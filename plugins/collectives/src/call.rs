@@ -74,7 +74,11 @@ pub(crate) unsafe extern "C" fn release(context: *mut Context) {
     unsafe {
         let state = std::mem::replace(&mut (*context).state, std::ptr::null_mut());
         if !state.is_null() {
-            drop(Box::from_raw(state.cast::<State>()));
+            let mut state = Box::from_raw(state.cast::<State>());
+            // All ranks free the communicator, and so come here, together; a window that cannot be freed is all there is to lose.
+            if let Err(error) = state.arena.release() {
+                kilter_mpi::say(format_args!("warning: shared memory is not freed: {error}"));
+            }
         }
     }
 }
@@ -154,8 +158,15 @@ pub(crate) unsafe fn execute(
                 let input = slice(buffers.input, buffers.input_bytes);
                 let output = slice_mut(buffers.output, buffers.output_bytes);
                 let root = unsigned(buffers.root, "a negative root")?;
-                let mut transport =
-                    MpiTransport::new(call.comm, buffers.datatype, buffers.op, buffers.element_bytes, arena)?;
+                let place = (call.rank, call.p_ranks);
+                let mut transport = MpiTransport::of(
+                    call.comm,
+                    place,
+                    buffers.datatype,
+                    buffers.op,
+                    buffers.element_bytes,
+                    arena,
+                );
                 registry::run(
                     algorithm,
                     &mut transport,

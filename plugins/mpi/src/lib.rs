@@ -25,6 +25,7 @@ pub mod mpit;
 mod nodes;
 mod pipeline;
 mod say;
+mod shared_memory;
 mod transport;
 
 pub use arena::Arena;
