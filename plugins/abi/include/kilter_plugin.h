@@ -152,7 +152,9 @@ typedef struct kilter_plugin_v1 {
     const char *name;
     /* The rows and their number; called once, after all checks, at the program's first collective. NULL: none. */
     const kilter_algorithm *(*algorithms)(uint32_t *count);
-    /* Frees context->state, if the plugin keeps any (then not NULL). Makes no MPI call: it may run inside MPI_Finalize. */
+    /* Frees context->state, if the plugin keeps any (then not NULL). Called by all ranks of context->comm together before it is
+       freed, at the latest at the beginning of MPI_Finalize: it may free together what ranks can free only together, such as a
+       window. */
     void (*release)(kilter_context *context);
 } kilter_plugin_v1;
 
