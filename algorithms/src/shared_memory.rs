@@ -4,8 +4,9 @@
 //! it. A call is a sequence of *steps*, numbered through all calls on the communicator by the *epoch*, which each rank counts
 //! for itself. In epoch `e` a rank
 //!
-//! 1. waits until those who read its slot have flags of at least `e - 1`,
-//! 2. writes slot `e % 2` of its region, and stores `e` to its flag (*publishes*; release),
+//! 1. if it has something to write: waits until those for whom it last wrote slot `e % 2`, in epoch `w <= e - 2`, have flags of
+//!    at least `w + 1`, and writes the slot,
+//! 2. stores `e` to its flag (*publishes*; release),
 //! 3. waits until those whose slots it reads have flags of at least `e` (acquire), and reads their slots `e % 2`.
 //!
 //! Every rank publishes every epoch of every call, also where it has nothing to write, so that the counters agree.
@@ -15,10 +16,11 @@
 //! before the flag, the acquire load of a waiting rank orders its own accesses after it.
 //!
 //! * A reader in epoch `e` sees a flag of at least `e`, so what was written for `e` happened before. It is not overwritten
-//!   meanwhile: the next use of that slot is in epoch `e + 2`, before which the writer waits for the reader's flag to be
-//!   `e + 1`, which the reader stores after its last read.
+//!   meanwhile: the writer uses that slot again in epoch `e + 2` at the earliest, and then waits for this reader's flag to be
+//!   `e + 1`, which the reader stores after its last read. The writer remembers for whom it wrote: the next use may be in a call
+//!   with another root, whose readers say nothing about those of this one.
 //! * Nobody waits for ever: each wait of epoch `e` is for a publication of epoch `e` or an earlier one, and what comes before
-//!   that publication waits for earlier epochs only.
+//!   that publication waits for earlier epochs, or, for data, for publications that wait for earlier epochs only.
 //!
 //! The flags are `AtomicU64` in memory that several processes map, which the processor treats as that of threads; an epoch does
 //! not come to its end within centuries. The scheme is that of Li, Hoefler and Snir (HPDC 2013, doi:10.1145/2462902.2462903),
@@ -66,6 +68,8 @@ pub struct SharedMemory {
     /// The highest value that was read of each rank's flag.
     seen: Box<[u64]>,
     epoch: u64,
+    /// For each of this rank's slots, who reads what it last wrote there, and in which epoch that was.
+    readers: [(Ranks, u64); 2],
 }
 
 // SAFETY: the memory is not bound to a thread; a value is used by one at a time, as everything but flags is read and written
@@ -100,6 +104,7 @@ impl SharedMemory {
             seen: vec![0; regions.len()].into(),
             regions: regions.into(),
             epoch: 0,
+            readers: [(Ranks::None, 0); 2],
         }
     }
 
@@ -186,11 +191,16 @@ impl<'t, T: Transport> Steps<'t, T> {
         Ranks::Between(0, self.memory.regions.len())
     }
 
-    /// Begins a step: afterwards this rank may write its slot, which `readers` read.
+    /// Begins a step: afterwards this rank may write its slot for `readers`.
     pub(crate) fn next(&mut self, readers: Ranks) -> Result<(), TransportError> {
-        let before = self.memory.epoch;
         self.memory.epoch += 1;
-        self.wait_for(readers, before)
+        if readers != Ranks::None {
+            let epoch = self.memory.epoch;
+            let slot = usize::from(epoch % 2 == 1);
+            let (before, written) = std::mem::replace(&mut self.memory.readers[slot], (readers, epoch));
+            self.wait_for(before, written + 1)?;
+        }
+        Ok(())
     }
 
     /// Writes into this rank's slot, before it is published.
@@ -257,7 +267,7 @@ impl<'t, T: Transport> Steps<'t, T> {
             Ranks::One(rank) => rank..rank + 1,
         };
         for rank in ranks {
-            if rank == self.memory.rank || epoch == 0 {
+            if rank == self.memory.rank {
                 continue;
             }
             if self.memory.seen[rank] < epoch {

@@ -250,6 +250,8 @@ fn algorithms(job: &Job, kind: &Kind) {
                 );
             }
         }
+        // SAFETY: all ranks come here.
+        unsafe { arena.release() }.expect("freed");
     }
 }
 
