@@ -8,7 +8,7 @@
 //! * [`registry`]: one row per algorithm; [`registry::algorithms`] is what `kilter list`, profiles, search and tests
 //!   read.
 //! * [`mockup`]: compositions of library calls with the semantics of another collective.
-//! * [`Nodes`]: which ranks share a node.
+//! * [`Nodes`]: which ranks share a node; [`shared_memory`]: what they do in memory they share.
 //! * one module per collective, one file per algorithm; [`schedule`]: what they share, as pure functions.
 
 pub mod allgather;
@@ -35,6 +35,7 @@ pub mod scan;
 pub mod scatter;
 pub mod scatterv;
 pub mod schedule;
+pub mod shared_memory;
 pub mod threads;
 pub mod transport;
 
@@ -42,4 +43,5 @@ pub use collective::{Collective, LocalCopy, Shape};
 pub use group::Group;
 pub use nodes::Nodes;
 pub use registry::{Algorithm, Arguments, Cost, Need, Parameter, Setting};
+pub use shared_memory::SharedMemory;
 pub use transport::{Transport, TransportError};

@@ -11,6 +11,8 @@ pub enum Need {
     PowerOfTwoRanks,
     /// The number of ranks must be even.
     EvenRanks,
+    /// All ranks must be on one node.
+    OneNode,
 }
 
 /// An ordered tunable of an algorithm.
@@ -125,13 +127,15 @@ pub struct Algorithm {
 }
 
 impl Algorithm {
-    /// The first requirement that a call does not meet, if any. Decided by rank-invariant facts only.
+    /// The first requirement that a call does not meet, if any; `one_node`: all ranks are on one node. Decided by rank-invariant
+    /// facts only.
     #[must_use]
-    pub fn unmet(&self, p_ranks: usize, commutative: bool) -> Option<Need> {
+    pub fn unmet(&self, p_ranks: usize, commutative: bool, one_node: bool) -> Option<Need> {
         self.needs.iter().copied().find(|need| match need {
             Need::Commutative => !commutative,
             Need::PowerOfTwoRanks => !p_ranks.is_power_of_two(),
             Need::EvenRanks => !p_ranks.is_multiple_of(2),
+            Need::OneNode => !one_node,
         })
     }
 
@@ -361,9 +365,12 @@ mod tests {
     }
 
     #[test]
-    fn needs_are_decided_by_ranks_and_operator() {
+    fn needs_are_decided_by_ranks_operator_and_nodes() {
         let ring = find("reduce.ring").unwrap();
-        assert_eq!(ring.unmet(5, false), Some(Need::Commutative));
-        assert_eq!(ring.unmet(5, true), None);
+        assert_eq!(ring.unmet(5, false, true), Some(Need::Commutative));
+        assert_eq!(ring.unmet(5, true, false), None);
+        let shared = find("reduce.shared_memory").unwrap();
+        assert_eq!(shared.unmet(5, false, false), Some(Need::OneNode));
+        assert_eq!(shared.unmet(5, false, true), None);
     }
 }

@@ -6,7 +6,8 @@
 //! operations cost, and each rank's [`Statistics`] say how long it took, and why.
 //!
 //! Nothing hangs: a rank that ends, fails or panics is seen by all that wait for it ([`TransportError::PeerGone`]), and
-//! when all ranks wait for each other, all are told so ([`TransportError::Deadlock`]).
+//! when all ranks wait for each other, all are told so ([`TransportError::Deadlock`]); who waits in shared memory for a rank
+//! that is there is told so after two minutes.
 //!
 //! ```
 //! use kilter_algorithms::threads::{Config, Network, run};
@@ -27,6 +28,7 @@
 
 mod arena;
 mod clock;
+mod shared;
 mod switchboard;
 mod transport;
 

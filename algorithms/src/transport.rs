@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::Nodes;
+use crate::shared_memory::{Event, SharedMemory};
 
 /// What a rank needs from its surroundings to run a collective algorithm.
 ///
@@ -67,6 +68,40 @@ pub trait Transport {
 
     /// Gives a scratch buffer back to the arena.
     fn give_scratch(&mut self, scratch: Vec<u8>);
+
+    /// Takes the memory that all ranks share, for a call in which `piece_bytes` bytes must fit into a slot. All ranks ask at the
+    /// same point of an algorithm with the same number, since they may have to make it together; it is made at the first call
+    /// and when a piece is larger than any before.
+    ///
+    /// # Errors
+    /// [`TransportError::NoSharedMemory`], on all ranks.
+    fn take_shared(&mut self, piece_bytes: usize) -> Result<Box<SharedMemory>, TransportError> {
+        let _ = piece_bytes;
+        Err(TransportError::NoSharedMemory {
+            reason: "these ranks are a part of a communicator",
+        })
+    }
+
+    /// Gives it back for the next call.
+    fn give_shared(&mut self, memory: Box<SharedMemory>) {
+        drop(memory);
+    }
+
+    /// Called again and again while this rank waits for `rank` in shared memory: lets others have the processor and the layer
+    /// below go on with what it has to do.
+    ///
+    /// # Errors
+    /// Where it will never come.
+    fn relax(&mut self, rank: usize) -> Result<(), TransportError> {
+        let _ = rank;
+        std::thread::yield_now();
+        Ok(())
+    }
+
+    /// Told what happens in shared memory, so that a cost model sees it.
+    fn observe(&mut self, event: Event) {
+        let _ = event;
+    }
 }
 
 /// Why a message or a local operation failed.
@@ -104,6 +139,12 @@ pub enum TransportError {
     Deadlock {
         /// The rank whose message is missing.
         peer: usize,
+    },
+    /// There is no memory that all ranks share.
+    #[error("the ranks have no memory in common: {reason}; use another algorithm on this communicator")]
+    NoSharedMemory {
+        /// Why not.
+        reason: &'static str,
     },
     /// No memory for scratch.
     #[error("no memory for {bytes} bytes of scratch")]

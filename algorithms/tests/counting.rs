@@ -20,7 +20,7 @@ const TELLING: [&str; 2] = ["gatherv.binomial", "scatterv.binomial"];
 
 /// Numbers of ranks that a row runs on.
 fn ranks(algorithm: &Algorithm) -> impl Iterator<Item = usize> {
-    (1..=16).filter(|&p| algorithm.unmet(p, true).is_none())
+    (1..=16).filter(|&p| algorithm.unmet(p, true, true).is_none())
 }
 
 fn counted(outcome: &Outcome<Vec<u8>>) -> Cost {
@@ -93,7 +93,7 @@ fn cost_functions_are_exact_for_every_root() {
 
 /// Rows that combine one message while another one comes in, or whose longest chain of combinations is not that of
 /// messages, or that tell lengths meanwhile.
-const OVERLAPPING: [&str; 11] = [
+const OVERLAPPING: [&str; 13] = [
     "bcast.two_tree",
     "exscan.pipelined_chain",
     "exscan.recursive_doubling",
@@ -105,6 +105,8 @@ const OVERLAPPING: [&str; 11] = [
     "reduce_scatter.pairwise",
     "reduce_scatter_block.pairwise",
     "scan.pipelined_chain",
+    "scan.shared_memory",
+    "scatter.shared_memory",
 ];
 
 /// The sum of the terms is the time itself where nothing overlaps, and else an upper bound.

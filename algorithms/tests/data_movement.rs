@@ -25,7 +25,7 @@ fn cost_functions_are_exact_for_every_radix() {
     let has_radix = |row: &&Algorithm| row.parameters.iter().any(|parameter| parameter.name == "radix");
     let mut rows = 0;
     for algorithm in registry::algorithms().filter(has_radix) {
-        for p in (1..=16).filter(|&p| algorithm.unmet(p, true).is_none()) {
+        for p in (1..=16).filter(|&p| algorithm.unmet(p, true, true).is_none()) {
             let range = algorithm.parameters.iter().find(|parameter| parameter.name == "radix");
             for radix in (2..=17).filter(|radix| range.is_some_and(|range| *radix <= range.max)) {
                 let case = Case {

@@ -4,8 +4,9 @@
 mod common;
 
 use common::{Case, Place};
+use kilter_algorithms::shared_memory::Event;
 use kilter_algorithms::threads::{Network, RankError, ThreadRequest, ThreadTransport, run};
-use kilter_algorithms::{Transport, TransportError, registry};
+use kilter_algorithms::{SharedMemory, Transport, TransportError, registry};
 
 /// A transport whose operation of this number fails, and all after it that communicate, except waiting for what is
 /// under way.
@@ -93,6 +94,24 @@ impl<'a> Transport for Failing<'_, 'a> {
     fn give_scratch(&mut self, scratch: Vec<u8>) {
         self.inner.give_scratch(scratch);
     }
+
+    fn take_shared(&mut self, piece_bytes: usize) -> Result<Box<SharedMemory>, TransportError> {
+        self.count()?;
+        self.inner.take_shared(piece_bytes)
+    }
+
+    fn give_shared(&mut self, memory: Box<SharedMemory>) {
+        self.inner.give_shared(memory);
+    }
+
+    // How often a rank looks in vain is chance, so that it is not counted.
+    fn relax(&mut self, rank: usize) -> Result<(), TransportError> {
+        self.inner.relax(rank)
+    }
+
+    fn observe(&mut self, event: Event) {
+        self.inner.observe(event);
+    }
 }
 
 /// Runs the case with the fault on rank `failing` after `operations` of them; returns whether it struck.
@@ -129,14 +148,17 @@ fn strikes(case: &Case, failing: usize, operations: usize) -> bool {
 #[test]
 fn every_fault_comes_out_and_ends_the_call() {
     for algorithm in registry::algorithms() {
-        for p in [2, 3, 6].into_iter().filter(|&p| algorithm.unmet(p, true).is_none()) {
+        for p in [2, 3, 6]
+            .into_iter()
+            .filter(|&p| algorithm.unmet(p, true, true).is_none())
+        {
             let parameters = algorithm.parameters.iter().map(|parameter| parameter.min).collect();
             let root = if algorithm.collective.has_root() { p / 2 } else { 0 };
             // Both levels are at work, and blocks are put right.
             let place = if algorithm.id.ends_with(".two_level") {
                 Place::RoundRobin(2)
             } else {
-                Place::Alone
+                Case::place(algorithm)
             };
             // 12 segments of the smallest size: more than can be under way.
             let case = Case {

@@ -7,7 +7,7 @@ mod common;
 
 use common::{Case, Division, Op, Place};
 use kilter_algorithms::threads::Network;
-use kilter_algorithms::{Algorithm, Collective, registry};
+use kilter_algorithms::{Algorithm, Collective, Need, registry};
 use libtest_mimic::{Arguments, Trial};
 
 const ELEMENT_BYTES: [usize; 3] = [1, 4, 12];
@@ -34,10 +34,16 @@ fn counts(p: usize) -> Vec<usize> {
     counts
 }
 
+/// Where a row runs.
+fn places(algorithm: &Algorithm, p: usize) -> Vec<Place> {
+    let runs = |place: &Place| algorithm.unmet(p, true, place.nodes(p).count() == 1) != Some(Need::OneNode);
+    PLACES.into_iter().filter(runs).collect()
+}
+
 fn operators(algorithm: &Algorithm, p: usize) -> Vec<Op> {
     let all = [(Op::Sum, true), (Op::Compose, false)];
     all.into_iter()
-        .filter(|&(_, commutative)| algorithm.unmet(p, commutative).is_none())
+        .filter(|&(_, commutative)| algorithm.unmet(p, commutative, true).is_none())
         .map(|(op, _)| op)
         .collect()
 }
@@ -67,6 +73,7 @@ fn cases(algorithm: &'static Algorithm, p: usize) -> Vec<Case> {
     } else {
         vec![Division::Equal]
     };
+    let places = places(algorithm, p);
     let mut cases = Vec::new();
     for count in counts(p) {
         for element_bytes in ELEMENT_BYTES {
@@ -74,7 +81,7 @@ fn cases(algorithm: &'static Algorithm, p: usize) -> Vec<Case> {
                 for parameters in parameter_values(algorithm) {
                     for (&root, &division) in roots.iter().flat_map(|root| divisions.iter().map(move |d| (root, d))) {
                         let parameters = parameters.clone();
-                        let place = PLACES[cases.len() % PLACES.len()];
+                        let place = places[cases.len() % places.len()];
                         cases.push(Case {
                             algorithm,
                             p,
@@ -107,7 +114,7 @@ fn many_ranks(algorithm: &'static Algorithm) {
         let Some(op) = operators(algorithm, p).pop() else {
             continue;
         };
-        for place in PLACES {
+        for place in places(algorithm, p) {
             Case {
                 root: if algorithm.collective.has_root() { p / 3 } else { 0 },
                 op,
@@ -127,7 +134,7 @@ fn elements_larger_than_a_segment(algorithm: &'static Algorithm) {
     {
         // The operator on words also works on elements of many words.
         for p in [4, 5] {
-            if algorithm.unmet(p, true).is_none() {
+            if algorithm.unmet(p, true, true).is_none() {
                 Case {
                     element_bytes: 400,
                     parameters: parameters.clone(),
@@ -142,7 +149,7 @@ fn elements_larger_than_a_segment(algorithm: &'static Algorithm) {
 /// No rank leaves a barrier before the last one has entered it, whichever that is.
 fn holds_back(algorithm: &'static Algorithm) {
     for p in 1..=16 {
-        for place in PLACES {
+        for place in places(algorithm, p) {
             for late in 0..p {
                 for parameters in parameter_values(algorithm) {
                     let case = Case {

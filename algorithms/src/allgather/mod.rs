@@ -6,6 +6,7 @@ mod linear;
 mod neighbour_exchange;
 mod recursive_doubling;
 mod ring;
+mod shared_memory;
 mod two_level;
 
-crate::registry::rows!(allgather: bruck, circulant, linear, neighbour_exchange, recursive_doubling, ring, two_level);
+crate::registry::rows!(allgather: bruck, circulant, linear, neighbour_exchange, recursive_doubling, ring, shared_memory, two_level);

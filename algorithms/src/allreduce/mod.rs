@@ -5,6 +5,8 @@ mod rabenseifner;
 mod recursive_doubling;
 mod reduce_bcast;
 mod ring;
+mod shared_memory;
+mod shared_memory_parts;
 mod two_level;
 
-crate::registry::rows!(allreduce: circulant, rabenseifner, recursive_doubling, reduce_bcast, ring, two_level);
+crate::registry::rows!(allreduce: circulant, rabenseifner, recursive_doubling, reduce_bcast, ring, shared_memory, shared_memory_parts, two_level);

@@ -3,5 +3,6 @@
 mod bruck;
 mod linear;
 mod pairwise;
+mod shared_memory;
 
-crate::registry::rows!(alltoall: bruck, linear, pairwise);
+crate::registry::rows!(alltoall: bruck, linear, pairwise, shared_memory);

@@ -2,7 +2,8 @@
 
 mod dissemination;
 mod recursive_doubling;
+mod shared_memory;
 mod tree;
 mod two_level;
 
-crate::registry::rows!(barrier: dissemination, recursive_doubling, tree, two_level);
+crate::registry::rows!(barrier: dissemination, recursive_doubling, shared_memory, tree, two_level);

@@ -6,7 +6,8 @@ mod circulant;
 mod linear;
 mod pipelined_chain;
 mod scatter_allgather;
+mod shared_memory;
 mod two_level;
 mod two_tree;
 
-crate::registry::rows!(bcast: binary, binomial, circulant, linear, pipelined_chain, scatter_allgather, two_level, two_tree);
+crate::registry::rows!(bcast: binary, binomial, circulant, linear, pipelined_chain, scatter_allgather, shared_memory, two_level, two_tree);

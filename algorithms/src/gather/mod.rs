@@ -3,6 +3,7 @@
 pub(crate) mod binomial;
 mod k_nomial;
 mod linear;
+mod shared_memory;
 mod two_level;
 
-crate::registry::rows!(gather: binomial, k_nomial, linear, two_level);
+crate::registry::rows!(gather: binomial, k_nomial, linear, shared_memory, two_level);

@@ -6,7 +6,8 @@ mod linear;
 mod pipelined_chain;
 mod rabenseifner;
 mod ring;
+mod shared_memory;
 mod two_level;
 mod two_tree;
 
-crate::registry::rows!(reduce: binary, binomial, linear, pipelined_chain, rabenseifner, ring, two_level, two_tree);
+crate::registry::rows!(reduce: binary, binomial, linear, pipelined_chain, rabenseifner, ring, shared_memory, two_level, two_tree);

@@ -3,5 +3,6 @@
 mod linear;
 mod pipelined_chain;
 mod recursive_doubling;
+mod shared_memory;
 
-crate::registry::rows!(scan: linear, pipelined_chain, recursive_doubling);
+crate::registry::rows!(scan: linear, pipelined_chain, recursive_doubling, shared_memory);

@@ -98,6 +98,20 @@ impl Clocks {
         self.wait_until(self.receive_port_free);
     }
 
+    /// Sees others' arrival in shared memory, which costs as much as a message without data.
+    pub(super) fn round(&mut self) {
+        for (now, network) in self.now.iter_mut().zip(&self.networks) {
+            *now += network.latency + network.alpha;
+        }
+    }
+
+    /// Copies `bytes` bytes into or out of shared memory.
+    pub(super) fn copy(&mut self, bytes: usize) {
+        for (now, network) in self.now.iter_mut().zip(&self.networks) {
+            *now += bytes as f64 * network.beta;
+        }
+    }
+
     /// Combines `bytes` bytes.
     pub(super) fn reduce(&mut self, bytes: usize) {
         for (now, network) in self.now.iter_mut().zip(&self.networks) {

@@ -1,9 +1,11 @@
 //! Messages between the ranks of one run: an unbounded queue per pair, and who is there to fill them.
 
 use std::collections::VecDeque;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use super::clock::Moment;
+use super::shared::Memory;
 use crate::TransportError;
 
 /// One message.
@@ -22,6 +24,10 @@ pub(super) struct Switchboard {
     state: Mutex<State>,
     /// One per rank, which alone waits on it.
     wake: Vec<Condvar>,
+    /// Shared memory, by the length of slots.
+    memories: Mutex<Vec<Arc<Memory>>>,
+    /// Index: rank. Beside `state`, for those that wait without the lock.
+    gone: Vec<AtomicBool>,
 }
 
 #[derive(Debug)]
@@ -54,6 +60,8 @@ impl Switchboard {
             p,
             state: Mutex::new(state),
             wake: (0..p).map(|_| Condvar::new()).collect(),
+            memories: Mutex::default(),
+            gone: (0..p).map(|_| AtomicBool::new(false)).collect(),
         }
     }
 
@@ -119,7 +127,24 @@ impl Switchboard {
     /// `rank` sends nothing more; who waits for it is told so.
     pub(super) fn leave(&self, rank: usize) {
         self.state().ranks[rank] = Presence::Gone;
+        self.gone[rank].store(true, Ordering::Release);
         self.wake.iter().for_each(Condvar::notify_one);
+    }
+
+    /// Whether a rank has gone: it publishes nothing more.
+    pub(super) fn has_gone(&self, rank: usize) -> bool {
+        self.gone[rank].load(Ordering::Acquire)
+    }
+
+    /// The memory with slots of this length; made by the first rank that asks.
+    pub(super) fn memory(&self, slot_bytes: usize) -> Arc<Memory> {
+        let mut memories = self.memories.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(memory) = memories.iter().find(|memory| memory.slot_bytes() == slot_bytes) {
+            return Arc::clone(memory);
+        }
+        let memory = Arc::new(Memory::new(self.p, slot_bytes));
+        memories.push(Arc::clone(&memory));
+        memory
     }
 
     /// Counts messages that a rank took out of its queues, but no completed request got.

@@ -4,9 +4,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::clock::{Clocks, Moment};
+use super::shared::Shared;
 use super::switchboard::{Message, Switchboard};
 use super::{Arena, Config};
-use crate::{Cost, Nodes, Transport, TransportError};
+use crate::shared_memory::Event;
+use crate::{Cost, Nodes, SharedMemory, Transport, TransportError};
 
 /// What one rank has done so far.
 #[derive(Debug, Clone, PartialEq)]
@@ -60,6 +62,7 @@ pub struct ThreadTransport<'a> {
     counters: Statistics,
     /// Index: sender.
     incoming: Vec<Incoming>,
+    shared: Shared,
     /// An operation has failed; the others know that this rank sends nothing more.
     left: bool,
 }
@@ -106,6 +109,7 @@ impl<'a> ThreadTransport<'a> {
             clocks: Clocks::new(config.network),
             counters: Statistics::default(),
             incoming: (0..switchboard.ranks()).map(|_| Incoming::default()).collect(),
+            shared: Shared::default(),
             left: false,
         }
     }
@@ -310,5 +314,36 @@ impl Transport for ThreadTransport<'_> {
     fn give_scratch(&mut self, scratch: Vec<u8>) {
         self.counters.scratch_open = self.counters.scratch_open.saturating_sub(1);
         self.arena.give(scratch);
+    }
+
+    fn take_shared(&mut self, piece_bytes: usize) -> Result<Box<SharedMemory>, TransportError> {
+        if self.nodes.count() != 1 {
+            return Err(TransportError::NoSharedMemory {
+                reason: "they are on several nodes",
+            });
+        }
+        Ok(self.shared.take(self.rank, self.switchboard, piece_bytes))
+    }
+
+    fn give_shared(&mut self, memory: Box<SharedMemory>) {
+        self.shared.give(memory);
+    }
+
+    fn relax(&mut self, rank: usize) -> Result<(), TransportError> {
+        let ended = self.shared.relax(rank, self.switchboard.has_gone(rank));
+        if ended.is_err() {
+            self.leave();
+        }
+        ended
+    }
+
+    fn observe(&mut self, event: Event) {
+        match event {
+            Event::Published { epoch } => self.shared.publish(self.rank, epoch, self.clocks.now()),
+            Event::Awaited { rank, epoch } => self.clocks.wait_until(self.shared.published(rank, epoch)),
+            Event::Round => self.clocks.round(),
+            Event::Copied { bytes } => self.clocks.copy(bytes),
+        }
+        self.shared.is_going_on();
     }
 }

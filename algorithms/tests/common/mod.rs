@@ -5,7 +5,7 @@
 use std::fmt;
 
 use kilter_algorithms::threads::{Config, Network, Outcome, run};
-use kilter_algorithms::{Algorithm, Arguments, Collective, Cost, Nodes, Setting, Transport, registry};
+use kilter_algorithms::{Algorithm, Arguments, Collective, Cost, Need, Nodes, Setting, Transport, registry};
 
 /// An operator on elements of 1, 4 or 12 bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -180,7 +180,7 @@ impl fmt::Display for Case {
 }
 
 impl Case {
-    /// The case with default parameters, root 0 and 4-byte elements.
+    /// The case with default parameters, root 0 and 4-byte elements; on one node where the row needs that.
     pub(crate) fn new(id: &str, p: usize, count: usize) -> Case {
         let algorithm = registry::find(id).unwrap_or_else(|| panic!("no row `{id}`"));
         let parameters = algorithm.default_parameters();
@@ -193,7 +193,16 @@ impl Case {
             op: Op::Sum,
             parameters,
             division: Division::Equal,
-            place: Place::Alone,
+            place: Case::place(algorithm),
+        }
+    }
+
+    /// Where a row runs: each rank alone, if it can.
+    pub(crate) fn place(algorithm: &Algorithm) -> Place {
+        if algorithm.needs.contains(&Need::OneNode) {
+            Place::Filled(usize::MAX)
+        } else {
+            Place::Alone
         }
     }
 

@@ -59,6 +59,8 @@ enum kilter_collective {
 #define KILTER_NEEDS_EVEN_RANKS UINT32_C(4)
 /* `bytes` is at most INT_MAX: for a row that makes library calls with int counts. */
 #define KILTER_NEEDS_INT_VOLUME UINT32_C(8)
+/* All ranks of the communicator are on one node: for a row that uses memory they share. */
+#define KILTER_NEEDS_ONE_NODE UINT32_C(16)
 
 /* An ordered tunable of a row. */
 typedef struct kilter_parameter {
@@ -150,7 +152,9 @@ typedef struct kilter_plugin_v1 {
     const char *name;
     /* The rows and their number; called once, after all checks, at the program's first collective. NULL: none. */
     const kilter_algorithm *(*algorithms)(uint32_t *count);
-    /* Frees context->state, if the plugin keeps any (then not NULL). Makes no MPI call: it may run inside MPI_Finalize. */
+    /* Frees context->state, if the plugin keeps any (then not NULL). Called by all ranks of context->comm together before it is
+       freed, at the latest at the beginning of MPI_Finalize: it may free together what ranks can free only together, such as a
+       window. */
     void (*release)(kilter_context *context);
 } kilter_plugin_v1;
 

@@ -35,8 +35,12 @@ pub const NEEDS_EVEN_RANKS: u32 = 4;
 /// `KILTER_NEEDS_INT_VOLUME`.
 pub const NEEDS_INT_VOLUME: u32 = 8;
 
+/// `KILTER_NEEDS_ONE_NODE`.
+pub const NEEDS_ONE_NODE: u32 = 16;
+
 /// All bits of needs that this version knows.
-pub const NEEDS_KNOWN: u32 = NEEDS_COMMUTATIVE | NEEDS_POWER_OF_TWO_RANKS | NEEDS_EVEN_RANKS | NEEDS_INT_VOLUME;
+pub const NEEDS_KNOWN: u32 =
+    NEEDS_COMMUTATIVE | NEEDS_POWER_OF_TWO_RANKS | NEEDS_EVEN_RANKS | NEEDS_INT_VOLUME | NEEDS_ONE_NODE;
 
 /// `enum kilter_collective`: names in the order of their numbers.
 pub const COLLECTIVES: [&str; 16] = [

@@ -40,6 +40,7 @@ fn expected() -> Vec<String> {
         format!("needs_power_of_two_ranks {}", kilter_abi::NEEDS_POWER_OF_TWO_RANKS),
         format!("needs_even_ranks {}", kilter_abi::NEEDS_EVEN_RANKS),
         format!("needs_int_volume {}", kilter_abi::NEEDS_INT_VOLUME),
+        format!("needs_one_node {}", kilter_abi::NEEDS_ONE_NODE),
     ];
     lines.extend(
         kilter_abi::COLLECTIVES

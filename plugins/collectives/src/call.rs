@@ -74,7 +74,11 @@ pub(crate) unsafe extern "C" fn release(context: *mut Context) {
     unsafe {
         let state = std::mem::replace(&mut (*context).state, std::ptr::null_mut());
         if !state.is_null() {
-            drop(Box::from_raw(state.cast::<State>()));
+            let mut state = Box::from_raw(state.cast::<State>());
+            // All ranks free the communicator, and so come here, together; a window that cannot be freed is all there is to lose.
+            if let Err(error) = state.arena.release() {
+                kilter_mpi::say(format_args!("warning: shared memory is not freed: {error}"));
+            }
         }
     }
 }

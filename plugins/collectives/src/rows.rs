@@ -4,7 +4,8 @@ use std::ffi::{CString, c_char, c_void};
 use std::sync::OnceLock;
 
 use kilter_abi::{
-    Algorithm, NEEDS_COMMUTATIVE, NEEDS_EVEN_RANKS, NEEDS_INT_VOLUME, NEEDS_POWER_OF_TWO_RANKS, Parameter,
+    Algorithm, NEEDS_COMMUTATIVE, NEEDS_EVEN_RANKS, NEEDS_INT_VOLUME, NEEDS_ONE_NODE, NEEDS_POWER_OF_TWO_RANKS,
+    Parameter,
 };
 use kilter_algorithms::{Collective, Need, mockup, registry};
 use kilter_mpi::Pipeline;
@@ -65,6 +66,7 @@ const fn bit(need: Need) -> u32 {
         Need::Commutative => NEEDS_COMMUTATIVE,
         Need::PowerOfTwoRanks => NEEDS_POWER_OF_TWO_RANKS,
         Need::EvenRanks => NEEDS_EVEN_RANKS,
+        Need::OneNode => NEEDS_ONE_NODE,
     }
 }
 

@@ -4,8 +4,10 @@
 //! together with a generation that grows whenever any communicator goes.
 
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use kilter_abi::Context;
 use kilter_host::Hosted;
@@ -24,6 +26,8 @@ pub(crate) struct State {
     pub(crate) size: usize,
     pub(crate) table: Table<Action>,
     rules: &'static Rules,
+    /// Whether all its ranks are on one node; false where no rule asks for it.
+    pub(crate) one_node: bool,
     /// Of the call under way; calls on one communicator follow each other.
     pub(crate) tables: RefCell<Tables>,
     /// Made at the first replaced call.
@@ -51,6 +55,8 @@ impl Tables {
 /// The private communicator, with a context for each plugin.
 struct Private {
     comm: MPI_Comm,
+    /// The same number on all its ranks, and no other communicator's.
+    number: u64,
     /// They do not move: plugins and `host` point into them.
     contexts: Box<[Hosted]>,
 }
@@ -167,15 +173,40 @@ unsafe fn rules_of(comm: MPI_Comm, started: &'static Started) -> Option<Box<Stat
     }
     let rules = started.rules.as_ref().ok()?;
     let table = rules.table(size)?;
+    let asked = table
+        .ranges()
+        .any(|(_, _, _, action)| action.implementation.needs_one_node());
+    // SAFETY: by the contract of `look_up`; all ranks have the same rules.
+    let one_node = asked && unsafe { is_on_one_node(comm) };
     Some(Box::new(State {
         comm,
         rank,
         size,
         table,
         rules,
+        one_node,
         tables: RefCell::new(Tables::new(size)),
         private: RefCell::new(None),
     }))
+}
+
+/// Whether all ranks share a node's memory.
+///
+/// # Safety
+/// As for [`look_up`].
+unsafe fn is_on_one_node(comm: MPI_Comm) -> bool {
+    // SAFETY: by this function's contract; an intracommunicator, as others have no rules.
+    match unsafe { kilter_mpi::nodes(comm) } {
+        Ok(nodes) => nodes.count() == 1,
+        Err(error) => {
+            // Without an answer this rank would decide otherwise than the others.
+            kilter_mpi::say(format_args!(
+                "error: which ranks share a node is not known: {error}; ending the job"
+            ));
+            // SAFETY: MPI is running.
+            unsafe { kilter_mpi::abort(comm, 1) }
+        }
+    }
 }
 
 /// Whether all ranks follow the same profile: a rank that cannot read it must not be left waiting by those that can.
@@ -258,19 +289,57 @@ impl State {
             .iter()
             .map(|_| Hosted::new(comm, self.rank, self.size))
             .collect();
-        Ok(Private { comm, contexts })
+        // SAFETY: all ranks of the new communicator are here.
+        let number = unsafe { number(comm) }?;
+        hold_live().insert(number, Live(self));
+        Ok(Private { comm, number, contexts })
     }
+
+    /// Lets plugins free what they keep for the communicator. All its ranks do so together.
+    fn release(&self) {
+        if let Some(private) = self.private.borrow_mut().as_mut() {
+            for (hosted, plugin) in private.contexts.iter_mut().zip(&self.rules.plugins) {
+                // SAFETY: the context is this plugin's, and no call is under way on a communicator that is being freed.
+                unsafe { hosted.release(plugin) };
+            }
+        }
+    }
+}
+
+/// A state that has a private communicator.
+struct Live(*const State);
+
+// SAFETY: only the address is kept; it is used when the program ends MPI, with no other call under way.
+unsafe impl Send for Live {}
+
+/// Those that live, by the number of their private communicators: an order that is the same on all ranks, so that ranks that
+/// release several of them wait for each other in the same order.
+static LIVE: Mutex<BTreeMap<u64, Live>> = Mutex::new(BTreeMap::new());
+
+fn hold_live() -> MutexGuard<'static, BTreeMap<u64, Live>> {
+    LIVE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A number for a communicator that all its ranks know and that no other has: each rank proposes one it has never proposed
+/// before, and the largest is taken.
+///
+/// # Safety
+/// All ranks of `comm` make this call.
+unsafe fn number(comm: MPI_Comm) -> Result<u64, MpiError> {
+    static PROPOSED: AtomicU64 = AtomicU64::new(0);
+    let own = info::rank(constants::comm_world())? as u64;
+    let proposal = PROPOSED.fetch_add(1, Ordering::Relaxed) << 32 | own;
+    // SAFETY: by this function's contract.
+    unsafe { info::maximum(comm, proposal) }
 }
 
 impl Drop for State {
     fn drop(&mut self) {
-        let Some(mut private) = self.private.get_mut().take() else {
+        self.release();
+        let Some(private) = self.private.get_mut().take() else {
             return;
         };
-        for (hosted, plugin) in private.contexts.iter_mut().zip(&self.rules.plugins) {
-            // SAFETY: the context is this plugin's, and no call is under way on a communicator that is being freed.
-            unsafe { hosted.release(plugin) };
-        }
+        hold_live().remove(&private.number);
         // While MPI ends, it frees what is left by itself.
         if !FINISHING.load(Ordering::Acquire) {
             // SAFETY: the private communicator has the ranks of the one that is being freed, which is collective.
@@ -321,8 +390,14 @@ unsafe extern "C" fn delete(_: MPI_Comm, _: c_int, attribute: *mut c_void, _: *m
 
 /// Attributes of `MPI_COMM_SELF` are deleted first of all in `MPI_Finalize`, whatever language called it.
 unsafe extern "C" fn delete_of_self(_: MPI_Comm, _: c_int, _: *mut c_void, _: *mut c_void) -> c_int {
-    FINISHING.store(true, Ordering::Release);
     start::stop();
+    // Now MPI still runs; when the attributes of other communicators are deleted it may not.
+    let live = std::mem::take(&mut *hold_live());
+    for Live(state) in live.into_values() {
+        // SAFETY: a state takes itself out when it is dropped, and no call is under way: all ranks are in MPI_Finalize.
+        unsafe { &*state }.release();
+    }
+    FINISHING.store(true, Ordering::Release);
     finish::report();
     0
 }

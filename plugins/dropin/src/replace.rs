@@ -1,7 +1,7 @@
 //! Whether a call is replaced, and the replacement.
 //!
 //! All ranks must decide alike, or they wait for each other for ever. So only facts count that all ranks share: size of the
-//! communicator, total bytes (where all know them), commutativity of the operator, and, for reductions, the type, which MPI wants to be the same on
+//! communicator, whether its ranks are on one node, total bytes (where all know them), commutativity of the operator, and, for reductions, the type, which MPI wants to be the same on
 //! all. Not: `MPI_IN_PLACE` and addresses, which may be the root's alone, or types of moved data, which may differ.
 
 use std::ffi::c_int;
@@ -85,6 +85,9 @@ unsafe fn carry_out<F: Function, N: Number, D: Number>(
         parameters,
     } = action;
     if implementation.needs_int_volume() && arguments.bytes > c_int::MAX as u64 {
+        return None;
+    }
+    if implementation.needs_one_node() && !state.one_node {
         return None;
     }
     if collective.has_operator() {

@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU64;
 
-use kilter_abi::{NEEDS_COMMUTATIVE, NEEDS_EVEN_RANKS, NEEDS_INT_VOLUME, NEEDS_POWER_OF_TWO_RANKS, Plugin};
+use kilter_abi::{
+    NEEDS_COMMUTATIVE, NEEDS_EVEN_RANKS, NEEDS_INT_VOLUME, NEEDS_ONE_NODE, NEEDS_POWER_OF_TWO_RANKS, Plugin,
+};
 use kilter_algorithms::Collective;
 use kilter_host::plugins::{self, LoadError, Row};
 use kilter_profile::{Catalogue, Entry, Profile, ProfileError, Range, Table};
@@ -24,6 +26,11 @@ impl Implementation {
     /// Whether it wants a commutative operator.
     pub(crate) fn needs_commutative(&self) -> bool {
         self.row.algorithm.needs & NEEDS_COMMUTATIVE != 0
+    }
+
+    /// Whether it runs only where all ranks are on one node.
+    pub(crate) fn needs_one_node(&self) -> bool {
+        self.row.algorithm.needs & NEEDS_ONE_NODE != 0
     }
 
     /// Whether it takes no more bytes than an int counts.

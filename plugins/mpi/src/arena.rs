@@ -6,9 +6,11 @@
 use std::ffi::c_int;
 use std::sync::Arc;
 
-use kilter_algorithms::Nodes;
+use kilter_algorithms::{Nodes, SharedMemory, TransportError};
+use mpi_sys::MPI_Comm;
 
-use crate::MpiError;
+use crate::shared_memory::{Window, is_crowded};
+use crate::{MpiError, info};
 
 /// The smallest size class, in bytes: what is smaller is rounded up to it.
 const SMALLEST_CLASS: usize = 256;
@@ -24,6 +26,9 @@ pub struct Arena {
     counts: Vec<c_int>,
     displacements: Vec<c_int>,
     nodes: Option<Arc<Nodes>>,
+    window: Option<Window>,
+    /// Whether there are more ranks than processors; only known where there is a window.
+    pub(crate) crowded: bool,
     /// An empty list with room, lent to a pipeline for the buffers it holds.
     pub(crate) held: Vec<Vec<u8>>,
 }
@@ -49,6 +54,65 @@ impl Arena {
         let nodes = Arc::new(find()?);
         self.nodes = Some(Arc::clone(&nodes));
         Ok(nodes)
+    }
+
+    /// The communicator's shared memory with slots for `piece_bytes` bytes; made, and made anew when it is too small.
+    ///
+    /// # Safety
+    /// `comm` is the intracommunicator of this arena; all its ranks make the same call at the same point.
+    #[inline]
+    pub(crate) unsafe fn take_shared(
+        &mut self,
+        comm: MPI_Comm,
+        piece_bytes: usize,
+    ) -> Result<Box<SharedMemory>, TransportError> {
+        match self.window.as_mut().and_then(|window| window.take(piece_bytes)) {
+            Some(view) => Ok(view),
+            // SAFETY: by this function's contract.
+            None => unsafe { self.make_shared(comm, piece_bytes) },
+        }
+    }
+
+    #[cold]
+    unsafe fn make_shared(&mut self, comm: MPI_Comm, piece_bytes: usize) -> Result<Box<SharedMemory>, TransportError> {
+        let own = info::rank(comm).map_err(|error| error.with_peer(0))?;
+        let failed = |error: MpiError| error.with_peer(own);
+        // SAFETY: by this function's contract, here and below.
+        let nodes = self.nodes(|| unsafe { crate::nodes(comm) }).map_err(failed)?;
+        if nodes.count() != 1 {
+            return Err(TransportError::NoSharedMemory {
+                reason: "they are on several nodes",
+            });
+        }
+        self.crowded = is_crowded(info::size(comm).map_err(failed)?);
+        // SAFETY: as above; no call has the view, as this one asks for it.
+        unsafe { self.release() }.map_err(failed)?;
+        // SAFETY: as above.
+        self.window = unsafe { Window::new(comm, piece_bytes) }.map_err(failed)?;
+        let view = self.window.as_mut().and_then(|window| window.take(piece_bytes));
+        view.ok_or(TransportError::NoSharedMemory {
+            reason: "PMPI_Win_allocate_shared failed on a rank (is there room in /dev/shm?)",
+        })
+    }
+
+    /// Gives the shared memory back for the next call.
+    pub(crate) fn give_shared(&mut self, view: Box<SharedMemory>) {
+        if let Some(window) = &mut self.window {
+            window.give(view);
+        }
+    }
+
+    /// Frees what ranks can free only together: the shared memory. To be called before the communicator is freed; an arena that
+    /// has none does nothing, and one that is dropped without it leaves its window to the library.
+    ///
+    /// # Errors
+    /// The library's.
+    ///
+    /// # Safety
+    /// MPI is running; all ranks of the arena's communicator make the same call, and none is in another one on it.
+    pub unsafe fn release(&mut self) -> Result<(), MpiError> {
+        // SAFETY: by this function's contract.
+        self.window.take().map_or(Ok(()), |window| unsafe { window.free() })
     }
 
     /// Takes a buffer of at least `bytes` bytes with unspecified contents, aligned as `malloc` aligns; `None` without memory.

@@ -144,6 +144,29 @@ pub unsafe fn comm_free(mut comm: MPI_Comm) -> Result<(), MpiError> {
     unsafe { pmpi!(PMPI_Comm_free(&raw mut comm)) }
 }
 
+/// The largest of the numbers that the ranks give.
+///
+/// # Errors
+/// The library's.
+///
+/// # Safety
+/// `comm` is an intracommunicator; all its ranks make the same call.
+pub unsafe fn maximum(comm: MPI_Comm, number: u64) -> Result<u64, MpiError> {
+    let mut largest = 0_u64;
+    // SAFETY: one number is given and taken; collective by this function's contract.
+    unsafe {
+        pmpi!(PMPI_Allreduce(
+            (&raw const number).cast(),
+            (&raw mut largest).cast(),
+            1,
+            constants::uint64(),
+            constants::max(),
+            comm
+        ))?;
+    }
+    Ok(largest)
+}
+
 /// Whether `op` is commutative.
 ///
 /// # Errors

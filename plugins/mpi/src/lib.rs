@@ -28,6 +28,7 @@ mod nodes;
 mod pipeline;
 mod predefined;
 mod say;
+mod shared_memory;
 mod transport;
 
 pub use arena::Arena;

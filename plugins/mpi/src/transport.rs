@@ -5,7 +5,8 @@ use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 use std::sync::Arc;
 
-use kilter_algorithms::{Nodes, Transport, TransportError};
+use kilter_algorithms::shared_memory::Event;
+use kilter_algorithms::{Nodes, SharedMemory, Transport, TransportError};
 use mpi_sys::{MPI_Comm, MPI_Datatype, MPI_Op, MPI_Request, MPI_Status};
 
 use crate::error::pmpi;
@@ -27,7 +28,12 @@ pub struct MpiTransport<'a> {
     element_bytes: usize,
     piece_bytes: usize,
     arena: &'a mut Arena,
+    /// How often this rank has looked in vain in shared memory, in the wait under way.
+    looks: u32,
 }
+
+/// After so many looks in vain a rank lets others have the processor, even where there seem to be enough.
+const PATIENT_LOOKS: u32 = 32;
 
 /// A message under way.
 pub struct MpiRequest<'b> {
@@ -71,6 +77,7 @@ impl<'a> MpiTransport<'a> {
             element_bytes: element_bytes.max(1),
             piece_bytes: PIECE_BYTES,
             arena,
+            looks: 0,
         }
     }
 
@@ -340,5 +347,41 @@ impl Transport for MpiTransport<'_> {
     #[inline]
     fn give_scratch(&mut self, scratch: Vec<u8>) {
         self.arena.give(scratch);
+    }
+
+    #[inline]
+    fn take_shared(&mut self, piece_bytes: usize) -> Result<Box<SharedMemory>, TransportError> {
+        // SAFETY: the arena is the communicator's; all ranks ask at the same point.
+        unsafe { self.arena.take_shared(self.comm, piece_bytes) }
+    }
+
+    #[inline]
+    fn give_shared(&mut self, memory: Box<SharedMemory>) {
+        self.arena.give_shared(memory);
+    }
+
+    /// The rank waited for may itself wait for a message of this one's, or be inside the library until it gets one: a rank that
+    /// waits outside the library must call it now and then, or nothing under way goes on.
+    fn relax(&mut self, rank: usize) -> Result<(), TransportError> {
+        let mut found: c_int = 0;
+        let mut status: MaybeUninit<MPI_Status> = MaybeUninit::zeroed();
+        // SAFETY: an int and a status are written. A message of this rank to itself is never under way.
+        unsafe {
+            let (own, found, status) = (self.rank as c_int, &raw mut found, status.as_mut_ptr());
+            pmpi!(PMPI_Iprobe(own, TAG, self.comm, found, status))
+        }
+        .map_err(|error| error.with_peer(rank))?;
+        self.looks = self.looks.saturating_add(1);
+        if self.arena.crowded || self.looks > PATIENT_LOOKS {
+            std::thread::yield_now();
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn observe(&mut self, event: Event) {
+        if let Event::Round = event {
+            self.looks = 0;
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! The loop over collectives, cases and rows.
 
-use kilter_abi::{NEEDS_COMMUTATIVE, NEEDS_POWER_OF_TWO_RANKS};
+use kilter_abi::{NEEDS_COMMUTATIVE, NEEDS_EVEN_RANKS, NEEDS_ONE_NODE, NEEDS_POWER_OF_TWO_RANKS};
 use kilter_algorithms::Collective;
 use kilter_host::Hosted;
 use kilter_host::plugins::{Loaded, Row};
@@ -30,6 +30,7 @@ struct Place {
     comm: MPI_Comm,
     rank: usize,
     size: usize,
+    one_node: bool,
     hosted: Hosted,
 }
 
@@ -55,12 +56,15 @@ impl<'a> Matrix<'a> {
             let private = unsafe { info::comm_private(program) }?;
             let (rank, size) = (info::rank(program)?, info::size(program)?);
             let hosted = Hosted::new(private, rank, size);
+            // SAFETY: by this function's contract.
+            let one_node = unsafe { kilter_mpi::nodes(program) }?.count() == 1;
             places.push((
                 comm,
                 Place {
                     comm: program,
                     rank,
                     size,
+                    one_node,
                     hosted,
                 },
             ));
@@ -197,7 +201,10 @@ impl<'a> Matrix<'a> {
                 }
                 // The drop-in calls no row where nothing is moved. The halves of a split decide each for themselves.
                 let applies = problem.volume != Some(0) || !collective.has_data();
-                let runs_here = applies && (needs & NEEDS_POWER_OF_TWO_RANKS == 0 || p.is_power_of_two());
+                let runs_here = applies
+                    && (needs & NEEDS_POWER_OF_TWO_RANKS == 0 || p.is_power_of_two())
+                    && (needs & NEEDS_EVEN_RANKS == 0 || p.is_multiple_of(2))
+                    && (needs & NEEDS_ONE_NODE == 0 || self.places[at].1.one_node);
                 let parameters = parameters(chosen.row, &case.values)
                     .map_err(|reason| anyhow::anyhow!("case `{name}`: {reason}"))?;
                 // SAFETY: all ranks make this call.

@@ -17,7 +17,7 @@ fn forced(round: usize) -> Vec<Rule> {
     for collective in Collective::of_several_ranks() {
         for ranks in 1..=RANKS {
             let fitting: Vec<&str> = registry::by_collective(collective)
-                .filter(|row| row.unmet(ranks, true).is_none())
+                .filter(|row| row.unmet(ranks, true, true).is_none())
                 .map(|row| row.id)
                 .collect();
             if let Some(id) = fitting.get(round % fitting.len().max(1)) {

@@ -26,7 +26,7 @@ fn candidates(collective: Collective) -> Vec<String> {
 
 /// Whether an implementation runs on so many ranks.
 fn fits(id: &str, ranks: usize) -> bool {
-    registry::find(id).is_none_or(|row| row.unmet(ranks, true).is_none())
+    registry::find(id).is_none_or(|row| row.unmet(ranks, true, true).is_none())
 }
 
 /// The `round`-th implementation of each collective, for all volumes from [`FROM`] (or all, where they are not known) and

@@ -54,7 +54,7 @@ fn collectives(ranks: usize) -> Vec<Block> {
 fn algorithms(ranks: usize) -> Vec<Block> {
     let blocks = volumes(ranks).map(|bytes| {
         let mut items = Vec::new();
-        for row in registry::algorithms().filter(|row| row.unmet(ranks, true).is_none()) {
+        for row in registry::algorithms().filter(|row| row.unmet(ranks, true, true).is_none()) {
             let smallest = row.parameters.iter().map(|parameter| parameter.min).collect();
             for (which, parameters) in [("default", row.default_parameters()), ("smallest", smallest)] {
                 let implementation = Implementation::Algorithm {

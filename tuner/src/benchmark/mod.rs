@@ -173,12 +173,13 @@ fn pairs(context: &Context<'_>, collective: Collective) -> Vec<[Selection; 2]> {
         return Vec::new();
     };
     let ranks = context.options.ranks;
+    let one_node = !context.options.place().several_nodes;
     let mut pairs = Vec::new();
     for choice in algorithms.choices_on(ranks) {
         let Some(row) = choice.kilter.as_deref().and_then(registry::find) else {
             continue;
         };
-        if row.unmet(ranks, true).is_some() {
+        if row.unmet(ranks, true, one_node).is_some() {
             continue;
         }
         let mut settings = algorithms.settings(choice);

@@ -123,7 +123,8 @@ impl<'c, 'a> Contests<'c, 'a> {
         kinds: &dyn Fn(FixKind) -> bool,
     ) -> anyhow::Result<BTreeMap<Selection, f64>> {
         let context = self.context;
-        let all = space::selections(&context.library, target, context.options.ranks);
+        let one_node = !context.options.place().several_nodes;
+        let all = space::selections(&context.library, target, context.options.ranks, one_node);
         let mut ratios: BTreeMap<Selection, f64> = BTreeMap::new();
         let candidates: Vec<Selection> = all.into_iter().filter(|selection| kinds(selection.kind())).collect();
         for chunk in candidates.chunks(PER_BLOCK) {

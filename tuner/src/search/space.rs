@@ -41,11 +41,11 @@ fn scale(scale: ConfigScale) -> Scale {
     }
 }
 
-/// Everything that can be switched inside a job for this target. Ordered knobs stand at a coarse grid (the library's default,
+/// Everything that can be switched inside a job for this target; `one_node`: all ranks are on one. Ordered knobs stand at a coarse grid (the library's default,
 /// and segments of 1/32 and 1/8 of the message): many algorithms are bad unsegmented and best segmented, so a screening
 /// without segments would drop them.
 #[must_use]
-pub fn selections(library: &Library, target: &Target, ranks: usize) -> Vec<Selection> {
+pub fn selections(library: &Library, target: &Target, ranks: usize, one_node: bool) -> Vec<Selection> {
     let mut selections = Vec::new();
     let Some(collective) = target.collective() else {
         return selections;
@@ -70,7 +70,7 @@ pub fn selections(library: &Library, target: &Target, ranks: usize) -> Vec<Selec
     selections.extend(mockups.map(|row| Selection::Mockup(row.id.to_owned())));
     let algorithms = registry::algorithms().filter(|row| row.collective == collective);
     // The operator of the measurement is commutative; the drop-in checks the application's again in every call.
-    let fitting = algorithms.filter(|row| row.unmet(ranks, true).is_none());
+    let fitting = algorithms.filter(|row| row.unmet(ranks, true, one_node).is_none());
     selections.extend(fitting.map(|row| Selection::Algorithm(row.id.to_owned(), row.default_parameters())));
     selections
 }
@@ -232,7 +232,7 @@ mod tests {
     }
 
     fn ids(collective: Collective, bytes: u64, ranks: usize) -> Vec<String> {
-        selections(&openmpi(), &Target::unbounded(collective, bytes), ranks)
+        selections(&openmpi(), &Target::unbounded(collective, bytes), ranks, true)
             .iter()
             .map(Selection::id)
             .collect()

@@ -38,6 +38,8 @@ pub(crate) struct Session {
     pub(crate) sweep: Option<Sweep>,
     /// Kept over the blocks: what was learnt about the machine stays true.
     pub(crate) lead: Lead,
+    /// Whether all ranks are on one node.
+    pub(crate) one_node: bool,
     /// On rank 0.
     pub(crate) report: Option<ReportFile>,
 }
@@ -208,6 +210,7 @@ fn prepare(session: &mut Session, block: &Block, item: &Item) -> anyhow::Result<
             let place = Place {
                 rank: session.control.rank(),
                 p_ranks: session.control.p_ranks(),
+                one_node: session.one_node,
                 root,
                 element: session.header.element,
             };

@@ -132,7 +132,9 @@ impl Candidate {
     ///
     /// # Errors
     /// The library's.
-    pub(crate) fn free(self) -> anyhow::Result<()> {
+    pub(crate) fn free(mut self) -> anyhow::Result<()> {
+        // SAFETY: all ranks free the same items in the same order, and none is carried out any more.
+        unsafe { self.arena.release() }.context("the item's shared memory cannot be freed")?;
         for program in self.turns.into_iter().flat_map(|turn| turn.programs).flatten() {
             program.free().context("what the item made cannot be freed")?;
         }

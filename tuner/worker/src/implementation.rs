@@ -67,6 +67,8 @@ pub(crate) struct Place {
     pub(crate) rank: usize,
     /// The number of ranks.
     pub(crate) p_ranks: usize,
+    /// Whether all of them are on one node.
+    pub(crate) one_node: bool,
     /// The root of rooted collectives.
     pub(crate) root: usize,
     /// What is combined.
@@ -99,7 +101,7 @@ pub(crate) fn recipe(item: &Item, place: Place) -> Result<Recipe, String> {
                 .task
                 .collective()
                 .ok_or_else(|| format!("no algorithm of Kilter's does {}", item.task))?;
-            let how = algorithm(target, id, Some(parameters), (place.p_ranks, item.bytes))?;
+            let how = algorithm(target, id, Some(parameters), place, item.bytes)?;
             recipe.add(how, 1, &[Problem::new(item.task, item.bytes, place, 0)?]);
         }
         Implementation::Expression { text } => {
@@ -200,10 +202,9 @@ impl Recipe {
             task = Task::of(&side)?;
         }
         let (how, slices) = match (&term.call.operation, task.collective()) {
-            (Operation::PointToPoint(name), Some(target)) => (
-                algorithm(target, &format!("{target}.{name}"), None, (place.p_ranks, bytes))?,
-                1,
-            ),
+            (Operation::PointToPoint(name), Some(target)) => {
+                (algorithm(target, &format!("{target}.{name}"), None, place, bytes)?, 1)
+            }
             (Operation::PointToPoint(_), None) => return Err(format!("no algorithm of Kilter's does {task}")),
             (Operation::Collective(_, Form::Blocking), Some(target))
                 if term.call.attributes == Attributes::default() =>
@@ -285,7 +286,8 @@ fn algorithm(
     target: Collective,
     id: &str,
     parameters: Option<&[u64]>,
-    (p_ranks, n_bytes): (usize, u64),
+    place: Place,
+    n_bytes: u64,
 ) -> Result<How, String> {
     let row = registry::find(id).ok_or_else(|| {
         let known: Vec<_> = registry::algorithms()
@@ -301,9 +303,10 @@ fn algorithm(
         return Err(format!("algorithm `{id}` implements {}, not {target}", row.collective));
     }
     // The operator is a bitwise OR, which commutes.
-    if let Some(need) = row.unmet(p_ranks, true) {
+    let p_ranks = place.p_ranks;
+    if let Some(need) = row.unmet(p_ranks, true, place.one_node) {
         return Err(format!(
-            "algorithm `{id}` does not run on {p_ranks} ranks: it needs {need:?}"
+            "algorithm `{id}` does not run on these {p_ranks} ranks: it needs {need:?}"
         ));
     }
     let parameters = parameters.map_or_else(|| row.default_parameters(), <[u64]>::to_vec);
@@ -342,6 +345,7 @@ impl Problem {
             p_ranks,
             root,
             element,
+            ..
         } = place;
         if c_int::try_from(bytes).is_err() {
             return Err(format!(
@@ -407,6 +411,7 @@ mod tests {
             Place {
                 rank: 1,
                 p_ranks: 3,
+                one_node: true,
                 root: 0,
                 element: Element::Byte,
             },
@@ -524,6 +529,7 @@ mod tests {
         let place = Place {
             rank: 0,
             p_ranks: 2,
+            one_node: true,
             root: 0,
             element: Element::Byte,
         };

@@ -151,6 +151,9 @@ fn run(plan: &Path, report: &Path) -> anyhow::Result<()> {
     start.swept_bytes = sweep.as_ref().map(Sweep::bytes);
     start.sync = Some(time.survey(&control)?);
     let lead = Lead::new(header.wait);
+    // SAFETY: MPI_COMM_WORLD is an intracommunicator, and all ranks come here.
+    let nodes =
+        unsafe { kilter_mpi::nodes(kilter_mpi::constants::comm_world()) }.context("which ranks share a node")?;
     let mut session = Session {
         control,
         variables,
@@ -158,6 +161,7 @@ fn run(plan: &Path, report: &Path) -> anyhow::Result<()> {
         time,
         sweep,
         lead,
+        one_node: nodes.count() == 1,
         report: report.take(),
     };
     session.tell(Event::Start(start))?;

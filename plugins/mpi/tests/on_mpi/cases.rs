@@ -197,7 +197,7 @@ fn unequal_blocks(job: &Job, kind: &Kind) {
 
 fn algorithms(job: &Job, kind: &Kind) {
     for algorithm in registry::algorithms() {
-        if algorithm.unmet(job.p_ranks, kind.commutative).is_some() {
+        if algorithm.unmet(job.p_ranks, kind.commutative, true).is_some() {
             continue;
         }
         let collective = algorithm.collective;
@@ -250,6 +250,8 @@ fn algorithms(job: &Job, kind: &Kind) {
                 );
             }
         }
+        // SAFETY: all ranks come here.
+        unsafe { arena.release() }.expect("freed");
     }
 }
 

@@ -6,6 +6,7 @@
 mod cases;
 mod control_variables;
 mod model;
+mod shared_memory;
 
 use std::process::{Command, ExitCode};
 
@@ -38,6 +39,8 @@ fn launch() -> ExitCode {
             .args(["--kill-after=5", "240", &mpirun])
             .args(options)
             .args(["-n", &count])
+            // So that a long message needs both sides.
+            .env("OMPI_MCA_btl_vader_single_copy_mechanism", "none")
             .arg(program)
             .arg("rank")
             .status();
@@ -67,6 +70,7 @@ fn as_rank() -> ExitCode {
     }));
     // SAFETY: all ranks make the same call.
     let comm = unsafe { info::comm_private(constants::comm_world()) }.expect("a communicator of all ranks");
+    shared_memory::all(comm);
     cases::all(comm);
     control_variables::all(info::rank(comm).expect("a rank"));
     // SAFETY: the communicator is not used afterwards; nothing is pending.

@@ -1,0 +1,69 @@
+//! Scan in shared memory: each rank writes its input and combines the lower ranks' with its own.
+//!
+//! Source: Li, Hoefler and Snir, HPDC 2013, doi:10.1145/2462902.2462903.
+//! Needs:  all ranks on one node; operands stay in rank order, so the operator need not be commutative.
+//! Shapes: input `[n]`, output `[n]`; no scratch.
+//! Cost:   ceil(n/s) rounds; the last rank but one copies twice, the last one combines p - 1 times
+//!         = ceil(n/s)*alpha + 2n*beta + (p-1)n*gamma
+//!         (n = bytes per rank, p = ranks, s = `segment_bytes`; alpha in s, beta and gamma in s/byte); exact for every p > 1.
+//!
+//! One wait for all ranks, and none for rank 0: for small sizes and few ranks.
+
+use crate::shared_memory::{Ranks, SEGMENT_BYTES, Steps, segment, steps, used};
+use crate::{Algorithm, Arguments, Collective, Cost, Need, Setting, Transport, TransportError};
+
+/// The id of [`INFO`].
+pub(crate) const ID: &str = "scan.shared_memory";
+
+/// The row of the registry.
+pub(crate) static INFO: Algorithm = Algorithm {
+    id: ID,
+    collective: Collective::Scan,
+    summary: "each rank writes its input and combines those of lower ranks (shared memory)",
+    source: "Li, Hoefler and Snir 2013, doi:10.1145/2462902.2462903",
+    needs: &[Need::OneNode],
+    parameters: &[SEGMENT_BYTES],
+    cost,
+};
+
+fn cost(setting: &Setting<'_>) -> Cost {
+    let &Setting { p_ranks, n_bytes, .. } = setting;
+    if p_ranks == 1 {
+        return Cost::ZERO;
+    }
+    Cost {
+        rounds: steps(n_bytes, used(setting.parameters)),
+        bytes_sent: 2.0 * n_bytes as f64,
+        bytes_reduced: (p_ranks - 1) as f64 * n_bytes as f64,
+    }
+}
+
+pub(crate) fn run<T: Transport>(transport: &mut T, arguments: Arguments<'_>) -> Result<(), TransportError> {
+    let Arguments {
+        input,
+        output,
+        parameters,
+        ..
+    } = arguments;
+    let (rank, p) = (transport.rank(), transport.size());
+    if p == 1 || input.is_empty() {
+        transport.copy(input, output);
+        return Ok(());
+    }
+    let element_bytes = transport.element_bytes();
+    let segment = segment(parameters, element_bytes);
+    let mut steps = Steps::begin(transport, element_bytes)?;
+    for (input, output) in input.chunks(segment).zip(output.chunks_mut(segment)) {
+        steps.next(Ranks::Between(rank + 1, p))?;
+        if rank + 1 < p {
+            steps.put(0, input);
+        }
+        steps.publish();
+        if rank > 0 {
+            steps.wait(Ranks::Between(0, rank))?;
+        }
+        steps.fold(rank, 0, input, output)?;
+    }
+    steps.end();
+    Ok(())
+}
