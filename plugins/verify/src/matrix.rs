@@ -1,6 +1,8 @@
 //! The loop over collectives, cases and rows.
 
-use kilter_abi::{NEEDS_COMMUTATIVE, NEEDS_POWER_OF_TWO_RANKS};
+use std::collections::BTreeMap;
+
+use kilter_abi::{NEEDS_COMMUTATIVE, NEEDS_EVEN_RANKS, NEEDS_POWER_OF_TWO_RANKS};
 use kilter_algorithms::Collective;
 use kilter_host::Hosted;
 use kilter_host::plugins::{Loaded, Row};
@@ -23,6 +25,23 @@ const ENOUGH: u64 = 10;
 pub(crate) struct Chosen<'a> {
     pub(crate) row: &'a Row,
     pub(crate) further: Vec<Vec<u64>>,
+}
+
+/// What became of a row's runs.
+#[derive(Debug, Default)]
+struct Tally {
+    /// Compared with the reference.
+    compared: u64,
+    /// Wrong.
+    failed: u64,
+    /// Not made, by reason.
+    skipped: BTreeMap<&'static str, u64>,
+}
+
+impl Tally {
+    fn skip(&mut self, reason: &'static str) {
+        *self.skipped.entry(reason).or_default() += 1;
+    }
 }
 
 /// A communicator of the program's, with the private one and the context that a drop-in would have for it.
@@ -100,6 +119,7 @@ impl<'a> Matrix<'a> {
     pub(crate) unsafe fn run(mut self, plugin: &Loaded, chosen: &[Chosen<'_>]) -> anyhow::Result<()> {
         let mut planned: Vec<(Collective, Vec<Case>, Vec<&Chosen<'_>>)> = Vec::new();
         let mut runs = 0;
+        let mut of_rows = BTreeMap::new();
         for collective in Collective::of_several_ranks() {
             let rows: Vec<_> = chosen
                 .iter()
@@ -109,8 +129,11 @@ impl<'a> Matrix<'a> {
                 let cases = self.cases(collective)?;
                 for case in &cases {
                     runs += u64::from(self.request.with_library);
-                    let of_row = |chosen: &&Chosen<'_>| of_row(case, chosen).len() as u64;
-                    runs += rows.iter().map(of_row).sum::<u64>();
+                    for chosen in &rows {
+                        let of_row = of_row(case, chosen).len() as u64;
+                        *of_rows.entry(chosen.row.id.to_owned()).or_default() += of_row;
+                        runs += of_row;
+                    }
                 }
                 planned.push((collective, cases, rows));
             }
@@ -119,17 +142,22 @@ impl<'a> Matrix<'a> {
             library: info::library_version()?,
             ranks: self.world.size,
             runs,
-            rows: chosen.iter().map(|chosen| chosen.row.id.to_owned()).collect(),
+            rows: of_rows,
         })?;
         for (collective, cases, rows) in planned {
-            let mut counts = vec![(0_u64, 0_u64); rows.len()];
+            let mut tallies: Vec<Tally> = rows.iter().map(|_| Tally::default()).collect();
             for case in cases {
                 // SAFETY: by this function's contract: all ranks have the same list.
-                unsafe { self.case(collective, &case, &rows, &mut counts)? };
+                unsafe { self.case(collective, &case, &rows, &mut tallies)? };
             }
-            for (chosen, (cases, failed)) in rows.iter().zip(counts) {
-                let row = chosen.row.id.to_owned();
-                self.report.line(&Line::Row { row, cases, failed })?;
+            for (chosen, tally) in rows.iter().zip(tallies) {
+                let of = |(reason, runs): (&str, u64)| (reason.to_owned(), runs);
+                self.report.line(&Line::Row {
+                    row: chosen.row.id.to_owned(),
+                    cases: tally.compared,
+                    failed: tally.failed,
+                    skipped: tally.skipped.into_iter().map(of).collect(),
+                })?;
             }
         }
         for (_, place) in &mut self.places {
@@ -146,7 +174,7 @@ impl<'a> Matrix<'a> {
         collective: Collective,
         case: &Case,
         rows: &[&Chosen<'_>],
-        counts: &mut [(u64, u64)],
+        tallies: &mut [Tally],
     ) -> anyhow::Result<()> {
         let Some(at) = self.places.iter().position(|(comm, _)| *comm == case.comm) else {
             return Ok(());
@@ -162,7 +190,7 @@ impl<'a> Matrix<'a> {
         let crashes =
             collective == Collective::Reduce && case.in_place && case.root != 0 && constants::mpi_family() == 2;
         if self.request.with_library {
-            self.report.announce(&format!("library {collective}"), &name)?;
+            self.report.announce(&format!("library {collective}"), 0, &name)?;
             if !crashes {
                 // SAFETY: all ranks make this call.
                 unsafe { self.world.together() }?;
@@ -181,28 +209,37 @@ impl<'a> Matrix<'a> {
                 }
             }
         }
-        for (chosen, (runs, failed)) in rows.iter().zip(counts) {
+        for (chosen, tally) in rows.iter().zip(tallies) {
             for values in of_row(case, chosen) {
                 let case = Case { values, ..case.clone() };
                 let name = case.to_string();
-                self.report.announce(chosen.row.id, &name)?;
-                if *failed >= ENOUGH {
+                self.report.announce(chosen.row.id, tally.compared, &name)?;
+                if tally.failed >= ENOUGH {
+                    tally.skip("it had failed often enough");
                     continue;
                 }
                 let operator = case.op.map(|op| &OPERATORS[op]);
                 let needs = chosen.row.algorithm.needs;
                 let commutes = operator.is_none_or(|operator| operator.commutative);
                 if needs & NEEDS_COMMUTATIVE != 0 && !commutes {
+                    tally.skip("its operator must commute");
                     continue;
                 }
                 // The drop-in calls no row where nothing is moved. The halves of a split decide each for themselves.
-                let applies = problem.volume != Some(0) || !collective.has_data();
-                let runs_here = applies && (needs & NEEDS_POWER_OF_TWO_RANKS == 0 || p.is_power_of_two());
+                let obstacle = if problem.volume == Some(0) && collective.has_data() {
+                    Some("no data is moved")
+                } else if needs & NEEDS_POWER_OF_TWO_RANKS != 0 && !p.is_power_of_two() {
+                    Some("its number of ranks must be a power of two")
+                } else if needs & NEEDS_EVEN_RANKS != 0 && !p.is_multiple_of(2) {
+                    Some("its number of ranks must be even")
+                } else {
+                    None
+                };
                 let parameters = parameters(chosen.row, &case.values)
                     .map_err(|reason| anyhow::anyhow!("case `{name}`: {reason}"))?;
                 // SAFETY: all ranks make this call.
                 unsafe { self.world.together() }?;
-                let finding = if runs_here {
+                let finding = if obstacle.is_none() {
                     let context = self.places[at].1.hosted.lend();
                     self.attempt(collective, &case, &problem, true, |call, lists| {
                         let mut arguments = call.arguments(lists);
@@ -218,10 +255,13 @@ impl<'a> Matrix<'a> {
                     None
                 };
                 // SAFETY: all ranks make this call.
-                let finding = unsafe { self.world.agree(finding) }?;
-                *runs += 1;
+                let (ran, finding) = unsafe { self.world.agree_on_run(obstacle.is_none(), finding) }?;
+                match obstacle {
+                    Some(reason) if !ran => tally.skip(reason),
+                    _ => tally.compared += 1,
+                }
                 if let Some(reason) = finding {
-                    *failed += 1;
+                    tally.failed += 1;
                     let row = chosen.row.id.to_owned();
                     self.report.line(&Line::Failure {
                         row,

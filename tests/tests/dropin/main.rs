@@ -6,4 +6,5 @@ mod applications;
 mod deployment;
 mod job;
 mod programs;
+mod python;
 mod replacement;

@@ -28,6 +28,8 @@ pub(super) struct Announced {
     pub(super) run: u64,
     /// Row, or `library COLLECTIVE`.
     pub(super) what: String,
+    /// How many of the row's runs were compared before this one.
+    pub(super) compared: u64,
     pub(super) case: String,
 }
 
@@ -138,6 +140,7 @@ fn read_announcement(path: &Path) -> Option<Announced> {
     Some(Announced {
         run: parts.next()?.parse().ok()?,
         what: parts.next()?.to_owned(),
+        compared: parts.next()?.parse().ok()?,
         case: parts.next()?.to_owned(),
     })
 }

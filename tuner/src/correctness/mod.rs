@@ -7,7 +7,7 @@ mod admission;
 mod job;
 pub mod table;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
@@ -20,7 +20,7 @@ use crate::config::library::Library;
 use crate::launch::CommandTemplate;
 use crate::options::Options;
 use crate::progress::Progress;
-use crate::store::{Store, Verified};
+use crate::store::{Store, Verified, VerifiedResult};
 
 /// How jobs are launched.
 pub struct Launching<'a> {
@@ -75,12 +75,63 @@ pub struct Outcome {
     pub row: String,
     /// Number of ranks.
     pub ranks: usize,
-    /// Runs.
+    /// Runs that were compared with the reference; one that ended its job was.
     pub cases: u64,
-    /// Runs that were wrong.
+    /// Of these, runs that were wrong.
     pub failed: u64,
-    /// The first of these.
+    /// Planned runs that were not made, by reason.
+    pub skipped: BTreeMap<String, u64>,
+    /// The first failures.
     pub failures: Vec<Failure>,
+}
+
+/// What an [`Outcome`] says of its row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Judgement {
+    /// At least one run was compared, and none was wrong.
+    Passed,
+    /// No run was compared: nothing is known.
+    NothingCompared,
+    /// A run was wrong.
+    Failed,
+}
+
+impl Judgement {
+    /// From numbers of runs.
+    #[must_use]
+    pub fn of(compared: u64, failed: u64) -> Judgement {
+        match (compared, failed) {
+            (_, 1..) => Judgement::Failed,
+            (0, 0) => Judgement::NothingCompared,
+            (1.., 0) => Judgement::Passed,
+        }
+    }
+
+    /// For people.
+    #[must_use]
+    pub fn text(self) -> &'static str {
+        match self {
+            Judgement::Passed => "passed",
+            Judgement::NothingCompared => "nothing compared",
+            Judgement::Failed => "failed",
+        }
+    }
+}
+
+impl Outcome {
+    /// What it says of the row.
+    #[must_use]
+    pub fn judgement(&self) -> Judgement {
+        Judgement::of(self.cases, self.failed)
+    }
+}
+
+/// Runs that were not made, for people: `12 (no data is moved), 3 (its operator must commute)`.
+#[must_use]
+pub fn skipped_text(skipped: &BTreeMap<String, u64>) -> String {
+    let of = |(reason, runs): (&String, &u64)| format!("{runs} ({reason})");
+    skipped.iter().map(of).collect::<Vec<_>>().join(", ")
 }
 
 /// What was found on a number of ranks.
@@ -121,7 +172,7 @@ pub fn verify(
     };
     loop {
         let (lines, end) = job::run(launching, ranks, &request, progress)?;
-        let rows = take(&mut found, lines, ranks);
+        let Taken { rows, mut open } = take(&mut found, lines, ranks);
         let job::End::In(announced, reason) = end else {
             return Ok(found);
         };
@@ -131,39 +182,53 @@ pub fn verify(
             let case = format!("{collective} {}", announced.case);
             found.library_failures.push(Failure { case, reason });
         } else {
-            // Cases that it passed in the job that it ended were not reported.
-            let failures = vec![Failure {
+            let mut failures = open.remove(&announced.what).unwrap_or_default();
+            failures.push(Failure {
                 case: announced.case,
                 reason,
-            }];
-            let (row, cases, failed) = (announced.what, 1, 1);
+            });
+            let cases = announced.compared + 1;
+            let planned = rows.get(&announced.what).copied().unwrap_or(cases);
+            let rest = planned.saturating_sub(cases);
             found.outcomes.push(Outcome {
-                row,
+                row: announced.what,
                 ranks,
                 cases,
-                failed,
+                failed: failures.len() as u64,
+                skipped: (rest > 0).then(|| (ENDED.to_owned(), rest)).into_iter().collect(),
                 failures,
             });
         }
         let done: BTreeSet<String> = found.outcomes.iter().map(|outcome| outcome.row.clone()).collect();
-        if rows.iter().all(|row| done.contains(row)) {
+        if rows.keys().all(|row| done.contains(row)) {
             return Ok(found);
         }
         request.skip = done.into_iter().collect();
     }
 }
 
-/// Takes over what a job reported of the rows that it finished; returns the rows that it was to run.
-fn take(found: &mut Found, lines: Vec<Line>, ranks: usize) -> Vec<String> {
-    let mut started = Vec::new();
-    let mut failures: Vec<(String, Failure)> = Vec::new();
+/// Why runs of a row were not made that ended its job.
+const ENDED: &str = "not compared before it ended its job";
+
+/// What a job reported of all its rows, finished or not.
+struct Taken {
+    /// The rows that it was to run, with how many runs each.
+    rows: BTreeMap<String, u64>,
+    /// Failures of rows that it did not finish.
+    open: BTreeMap<String, Vec<Failure>>,
+}
+
+/// Takes over what a job reported of the rows that it finished.
+fn take(found: &mut Found, lines: Vec<Line>, ranks: usize) -> Taken {
+    let mut started = BTreeMap::new();
+    let mut open: BTreeMap<String, Vec<Failure>> = BTreeMap::new();
     for line in lines {
         match line {
             Line::Start { library, rows, .. } => {
                 found.library = library;
                 started = rows;
             }
-            Line::Failure { row, case, reason } => failures.push((row, Failure { case, reason })),
+            Line::Failure { row, case, reason } => open.entry(row).or_default().push(Failure { case, reason }),
             Line::Library {
                 collective,
                 case,
@@ -177,24 +242,23 @@ fn take(found: &mut Found, lines: Vec<Line>, ranks: usize) -> Vec<String> {
                     found.library_failures.push(failure);
                 }
             }
-            Line::Row { row, cases, failed } => {
-                let of_row = failures
-                    .iter()
-                    .filter(|(other, _)| *other == row)
-                    .map(|(_, failure)| failure.clone());
-                let failures = of_row.collect();
-                found.outcomes.push(Outcome {
-                    row,
-                    ranks,
-                    cases,
-                    failed,
-                    failures,
-                });
-            }
+            Line::Row {
+                row,
+                cases,
+                failed,
+                skipped,
+            } => found.outcomes.push(Outcome {
+                failures: open.remove(&row).unwrap_or_default(),
+                row,
+                ranks,
+                cases,
+                failed,
+                skipped,
+            }),
             Line::End {} => {}
         }
     }
-    started
+    Taken { rows: started, open }
 }
 
 /// Stores what was found.
@@ -222,7 +286,14 @@ pub fn record(
             parameters: &parameters,
         };
         let failures = serde_json::to_string(&outcome.failures)?;
-        store.record_verified(&of, inquiry.depth_name(), (outcome.cases, outcome.failed), &failures)?;
+        let skipped = serde_json::to_string(&outcome.skipped)?;
+        let result = VerifiedResult {
+            compared: outcome.cases,
+            failed: outcome.failed,
+            skipped,
+            failures,
+        };
+        store.record_verified(&of, inquiry.depth_name(), &result)?;
     }
     Ok(())
 }
@@ -259,7 +330,7 @@ pub fn library_name(library: &Library, version: &str) -> String {
 mod tests {
     use kilter_protocol::verifying::Line;
 
-    use super::{Found, take};
+    use super::{Found, Judgement, take};
 
     #[test]
     fn failures_of_rows_that_were_not_finished_wait_for_the_next_job() {
@@ -274,18 +345,29 @@ mod tests {
                 library: "L".to_owned(),
                 ranks: 2,
                 runs: 9,
-                rows: vec!["a.x".to_owned(), "b.y".to_owned()],
+                rows: [("a.x".to_owned(), 5), ("b.y".to_owned(), 4)].into(),
             },
             failure("a.x"),
             Line::Row {
                 row: "a.x".to_owned(),
                 cases: 4,
                 failed: 1,
+                skipped: [("no data is moved".to_owned(), 1)].into(),
             },
             failure("b.y"),
         ];
-        assert_eq!(take(&mut found, lines, 2), ["a.x", "b.y"]);
+        let taken = take(&mut found, lines, 2);
+        assert_eq!(taken.rows.keys().collect::<Vec<_>>(), ["a.x", "b.y"]);
+        assert_eq!(taken.open.keys().collect::<Vec<_>>(), ["b.y"]);
         assert_eq!(found.outcomes.len(), 1);
         assert_eq!((found.outcomes[0].cases, found.outcomes[0].failures.len()), (4, 1));
+        assert_eq!(found.outcomes[0].skipped["no data is moved"], 1);
+    }
+
+    #[test]
+    fn a_row_of_which_nothing_was_compared_has_not_passed() {
+        assert_eq!(Judgement::of(0, 0), Judgement::NothingCompared);
+        assert_eq!(Judgement::of(3, 0), Judgement::Passed);
+        assert_eq!(Judgement::of(3, 1), Judgement::Failed);
     }
 }
