@@ -64,7 +64,7 @@ pub(crate) fn assert_replaced(output: &Output, collectives: &[&str], program: &s
 }
 
 /// Rounds in which every row of the registry has its turn.
-pub(crate) fn rounds() -> usize {
+fn rounds() -> usize {
     Collective::of_several_ranks()
         .map(|collective| registry::by_collective(collective).count())
         .max()
