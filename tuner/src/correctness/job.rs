@@ -39,7 +39,12 @@ pub(super) enum End {
     /// All was run.
     Done,
     /// It ended, or had to be ended, in the run that was announced last: why.
-    In(Announced, String),
+    In {
+        announced: Announced,
+        reason: String,
+        /// It did not end by itself.
+        hung: bool,
+    },
 }
 
 /// Runs a job to its end. Returns the lines that it reported.
@@ -112,7 +117,12 @@ pub(super) fn run(
             } else {
                 format!("{reason}: {said}")
             };
-            Ok((lines, End::In(announced, format!("{reason}; log `{}`", log.display()))))
+            let end = End::In {
+                announced,
+                reason: format!("{reason}; log `{}`", log.display()),
+                hung: silent.is_some(),
+            };
+            Ok((lines, end))
         }
         _ => {
             let said = own_words(&said);

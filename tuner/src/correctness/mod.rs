@@ -1,10 +1,11 @@
 //! Correctness of a plugin's rows on this library: jobs of `kilter-verify` until every row has run or failed.
 //!
-//! A row that crashes or hangs takes its job down; it has failed, and the others go on in a new job without it. What was found
-//! is stored, and [`admit`] lets `tune` deploy only what passed.
+//! A row that crashes or hangs takes its job down, and the others go on in a new job without it. One that crashed is run again
+//! alone: it has failed if it does so there, too. What was found is stored, and [`admit`] lets `tune` deploy only what passed.
 
 mod admission;
 mod job;
+pub mod outcome;
 pub mod table;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,9 +13,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use kilter_protocol::verifying::{Depth, Line, Request, Wanted};
-use serde::Serialize;
 
 pub use admission::admit;
+pub use outcome::{Failure, Judgement, Outcome, skipped_text};
 
 use crate::config::library::Library;
 use crate::launch::CommandTemplate;
@@ -59,81 +60,6 @@ impl Inquiry {
     }
 }
 
-/// A run that was wrong.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Failure {
-    /// The case.
-    pub case: String,
-    /// What was wrong, on which rank.
-    pub reason: String,
-}
-
-/// A row on a number of ranks.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Outcome {
-    /// Its id.
-    pub row: String,
-    /// Number of ranks.
-    pub ranks: usize,
-    /// Runs that were compared with the reference; one that ended its job was.
-    pub cases: u64,
-    /// Of these, runs that were wrong.
-    pub failed: u64,
-    /// Planned runs that were not made, by reason.
-    pub skipped: BTreeMap<String, u64>,
-    /// The first failures.
-    pub failures: Vec<Failure>,
-}
-
-/// What an [`Outcome`] says of its row.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Judgement {
-    /// At least one run was compared, and none was wrong.
-    Passed,
-    /// No run was compared: nothing is known.
-    NothingCompared,
-    /// A run was wrong.
-    Failed,
-}
-
-impl Judgement {
-    /// From numbers of runs.
-    #[must_use]
-    pub fn of(compared: u64, failed: u64) -> Judgement {
-        match (compared, failed) {
-            (_, 1..) => Judgement::Failed,
-            (0, 0) => Judgement::NothingCompared,
-            (1.., 0) => Judgement::Passed,
-        }
-    }
-
-    /// For people.
-    #[must_use]
-    pub fn text(self) -> &'static str {
-        match self {
-            Judgement::Passed => "passed",
-            Judgement::NothingCompared => "nothing compared",
-            Judgement::Failed => "failed",
-        }
-    }
-}
-
-impl Outcome {
-    /// What it says of the row.
-    #[must_use]
-    pub fn judgement(&self) -> Judgement {
-        Judgement::of(self.cases, self.failed)
-    }
-}
-
-/// Runs that were not made, for people: `12 (no data is moved), 3 (its operator must commute)`.
-#[must_use]
-pub fn skipped_text(skipped: &BTreeMap<String, u64>) -> String {
-    let of = |(reason, runs): (&String, &u64)| format!("{runs} ({reason})");
-    skipped.iter().map(of).collect::<Vec<_>>().join(", ")
-}
-
 /// What was found on a number of ranks.
 #[derive(Debug, Default)]
 pub struct Found {
@@ -170,11 +96,18 @@ pub fn verify(
         depth: inquiry.depth,
         with_library: true,
     };
+    let mut crashed = Vec::new();
     loop {
         let (lines, end) = job::run(launching, ranks, &request, progress)?;
-        let Taken { rows, mut open } = take(&mut found, lines, ranks);
-        let job::End::In(announced, reason) = end else {
-            return Ok(found);
+        let taken = take(&mut found, lines, ranks);
+        let rows: BTreeSet<String> = taken.rows.keys().cloned().collect();
+        let job::End::In {
+            announced,
+            reason,
+            hung,
+        } = end
+        else {
+            break;
         };
         if let Some(collective) = announced.what.strip_prefix("library ") {
             anyhow::ensure!(request.with_library, "the library's own {collective} {reason}");
@@ -182,28 +115,69 @@ pub fn verify(
             let case = format!("{collective} {}", announced.case);
             found.library_failures.push(Failure { case, reason });
         } else {
-            let mut failures = open.remove(&announced.what).unwrap_or_default();
-            failures.push(Failure {
-                case: announced.case,
-                reason,
-            });
-            let cases = announced.compared + 1;
-            let planned = rows.get(&announced.what).copied().unwrap_or(cases);
-            let rest = planned.saturating_sub(cases);
-            found.outcomes.push(Outcome {
-                row: announced.what,
-                ranks,
-                cases,
-                failed: failures.len() as u64,
-                skipped: (rest > 0).then(|| (ENDED.to_owned(), rest)).into_iter().collect(),
-                failures,
-            });
+            if !hung && (rows.len() > 1 || request.with_library) {
+                crashed.push(announced.what.clone());
+            }
+            found.outcomes.push(ended(taken, announced, reason, ranks));
         }
         let done: BTreeSet<String> = found.outcomes.iter().map(|outcome| outcome.row.clone()).collect();
-        if rows.keys().all(|row| done.contains(row)) {
-            return Ok(found);
+        if rows.is_subset(&done) {
+            break;
         }
         request.skip = done.into_iter().collect();
+    }
+    for row in crashed {
+        // What ran before it in the job may have overwritten its memory: alone it answers for itself.
+        request.rows = alone(&inquiry.rows, &row);
+        request.skip.clear();
+        request.with_library = false;
+        let (lines, end) = job::run(launching, ranks, &request, progress)?;
+        found.outcomes.retain(|outcome| outcome.row != row);
+        let taken = take(&mut found, lines, ranks);
+        if let job::End::In { announced, reason, .. } = end {
+            found.outcomes.push(ended(taken, announced, reason, ranks));
+        }
+    }
+    Ok(found)
+}
+
+/// The outcome of a row that ended its job.
+fn ended(mut taken: Taken, announced: job::Announced, reason: String, ranks: usize) -> Outcome {
+    let row = announced.what;
+    let mut failures = taken.open.remove(&row).unwrap_or_default();
+    failures.push(Failure {
+        case: announced.case,
+        reason,
+    });
+    let cases = announced.compared + 1;
+    let rest = taken.rows.get(&row).copied().unwrap_or(cases).saturating_sub(cases);
+    Outcome {
+        row,
+        ranks,
+        cases,
+        failed: failures.len() as u64,
+        skipped: (rest > 0).then(|| (ENDED.to_owned(), rest)).into_iter().collect(),
+        failures,
+    }
+}
+
+/// What is wanted of a row, whether it was named itself or by its collective.
+fn alone(wanted: &[Wanted], row: &str) -> Vec<Wanted> {
+    let collective = row.split_once('.').map_or(row, |(collective, _)| collective);
+    let names = |wanted: &&Wanted| wanted.name == row || wanted.name == collective;
+    let of_row = |values: Vec<u64>| Wanted {
+        name: row.to_owned(),
+        values,
+    };
+    let list: Vec<Wanted> = wanted
+        .iter()
+        .filter(names)
+        .map(|wanted| of_row(wanted.values.clone()))
+        .collect();
+    if list.is_empty() {
+        vec![of_row(Vec::new())]
+    } else {
+        list
     }
 }
 
@@ -328,9 +302,9 @@ pub fn library_name(library: &Library, version: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use kilter_protocol::verifying::Line;
+    use kilter_protocol::verifying::{Line, Wanted};
 
-    use super::{Found, Judgement, take};
+    use super::{Found, alone, take};
 
     #[test]
     fn failures_of_rows_that_were_not_finished_wait_for_the_next_job() {
@@ -365,9 +339,14 @@ mod tests {
     }
 
     #[test]
-    fn a_row_of_which_nothing_was_compared_has_not_passed() {
-        assert_eq!(Judgement::of(0, 0), Judgement::NothingCompared);
-        assert_eq!(Judgement::of(3, 0), Judgement::Passed);
-        assert_eq!(Judgement::of(3, 1), Judgement::Failed);
+    fn a_row_that_runs_again_alone_keeps_its_values() {
+        let wanted = |name: &str, values: &[u64]| Wanted {
+            name: name.to_owned(),
+            values: values.to_vec(),
+        };
+        let all = [wanted("a.x", &[8]), wanted("b", &[]), wanted("a.y", &[9])];
+        assert_eq!(alone(&all, "a.x"), [wanted("a.x", &[8])]);
+        assert_eq!(alone(&all, "b.z"), [wanted("b.z", &[])]);
+        assert_eq!(alone(&[], "c.z"), [wanted("c.z", &[])]);
     }
 }
