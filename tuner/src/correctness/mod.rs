@@ -113,6 +113,7 @@ pub fn verify(
             anyhow::ensure!(request.with_library, "the library's own {collective} {reason}");
             request.with_library = false;
             let case = format!("{collective} {}", announced.case);
+            let reason = format!("{reason}; unless a row that ran before it in this job overwrote its memory");
             found.library_failures.push(Failure { case, reason });
         } else {
             if !hung && (rows.len() > 1 || request.with_library) {
