@@ -1,5 +1,7 @@
 //! The loop over collectives, cases and rows.
 
+use std::collections::BTreeMap;
+
 use kilter_abi::{NEEDS_COMMUTATIVE, NEEDS_EVEN_RANKS, NEEDS_ONE_NODE, NEEDS_POWER_OF_TWO_RANKS};
 use kilter_algorithms::Collective;
 use kilter_host::Hosted;
@@ -23,6 +25,23 @@ const ENOUGH: u64 = 10;
 pub(crate) struct Chosen<'a> {
     pub(crate) row: &'a Row,
     pub(crate) further: Vec<Vec<u64>>,
+}
+
+/// What became of a row's runs.
+#[derive(Debug, Default)]
+struct Tally {
+    /// Compared with the reference.
+    compared: u64,
+    /// Wrong.
+    failed: u64,
+    /// Not made, by reason.
+    skipped: BTreeMap<&'static str, u64>,
+}
+
+impl Tally {
+    fn skip(&mut self, reason: &'static str) {
+        *self.skipped.entry(reason).or_default() += 1;
+    }
 }
 
 /// A communicator of the program's, with the private one and the context that a drop-in would have for it.
@@ -104,6 +123,7 @@ impl<'a> Matrix<'a> {
     pub(crate) unsafe fn run(mut self, plugin: &Loaded, chosen: &[Chosen<'_>]) -> anyhow::Result<()> {
         let mut planned: Vec<(Collective, Vec<Case>, Vec<&Chosen<'_>>)> = Vec::new();
         let mut runs = 0;
+        let mut of_rows = BTreeMap::new();
         for collective in Collective::of_several_ranks() {
             let rows: Vec<_> = chosen
                 .iter()
@@ -113,8 +133,11 @@ impl<'a> Matrix<'a> {
                 let cases = self.cases(collective)?;
                 for case in &cases {
                     runs += u64::from(self.request.with_library);
-                    let of_row = |chosen: &&Chosen<'_>| of_row(case, chosen).len() as u64;
-                    runs += rows.iter().map(of_row).sum::<u64>();
+                    for chosen in &rows {
+                        let of_row = of_row(case, chosen).len() as u64;
+                        *of_rows.entry(chosen.row.id.to_owned()).or_default() += of_row;
+                        runs += of_row;
+                    }
                 }
                 planned.push((collective, cases, rows));
             }
@@ -123,17 +146,22 @@ impl<'a> Matrix<'a> {
             library: info::library_version()?,
             ranks: self.world.size,
             runs,
-            rows: chosen.iter().map(|chosen| chosen.row.id.to_owned()).collect(),
+            rows: of_rows,
         })?;
         for (collective, cases, rows) in planned {
-            let mut counts = vec![(0_u64, 0_u64); rows.len()];
+            let mut tallies: Vec<Tally> = rows.iter().map(|_| Tally::default()).collect();
             for case in cases {
                 // SAFETY: by this function's contract: all ranks have the same list.
-                unsafe { self.case(collective, &case, &rows, &mut counts)? };
+                unsafe { self.case(collective, &case, &rows, &mut tallies)? };
             }
-            for (chosen, (cases, failed)) in rows.iter().zip(counts) {
-                let row = chosen.row.id.to_owned();
-                self.report.line(&Line::Row { row, cases, failed })?;
+            for (chosen, tally) in rows.iter().zip(tallies) {
+                let of = |(reason, runs): (&str, u64)| (reason.to_owned(), runs);
+                self.report.line(&Line::Row {
+                    row: chosen.row.id.to_owned(),
+                    cases: tally.compared,
+                    failed: tally.failed,
+                    skipped: tally.skipped.into_iter().map(of).collect(),
+                })?;
             }
         }
         for (_, place) in &mut self.places {
@@ -150,7 +178,7 @@ impl<'a> Matrix<'a> {
         collective: Collective,
         case: &Case,
         rows: &[&Chosen<'_>],
-        counts: &mut [(u64, u64)],
+        tallies: &mut [Tally],
     ) -> anyhow::Result<()> {
         let Some(at) = self.places.iter().position(|(comm, _)| *comm == case.comm) else {
             return Ok(());
@@ -162,11 +190,9 @@ impl<'a> Matrix<'a> {
         let problem = Problem::new(collective, case, p, rank);
         work_on(case.type_);
         let name = case.to_string();
-        // MPICH 4.0.2 crashes in a Reduce in place whose root is not 0.
-        let crashes =
-            collective == Collective::Reduce && case.in_place && case.root != 0 && constants::mpi_family() == 2;
+        let crashes = constants::mpi_family() == 2 && destroys_memory_on_mpich(collective, case);
         if self.request.with_library {
-            self.report.announce(&format!("library {collective}"), &name)?;
+            self.report.announce(&format!("library {collective}"), 0, &name)?;
             if !crashes {
                 // SAFETY: all ranks make this call.
                 unsafe { self.world.together() }?;
@@ -185,31 +211,39 @@ impl<'a> Matrix<'a> {
                 }
             }
         }
-        for (chosen, (runs, failed)) in rows.iter().zip(counts) {
+        for (chosen, tally) in rows.iter().zip(tallies) {
             for values in of_row(case, chosen) {
                 let case = Case { values, ..case.clone() };
                 let name = case.to_string();
-                self.report.announce(chosen.row.id, &name)?;
-                if *failed >= ENOUGH {
+                self.report.announce(chosen.row.id, tally.compared, &name)?;
+                if tally.failed >= ENOUGH {
+                    tally.skip("it had failed often enough");
                     continue;
                 }
                 let operator = case.op.map(|op| &OPERATORS[op]);
                 let needs = chosen.row.algorithm.needs;
                 let commutes = operator.is_none_or(|operator| operator.commutative);
                 if needs & NEEDS_COMMUTATIVE != 0 && !commutes {
+                    tally.skip("its operator must commute");
                     continue;
                 }
                 // The drop-in calls no row where nothing is moved. The halves of a split decide each for themselves.
-                let applies = problem.volume != Some(0) || !collective.has_data();
-                let runs_here = applies
-                    && (needs & NEEDS_POWER_OF_TWO_RANKS == 0 || p.is_power_of_two())
-                    && (needs & NEEDS_EVEN_RANKS == 0 || p.is_multiple_of(2))
-                    && (needs & NEEDS_ONE_NODE == 0 || self.places[at].1.one_node);
+                let obstacle = if problem.volume == Some(0) && collective.has_data() {
+                    Some("no data is moved")
+                } else if needs & NEEDS_POWER_OF_TWO_RANKS != 0 && !p.is_power_of_two() {
+                    Some("its number of ranks must be a power of two")
+                } else if needs & NEEDS_EVEN_RANKS != 0 && !p.is_multiple_of(2) {
+                    Some("its number of ranks must be even")
+                } else if needs & NEEDS_ONE_NODE != 0 && !self.places[at].1.one_node {
+                    Some("all ranks must be on one node")
+                } else {
+                    None
+                };
                 let parameters = parameters(chosen.row, &case.values)
                     .map_err(|reason| anyhow::anyhow!("case `{name}`: {reason}"))?;
                 // SAFETY: all ranks make this call.
                 unsafe { self.world.together() }?;
-                let finding = if runs_here {
+                let finding = if obstacle.is_none() {
                     let context = self.places[at].1.hosted.lend();
                     self.attempt(collective, &case, &problem, true, |call, lists| {
                         let mut arguments = call.arguments(lists);
@@ -225,10 +259,13 @@ impl<'a> Matrix<'a> {
                     None
                 };
                 // SAFETY: all ranks make this call.
-                let finding = unsafe { self.world.agree(finding) }?;
-                *runs += 1;
+                let (ran, finding) = unsafe { self.world.agree_on_run(obstacle.is_none(), finding) }?;
+                match obstacle {
+                    Some(reason) if !ran => tally.skip(reason),
+                    _ => tally.compared += 1,
+                }
                 if let Some(reason) = finding {
-                    *failed += 1;
+                    tally.failed += 1;
                     let row = chosen.row.id.to_owned();
                     self.report.line(&Line::Failure {
                         row,
@@ -281,6 +318,19 @@ impl<'a> Matrix<'a> {
             return Some(format!("receive buffer: {what}"));
         }
         send.difference(&sent, type_).map(|what| format!("send buffer: {what}"))
+    }
+}
+
+/// Calls in which MPICH 4.0.2 itself crashes or writes where it must not, so that whatever runs next would be blamed: a Reduce in
+/// place whose root is not 0; a Reduce_scatter_block with an operator that does not commute on a type that begins with a hole.
+fn destroys_memory_on_mpich(collective: Collective, case: &Case) -> bool {
+    match collective {
+        Collective::Reduce => case.in_place && case.root != 0,
+        Collective::ReduceScatterBlock => {
+            let commutes = case.op.is_none_or(|op| OPERATORS[op].commutative);
+            !commutes && TYPES[case.type_].begins_with_a_hole()
+        }
+        _ => false,
     }
 }
 

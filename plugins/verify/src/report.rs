@@ -37,11 +37,11 @@ impl Report {
         Ok(())
     }
 
-    /// Says what begins: number of the run, row or `library COLLECTIVE`, case.
-    pub(crate) fn announce(&mut self, what: &str, case: &str) -> anyhow::Result<()> {
+    /// Says what begins: number of the run, row or `library COLLECTIVE`, how many of its runs were compared before, case.
+    pub(crate) fn announce(&mut self, what: &str, compared: u64, case: &str) -> anyhow::Result<()> {
         self.runs += 1;
         if let Some((_, announcement)) = &mut self.files {
-            let text = format!("{}\t{what}\t{case}", self.runs);
+            let text = format!("{}\t{what}\t{compared}\t{case}", self.runs);
             let text = format!("{text:<width$}\n", width = ANNOUNCEMENT_BYTES - 1);
             announcement
                 .write_all_at(text.as_bytes(), 0)

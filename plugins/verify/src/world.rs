@@ -61,10 +61,23 @@ impl World {
     /// # Safety
     /// All ranks make this call.
     pub(crate) unsafe fn agree(&self, mine: Option<String>) -> Result<Option<String>, MpiError> {
-        let vote = if mine.is_some() {
-            (self.size - self.rank) as c_int
-        } else {
-            0
+        // SAFETY: by this function's contract.
+        Ok(unsafe { self.agree_on_run(true, mine) }?.1)
+    }
+
+    /// Whether any rank ran something, and the finding of the lowest rank that has one, on all ranks.
+    ///
+    /// # Safety
+    /// All ranks make this call.
+    pub(crate) unsafe fn agree_on_run(
+        &self,
+        ran: bool,
+        mine: Option<String>,
+    ) -> Result<(bool, Option<String>), MpiError> {
+        // 0 where nothing ran, 1 where it ran and nothing was found, above that the teller counted from the last rank.
+        let vote = match mine {
+            Some(_) => (1 + self.size - self.rank) as c_int,
+            None => c_int::from(ran),
         };
         let mut highest: c_int = 0;
         // SAFETY: one int each; collective by this function's contract.
@@ -79,10 +92,10 @@ impl World {
             )
         };
         MpiError::check("PMPI_Allreduce", code)?;
-        let Some(teller) = usize::try_from(highest).ok().filter(|highest| *highest > 0) else {
-            return Ok(None);
+        let Some(teller) = usize::try_from(highest).ok().filter(|highest| *highest > 1) else {
+            return Ok((highest > 0, None));
         };
-        let teller = self.size - teller;
+        let teller = 1 + self.size - teller;
         let mut text = [b' '; FINDING_BYTES];
         if teller == self.rank {
             let finding = format!("rank {}: {}", self.rank, mine.unwrap_or_default());
@@ -101,6 +114,6 @@ impl World {
             )
         };
         MpiError::check("PMPI_Bcast", code)?;
-        Ok(Some(String::from_utf8_lossy(&text).trim_end().to_owned()))
+        Ok((true, Some(String::from_utf8_lossy(&text).trim_end().to_owned())))
     }
 }

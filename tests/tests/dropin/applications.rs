@@ -12,7 +12,7 @@ use crate::job::{Deployed, Mpi, Output, rule, skipped};
 const RANKS: usize = 4;
 
 /// The `round`-th of Kilter's algorithms for each collective, at every volume, on communicators of every size up to the job's.
-fn forced(round: usize) -> Vec<Rule> {
+pub(crate) fn forced(round: usize) -> Vec<Rule> {
     let mut rules = Vec::new();
     for collective in Collective::of_several_ranks() {
         for ranks in 1..=RANKS {
@@ -44,7 +44,7 @@ fn run(program: &[&Path], directory: &Path, round: usize) -> Output {
 }
 
 /// Calls that were replaced on rank 0, by collective.
-fn replaced(output: &Output) -> BTreeMap<String, u64> {
+pub(crate) fn replaced(output: &Output) -> BTreeMap<String, u64> {
     let mut by_collective = BTreeMap::new();
     for (id, calls) in output.calls() {
         let collective = id.split('.').next().unwrap_or_default().to_owned();
@@ -53,7 +53,7 @@ fn replaced(output: &Output) -> BTreeMap<String, u64> {
     by_collective
 }
 
-fn assert_replaced(output: &Output, collectives: &[&str], program: &str, round: usize) {
+pub(crate) fn assert_replaced(output: &Output, collectives: &[&str], program: &str, round: usize) {
     let replaced = replaced(output);
     for collective in collectives {
         assert!(

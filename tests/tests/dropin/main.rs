@@ -5,5 +5,7 @@
 mod applications;
 mod deployment;
 mod job;
+mod large;
 mod programs;
+mod python;
 mod replacement;

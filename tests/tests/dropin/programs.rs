@@ -1,8 +1,6 @@
 //! Programs in other languages, with threads, beside other tools and with error handlers of their own.
 
 use std::collections::BTreeMap;
-use std::path::Path;
-use std::process::Command;
 
 use kilter_profile::Rule;
 
@@ -45,19 +43,6 @@ fn fortran_of_every_kind_is_followed() {
             );
         }
     }
-}
-
-#[test]
-fn python_is_followed() {
-    let python = Path::new("/usr/bin/python3");
-    let has_mpi = Command::new(python).args(["-c", "import mpi4py"]).output();
-    if !has_mpi.is_ok_and(|output| output.status.success()) {
-        job::skipped("Debian's Python has no mpi4py; install python3-mpi4py with `scripts/setup`");
-        return;
-    }
-    let program = job::source("tests/dropin/languages.py");
-    let output = Deployed::rules(rules()).run(Mpi::OpenMpi, &[python, &program], 2, &[]);
-    ran(&output, "mpi4py");
 }
 
 #[test]

@@ -3,6 +3,7 @@
 //! The request is the program's one argument, as JSON: no rank needs to read a file. Rank 0 appends [`Line`]s to the report and
 //! writes the run that is about to begin into the announcement, over the one before; so a run that crashes or hangs has a name.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
@@ -61,8 +62,8 @@ pub enum Line {
         ranks: usize,
         /// Runs that are planned.
         runs: u64,
-        /// The rows that will be run: id.
-        rows: Vec<String>,
+        /// The rows that will be run, with how many runs are planned of each.
+        rows: BTreeMap<String, u64>,
     },
     /// A row was wrong.
     Failure {
@@ -86,10 +87,12 @@ pub enum Line {
     Row {
         /// Its id.
         row: String,
-        /// Runs of it.
+        /// Runs of it that were compared with the reference.
         cases: u64,
-        /// Runs that were wrong.
+        /// Of these, runs that were wrong.
         failed: u64,
+        /// Planned runs that were not made, by reason.
+        skipped: BTreeMap<String, u64>,
     },
     /// Last.
     End {},

@@ -2,10 +2,10 @@
 
 use kilter_protocol::verifying::{Depth, Wanted};
 
-use super::{Inquiry, Launching, digest, library_name, machine, record, verify};
+use super::{Inquiry, Judgement, Launching, digest, library_name, machine, record, skipped_text, verify};
 use crate::context::Context;
 use crate::deployment::Selection;
-use crate::store::Verified;
+use crate::store::{Verified, VerifiedResult};
 
 /// Whether `selection` may be deployed; why not, where it may not. What was not verified yet is verified now, in a second's worth of
 /// the matrix with the values that are to be deployed; what the database has is not run again.
@@ -59,31 +59,78 @@ pub fn admit(context: &Context<'_>, selection: &Selection) -> anyhow::Result<Res
         }
         record(context.store, (&library, &machine), &inquiry, &found.outcomes)?;
     }
+    let values: Vec<String> = inquiry.rows[0].values.iter().map(u64::to_string).collect();
     Ok(match context.store.verified(&of)? {
-        Some((0, _)) => Ok(()),
-        Some((failed, failures)) => {
-            let first: serde_json::Value = serde_json::from_str(&failures).unwrap_or_default();
-            let text = |name: &str| first[0][name].as_str().unwrap_or_default().to_owned();
-            let values = match &wanted_values(selection)[..] {
-                [] => String::new(),
-                values => format!("@{}", values.join("/")),
-            };
-            Err(format!(
-                "{failed} wrong case(s) on {} ranks; the first: {}; reproduce it with `kilter verify-algorithms -n {} --only \
-                 {id}{values} --case {}`",
-                of.ranks,
-                text("reason"),
-                of.ranks,
-                text("case"),
-            ))
-        }
+        Some(result) => judge(&of, &values, &result),
         None => Err("it was not verified: the plugin has no such row".to_owned()),
     })
 }
 
-fn wanted_values(selection: &Selection) -> Vec<String> {
-    match selection {
-        Selection::Algorithm(_, values) => values.iter().map(u64::to_string).collect(),
-        _ => Vec::new(),
+/// Whether a result admits its row, which was run with `values`.
+fn judge(of: &Verified<'_>, values: &[String], result: &VerifiedResult) -> Result<(), String> {
+    let Verified { ranks, row, .. } = of;
+    let values = match values {
+        [] => String::new(),
+        values => format!("@{}", values.join("/")),
+    };
+    match Judgement::of(result.compared, result.failed) {
+        Judgement::Passed => Ok(()),
+        Judgement::NothingCompared => Err(format!(
+            "no case was compared on {ranks} ranks, so nothing is known of it; skipped: {}; `kilter verify-algorithms -n {ranks} \
+             --only {row}{values}` runs the whole matrix",
+            skipped_text(&serde_json::from_str(&result.skipped).unwrap_or_default()),
+        )),
+        Judgement::Failed => {
+            let failures: serde_json::Value = serde_json::from_str(&result.failures).unwrap_or_default();
+            let text = |name: &str| failures[0][name].as_str().unwrap_or_default().to_owned();
+            Err(format!(
+                "{} wrong case(s) on {ranks} ranks; the first: {}; reproduce it with `kilter verify-algorithms -n {ranks} --only \
+                 {row}{values} --case {}`",
+                result.failed,
+                text("reason"),
+                text("case"),
+            ))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::judge;
+    use crate::store::{Verified, VerifiedResult};
+
+    #[test]
+    fn only_a_row_that_was_compared_and_never_wrong_is_admitted() {
+        let of = Verified {
+            library: "MPI 1",
+            machine: "here",
+            ranks: 4,
+            plugin: "a.so",
+            digest: "12",
+            row: "bcast.x",
+            parameters: "[8]",
+        };
+        let judged = |compared, failed, skipped: &str, failures: &str| {
+            let (skipped, failures) = (skipped.to_owned(), failures.to_owned());
+            let result = VerifiedResult {
+                compared,
+                failed,
+                skipped,
+                failures,
+            };
+            judge(&of, &["8".to_owned()], &result)
+        };
+        assert_eq!(judged(3, 0, r#"{"no data is moved":2}"#, "[]"), Ok(()));
+        let nothing = judged(0, 0, r#"{"its operator must commute":9}"#, "[]").unwrap_err();
+        assert!(
+            nothing.contains("no case was compared on 4 ranks") && nothing.contains("9 (its operator must commute)"),
+            "{nothing}"
+        );
+        let wrong = judged(3, 1, "{}", r#"[{"case":"count=1","reason":"rank 2: 7"}]"#).unwrap_err();
+        assert!(
+            wrong.contains("1 wrong case(s) on 4 ranks; the first: rank 2: 7"),
+            "{wrong}"
+        );
+        assert!(wrong.contains("--only bcast.x@8 --case count=1"), "{wrong}");
     }
 }

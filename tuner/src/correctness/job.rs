@@ -28,6 +28,8 @@ pub(super) struct Announced {
     pub(super) run: u64,
     /// Row, or `library COLLECTIVE`.
     pub(super) what: String,
+    /// How many of the row's runs were compared before this one.
+    pub(super) compared: u64,
     pub(super) case: String,
 }
 
@@ -37,7 +39,12 @@ pub(super) enum End {
     /// All was run.
     Done,
     /// It ended, or had to be ended, in the run that was announced last: why.
-    In(Announced, String),
+    In {
+        announced: Announced,
+        reason: String,
+        /// It did not end by itself.
+        hung: bool,
+    },
 }
 
 /// Runs a job to its end. Returns the lines that it reported.
@@ -110,7 +117,12 @@ pub(super) fn run(
             } else {
                 format!("{reason}: {said}")
             };
-            Ok((lines, End::In(announced, format!("{reason}; log `{}`", log.display()))))
+            let end = End::In {
+                announced,
+                reason: format!("{reason}; log `{}`", log.display()),
+                hung: silent.is_some(),
+            };
+            Ok((lines, end))
         }
         _ => {
             let said = own_words(&said);
@@ -138,6 +150,7 @@ fn read_announcement(path: &Path) -> Option<Announced> {
     Some(Announced {
         run: parts.next()?.parse().ok()?,
         what: parts.next()?.to_owned(),
+        compared: parts.next()?.parse().ok()?,
         case: parts.next()?.to_owned(),
     })
 }

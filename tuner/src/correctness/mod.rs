@@ -1,26 +1,27 @@
 //! Correctness of a plugin's rows on this library: jobs of `kilter-verify` until every row has run or failed.
 //!
-//! A row that crashes or hangs takes its job down; it has failed, and the others go on in a new job without it. What was found
-//! is stored, and [`admit`] lets `tune` deploy only what passed.
+//! A row that crashes or hangs takes its job down, and the others go on in a new job without it. One that crashed is run again
+//! alone: it has failed if it does so there, too. What was found is stored, and [`admit`] lets `tune` deploy only what passed.
 
 mod admission;
 mod job;
+pub mod outcome;
 pub mod table;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use kilter_protocol::verifying::{Depth, Line, Request, Wanted};
-use serde::Serialize;
 
 pub use admission::admit;
+pub use outcome::{Failure, Judgement, Outcome, skipped_text};
 
 use crate::config::library::Library;
 use crate::launch::CommandTemplate;
 use crate::options::Options;
 use crate::progress::Progress;
-use crate::store::{Store, Verified};
+use crate::store::{Store, Verified, VerifiedResult};
 
 /// How jobs are launched.
 pub struct Launching<'a> {
@@ -59,30 +60,6 @@ impl Inquiry {
     }
 }
 
-/// A run that was wrong.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Failure {
-    /// The case.
-    pub case: String,
-    /// What was wrong, on which rank.
-    pub reason: String,
-}
-
-/// A row on a number of ranks.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Outcome {
-    /// Its id.
-    pub row: String,
-    /// Number of ranks.
-    pub ranks: usize,
-    /// Runs.
-    pub cases: u64,
-    /// Runs that were wrong.
-    pub failed: u64,
-    /// The first of these.
-    pub failures: Vec<Failure>,
-}
-
 /// What was found on a number of ranks.
 #[derive(Debug, Default)]
 pub struct Found {
@@ -119,51 +96,114 @@ pub fn verify(
         depth: inquiry.depth,
         with_library: true,
     };
+    let mut crashed = Vec::new();
     loop {
         let (lines, end) = job::run(launching, ranks, &request, progress)?;
-        let rows = take(&mut found, lines, ranks);
-        let job::End::In(announced, reason) = end else {
-            return Ok(found);
+        let taken = take(&mut found, lines, ranks);
+        let rows: BTreeSet<String> = taken.rows.keys().cloned().collect();
+        let job::End::In {
+            announced,
+            reason,
+            hung,
+        } = end
+        else {
+            break;
         };
         if let Some(collective) = announced.what.strip_prefix("library ") {
             anyhow::ensure!(request.with_library, "the library's own {collective} {reason}");
             request.with_library = false;
             let case = format!("{collective} {}", announced.case);
+            let reason = format!("{reason}; unless a row that ran before it in this job overwrote its memory");
             found.library_failures.push(Failure { case, reason });
         } else {
-            // Cases that it passed in the job that it ended were not reported.
-            let failures = vec![Failure {
-                case: announced.case,
-                reason,
-            }];
-            let (row, cases, failed) = (announced.what, 1, 1);
-            found.outcomes.push(Outcome {
-                row,
-                ranks,
-                cases,
-                failed,
-                failures,
-            });
+            if !hung && (rows.len() > 1 || request.with_library) {
+                crashed.push(announced.what.clone());
+            }
+            found.outcomes.push(ended(taken, announced, reason, ranks));
         }
         let done: BTreeSet<String> = found.outcomes.iter().map(|outcome| outcome.row.clone()).collect();
-        if rows.iter().all(|row| done.contains(row)) {
-            return Ok(found);
+        if rows.is_subset(&done) {
+            break;
         }
         request.skip = done.into_iter().collect();
     }
+    for row in crashed {
+        // What ran before it in the job may have overwritten its memory: alone it answers for itself.
+        request.rows = alone(&inquiry.rows, &row);
+        request.skip.clear();
+        request.with_library = false;
+        let (lines, end) = job::run(launching, ranks, &request, progress)?;
+        found.outcomes.retain(|outcome| outcome.row != row);
+        let taken = take(&mut found, lines, ranks);
+        if let job::End::In { announced, reason, .. } = end {
+            found.outcomes.push(ended(taken, announced, reason, ranks));
+        }
+    }
+    Ok(found)
 }
 
-/// Takes over what a job reported of the rows that it finished; returns the rows that it was to run.
-fn take(found: &mut Found, lines: Vec<Line>, ranks: usize) -> Vec<String> {
-    let mut started = Vec::new();
-    let mut failures: Vec<(String, Failure)> = Vec::new();
+/// The outcome of a row that ended its job.
+fn ended(mut taken: Taken, announced: job::Announced, reason: String, ranks: usize) -> Outcome {
+    let row = announced.what;
+    let mut failures = taken.open.remove(&row).unwrap_or_default();
+    failures.push(Failure {
+        case: announced.case,
+        reason,
+    });
+    let cases = announced.compared + 1;
+    let rest = taken.rows.get(&row).copied().unwrap_or(cases).saturating_sub(cases);
+    Outcome {
+        row,
+        ranks,
+        cases,
+        failed: failures.len() as u64,
+        skipped: (rest > 0).then(|| (ENDED.to_owned(), rest)).into_iter().collect(),
+        failures,
+    }
+}
+
+/// What is wanted of a row, whether it was named itself or by its collective.
+fn alone(wanted: &[Wanted], row: &str) -> Vec<Wanted> {
+    let collective = row.split_once('.').map_or(row, |(collective, _)| collective);
+    let names = |wanted: &&Wanted| wanted.name == row || wanted.name == collective;
+    let of_row = |values: Vec<u64>| Wanted {
+        name: row.to_owned(),
+        values,
+    };
+    let list: Vec<Wanted> = wanted
+        .iter()
+        .filter(names)
+        .map(|wanted| of_row(wanted.values.clone()))
+        .collect();
+    if list.is_empty() {
+        vec![of_row(Vec::new())]
+    } else {
+        list
+    }
+}
+
+/// Why runs of a row were not made that ended its job.
+const ENDED: &str = "not compared before it ended its job";
+
+/// What a job reported of all its rows, finished or not.
+struct Taken {
+    /// The rows that it was to run, with how many runs each.
+    rows: BTreeMap<String, u64>,
+    /// Failures of rows that it did not finish.
+    open: BTreeMap<String, Vec<Failure>>,
+}
+
+/// Takes over what a job reported of the rows that it finished.
+fn take(found: &mut Found, lines: Vec<Line>, ranks: usize) -> Taken {
+    let mut started = BTreeMap::new();
+    let mut open: BTreeMap<String, Vec<Failure>> = BTreeMap::new();
     for line in lines {
         match line {
             Line::Start { library, rows, .. } => {
                 found.library = library;
                 started = rows;
             }
-            Line::Failure { row, case, reason } => failures.push((row, Failure { case, reason })),
+            Line::Failure { row, case, reason } => open.entry(row).or_default().push(Failure { case, reason }),
             Line::Library {
                 collective,
                 case,
@@ -177,24 +217,23 @@ fn take(found: &mut Found, lines: Vec<Line>, ranks: usize) -> Vec<String> {
                     found.library_failures.push(failure);
                 }
             }
-            Line::Row { row, cases, failed } => {
-                let of_row = failures
-                    .iter()
-                    .filter(|(other, _)| *other == row)
-                    .map(|(_, failure)| failure.clone());
-                let failures = of_row.collect();
-                found.outcomes.push(Outcome {
-                    row,
-                    ranks,
-                    cases,
-                    failed,
-                    failures,
-                });
-            }
+            Line::Row {
+                row,
+                cases,
+                failed,
+                skipped,
+            } => found.outcomes.push(Outcome {
+                failures: open.remove(&row).unwrap_or_default(),
+                row,
+                ranks,
+                cases,
+                failed,
+                skipped,
+            }),
             Line::End {} => {}
         }
     }
-    started
+    Taken { rows: started, open }
 }
 
 /// Stores what was found.
@@ -222,7 +261,14 @@ pub fn record(
             parameters: &parameters,
         };
         let failures = serde_json::to_string(&outcome.failures)?;
-        store.record_verified(&of, inquiry.depth_name(), (outcome.cases, outcome.failed), &failures)?;
+        let skipped = serde_json::to_string(&outcome.skipped)?;
+        let result = VerifiedResult {
+            compared: outcome.cases,
+            failed: outcome.failed,
+            skipped,
+            failures,
+        };
+        store.record_verified(&of, inquiry.depth_name(), &result)?;
     }
     Ok(())
 }
@@ -257,9 +303,9 @@ pub fn library_name(library: &Library, version: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use kilter_protocol::verifying::Line;
+    use kilter_protocol::verifying::{Line, Wanted};
 
-    use super::{Found, take};
+    use super::{Found, alone, take};
 
     #[test]
     fn failures_of_rows_that_were_not_finished_wait_for_the_next_job() {
@@ -274,18 +320,34 @@ mod tests {
                 library: "L".to_owned(),
                 ranks: 2,
                 runs: 9,
-                rows: vec!["a.x".to_owned(), "b.y".to_owned()],
+                rows: [("a.x".to_owned(), 5), ("b.y".to_owned(), 4)].into(),
             },
             failure("a.x"),
             Line::Row {
                 row: "a.x".to_owned(),
                 cases: 4,
                 failed: 1,
+                skipped: [("no data is moved".to_owned(), 1)].into(),
             },
             failure("b.y"),
         ];
-        assert_eq!(take(&mut found, lines, 2), ["a.x", "b.y"]);
+        let taken = take(&mut found, lines, 2);
+        assert_eq!(taken.rows.keys().collect::<Vec<_>>(), ["a.x", "b.y"]);
+        assert_eq!(taken.open.keys().collect::<Vec<_>>(), ["b.y"]);
         assert_eq!(found.outcomes.len(), 1);
         assert_eq!((found.outcomes[0].cases, found.outcomes[0].failures.len()), (4, 1));
+        assert_eq!(found.outcomes[0].skipped["no data is moved"], 1);
+    }
+
+    #[test]
+    fn a_row_that_runs_again_alone_keeps_its_values() {
+        let wanted = |name: &str, values: &[u64]| Wanted {
+            name: name.to_owned(),
+            values: values.to_vec(),
+        };
+        let all = [wanted("a.x", &[8]), wanted("b", &[]), wanted("a.y", &[9])];
+        assert_eq!(alone(&all, "a.x"), [wanted("a.x", &[8])]);
+        assert_eq!(alone(&all, "b.z"), [wanted("b.z", &[])]);
+        assert_eq!(alone(&[], "c.z"), [wanted("c.z", &[])]);
     }
 }

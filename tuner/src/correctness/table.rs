@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use comfy_table::Table;
 use serde_json::json;
 
-use super::{Failure, Inquiry, Outcome};
+use super::{Failure, Inquiry, Judgement, Outcome, skipped_text};
 use crate::launch::command::quote;
 
 /// A row over all numbers of ranks.
@@ -16,6 +16,25 @@ fn by_row(outcomes: &[Outcome]) -> BTreeMap<&str, Vec<&Outcome>> {
         rows.entry(&outcome.row).or_default().push(outcome);
     }
     rows
+}
+
+/// What was found of a row, with the numbers of ranks where that differs: what is worst, and where nothing was compared.
+fn judged(outcomes: &[&Outcome]) -> String {
+    let on = |judgement: Judgement| -> Vec<String> {
+        let those = outcomes.iter().filter(|outcome| outcome.judgement() == judgement);
+        those.map(|outcome| outcome.ranks.to_string()).collect()
+    };
+    let mut parts = Vec::new();
+    for judgement in [Judgement::Failed, Judgement::Passed, Judgement::NothingCompared] {
+        let ranks = on(judgement);
+        if ranks.len() == outcomes.len() {
+            return judgement.text().to_owned();
+        }
+        if !ranks.is_empty() {
+            parts.push(format!("{} on {}", judgement.text(), ranks.join(",")));
+        }
+    }
+    parts.join("; ")
 }
 
 /// The command that runs a failure again; `further` are options that the launch needs.
@@ -34,7 +53,7 @@ pub fn text(outcomes: &[Outcome], further: &str) -> String {
     let mut table = Table::new();
     table
         .load_style(comfy_table::presets::NOTHING)
-        .set_header(["row", "ranks", "cases", "failed"]);
+        .set_header(["row", "ranks", "compared", "skipped", "failed", "outcome"]);
     for (row, outcomes) in by_row(outcomes) {
         let ranks: Vec<String> = outcomes.iter().map(|outcome| outcome.ranks.to_string()).collect();
         let sum = |number: fn(&Outcome) -> u64| outcomes.iter().map(|outcome| number(outcome)).sum::<u64>().to_string();
@@ -42,10 +61,23 @@ pub fn text(outcomes: &[Outcome], further: &str) -> String {
             row,
             &ranks.join(","),
             &sum(|outcome| outcome.cases),
+            &sum(|outcome| outcome.skipped.values().sum()),
             &sum(|outcome| outcome.failed),
+            &judged(&outcomes),
         ]);
     }
     let mut text = format!("{}\n", trimmed(&table));
+    for outcome in outcomes {
+        if outcome.judgement() == Judgement::NothingCompared {
+            let Outcome {
+                row, ranks, skipped, ..
+            } = outcome;
+            let skipped = skipped_text(skipped);
+            text.push_str(&format!(
+                "\nNOTHING COMPARED {row} on {ranks} ranks: skipped {skipped}\n"
+            ));
+        }
+    }
     for outcome in outcomes {
         for failure in &outcome.failures {
             let again = reproduction(outcome, failure, further);
@@ -82,7 +114,9 @@ pub fn json(
             json!({
                 "row": outcome.row,
                 "ranks": outcome.ranks,
+                "outcome": outcome.judgement(),
                 "cases": outcome.cases,
+                "skipped": outcome.skipped,
                 "failed": outcome.failed,
                 "failures": failures,
             })
@@ -99,6 +133,8 @@ pub fn json(
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::super::{Failure, Outcome};
     use super::text;
 
@@ -109,6 +145,7 @@ mod tests {
             ranks,
             cases: 10,
             failed,
+            skipped: BTreeMap::new(),
             failures: (0..failed)
                 .map(|_| Failure {
                     case: "comm=world,count=3".to_owned(),
@@ -117,11 +154,30 @@ mod tests {
                 .collect(),
         };
         insta::assert_snapshot!(text(&[outcome(2, 0), outcome(5, 1)], " --plugin x.so"), @r"
-         row      ranks  cases  failed
-         bcast.x  2,5    20     1
+         row      ranks  compared  skipped  failed  outcome
+         bcast.x  2,5    20        0        1       failed on 5; passed on 2
 
         FAILED bcast.x: rank 1: receive buffer: element 2 is [0], should be [7]
           kilter verify-algorithms -n 5 --only bcast.x --case comm=world,count=3 --plugin x.so
         ");
+    }
+
+    #[test]
+    fn what_was_not_compared_is_said_with_the_reason() {
+        let outcome = |ranks, cases: u64| Outcome {
+            row: "allgather.x".to_owned(),
+            ranks,
+            cases,
+            failed: 0,
+            skipped: [("its number of ranks must be even".to_owned(), 12 - cases)].into(),
+            failures: Vec::new(),
+        };
+        insta::assert_snapshot!(text(&[outcome(2, 10), outcome(3, 0)], ""), @r"
+         row          ranks  compared  skipped  failed  outcome
+         allgather.x  2,3    10        14       0       passed on 2; nothing compared on 3
+
+        NOTHING COMPARED allgather.x on 3 ranks: skipped 12 (its number of ranks must be even)
+        ");
+        assert!(text(&[outcome(3, 0)], "").contains("0       nothing compared\n"));
     }
 }

@@ -31,7 +31,7 @@ pub use launch::{LaunchPaths, LaunchRecord, Position, UnclosedLaunch};
 pub use read::{Reader, RunHead};
 pub use run::Run;
 pub use schema::SCHEMA_VERSION;
-pub use verified::Verified;
+pub use verified::{Verified, VerifiedResult};
 
 /// How long SQLite waits for a reader that holds the file.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(30);

@@ -23,18 +23,25 @@ pub struct Verified<'a> {
     pub parameters: &'a str,
 }
 
+/// What was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct VerifiedResult {
+    /// Runs that were compared with the reference.
+    pub compared: u64,
+    /// Of these, runs that were wrong.
+    pub failed: u64,
+    /// Planned runs that were not made, as a JSON object {reason: runs}.
+    pub skipped: String,
+    /// The first failures, as a JSON list of {case, reason}.
+    pub failures: String,
+}
+
 impl Store {
-    /// Stores a result. `depth` is `full`, `reduced` or `case`; `failures` a JSON list.
+    /// Stores a result. `depth` is `full`, `reduced` or `case`.
     ///
     /// # Errors
     /// What SQLite says.
-    pub fn record_verified(
-        &self,
-        of: &Verified<'_>,
-        depth: &str,
-        (cases, failed): (u64, u64),
-        failures: &str,
-    ) -> Result<(), StoreError> {
+    pub fn record_verified(&self, of: &Verified<'_>, depth: &str, result: &VerifiedResult) -> Result<(), StoreError> {
         let values = params![
             now(),
             of.library,
@@ -45,32 +52,34 @@ impl Store {
             of.row,
             of.parameters,
             depth,
-            cases.cast_signed(),
-            failed.cast_signed(),
-            failures,
+            result.compared.cast_signed(),
+            result.failed.cast_signed(),
+            result.failures,
+            result.skipped,
         ];
         self.inner
             .connection
             .execute(
-                "INSERT INTO verified (time, library, machine, ranks, plugin, digest, row, parameters, depth, cases, failed, failures)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+                "INSERT INTO verified (time, library, machine, ranks, plugin, digest, row, parameters, depth, cases, failed, failures,
+                    skipped)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
                 values,
             )
             .map_err(self.inner.context("store what was verified"))?;
         Ok(())
     }
 
-    /// The newest result of the matrix (a single case is none) for this row, wherever the plugin lies: runs that failed, and
-    /// the failures as a JSON list. `None` where it was not verified.
+    /// The newest result of the matrix (a single case is none) for this row, wherever the plugin lies. `None` where it was not
+    /// verified, or only by a version that did not tell compared runs from skipped ones.
     ///
     /// # Errors
     /// What SQLite says.
-    pub fn verified(&self, of: &Verified<'_>) -> Result<Option<(u64, String)>, StoreError> {
+    pub fn verified(&self, of: &Verified<'_>) -> Result<Option<VerifiedResult>, StoreError> {
         self.inner
             .connection
             .query_row(
-                "SELECT failed, failures FROM verified WHERE row = ?1 AND library = ?2 AND machine = ?3 AND ranks = ?4
-                 AND digest = ?5 AND parameters = ?6 AND depth <> 'case' ORDER BY id DESC LIMIT 1",
+                "SELECT cases, failed, skipped, failures FROM verified WHERE row = ?1 AND library = ?2 AND machine = ?3 AND ranks = ?4
+                 AND digest = ?5 AND parameters = ?6 AND depth <> 'case' AND skipped IS NOT NULL ORDER BY id DESC LIMIT 1",
                 params![
                     of.row,
                     of.library,
@@ -79,7 +88,14 @@ impl Store {
                     of.digest,
                     of.parameters
                 ],
-                |row| Ok((row.get::<_, i64>(0)?.cast_unsigned(), row.get(1)?)),
+                |row| {
+                    Ok(VerifiedResult {
+                        compared: row.get::<_, i64>(0)?.cast_unsigned(),
+                        failed: row.get::<_, i64>(1)?.cast_unsigned(),
+                        skipped: row.get(2)?,
+                        failures: row.get(3)?,
+                    })
+                },
             )
             .optional()
             .map_err(self.inner.context("look for what was verified"))
@@ -88,13 +104,10 @@ impl Store {
 
 #[cfg(test)]
 mod tests {
-    use super::{Store, Verified};
+    use super::{Store, Verified, VerifiedResult};
 
-    #[test]
-    fn the_newest_result_of_the_very_same_is_found() {
-        let directory = tempfile::tempdir().unwrap();
-        let store = Store::open(&directory.path().join("kilter.db")).unwrap();
-        let of = Verified {
+    fn of() -> Verified<'static> {
+        Verified {
             library: "MPI 1",
             machine: "here",
             ranks: 4,
@@ -102,12 +115,28 @@ mod tests {
             digest: "12",
             row: "bcast.x",
             parameters: "[8]",
-        };
+        }
+    }
+
+    #[test]
+    fn the_newest_result_of_the_very_same_is_found() {
+        let directory = tempfile::tempdir().unwrap();
+        let store = Store::open(&directory.path().join("kilter.db")).unwrap();
+        let of = of();
         assert_eq!(store.verified(&of).unwrap(), None);
-        store.record_verified(&of, "reduced", (10, 1), "[1]").unwrap();
-        store.record_verified(&of, "full", (10, 0), "[]").unwrap();
-        store.record_verified(&of, "case", (1, 1), "[2]").unwrap();
-        assert_eq!(store.verified(&of).unwrap(), Some((0, "[]".to_owned())));
+        let result = |compared, failed, skipped: &str, failures: &str| VerifiedResult {
+            compared,
+            failed,
+            skipped: skipped.to_owned(),
+            failures: failures.to_owned(),
+        };
+        store
+            .record_verified(&of, "reduced", &result(10, 1, "{}", "[1]"))
+            .unwrap();
+        let full = result(10, 0, r#"{"no data is moved":2}"#, "[]");
+        store.record_verified(&of, "full", &full).unwrap();
+        store.record_verified(&of, "case", &result(1, 1, "{}", "[2]")).unwrap();
+        assert_eq!(store.verified(&of).unwrap(), Some(full));
         for other in [
             Verified {
                 library: "MPI 2",
@@ -133,5 +162,40 @@ mod tests {
         ] {
             assert_eq!(store.verified(&other).unwrap(), None, "{other:?}");
         }
+    }
+    /// In version 3 of the schema `cases` counted skipped runs as well: such a result stays readable and proves nothing.
+    #[test]
+    fn a_result_that_counted_skipped_runs_is_kept_and_admits_nothing() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("kilter.db");
+        let old = rusqlite::Connection::open(&path).unwrap();
+        for sql in [
+            include_str!("schema/v1.sql"),
+            include_str!("schema/v2.sql"),
+            include_str!("schema/v3.sql"),
+            "INSERT INTO verified VALUES (7, 1.5, 'MPI 1', 'here', 4, 'a.so', '12', 'bcast.x', '[8]', 'full', 10, 0, '[]')",
+            "PRAGMA application_id = 1265398898; PRAGMA user_version = 3",
+        ] {
+            old.execute_batch(sql).unwrap();
+        }
+        drop(old);
+        let store = Store::open(&path).unwrap();
+        assert_eq!(store.verified(&of()).unwrap(), None);
+        let kept: (i64, i64, Option<String>) = store
+            .inner
+            .connection
+            .query_row("SELECT id, cases, skipped FROM verified", [], |row| {
+                Ok((row.get(0)?, row.get(1)?, row.get(2)?))
+            })
+            .unwrap();
+        assert_eq!(kept, (7, 10, None));
+        let result = VerifiedResult {
+            compared: 9,
+            failed: 0,
+            skipped: r#"{"no data is moved":1}"#.to_owned(),
+            failures: "[]".to_owned(),
+        };
+        store.record_verified(&of(), "reduced", &result).unwrap();
+        assert_eq!(store.verified(&of()).unwrap(), Some(result));
     }
 }

@@ -1,0 +1,97 @@
+//! `kilter tune` deploys no row that is wrong here, however fast it is.
+//!
+//! The contest is held in the worker, which has the rows built in; what is deployed, and so what is verified, is the plugin that
+//! lies beside it. So a plugin that is wrong is put there: Kilter's own, with a wrong bit in each allreduce.
+
+#![allow(clippy::unwrap_used, reason = "helpers of tests panic as tests do")]
+
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::path::Path;
+
+use kilter_tests::{cells, kilter, mpicc, release, report, root, run};
+
+fn text(path: &Path) -> &str {
+    path.to_str().unwrap()
+}
+
+/// A folder of programs as a build has it, with the wrong plugin in it.
+fn programs(directory: &Path) {
+    for name in ["kilter-worker", "kilter-verify", "libkilter.so"] {
+        symlink(release(name), directory.join(name)).unwrap();
+    }
+    let plugin = directory.join("libkilter_collectives.so");
+    mpicc(&[
+        "-std=gnu11",
+        "-shared",
+        "-fPIC",
+        &format!("-I{}", root().join("plugins/abi/include").display()),
+        &format!(
+            "-DKILTER_TEST_PLUGIN=\"{}\"",
+            text(&release("libkilter_collectives.so"))
+        ),
+        text(&root().join("tests/fixtures/wrong_allreduce.c")),
+        "-o",
+        text(&plugin),
+        "-ldl",
+    ]);
+    fs::set_permissions(&plugin, Permissions::from_mode(0o755)).unwrap();
+}
+
+/// The library's allreduce takes 300 us longer than its reduce and broadcast, so that GL12 is violated and any row would fix it.
+#[test]
+fn what_is_fast_and_wrong_is_quarantined_and_nothing_is_deployed() {
+    let directory = tempfile::tempdir().unwrap();
+    let libexec = directory.path().join("libexec");
+    fs::create_dir(&libexec).unwrap();
+    programs(&libexec);
+    let delay = directory.path().join("delay.so");
+    let source = root().join("tests/fixtures/delay.c");
+    mpicc(&["-shared", "-fPIC", "-O2", "-o", text(&delay), text(&source), "-ldl"]);
+    let out = directory.path().join("out");
+    let output = run(
+        kilter("tune", &out)
+            .args(["-n", "2", "--guidelines", "GL12", "--sizes", "1024", "--launches", "6"])
+            .args(["--budget", "60", "--rounds", "1", "--only", "algorithms", "--seed", "7"])
+            .args(["--libexec", text(&libexec)])
+            .args(["--env", &format!("LD_PRELOAD={}", text(&delay))])
+            .args(["--env", "KILTER_TEST_DELAY_NS=300000"]),
+        &[1],
+    );
+    let said = String::from_utf8_lossy(&output.stderr);
+    let report = report(&out);
+    let cell = cells(&report, "GL12", 1024)[0];
+    assert_eq!(cell["before"]["verdict"], "violated", "{cell:#}\n{said}");
+
+    let quarantined = report["quarantined"].as_array().unwrap();
+    assert!(!quarantined.is_empty(), "{said}");
+    for candidate in quarantined {
+        let all = candidate.to_string();
+        assert!(all.contains("failed the correctness matrix"), "{all}");
+        assert!(candidate["id"].as_str().unwrap().starts_with("allreduce."), "{all}");
+        assert!(
+            all.contains("rank 1: receive buffer: element 0")
+                && all.contains("kilter verify-algorithms -n 2 --only allreduce."),
+            "{all}"
+        );
+    }
+    assert!(
+        said.contains("is not deployed: it failed the correctness matrix"),
+        "{said}"
+    );
+
+    assert_eq!(report["changes"], serde_json::json!([]), "{:#}", report["changes"]);
+    assert!(
+        cell["after"].is_null() && cell["fix"].is_null() && cell["unfixed_because"].is_string(),
+        "{cell:#}"
+    );
+    assert!(!out.join("emit").exists(), "nothing was to be deployed");
+
+    // The database says it of each, for this library and this build of the plugin; the next run refuses them unasked.
+    let database = rusqlite::Connection::open(out.join("kilter.db")).unwrap();
+    let count = |condition: &str| -> usize {
+        let query = format!("SELECT count(DISTINCT row) FROM verified WHERE {condition}");
+        database.query_row(&query, [], |row| row.get::<_, i64>(0)).unwrap() as usize
+    };
+    assert_eq!((count("failed > 0"), count("failed = 0")), (quarantined.len(), 0));
+}

@@ -1,0 +1,92 @@
+//! What the matrix says of a row: how many runs were compared, skipped and wrong.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+/// A run that was wrong.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Failure {
+    /// The case.
+    pub case: String,
+    /// What was wrong, on which rank.
+    pub reason: String,
+}
+
+/// A row on a number of ranks.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Outcome {
+    /// Its id.
+    pub row: String,
+    /// Number of ranks.
+    pub ranks: usize,
+    /// Runs that were compared with the reference; one that ended its job was.
+    pub cases: u64,
+    /// Of these, runs that were wrong.
+    pub failed: u64,
+    /// Planned runs that were not made, by reason.
+    pub skipped: BTreeMap<String, u64>,
+    /// The first failures.
+    pub failures: Vec<Failure>,
+}
+
+/// What an [`Outcome`] says of its row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Judgement {
+    /// At least one run was compared, and none was wrong.
+    Passed,
+    /// No run was compared: nothing is known.
+    NothingCompared,
+    /// A run was wrong.
+    Failed,
+}
+
+impl Judgement {
+    /// From numbers of runs.
+    #[must_use]
+    pub fn of(compared: u64, failed: u64) -> Judgement {
+        match (compared, failed) {
+            (_, 1..) => Judgement::Failed,
+            (0, 0) => Judgement::NothingCompared,
+            (1.., 0) => Judgement::Passed,
+        }
+    }
+
+    /// For people.
+    #[must_use]
+    pub fn text(self) -> &'static str {
+        match self {
+            Judgement::Passed => "passed",
+            Judgement::NothingCompared => "nothing compared",
+            Judgement::Failed => "failed",
+        }
+    }
+}
+
+impl Outcome {
+    /// What it says of the row.
+    #[must_use]
+    pub fn judgement(&self) -> Judgement {
+        Judgement::of(self.cases, self.failed)
+    }
+}
+
+/// Runs that were not made, for people: `12 (no data is moved), 3 (its operator must commute)`.
+#[must_use]
+pub fn skipped_text(skipped: &BTreeMap<String, u64>) -> String {
+    let of = |(reason, runs): (&String, &u64)| format!("{runs} ({reason})");
+    skipped.iter().map(of).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Judgement;
+
+    #[test]
+    fn a_row_of_which_nothing_was_compared_has_not_passed() {
+        assert_eq!(Judgement::of(0, 0), Judgement::NothingCompared);
+        assert_eq!(Judgement::of(3, 0), Judgement::Passed);
+        assert_eq!(Judgement::of(3, 1), Judgement::Failed);
+    }
+}
