@@ -196,8 +196,8 @@ unsafe fn rules_of(comm: MPI_Comm, started: &'static Started) -> Option<Box<Stat
 /// As for [`look_up`].
 unsafe fn is_on_one_node(comm: MPI_Comm) -> bool {
     // SAFETY: by this function's contract; an intracommunicator, as others have no rules.
-    match unsafe { kilter_mpi::nodes(comm) } {
-        Ok(nodes) => nodes.count() == 1,
+    match unsafe { kilter_mpi::is_one_node(comm) } {
+        Ok(one_node) => one_node,
         Err(error) => {
             // Without an answer this rank would decide otherwise than the others.
             kilter_mpi::say(format_args!(

@@ -36,7 +36,7 @@ pub use arguments::CallArguments;
 pub use error::MpiError;
 pub use library::{abort, library_call};
 pub use mpi_sys::{MPI_Comm, MPI_Datatype, MPI_Op};
-pub use nodes::nodes;
+pub use nodes::{is_one_node, nodes};
 pub use pipeline::{Pipeline, PipelineError};
 pub use say::say;
 pub use transport::{MpiRequest, MpiTransport, PIECE_BYTES};

@@ -59,3 +59,28 @@ pub unsafe fn nodes(comm: MPI_Comm) -> Result<Nodes, MpiError> {
     }
     Ok(Nodes::new(&firsts))
 }
+
+/// Whether all ranks of `comm` are on one node; the same on all ranks. Calls no collective of data, which in a program with the
+/// drop-in may be the drop-in's.
+///
+/// # Errors
+/// The library's.
+///
+/// # Safety
+/// `comm` is an intracommunicator; all its ranks make the same call.
+pub unsafe fn is_one_node(comm: MPI_Comm) -> Result<bool, MpiError> {
+    let mut node = constants::comm_null();
+    // SAFETY: a handle is written and freed; collective by this function's contract.
+    unsafe {
+        pmpi!(PMPI_Comm_split_type(
+            comm,
+            constants::comm_type_shared(),
+            0,
+            constants::info_null(),
+            &raw mut node
+        ))?;
+        let all_here = info::size(node)? == info::size(comm)?;
+        info::comm_free(node)?;
+        Ok(all_here)
+    }
+}

@@ -76,7 +76,7 @@ impl<'a> Matrix<'a> {
             let (rank, size) = (info::rank(program)?, info::size(program)?);
             let hosted = Hosted::new(private, rank, size);
             // SAFETY: by this function's contract.
-            let one_node = unsafe { kilter_mpi::nodes(program) }?.count() == 1;
+            let one_node = unsafe { kilter_mpi::is_one_node(program) }?;
             places.push((
                 comm,
                 Place {

@@ -152,8 +152,8 @@ fn run(plan: &Path, report: &Path) -> anyhow::Result<()> {
     start.sync = Some(time.survey(&control)?);
     let lead = Lead::new(header.wait);
     // SAFETY: MPI_COMM_WORLD is an intracommunicator, and all ranks come here.
-    let nodes =
-        unsafe { kilter_mpi::nodes(kilter_mpi::constants::comm_world()) }.context("which ranks share a node")?;
+    let one_node =
+        unsafe { kilter_mpi::is_one_node(kilter_mpi::constants::comm_world()) }.context("which ranks share a node")?;
     let mut session = Session {
         control,
         variables,
@@ -161,7 +161,7 @@ fn run(plan: &Path, report: &Path) -> anyhow::Result<()> {
         time,
         sweep,
         lead,
-        one_node: nodes.count() == 1,
+        one_node,
         report: report.take(),
     };
     session.tell(Event::Start(start))?;
