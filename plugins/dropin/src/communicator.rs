@@ -104,7 +104,7 @@ fn known(attribute: *const c_void) -> Known {
 ///
 /// # Safety
 /// A valid communicator, on which all ranks make the same collective call.
-#[inline]
+#[inline(always)]
 pub(crate) unsafe fn look_up(comm: MPI_Comm, started: &'static Started) -> Known {
     let handle = handle::bits(comm);
     let way = (handle ^ (handle >> 4) ^ (handle >> 9)) % WAYS;

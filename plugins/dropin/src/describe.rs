@@ -94,7 +94,7 @@ impl Meant {
 /// # Safety
 /// The arguments are those of a call of this collective on the state's communicator; `tables` has room for a number for each
 /// rank in each table, and stays as it is while the result is used.
-#[inline]
+#[inline(always)]
 pub(crate) unsafe fn describe<N: Number, D: Number>(
     collective: Collective,
     state: &State,
@@ -164,7 +164,7 @@ pub(crate) unsafe fn describe<N: Number, D: Number>(
 
 /// The total volume in bytes, the same on all ranks; `listed` elements are in the list of what is received. `None` for a null
 /// type or a negative count.
-#[inline]
+#[inline(always)]
 fn volume<N: Number, D: Number>(
     collective: Collective,
     state: &State,
@@ -209,7 +209,7 @@ pub(crate) enum Early<'a> {
 
 /// Looks the call up by its volume, where that takes no list: most calls that are left alone are told apart here, before
 /// anything else is looked at.
-#[inline]
+#[inline(always)]
 pub(crate) fn early<'a, N: Number, D: Number>(
     collective: Collective,
     state: &'a State,

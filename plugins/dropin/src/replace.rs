@@ -20,7 +20,7 @@ use crate::start::{self, Mode, Started};
 ///
 /// # Safety
 /// All ranks of the communicator make the same collective call.
-#[inline]
+#[inline(always)]
 pub(crate) unsafe fn ruled(comm: MPI_Comm, collective: Collective) -> Option<(&'static State, &'static Started)> {
     let started = start::started()?;
     if comm == constants::comm_null() {
@@ -43,7 +43,7 @@ pub(crate) trait Function {
 ///
 /// # Safety
 /// `given` are the arguments of a valid call on the state's communicator, made by all its ranks.
-#[inline]
+#[inline(always)]
 pub(crate) unsafe fn replace<F: Function, N: Number, D: Number>(
     state: &State,
     started: &Started,
