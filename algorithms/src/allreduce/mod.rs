@@ -1,6 +1,8 @@
 //! Algorithms of `MPI_Allreduce`. To add one: a file and its name here, twice; the tests do the rest.
 
 mod circulant;
+mod direct;
+mod linear;
 mod rabenseifner;
 mod recursive_doubling;
 mod reduce_bcast;
@@ -9,4 +11,4 @@ mod shared_memory;
 mod shared_memory_parts;
 mod two_level;
 
-crate::registry::rows!(allreduce: circulant, rabenseifner, recursive_doubling, reduce_bcast, ring, shared_memory, shared_memory_parts, two_level);
+crate::registry::rows!(allreduce: circulant, direct, linear, rabenseifner, recursive_doubling, reduce_bcast, ring, shared_memory, shared_memory_parts, two_level);

@@ -3,7 +3,7 @@
 mod binary;
 pub(crate) mod binomial;
 mod circulant;
-mod linear;
+pub(crate) mod linear;
 mod pipelined_chain;
 mod scatter_allgather;
 mod shared_memory;

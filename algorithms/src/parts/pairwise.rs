@@ -2,12 +2,15 @@
 
 use std::ops::Range;
 
-use crate::overlap::Overlap;
+use crate::overlap::{Overlap, WINDOW};
 use crate::schedule::{absolute, relative};
 use crate::{Cost, Setting, Transport, TransportError};
 
-/// Blocks that may be on their way to a rank or be combined by it.
-const AHEAD: usize = 2;
+/// Blocks that may be on their way to a rank or be combined by it, where scratch matters.
+pub(crate) const FEW_AHEAD: usize = 2;
+
+/// The same where latency matters: as many as can be under way.
+pub(crate) const MANY_AHEAD: usize = WINDOW;
 
 /// Of [`reduce_scatter`]: every rank sends, receives and combines `p - 1` blocks.
 pub(crate) fn reduce_scatter_cost(setting: &Setting<'_>) -> Cost {
@@ -28,11 +31,45 @@ pub(crate) fn reduce_scatter_cost(setting: &Setting<'_>) -> Cost {
 ///
 /// Operands come from the left neighbour, from its left neighbour and so on to rank 0, then from the last rank down: those
 /// of lower ranks are combined below the own one, those of higher ranks apart from them, and both at the end. That is as
-/// many combinations as in any other order.
-pub(crate) fn reduce_scatter<T: Transport>(
+/// many combinations as in any other order. `AHEAD` blocks may be on their way or be combined; scratch has one more.
+pub(crate) fn reduce_scatter<T: Transport, const AHEAD: usize>(
     transport: &mut T,
     input: &[u8],
     result: &mut [u8],
+    block_of: impl Fn(usize) -> Range<usize>,
+) -> Result<(), TransportError> {
+    let bytes = scratch_bytes::<AHEAD>(transport.rank(), transport.size(), result.len());
+    let mut scratch = if bytes > 0 {
+        transport.take_scratch(bytes)?
+    } else {
+        Vec::new()
+    };
+    reduce_scatter_in::<T, AHEAD>(transport, input, result, &mut scratch, block_of)?;
+    if !scratch.is_empty() {
+        transport.give_scratch(scratch);
+    }
+    Ok(())
+}
+
+/// Bytes of scratch for blocks that are received and not combined yet. What comes from the highest rank is received in the
+/// result; the highest rank itself combines there from the start.
+fn slots_bytes<const AHEAD: usize>(rank: usize, p: usize, block_bytes: usize) -> usize {
+    let staged = if rank == p - 1 { p - 1 } else { p.saturating_sub(2) };
+    staged.min(AHEAD) * block_bytes
+}
+
+/// Bytes of scratch that [`reduce_scatter_in`] needs on a rank whose block has so many.
+pub(crate) fn scratch_bytes<const AHEAD: usize>(rank: usize, p: usize, block_bytes: usize) -> usize {
+    let lower = if (1..p - 1).contains(&rank) { block_bytes } else { 0 };
+    slots_bytes::<AHEAD>(rank, p, block_bytes) + lower
+}
+
+/// [`reduce_scatter`] with scratch of the caller's.
+pub(crate) fn reduce_scatter_in<T: Transport, const AHEAD: usize>(
+    transport: &mut T,
+    input: &[u8],
+    result: &mut [u8],
+    scratch: &mut [u8],
     block_of: impl Fn(usize) -> Range<usize>,
 ) -> Result<(), TransportError> {
     let (rank, p) = (transport.rank(), transport.size());
@@ -43,15 +80,11 @@ pub(crate) fn reduce_scatter<T: Transport>(
         return Ok(());
     }
     let bytes = result.len();
-    // What comes from the highest rank is received in `result`; the highest rank itself combines there from the start.
-    let staged = if rank == highest { p - 1 } else { p - 2 };
-    let slots_bytes = staged.min(AHEAD) * bytes;
-    let lower_bytes = if (1..highest).contains(&rank) { bytes } else { 0 };
-    let mut scratch = if slots_bytes + lower_bytes > 0 {
-        transport.take_scratch(slots_bytes + lower_bytes)?
-    } else {
-        Vec::new()
-    };
+    let (slots_bytes, all_bytes) = (
+        slots_bytes::<AHEAD>(rank, p, bytes),
+        scratch_bytes::<AHEAD>(rank, p, bytes),
+    );
+    let lower_bytes = all_bytes - slots_bytes;
     let (slots, rest) = scratch.split_at_mut(slots_bytes);
     let (mut lower, mut place_for_higher) = match rank {
         0 => (None, Some(result)),
@@ -113,9 +146,37 @@ pub(crate) fn reduce_scatter<T: Transport>(
             .transport()
             .reduce_local(lower.as_deref().unwrap_or(own), higher)?;
     }
-    overlap.finish()?;
-    if !scratch.is_empty() {
-        transport.give_scratch(scratch);
+    overlap.finish()
+}
+
+/// Gives every rank each other's block of `data`, straight from rank to rank; at the start each has its own.
+pub(crate) fn allgather<T: Transport>(
+    transport: &mut T,
+    data: &mut [u8],
+    block_of: impl Fn(usize) -> Range<usize>,
+) -> Result<(), TransportError> {
+    let (rank, p) = (transport.rank(), transport.size());
+    let own_range = block_of(rank);
+    let (mut below, from_own) = data.split_at_mut(own_range.start);
+    let (own, mut above) = from_own.split_at_mut(own_range.len());
+    let own: &[u8] = own;
+    let mut overlap = Overlap::new(transport);
+    for distance in 1..p {
+        // From the left neighbour down to rank 0, then from the last rank down: each time the last block that is left.
+        let from = relative(rank, distance, p);
+        let (rest, offset) = if from < rank {
+            (&mut below, 0)
+        } else {
+            (&mut above, own_range.end)
+        };
+        let (before, block) = std::mem::take(rest).split_at_mut(block_of(from).start - offset);
+        *rest = before;
+        if !block.is_empty() {
+            overlap.receive(from, block)?;
+        }
+        if !own.is_empty() {
+            overlap.send(absolute(distance, rank, p), own)?;
+        }
     }
-    Ok(())
+    overlap.finish()
 }

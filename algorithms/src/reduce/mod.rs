@@ -2,12 +2,13 @@
 
 mod binary;
 pub(crate) mod binomial;
-mod linear;
+mod direct;
+pub(crate) mod linear;
 mod pipelined_chain;
 mod rabenseifner;
-mod ring;
+pub(crate) mod ring;
 mod shared_memory;
 mod two_level;
 mod two_tree;
 
-crate::registry::rows!(reduce: binary, binomial, linear, pipelined_chain, rabenseifner, ring, shared_memory, two_level, two_tree);
+crate::registry::rows!(reduce: binary, binomial, direct, linear, pipelined_chain, rabenseifner, ring, shared_memory, two_level, two_tree);

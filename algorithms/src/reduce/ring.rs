@@ -95,7 +95,7 @@ pub(crate) fn run<T: Transport>(transport: &mut T, arguments: Arguments<'_>) -> 
 }
 
 /// The root's part of the gather: receives are posted ahead, since all ranks send at the same time.
-fn collect<T: Transport>(
+pub(crate) fn collect<T: Transport>(
     transport: &mut T,
     output: &mut [u8],
     block_of: impl Fn(usize) -> std::ops::Range<usize>,

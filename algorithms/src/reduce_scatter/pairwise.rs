@@ -21,7 +21,7 @@
 //! ```
 
 use crate::parts::blocks::Blocks;
-use crate::parts::pairwise;
+use crate::parts::pairwise::{self, FEW_AHEAD};
 use crate::{Algorithm, Arguments, Collective, Transport, TransportError};
 
 /// The id of [`INFO`].
@@ -46,5 +46,5 @@ pub(crate) fn run<T: Transport>(transport: &mut T, arguments: Arguments<'_>) -> 
         ..
     } = arguments;
     let blocks = Blocks::new(input_blocks);
-    pairwise::reduce_scatter(transport, input, output, |index| blocks.get(index))
+    pairwise::reduce_scatter::<T, FEW_AHEAD>(transport, input, output, |index| blocks.get(index))
 }

@@ -25,7 +25,7 @@
 //! end        abcde    abcde    abcde    abcde    abcde
 //! ```
 
-use crate::parts::pairwise;
+use crate::parts::pairwise::{self, FEW_AHEAD};
 use crate::{Algorithm, Arguments, Collective, Transport, TransportError};
 
 /// The id of [`INFO`].
@@ -45,5 +45,5 @@ pub(crate) static INFO: Algorithm = Algorithm {
 pub(crate) fn run<T: Transport>(transport: &mut T, arguments: Arguments<'_>) -> Result<(), TransportError> {
     let Arguments { input, output, .. } = arguments;
     let bytes = output.len();
-    pairwise::reduce_scatter(transport, input, output, |index| index * bytes..(index + 1) * bytes)
+    pairwise::reduce_scatter::<T, FEW_AHEAD>(transport, input, output, |index| index * bytes..(index + 1) * bytes)
 }
