@@ -164,6 +164,25 @@ impl<T: Transport, const LANES: usize> Drop for Overlap<'_, '_, T, LANES> {
     }
 }
 
+/// Sends messages that may all be under way at once. A single one needs no request, which a few bytes would feel.
+pub(crate) fn send_each<'d, T: Transport>(
+    transport: &mut T,
+    mut messages: impl Iterator<Item = (usize, &'d [u8])>,
+) -> Result<(), TransportError> {
+    let Some((to, data)) = messages.next() else {
+        return Ok(());
+    };
+    let Some(second) = messages.next() else {
+        return transport.send(to, data);
+    };
+    let mut overlap = Overlap::new(transport);
+    overlap.send(to, data)?;
+    for (to, data) in std::iter::once(second).chain(messages) {
+        overlap.send(to, data)?;
+    }
+    overlap.finish()
+}
+
 /// [`Transport::sendrecv`] that sends, or receives, nothing where a side is empty: both ends know the lengths, and an
 /// empty message would cost a latency.
 pub(crate) fn exchange<T: Transport>(

@@ -75,6 +75,11 @@ fn cost(setting: &Setting<'_>) -> Cost {
 pub(crate) fn run<T: Transport>(transport: &mut T, arguments: Arguments<'_>) -> Result<(), TransportError> {
     let (rank, p) = (transport.rank(), transport.size());
     for (distance, messages) in rounds(p, radix(arguments.parameters)) {
+        if messages == 1 {
+            let (to, from) = (absolute(rank, distance, p), absolute(rank, p - distance, p));
+            transport.sendrecv(to, &[], from, &mut [])?;
+            continue;
+        }
         let mut overlap = Overlap::new(transport);
         for nth in 1..=messages {
             overlap.receive(absolute(rank, p - nth * distance, p), &mut [])?;

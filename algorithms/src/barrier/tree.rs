@@ -19,7 +19,7 @@
 //!        round 5   0 -> 1
 //! ```
 
-use crate::overlap::Overlap;
+use crate::overlap::{Overlap, send_each};
 use crate::schedule::{Halving, ceil_log2};
 use crate::{Algorithm, Arguments, Collective, Cost, Setting, Transport, TransportError};
 
@@ -55,9 +55,5 @@ pub(crate) fn run<T: Transport>(transport: &mut T, _: Arguments<'_>) -> Result<(
         transport.send(parent, &[])?;
         transport.recv(parent, &mut [])?;
     }
-    let mut overlap = Overlap::new(transport);
-    for child in place.children() {
-        overlap.send(child.start, &[])?;
-    }
-    overlap.finish()
+    send_each(transport, place.children().iter().map(|child| (child.start, &[][..])))
 }

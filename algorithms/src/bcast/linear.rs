@@ -14,7 +14,7 @@
 //!          1 -> 2   1 -> 3   1 -> 4   1 -> 0
 //! ```
 
-use crate::overlap::Overlap;
+use crate::overlap::send_each;
 use crate::schedule::absolute;
 use crate::{Algorithm, Arguments, Collective, Cost, Setting, Transport, TransportError};
 
@@ -54,9 +54,6 @@ pub(crate) fn run<T: Transport>(transport: &mut T, arguments: Arguments<'_>) -> 
     if transport.rank() != root {
         return transport.recv(root, output);
     }
-    let mut overlap = Overlap::new(transport);
-    for relative in 1..p {
-        overlap.send(absolute(relative, root, p), output)?;
-    }
-    overlap.finish()
+    let output: &[u8] = output;
+    send_each(transport, (1..p).map(|relative| (absolute(relative, root, p), output)))
 }

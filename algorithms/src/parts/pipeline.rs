@@ -1,6 +1,6 @@
 //! Segments that follow each other closely along a tree whose inner ranks have one or two children.
 
-use crate::overlap::{Overlap, WINDOW};
+use crate::overlap::{Overlap, WINDOW, send_each};
 use crate::registry::Parameter;
 use crate::schedule::whole_elements;
 use crate::{Transport, TransportError};
@@ -66,6 +66,13 @@ pub(crate) fn broadcast<T: Transport>(
 ) -> Result<(), TransportError> {
     let Neighbours { parent, children } = neighbours;
     let segments = data.len().div_ceil(segment);
+    if segments == 1 {
+        if let Some(parent) = parent {
+            transport.recv(parent, data)?;
+        }
+        let data: &[u8] = data;
+        return send_each(transport, children.into_iter().flatten().map(|child| (child, data)));
+    }
     let mut overlap = Overlap::new(transport);
     let Some(parent) = parent else {
         for chunk in data.chunks(segment) {
@@ -185,9 +192,5 @@ pub(crate) fn send<T: Transport>(
     segment: usize,
     to: usize,
 ) -> Result<(), TransportError> {
-    let mut overlap = Overlap::new(transport);
-    for chunk in data.chunks(segment) {
-        overlap.send(to, chunk)?;
-    }
-    overlap.finish()
+    send_each(transport, data.chunks(segment).map(|chunk| (to, chunk)))
 }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::overlap::Overlap;
+use crate::overlap::{Overlap, send_each};
 use crate::{Transport, TransportError};
 
 /// Sends each child the part of `data` that `bytes_of` says for the ranks of its subtree, if there is any. Children are
@@ -13,15 +13,8 @@ pub(crate) fn send<T: Transport>(
     data: &[u8],
     bytes_of: impl Fn(Range<usize>) -> Range<usize>,
 ) -> Result<(), TransportError> {
-    let mut overlap = Overlap::new(transport);
-    for child in children {
-        let leader = child.start;
-        let part = &data[bytes_of(child)];
-        if !part.is_empty() {
-            overlap.send(leader, part)?;
-        }
-    }
-    overlap.finish()
+    let parts = children.map(|child| (child.start, &data[bytes_of(child)]));
+    send_each(transport, parts.filter(|(_, part)| !part.is_empty()))
 }
 
 /// Collects in `blocks`, in rank order, this rank's `input`, `before` bytes from the beginning, and its children's data.

@@ -14,7 +14,7 @@
 //!          1 -> 0   1 -> 2   1 -> 3   1 -> 4
 //! ```
 
-use crate::overlap::Overlap;
+use crate::overlap::{Overlap, send_each};
 use crate::{Algorithm, Arguments, Collective, Cost, Setting, Transport, TransportError};
 
 /// The id of [`INFO`].
@@ -55,13 +55,18 @@ pub(crate) fn run<T: Transport>(transport: &mut T, arguments: Arguments<'_>) -> 
     if rank != root {
         return transport.recv(root, output);
     }
-    let mut overlap = Overlap::new(transport);
-    for (to, block) in input.chunks_exact(output.len()).enumerate() {
-        if to != rank {
-            overlap.send(to, block)?;
-        }
-    }
     let own = &input[rank * output.len()..][..output.len()];
+    let mut others = input
+        .chunks_exact(output.len())
+        .enumerate()
+        .filter(|(to, _)| *to != rank);
+    if transport.size() == 2 {
+        send_each(transport, others)?;
+        transport.copy(own, output);
+        return Ok(());
+    }
+    let mut overlap = Overlap::new(transport);
+    others.try_for_each(|(to, block)| overlap.send(to, block))?;
     overlap.transport().copy(own, output);
     overlap.finish()
 }

@@ -52,6 +52,8 @@ pub struct Benchmark {
     pub failed: BTreeMap<String, String>,
     /// Cells that the budget did not reach.
     pub not_reached: Vec<String>,
+    /// Cells whose default or all of Kilter's rows have no valid repetition.
+    pub unmeasured: Vec<String>,
 }
 
 /// A comparison at one size.
@@ -107,7 +109,7 @@ pub fn run(context: &Context<'_>, options: &BenchmarkOptions) -> anyhow::Result<
     let contests = Contests::new(context, &nothing_deployed, "benchmark");
     let place = options.common.place();
     let mut rows = Vec::new();
-    let mut not_reached = Vec::new();
+    let (mut not_reached, mut unmeasured) = (Vec::new(), Vec::new());
     for &collective in &options.collectives {
         let sizes = match collective {
             Collective::Barrier => vec![0],
@@ -146,7 +148,10 @@ pub fn run(context: &Context<'_>, options: &BenchmarkOptions) -> anyhow::Result<
                 let known = pairs(context, collective);
                 rows.extend(known.iter().filter_map(|pair| same(&held, pair, bound_seconds)));
             } else {
-                rows.extend(best(&held, bound_seconds));
+                match best(&held, bound_seconds) {
+                    Some(row) => rows.push(row),
+                    None => unmeasured.push(held.target.name()),
+                }
             }
         }
     }
@@ -164,6 +169,7 @@ pub fn run(context: &Context<'_>, options: &BenchmarkOptions) -> anyhow::Result<
             .map(|put_away| (put_away.id, format!("{}: {}", put_away.what, put_away.detail)))
             .collect(),
         not_reached,
+        unmeasured,
     })
 }
 

@@ -74,6 +74,12 @@ pub fn text(benchmark: &Benchmark) -> String {
     for (id, reason) in &benchmark.failed {
         text.push_str(&format!("Not measured: {id}: {reason}\n"));
     }
+    if !benchmark.unmeasured.is_empty() {
+        let names = benchmark.unmeasured.join(", ");
+        text.push_str(&format!(
+            "No valid repetition of the library's default or of any of Kilter's rows, since ranks missed the common start: {names}\n"
+        ));
+    }
     if !benchmark.not_reached.is_empty() {
         let names = benchmark.not_reached.join(", ");
         text.push_str(&format!("Not reached within the budget (raise --budget): {names}\n"));
@@ -81,9 +87,12 @@ pub fn text(benchmark: &Benchmark) -> String {
     text
 }
 
-/// An id without what the line says already: `coll_tuned_reduce_algorithm=5` becomes `algorithm=5`.
+/// An id without what the line says already: `coll_tuned_reduce_algorithm=5` becomes `algorithm=5`, and
+/// `MPIR_CVAR_REDUCE_INTRA_ALGORITHM=5` `ALGORITHM=5`.
 fn short(collective: &str, id: &str) -> String {
     id.replace(&format!("coll_tuned_{collective}_"), "")
+        .replace(&format!("MPIR_CVAR_{}_INTRA_", collective.to_uppercase()), "")
+        .replace("MPIR_CVAR_", "")
         .replace(&format!("{collective}."), "")
 }
 

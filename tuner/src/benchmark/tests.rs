@@ -109,6 +109,7 @@ fn tables_show_every_row_once() {
         rows: vec![row],
         failed: BTreeMap::from([("scan.odd".to_owned(), "delivered wrong data".to_owned())]),
         not_reached: vec!["scan 8".to_owned()],
+        unmeasured: vec!["gather 262144".to_owned()],
     };
     insta::assert_snapshot!(present::text(&benchmark));
     insta::assert_snapshot!(present::csv(&benchmark));

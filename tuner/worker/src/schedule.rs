@@ -10,6 +10,9 @@ use crate::stop::Running;
 /// Repetitions of each item that are made first and not counted: caches, connections and page tables warm up.
 pub(crate) const WARM_UPS: u32 = 2;
 
+/// Void repetitions after which an item is given up at the earliest.
+const VAIN: u64 = 25;
+
 /// How a repetition ended, the same on every rank.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Outcome {
@@ -66,6 +69,13 @@ impl Series {
     fn is_done(&self, out_of_time: bool) -> bool {
         self.is_enough || (out_of_time && !self.seconds.is_empty())
     }
+
+    /// Whether so many repetitions were void that more would be as vain: some calls leave the ranks in a state in which they
+    /// cannot start together, and the other items of the block shall not pay for that.
+    fn is_vain(&self, limit: u64) -> bool {
+        let valid = self.runs - u64::from(self.void);
+        u64::from(self.void) >= limit.max(valid)
+    }
 }
 
 /// The repetitions of a block.
@@ -100,7 +110,8 @@ impl Schedule {
     }
 
     /// The item to repeat next, `now_ns` being a time that the ranks agree on; `None` when the block has enough, or when so
-    /// many repetitions were void (`max(100, 5 max)`, and no fewer than were valid) that more would be as vain.
+    /// many repetitions were void (`max(100, 5 max)`, and no fewer than were valid) that more would be as vain. An item is given
+    /// up at its share of that, at least 25.
     pub(crate) fn next(&mut self, now_ns: u64) -> Option<usize> {
         let limit = u64::from(self.rule.max).saturating_mul(5).max(100);
         if self.void >= limit.max(self.valid) {
@@ -114,7 +125,8 @@ impl Schedule {
                 series.warm_ups_left = 0;
             }
         }
-        let is_live = |series: &Series| !series.is_done(out_of_time);
+        let share = (limit / (self.series.len() as u64).max(1)).max(VAIN);
+        let is_live = |series: &Series| !series.is_done(out_of_time) && !series.is_vain(share);
         while let Some(&item) = self.queue.last() {
             if is_live(&self.series[item]) {
                 return Some(item);
@@ -267,6 +279,18 @@ mod tests {
         assert_eq!(order.len(), 150);
         assert!(series.iter().all(|series| series.seconds.is_empty()));
         assert_eq!(series.iter().map(|series| series.void).sum::<u32>(), 150);
+    }
+
+    #[test]
+    fn an_item_that_is_always_void_does_not_cost_the_others_theirs() {
+        let (order, series) = run(Schedule::new(9, 2, rule(4, 12, 0.0, 1e9), 3), |item, _| {
+            (item != 4).then_some(1e-3)
+        });
+        for (item, series) in series.iter().enumerate() {
+            let expected = if item == 4 { (0, 25) } else { (4, 0) };
+            assert_eq!((series.seconds.len(), series.void), expected, "item {item}");
+        }
+        assert_eq!(order.len(), 25 + 8 * (2 + 4));
     }
 
     #[test]
