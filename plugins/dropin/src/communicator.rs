@@ -1,12 +1,13 @@
 //! What is kept for each communicator: an attribute, so that it goes when the communicator goes, by whatever path.
 //!
-//! Handles are reused after a communicator is freed; so the fast path, a small cache for each thread, holds a handle only
+//! Handles are reused after a communicator is freed; so the fast path, a small cache (for each thread, where several call MPI
+//! at the same time), holds a handle only
 //! together with a generation that grows whenever any communicator goes.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::ffi::{c_int, c_void};
-use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use kilter_abi::Context;
@@ -82,8 +83,28 @@ pub(crate) enum Known {
 
 const WAYS: usize = 4;
 
+/// Generation, handle, attribute: of all threads, where one at a time calls MPI. Thread-local storage of a shared object is
+/// reached by a call, for which every argument of the MPI function would have to be saved.
+static SERIAL: [Remembered; WAYS] = [const { Remembered::nothing() }; WAYS];
+
+struct Remembered {
+    generation: AtomicU64,
+    handle: AtomicUsize,
+    attribute: AtomicPtr<c_void>,
+}
+
+impl Remembered {
+    const fn nothing() -> Remembered {
+        Remembered {
+            generation: AtomicU64::new(0),
+            handle: AtomicUsize::new(0),
+            attribute: AtomicPtr::new(std::ptr::null_mut()),
+        }
+    }
+}
+
 thread_local! {
-    /// Generation, handle, attribute.
+    /// The same for each thread, where several call MPI at the same time.
     static CACHE: [Cell<(u64, usize, *const c_void)>; WAYS] =
         const { [const { Cell::new((0, 0, std::ptr::null())) }; WAYS] };
 }
@@ -109,6 +130,35 @@ pub(crate) unsafe fn look_up(comm: MPI_Comm, started: &'static Started) -> Known
     let handle = handle::bits(comm);
     let way = (handle ^ (handle >> 4) ^ (handle >> 9)) % WAYS;
     let generation = GENERATION.load(Ordering::Acquire);
+    if started.thread_multiple {
+        // SAFETY: the same contract.
+        return unsafe { look_up_of_thread(comm, started, (handle, way, generation)) };
+    }
+    // Whoever lets one thread after the other call MPI also orders their accesses to memory.
+    let remembered = &SERIAL[way];
+    if remembered.generation.load(Ordering::Relaxed) == generation
+        && remembered.handle.load(Ordering::Relaxed) == handle
+    {
+        return known(remembered.attribute.load(Ordering::Relaxed).cast_const());
+    }
+    // SAFETY: the same contract.
+    let attribute = unsafe { find(comm, started) };
+    remembered.generation.store(generation, Ordering::Relaxed);
+    remembered.handle.store(handle, Ordering::Relaxed);
+    remembered.attribute.store(attribute.cast_mut(), Ordering::Relaxed);
+    known(attribute)
+}
+
+/// [`look_up`] where several threads call MPI at the same time; the tuple is handle, way and generation.
+///
+/// # Safety
+/// As for [`look_up`].
+#[inline(never)]
+unsafe fn look_up_of_thread(
+    comm: MPI_Comm,
+    started: &'static Started,
+    (handle, way, generation): (usize, usize, u64),
+) -> Known {
     let (cached_generation, cached_handle, attribute) = CACHE.with(|cache| cache[way].get());
     if cached_generation == generation && cached_handle == handle {
         return known(attribute);
@@ -119,7 +169,7 @@ pub(crate) unsafe fn look_up(comm: MPI_Comm, started: &'static Started) -> Known
     known(attribute)
 }
 
-/// The attribute of a communicator that this thread's cache does not have.
+/// The attribute of a communicator that the cache does not have.
 ///
 /// # Safety
 /// As for [`look_up`].

@@ -213,7 +213,7 @@ pub(crate) enum Early<'a> {
 pub(crate) fn early<'a, N: Number, D: Number>(
     collective: Collective,
     state: &'a State,
-    given: &Given<N, D>,
+    given: Given<N, D>,
 ) -> Early<'a> {
     if matches!(collective, Collective::Allgatherv | Collective::ReduceScatter) {
         return Early::Listed;
@@ -221,7 +221,7 @@ pub(crate) fn early<'a, N: Number, D: Number>(
     let is_root = usize::try_from(given.root) == Ok(state.rank);
     let bytes = if collective.volume_is_known() {
         // Where nothing is moved, nothing is to be gained.
-        volume(collective, state, given, (is_root, 0)).filter(|bytes| *bytes > 0)
+        volume(collective, state, &given, (is_root, 0)).filter(|bytes| *bytes > 0)
     } else {
         // What not every rank knows counts as 0 and has one rule for all.
         Some(0)

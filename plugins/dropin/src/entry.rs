@@ -48,7 +48,7 @@ macro_rules! form {
             unsafe {
                 if let Some((state, started)) = ruled(comm, This::COLLECTIVE) {
                     let given = Given::<N, D> { $($argument,)* ..Given::nothing() };
-                    if let Some(code) = replace::<This, N, D>(state, started, &given) {
+                    if let Some(code) = replace::<This, N, D>(state, started, given) {
                         return code;
                     }
                 }

@@ -47,7 +47,7 @@ pub(crate) trait Function {
 pub(crate) unsafe fn replace<F: Function, N: Number, D: Number>(
     state: &State,
     started: &Started,
-    given: &Given<N, D>,
+    given: Given<N, D>,
 ) -> Option<c_int> {
     // Calls that are left alone end here, so that no more than this is part of the function.
     let found = match early(F::COLLECTIVE, state, given) {
@@ -55,8 +55,10 @@ pub(crate) unsafe fn replace<F: Function, N: Number, D: Number>(
         Early::Found(bytes, action) => Some((bytes, action)),
         Early::Listed => None,
     };
+    // A copy, so that only this path writes the arguments to memory.
+    let stored = given;
     // SAFETY: the same contract.
-    unsafe { carry_out::<F, N, D>(state, started, given, found) }
+    unsafe { carry_out::<F, N, D>(state, started, &stored, found) }
 }
 
 /// What is left to decide, and the call; `found` is the total volume with what may run, if no list had to be read for it.

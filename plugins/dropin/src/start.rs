@@ -35,6 +35,8 @@ pub(crate) struct Started {
     pub(crate) rules: Result<Rules, String>,
     /// Equal on ranks that follow the same profile in the same mode; 0 where none is followed.
     pub(crate) digest: u64,
+    /// Whether several threads may call MPI at the same time.
+    pub(crate) thread_multiple: bool,
 }
 
 const NOT_STARTED: u8 = 0;
@@ -99,6 +101,7 @@ fn start() -> Option<&'static Started> {
             rank,
             rules,
             digest,
+            thread_multiple: info::is_thread_multiple().unwrap_or(true),
         };
         communicator::prepare().then_some(started)
     });

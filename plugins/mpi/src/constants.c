@@ -40,6 +40,7 @@ const MPI_Datatype kilter_double = MPI_DOUBLE;
 const MPI_Datatype kilter_double_int = MPI_DOUBLE_INT;
 
 const int kilter_undefined = MPI_UNDEFINED;
+const int kilter_thread_multiple = MPI_THREAD_MULTIPLE;
 const int kilter_comm_type_shared = MPI_COMM_TYPE_SHARED;
 const int kilter_err_count = MPI_ERR_COUNT;
 const int kilter_err_no_mem = MPI_ERR_NO_MEM;

@@ -86,6 +86,8 @@ constants! {
     double_int = kilter_double_int: MPI_Datatype;
     /// `MPI_UNDEFINED`.
     undefined = kilter_undefined: c_int;
+    /// `MPI_THREAD_MULTIPLE`.
+    thread_multiple = kilter_thread_multiple: c_int;
     /// `MPI_COMM_TYPE_SHARED`.
     comm_type_shared = kilter_comm_type_shared: c_int;
     /// `MPI_ERR_COUNT`.

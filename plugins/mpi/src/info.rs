@@ -74,6 +74,17 @@ pub fn rank(comm: MPI_Comm) -> Result<usize, MpiError> {
     MpiError::count_back("PMPI_Comm_rank", rank)
 }
 
+/// Whether several threads may call MPI at the same time.
+///
+/// # Errors
+/// The library's.
+pub fn is_thread_multiple() -> Result<bool, MpiError> {
+    let mut provided: c_int = 0;
+    // SAFETY: writes one int.
+    unsafe { pmpi!(PMPI_Query_thread(&raw mut provided))? };
+    Ok(provided >= constants::thread_multiple())
+}
+
 /// The number of ranks of `comm` (of the local group of an intercommunicator).
 ///
 /// # Errors
