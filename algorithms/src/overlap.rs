@@ -20,6 +20,10 @@ pub(crate) struct Overlap<'t, 'd, T: Transport, const LANES: usize = 1> {
     receives: [Queue<Receive<T::Request<'d>>>; LANES],
 }
 
+/// Messages up to this length are sent at once by every library in use, whether or not their receives are posted; what matters for
+/// them is the time of a call.
+pub(crate) const SHORT_BYTES: usize = 1024;
+
 /// Requests in the order they were started, at most [`WINDOW`]. On the stack: collectives must not allocate in each
 /// call.
 struct Queue<R> {

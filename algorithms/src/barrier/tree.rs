@@ -19,7 +19,7 @@
 //!        round 5   0 -> 1
 //! ```
 
-use crate::overlap::{Overlap, send_each};
+use crate::overlap::send_each;
 use crate::schedule::{Halving, ceil_log2};
 use crate::{Algorithm, Arguments, Collective, Cost, Setting, Transport, TransportError};
 
@@ -46,11 +46,9 @@ fn cost(setting: &Setting<'_>) -> Cost {
 
 pub(crate) fn run<T: Transport>(transport: &mut T, _: Arguments<'_>) -> Result<(), TransportError> {
     let place = Halving::new(transport.rank(), 0, transport.size());
-    let mut overlap = Overlap::new(transport);
     for child in place.children().iter().rev() {
-        overlap.receive(child.start, &mut [])?;
+        transport.recv(child.start, &mut [])?;
     }
-    overlap.finish()?;
     if let Some(parent) = place.parent {
         transport.send(parent, &[])?;
         transport.recv(parent, &mut [])?;

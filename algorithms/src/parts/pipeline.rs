@@ -1,6 +1,6 @@
 //! Segments that follow each other closely along a tree whose inner ranks have one or two children.
 
-use crate::overlap::{Overlap, WINDOW, send_each};
+use crate::overlap::{Overlap, SHORT_BYTES, WINDOW, send_each};
 use crate::registry::Parameter;
 use crate::schedule::whole_elements;
 use crate::{Transport, TransportError};
@@ -133,6 +133,21 @@ pub(crate) fn reduce<T: Transport>(
         output
     };
 
+    if segments == 1 && input.len() <= SHORT_BYTES {
+        transport.recv(first, combined)?;
+        transport.reduce_local(input, combined)?;
+        if let Some(second) = second {
+            transport.recv(second, &mut slots[..input.len()])?;
+            transport.reduce_local(&slots[..input.len()], combined)?;
+        }
+        if let Some(parent) = parent {
+            transport.send(parent, combined)?;
+        }
+        if !scratch.is_empty() {
+            transport.give_scratch(scratch);
+        }
+        return Ok(());
+    }
     let mut overlap = Overlap::new(transport);
     let mut to_post = combined.chunks_mut(segment);
     let mut slots = slots.chunks_exact_mut(slot_bytes);

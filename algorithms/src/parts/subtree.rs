@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::overlap::{Overlap, send_each};
+use crate::overlap::{Overlap, SHORT_BYTES, send_each};
 use crate::{Transport, TransportError};
 
 /// Sends each child the part of `data` that `bytes_of` says for the ranks of its subtree, if there is any. Children are
@@ -28,8 +28,21 @@ pub(crate) fn collect<T: Transport>(
     blocks: &mut [u8],
 ) -> Result<(), TransportError> {
     let rank = transport.rank();
+    let is_short = blocks.len() <= SHORT_BYTES;
     let (mut low, rest) = blocks.split_at_mut(before);
     let (own, mut high) = rest.split_at_mut(input.len());
+    if is_short {
+        transport.copy(input, own);
+        for (child, bytes) in children.filter(|(_, bytes)| *bytes > 0) {
+            let target = if child < rank {
+                take_end(&mut low, bytes)
+            } else {
+                take_start(&mut high, bytes)
+            };
+            transport.recv(child, target)?;
+        }
+        return Ok(());
+    }
     let mut overlap = Overlap::new(transport);
     for (child, bytes) in children {
         let target = if child < rank {
