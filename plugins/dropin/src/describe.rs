@@ -88,8 +88,9 @@ impl Meant {
     }
 }
 
-/// The arguments as plugins want them; `known_bytes` is the total volume, if it need not be summed from a list. `None` stands for a call that no replacement should see: a null handle, a negative
-/// count or a root that is no rank, which the library shall report as it does.
+/// The arguments as plugins want them; `known_bytes` is the total volume, if it need not be summed from a list. `None` stands for
+/// a call that no replacement should see: a null handle, a negative count or a root that is no rank, which the library shall
+/// report as it does.
 ///
 /// # Safety
 /// The arguments are those of a call of this collective on the state's communicator; `tables` has room for a number for each

@@ -1,8 +1,9 @@
 //! Whether a call is replaced, and the replacement.
 //!
 //! All ranks must decide alike, or they wait for each other for ever. So only facts count that all ranks share: size of the
-//! communicator, whether its ranks are on one node, total bytes (where all know them), commutativity of the operator, and, for reductions, the type, which MPI wants to be the same on
-//! all. Not: `MPI_IN_PLACE` and addresses, which may be the root's alone, or types of moved data, which may differ.
+//! communicator, whether its ranks are on one node, total bytes (where all know them), commutativity of the operator, and, for
+//! reductions, the type, which MPI wants to be the same on all. Not: `MPI_IN_PLACE` and addresses, which may be the root's alone,
+//! or types of moved data, which may differ.
 
 use std::ffi::c_int;
 use std::sync::atomic::Ordering;
