@@ -93,13 +93,18 @@ fn messages_go_on(comm: MPI_Comm, rank: usize, p_ranks: usize) {
     assert!(rank > 1 || data.iter().all(|&byte| byte == 1), "the message");
 }
 
+/// Fewer where ranks share processors and wait for their turns.
+fn turns(p_ranks: usize, most: usize) -> usize {
+    if p_ranks > 2 { most / 4 } else { most }
+}
+
 /// Calls on two communicators in turn, and of several rows on one.
 fn communicators_are_apart(comm: MPI_Comm, rank: usize, p_ranks: usize) {
     // SAFETY: all ranks make these calls.
     unsafe {
         let other = info::comm_private(comm).expect("a communicator");
         let (mut arena, mut other_arena) = (Arena::new(), Arena::new());
-        for turn in 0..100_i32 {
+        for turn in 0..turns(p_ranks, 100) as i32 {
             let value = rank as i32 + turn;
             let expected = total(p_ranks) + turn * p_ranks as i32;
             let first = sum(comm, &mut arena, "allreduce.shared_memory", value);
@@ -146,10 +151,10 @@ fn mapped() -> (usize, usize) {
     (lines, std::fs::read_dir("/dev/shm").map_or(0, Iterator::count))
 }
 
-/// A communicator made, used and freed 200 times.
+/// A communicator made, used and freed many times.
 fn nothing_is_left_behind(comm: MPI_Comm, rank: usize, p_ranks: usize) {
     let mut early = (0, 0);
-    for turn in 0..200 {
+    for turn in 0..turns(p_ranks, 200) {
         // SAFETY: all ranks make these calls.
         unsafe {
             let own = info::comm_private(comm).expect("a communicator");
