@@ -5,6 +5,7 @@
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests panic as tests do")]
 
+use std::collections::BTreeSet;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::Path;
@@ -93,5 +94,10 @@ fn what_is_fast_and_wrong_is_quarantined_and_nothing_is_deployed() {
         let query = format!("SELECT count(DISTINCT row) FROM verified WHERE {condition}");
         database.query_row(&query, [], |row| row.get::<_, i64>(0)).unwrap() as usize
     };
-    assert_eq!((count("failed > 0"), count("failed = 0")), (quarantined.len(), 0));
+    // One row may compete with several values of its parameters.
+    let rows: BTreeSet<&str> = quarantined
+        .iter()
+        .filter_map(|candidate| candidate["id"].as_str()?.split(' ').next())
+        .collect();
+    assert_eq!((count("failed > 0"), count("failed = 0")), (rows.len(), 0), "{rows:?}");
 }
