@@ -187,6 +187,24 @@ pub(crate) fn send_each<'d, T: Transport>(
     overlap.finish()
 }
 
+/// Receives messages that may all be under way at once, and does `meanwhile`. Where they `are_short`, waiting for one after the
+/// other is faster than requests for all.
+pub(crate) fn receive_each<'d, T: Transport>(
+    transport: &mut T,
+    are_short: bool,
+    mut messages: impl Iterator<Item = (usize, &'d mut [u8])>,
+    meanwhile: impl FnOnce(&mut T),
+) -> Result<(), TransportError> {
+    if are_short {
+        meanwhile(transport);
+        return messages.try_for_each(|(from, data)| transport.recv(from, data));
+    }
+    let mut overlap = Overlap::new(transport);
+    messages.try_for_each(|(from, data)| overlap.receive(from, data))?;
+    meanwhile(overlap.transport());
+    overlap.finish()
+}
+
 /// [`Transport::sendrecv`] that sends, or receives, nothing where a side is empty: both ends know the lengths, and an
 /// empty message would cost a latency.
 pub(crate) fn exchange<T: Transport>(

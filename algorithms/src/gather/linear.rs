@@ -15,7 +15,7 @@
 //!          0 -> 1   2 -> 1   3 -> 1   4 -> 1
 //! ```
 
-use crate::overlap::{Overlap, SHORT_BYTES};
+use crate::overlap::{SHORT_BYTES, receive_each};
 use crate::{Algorithm, Arguments, Collective, Cost, Setting, Transport, TransportError};
 
 /// The id of [`INFO`].
@@ -56,19 +56,13 @@ pub(crate) fn run<T: Transport>(transport: &mut T, arguments: Arguments<'_>) -> 
     if rank != root {
         return transport.send(root, input);
     }
-    if transport.size() == 2 && input.len() <= SHORT_BYTES {
-        let (low, high) = output.split_at_mut(input.len());
-        let (own, other) = if rank == 0 { (low, high) } else { (high, low) };
+    let bytes = input.len();
+    let (below, from_own) = output.split_at_mut(rank * bytes);
+    let (own, above) = from_own.split_at_mut(bytes);
+    let others = (0..rank)
+        .zip(below.chunks_exact_mut(bytes))
+        .chain((rank + 1..).zip(above.chunks_exact_mut(bytes)));
+    receive_each(transport, bytes <= SHORT_BYTES, others, |transport| {
         transport.copy(input, own);
-        return transport.recv(1 - rank, other);
-    }
-    let mut overlap = Overlap::new(transport);
-    for (from, block) in output.chunks_exact_mut(input.len()).enumerate() {
-        if from == rank {
-            overlap.transport().copy(input, block);
-        } else {
-            overlap.receive(from, block)?;
-        }
-    }
-    overlap.finish()
+    })
 }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::overlap::{Overlap, SHORT_BYTES, send_each};
+use crate::overlap::{SHORT_BYTES, receive_each, send_each};
 use crate::{Transport, TransportError};
 
 /// Sends each child the part of `data` that `bytes_of` says for the ranks of its subtree, if there is any. Children are
@@ -31,31 +31,16 @@ pub(crate) fn collect<T: Transport>(
     let is_short = blocks.len() <= SHORT_BYTES;
     let (mut low, rest) = blocks.split_at_mut(before);
     let (own, mut high) = rest.split_at_mut(input.len());
-    if is_short {
-        transport.copy(input, own);
-        for (child, bytes) in children.filter(|(_, bytes)| *bytes > 0) {
-            let target = if child < rank {
-                take_end(&mut low, bytes)
-            } else {
-                take_start(&mut high, bytes)
-            };
-            transport.recv(child, target)?;
-        }
-        return Ok(());
-    }
-    let mut overlap = Overlap::new(transport);
-    for (child, bytes) in children {
+    let parts = children.map(|(child, bytes)| {
         let target = if child < rank {
             take_end(&mut low, bytes)
         } else {
             take_start(&mut high, bytes)
         };
-        if !target.is_empty() {
-            overlap.receive(child, target)?;
-        }
-    }
-    overlap.transport().copy(input, own);
-    overlap.finish()
+        (child, target)
+    });
+    let messages = parts.filter(|(_, target)| !target.is_empty());
+    receive_each(transport, is_short, messages, |transport| transport.copy(input, own))
 }
 
 /// The last `bytes` of `data`, which ends before them from now on.
