@@ -5,6 +5,7 @@
 use std::process::Command;
 
 use kilter_tests::{cells, kilter, report, root, run};
+use serde_json::Value;
 
 /// Takes the cluster down whatever happens.
 struct Cluster;
@@ -62,9 +63,9 @@ fn a_parameter_pair_and_the_pipelined_scan_fix_what_the_cluster_shows() {
     println!("{}", String::from_utf8_lossy(&output.stdout));
     let report = report(out.path());
     for (guideline, function, kinds) in [
-        ("GL14", "reduce", ["parameter", "parameter"]),
-        ("GL10", "bcast", ["parameter", "parameter"]),
-        ("SCAN_RD", "scan", ["algorithm", "algorithm"]),
+        ("GL14", "reduce", &["parameter", "algorithm"][..]),
+        ("GL10", "bcast", &["parameter", "algorithm"]),
+        ("SCAN_RD", "scan", &["algorithm"]),
     ] {
         let cell = cells(&report, guideline, 262_144)[0];
         println!(
@@ -82,20 +83,55 @@ fn a_parameter_pair_and_the_pipelined_scan_fix_what_the_cluster_shows() {
         assert!(kinds.contains(&cell["fix"]["kind"].as_str().unwrap()), "{cell:#}");
         assert!(cell["after"]["ratio"].as_f64().unwrap() < cell["before"]["ratio"].as_f64().unwrap());
     }
-    let fix = |guideline| {
-        cells(&report, guideline, 262_144)[0]["fix"]["id"]
-            .as_str()
-            .unwrap()
-            .to_owned()
-    };
-    if cells(&report, "GL14", 262_144)[0]["before"]["verdict"] == "violated" {
-        let pair = fix("GL14");
+    for (guideline, function) in [("GL14", "reduce"), ("GL10", "bcast")] {
+        if cells(&report, guideline, 262_144)[0]["before"]["verdict"] == "violated" {
+            a_pair_of_parameters_fixes(&report, function);
+        }
+    }
+    let scan = fix(&report, "SCAN_RD");
+    assert!(scan.starts_with("scan.pipelined_chain"), "{scan}");
+}
+
+fn fix(report: &Value, guideline: &str) -> String {
+    cells(report, guideline, 262_144)[0]["fix"]["id"]
+        .as_str()
+        .unwrap()
+        .to_owned()
+}
+
+/// An algorithm together with its segment size, which the defaults of neither show, is found and meets the bound. It is
+/// deployed unless one of Kilter's own is faster beyond doubt, which depends on the day.
+fn a_pair_of_parameters_fixes(report: &Value, function: &str) {
+    let contest = report["contests"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|contest| contest["function"] == function)
+        .unwrap();
+    let candidates = contest["candidates"].as_array().unwrap();
+    let algorithm = format!("coll_tuned_{function}_algorithm");
+    let pair = candidates
+        .iter()
+        .find(|candidate| {
+            let id = candidate["id"].as_str().unwrap();
+            id.contains(&algorithm) && id.contains("segmentsize")
+        })
+        .unwrap_or_else(|| panic!("no pair of parameters: {contest:#}"));
+    assert!(pair["ratio_to_bound"].as_f64().unwrap() <= 1.05, "{contest:#}");
+    let chosen = candidates.iter().find(|candidate| candidate["chosen"] == true).unwrap();
+    let own = chosen["kind"] == "algorithm";
+    assert!(
+        chosen["id"].as_str().unwrap().contains(&algorithm) || own,
+        "{contest:#}"
+    );
+    if own {
         assert!(
-            pair.contains("coll_tuned_reduce_algorithm") && pair.contains("segmentsize"),
-            "{pair}"
+            chosen["seconds"].as_f64().unwrap() < pair["seconds"].as_f64().unwrap(),
+            "{contest:#}"
+        );
+        assert_eq!(
+            pair["among_best"], false,
+            "a pair as good as the best is simpler: {contest:#}"
         );
     }
-    let pair = fix("GL10");
-    assert!(pair.contains("coll_tuned_bcast_algorithm"), "{pair}");
-    assert!(fix("SCAN_RD").starts_with("scan.pipelined_chain"), "{}", fix("SCAN_RD"));
 }
