@@ -62,6 +62,11 @@ enum kilter_collective {
 /* All ranks of the communicator are on one node: for a row that uses memory they share. */
 #define KILTER_NEEDS_ONE_NODE UINT32_C(16)
 
+/* What a row returns, on all ranks alike and with the data of the call as it was, where it lacks what it needs on this
+ * communicator, such as memory that its ranks share: the library's own function is used, and the row is not called on the
+ * communicator again. */
+#define KILTER_UNAVAILABLE (-1)
+
 /* An ordered tunable of a row. */
 typedef struct kilter_parameter {
     const char *name; /* as in profiles, with its unit, such as "segment_bytes" */
@@ -137,8 +142,8 @@ typedef struct kilter_algorithm {
     uint32_t reserved;
     const kilter_parameter *parameters;
     const void *data; /* the plugin's own */
-    /* Carries the call out on this rank; every rank of the communicator makes it. Returns MPI_SUCCESS or an error code,
-     * which the drop-in raises on the program's communicator. */
+    /* Carries the call out on this rank; every rank of the communicator makes it. Returns MPI_SUCCESS, an error code,
+     * which the drop-in raises on the program's communicator, or KILTER_UNAVAILABLE. */
     int (*run)(kilter_context *context, const kilter_arguments *arguments);
 } kilter_algorithm;
 

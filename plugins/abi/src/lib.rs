@@ -38,6 +38,9 @@ pub const NEEDS_INT_VOLUME: u32 = 8;
 /// `KILTER_NEEDS_ONE_NODE`.
 pub const NEEDS_ONE_NODE: u32 = 16;
 
+/// `KILTER_UNAVAILABLE`: no code of an MPI library, which are not negative.
+pub const UNAVAILABLE: c_int = -1;
+
 /// All bits of needs that this version knows.
 pub const NEEDS_KNOWN: u32 =
     NEEDS_COMMUTATIVE | NEEDS_POWER_OF_TWO_RANKS | NEEDS_EVEN_RANKS | NEEDS_INT_VOLUME | NEEDS_ONE_NODE;

@@ -41,6 +41,7 @@ fn expected() -> Vec<String> {
         format!("needs_even_ranks {}", kilter_abi::NEEDS_EVEN_RANKS),
         format!("needs_int_volume {}", kilter_abi::NEEDS_INT_VOLUME),
         format!("needs_one_node {}", kilter_abi::NEEDS_ONE_NODE),
+        format!("unavailable {}", kilter_abi::UNAVAILABLE),
     ];
     lines.extend(
         kilter_abi::COLLECTIVES

@@ -14,6 +14,7 @@ int main(void) {
     printf("needs_even_ranks %u\n", (unsigned)KILTER_NEEDS_EVEN_RANKS);
     printf("needs_int_volume %u\n", (unsigned)KILTER_NEEDS_INT_VOLUME);
     printf("needs_one_node %u\n", (unsigned)KILTER_NEEDS_ONE_NODE);
+    printf("unavailable %d\n", KILTER_UNAVAILABLE);
     printf("allgather %d\n", KILTER_ALLGATHER);
     printf("allreduce %d\n", KILTER_ALLREDUCE);
     printf("bcast %d\n", KILTER_BCAST);

@@ -3,8 +3,8 @@
 use std::ffi::c_int;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use kilter_abi::{Arguments, Context};
-use kilter_algorithms::registry;
+use kilter_abi::{Arguments, Context, UNAVAILABLE};
+use kilter_algorithms::{TransportError, registry};
 use kilter_mpi::{Arena, CallArguments, MPI_Comm, MpiTransport};
 
 use crate::buffers::{Buffers, CallError, Lists, Staging, unsigned};
@@ -53,6 +53,13 @@ pub(crate) unsafe extern "C" fn run(context: *mut Context, arguments: *const Arg
     let id = unsafe { &*(*arguments.algorithm).data.cast::<Row>() }.id();
     let reason = match catch_unwind(AssertUnwindSafe(|| carry_out(context, arguments))) {
         Ok(Ok(())) => return 0,
+        // Memory is taken by all ranks together, before anything else is done.
+        Ok(Err(CallError::Transport(error @ TransportError::NoSharedMemory { .. }))) => {
+            if context.rank == 0 {
+                kilter_mpi::say(format_args!("warning: {id} on {} ranks: {error}", context.size));
+            }
+            return UNAVAILABLE;
+        }
         Ok(Err(error)) => error.to_string(),
         Err(_) => "a defect of Kilter: it panicked, see the message above".to_owned(),
     };

@@ -35,12 +35,14 @@ pub(crate) struct State {
     private: RefCell<Option<Private>>,
 }
 
-/// Counts and displacements of a call as the ABI has them, a number for each rank.
+/// Counts and displacements of a call as the ABI has them, a number for each rank; and what cannot run.
 pub(crate) struct Tables {
     /// Of what is sent.
     pub(crate) send: (Box<[i64]>, Box<[i64]>),
     /// Of what is received.
     pub(crate) recv: (Box<[i64]>, Box<[i64]>),
+    /// Implementations that said, on all ranks, that they cannot run on this communicator.
+    unavailable: Vec<&'static Implementation>,
 }
 
 impl Tables {
@@ -49,7 +51,21 @@ impl Tables {
         Tables {
             send: (table(), table()),
             recv: (table(), table()),
+            unavailable: Vec::new(),
         }
+    }
+
+    /// Whether the implementation may be tried.
+    pub(crate) fn has(&self, implementation: &Implementation) -> bool {
+        !self
+            .unavailable
+            .iter()
+            .any(|unavailable| std::ptr::eq(*unavailable, implementation))
+    }
+
+    /// The implementation cannot run on this communicator.
+    pub(crate) fn forgo(&mut self, implementation: &'static Implementation) {
+        self.unavailable.push(implementation);
     }
 }
 

@@ -8,6 +8,7 @@
 use std::ffi::c_int;
 use std::sync::atomic::Ordering;
 
+use kilter_abi::UNAVAILABLE;
 use kilter_algorithms::Collective;
 use kilter_mpi::layout::Layout;
 use kilter_mpi::{MPI_Comm, constants, info};
@@ -90,7 +91,7 @@ unsafe fn carry_out<F: Function, N: Number, D: Number>(
     if implementation.needs_int_volume() && arguments.bytes > c_int::MAX as u64 {
         return None;
     }
-    if implementation.needs_one_node() && !state.one_node {
+    if (implementation.needs_one_node() && !state.one_node) || !tables.has(implementation) {
         return None;
     }
     if collective.has_operator() {
@@ -110,7 +111,6 @@ unsafe fn carry_out<F: Function, N: Number, D: Number>(
     // SAFETY: all ranks decide alike, so all come here.
     let code = match unsafe { state.context(implementation) } {
         Ok(context) => {
-            implementation.calls.fetch_add(1, Ordering::Relaxed);
             // SAFETY: context and arguments are as the ABI says, and lent for the call.
             unsafe { run(context, &raw const arguments) }
         }
@@ -123,6 +123,11 @@ unsafe fn carry_out<F: Function, N: Number, D: Number>(
             unsafe { kilter_mpi::abort(state.comm, 1) }
         }
     };
+    if code == UNAVAILABLE {
+        tables.forgo(implementation);
+        return None;
+    }
+    implementation.calls.fetch_add(1, Ordering::Relaxed);
     drop(tables);
     if code != 0 {
         // SAFETY: a valid communicator; its error handler decides what becomes of the error.

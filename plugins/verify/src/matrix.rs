@@ -1,8 +1,9 @@
 //! The loop over collectives, cases and rows.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 
-use kilter_abi::{NEEDS_COMMUTATIVE, NEEDS_EVEN_RANKS, NEEDS_ONE_NODE, NEEDS_POWER_OF_TWO_RANKS};
+use kilter_abi::{NEEDS_COMMUTATIVE, NEEDS_EVEN_RANKS, NEEDS_ONE_NODE, NEEDS_POWER_OF_TWO_RANKS, UNAVAILABLE};
 use kilter_algorithms::Collective;
 use kilter_host::Hosted;
 use kilter_host::plugins::{Loaded, Row};
@@ -243,20 +244,29 @@ impl<'a> Matrix<'a> {
                     .map_err(|reason| anyhow::anyhow!("case `{name}`: {reason}"))?;
                 // SAFETY: all ranks make this call.
                 unsafe { self.world.together() }?;
+                let unavailable = Cell::new(false);
                 let finding = if obstacle.is_none() {
                     let context = self.places[at].1.hosted.lend();
                     self.attempt(collective, &case, &problem, true, |call, lists| {
                         let mut arguments = call.arguments(lists);
                         arguments.algorithm = chosen.row.algorithm;
                         arguments.parameters = parameters.as_ptr();
-                        match chosen.row.algorithm.run {
+                        let code = match chosen.row.algorithm.run {
                             // SAFETY: context and arguments are as the ABI says; all ranks of the communicator come here.
                             Some(run) => unsafe { run(context, &raw const arguments) },
                             None => constants::err_other(),
-                        }
+                        };
+                        unavailable.set(code == UNAVAILABLE);
+                        code
                     })
                 } else {
                     None
+                };
+                // Its ranks say so together, and a drop-in would leave the call to the library.
+                let (obstacle, finding) = if unavailable.get() {
+                    (Some("it says that it cannot run on this communicator"), None)
+                } else {
+                    (obstacle, finding)
                 };
                 // SAFETY: all ranks make this call.
                 let (ran, finding) = unsafe { self.world.agree_on_run(obstacle.is_none(), finding) }?;

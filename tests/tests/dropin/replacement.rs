@@ -204,3 +204,40 @@ fn a_program_can_ask_what_ran() {
     assert_eq!(ask(&[("KILTER_PROFILE", "/nonexistent")]), "FOUND -1\n");
     assert_eq!(ask(&[("KILTER_MODE", "off")]), "FOUND -1\n");
 }
+
+/// What a row cannot have, it says on all ranks; the calls are the library's then, and right.
+#[test]
+fn without_shared_memory_the_librarys_own_is_used_and_said_once() {
+    for mpi in [Mpi::OpenMpi, Mpi::Mpich] {
+        if !mpi.is_there() {
+            continue;
+        }
+        let mut rules: Vec<Rule> = registry::algorithms()
+            .iter()
+            .filter(|row| row.needs.contains(&Need::OneNode))
+            .filter(|row| row.id != "allreduce.shared_memory_parts")
+            .map(|row| rule(row.collective.name(), 2, 0..=u64::MAX, row.id))
+            .collect();
+        assert!(rules.len() > 8, "{rules:?}");
+        // What needs none runs beside them.
+        rules.push(rule("alltoallv", 2, 0..=u64::MAX, "alltoallv.pairwise"));
+        let options = ["-std=c11", "-shared", "-fPIC"];
+        let no_window = mpi.built("mpicc", "no_window.c", &options, "no_window.so");
+        let preload = format!("{}:{}", no_window.display(), mpi.library("libkilter.so").display());
+        let deployed = Deployed::for_library(mpi, rules.clone());
+        let output = deployed.run(mpi, &[&mpi.verify(false)], 2, &[("LD_PRELOAD", &preload)]);
+        assert!(output.ok, "{mpi:?}: {}", output.stderr);
+        for rule in &rules {
+            let id = rule.implementation.as_str();
+            let calls = output.calls().get(id).copied().unwrap_or(0);
+            let said = output.lines(&format!("kilter: warning: {id} on 2 ranks: the ranks have no memory in common")).len();
+            if id == "alltoallv.pairwise" {
+                assert!(calls > 0 && said == 0, "{mpi:?} {id}: {}", output.stderr);
+            } else {
+                assert_eq!(calls, 0, "{mpi:?} {id}: {}", output.stderr);
+                // Once for each communicator on which it was tried.
+                assert!(said > 0 && said < 20, "{mpi:?} {id} {said}: {}", output.stderr);
+            }
+        }
+    }
+}
