@@ -213,7 +213,6 @@ fn without_shared_memory_the_librarys_own_is_used_and_said_once() {
             continue;
         }
         let mut rules: Vec<Rule> = registry::algorithms()
-            .iter()
             .filter(|row| row.needs.contains(&Need::OneNode))
             .filter(|row| row.id != "allreduce.shared_memory_parts")
             .map(|row| rule(row.collective.name(), 2, 0..=u64::MAX, row.id))
@@ -230,7 +229,11 @@ fn without_shared_memory_the_librarys_own_is_used_and_said_once() {
         for rule in &rules {
             let id = rule.implementation.as_str();
             let calls = output.calls().get(id).copied().unwrap_or(0);
-            let said = output.lines(&format!("kilter: warning: {id} on 2 ranks: the ranks have no memory in common")).len();
+            let said = output
+                .lines(&format!(
+                    "kilter: warning: {id} on 2 ranks: the ranks have no memory in common"
+                ))
+                .len();
             if id == "alltoallv.pairwise" {
                 assert!(calls > 0 && said == 0, "{mpi:?} {id}: {}", output.stderr);
             } else {
