@@ -52,6 +52,9 @@ pub fn segments(length: usize, segment: usize) -> impl ExactSizeIterator<Item = 
 #[inline]
 #[must_use]
 pub fn whole_elements(segment_bytes: usize, element_bytes: usize) -> usize {
+    if element_bytes.is_power_of_two() {
+        return segment_bytes.max(element_bytes) & !(element_bytes - 1);
+    }
     (segment_bytes / element_bytes).max(1) * element_bytes
 }
 
@@ -63,6 +66,7 @@ pub fn floor_log2(p: usize) -> u32 {
 }
 
 /// `ceil(log2(p))` for `p >= 1`: the rounds in which one rank's data can reach `p` ranks.
+#[inline]
 #[must_use]
 pub fn ceil_log2(p: usize) -> u32 {
     usize::BITS - p.max(1).wrapping_sub(1).leading_zeros()

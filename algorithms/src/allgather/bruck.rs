@@ -22,7 +22,7 @@
 //! rotated      abcde    abcde    abcde    abcde    abcde
 //! ```
 
-use crate::schedule::{ceil_log2, relative};
+use crate::schedule::{absolute, ceil_log2, relative};
 use crate::{Algorithm, Arguments, Collective, Cost, Setting, Transport, TransportError};
 
 /// The id of [`INFO`].
@@ -63,7 +63,7 @@ pub(crate) fn run<T: Transport>(transport: &mut T, arguments: Arguments<'_>) -> 
         let blocks = held.min(p - held);
         let (have, missing) = output.split_at_mut(held * input.len());
         let (sent, received) = (&have[..blocks * input.len()], &mut missing[..blocks * input.len()]);
-        transport.sendrecv(relative(rank, held, p), sent, (rank + held) % p, received)?;
+        transport.sendrecv(relative(rank, held, p), sent, absolute(held, rank, p), received)?;
         held += blocks;
     }
     output.rotate_right(rank * input.len());

@@ -19,7 +19,7 @@
 //! ```
 
 use crate::overlap::Overlap;
-use crate::schedule::relative;
+use crate::schedule::{absolute, relative};
 use crate::{Algorithm, Arguments, Collective, Cost, Setting, Transport, TransportError};
 
 /// The id of [`INFO`].
@@ -57,6 +57,11 @@ pub(crate) fn run<T: Transport>(transport: &mut T, arguments: Arguments<'_>) -> 
     }
     let (below, from_own) = output.split_at_mut(rank * input.len());
     let (own, above) = from_own.split_at_mut(input.len());
+    if p == 2 {
+        let (other, block) = if rank == 0 { (1, above) } else { (0, below) };
+        transport.copy(input, own);
+        return transport.sendrecv(other, input, other, block);
+    }
     // Blocks in the order in which they come: of ranks `rank - 1` down to 0, then of `p - 1` down to `rank + 1`.
     let blocks = below
         .chunks_exact_mut(input.len())
@@ -65,7 +70,7 @@ pub(crate) fn run<T: Transport>(transport: &mut T, arguments: Arguments<'_>) -> 
     let mut overlap = Overlap::new(transport);
     for (distance, block) in (1..p).zip(blocks) {
         overlap.receive(relative(rank, distance, p), block)?;
-        overlap.send((rank + distance) % p, input)?;
+        overlap.send(absolute(distance, rank, p), input)?;
     }
     overlap.transport().copy(input, own);
     overlap.finish()

@@ -25,7 +25,7 @@
 use std::ops::Range;
 
 use crate::overlap::exchange;
-use crate::schedule::{ceil_log2, relative};
+use crate::schedule::{absolute, ceil_log2, relative};
 use crate::{Algorithm, Arguments, Collective, Cost, Setting, Transport, TransportError};
 
 /// The id of [`INFO`].
@@ -71,7 +71,13 @@ pub(crate) fn run<T: Transport>(transport: &mut T, arguments: Arguments<'_>) -> 
         let sent = &have[..bytes_of(rank..rank + blocks)];
         let received = &mut missing[..bytes_of(rank + held..rank + held + blocks)];
         held_bytes += received.len();
-        exchange(transport, relative(rank, held, p), sent, (rank + held) % p, received)?;
+        exchange(
+            transport,
+            relative(rank, held, p),
+            sent,
+            absolute(held, rank, p),
+            received,
+        )?;
         held += blocks;
     }
     output.rotate_right(bytes_of(0..rank));

@@ -19,6 +19,7 @@
 //! ```
 
 use crate::parts::alltoall;
+use crate::schedule::absolute;
 use crate::{Algorithm, Arguments, Collective, Cost, Setting, Transport, TransportError};
 
 /// The id of [`INFO`].
@@ -56,6 +57,6 @@ pub(crate) fn run<T: Transport>(transport: &mut T, arguments: Arguments<'_>) -> 
         ..
     } = arguments;
     let (rank, p) = (transport.rank(), transport.size());
-    let blocks = (1..p).map(|distance| ((rank + distance) % p, input));
+    let blocks = (1..p).map(|distance| (absolute(distance, rank, p), input));
     alltoall::linear(transport, blocks, input, output, |from| output_blocks[from])
 }

@@ -26,7 +26,7 @@
 
 use crate::overlap::Overlap;
 use crate::parts::subtree::take_start;
-use crate::schedule::relative;
+use crate::schedule::{absolute, relative};
 use crate::{Algorithm, Arguments, Collective, Cost, Parameter, Setting, Transport, TransportError};
 
 /// The id of [`INFO`].
@@ -128,7 +128,7 @@ pub(crate) fn run<T: Transport>(transport: &mut T, arguments: Arguments<'_>) -> 
         for (distance, packed) in moved.zip(outgoing.chunks_exact_mut(block_bytes)) {
             // Those with a digit before this one have moved already.
             let held = if distance.is_multiple_of(place) {
-                &input[block((rank + distance) % p)]
+                &input[block(absolute(distance, rank, p))]
             } else {
                 &output[block(relative(rank, distance, p))]
             };
@@ -140,7 +140,7 @@ pub(crate) fn run<T: Transport>(transport: &mut T, arguments: Arguments<'_>) -> 
             let bytes = message_blocks(hop, place, p, radix) * block_bytes;
             overlap.receive(relative(rank, hop, p), take_start(&mut missing, bytes))?;
             let (message, rest) = unsent.split_at(bytes);
-            overlap.send((rank + hop) % p, message)?;
+            overlap.send(absolute(hop, rank, p), message)?;
             unsent = rest;
         }
         overlap.finish()?;

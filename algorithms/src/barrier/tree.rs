@@ -46,12 +46,12 @@ fn cost(setting: &Setting<'_>) -> Cost {
 
 pub(crate) fn run<T: Transport>(transport: &mut T, _: Arguments<'_>) -> Result<(), TransportError> {
     let place = Halving::new(transport.rank(), 0, transport.size());
-    for child in place.children().iter().rev() {
+    for child in place.children().rev() {
         transport.recv(child.start, &mut [])?;
     }
     if let Some(parent) = place.parent {
         transport.send(parent, &[])?;
         transport.recv(parent, &mut [])?;
     }
-    send_each(transport, place.children().iter().map(|child| (child.start, &[][..])))
+    send_each(transport, place.children().map(|child| (child.start, &[][..])))
 }

@@ -50,7 +50,7 @@ pub(crate) fn run<T: Transport>(transport: &mut T, _: Arguments<'_>) -> Result<(
     let levels = Levels::new(transport, 0)?;
     let (mut node, leader) = levels.on_node(transport);
     let place = Halving::new(node.rank(), leader, node.size());
-    for child in place.children().iter().rev() {
+    for child in place.children().rev() {
         node.recv(child.start, &mut [])?;
     }
     match place.parent {

@@ -63,7 +63,7 @@ pub(crate) fn run<T: Transport>(transport: &mut T, arguments: Arguments<'_>) -> 
     let Some(parent) = place.parent else {
         return binomial::collect(transport, &place, input, output);
     };
-    if place.children().is_empty() {
+    if place.children().len() == 0 {
         return transport.send(parent, input);
     }
     let bytes = place.subtree.len() * input.len();

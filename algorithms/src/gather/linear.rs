@@ -16,6 +16,7 @@
 //! ```
 
 use crate::overlap::{SHORT_BYTES, receive_each};
+use crate::parts::blocks::equal_blocks_mut;
 use crate::{Algorithm, Arguments, Collective, Cost, Setting, Transport, TransportError};
 
 /// The id of [`INFO`].
@@ -60,8 +61,8 @@ pub(crate) fn run<T: Transport>(transport: &mut T, arguments: Arguments<'_>) -> 
     let (below, from_own) = output.split_at_mut(rank * bytes);
     let (own, above) = from_own.split_at_mut(bytes);
     let others = (0..rank)
-        .zip(below.chunks_exact_mut(bytes))
-        .chain((rank + 1..).zip(above.chunks_exact_mut(bytes)));
+        .zip(equal_blocks_mut(below, bytes))
+        .chain((rank + 1..).zip(equal_blocks_mut(above, bytes)));
     receive_each(transport, bytes <= SHORT_BYTES, others, |transport| {
         transport.copy(input, own);
     })

@@ -64,7 +64,7 @@ pub(crate) fn run<T: Transport>(transport: &mut T, arguments: Arguments<'_>) -> 
     }
     if let Some(parent) = place
         .parent
-        .filter(|_| levels.is_alone() && place.children().is_empty())
+        .filter(|_| levels.is_alone() && place.children().len() == 0)
     {
         return transport.send(levels.leader(parent), input);
     }
@@ -97,7 +97,7 @@ fn collect<T: Transport>(
     let (own, mut high) = rest.split_at_mut(bytes(node..node + 1));
     let mut overlap = Overlap::new(transport);
     // Smallest first: each subtree's blocks lie directly beside those that have their place already.
-    for child in place.children().iter().rev() {
+    for child in place.children().rev() {
         let target = if child.start < node {
             let (rest, target) = std::mem::take(&mut low).split_at_mut(bytes(first..child.start));
             low = rest;

@@ -51,12 +51,7 @@ fn cost(setting: &Setting<'_>) -> Cost {
     let block = n_bytes as f64 / p_ranks as f64;
     let message = f64::from(u8::from(n_bytes > 0));
     let (mut rounds, mut bytes) = (0.0, 0.0);
-    for ranks in Halving::new(0, 0, p_ranks)
-        .children()
-        .iter()
-        .rev()
-        .map(|child| child.len())
-    {
+    for ranks in Halving::new(0, 0, p_ranks).children().rev().map(|child| child.len()) {
         let levels = f64::from(ceil_log2(ranks));
         rounds = f64::max(rounds, levels * (1.0 + message)) + message;
         bytes = f64::max(bytes, levels * LENGTH_BYTES as f64 + (ranks - 1) as f64 * block) + ranks as f64 * block;
@@ -78,7 +73,7 @@ pub(crate) fn run<T: Transport>(transport: &mut T, arguments: Arguments<'_>) -> 
     } = arguments;
     let place = Halving::new(transport.rank(), root, transport.size());
     // Smallest first: the others are not complete yet.
-    let children = || place.children().iter().rev();
+    let children = || place.children().rev();
     let Some(parent) = place.parent else {
         let parts = children().map(|child| (child.start, output_blocks[child.clone()].iter().sum()));
         let before = output_blocks[..root].iter().sum();
@@ -102,7 +97,7 @@ pub(crate) fn run<T: Transport>(transport: &mut T, arguments: Arguments<'_>) -> 
     if bytes == 0 {
         return Ok(());
     }
-    if place.children().is_empty() {
+    if place.children().len() == 0 {
         return transport.send(parent, input);
     }
     let mut scratch = transport.take_scratch(bytes)?;

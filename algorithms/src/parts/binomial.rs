@@ -25,7 +25,7 @@ pub(crate) fn send_to_children<T: Transport>(
     data: &[u8],
     bytes_of: impl Fn(Range<usize>) -> Range<usize>,
 ) -> Result<(), TransportError> {
-    subtree::send(transport, place.children().iter().cloned(), data, bytes_of)
+    subtree::send(transport, place.children(), data, bytes_of)
 }
 
 /// Collects the blocks of this rank's subtree in `blocks`, in rank order; each rank gives its `input`.
@@ -36,7 +36,7 @@ pub(crate) fn collect<T: Transport>(
     blocks: &mut [u8],
 ) -> Result<(), TransportError> {
     let bytes = input.len();
-    let children = place.children().iter().rev();
+    let children = place.children().rev();
     let before = (transport.rank() - place.subtree.start) * bytes;
     let parts = children.map(|child| (child.start, child.len() * bytes));
     subtree::collect(transport, parts, before, input, blocks)
@@ -54,18 +54,18 @@ pub(crate) fn reduce<T: Transport>(
 ) -> Result<(), TransportError> {
     let rank = transport.rank();
     let children = place.children();
-    if children.is_empty() {
+    if children.len() == 0 {
         transport.copy(input, result);
         return Ok(());
     }
     let (mut held, mut spare) = (result, spare);
     // A combination with higher ranks lands in the buffer that their data came in. Started in the right one of the two,
     // the data ends in `result` without a copy.
-    if children.iter().filter(|child| child.start > rank).count() % 2 == 1 {
+    if children.clone().filter(|child| child.start > rank).count() % 2 == 1 {
         std::mem::swap(&mut held, &mut spare);
     }
     let mut is_first = true;
-    for child in children.iter().rev() {
+    for child in children.rev() {
         transport.recv(child.start, spare)?;
         if child.start < rank {
             if is_first {

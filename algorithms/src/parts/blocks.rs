@@ -1,7 +1,16 @@
-//! Where blocks of different lengths lie.
+//! Where blocks lie.
 
 use std::cell::Cell;
 use std::ops::Range;
+
+use super::subtree::take_start;
+
+/// `data` in blocks of `bytes`, one after the other. As `chunks_exact_mut`, without its division, which costs as much as a part of a
+/// message of few bytes.
+#[inline]
+pub(crate) fn equal_blocks_mut(mut data: &mut [u8], bytes: usize) -> impl Iterator<Item = &mut [u8]> {
+    std::iter::from_fn(move || (data.len() >= bytes.max(1)).then(|| take_start(&mut data, bytes)))
+}
 
 /// Consecutive blocks with given lengths. The place of one block is found from that of the last one asked for, so that a
 /// walk from neighbour to neighbour, or in halves, takes no longer than one pass over the lengths, and no memory.

@@ -65,14 +65,17 @@ pub(crate) fn broadcast<T: Transport>(
     neighbours: Neighbours,
 ) -> Result<(), TransportError> {
     let Neighbours { parent, children } = neighbours;
-    let segments = data.len().div_ceil(segment);
-    if segments == 1 {
+    if data.is_empty() {
+        return Ok(());
+    }
+    if data.len() <= segment {
         if let Some(parent) = parent {
             transport.recv(parent, data)?;
         }
         let data: &[u8] = data;
         return send_each(transport, children.into_iter().flatten().map(|child| (child, data)));
     }
+    let segments = data.len().div_ceil(segment);
     let mut overlap = Overlap::new(transport);
     let Some(parent) = parent else {
         for chunk in data.chunks(segment) {
@@ -113,7 +116,12 @@ pub(crate) fn reduce<T: Transport>(
     let [Some(first), second] = children else {
         return leaf(transport, input, output, segment, parent);
     };
-    let segments = input.len().div_ceil(segment);
+    // Without the division, which a few bytes would feel.
+    let segments = if input.len() <= segment {
+        usize::from(!input.is_empty())
+    } else {
+        input.len().div_ceil(segment)
+    };
     let slot_bytes = segment.min(input.len());
     if segments == 0 {
         return Ok(());

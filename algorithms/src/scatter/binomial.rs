@@ -67,7 +67,7 @@ pub(crate) fn run<T: Transport>(transport: &mut T, arguments: Arguments<'_>) -> 
         transport.copy(own, output);
         return Ok(());
     };
-    if place.children().is_empty() {
+    if place.children().len() == 0 {
         return transport.recv(parent, output);
     }
     let bytes = place.subtree.len() * block_bytes;

@@ -55,18 +55,17 @@ pub(crate) fn run<T: Transport>(transport: &mut T, arguments: Arguments<'_>) -> 
     if rank != root {
         return transport.recv(root, output);
     }
-    let own = &input[rank * output.len()..][..output.len()];
-    let mut others = input
-        .chunks_exact(output.len())
-        .enumerate()
-        .filter(|(to, _)| *to != rank);
-    if transport.size() == 2 {
+    let p = transport.size();
+    let bytes = output.len();
+    let block = |rank: usize| &input[rank * bytes..][..bytes];
+    let mut others = (0..rank).chain(rank + 1..p).map(|to| (to, block(to)));
+    if p == 2 {
         send_each(transport, others)?;
-        transport.copy(own, output);
+        transport.copy(block(rank), output);
         return Ok(());
     }
     let mut overlap = Overlap::new(transport);
     others.try_for_each(|(to, block)| overlap.send(to, block))?;
-    overlap.transport().copy(own, output);
+    overlap.transport().copy(block(rank), output);
     overlap.finish()
 }

@@ -66,7 +66,7 @@ pub(crate) fn run<T: Transport>(transport: &mut T, arguments: Arguments<'_>) -> 
     }
     if let Some(parent) = place
         .parent
-        .filter(|_| levels.is_alone() && place.children().is_empty())
+        .filter(|_| levels.is_alone() && place.children().len() == 0)
     {
         return transport.recv(levels.leader(parent), output);
     }

@@ -51,7 +51,7 @@ fn cost(setting: &Setting<'_>) -> Cost {
     let block = n_bytes as f64 / p_ranks as f64;
     let (mut rounds, mut words, mut blocks) = (0, 0, 0);
     // The ranks left to the root are never fewer than those of the child, which is done no later.
-    for ranks in Halving::new(0, 0, p_ranks).children().iter().map(|child| child.len()) {
+    for ranks in Halving::new(0, 0, p_ranks).children().map(|child| child.len()) {
         rounds += usize::from(ranks > 1) + usize::from(n_bytes > 0);
         words += ranks - 1;
         blocks += ranks;
@@ -84,7 +84,7 @@ pub(crate) fn run<T: Transport>(transport: &mut T, arguments: Arguments<'_>) -> 
         transport.give_scratch(words);
         return Ok(());
     };
-    if place.children().is_empty() {
+    if place.children().len() == 0 {
         return if output.is_empty() {
             Ok(())
         } else {

@@ -6,9 +6,6 @@
 
 use std::ops::Range;
 
-/// More halvings than any number of ranks that fits in memory allows.
-const LEVELS: usize = usize::BITS as usize;
-
 /// A rank's place in the tree.
 ///
 /// The ranks are halved until one is left; the leader of the whole is the root, of a half without it the lowest rank.
@@ -28,57 +25,99 @@ pub struct Halving {
     pub parent: Option<usize>,
     /// The ranks of its subtree.
     pub subtree: Range<usize>,
-    children: [Range<usize>; LEVELS],
-    child_count: usize,
+    rank: usize,
+}
+
+/// Both halves of two or more ranks: the leader's, then the other one.
+#[inline]
+fn halves(ranks: &Range<usize>, leader: usize) -> (Range<usize>, Range<usize>) {
+    let larger = ranks.len().div_ceil(2);
+    let middle = ranks.start + larger;
+    if leader < middle {
+        (ranks.start..middle, middle..ranks.end)
+    } else {
+        let middle = ranks.end - larger;
+        (middle..ranks.end, ranks.start..middle)
+    }
 }
 
 impl Halving {
     /// The place of `rank` among `p` ranks.
+    #[inline]
     #[must_use]
     pub fn new(rank: usize, root: usize, p: usize) -> Halving {
         let mut place = Halving {
             parent: None,
             subtree: 0..p,
-            children: [const { 0..0 }; LEVELS],
-            child_count: 0,
+            rank,
         };
         let (mut ranks, mut leader) = (0..p, root);
-        while ranks.len() > 1 {
-            let larger = ranks.len().div_ceil(2);
-            let (low, high) = if leader < ranks.start + larger {
-                let middle = ranks.start + larger;
-                (ranks.start..middle, middle..ranks.end)
-            } else {
-                let middle = ranks.end - larger;
-                (ranks.start..middle, middle..ranks.end)
-            };
-            let (own, other) = if low.contains(&leader) {
-                (low, high)
-            } else {
-                (high, low)
-            };
+        while rank != leader {
+            let (own, other) = halves(&ranks, leader);
             if other.contains(&rank) {
                 place.parent = Some(leader);
-                place.subtree = other.clone();
                 leader = other.start;
                 ranks = other;
             } else {
-                if rank == leader {
-                    place.children[place.child_count] = other;
-                    place.child_count += 1;
-                }
                 ranks = own;
             }
         }
+        place.subtree = ranks;
         place
     }
 
     /// The ranks of each child's subtree, largest first; the child is the lowest of them.
+    #[inline]
     #[must_use]
-    pub fn children(&self) -> &[Range<usize>] {
-        &self.children[..self.child_count]
+    pub fn children(&self) -> Children {
+        Children {
+            ranks: self.subtree.clone(),
+            leader: self.rank,
+            left: super::ceil_log2(self.subtree.len()) as usize,
+        }
     }
 }
+
+/// The children of a rank, found by halving its ranks while they are asked for: nothing is kept, which a call of a few bytes would
+/// feel.
+#[derive(Debug, Clone)]
+pub struct Children {
+    /// The leader's own with those of the children to come.
+    ranks: Range<usize>,
+    leader: usize,
+    left: usize,
+}
+
+impl Iterator for Children {
+    type Item = Range<usize>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Range<usize>> {
+        self.left = self.left.checked_sub(1)?;
+        let (own, other) = halves(&self.ranks, self.leader);
+        self.ranks = own;
+        Some(other)
+    }
+
+    #[inline]
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (self.left, Some(self.left))
+    }
+}
+
+impl DoubleEndedIterator for Children {
+    #[inline]
+    fn next_back(&mut self) -> Option<Range<usize>> {
+        self.left = self.left.checked_sub(1)?;
+        let mut ranks = self.ranks.clone();
+        for _ in 0..self.left {
+            ranks = halves(&ranks, self.leader).0;
+        }
+        Some(halves(&ranks, self.leader).1)
+    }
+}
+
+impl ExactSizeIterator for Children {}
 
 #[cfg(test)]
 mod tests {
@@ -99,7 +138,7 @@ mod tests {
                     None => assert_eq!((rank, &place.subtree), (root, &(0..p))),
                     Some(parent) => {
                         assert_eq!(rank, place.subtree.start, "p = {p}, root {root}");
-                        assert!(places[parent].children().contains(&place.subtree));
+                        assert!(places[parent].children().any(|child| child == place.subtree));
                     }
                 }
                 for child in place.children() {
@@ -110,11 +149,30 @@ mod tests {
     }
 
     #[test]
+    fn children_are_the_same_from_both_ends() {
+        for (_, _, places) in places() {
+            for place in places {
+                let forward: Vec<_> = place.children().collect();
+                let mut backward: Vec<_> = place.children().rev().collect();
+                backward.reverse();
+                assert_eq!(forward, backward);
+                assert_eq!(forward.len(), place.children().len());
+                let mut ends = place.children();
+                let from_ends = [ends.next(), ends.next_back(), ends.next()];
+                let mut expected = forward.clone();
+                let first = (!expected.is_empty()).then(|| expected.remove(0));
+                let last = expected.pop();
+                assert_eq!(from_ends, [first, last, expected.first().cloned()]);
+            }
+        }
+    }
+
+    #[test]
     fn operands_stay_in_rank_order() {
         for (p, root, places) in places() {
             for (rank, place) in places.iter().enumerate() {
                 let mut held = rank..rank + 1;
-                for child in place.children().iter().rev() {
+                for child in place.children().rev() {
                     held = if child.end == held.start {
                         child.start..held.end
                     } else {
@@ -136,7 +194,7 @@ mod tests {
             arrival[root] = Some(0);
             for _ in 0..p {
                 for (rank, place) in places.iter().enumerate() {
-                    for (turn, child) in place.children().iter().enumerate() {
+                    for (turn, child) in place.children().enumerate() {
                         arrival[child.start] = arrival[rank].map(|at| at + turn + 1);
                     }
                 }

@@ -3,7 +3,7 @@
 use std::ffi::c_int;
 
 use kilter_algorithms::TransportError;
-use kilter_mpi::{Arena, MPI_Datatype, MPI_Op, MpiError};
+use kilter_mpi::{Arena, MPI_Datatype, MPI_Op, MpiError, constants};
 
 use crate::call::Call;
 use crate::side::Side;
@@ -28,6 +28,24 @@ pub(crate) struct Buffers {
     pub(crate) op: MPI_Op,
     /// The root, or 0.
     pub(crate) root: c_int,
+}
+
+impl Buffers {
+    /// Those of a call without data.
+    #[inline]
+    pub(crate) fn none() -> Buffers {
+        Buffers {
+            input: std::ptr::null(),
+            input_bytes: 0,
+            output: std::ptr::null_mut(),
+            output_bytes: 0,
+            count: 0,
+            element_bytes: 1,
+            datatype: constants::byte(),
+            op: constants::op_null(),
+            root: 0,
+        }
+    }
 }
 
 /// Why a call could not be carried out.

@@ -49,14 +49,16 @@ pub(crate) unsafe extern "C" fn run(context: *mut Context, arguments: *const Arg
     // SAFETY: by the ABI, both are valid and exclusively lent for the call.
     let (context, arguments) = unsafe { (&mut *context, &*arguments) };
     let comm = context.comm;
-    // SAFETY: the row is one of this plugin's.
-    let id = unsafe { &*(*arguments.algorithm).data.cast::<Row>() }.id();
     let reason = match catch_unwind(AssertUnwindSafe(|| carry_out(context, arguments))) {
         Ok(Ok(())) => return 0,
         // Memory is taken by all ranks together, before anything else is done.
         Ok(Err(CallError::Transport(error @ TransportError::NoSharedMemory { .. }))) => {
             if context.rank == 0 {
-                kilter_mpi::say(format_args!("warning: {id} on {} ranks: {error}", context.size));
+                kilter_mpi::say(format_args!(
+                    "warning: {} on {} ranks: {error}",
+                    id(arguments),
+                    context.size
+                ));
             }
             return UNAVAILABLE;
         }
@@ -65,11 +67,19 @@ pub(crate) unsafe extern "C" fn run(context: *mut Context, arguments: *const Arg
     };
     // The other ranks may be waiting for this one: an error code that only this rank returns would leave them so.
     kilter_mpi::say(format_args!(
-        "error: {id} on rank {} of {}: {reason}; ending the job",
-        context.rank, context.size
+        "error: {} on rank {} of {}: {reason}; ending the job",
+        id(arguments),
+        context.rank,
+        context.size
     ));
     // SAFETY: MPI is running, as a collective was called.
     unsafe { kilter_mpi::abort(comm, 1) }
+}
+
+/// The id of the row that is called.
+fn id(arguments: &Arguments) -> &'static str {
+    // SAFETY: the row is one of this plugin's, which live as long as the process.
+    unsafe { &*(*arguments.algorithm).data.cast::<Row>() }.id()
 }
 
 /// `kilter_plugin.release`.

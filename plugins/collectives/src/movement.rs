@@ -94,6 +94,7 @@ fn plain(call: &Call<'_>) -> Option<Buffers> {
     let (arguments, collective, p_ranks) = (call.arguments, call.row.collective(), call.p_ranks);
     // Blocks in what is sent and in what is received.
     let (sent, received) = match collective {
+        Collective::Barrier => return Some(Buffers::none()),
         Collective::Bcast => (0, 1),
         Collective::Allgather | Collective::Gather => (1, p_ranks),
         Collective::Alltoall => (p_ranks, p_ranks),
