@@ -9,6 +9,7 @@ use serde::Deserialize;
 use super::{ConfigError, embedded, read};
 
 mod check;
+mod inherit;
 
 /// A library.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -286,9 +287,46 @@ impl Library {
             file: file.to_owned(),
             message,
         };
-        let library: Library = toml::from_str(text).map_err(|error| wrong(error.to_string().trim_end().to_owned()))?;
+        let refused = |error: toml::de::Error| wrong(error.to_string().trim_end().to_owned());
+        let own: toml::Table = text.parse().map_err(refused)?;
+        let library: Library = match inherit::like(&own).map(str::to_owned) {
+            // As the text has it, so that errors name its lines.
+            None => toml::from_str(text).map_err(refused)?,
+            Some(id) => {
+                let base = Library::table(&id).map_err(&wrong)?;
+                inherit::filled(own, base)
+                    .map_err(&wrong)?
+                    .try_into()
+                    .map_err(|error| wrong(format!("together with what `{id}` has: {error}")))?
+            }
+        };
         check::problem(&library).map_or(Ok(()), |message| Err(wrong(message)))?;
         Ok(library)
+    }
+
+    /// The text of a description that comes with Kilter, as a table.
+    fn table(id: &str) -> Result<toml::Table, String> {
+        let tables: Vec<toml::Table> = embedded("libraries")
+            .into_iter()
+            .filter_map(|(_, text)| text.parse().ok())
+            .collect();
+        let id_of = |table: &toml::Table| {
+            table
+                .get("id")
+                .and_then(toml::Value::as_str)
+                .unwrap_or_default()
+                .to_owned()
+        };
+        // One that is like another one itself would need an order.
+        let whole: Vec<&toml::Table> = tables.iter().filter(|table| inherit::like(table).is_none()).collect();
+        whole
+            .iter()
+            .find(|table| id_of(table) == id)
+            .map(|table| (*table).clone())
+            .ok_or_else(|| {
+                let known: Vec<String> = whole.iter().map(|table| id_of(table)).collect();
+                format!("it is like `{id}`, which is none of {}", known.join(", "))
+            })
     }
 
     /// What the rules file needs to know of a collective.

@@ -11,12 +11,13 @@ fn openmpi() -> Library {
 }
 
 #[test]
-fn open_mpi_4_1_is_found_by_its_version_line_and_others_are_not() {
+fn open_mpi_is_found_by_its_version_line_and_others_are_not() {
     assert_eq!(openmpi().id, "openmpi-4.1");
+    assert_eq!(find_for("mpirun (Open MPI) 5.0.11").unwrap().id, "openmpi-5.0");
     assert_eq!(openmpi().version_of("mpirun (Open MPI) 4.1.4"), "4.1.4");
     for other in [
         "HYDRA build details: Version: 3.4.3",
-        "mpirun (Open MPI) 5.0.8",
+        "mpirun (Open MPI) 6.0.0",
         "mpirun (Open MPI) 4.0.5",
         "",
     ] {
@@ -27,6 +28,30 @@ fn open_mpi_4_1_is_found_by_its_version_line_and_others_are_not() {
             "{error}"
         );
     }
+}
+
+/// What 5.0 has in common with 4.1 is written once.
+#[test]
+fn a_description_is_like_another_one() {
+    let (old, new) = (openmpi(), find_for("mpirun (Open MPI) 5.0.11").unwrap());
+    assert_eq!(
+        new.algorithms_of(Collective::Bcast),
+        old.algorithms_of(Collective::Bcast)
+    );
+    assert_ne!(
+        new.algorithms_of(Collective::Allgather),
+        old.algorithms_of(Collective::Allgather)
+    );
+    let names = |library: &Library| -> Vec<String> { library.parameters.iter().map(|row| row.name.clone()).collect() };
+    assert!(names(&new).contains(&"btl_sm_eager_limit".to_owned()));
+    assert!(!names(&new).iter().any(|name| name.contains("vader")));
+    let error = Library::parse("like = \"openmpi-9\"", "x.toml")
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.contains("x.toml") && error.contains("`openmpi-9`") && error.contains("openmpi-4.1"),
+        "{error}"
+    );
 }
 
 #[test]

@@ -1,0 +1,177 @@
+//! A description that names another one it is like, and says what differs. Releases of one library have most parameters in common.
+//!
+//! * `like = "openmpi-4.1"`: the other description.
+//! * `rename = { vader = "sm" }`: what is called otherwise, wherever it is part of a name or value.
+//! * `without = ["NAME"]`: parameters that are gone.
+//!
+//! Everything else that the description has replaces what the other has under the same key; of `[[algorithms]]` that of the same
+//! collective, of `[[parameters]]` that of the same name. What is new comes last.
+
+use toml::{Table, Value};
+
+/// Lists of tables, and the key that tells their entries apart.
+const LISTS: [(&str, &str); 2] = [("algorithms", "collective"), ("parameters", "name")];
+
+/// The id of the description that this one is like.
+pub(super) fn like(own: &Table) -> Option<&str> {
+    own.get("like")?.as_str()
+}
+
+/// `own` with what it does not say taken from `base`.
+///
+/// # Errors
+/// What is wrong with `rename` or `without`.
+pub(super) fn filled(mut own: Table, base: Table) -> Result<Table, String> {
+    own.remove("like");
+    let renames = names_of_rename(own.remove("rename"))?;
+    let without = names_of_without(own.remove("without"))?;
+    let mut all = match renamed(Value::Table(base), &renames) {
+        Value::Table(table) => table,
+        _ => Table::new(),
+    };
+    if let Some(Value::Array(parameters)) = all.get_mut("parameters") {
+        for name in &without {
+            let before = parameters.len();
+            parameters.retain(|entry| entry.get("name").and_then(Value::as_str) != Some(name));
+            if parameters.len() == before {
+                return Err(format!(
+                    "`without` names `{name}`, which is no parameter of the description it is like"
+                ));
+            }
+        }
+    }
+    for (key, value) in own {
+        let list = LISTS.iter().find(|(list, _)| *list == key);
+        match (list, value, all.get_mut(&key)) {
+            (Some((_, name)), Value::Array(entries), Some(Value::Array(present))) => {
+                for entry in entries {
+                    let same = |other: &&mut Value| other.get(name).is_some() && other.get(name) == entry.get(name);
+                    match present.iter_mut().find(same) {
+                        Some(other) => *other = entry,
+                        None => present.push(entry),
+                    }
+                }
+            }
+            (_, value, _) => {
+                all.insert(key, value);
+            }
+        }
+    }
+    Ok(all)
+}
+
+fn names_of_rename(value: Option<Value>) -> Result<Vec<(String, String)>, String> {
+    let wrong = || "`rename` is a table of words, such as { vader = \"sm\" }".to_owned();
+    let Some(value) = value else { return Ok(Vec::new()) };
+    let table = value.as_table().ok_or_else(wrong)?;
+    table
+        .iter()
+        .map(|(from, to)| Ok((from.clone(), to.as_str().ok_or_else(wrong)?.to_owned())))
+        .collect()
+}
+
+fn names_of_without(value: Option<Value>) -> Result<Vec<String>, String> {
+    let wrong = || "`without` is a list of parameters' names".to_owned();
+    let Some(value) = value else { return Ok(Vec::new()) };
+    let list = value.as_array().ok_or_else(wrong)?;
+    list.iter()
+        .map(|name| Ok(name.as_str().ok_or_else(wrong)?.to_owned()))
+        .collect()
+}
+
+/// A value with all names in it, keys included, changed.
+fn renamed(value: Value, renames: &[(String, String)]) -> Value {
+    let text = |text: String| {
+        renames
+            .iter()
+            .fold(text, |text, (from, to)| text.replace(from.as_str(), to))
+    };
+    match value {
+        Value::String(word) => Value::String(text(word)),
+        Value::Array(entries) => Value::Array(entries.into_iter().map(|entry| renamed(entry, renames)).collect()),
+        Value::Table(table) => Value::Table(
+            table
+                .into_iter()
+                .map(|(key, entry)| (text(key), renamed(entry, renames)))
+                .collect(),
+        ),
+        other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table(text: &str) -> Table {
+        text.parse().unwrap()
+    }
+
+    const BASE: &str = r#"
+        id = "old-1"
+        builds = "old"
+        [transports]
+        one_host = ["vader"]
+        [[parameters]]
+        name = "btl_vader_eager_limit"
+        default = "4096"
+        [[parameters]]
+        name = "gone"
+        default = "1"
+        [[algorithms]]
+        collective = "bcast"
+        parameter = "bcast"
+        [[algorithms]]
+        collective = "scan"
+        parameter = "scan"
+    "#;
+
+    #[test]
+    fn what_differs_replaces_what_is_there() {
+        let own = table(
+            r#"
+            id = "new-2"
+            like = "old-1"
+            rename = { vader = "sm" }
+            without = ["gone"]
+            [[algorithms]]
+            collective = "scan"
+            parameter = "other"
+            [[parameters]]
+            name = "added"
+            default = "2"
+        "#,
+        );
+        let expected = table(
+            r#"
+            id = "new-2"
+            builds = "old"
+            [transports]
+            one_host = ["sm"]
+            [[parameters]]
+            name = "btl_sm_eager_limit"
+            default = "4096"
+            [[parameters]]
+            name = "added"
+            default = "2"
+            [[algorithms]]
+            collective = "bcast"
+            parameter = "bcast"
+            [[algorithms]]
+            collective = "scan"
+            parameter = "other"
+        "#,
+        );
+        assert_eq!(like(&own), Some("old-1"));
+        assert_eq!(filled(own, table(BASE)).unwrap(), expected);
+    }
+
+    #[test]
+    fn what_is_not_there_cannot_be_without() {
+        let own = table("id = \"new-2\"\nwithout = [\"never\"]");
+        assert!(filled(own, table(BASE)).unwrap_err().contains("`never`"));
+        for wrong in ["rename = 1", "rename = { a = 1 }", "without = \"a\"", "without = [1]"] {
+            assert!(filled(table(wrong), table(BASE)).is_err(), "{wrong}");
+        }
+    }
+}
