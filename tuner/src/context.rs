@@ -111,6 +111,7 @@ pub struct Context<'a> {
     reserved_seconds: Cell<f64>,
     noise_seconds: Cell<f64>,
     transports: RefCell<Vec<String>>,
+    device: RefCell<BTreeMap<String, String>>,
     /// Repetitions of each block, once they were predicted.
     pub predicted: RefCell<BTreeMap<String, u32>>,
 }
@@ -142,6 +143,7 @@ impl<'a> Context<'a> {
             reserved_seconds: Cell::new(0.0),
             noise_seconds: Cell::new(0.0),
             transports: RefCell::default(),
+            device: RefCell::default(),
             predicted: RefCell::default(),
         }
     }
@@ -161,6 +163,7 @@ impl<'a> Context<'a> {
             read_variables: read(&setup.parameters)
                 .into_iter()
                 .chain(read(&setup.expected))
+                .chain(self.library.transports.variables.iter().cloned())
                 .collect(),
             read_environment: read(&setup.environment),
             noise_repetitions: if noise { 50 } else { 0 },
@@ -236,6 +239,15 @@ impl<'a> Context<'a> {
             self.version,
             start.library
         );
+        let about_device = |name: &String| Some((name.clone(), start.variables.get(name)?.clone()));
+        self.device.replace(
+            self.library
+                .transports
+                .variables
+                .iter()
+                .filter_map(about_device)
+                .collect(),
+        );
         for (name, value) in setup.parameters.iter().chain(&setup.expected) {
             match start.variables.get(name) {
                 Some(got) if self.library.same_value(name, value, got) => {}
@@ -308,6 +320,12 @@ impl<'a> Context<'a> {
     #[must_use]
     pub fn transports(&self) -> Vec<String> {
         self.transports.borrow().clone()
+    }
+
+    /// What the library said of its device and transports when ranks last started: name, value.
+    #[must_use]
+    pub fn device(&self) -> BTreeMap<String, String> {
+        self.device.borrow().clone()
     }
 
     /// The rule of verdicts.
