@@ -239,15 +239,12 @@ impl<'a> Context<'a> {
             self.version,
             start.library
         );
-        let about_device = |name: &String| Some((name.clone(), start.variables.get(name)?.clone()));
-        self.device.replace(
-            self.library
-                .transports
-                .variables
-                .iter()
-                .filter_map(about_device)
-                .collect(),
-        );
+        if setup.parameters.is_empty() && setup.expected.is_empty() && !setup.switching {
+            // Of the library as the site has it: a candidate may be to change just this.
+            let about_device = |name: &String| Some((name.clone(), start.variables.get(name)?.clone()));
+            let known = self.library.transports.variables.iter().filter_map(about_device);
+            self.device.replace(known.collect());
+        }
         for (name, value) in setup.parameters.iter().chain(&setup.expected) {
             match start.variables.get(name) {
                 Some(got) if self.library.same_value(name, value, got) => {}
@@ -322,7 +319,7 @@ impl<'a> Context<'a> {
         self.transports.borrow().clone()
     }
 
-    /// What the library said of its device and transports when ranks last started: name, value.
+    /// What the library said of its device and transports where nothing was set: name, value.
     #[must_use]
     pub fn device(&self) -> BTreeMap<String, String> {
         self.device.borrow().clone()

@@ -12,7 +12,7 @@ use super::relocate::Relocation;
 use crate::emit::forms::{Exported, FORMS};
 use crate::emit::manifest::{Carries, Manifest};
 use crate::emit::rules::Rules;
-use crate::emit::{environment, mca};
+use crate::emit::{comments, environment, mca};
 
 /// A staging directory, read.
 #[derive(Debug, Clone)]
@@ -140,21 +140,21 @@ pub fn desired(
     }
     if !variables.is_empty() {
         let exported = Exported::new(&manifest.title(), &variables)?;
-        let text = environment::to_text(&variables)?;
+        let text = comments(&manifest.title()) + &environment::to_text(&variables)?;
         files.push((own.join("kilter.env"), whole(text)));
         for form in FORMS {
             let path = layout.share.join(form.applied.replace("{library}", id));
             files.push((path, whole((form.text)(&exported))));
         }
     }
+    // After the files that it names, and before those that it named go.
+    if let Some(path) = &layout.parameters {
+        files.push((path.clone(), Desired::Block(parameters)));
+    }
     for path in earlier {
         if path.starts_with(&layout.share) && !files.iter().any(|(wanted, _)| wanted == path) {
             files.push((path.clone(), Desired::Gone));
         }
-    }
-    // Last: it names the others.
-    if let Some(path) = &layout.parameters {
-        files.push((path.clone(), Desired::Block(parameters)));
     }
     Ok(files)
 }

@@ -44,7 +44,7 @@ impl Prepared {
         }
         step::run(&self.steps, stop_after).with_context(|| {
             format!(
-                "cut off half-way; `kilter rollback` takes back what was done, by `{}`",
+                "cut off half-way; `kilter rollback` for the same place takes back what was done, by `{}`",
                 self.entry.display()
             )
         })

@@ -7,7 +7,7 @@ use anyhow::Context as _;
 
 use super::forms::{Exported, FORMS};
 use super::manifest::{self, Carries, Manifest, SiteFile, StagedFile, TunedLibrary, TunedUnder};
-use super::{Emitted, File, environment, mca, read, write};
+use super::{Emitted, File, comments, environment, mca, read, write};
 use crate::config::library::Emitter;
 use crate::context::Context;
 
@@ -23,18 +23,18 @@ pub(super) fn describe(context: &Context<'_>, emitter: Emitter, emitted: &Emitte
             write(directory, name, &(comments(&title) + &text))?;
         }
     }
-    let exported = Exported::new(&title, &variables(emitted)?)?;
-    if !exported.is_empty() {
-        for form in FORMS {
-            write(directory, form.file, &(form.text)(&exported))?;
+    match Exported::new(&title, &variables(emitted)?) {
+        Ok(exported) if exported.is_empty() => {}
+        Ok(exported) => {
+            for form in FORMS {
+                write(directory, form.file, &(form.text)(&exported))?;
+            }
         }
+        // What was found is worth more than its forms.
+        Err(error) => context.progress.warn(&format!("no module files: {error}")),
     }
     manifest.files = list(directory, emitted)?;
     write(directory, manifest::NAME, &manifest.to_text()?)
-}
-
-fn comments(title: &[String]) -> String {
-    title.iter().map(|line| format!("# {line}\n")).collect()
 }
 
 fn of(context: &Context<'_>, emitter: Emitter, directory: &Path) -> Manifest {

@@ -119,6 +119,11 @@ pub fn confirm_ran(context: &Context<'_>, emitted: &Emitted, after: &Verificatio
     }
 }
 
+/// Lines as comments of a shell, which Open MPI's files take, too.
+pub(crate) fn comments(lines: &[String]) -> String {
+    lines.iter().map(|line| format!("# {line}\n")).collect()
+}
+
 /// Writes one file.
 fn write(directory: &Path, name: &str, text: &str) -> anyhow::Result<()> {
     let path = directory.join(name);
