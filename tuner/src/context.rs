@@ -112,6 +112,7 @@ pub struct Context<'a> {
     noise_seconds: Cell<f64>,
     transports: RefCell<Vec<String>>,
     device: RefCell<BTreeMap<String, String>>,
+    library_string: RefCell<String>,
     /// Repetitions of each block, once they were predicted.
     pub predicted: RefCell<BTreeMap<String, u32>>,
 }
@@ -144,6 +145,7 @@ impl<'a> Context<'a> {
             noise_seconds: Cell::new(0.0),
             transports: RefCell::default(),
             device: RefCell::default(),
+            library_string: RefCell::default(),
             predicted: RefCell::default(),
         }
     }
@@ -239,6 +241,7 @@ impl<'a> Context<'a> {
             self.version,
             start.library
         );
+        self.library_string.replace(start.library.clone());
         if setup.parameters.is_empty() && setup.expected.is_empty() && !setup.switching {
             // Of the library as the site has it: a candidate may be to change just this.
             let about_device = |name: &String| Some((name.clone(), start.variables.get(name)?.clone()));
@@ -323,6 +326,12 @@ impl<'a> Context<'a> {
     #[must_use]
     pub fn device(&self) -> BTreeMap<String, String> {
         self.device.borrow().clone()
+    }
+
+    /// What the library said of itself when ranks last started; empty before.
+    #[must_use]
+    pub fn library_string(&self) -> String {
+        self.library_string.borrow().clone()
     }
 
     /// The rule of verdicts.

@@ -23,6 +23,16 @@ pub(super) fn describe(context: &Context<'_>, emitter: Emitter, emitted: &Emitte
             write(directory, name, &(comments(&title) + &text))?;
         }
     }
+    if let Some(name) = emitted.files.get(&File::Profile) {
+        // The drop-in compares this with what the library says of itself, and warns.
+        let path = directory.join(name).display().to_string();
+        let mut profile = kilter_profile::Profile::parse(&read(directory, name)?, &path)?;
+        let said = context.library_string();
+        if !said.is_empty() {
+            profile.library = said;
+            write(directory, name, &(serde_json::to_string_pretty(&profile)? + "\n"))?;
+        }
+    }
     match Exported::new(&title, &variables(emitted)?) {
         Ok(exported) if exported.is_empty() => {}
         Ok(exported) => {
