@@ -141,10 +141,10 @@ pub fn desired(
     if !variables.is_empty() {
         let exported = Exported::new(&manifest.title(), &variables)?;
         let text = comments(&manifest.title()) + &environment::to_text(&variables)?;
-        files.push((own.join("kilter.env"), whole(text)));
+        files.push((own.join("kilter.env"), whole(text, 0o644)));
         for form in FORMS {
             let path = layout.share.join(form.applied.replace("{library}", id));
-            files.push((path, whole((form.text)(&exported))));
+            files.push((path, whole((form.text)(&exported), form.mode)));
         }
     }
     // After the files that it names, and before those that it named go.
@@ -159,10 +159,10 @@ pub fn desired(
     Ok(files)
 }
 
-fn whole(text: String) -> Desired {
+fn whole(text: String, mode: u32) -> Desired {
     Desired::Whole {
         content: text.into_bytes(),
-        mode: 0o644,
+        mode,
     }
 }
 

@@ -203,7 +203,7 @@ fn all_is_installed_and_names_its_new_place_and_rollback_leaves_nothing() {
         let expected = match path.strip_prefix(home.directory.path()).unwrap().to_str().unwrap() {
             ".openmpi/mca-params.conf" => 0o600,
             name if path.is_dir() && name != ".openmpi" => 0o755,
-            name if name.ends_with(".so") => 0o755,
+            name if name.ends_with(".so") || name.ends_with("prolog.sh") => 0o755,
             ".openmpi" => mode,
             _ => 0o644,
         };

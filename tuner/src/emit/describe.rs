@@ -1,6 +1,7 @@
 //! What stands beside every library's own files: for which library and under what they were tuned, the environment in the forms
 //! of sites, and the manifest that lists it all.
 
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use anyhow::Context as _;
@@ -38,6 +39,9 @@ pub(super) fn describe(context: &Context<'_>, emitter: Emitter, emitted: &Emitte
         Ok(exported) => {
             for form in FORMS {
                 write(directory, form.file, &(form.text)(&exported))?;
+                let path = directory.join(form.file);
+                std::fs::set_permissions(&path, std::fs::Permissions::from_mode(form.mode))
+                    .with_context(|| format!("the mode of `{}` cannot be set", path.display()))?;
             }
         }
         // What was found is worth more than its forms.

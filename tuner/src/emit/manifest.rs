@@ -103,7 +103,7 @@ pub enum Carries {
 #[derive(Debug, thiserror::Error)]
 pub enum ManifestError {
     /// Not a manifest.
-    #[error("not a manifest of this version of Kilter: {0}; let `kilter tune` write it anew")]
+    #[error("not a manifest of this version of Kilter; let `kilter tune` write it anew")]
     Malformed(#[from] serde_json::Error),
     /// Another version's.
     #[error(

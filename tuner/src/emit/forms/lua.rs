@@ -6,6 +6,7 @@ use super::{Exported, Form};
 pub(super) const FORM: Form = Form {
     file: "modulefile.lua",
     applied: "modulefiles/kilter/{library}.lua",
+    mode: 0o644,
     what: "module file for Lmod; it loads the drop-in",
     text,
 };

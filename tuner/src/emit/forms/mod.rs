@@ -18,6 +18,8 @@ pub struct Form {
     pub file: &'static str,
     /// Where `kilter apply` puts it, below its share directory, with `{library}`.
     pub applied: &'static str,
+    /// Its mode: a prolog is run, all others are read.
+    pub mode: u32,
     /// What it is, for the README.
     pub what: &'static str,
     /// Writes it.

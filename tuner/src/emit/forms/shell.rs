@@ -7,6 +7,7 @@ use crate::launch::command::quote;
 pub(super) const FORM: Form = Form {
     file: "kilter.sh",
     applied: "{library}/kilter.sh",
+    mode: 0o644,
     what: "for `. kilter.sh` in a job script; KILTER_PRELOAD=1 before it loads the drop-in, too",
     text,
 };

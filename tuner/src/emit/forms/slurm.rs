@@ -8,6 +8,7 @@ use crate::launch::command::quote;
 pub(super) const FORM: Form = Form {
     file: "slurm-prolog.sh",
     applied: "{library}/slurm-prolog.sh",
+    mode: 0o755,
     what: "for TaskProlog= of slurm.conf, or `srun --task-prolog`; it loads the drop-in",
     text,
 };

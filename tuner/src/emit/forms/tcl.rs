@@ -6,6 +6,7 @@ use super::{Exported, Form};
 pub(super) const FORM: Form = Form {
     file: "modulefile.tcl",
     applied: "modulefiles/kilter/{library}",
+    mode: 0o644,
     what: "module file for Environment Modules; it loads the drop-in",
     text,
 };
