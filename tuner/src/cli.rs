@@ -47,6 +47,15 @@ pub enum Command {
     List(List),
     /// Say what a guideline means, why it should hold and where it comes from.
     Explain(Explain),
+    /// Install what `tune` emitted: shows the difference of every file, asks, keeps what was there.
+    ///
+    /// Parameters are merged into the library's own file within a marked block, the rest of which stays as it is; the environment
+    /// becomes module files. Exit status: 0 done or nothing to do, 2 error, and nothing was changed.
+    Apply(Apply),
+    /// Take the latest `apply` back.
+    ///
+    /// Exit status: 0 done, 2 error, and nothing was changed.
+    Rollback(Rollback),
     /// Render a stored report again.
     Report(Render),
     /// Print what the database has: runs, launches, cells with their verdicts, raw samples.
@@ -291,6 +300,51 @@ pub struct List {
 pub struct Explain {
     /// Guideline id, such as GL8.
     pub id: String,
+}
+
+/// Options of `apply`.
+#[derive(Debug, Args)]
+pub struct Apply {
+    /// The directory of emitted files, such as kilter-out/emit.
+    #[arg(value_name = "DIR")]
+    pub directory: PathBuf,
+    /// For whom.
+    #[command(flatten)]
+    pub place: Place,
+    /// Put lines of the site or the user aside that set the same parameters to something else; `rollback` brings them back.
+    #[arg(long = "override")]
+    pub put_aside: bool,
+    /// The launcher of the library, beside which --system looks for the library's other programs.
+    #[arg(long, value_name = "PATH", env = "KILTER_MPIRUN", default_value = "mpirun")]
+    pub mpirun: PathBuf,
+}
+
+/// Options of `rollback`.
+#[derive(Debug, Args)]
+pub struct Rollback {
+    /// For whom.
+    #[command(flatten)]
+    pub place: Place,
+}
+
+/// Where files are installed, and whether it is done.
+#[derive(Debug, Args)]
+pub struct Place {
+    /// For you, in your home directory (default).
+    #[arg(long, conflicts_with_all = ["system", "prefix"])]
+    pub user: bool,
+    /// For everybody: the library's site file, and /usr/local/share/kilter.
+    #[arg(long, conflicts_with = "prefix")]
+    pub system: bool,
+    /// Below this directory only; its module files carry the parameters, too, unless it is the library's own prefix.
+    #[arg(long, value_name = "PATH")]
+    pub prefix: Option<PathBuf>,
+    /// Show what would be changed, and change nothing.
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Do not ask.
+    #[arg(short, long)]
+    pub yes: bool,
 }
 
 /// Options of `report`.

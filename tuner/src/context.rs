@@ -111,6 +111,8 @@ pub struct Context<'a> {
     reserved_seconds: Cell<f64>,
     noise_seconds: Cell<f64>,
     transports: RefCell<Vec<String>>,
+    device: RefCell<BTreeMap<String, String>>,
+    library_string: RefCell<String>,
     /// Repetitions of each block, once they were predicted.
     pub predicted: RefCell<BTreeMap<String, u32>>,
 }
@@ -142,6 +144,8 @@ impl<'a> Context<'a> {
             reserved_seconds: Cell::new(0.0),
             noise_seconds: Cell::new(0.0),
             transports: RefCell::default(),
+            device: RefCell::default(),
+            library_string: RefCell::default(),
             predicted: RefCell::default(),
         }
     }
@@ -161,6 +165,7 @@ impl<'a> Context<'a> {
             read_variables: read(&setup.parameters)
                 .into_iter()
                 .chain(read(&setup.expected))
+                .chain(self.library.transports.variables.iter().cloned())
                 .collect(),
             read_environment: read(&setup.environment),
             noise_repetitions: if noise { 50 } else { 0 },
@@ -236,6 +241,13 @@ impl<'a> Context<'a> {
             self.version,
             start.library
         );
+        self.library_string.replace(start.library.clone());
+        if setup.parameters.is_empty() && setup.expected.is_empty() && !setup.switching {
+            // Of the library as the site has it: a candidate may be to change just this.
+            let about_device = |name: &String| Some((name.clone(), start.variables.get(name)?.clone()));
+            let known = self.library.transports.variables.iter().filter_map(about_device);
+            self.device.replace(known.collect());
+        }
         for (name, value) in setup.parameters.iter().chain(&setup.expected) {
             match start.variables.get(name) {
                 Some(got) if self.library.same_value(name, value, got) => {}
@@ -308,6 +320,18 @@ impl<'a> Context<'a> {
     #[must_use]
     pub fn transports(&self) -> Vec<String> {
         self.transports.borrow().clone()
+    }
+
+    /// What the library said of its device and transports where nothing was set: name, value.
+    #[must_use]
+    pub fn device(&self) -> BTreeMap<String, String> {
+        self.device.borrow().clone()
+    }
+
+    /// What the library said of itself when ranks last started; empty before.
+    #[must_use]
+    pub fn library_string(&self) -> String {
+        self.library_string.borrow().clone()
     }
 
     /// The rule of verdicts.

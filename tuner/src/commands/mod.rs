@@ -1,5 +1,6 @@
 //! One file per command; [`run`] dispatches.
 
+mod apply;
 mod benchmark;
 mod check;
 mod compare;
@@ -9,6 +10,7 @@ mod list;
 mod measuring;
 mod query;
 mod report;
+mod rollback;
 mod tune;
 mod validate_statistics;
 mod verify_algorithms;
@@ -67,6 +69,8 @@ pub fn run(cli: Cli) -> anyhow::Result<Status> {
         Command::Doctor(typed) => doctor::run(typed),
         Command::List(typed) => list::run(&typed),
         Command::Explain(typed) => explain::run(&typed),
+        Command::Apply(typed) => apply::run(&typed),
+        Command::Rollback(typed) => rollback::run(&typed),
         Command::Report(typed) => report::run(&typed, cli.verbose > 0),
         Command::Query(typed) => query::run(&typed),
         Command::Compare(typed) => compare::run(&typed),

@@ -23,6 +23,15 @@ pub fn to_text(parameters: &[(String, String)]) -> Result<String, McaError> {
     Ok(text)
 }
 
+/// The same as variables of the environment, which Open MPI lets win over its files.
+#[must_use]
+pub fn as_environment(parameters: &[(String, String)]) -> Vec<(String, String)> {
+    parameters
+        .iter()
+        .map(|(name, value)| (format!("OMPI_MCA_{name}"), value.clone()))
+        .collect()
+}
+
 /// A line that Open MPI would misread.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("MCA parameter file, line {line}: {message}")]

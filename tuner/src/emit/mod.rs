@@ -1,6 +1,9 @@
 //! From decisions to files: a staging directory that holds exactly what would be deployed, and the launch that uses it.
 
+mod describe;
 pub mod environment;
+pub mod forms;
+pub mod manifest;
 pub mod mca;
 pub mod openmpi;
 pub mod profile;
@@ -83,9 +86,12 @@ pub fn emit(context: &Context<'_>, deployment: &Deployment) -> anyhow::Result<Em
     clear(context)?;
     let directory = directory(context);
     std::fs::create_dir_all(&directory).with_context(|| format!("`{}` cannot be made", directory.display()))?;
-    match emitter(context)? {
+    let emitter = emitter(context)?;
+    let emitted = match emitter {
         Emitter::OpenMpi => openmpi::emit(context, deployment, &directory),
-    }
+    }?;
+    describe::describe(context, emitter, &emitted)?;
+    Ok(emitted)
 }
 
 /// The launch that uses exactly the files of the staging directory: each is read back from the disk by rules that mirror its
@@ -111,6 +117,11 @@ pub fn confirm_ran(context: &Context<'_>, emitted: &Emitted, after: &Verificatio
                 .add(id, "had no effect", "the drop-in never ran it in the verification");
         }
     }
+}
+
+/// Lines as comments of a shell, which Open MPI's files take, too.
+pub(crate) fn comments(lines: &[String]) -> String {
+    lines.iter().map(|line| format!("# {line}\n")).collect()
 }
 
 /// Writes one file.

@@ -23,6 +23,12 @@ pub fn text(emitted: &Emitted, library: &str, ranks: usize, environment: &[(Stri
         text,
         "directory shows what each one gained. Run `kilter check` again after every change of the machine.\n"
     );
+    let _ = writeln!(text, "Install them:   kilter apply {directory} --user --dry-run");
+    let _ = writeln!(
+        text,
+        "shows what would be changed; --yes in place of --dry-run does it, --system does it for everybody, and `kilter rollback`"
+    );
+    let _ = writeln!(text, "takes it back. By hand:\n");
     if let Some(name) = emitted.files.get(&File::Parameters) {
         let _ = writeln!(text, "1. {name}: parameters of Open MPI.");
         let _ = writeln!(
@@ -80,9 +86,13 @@ pub fn text(emitted: &Emitted, library: &str, ranks: usize, environment: &[(Stri
             "   KILTER_LOG=1 prints what ran and how often at the end of a job.\n"
         );
     }
+    let _ = writeln!(text, "The same settings in the forms of sites, complete in themselves:");
+    for form in super::forms::FORMS {
+        let _ = writeln!(text, "   {}: {}", form.file, form.what);
+    }
     let _ = writeln!(
         text,
-        "To take everything back, remove the lines and stop sourcing the environment file: nothing else was changed."
+        "\nTo take everything back, remove the lines and stop sourcing the environment file: nothing else was changed."
     );
     text
 }

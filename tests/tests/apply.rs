@@ -1,0 +1,395 @@
+//! `kilter apply` and `kilter rollback` with the real library: what is installed is what it reads and does, and what is taken back
+//! is gone. What an application sends is counted by Open MPI's own monitoring, so nothing here depends on time.
+
+#![allow(clippy::unwrap_used, reason = "helpers of tests panic as tests do")]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use kilter::emit::manifest::{Carries, Manifest, SCHEMA, SiteFile, StagedFile, TunedLibrary, TunedUnder};
+use kilter::emit::rules::{Choice, Rules};
+use kilter_tests::{kilter, mpicc, release, root, run};
+
+/// Ten broadcasts of 4096 bytes, and ten reductions of 1024.
+const APPLICATION: &str = r"
+#include <mpi.h>
+static double in[128], out[128];
+static char data[4096];
+int main(int argc, char **argv) {
+    MPI_Init(&argc, &argv);
+    for (int i = 0; i < 10; i++) {
+        MPI_Bcast(data, sizeof data, MPI_BYTE, 0, MPI_COMM_WORLD);
+        MPI_Allreduce(in, out, sizeof in, MPI_BYTE, MPI_BOR, MPI_COMM_WORLD);
+    }
+    MPI_Finalize();
+    return 0;
+}
+";
+
+/// What the user had before.
+const MINE: &str = "# mine\nbtl_base_warn_component_unused = 0";
+
+/// A user with a home directory, and an application.
+struct User {
+    directory: tempfile::TempDir,
+}
+
+impl User {
+    fn new() -> User {
+        let user = User {
+            directory: tempfile::tempdir().unwrap(),
+        };
+        fs::create_dir_all(user.home().join(".openmpi")).unwrap();
+        fs::write(user.parameters(), MINE).unwrap();
+        let source = user.path("application.c");
+        fs::write(&source, APPLICATION).unwrap();
+        mpicc(&[text(&source), "-o", text(&user.path("application"))]);
+        user
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.directory.path().join(name)
+    }
+
+    fn home(&self) -> PathBuf {
+        self.path("home")
+    }
+
+    fn parameters(&self) -> PathBuf {
+        self.home().join(".openmpi/mca-params.conf")
+    }
+
+    /// A command of this user's, ended when it takes too long.
+    fn command(&self, words: &[&str]) -> Command {
+        let mut command = Command::new("timeout");
+        command.arg("60").args(words).env("HOME", self.home());
+        for (name, _) in std::env::vars() {
+            if name.starts_with("OMPI_MCA_") || name.starts_with("KILTER_") || name == "LD_PRELOAD" {
+                command.env_remove(name);
+            }
+        }
+        command.env("OMPI_ALLOW_RUN_AS_ROOT", "1");
+        command.env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
+        command
+    }
+
+    fn kilter(&self, words: &[&str], allowed: i32) -> Output {
+        let kilter = release("kilter");
+        run(&mut self.command(&[&[text(&kilter)], words].concat()), &[allowed])
+    }
+
+    /// Value and source of a parameter, as the library reads it; after `before`, commands of a shell.
+    fn reads(&self, before: &str, parameter: &str) -> (String, String) {
+        let script = format!("{before}\nexec ompi_info --all --level 9 --parsable");
+        let output = run(&mut self.command(&["sh", "-euc", &script]), &[0]);
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        let field = |field: &str| {
+            let key = format!(":param:{parameter}:{field}:");
+            let line = said.lines().find_map(|line| line.split_once(&key));
+            line.unwrap_or_else(|| panic!("no {key} in what ompi_info says"))
+                .1
+                .to_owned()
+        };
+        (field("value"), field("source"))
+    }
+
+    /// To whom rank 0 of four sends.
+    fn peers_of_rank_0(&self) -> BTreeSet<u32> {
+        let application = self.path("application");
+        let words = ["mpirun", "--oversubscribe", "-np", "4"];
+        let monitoring = [
+            "--mca",
+            "pml_monitoring_enable",
+            "2",
+            "--mca",
+            "pml_monitoring_enable_output",
+            "1",
+        ];
+        // The allreduce sends to 1 and 2 as well, and so hides nothing.
+        let output = run(
+            &mut self.command(&[&words[..], &monitoring, &[text(&application)]].concat()),
+            &[0],
+        );
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        let sent = said.lines().filter_map(|line| {
+            let fields: Vec<&str> = line.split('\t').collect();
+            let to_peer = fields.len() > 3 && fields[0] == "I" && fields[1] == "0";
+            to_peer.then(|| fields[2].parse().unwrap())
+        });
+        sent.collect()
+    }
+}
+
+fn text(path: &Path) -> &str {
+    path.to_str().unwrap()
+}
+
+/// Every file below, with its content.
+fn files(directory: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut all = BTreeMap::new();
+    let mut open = vec![directory.to_path_buf()];
+    while let Some(below) = open.pop() {
+        for entry in fs::read_dir(below).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                open.push(path);
+            } else if !path.components().any(|part| part.as_os_str() == "state") {
+                all.insert(path.clone(), fs::read(&path).unwrap());
+            }
+        }
+    }
+    all
+}
+
+/// A staging directory with an eager limit and a rule: broadcasts among four ranks are linear.
+fn stage(directory: &Path) {
+    fs::create_dir_all(directory).unwrap();
+    let mut rules = Rules::default();
+    let linear = Choice {
+        algorithm: 1,
+        fan: 0,
+        segment_bytes: 0,
+    };
+    rules.add(7, 4, (0, u64::MAX), linear);
+    fs::write(directory.join("openmpi-coll-rules.conf"), rules.to_text()).unwrap();
+    let parameters = format!(
+        "btl_vader_eager_limit = 32768\ncoll_tuned_use_dynamic_rules = 1\n\
+         coll_tuned_dynamic_rules_filename = {}/openmpi-coll-rules.conf\n",
+        directory.display()
+    );
+    fs::write(directory.join("openmpi-mca-params.conf"), parameters).unwrap();
+    let file = |name: &str, carries| StagedFile {
+        name: name.to_owned(),
+        carries,
+    };
+    let manifest = Manifest {
+        schema: SCHEMA,
+        kilter: "0.1.0".to_owned(),
+        directory: directory.display().to_string(),
+        library: TunedLibrary {
+            id: "openmpi-4.1".to_owned(),
+            name: "Open MPI".to_owned(),
+            version: "4.1.4".to_owned(),
+            site_file: Some(SiteFile::OpenMpi),
+        },
+        tuned_under: TunedUnder {
+            ranks: 4,
+            ..TunedUnder::default()
+        },
+        files: vec![
+            file("openmpi-coll-rules.conf", Carries::Rules),
+            file("openmpi-mca-params.conf", Carries::Parameters),
+        ],
+    };
+    fs::write(directory.join("manifest.json"), manifest.to_text().unwrap()).unwrap();
+}
+
+#[test]
+fn parameters_and_rules_take_effect_and_rollback_restores_the_bytes() {
+    let user = User::new();
+    let staging = user.path("emit");
+    stage(&staging);
+    let before = files(&user.home());
+    assert_eq!(user.reads("", "btl_vader_eager_limit").0, "4096");
+    let tree = user.peers_of_rank_0();
+    assert_eq!(tree, [1, 2].into(), "the library's own broadcast is a tree");
+
+    let shown = user.kilter(&["apply", text(&staging), "--dry-run"], 0).stdout;
+    let shown = String::from_utf8(shown).unwrap();
+    assert!(
+        shown.contains("\n+btl_vader_eager_limit = 32768\n")
+            && shown.contains(&format!("+++ {}\n", user.parameters().display())),
+        "{shown}"
+    );
+    let refused = user.kilter(&["apply", text(&staging)], 2).stderr;
+    assert!(String::from_utf8_lossy(&refused).contains("--yes"), "{refused:?}");
+    assert_eq!(files(&user.home()), before);
+
+    user.kilter(&["apply", text(&staging), "--user", "--yes"], 0);
+    // Nothing of what is installed needs what was staged.
+    fs::remove_dir_all(&staging).unwrap();
+    let (value, source) = user.reads("", "btl_vader_eager_limit");
+    assert_eq!(value, "32768");
+    assert!(source.contains(text(&user.parameters())), "{source}");
+    let (rules, _) = user.reads("", "coll_tuned_dynamic_rules_filename");
+    assert_eq!(
+        rules,
+        text(
+            &user
+                .home()
+                .join(".local/share/kilter/openmpi-4.1/openmpi-coll-rules.conf")
+        )
+    );
+    assert_eq!(
+        user.reads("", "btl_base_warn_component_unused").0,
+        "0",
+        "the user's own line"
+    );
+    assert_eq!(
+        user.peers_of_rank_0(),
+        [1, 2, 3].into(),
+        "the rule's broadcast is linear"
+    );
+
+    user.kilter(&["rollback", "--yes"], 0);
+    assert_eq!(files(&user.home()), before);
+    assert_eq!(user.reads("", "btl_vader_eager_limit").0, "4096");
+    assert_eq!(user.peers_of_rank_0(), tree);
+    let nothing = user.kilter(&["rollback", "--yes"], 2).stderr;
+    assert!(
+        String::from_utf8_lossy(&nothing).contains("nothing to take back"),
+        "{nothing:?}"
+    );
+}
+
+#[test]
+fn a_line_of_the_users_is_named_and_wins_until_it_may_be_put_aside() {
+    let user = User::new();
+    let staging = user.path("emit");
+    stage(&staging);
+    let mine = "# mine\n\nbtl_vader_eager_limit = 8192\n";
+    fs::write(user.parameters(), mine).unwrap();
+    let before = files(&user.home());
+    let refused = user.kilter(&["apply", text(&staging), "--yes"], 2).stderr;
+    let refused = String::from_utf8_lossy(&refused).into_owned();
+    let file = user.parameters().display().to_string();
+    for part in [&*file, "line 3", "8192", "32768", "--override"] {
+        assert!(refused.contains(part), "{part} in {refused}");
+    }
+    assert_eq!(files(&user.home()), before);
+    user.kilter(&["apply", text(&staging), "--yes", "--override"], 0);
+    assert_eq!(user.reads("", "btl_vader_eager_limit").0, "32768");
+    // What the user adds meanwhile stays.
+    let applied = fs::read_to_string(user.parameters()).unwrap();
+    fs::write(user.parameters(), applied + "mpi_yield_when_idle = 1\n").unwrap();
+    user.kilter(&["rollback", "--yes"], 0);
+    assert_eq!(
+        fs::read_to_string(user.parameters()).unwrap(),
+        format!("{mine}mpi_yield_when_idle = 1\n")
+    );
+    assert_eq!(user.reads("", "btl_vader_eager_limit").0, "8192");
+}
+
+#[test]
+fn below_a_prefix_the_environment_carries_all_of_it() {
+    let user = User::new();
+    let staging = user.path("emit");
+    stage(&staging);
+    let prefix = user.path("software");
+    user.kilter(&["apply", text(&staging), "--prefix", text(&prefix), "--yes"], 0);
+    assert_eq!(fs::read_to_string(user.parameters()).unwrap(), MINE);
+    let fragment = prefix.join("share/kilter/openmpi-4.1/kilter.sh");
+    let (value, source) = user.reads(&format!(". {}", text(&fragment)), "btl_vader_eager_limit");
+    assert_eq!((&*value, &*source), ("32768", "environment"));
+    user.kilter(&["rollback", "--prefix", text(&prefix), "--yes"], 0);
+    assert!(!prefix.join("share").exists());
+}
+
+#[test]
+fn for_everybody_the_librarys_own_site_file_is_what_would_change() {
+    let user = User::new();
+    let staging = user.path("emit");
+    stage(&staging);
+    let directory = run(
+        &mut user.command(&["ompi_info", "--path", "sysconfdir", "--parsable"]),
+        &[0],
+    )
+    .stdout;
+    let directory = String::from_utf8(directory).unwrap();
+    let site = format!(
+        "{}/openmpi-mca-params.conf",
+        directory.trim().trim_start_matches("path:sysconfdir:")
+    );
+    let before = fs::read(&site).unwrap_or_default();
+    let shown = user
+        .kilter(&["apply", text(&staging), "--system", "--dry-run"], 0)
+        .stdout;
+    let shown = String::from_utf8(shown).unwrap();
+    for part in [
+        &format!("+++ {site}\n"),
+        "+++ /usr/local/share/kilter/openmpi-4.1/openmpi-coll-rules.conf\n",
+    ] {
+        assert!(shown.contains(part), "{part} in {shown}");
+    }
+    assert_eq!(fs::read(&site).unwrap_or_default(), before);
+}
+
+/// The library's allreduce takes 300 us longer than its reduce and broadcast while `tune` measures, so that one of Kilter's rows is
+/// deployed whatever this machine is like.
+#[test]
+fn what_tune_emits_runs_in_an_application_from_where_it_was_installed() {
+    let user = User::new();
+    let delay = user.path("delay.so");
+    let source = root().join("tests/fixtures/delay.c");
+    mpicc(&["-shared", "-fPIC", "-O2", "-o", text(&delay), text(&source), "-ldl"]);
+    let out = user.path("out");
+    let output = run(
+        kilter("tune", &out)
+            .args(["-n", "2", "--guidelines", "GL12", "--sizes", "1024", "--launches", "6"])
+            .args(["--budget", "60", "--rounds", "1", "--only", "algorithms", "--seed", "7"])
+            .args(["--env", &format!("LD_PRELOAD={}", text(&delay))])
+            .args(["--env", "KILTER_TEST_DELAY_NS=300000"]),
+        &[0, 1],
+    );
+    let staging = out.join("emit");
+    if !staging.join("kilter-profile.json").exists() {
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        let _ = writeln!(std::io::stderr(), "skipped: nothing was deployed: {said}");
+        return;
+    }
+    let manifest = Manifest::parse(&fs::read_to_string(staging.join("manifest.json")).unwrap()).unwrap();
+    assert_eq!((&*manifest.library.id, manifest.tuned_under.ranks), ("openmpi-4.1", 2));
+    assert!(
+        manifest
+            .tuned_under
+            .device
+            .contains_key("btl_vader_single_copy_mechanism"),
+        "{manifest:?}"
+    );
+    assert!(manifest.tuned_under.environment["LD_PRELOAD"].ends_with("delay.so"));
+    for name in [
+        "kilter.sh",
+        "modulefile.tcl",
+        "modulefile.lua",
+        "slurm-prolog.sh",
+        "kilter.env",
+        "README.txt",
+    ] {
+        assert!(
+            manifest.files.iter().any(|file| file.name == name),
+            "{name} in {manifest:?}"
+        );
+        if name != "README.txt" {
+            let said = fs::read_to_string(staging.join(name)).unwrap();
+            assert!(
+                said.contains("Open MPI 4.1.") && said.contains("single_copy"),
+                "{name}: {said}"
+            );
+        }
+    }
+
+    let before = files(&user.home());
+    user.kilter(&["apply", text(&staging), "--yes"], 0);
+    fs::remove_dir_all(&out).unwrap();
+    let fragment = user.home().join(".local/share/kilter/openmpi-4.1/kilter.sh");
+    let said = |asked: &str| {
+        let script = format!(
+            "export KILTER_LOG=1\n{asked}\n. {}\nexec mpirun -np 2 --oversubscribe {}",
+            text(&fragment),
+            text(&user.path("application"))
+        );
+        let output = run(&mut user.command(&["sh", "-euc", &script]), &[0]);
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    };
+    assert!(
+        !said("").contains("allreduce."),
+        "a profile that nothing loads changes nothing"
+    );
+    let ran = said("KILTER_PRELOAD=1");
+    assert!(ran.contains("allreduce.") && !ran.contains("warning"), "{ran}");
+    user.kilter(&["rollback", "--yes"], 0);
+    assert_eq!(files(&user.home()), before);
+}

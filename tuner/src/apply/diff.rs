@@ -1,0 +1,104 @@
+//! Changes as a unified diff.
+
+use std::fmt::Write as _;
+
+use similar::TextDiff;
+
+use super::Change;
+
+/// Lines of context.
+const CONTEXT: usize = 3;
+
+/// The diff of all changes; `patch` reads it where files are text. Links and what is no text are said in a line.
+#[must_use]
+pub fn text(changes: &[Change]) -> String {
+    changes.iter().map(of).collect()
+}
+
+fn of(change: &Change) -> String {
+    let path = change.path.display().to_string();
+    let mut text = String::new();
+    // Writing to a string does not fail.
+    if let Some(link) = &change.link {
+        let _ = writeln!(text, "`{}` is a link to `{path}`", link.display());
+    }
+    let side = |content: &Option<Vec<u8>>| match content {
+        None => Some(String::new()),
+        Some(bytes) if bytes.contains(&0) => None,
+        // What is no UTF-8 is only shown, not written.
+        Some(bytes) => Some(String::from_utf8_lossy(bytes).into_owned()),
+    };
+    let (Some(old), Some(new)) = (side(&change.old), side(&change.new)) else {
+        let length = |content: &Option<Vec<u8>>| content.as_ref().map_or(0, Vec::len);
+        let what = match (&change.old, &change.new) {
+            (None, _) => format!("is made, {} bytes", length(&change.new)),
+            (_, None) => "is removed".to_owned(),
+            _ => format!("is replaced, {} bytes by {}", length(&change.old), length(&change.new)),
+        };
+        let _ = writeln!(text, "`{path}` {what}");
+        return text;
+    };
+    let name = |content: &Option<Vec<u8>>| {
+        if content.is_some() {
+            path.clone()
+        } else {
+            "/dev/null".to_owned()
+        }
+    };
+    let diff = TextDiff::from_lines(&old, &new);
+    let mut unified = diff.unified_diff();
+    unified
+        .context_radius(CONTEXT)
+        .header(&name(&change.old), &name(&change.new));
+    text.push_str(&unified.to_string());
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn change(old: Option<&[u8]>, new: Option<&[u8]>) -> Change {
+        Change {
+            path: "/home/u/f".into(),
+            link: None,
+            old: old.map(<[u8]>::to_vec),
+            new: new.map(<[u8]>::to_vec),
+            mode: 0o644,
+            block: None,
+        }
+    }
+
+    #[test]
+    fn changed_made_removed_and_binary_files_are_shown() {
+        let linked = Change {
+            link: Some("/home/u/link".into()),
+            ..change(Some(b"a\nb"), Some(b"a\nc\n"))
+        };
+        let changes = [
+            linked,
+            change(None, Some(b"x\n")),
+            change(Some(b"x\n"), None),
+            change(None, Some(b"\x7fELF\0")),
+        ];
+        insta::assert_snapshot!(text(&changes), @r"
+        `/home/u/link` is a link to `/home/u/f`
+        --- /home/u/f
+        +++ /home/u/f
+        @@ -1,2 +1,2 @@
+         a
+        -b
+        \ No newline at end of file
+        +c
+        --- /dev/null
+        +++ /home/u/f
+        @@ -0,0 +1 @@
+        +x
+        --- /home/u/f
+        +++ /dev/null
+        @@ -1 +0,0 @@
+        -x
+        `/home/u/f` is made, 5 bytes
+        ");
+    }
+}

@@ -1,0 +1,129 @@
+//! Where things go, for one user, for everybody, or below a prefix.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+
+use crate::emit::manifest::SiteFile;
+use crate::launch::CommandSpec;
+use crate::launch::capture::capture;
+
+/// `ompi_info --path` takes a tenth of a second.
+const INFO_LIMIT: std::time::Duration = std::time::Duration::from_secs(20);
+
+/// For whom.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Scope {
+    /// The user, in the home directory.
+    User,
+    /// Everybody on this machine.
+    System,
+    /// Whoever uses a tree of software; nothing outside of it is touched.
+    Prefix(PathBuf),
+}
+
+impl Scope {
+    /// As it is typed.
+    #[must_use]
+    pub fn option(&self) -> String {
+        match self {
+            Scope::User => "--user".to_owned(),
+            Scope::System => "--system".to_owned(),
+            Scope::Prefix(prefix) => {
+                format!(
+                    "--prefix {}",
+                    crate::launch::command::quote(&prefix.display().to_string())
+                )
+            }
+        }
+    }
+
+    /// The directory of journals.
+    ///
+    /// # Errors
+    /// No home directory is known.
+    pub fn journal(&self) -> anyhow::Result<PathBuf> {
+        Ok(match self {
+            Scope::User => home()?.join(".local/state/kilter/journal"),
+            Scope::System => "/var/lib/kilter/journal".into(),
+            Scope::Prefix(prefix) => prefix.join("var/lib/kilter/journal"),
+        })
+    }
+}
+
+/// Where the files of one library go.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Layout {
+    /// Directory of what is Kilter's own.
+    pub share: PathBuf,
+    /// The library's installed file of parameters; without one the modules carry them.
+    pub parameters: Option<PathBuf>,
+}
+
+impl Layout {
+    /// Finds it out. `mpirun` is the launcher of the library, beside which its other programs are.
+    ///
+    /// # Errors
+    /// No home directory is known, or the library does not say where its files are.
+    pub fn find(scope: &Scope, site_file: Option<SiteFile>, mpirun: &Path) -> anyhow::Result<Layout> {
+        let share = match scope {
+            Scope::User => home()?.join(".local/share/kilter"),
+            Scope::System => "/usr/local/share/kilter".into(),
+            Scope::Prefix(prefix) => prefix.join("share/kilter"),
+        };
+        let parameters = match (site_file, scope) {
+            (None, _) => None,
+            (Some(SiteFile::OpenMpi), Scope::User) => Some(home()?.join(".openmpi/mca-params.conf")),
+            (Some(SiteFile::OpenMpi), Scope::System) => Some(sysconfdir(mpirun)?.join(SITE)),
+            // Where the prefix is the library's own, its file is there.
+            (Some(SiteFile::OpenMpi), Scope::Prefix(prefix)) => {
+                Some(prefix.join("etc").join(SITE)).filter(|file| file.exists())
+            }
+        };
+        Ok(Layout { share, parameters })
+    }
+}
+
+/// Name of Open MPI's file of the site.
+const SITE: &str = "openmpi-mca-params.conf";
+
+fn home() -> anyhow::Result<PathBuf> {
+    std::env::var_os("HOME")
+        .map(PathBuf::from)
+        .filter(|home| home.is_absolute())
+        .context("the home directory is unknown: set HOME to it, or use --system or --prefix PATH")
+}
+
+/// Where Open MPI says that its files of the site are.
+fn sysconfdir(mpirun: &Path) -> anyhow::Result<PathBuf> {
+    let beside = mpirun
+        .parent()
+        .map(|directory| directory.join("ompi_info"))
+        .filter(|path| path.is_file());
+    let program = beside.unwrap_or_else(|| "ompi_info".into());
+    let spec = CommandSpec {
+        argv: [program.display().to_string()]
+            .into_iter()
+            .chain(["--path", "sysconfdir", "--parsable"].map(str::to_owned))
+            .collect(),
+        environment: Vec::new(),
+    };
+    let captured = capture(&spec, INFO_LIMIT)?;
+    let directory = captured
+        .output
+        .lines()
+        .find_map(|line| line.trim().strip_prefix("path:sysconfdir:"))
+        .map(PathBuf::from)
+        .with_context(|| {
+            format!(
+                "`{spec}` does not say where the site's files are: {}",
+                captured.output.trim()
+            )
+        })?;
+    anyhow::ensure!(
+        directory.is_dir(),
+        "`{spec}` names `{}`, which is not there: the library was moved after it was built; use --prefix PATH and load the module",
+        directory.display()
+    );
+    Ok(directory)
+}

@@ -1,0 +1,221 @@
+//! From a staging directory and what is installed to the list of changes: a function of contents.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, bail};
+
+use super::Change;
+use super::block::{self, Conflict};
+use super::layout::Layout;
+use super::relocate::Relocation;
+use crate::emit::forms::{Exported, FORMS};
+use crate::emit::manifest::{Carries, Manifest};
+use crate::emit::rules::Rules;
+use crate::emit::{comments, environment, mca};
+
+/// A staging directory, read.
+#[derive(Debug, Clone)]
+pub struct Staged {
+    /// The directory that was read.
+    pub directory: PathBuf,
+    /// What it says it is.
+    pub manifest: Manifest,
+    /// Contents of the files that are listed, by name.
+    pub files: BTreeMap<String, Vec<u8>>,
+}
+
+/// What a file shall be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Desired {
+    /// This and nothing else.
+    Whole {
+        /// Its content.
+        content: Vec<u8>,
+        /// Its mode when it is made.
+        mode: u32,
+    },
+    /// What it is, with these parameters in Kilter's block.
+    Block(Vec<(String, String)>),
+    /// Not there.
+    Gone,
+}
+
+/// What a path has now.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Current {
+    /// The file itself, where the path is a link.
+    pub target: Option<PathBuf>,
+    /// Its content, where there is a file.
+    pub content: Option<Vec<u8>>,
+    /// Its mode, where there is a file.
+    pub mode: Option<u32>,
+}
+
+/// The changes, and the lines that they put aside.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Changes {
+    /// Files that change, in the order in which they are written: what others name comes first.
+    pub changes: Vec<Change>,
+    /// Lines of theirs that are put aside, by file.
+    pub put_aside: Vec<(PathBuf, Conflict)>,
+}
+
+impl Staged {
+    fn text(&self, name: &str) -> anyhow::Result<&str> {
+        let path = self.directory.join(name);
+        let bytes = self.files.get(name).map_or(&[][..], Vec::as_slice);
+        std::str::from_utf8(bytes).with_context(|| format!("`{}` is no text", path.display()))
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.directory.join(name).display().to_string()
+    }
+}
+
+/// What every file shall be under a layout; `earlier` are the files of Kilter's own that an earlier apply made for this library:
+/// what is no longer wanted of them goes.
+///
+/// # Errors
+/// A file that its reader would refuse or ignore, or a path that cannot be carried to its new place.
+pub fn desired(
+    staged: &Staged,
+    layout: &Layout,
+    earlier: &BTreeSet<PathBuf>,
+) -> anyhow::Result<Vec<(PathBuf, Desired)>> {
+    let manifest = &staged.manifest;
+    let id = &manifest.library.id;
+    let own = layout.share.join(id);
+    let relocation = Relocation {
+        from: manifest.directory.clone(),
+        to: utf8(&own)?.to_owned(),
+    };
+    let mut parameters = Vec::new();
+    let mut variables = Vec::new();
+    let mut files = Vec::new();
+    for file in &manifest.files {
+        let name = &file.name;
+        let mode = match file.carries {
+            Carries::Parameters => {
+                let read = mca::parse(staged.text(name)?).with_context(|| format!("`{}`", staged.path(name)))?;
+                parameters.extend(relocation.pairs(read));
+                continue;
+            }
+            Carries::Environment => {
+                let read =
+                    environment::parse(staged.text(name)?).with_context(|| format!("`{}`", staged.path(name)))?;
+                variables.extend(relocation.pairs(read));
+                continue;
+            }
+            Carries::Form | Carries::Readme => continue,
+            Carries::Rules => {
+                if !name.ends_with(".json") {
+                    Rules::parse(staged.text(name)?).with_context(|| format!("`{}`", staged.path(name)))?;
+                }
+                0o644
+            }
+            Carries::Profile => {
+                kilter_profile::Profile::parse(staged.text(name)?, &staged.path(name))?;
+                0o644
+            }
+            Carries::Library => 0o755,
+        };
+        let content = staged.files.get(name).cloned().unwrap_or_default();
+        files.push((own.join(name), Desired::Whole { content, mode }));
+    }
+    for (name, value) in parameters.iter().chain(&variables) {
+        for named in relocation.named(value) {
+            if !files.iter().any(|(path, _)| *path == own.join(named)) {
+                bail!(
+                    "`{name}` names `{named}` of the staging directory, which `{}` does not list; let `kilter tune` write it anew",
+                    staged.path(crate::emit::manifest::NAME)
+                );
+            }
+        }
+    }
+    // Refuses what the file cannot carry.
+    mca::to_text(&parameters)?;
+    if layout.parameters.is_none() {
+        variables.splice(0..0, mca::as_environment(&parameters));
+    }
+    if !variables.is_empty() {
+        let exported = Exported::new(&manifest.title(), &variables)?;
+        let text = comments(&manifest.title()) + &environment::to_text(&variables)?;
+        files.push((own.join("kilter.env"), whole(text, 0o644)));
+        for form in FORMS {
+            let path = layout.share.join(form.applied.replace("{library}", id));
+            files.push((path, whole((form.text)(&exported), form.mode)));
+        }
+    }
+    // After the files that it names, and before those that it named go.
+    if let Some(path) = &layout.parameters {
+        files.push((path.clone(), Desired::Block(parameters)));
+    }
+    for path in earlier {
+        if path.starts_with(&layout.share) && !files.iter().any(|(wanted, _)| wanted == path) {
+            files.push((path.clone(), Desired::Gone));
+        }
+    }
+    Ok(files)
+}
+
+fn whole(text: String, mode: u32) -> Desired {
+    Desired::Whole {
+        content: text.into_bytes(),
+        mode,
+    }
+}
+
+/// The changes from what is there to what shall be. `put_aside` allows to put lines of others aside.
+///
+/// # Errors
+/// Lines of a site or user that say something else, by file and line.
+pub fn changes(
+    desired: Vec<(PathBuf, Desired)>,
+    manifest: &Manifest,
+    current: &BTreeMap<PathBuf, Current>,
+    put_aside: bool,
+) -> anyhow::Result<Changes> {
+    let mut all = Changes::default();
+    for (path, desired) in desired {
+        let now = current.get(&path).cloned().unwrap_or_default();
+        let mut mode = now.mode.unwrap_or(0o644);
+        let mut block = None;
+        let new = match desired {
+            Desired::Gone => None,
+            Desired::Whole { content, mode: wanted } => {
+                mode = now.mode.unwrap_or(wanted);
+                Some(content)
+            }
+            Desired::Block(parameters) => {
+                let text = now.content.as_deref().unwrap_or_default();
+                let merged = block::merge(text, &manifest.library.id, &manifest.title(), &parameters, put_aside)
+                    .with_context(|| format!("`{}`", path.display()))?;
+                all.put_aside
+                    .extend(merged.put_aside.into_iter().map(|line| (path.clone(), line)));
+                // Empty either way.
+                let nothing = now.content.is_none() && merged.text.is_empty();
+                // An empty block is a block: what was taken out can be put back.
+                block = Some(merged.block.unwrap_or_default());
+                (!nothing).then_some(merged.text)
+            }
+        };
+        if new != now.content {
+            let link = now.target.is_some().then(|| path.clone());
+            all.changes.push(Change {
+                path: now.target.unwrap_or(path),
+                link,
+                old: now.content,
+                new,
+                mode,
+                block,
+            });
+        }
+    }
+    Ok(all)
+}
+
+fn utf8(path: &Path) -> anyhow::Result<&str> {
+    path.to_str()
+        .with_context(|| format!("`{}` is not UTF-8, which the files cannot carry", path.display()))
+}

@@ -1,0 +1,143 @@
+//! Apply and rollback from end to end: read, compute, and, once that is wanted, carry out.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, bail, ensure};
+
+use super::journal::{self, Entry, State, Stored};
+use super::layout::Layout;
+use super::plan::{self, Staged};
+use super::step::{self, Step};
+use super::{Change, diff, disk, undo};
+
+/// Changes that can be shown and carried out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Prepared {
+    /// The changes.
+    pub changes: Vec<Change>,
+    /// What else to say, a line each.
+    pub notes: Vec<String>,
+    /// The entry of the journal.
+    pub entry: PathBuf,
+    steps: Vec<Step>,
+}
+
+impl Prepared {
+    /// The changes as a diff.
+    #[must_use]
+    pub fn diff(&self) -> String {
+        diff::text(&self.changes)
+    }
+
+    /// Carries it out; with `stop_after`, only so many steps, as a kill would.
+    ///
+    /// # Errors
+    /// A file that changed since it was read, or a step that failed: what was done until then, the next command takes back.
+    pub fn carry_out(&self, stop_after: Option<usize>) -> anyhow::Result<()> {
+        for change in &self.changes {
+            ensure!(
+                disk::current(&change.path)?.content == change.old,
+                "nothing was changed: `{}` changed while its difference was shown; run this again",
+                change.path.display()
+            );
+        }
+        step::run(&self.steps, stop_after).with_context(|| {
+            format!(
+                "cut off half-way; `kilter rollback` for the same place takes back what was done, by `{}`",
+                self.entry.display()
+            )
+        })
+    }
+
+    /// How many steps it takes.
+    #[must_use]
+    pub fn steps(&self) -> usize {
+        self.steps.len()
+    }
+}
+
+/// Prepares to install a staging directory; `put_aside` allows to put lines of others aside.
+///
+/// # Errors
+/// A file that its reader would refuse, a path that cannot be carried, a line of others that says something else.
+pub fn apply(root: &Path, staged: &Staged, layout: &Layout, put_aside: bool) -> anyhow::Result<Prepared> {
+    let library = &staged.manifest.library.id;
+    let earlier: BTreeSet<PathBuf> = journal::entries(root)?
+        .into_iter()
+        .filter(|stored| stored.entry.state == State::Applied && stored.entry.library == *library)
+        .flat_map(|stored| stored.entry.changes)
+        .map(|recorded| recorded.path)
+        .collect();
+    let desired = plan::desired(staged, layout, &earlier)?;
+    let current = desired
+        .iter()
+        .map(|(path, _)| Ok((path.clone(), disk::current(path)?)))
+        .collect::<anyhow::Result<BTreeMap<_, _>>>()?;
+    let planned = plan::changes(desired, &staged.manifest, &current, put_aside)?;
+    let notes = planned.put_aside.iter().map(|(path, line)| {
+        format!(
+            "`{}`, line {}: `{} = {}` is put aside",
+            path.display(),
+            line.line,
+            line.name,
+            line.theirs
+        )
+    });
+    let notes = notes.collect();
+    let changes = planned.changes;
+    let directories = disk::missing_directories(changes.iter().map(|change| change.path.as_path()));
+    let entry = Entry::new(library, directories, &changes);
+    let directory = journal::next_directory(root, &entry)?;
+    Ok(Prepared {
+        steps: entry.apply(&directory, &changes)?,
+        entry: directory,
+        changes,
+        notes,
+    })
+}
+
+/// Prepares the way back from what was cut off, if anything was.
+///
+/// # Errors
+/// Files that were edited since, or a journal that cannot be read.
+pub fn unfinished(root: &Path) -> anyhow::Result<Option<Prepared>> {
+    let cut_off = |stored: &Stored| matches!(stored.entry.state, State::Applying | State::Undoing);
+    let entries = journal::entries(root)?;
+    entries
+        .iter()
+        .rev()
+        .find(|stored| cut_off(stored))
+        .map(back)
+        .transpose()
+}
+
+/// Prepares to take the latest apply back that is in force, if one is.
+///
+/// # Errors
+/// Files that were edited since, or a journal that cannot be read.
+pub fn rollback(root: &Path) -> anyhow::Result<Option<Prepared>> {
+    let entries = journal::entries(root)?;
+    let applied = |stored: &&Stored| stored.entry.state == State::Applied;
+    entries.iter().rev().find(applied).map(back).transpose()
+}
+
+fn back(stored: &Stored) -> anyhow::Result<Prepared> {
+    let recorded = &stored.entry.changes;
+    let now = recorded
+        .iter()
+        .map(|recorded| Ok(disk::current(&recorded.path)?.content))
+        .collect::<anyhow::Result<Vec<_>>>()?;
+    match undo::changes(&stored.entry, &stored.old_contents()?, &now) {
+        Ok(changes) => Ok(Prepared {
+            steps: stored.entry.undo(&stored.directory, &changes)?,
+            entry: stored.directory.clone(),
+            changes,
+            notes: Vec::new(),
+        }),
+        Err(edited) => {
+            let edited: Vec<String> = edited.iter().map(ToString::to_string).collect();
+            bail!("nothing was changed: {}", edited.join("; "))
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! `kilter apply`: installs what was emitted.
+
+use anyhow::{Context as _, bail};
+
+use super::{Status, print};
+use crate::apply::layout::{Layout, Scope};
+use crate::apply::session::{self, Prepared};
+use crate::apply::{consent, disk};
+use crate::cli::{Apply, Place};
+
+pub(super) fn run(typed: &Apply) -> anyhow::Result<Status> {
+    let scope = scope(&typed.place)?;
+    let staged = disk::staged(&typed.directory)?;
+    let journal = scope.journal()?;
+    let _held = hold(&typed.place, &journal)?;
+    if let Some(unfinished) = session::unfinished(&journal)? {
+        finish(&typed.place, &unfinished)?;
+        if typed.place.dry_run {
+            return Ok(Status::Holds);
+        }
+    }
+    let layout = Layout::find(&scope, staged.manifest.library.site_file, &typed.mpirun)?;
+    let prepared = session::apply(&journal, &staged, &layout, typed.put_aside)?;
+    if prepared.changes.is_empty() {
+        eprintln!("kilter: all of it is installed already; nothing was changed");
+        return Ok(Status::Holds);
+    }
+    if carry_out(&typed.place, &prepared, "Apply these changes?")? {
+        eprintln!("kilter: applied; `kilter rollback {}` takes it back", scope.option());
+        let modules = layout.share.join("modulefiles");
+        let module = modules.join("kilter").join(&staged.manifest.library.id);
+        if module.exists() {
+            eprintln!(
+                "kilter: for the environment: module use {}; module load kilter/{}",
+                modules.display(),
+                staged.manifest.library.id
+            );
+        }
+    }
+    Ok(Status::Holds)
+}
+
+/// For whom.
+pub(super) fn scope(place: &Place) -> anyhow::Result<Scope> {
+    Ok(match &place.prefix {
+        Some(prefix) => {
+            Scope::Prefix(std::path::absolute(prefix).with_context(|| format!("--prefix: `{}`", prefix.display()))?)
+        }
+        None if place.system => Scope::System,
+        None => Scope::User,
+    })
+}
+
+/// Keeps other commands away, where something may be changed.
+pub(super) fn hold(place: &Place, journal: &std::path::Path) -> anyhow::Result<Option<std::fs::File>> {
+    (!place.dry_run).then(|| disk::lock(journal)).transpose()
+}
+
+/// Takes back what a command that was cut off had done.
+pub(super) fn finish(place: &Place, unfinished: &Prepared) -> anyhow::Result<()> {
+    eprintln!("kilter: an earlier command was cut off; what it did is taken back first");
+    if unfinished.changes.is_empty() && !place.dry_run {
+        return unfinished.carry_out(None);
+    }
+    carry_out(place, unfinished, "Take this back?").map(drop)
+}
+
+/// Shows changes, asks, and carries them out; whether it did.
+pub(super) fn carry_out(place: &Place, prepared: &Prepared, question: &str) -> anyhow::Result<bool> {
+    if !prepared.changes.is_empty() {
+        print(&prepared.diff())?;
+    }
+    for note in &prepared.notes {
+        eprintln!("kilter: {note}");
+    }
+    if place.dry_run {
+        eprintln!("kilter: nothing was changed (--dry-run)");
+        return Ok(false);
+    }
+    if !place.yes && !consent::ask(question)? {
+        bail!("nothing was changed, as you answered");
+    }
+    prepared.carry_out(None)?;
+    Ok(true)
+}

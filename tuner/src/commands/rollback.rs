@@ -1,0 +1,29 @@
+//! `kilter rollback`: takes the latest apply back.
+
+use anyhow::Context as _;
+
+use super::Status;
+use super::apply::{carry_out, finish, hold, scope};
+use crate::apply::session;
+use crate::cli::Rollback;
+
+pub(super) fn run(typed: &Rollback) -> anyhow::Result<Status> {
+    let scope = scope(&typed.place)?;
+    let journal = scope.journal()?;
+    let _held = hold(&typed.place, &journal)?;
+    if let Some(unfinished) = session::unfinished(&journal)? {
+        // That was the latest.
+        finish(&typed.place, &unfinished)?;
+        return Ok(Status::Holds);
+    }
+    let prepared = session::rollback(&journal)?.with_context(|| {
+        format!(
+            "nothing to take back: `{}` has no apply in force; --user, --system and --prefix PATH have journals of their own",
+            journal.display()
+        )
+    })?;
+    if carry_out(&typed.place, &prepared, "Take this back?")? {
+        eprintln!("kilter: taken back");
+    }
+    Ok(Status::Holds)
+}

@@ -1,0 +1,120 @@
+//! What stands beside every library's own files: for which library and under what they were tuned, the environment in the forms
+//! of sites, and the manifest that lists it all.
+
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+
+use anyhow::Context as _;
+
+use super::forms::{Exported, FORMS};
+use super::manifest::{self, Carries, Manifest, SiteFile, StagedFile, TunedLibrary, TunedUnder};
+use super::{Emitted, File, comments, environment, mca, read, write};
+use crate::config::library::Emitter;
+use crate::context::Context;
+
+/// Completes the staging directory.
+pub(super) fn describe(context: &Context<'_>, emitter: Emitter, emitted: &Emitted) -> anyhow::Result<()> {
+    let directory = &emitted.directory;
+    let mut manifest = of(context, emitter, directory);
+    let title = manifest.title();
+    for file in [File::Parameters, File::Rules, File::Environment] {
+        // Comments are for the formats that have them.
+        if let Some(name) = emitted.files.get(&file).filter(|name| !name.ends_with(".json")) {
+            let text = read(directory, name)?;
+            write(directory, name, &(comments(&title) + &text))?;
+        }
+    }
+    if let Some(name) = emitted.files.get(&File::Profile) {
+        // The drop-in compares this with what the library says of itself, and warns.
+        let path = directory.join(name).display().to_string();
+        let mut profile = kilter_profile::Profile::parse(&read(directory, name)?, &path)?;
+        let said = context.library_string();
+        if !said.is_empty() {
+            profile.library = said;
+            write(directory, name, &(serde_json::to_string_pretty(&profile)? + "\n"))?;
+        }
+    }
+    match Exported::new(&title, &variables(emitted)?) {
+        Ok(exported) if exported.is_empty() => {}
+        Ok(exported) => {
+            for form in FORMS {
+                write(directory, form.file, &(form.text)(&exported))?;
+                let path = directory.join(form.file);
+                std::fs::set_permissions(&path, std::fs::Permissions::from_mode(form.mode))
+                    .with_context(|| format!("the mode of `{}` cannot be set", path.display()))?;
+            }
+        }
+        // What was found is worth more than its forms.
+        Err(error) => context.progress.warn(&format!("no module files: {error}")),
+    }
+    manifest.files = list(directory, emitted)?;
+    write(directory, manifest::NAME, &manifest.to_text()?)
+}
+
+fn of(context: &Context<'_>, emitter: Emitter, directory: &Path) -> Manifest {
+    Manifest {
+        schema: manifest::SCHEMA,
+        kilter: env!("CARGO_PKG_VERSION").to_owned(),
+        directory: directory.display().to_string(),
+        library: TunedLibrary {
+            id: context.library.id.clone(),
+            name: context.library.name.clone(),
+            version: context.version.clone(),
+            site_file: (emitter == Emitter::OpenMpi).then_some(SiteFile::OpenMpi),
+        },
+        tuned_under: TunedUnder {
+            ranks: context.options.ranks,
+            transports: context.transports(),
+            device: context.device(),
+            parameters: context.options.site_parameters.iter().cloned().collect(),
+            environment: context.options.site_environment.iter().cloned().collect(),
+        },
+        files: Vec::new(),
+    }
+}
+
+/// All that a job's environment must have: the environment of the ranks, and the library's parameters as variables.
+fn variables(emitted: &Emitted) -> anyhow::Result<Vec<(String, String)>> {
+    let mut variables = Vec::new();
+    if let Some(name) = emitted.files.get(&File::Parameters) {
+        variables.extend(mca::as_environment(&mca::parse(&read(&emitted.directory, name)?)?));
+    }
+    if let Some(name) = emitted.files.get(&File::Environment) {
+        variables.extend(environment::parse(&read(&emitted.directory, name)?)?);
+    }
+    Ok(variables)
+}
+
+/// The files that are there, in the order of their names.
+fn list(directory: &Path, emitted: &Emitted) -> anyhow::Result<Vec<StagedFile>> {
+    let mut files = Vec::new();
+    let mut open = vec![directory.to_path_buf()];
+    while let Some(below) = open.pop() {
+        let unreadable = || format!("`{}` cannot be listed", below.display());
+        for entry in std::fs::read_dir(&below).with_context(unreadable)? {
+            let path = entry.with_context(unreadable)?.path();
+            if path.is_dir() {
+                open.push(path);
+                continue;
+            }
+            let name = path.strip_prefix(directory).unwrap_or(&path).display().to_string();
+            let carries = carries(&name, emitted);
+            files.push(StagedFile { name, carries });
+        }
+    }
+    files.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(files)
+}
+
+fn carries(name: &str, emitted: &Emitted) -> Carries {
+    let known = emitted.files.iter().find(|(_, file)| *file == name);
+    match known.map(|(carried, _)| carried) {
+        Some(File::Parameters) => Carries::Parameters,
+        Some(File::Environment) => Carries::Environment,
+        Some(File::Profile) => Carries::Profile,
+        Some(File::Readme) => Carries::Readme,
+        Some(_) => Carries::Rules,
+        None if FORMS.iter().any(|form| form.file == name) => Carries::Form,
+        None => Carries::Library,
+    }
+}

@@ -1,0 +1,33 @@
+//! A POSIX shell fragment.
+
+use super::{Exported, Form};
+use crate::launch::command::quote;
+
+/// Its row.
+pub(super) const FORM: Form = Form {
+    file: "kilter.sh",
+    applied: "{library}/kilter.sh",
+    mode: 0o644,
+    what: "for `. kilter.sh` in a job script; KILTER_PRELOAD=1 before it loads the drop-in, too",
+    text,
+};
+
+fn text(exported: &Exported) -> String {
+    let mut text = exported.comments("#");
+    text.push_str("# Read it in a job script with `.`, not in a login profile.\n");
+    for (name, value) in &exported.variables {
+        text.push_str(&format!("export {name}={}\n", quote(value)));
+    }
+    if !exported.preload.is_empty() {
+        let paths = quote(&exported.preload.join(":"));
+        text.push_str(&format!(
+            "# Every program that is started with LD_PRELOAD loads the drop-in, the shell's own commands included. So it is set only\n\
+             # where KILTER_PRELOAD=1 asks for it; `mpirun -x LD_PRELOAD={paths} ...` loads it into the ranks alone.\n\
+             if [ \"${{KILTER_PRELOAD:-0}}\" = 1 ]; then\n\
+             \x20 LD_PRELOAD={paths}\"${{LD_PRELOAD:+:$LD_PRELOAD}}\"\n\
+             \x20 export LD_PRELOAD\n\
+             fi\n"
+        ));
+    }
+    text
+}

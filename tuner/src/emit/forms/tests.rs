@@ -1,0 +1,223 @@
+//! What each form's real reader makes of nasty values.
+
+use std::collections::BTreeMap;
+use std::io::Write as _;
+use std::process::{Command, Stdio};
+
+use proptest::prelude::*;
+
+use super::*;
+
+/// Name and value of each variable that a job ends up with.
+type Environment = BTreeMap<String, String>;
+
+const BEFORE: &str = "/site/lib.so";
+
+fn pairs(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
+    pairs
+        .iter()
+        .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+        .collect()
+}
+
+fn nasty() -> Vec<(String, String)> {
+    pairs(&[
+        ("QUOTES", r#"it's "quoted" 'twice'"#),
+        ("DOLLAR", "$HOME ${HOME} $(id) `id`"),
+        ("TCL", "[exit 3] {open \\{ $x ; # no comment"),
+        ("BACKSLASH", r"\n \t \\ \x41 \101 ends in \"),
+        ("LUA", r"]] ]=] -- \065 %s"),
+        ("BLANKS", "  before, \t between, after  "),
+        ("EMPTY", ""),
+        ("EXPORT", "export A=b"),
+        ("UNICODE", "µs → größer 日本"),
+        ("LD_PRELOAD", "/opt/k$x'y/libkilter.so"),
+    ])
+}
+
+fn exported(variables: &[(String, String)]) -> Exported {
+    let title = ["Settings of `Open MPI` [4.1.4] $(id) \"x\"\nexit 3".to_owned()];
+    Exported::new(&title, variables).unwrap()
+}
+
+/// What must arrive where `LD_PRELOAD` was set before.
+fn expected(variables: &[(String, String)]) -> Environment {
+    let mut expected: Environment = variables.iter().cloned().collect();
+    if let Some(preload) = expected.get_mut(PRELOAD) {
+        *preload = format!("{preload}:{BEFORE}");
+    }
+    expected
+}
+
+/// Runs a reader with the script on its standard input; its output.
+fn reader(program: &[&str], script: &str) -> String {
+    let mut child = Command::new(program[0])
+        .args(&program[1..])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(script.as_bytes()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert!(
+        output.status.success(),
+        "{program:?} ended with {}\n{script}",
+        output.status
+    );
+    String::from_utf8(output.stdout).unwrap()
+}
+
+fn has(program: &str) -> bool {
+    let found = std::env::var_os("PATH")
+        .is_some_and(|path| std::env::split_paths(&path).any(|directory| directory.join(program).is_file()));
+    if !found {
+        let _ = writeln!(
+            std::io::stderr(),
+            "skipped: no `{program}` in PATH; `scripts/setup` installs it"
+        );
+    }
+    found
+}
+
+/// `NAME=value` and an end that no value has.
+const END: char = '\u{1}';
+
+fn parse(output: &str) -> Environment {
+    output
+        .split_terminator(END)
+        .map(|line| line.split_once('=').unwrap())
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .collect()
+}
+
+fn by_shell(variables: &[(String, String)], asked: bool) -> Environment {
+    let mut script = format!("set -u\nLD_PRELOAD={BEFORE}\n");
+    if asked {
+        script.push_str("KILTER_PRELOAD=1\n");
+    }
+    script.push_str(&(shell::FORM.text)(&exported(variables)));
+    for (name, _) in variables {
+        script.push_str(&format!("printf '%s=%s\\001' {name} \"${name}\"\n"));
+    }
+    parse(&reader(&["sh"], &script))
+}
+
+/// With the commands of a module file as Environment Modules defines them, as far as they are used.
+fn by_tcl(variables: &[(String, String)]) -> Environment {
+    let script = format!(
+        "fconfigure stdin -encoding utf-8\nfconfigure stdout -encoding utf-8\n\
+         proc module-whatis {{text}} {{}}\nproc conflict {{name}} {{}}\n\
+         proc setenv {{name value}} {{ puts -nonewline \"$name=$value\\x01\" }}\n\
+         proc prepend-path {{name value}} {{ puts -nonewline \"$name=$value:{BEFORE}\\x01\" }}\n"
+    );
+    // As a file: a module file is sourced.
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), script + &(tcl::FORM.text)(&exported(variables))).unwrap();
+    parse(&reader(
+        &["tclsh", "-encoding", "utf-8", &file.path().display().to_string()],
+        "",
+    ))
+}
+
+fn by_lua(variables: &[(String, String)]) -> Environment {
+    let script = format!(
+        "function whatis(text) end\nfunction conflict(name) end\n\
+         function setenv(name, value) io.write(name, '=', value, '\\1') end\n\
+         function prepend_path(name, value) io.write(name, '=', value, ':{BEFORE}\\1') end\n"
+    );
+    parse(&reader(
+        &["lua5.4", "-"],
+        &(script + &(lua::FORM.text)(&exported(variables))),
+    ))
+}
+
+/// As slurmstepd reads what a task prolog prints: lines that begin with `export `, white space before the name and before the
+/// first `=` is dropped, the value is the rest of the line.
+fn by_slurm(variables: &[(String, String)]) -> Environment {
+    let script = format!("LD_PRELOAD={BEFORE}\n{}", (slurm::FORM.text)(&exported(variables)));
+    reader(&["sh"], &script)
+        .lines()
+        .filter_map(|line| line.strip_prefix("export ")?.split_once('='))
+        .map(|(name, value)| (name.trim().to_owned(), value.to_owned()))
+        .collect()
+}
+
+#[test]
+fn a_shell_reads_what_was_meant_and_preloads_only_when_asked() {
+    let mut unasked = expected(&nasty());
+    unasked.insert(PRELOAD.to_owned(), BEFORE.to_owned());
+    assert_eq!(by_shell(&nasty(), false), unasked);
+    assert_eq!(by_shell(&nasty(), true), expected(&nasty()));
+}
+
+#[test]
+fn tcl_reads_what_was_meant() {
+    if has("tclsh") {
+        assert_eq!(by_tcl(&nasty()), expected(&nasty()));
+    }
+}
+
+#[test]
+fn lua_reads_what_was_meant() {
+    if has("lua5.4") {
+        assert_eq!(by_lua(&nasty()), expected(&nasty()));
+    }
+}
+
+#[test]
+fn slurm_reads_what_was_meant() {
+    assert_eq!(by_slurm(&nasty()), expected(&nasty()));
+}
+
+#[test]
+fn nothing_is_put_before_what_is_not_there() {
+    for (form, script) in [(&shell::FORM, "KILTER_PRELOAD=1\n"), (&slurm::FORM, "")] {
+        let text = (form.text)(&exported(&pairs(&[(PRELOAD, "/a.so:/b.so")])));
+        let printed = reader(
+            &["sh"],
+            &format!("unset LD_PRELOAD\n{script}{text}printf %s \"${{LD_PRELOAD-}}\""),
+        );
+        assert_eq!(
+            printed.trim_end().trim_start_matches("export LD_PRELOAD="),
+            "/a.so:/b.so"
+        );
+    }
+}
+
+#[test]
+fn what_no_form_can_carry_is_refused_with_the_reason() {
+    for (name, value, part) in [
+        ("A B", "1", "letters"),
+        ("", "1", "letters"),
+        ("A", "1\n2", "one line"),
+        ("LD_PRELOAD", "/a b/lib.so", "blank"),
+    ] {
+        let error = Exported::new(&[], &pairs(&[(name, value)])).unwrap_err().to_string();
+        assert!(error.contains(part), "{error}");
+    }
+}
+
+#[test]
+fn every_file_has_a_row() {
+    let directory = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/emit/forms");
+    let files = std::fs::read_dir(directory).unwrap().count();
+    assert_eq!(FORMS.len(), files - 2, "a file has no row, or a row no file");
+    assert!(FORMS.iter().all(|form| form.applied.contains("{library}")));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn every_value_of_one_line_arrives(value in "[^\\p{Cc}]{0,30}") {
+        let variables = pairs(&[("VALUE", value.as_str())]);
+        prop_assert_eq!(by_shell(&variables, false), expected(&variables));
+        prop_assert_eq!(by_slurm(&variables), expected(&variables));
+        if has("tclsh") {
+            prop_assert_eq!(by_tcl(&variables), expected(&variables));
+        }
+        if has("lua5.4") {
+            prop_assert_eq!(by_lua(&variables), expected(&variables));
+        }
+    }
+}
