@@ -1,12 +1,18 @@
 //! From decisions to files: a staging directory that holds exactly what would be deployed, and the launch that uses it.
 
+mod dropin;
 pub mod environment;
 pub mod mca;
+pub mod mpich;
+pub mod mpich_library;
 pub mod openmpi;
 pub mod profile;
 pub mod range;
 pub mod readme;
 pub mod rules;
+pub mod selection;
+pub mod selection_guard;
+pub mod selection_lint;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -84,6 +90,7 @@ pub fn emit(context: &Context<'_>, deployment: &Deployment) -> anyhow::Result<Em
     let directory = directory(context);
     std::fs::create_dir_all(&directory).with_context(|| format!("`{}` cannot be made", directory.display()))?;
     match emitter(context)? {
+        Emitter::Mpich => mpich::emit(context, deployment, &directory),
         Emitter::OpenMpi => openmpi::emit(context, deployment, &directory),
     }
 }
@@ -95,6 +102,7 @@ pub fn emit(context: &Context<'_>, deployment: &Deployment) -> anyhow::Result<Em
 /// A file that its reader would refuse or ignore.
 pub fn staged(context: &Context<'_>, emitted: &Emitted) -> anyhow::Result<Setup> {
     match emitter(context)? {
+        Emitter::Mpich => mpich::staged(context, emitted),
         Emitter::OpenMpi => openmpi::staged(context, emitted),
     }
 }
