@@ -6,7 +6,7 @@ use std::path::PathBuf;
 #[must_use]
 pub fn path() -> Option<PathBuf> {
     let maps = std::fs::read_to_string("/proc/self/maps").ok()?;
-    let library = mapped_at(&maps, mpi_sys::PMPI_Get_library_version as usize)?;
+    let library = mapped_at(&maps, mpi_sys::PMPI_Get_library_version as *const () as usize)?;
     let own = std::env::current_exe().ok()?;
     (library != own).then_some(library)
 }
