@@ -20,7 +20,8 @@ const VARIABLE: &str = "MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE";
 /// The worker for Debian's MPICH; says so past the test harness where there is no MPICH.
 fn worker() -> Option<PathBuf> {
     if !in_path(LAUNCHER) || !in_path(COMPILER) {
-        let text = "skipped: no `mpirun.mpich` and `mpicc.mpich` in PATH; install them with `scripts/setup --mpi mpich-4.0`";
+        let text =
+            "skipped: no `mpirun.mpich` and `mpicc.mpich` in PATH; install them with `scripts/setup --mpi mpich-4.0`";
         let _ = writeln!(std::io::stderr(), "{text}");
         return None;
     }
@@ -74,30 +75,43 @@ const RANGE: (u64, u64) = (1008, 1968);
 const SIZES: [u64; 4] = [960, 1008, 1968, 2016];
 
 fn with_rules(own: &OwnSelection, ranks: u64) -> Tree {
-    SWITCHED.iter().fold(own.tree.clone(), |tree, (collective, test, algorithm)| {
-        let mut operation = collective.name().to_owned();
-        operation[..1].make_ascii_uppercase();
-        let rule = SizeRule {
-            range: RANGE,
-            algorithm: format!("MPIR_{operation}_intra_{algorithm}"),
-            parameters: Vec::new(),
-            guards: selection_guard::of(*collective, algorithm),
-        };
-        tree.with_rules(collective.name(), ranks, Some(test), &[rule]).unwrap()
-    })
+    SWITCHED
+        .iter()
+        .fold(own.tree.clone(), |tree, (collective, test, algorithm)| {
+            let mut operation = collective.name().to_owned();
+            operation[..1].make_ascii_uppercase();
+            let rule = SizeRule {
+                range: RANGE,
+                algorithm: format!("MPIR_{operation}_intra_{algorithm}"),
+                parameters: Vec::new(),
+                guards: selection_guard::of(*collective, algorithm),
+            };
+            tree.with_rules(collective.name(), ranks, Some(test), &[rule]).unwrap()
+        })
 }
 
 /// Messages of all ranks by collective and size.
 fn messages(program: &Path, ranks: usize, file: Option<&Path>) -> BTreeMap<(String, u64), String> {
     let mut launch = Command::new(LAUNCHER);
     // All messages over UCX, where they are counted.
-    launch.args(["-genv", "MPIR_CVAR_NOLOCAL", "1", "-genv", "MPIR_CVAR_CH4_NETMOD", "ucx"]);
+    launch.args([
+        "-genv",
+        "MPIR_CVAR_NOLOCAL",
+        "1",
+        "-genv",
+        "MPIR_CVAR_CH4_NETMOD",
+        "ucx",
+    ]);
     if let Some(file) = file {
         launch.args(["-genv", VARIABLE]).arg(file);
     }
     launch.args(["-n", &ranks.to_string()]).arg(program);
     for (collective, _, _) in SWITCHED {
-        launch.args(SIZES.iter().flat_map(|bytes| [collective.name().to_owned(), bytes.to_string()]));
+        launch.args(
+            SIZES
+                .iter()
+                .flat_map(|bytes| [collective.name().to_owned(), bytes.to_string()]),
+        );
     }
     let output = run(&mut launch, &[0]);
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -106,7 +120,10 @@ fn messages(program: &Path, ranks: usize, file: Option<&Path>) -> BTreeMap<(Stri
         .map(|line| {
             let (what, counts) = line.split_once(':').unwrap();
             let (collective, bytes) = what.split_once(' ').unwrap();
-            ((collective.to_owned(), bytes.parse().unwrap()), counts.trim().to_owned())
+            (
+                (collective.to_owned(), bytes.parse().unwrap()),
+                counts.trim().to_owned(),
+            )
         })
         .collect();
     assert_eq!(counts.len(), SWITCHED.len() * SIZES.len(), "{text}");
@@ -142,17 +159,35 @@ fn a_selection_file_acts_for_its_ranks_and_sizes_and_nothing_else() {
         }
     }
     for ranks in [3, 2] {
-        assert_eq!(messages(&program, ranks, None), messages(&program, ranks, Some(&file)), "{ranks} ranks");
+        assert_eq!(
+            messages(&program, ranks, None),
+            messages(&program, ranks, Some(&file)),
+            "{ranks} ranks"
+        );
     }
 
     // What the library answers with an abort is found before.
-    let misspelt = tree.to_text().replacen("MPIR_Bcast_intra_scatter_ring", "MPIR_Bcast_intra_scatter_rign", 1);
+    let misspelt = tree
+        .to_text()
+        .replacen("MPIR_Bcast_intra_scatter_ring", "MPIR_Bcast_intra_scatter_rign", 1);
     std::fs::write(&file, &misspelt).unwrap();
     let error = selection_lint::check(&Tree::parse(&misspelt).unwrap(), &own.tree, &own.algorithms).unwrap_err();
-    assert!(error.to_string().contains("no algorithm `MPIR_Bcast_intra_scatter_rign"), "{error}");
+    assert!(
+        error
+            .to_string()
+            .contains("no algorithm `MPIR_Bcast_intra_scatter_rign"),
+        "{error}"
+    );
     let mut launch = Command::new(LAUNCHER);
-    launch.args(["-genv", VARIABLE]).arg(&file).args(["-n", "2"]).arg(&program);
-    assert!(!launch.output().unwrap().status.success(), "the library takes a misspelt algorithm");
+    launch
+        .args(["-genv", VARIABLE])
+        .arg(&file)
+        .args(["-n", "2"])
+        .arg(&program);
+    assert!(
+        !launch.output().unwrap().status.success(),
+        "the library takes a misspelt algorithm"
+    );
 }
 
 /// The library's own allreduce takes 300 us longer where nobody asks for an algorithm, so that GL12 is violated and any algorithm
@@ -166,8 +201,28 @@ fn an_algorithm_of_the_library_is_found_emitted_and_confirmed() {
     let out = directory.path().join("out");
     let output = run(
         kilter("tune", &out)
-            .args(["-n", "2", "--mpirun", LAUNCHER, "--guidelines", "GL12", "--sizes", "1024"])
-            .args(["--launches", "6", "--budget", "30", "--rounds", "1", "--only", "parameters", "--seed", "7"])
+            .args([
+                "-n",
+                "2",
+                "--mpirun",
+                LAUNCHER,
+                "--guidelines",
+                "GL12",
+                "--sizes",
+                "1024",
+            ])
+            .args([
+                "--launches",
+                "6",
+                "--budget",
+                "30",
+                "--rounds",
+                "1",
+                "--only",
+                "parameters",
+                "--seed",
+                "7",
+            ])
             .args(["--env", &format!("LD_PRELOAD={}", slow.display())])
             .args(["--env", "KILTER_TEST_DELAY_NS=300000"]),
         &[0, 1],
@@ -193,14 +248,20 @@ fn an_algorithm_of_the_library_is_found_emitted_and_confirmed() {
     let environment = read("kilter.env");
     let path = emit.join("mpich-coll-selection.json").display().to_string();
     assert!(environment.contains(&format!("{VARIABLE}={path}\n")), "{environment}");
-    assert!(environment.contains("MPIR_CVAR_ALLREDUCE_DEVICE_COLLECTIVE=0\n"), "{environment}");
+    assert!(
+        environment.contains("MPIR_CVAR_ALLREDUCE_DEVICE_COLLECTIVE=0\n"),
+        "{environment}"
+    );
     assert!(
         !environment.contains("INTRA_ALGORITHM"),
         "a control variable would win over the file: {environment}"
     );
     assert!(read("README.txt").contains("-genv MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE"));
     let launch = report["provenance"]["launch_after"].as_str().unwrap();
-    assert!(launch.contains(&path), "what was verified is what was emitted: {launch}");
+    assert!(
+        launch.contains(&path),
+        "what was verified is what was emitted: {launch}"
+    );
 }
 
 /// GL12 as above, with Kilter's own rows and mock-ups alone: the drop-in carries them on MPICH, too.
@@ -215,8 +276,28 @@ fn a_row_of_kilters_is_found_emitted_and_confirmed() {
     let out = directory.path().join("out");
     let output = run(
         kilter("tune", &out)
-            .args(["-n", "2", "--mpirun", LAUNCHER, "--guidelines", "GL12", "--sizes", "1024"])
-            .args(["--launches", "6", "--budget", "30", "--rounds", "1", "--only", "algorithms", "--seed", "7"])
+            .args([
+                "-n",
+                "2",
+                "--mpirun",
+                LAUNCHER,
+                "--guidelines",
+                "GL12",
+                "--sizes",
+                "1024",
+            ])
+            .args([
+                "--launches",
+                "6",
+                "--budget",
+                "30",
+                "--rounds",
+                "1",
+                "--only",
+                "algorithms",
+                "--seed",
+                "7",
+            ])
             .args(["--env", &format!("LD_PRELOAD={}", slow.display())])
             .args(["--env", "KILTER_TEST_DELAY_NS=300000"]),
         &[0, 1],
@@ -225,11 +306,19 @@ fn a_row_of_kilters_is_found_emitted_and_confirmed() {
     let report = report(&out);
     let cell = cells(&report, "GL12", 1024)[0];
     assert_eq!(cell["before"]["verdict"], "violated", "{cell:#}\n{said}");
-    assert!(cell["fix"]["id"].as_str().is_some_and(|id| id.starts_with("allreduce.")), "{cell:#}\n{said}");
+    assert!(
+        cell["fix"]["id"]
+            .as_str()
+            .is_some_and(|id| id.starts_with("allreduce.")),
+        "{cell:#}\n{said}"
+    );
     let environment = std::fs::read_to_string(out.join("emit/kilter.env")).unwrap();
     assert!(
         environment.contains("KILTER_PROFILE=") && environment.contains("libkilter.so"),
         "{environment}"
     );
-    assert!(!out.join("emit/mpich-coll-selection.json").exists(), "no algorithm of the library was chosen");
+    assert!(
+        !out.join("emit/mpich-coll-selection.json").exists(),
+        "no algorithm of the library was chosen"
+    );
 }

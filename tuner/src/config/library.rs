@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use kilter_algorithms::Collective;
+use kilter_protocol::plan::SettingsAct;
 use serde::Deserialize;
 
 use super::{ConfigError, embedded, read};
@@ -91,6 +92,9 @@ pub struct Transports {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Switching {
+    /// On what parameters act that are switched.
+    #[serde(default)]
+    pub acts: SettingsAct,
     /// Parameters of the launch.
     #[serde(default)]
     pub parameters: BTreeMap<String, String>,
@@ -138,6 +142,9 @@ pub struct AlgorithmChoice {
     /// It runs on exactly this number of ranks.
     #[serde(default)]
     pub ranks: Option<usize>,
+    /// It runs where ranks are on several nodes, some of them with several ranks.
+    #[serde(default)]
+    pub several_nodes: bool,
     /// It runs on an even number of ranks.
     #[serde(default)]
     pub even_ranks: bool,

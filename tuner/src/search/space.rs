@@ -51,7 +51,8 @@ pub fn selections(library: &Library, target: &Target, ranks: usize, one_node: bo
         return selections;
     };
     if let Some(algorithms) = library.algorithms_of(collective) {
-        for choice in algorithms.choices_on(ranks) {
+        let fitting = algorithms.choices_on(ranks);
+        for choice in fitting.filter(|choice| !(choice.several_nodes && one_node)) {
             let base = algorithms.settings(choice);
             let segments = choice.knobs.iter().any(|knob| knob == SEGMENT);
             selections.push(Selection::Settings(base.clone()));

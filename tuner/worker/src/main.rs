@@ -270,6 +270,7 @@ mod tests {
             idle_seconds: 1.5,
             sync: Synchronisation::Auto,
             cache: Cache::Warm,
+            settings: Default::default(),
             clock_faults: Vec::new(),
         }
     }
