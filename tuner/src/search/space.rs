@@ -269,6 +269,18 @@ mod tests {
     }
 
     #[test]
+    fn what_needs_several_nodes_is_left_out_on_one() {
+        let mpich = find_for("HYDRA build details: Version: 4.0.2").unwrap();
+        let target = Target::unbounded(Collective::Bcast, 1024);
+        let has_smp = |one_node| {
+            let all = selections(&mpich, &target, 8, one_node);
+            all.iter()
+                .any(|selection| selection.id().starts_with("MPIR_CVAR_BCAST_INTRA_ALGORITHM=3 "))
+        };
+        assert_eq!((has_smp(true), has_smp(false)), (false, true));
+    }
+
+    #[test]
     fn knobs_are_set_and_read() {
         let library = openmpi();
         let base = Selection::Settings(vec![("coll_tuned_reduce_algorithm".to_owned(), "2".to_owned())]);
