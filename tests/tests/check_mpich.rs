@@ -102,12 +102,19 @@ fn a_worker_of_another_library_is_refused_before_anything_is_launched() {
 }
 
 #[test]
-fn tuning_mpich_says_what_is_not_there_yet() {
+fn tuning_a_library_without_an_emitter_says_what_is_not_there_yet() {
     if !mpich() {
         return;
     }
     let out = tempfile::tempdir().unwrap();
-    let output = run(kilter("tune", out.path()).args(["--mpirun", LAUNCHER]), &[2]);
+    let file = out.path().join("mpich.toml");
+    let text = std::fs::read_to_string(root().join("configs/libraries/mpich-4.toml")).unwrap();
+    std::fs::write(&file, text.replace("emitter = \"mpich\"\n", "")).unwrap();
+    let mut tune = kilter("tune", out.path());
+    let output = run(
+        tune.args(["--mpirun", LAUNCHER, "--library-description"]).arg(&file),
+        &[2],
+    );
     let text = String::from_utf8_lossy(&output.stderr);
     assert!(text.contains("tuning MPICH is not there yet"), "{text}");
     assert!(!out.path().join("launches").exists(), "a job was launched");

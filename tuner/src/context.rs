@@ -172,6 +172,7 @@ impl<'a> Context<'a> {
             idle_seconds: self.options.stall_seconds.max(30.0),
             sync: self.options.sync,
             cache: self.options.cache,
+            settings: self.library.switching.acts,
             clock_faults: Vec::new(),
         };
         let command = self.command(setup, &[])?;

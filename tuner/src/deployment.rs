@@ -117,10 +117,11 @@ impl Deployment {
         self.assignments.push(assignment);
     }
 
-    /// The cell whose settings hold for every size of this collective, because the library must not switch it on size.
+    /// The cell whose settings act on every size of this collective, because the library must not switch it on size, or because
+    /// something is set along with them that does.
     #[must_use]
     pub fn without_size_switch(&self, collective: Collective, library: &Library) -> Option<(Collective, u64)> {
-        let switches = library.rules_entry(collective).is_some_and(|entry| entry.size_switch);
+        let switches = library.keeps_other_sizes(collective);
         self.selections
             .iter()
             .find(|((other, _), selection)| {
@@ -225,6 +226,20 @@ mod tests {
         let blame = |collective| now.to_blame(&Subject::library(collective, 8), &none, &library());
         assert_eq!(blame(Collective::Gather), Some(gather));
         assert_eq!(blame(Collective::Bcast), None);
+    }
+
+    #[test]
+    fn what_is_set_along_with_an_algorithm_of_mpich_is_to_blame_at_other_sizes_too() {
+        let mpich = crate::config::library::find_for("HYDRA build details: Version: 4.0.2").unwrap();
+        let mut now = with_scan(&[]);
+        let bcast = (Collective::Bcast, 262_144);
+        let settings = mpich
+            .algorithms_of(Collective::Bcast)
+            .map(|row| row.settings(&row.choices[0]));
+        now.selections.insert(bcast, Selection::Settings(settings.unwrap()));
+        let blame = |collective| now.to_blame(&Subject::library(collective, 8), &Deployment::default(), &mpich);
+        assert_eq!(blame(Collective::Bcast), Some(bcast));
+        assert_eq!(blame(Collective::Reduce), None);
     }
 
     #[test]

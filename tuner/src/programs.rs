@@ -24,6 +24,8 @@ const ANSWER_LIMIT: Duration = Duration::from_secs(20);
 pub struct Programs {
     /// The MPI program that measures.
     pub worker: PathBuf,
+    /// The file of the MPI library, as the worker finds it here; `None` where it does not say.
+    pub library: Option<PathBuf>,
     /// How to build what is missing.
     build: String,
 }
@@ -97,8 +99,12 @@ impl Programs {
         };
         match built_for(&worker) {
             Err(source) => Err(ProgramsError::Broken { source, build }),
-            Ok(line) if library.is_reported_by(version, &line) => Ok(Programs { worker, build }),
-            Ok(line) => Err(ProgramsError::Other {
+            Ok((line, file)) if library.is_reported_by(version, &line) => Ok(Programs {
+                worker,
+                library: file,
+                build,
+            }),
+            Ok((line, _)) => Err(ProgramsError::Other {
                 worker,
                 built_for: line,
                 wanted: format!("`{}` belongs to {} {version}", launcher.display(), library.name),
@@ -143,8 +149,11 @@ impl Programs {
     }
 }
 
-/// The first line of the library version of a worker's own MPI library.
-fn built_for(worker: &Path) -> Result<String, CaptureError> {
+/// What the line with the file of the library begins with.
+const FILE: &str = "file: ";
+
+/// The first line of the library version of a worker's own MPI library, and the library's file.
+fn built_for(worker: &Path) -> Result<(String, Option<PathBuf>), CaptureError> {
     let spec = CommandSpec {
         argv: vec![worker.display().to_string(), "library".to_owned()],
         environment: Vec::new(),
@@ -158,7 +167,11 @@ fn built_for(worker: &Path) -> Result<String, CaptureError> {
         .unwrap_or_default()
         .to_owned();
     if captured.status.success() {
-        return Ok(first.split_whitespace().collect::<Vec<_>>().join(" "));
+        let file = captured.output.lines().find_map(|line| line.strip_prefix(FILE));
+        return Ok((
+            first.split_whitespace().collect::<Vec<_>>().join(" "),
+            file.map(PathBuf::from),
+        ));
     }
     Err(CaptureError::Failed {
         command: spec.to_string(),
@@ -200,9 +213,13 @@ mod tests {
         let own = target.path().join("release");
         let mpich = target.path().join("mpi/mpich-4.0/release");
         worker(&own, "echo 'Open MPI v4.1.4, package: Debian OpenMPI'");
-        worker(&mpich, "echo 'MPICH Version:	4.0.2'");
+        worker(
+            &mpich,
+            "echo 'MPICH Version:	4.0.2'; echo 'file: /opt/a b/libmpi.so.12'",
+        );
         let found = find(None, &own, HYDRA).unwrap();
         assert_eq!(found.worker, mpich.join("kilter-worker"));
+        assert_eq!(found.library, Some(PathBuf::from("/opt/a b/libmpi.so.12")));
         let found = find(None, &own, "mpirun.openmpi (OpenRTE) 4.1.4").unwrap();
         assert_eq!(found.worker, own.join("kilter-worker"));
         let error = found.dropin().unwrap_err().to_string();

@@ -23,6 +23,7 @@ pub mod handle;
 pub mod info;
 pub mod layout;
 mod library;
+pub mod library_file;
 pub mod mpit;
 mod nodes;
 mod pipeline;

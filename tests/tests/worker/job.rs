@@ -91,6 +91,7 @@ impl Job {
             idle_seconds: 30.0,
             sync: Synchronisation::Auto,
             cache: Cache::Warm,
+            settings: Default::default(),
             clock_faults: Vec::new(),
         };
         Job {

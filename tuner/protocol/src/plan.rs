@@ -47,9 +47,24 @@ pub struct Header {
     /// What the caches hold when it starts.
     #[serde(default)]
     pub cache: Cache,
+    /// On what the settings of an item act.
+    #[serde(default)]
+    pub settings: SettingsAct,
     /// For tests: ranks with a wrong clock.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub clock_faults: Vec<ClockFault>,
+}
+
+/// On what a control variable acts that is written while the program runs, and so when the settings of an item must hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SettingsAct {
+    /// On communicators that are made afterwards (Open MPI): they hold while the item's is made.
+    #[default]
+    OnNewCommunicators,
+    /// On calls (MPICH): they hold during each of the item's, and not while its communicator is made, for which the library makes
+    /// calls of its own.
+    OnCalls,
 }
 
 /// Which rank is the root.
@@ -138,7 +153,7 @@ pub struct Item {
     pub bytes: u64,
     /// How.
     pub implementation: Implementation,
-    /// MPI_T control variables written before the communicator of this item is duplicated: name, value.
+    /// MPI_T control variables of this item, written when [`Header::settings`] says: name, value.
     pub settings: Vec<(String, String)>,
 }
 

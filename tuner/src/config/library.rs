@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use kilter_algorithms::Collective;
+use kilter_protocol::plan::SettingsAct;
 use serde::Deserialize;
 
 use super::{ConfigError, embedded, read};
@@ -69,6 +70,8 @@ pub struct Launcher {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Emitter {
+    /// MPICH's control variables and selection file.
+    Mpich,
     /// Open MPI's parameter and rules files.
     OpenMpi,
 }
@@ -90,6 +93,9 @@ pub struct Transports {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Switching {
+    /// On what parameters act that are switched.
+    #[serde(default)]
+    pub acts: SettingsAct,
     /// Parameters of the launch.
     #[serde(default)]
     pub parameters: BTreeMap<String, String>,
@@ -110,6 +116,9 @@ pub struct Algorithms {
     /// Whether rules may switch it on message size without taking ranks apart or comparing something else.
     #[serde(default)]
     pub size_switch: bool,
+    /// The test of a selection file that compares the volume, where the library has such files and may switch on size.
+    #[serde(default)]
+    pub size_test: Option<String>,
     /// What must be set along with it so that the choice is asked for at all.
     #[serde(default)]
     pub together: BTreeMap<String, String>,
@@ -134,12 +143,18 @@ pub struct AlgorithmChoice {
     /// It runs on exactly this number of ranks.
     #[serde(default)]
     pub ranks: Option<usize>,
+    /// It runs where ranks are on several nodes, some of them with several ranks.
+    #[serde(default)]
+    pub several_nodes: bool,
     /// It runs on an even number of ranks.
     #[serde(default)]
     pub even_ranks: bool,
     /// It runs on a power of two of ranks.
     #[serde(default)]
     pub power_of_two_ranks: bool,
+    /// What a selection file must say with it: parameters that the library would take as 0 else.
+    #[serde(default)]
+    pub selection: Vec<String>,
     /// Kilter's row of the same algorithm: `kilter benchmark --same` compares the two.
     #[serde(default)]
     pub kilter: Option<String>,
@@ -337,6 +352,14 @@ impl Library {
             id: algorithms.rules_id?,
             size_switch: algorithms.size_switch,
         })
+    }
+
+    /// Whether what is chosen for one size of this collective leaves the other sizes as they are: files switch it on size, and
+    /// nothing is set along with it that acts on all of them.
+    #[must_use]
+    pub fn keeps_other_sizes(&self, collective: Collective) -> bool {
+        self.algorithms_of(collective)
+            .is_some_and(|row| row.size_switch && row.together.is_empty())
     }
 
     /// The algorithms of a collective.

@@ -1,15 +1,21 @@
 //! From decisions to files: a staging directory that holds exactly what would be deployed, and the launch that uses it.
 
 mod describe;
+mod dropin;
 pub mod environment;
 pub mod forms;
 pub mod manifest;
 pub mod mca;
+pub mod mpich;
+pub mod mpich_library;
 pub mod openmpi;
 pub mod profile;
 pub mod range;
 pub mod readme;
 pub mod rules;
+pub mod selection;
+pub mod selection_guard;
+pub mod selection_lint;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -88,6 +94,7 @@ pub fn emit(context: &Context<'_>, deployment: &Deployment) -> anyhow::Result<Em
     std::fs::create_dir_all(&directory).with_context(|| format!("`{}` cannot be made", directory.display()))?;
     let emitter = emitter(context)?;
     let emitted = match emitter {
+        Emitter::Mpich => mpich::emit(context, deployment, &directory),
         Emitter::OpenMpi => openmpi::emit(context, deployment, &directory),
     }?;
     describe::describe(context, emitter, &emitted)?;
@@ -101,6 +108,7 @@ pub fn emit(context: &Context<'_>, deployment: &Deployment) -> anyhow::Result<Em
 /// A file that its reader would refuse or ignore.
 pub fn staged(context: &Context<'_>, emitted: &Emitted) -> anyhow::Result<Setup> {
     match emitter(context)? {
+        Emitter::Mpich => mpich::staged(context, emitted),
         Emitter::OpenMpi => openmpi::staged(context, emitted),
     }
 }

@@ -7,17 +7,14 @@ use anyhow::{Context as _, bail};
 use kilter_algorithms::Collective;
 
 use super::rules::{Choice, Rules};
-use super::{Emitted, File, environment, mca, profile, range, read, readme, write};
+use super::{Emitted, File, dropin, environment, mca, range, read, readme, write};
 use crate::context::{Context, Setup};
 use crate::deployment::{Deployment, Selection};
 
 const PARAMETERS: &str = "openmpi-mca-params.conf";
 const RULES: &str = "openmpi-coll-rules.conf";
 const ENVIRONMENT: &str = "kilter.env";
-const PROFILE: &str = "kilter-profile.json";
 const README: &str = "README.txt";
-/// Where the drop-in and its plugins lie, beside the profile.
-const LIBRARIES: &str = "lib";
 
 /// Variable with the list of parameter files, first one strongest. It replaces the default list, so the site's and the user's
 /// files are named after ours.
@@ -49,33 +46,7 @@ pub(super) fn emit(context: &Context<'_>, deployment: &Deployment, directory: &P
             directory.join(RULES).display().to_string(),
         ));
     }
-    if deployment.needs_dropin() {
-        let libraries = directory.join(LIBRARIES);
-        std::fs::create_dir_all(&libraries).with_context(|| format!("`{}` cannot be made", libraries.display()))?;
-        let dropin = install(&context.programs.dropin()?, &libraries)?;
-        let plugin = install(&context.programs.plugin()?, &libraries)?;
-        let library = format!("{} {}", context.library.name, context.version);
-        let relative = Path::new(LIBRARIES).join(plugin.file_name().unwrap_or_default());
-        let profile = profile::of(
-            deployment,
-            &context.plan,
-            &library,
-            context.options.ranks,
-            &relative.display().to_string(),
-        );
-        if let Some(profile) = profile {
-            write(directory, PROFILE, &(serde_json::to_string_pretty(&profile)? + "\n"))?;
-            emitted.files.insert(File::Profile, PROFILE.to_owned());
-            emitted.implementations = profile.rules.iter().map(|rule| rule.implementation.clone()).collect();
-            emitted.implementations.sort_unstable();
-            emitted.implementations.dedup();
-            variables.push((
-                "KILTER_PROFILE".to_owned(),
-                directory.join(PROFILE).display().to_string(),
-            ));
-            variables.push(("LD_PRELOAD".to_owned(), dropin.display().to_string()));
-        }
-    }
+    variables.extend(dropin::install(context, deployment, directory, &mut emitted)?);
     if !parameters.is_empty() {
         write(directory, PARAMETERS, &mca::to_text(&parameters)?)?;
         emitted.files.insert(File::Parameters, PARAMETERS.to_owned());
@@ -92,19 +63,6 @@ pub(super) fn emit(context: &Context<'_>, deployment: &Deployment, directory: &P
         &readme::text(&emitted, &library, context.options.ranks, &variables),
     )?;
     Ok(emitted)
-}
-
-/// Copies a shared object so that only its owner can write it: the drop-in refuses others.
-fn install(from: &Path, directory: &Path) -> anyhow::Result<std::path::PathBuf> {
-    use std::os::unix::fs::PermissionsExt as _;
-    let to = directory.join(
-        from.file_name()
-            .with_context(|| format!("`{}` is no file", from.display()))?,
-    );
-    std::fs::copy(from, &to).with_context(|| format!("`{}` cannot be copied to `{}`", from.display(), to.display()))?;
-    std::fs::set_permissions(&to, std::fs::Permissions::from_mode(0o755))
-        .with_context(|| format!("the mode of `{}` cannot be set", to.display()))?;
-    Ok(to)
 }
 
 /// The rules file. A collective that must not be switched on size gets one rule for all sizes: the choice of its worst cell.
@@ -174,10 +132,7 @@ pub(super) fn staged(context: &Context<'_>, emitted: &Emitted) -> anyhow::Result
     if let Some(name) = emitted.files.get(&File::Rules) {
         Rules::parse(&read(directory, name)?)?;
     }
-    if let Some(name) = emitted.files.get(&File::Profile) {
-        let path = directory.join(name);
-        kilter_profile::Profile::parse(&read(directory, name)?, &path.display().to_string())?;
-    }
+    dropin::read_back(emitted)?;
     if let Some(name) = emitted.files.get(&File::Parameters) {
         setup.expected = mca::parse(&read(directory, name)?)?;
         let mut files = vec![directory.join(name).display().to_string()];

@@ -5,30 +5,74 @@ use std::fmt::Write as _;
 use super::{Emitted, File};
 use crate::launch::command::quote;
 
-/// How to install the files, for the administrator who finds them.
+/// How to install the files of MPICH, whose only place for settings is the environment.
+#[must_use]
+pub fn mpich(emitted: &Emitted, library: &str, ranks: usize, environment: &[(String, String)]) -> String {
+    let mut text = beginning(emitted, library, ranks);
+    if let Some(name) = emitted.files.get(&File::Environment) {
+        let flags: Vec<String> = environment
+            .iter()
+            .map(|(name, value)| format!("-genv {name} {}", quote(value)))
+            .collect();
+        text.push_str(&format!(
+            "1. {name}: environment of the ranks. MPICH reads its settings there and nowhere else.\n   \
+             One job:    mpirun {} ...\n   \
+             Everybody:  a line `setenv NAME VALUE` for each in the library's module file, or an `export` in a file of\n   \
+             /etc/profile.d; a wrapper around mpiexec does as well.\n   \
+             LD_PRELOAD, where it is set, belongs to the ranks alone: pass it with -genv, and put it into no login profile.\n\n",
+            flags.join(" ")
+        ));
+    }
+    if let Some(name) = emitted.files.get(&File::Rules) {
+        text.push_str(&format!(
+            "2. {name}: which algorithm for which message size, named by MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE by its full\n   \
+             path. It holds the whole selection of this very release: another release needs one of its own, and a file that is\n   \
+             missing or changed by hand ends programs in MPI_Init. It must be readable on every node.\n\n"
+        ));
+    }
+    profile(&mut text, emitted, 3);
+    forms(&mut text);
+    text.push_str("\nTo take everything back, unset the variables: nothing else was changed.\n");
+    text
+}
+
+/// What it is, and the short way.
+fn beginning(emitted: &Emitted, library: &str, ranks: usize) -> String {
+    let directory = quote(&emitted.directory.display().to_string());
+    format!(
+        "Tuned settings for {library}, {ranks} ranks, written by kilter.\n\n\
+         They hold for this library, this machine and communicators of {ranks} ranks; the report beside this\n\
+         directory shows what each one gained. Run `kilter check` again after every change of the machine.\n\n\
+         Install them:   kilter apply {directory} --user --dry-run\n\
+         shows what would be changed; --yes in place of --dry-run does it, --system does it for everybody, and `kilter rollback`\n\
+         takes it back. By hand:\n\n"
+    )
+}
+
+/// The forms of sites that lie beside it.
+fn forms(text: &mut String) {
+    text.push_str("The same settings in the forms of sites, complete in themselves:\n");
+    for form in super::forms::FORMS {
+        text.push_str(&format!("   {}: {}\n", form.file, form.what));
+    }
+}
+
+/// What is to be known of the drop-in's profile.
+fn profile(text: &mut String, emitted: &Emitted, number: usize) {
+    if let Some(name) = emitted.files.get(&File::Profile) {
+        text.push_str(&format!(
+            "{number}. {name}: profile of the drop-in, named by KILTER_PROFILE in the environment file. It must belong to you\n   \
+             or root and be writable by the owner alone. KILTER_MODE=off switches the drop-in off,\n   \
+             KILTER_LOG=1 prints what ran and how often at the end of a job.\n\n"
+        ));
+    }
+}
+
+/// How to install the files of Open MPI, for the administrator who finds them.
 #[must_use]
 pub fn text(emitted: &Emitted, library: &str, ranks: usize, environment: &[(String, String)]) -> String {
     let directory = quote(&emitted.directory.display().to_string());
-    let mut text = String::new();
-    // Writing to a string does not fail.
-    let _ = writeln!(
-        text,
-        "Tuned settings for {library}, {ranks} ranks, written by kilter.\n"
-    );
-    let _ = writeln!(
-        text,
-        "They hold for this library, this machine and communicators of {ranks} ranks; the report beside this"
-    );
-    let _ = writeln!(
-        text,
-        "directory shows what each one gained. Run `kilter check` again after every change of the machine.\n"
-    );
-    let _ = writeln!(text, "Install them:   kilter apply {directory} --user --dry-run");
-    let _ = writeln!(
-        text,
-        "shows what would be changed; --yes in place of --dry-run does it, --system does it for everybody, and `kilter rollback`"
-    );
-    let _ = writeln!(text, "takes it back. By hand:\n");
+    let mut text = beginning(emitted, library, ranks);
     if let Some(name) = emitted.files.get(&File::Parameters) {
         let _ = writeln!(text, "1. {name}: parameters of Open MPI.");
         let _ = writeln!(
@@ -72,24 +116,8 @@ pub fn text(emitted: &Emitted, library: &str, ranks: usize, environment: &[(Stri
         );
         let _ = writeln!(text, "   ranks alone: do not put it into a login profile.\n");
     }
-    if let Some(name) = emitted.files.get(&File::Profile) {
-        let _ = writeln!(
-            text,
-            "4. {name}: profile of the drop-in, named by KILTER_PROFILE in the environment file. It must belong to you"
-        );
-        let _ = writeln!(
-            text,
-            "   or root and be writable by the owner alone. KILTER_MODE=off switches the drop-in off,"
-        );
-        let _ = writeln!(
-            text,
-            "   KILTER_LOG=1 prints what ran and how often at the end of a job.\n"
-        );
-    }
-    let _ = writeln!(text, "The same settings in the forms of sites, complete in themselves:");
-    for form in super::forms::FORMS {
-        let _ = writeln!(text, "   {}: {}", form.file, form.what);
-    }
+    profile(&mut text, emitted, 4);
+    forms(&mut text);
     let _ = writeln!(
         text,
         "\nTo take everything back, remove the lines and stop sourcing the environment file: nothing else was changed."

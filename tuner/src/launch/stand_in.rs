@@ -41,6 +41,7 @@ pub(super) fn spec(key: &str, behaviour: &str) -> JobSpec {
             idle_seconds: 60.0,
             sync: Synchronisation::Auto,
             cache: Cache::Warm,
+            settings: Default::default(),
             clock_faults: Vec::new(),
         },
         limits: Limits {

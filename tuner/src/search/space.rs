@@ -51,7 +51,8 @@ pub fn selections(library: &Library, target: &Target, ranks: usize, one_node: bo
         return selections;
     };
     if let Some(algorithms) = library.algorithms_of(collective) {
-        for choice in algorithms.choices_on(ranks) {
+        let fitting = algorithms.choices_on(ranks);
+        for choice in fitting.filter(|choice| !(choice.several_nodes && one_node)) {
             let base = algorithms.settings(choice);
             let segments = choice.knobs.iter().any(|knob| knob == SEGMENT);
             selections.push(Selection::Settings(base.clone()));
@@ -265,6 +266,18 @@ mod tests {
                 .iter()
                 .any(|id| id == two_proc || id == "coll_tuned_allgather_algorithm=5")
         );
+    }
+
+    #[test]
+    fn what_needs_several_nodes_is_left_out_on_one() {
+        let mpich = find_for("HYDRA build details: Version: 4.0.2").unwrap();
+        let target = Target::unbounded(Collective::Bcast, 1024);
+        let has_smp = |one_node| {
+            let all = selections(&mpich, &target, 8, one_node);
+            all.iter()
+                .any(|selection| selection.id().starts_with("MPIR_CVAR_BCAST_INTRA_ALGORITHM=3 "))
+        };
+        assert_eq!((has_smp(true), has_smp(false)), (false, true));
     }
 
     #[test]

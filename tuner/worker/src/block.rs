@@ -3,9 +3,9 @@
 use kilter_algorithms::Collective;
 use std::time::{Duration, Instant};
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use kilter_mpi::mpit::ControlVariables;
-use kilter_protocol::plan::{Block, Header, Item, Repetitions, Root};
+use kilter_protocol::plan::{Block, Header, Item, Repetitions, Root, SettingsAct};
 use kilter_protocol::report::Event;
 use kilter_protocol::task::Functionality;
 
@@ -68,20 +68,28 @@ impl Session {
         }
         let rule = Repetitions::fixed(repetitions, NOISE_SECONDS);
         let mut schedule = Schedule::new(1, WARM_UPS, rule, 0);
-        self.measure(&mut schedule, |_| Ok(()))?;
+        self.measure(&mut schedule, &[], |_| Ok(()))?;
         let seconds = schedule.into_series().remove(0).seconds;
         self.tell(Event::Noise { seconds })
     }
 
-    fn measure(&mut self, schedule: &mut Schedule, run: impl FnMut(usize) -> anyhow::Result<()>) -> anyhow::Result<()> {
+    /// `settings` of each item hold while it runs.
+    fn measure(
+        &mut self,
+        schedule: &mut Schedule,
+        settings: &[&[(String, String)]],
+        run: impl FnMut(usize) -> anyhow::Result<()>,
+    ) -> anyhow::Result<()> {
         let mut ranks = Ranks {
             control: &self.control,
             time: &mut self.time,
             sweep: self.sweep.as_mut(),
             report: self.report.as_mut(),
+            held: settings::Held::new(&mut self.variables, settings),
             run,
         };
-        measure(&mut ranks, schedule, &mut self.lead)
+        measure(&mut ranks, schedule, &mut self.lead)?;
+        ranks.held.release()
     }
 }
 
@@ -91,6 +99,7 @@ struct Ranks<'a, F> {
     time: &'a mut CommonTime,
     sweep: Option<&'a mut Sweep>,
     report: Option<&'a mut ReportFile>,
+    held: settings::Held<'a>,
     run: F,
 }
 
@@ -123,6 +132,8 @@ impl<F: FnMut(usize) -> anyhow::Result<()>> Machine for Ranks<'_, F> {
     }
 
     fn repeat(&mut self, item: usize, start_ns: u64) -> anyhow::Result<Repetition> {
+        // Within the lead; a rank that takes longer is late, and the lead grows.
+        self.held.hold(item)?;
         let begun = self.time.begin(start_ns);
         // A late rank takes part all the same: the others are in it already.
         (self.run)(item)?;
@@ -157,7 +168,11 @@ pub(crate) fn carry_out(session: &mut Session, block: &Block) -> anyhow::Result<
     }
 
     let mut schedule = Schedule::new(live.len(), WARM_UPS, block.repetitions, block.seed);
-    session.measure(&mut schedule, |i| {
+    let on_calls: Vec<&[(String, String)]> = match session.header.settings {
+        SettingsAct::OnCalls => live.iter().map(|(item, _)| item.settings.as_slice()).collect(),
+        SettingsAct::OnNewCommunicators => Vec::new(),
+    };
+    session.measure(&mut schedule, &on_calls, |i| {
         let (item, candidate) = &mut live[i];
         candidate.run().with_context(|| title(&block.id, item))
     })?;
@@ -224,37 +239,53 @@ fn prepare(session: &mut Session, block: &Block, item: &Item) -> anyhow::Result<
         Err(refusal) => return Ok(Err(refusal)),
     };
     let seed = session.header.seed;
-    let mut made = Ok(());
-    let candidate = with_settings(session, block, item, || {
-        let (candidate, result) = Candidate::new(ready, seed)?;
-        made = result;
-        Ok(candidate)
-    })?;
-    let mut candidate = match candidate {
-        Ok(candidate) => candidate,
-        Err(refusal) => return Ok(Err(refusal)),
+    let make = |_: &mut Session| Candidate::new(ready, seed);
+    let (made, took) = match session.header.settings {
+        SettingsAct::OnNewCommunicators => with_settings(session, block, item, make)?,
+        SettingsAct::OnCalls => (Some(make(session)?), Ok(())),
+    };
+    let (mut candidate, made) = match (made, took) {
+        (Some((candidate, made)), Ok(())) => (candidate, made),
+        (Some((candidate, _)), Err(refusal)) => {
+            candidate.free()?;
+            return Ok(Err(refusal));
+        }
+        (None, Err(refusal)) => return Ok(Err(refusal)),
+        (None, Ok(())) => bail!("an item was neither made nor refused"),
     };
     if let Err(refusal) = session.control.agree(made)? {
         candidate.free()?;
         return Ok(Err(refusal));
     }
-    candidate.fill();
-    if item.task.functionality == Functionality::Function(Collective::Barrier)
-        && let Err(refusal) = check_barrier(session, &mut candidate)?
-    {
-        candidate.free()?;
-        return Ok(Err(refusal));
-    }
-    for _ in 0..candidate.turns() {
-        candidate.run()?;
-    }
-    if let Err(refusal) = session.control.agree(candidate.check())? {
+    let mut try_out = |session: &mut Session| try_out(session, item, &mut candidate);
+    let tried = match session.header.settings {
+        SettingsAct::OnNewCommunicators => try_out(session)?,
+        SettingsAct::OnCalls => {
+            let (tried, took) = with_settings(session, block, item, try_out)?;
+            took.and(tried.unwrap_or(Ok(())))
+        }
+    };
+    if let Err(refusal) = tried {
         candidate.free()?;
         return Ok(Err(refusal));
     }
     // Wrong again, so that the check at the end sees what the measured repetitions did.
     candidate.fill();
     Ok(Ok(candidate))
+}
+
+/// Runs an item once and checks its data. Called by all ranks, which all come to the same end.
+fn try_out(session: &mut Session, item: &Item, candidate: &mut Candidate) -> anyhow::Result<Result<(), Refusal>> {
+    candidate.fill();
+    if item.task.functionality == Functionality::Function(Collective::Barrier)
+        && let Err(refusal) = check_barrier(session, candidate)?
+    {
+        return Ok(Err(refusal));
+    }
+    for _ in 0..candidate.turns() {
+        candidate.run()?;
+    }
+    Ok(session.control.agree(candidate.check())?)
 }
 
 /// How long the last rank keeps the others waiting in a barrier that is checked.
@@ -287,23 +318,24 @@ fn check_barrier(session: &Session, candidate: &mut Candidate) -> anyhow::Result
     Ok(Ok(()))
 }
 
-/// Calls `make` while the item's settings hold, and sets them back. The candidate is given up where a setting did not take.
-fn with_settings(
+/// Calls `act` while the item's settings hold, and sets them back: what it returned, unless they could not be written, and whether
+/// they took.
+fn with_settings<T>(
     session: &mut Session,
     block: &Block,
     item: &Item,
-    make: impl FnOnce() -> anyhow::Result<Candidate>,
-) -> anyhow::Result<Result<Candidate, Refusal>> {
+    act: impl FnOnce(&mut Session) -> anyhow::Result<T>,
+) -> anyhow::Result<(Option<T>, Result<(), Refusal>)> {
     if item.settings.is_empty() {
-        return make().map(Ok);
+        return Ok((Some(act(session)?), Ok(())));
     }
     let mut before = settings::Before::default();
     let written = settings::write(&mut session.variables, &item.settings, &mut before);
     if let Err(refusal) = session.control.agree(written)? {
         settings::restore(&mut session.variables, before)?;
-        return Ok(Err(refusal));
+        return Ok((None, Err(refusal)));
     }
-    let candidate = make()?;
+    let returned = act(session)?;
     let read_back = settings::read_back(&session.variables, &item.settings);
     let read = read_back.as_deref().unwrap_or_default();
     let effective = settings::ineffective(&session.variables, &item.settings, read);
@@ -320,9 +352,6 @@ fn with_settings(
     settings::restore(&mut session.variables, before)?;
 
     let effective = read_back.and_then(|_| effective.map_or(Ok(()), Err));
-    if let Err(refusal) = session.control.agree(effective)? {
-        candidate.free()?;
-        return Ok(Err(refusal));
-    }
-    Ok(Ok(candidate))
+    let took = session.control.agree(effective)?;
+    Ok((Some(returned), took))
 }

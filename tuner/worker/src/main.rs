@@ -13,7 +13,7 @@
 //! * [`settings`]: the library's control variables, per item.
 //! * [`plan_file`], [`report_file`]: the two files, which rank 0 alone touches.
 //!
-//! `kilter-worker library`, run by itself, prints the first line of `MPI_Get_library_version`; `kilter-worker describe`, run
+//! `kilter-worker library`, run by itself, prints the first line of `MPI_Get_library_version` and the library's file; `kilter-worker describe`, run
 //! under `mpirun`, prints what [`describe`] says.
 //!
 //! Nothing else is printed on standard output. What goes wrong for one item is a line of the report; what stops the job is a message
@@ -113,7 +113,13 @@ fn say_library() -> ExitCode {
     use std::io::Write as _;
     let said = kilter_mpi::info::library_version()
         .map_err(anyhow::Error::from)
-        .and_then(|line| Ok(writeln!(std::io::stdout(), "{line}")?));
+        .and_then(|line| {
+            writeln!(std::io::stdout(), "{line}")?;
+            if let Some(file) = kilter_mpi::library_file::path() {
+                writeln!(std::io::stdout(), "file: {}", file.display())?;
+            }
+            Ok(())
+        });
     match said {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
@@ -264,6 +270,7 @@ mod tests {
             idle_seconds: 1.5,
             sync: Synchronisation::Auto,
             cache: Cache::Warm,
+            settings: Default::default(),
             clock_faults: Vec::new(),
         }
     }

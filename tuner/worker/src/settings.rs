@@ -1,4 +1,5 @@
-//! Control variables of an item: written on every rank before its communicator is made, read back, and set back after.
+//! Control variables of an item: written on every rank before its communicator is made or before each of its calls, as the
+//! library has it, read back, and set back after.
 
 use anyhow::Context;
 use kilter_mpi::mpit::ControlVariables;
@@ -82,6 +83,52 @@ pub(crate) fn restore(variables: &mut ControlVariables, before: Before) -> anyho
             .with_context(|| format!("`{name}` cannot be set back to `{value}`"))?;
     }
     Ok(())
+}
+
+/// The settings of the item that is being carried out, where they act on calls.
+pub(crate) struct Held<'a> {
+    variables: &'a mut ControlVariables,
+    /// Of each item; none where they hold elsewhere.
+    items: &'a [&'a [(String, String)]],
+    of: Option<usize>,
+    before: Before,
+}
+
+impl<'a> Held<'a> {
+    /// Holds nothing yet.
+    pub(crate) fn new(variables: &'a mut ControlVariables, items: &'a [&'a [(String, String)]]) -> Held<'a> {
+        Held {
+            variables,
+            items,
+            of: None,
+            before: Before::default(),
+        }
+    }
+
+    /// Makes the settings of an item hold, and no others.
+    ///
+    /// # Errors
+    /// Where a variable cannot be written.
+    pub(crate) fn hold(&mut self, item: usize) -> anyhow::Result<()> {
+        if self.of == Some(item) {
+            return Ok(());
+        }
+        self.release()?;
+        if let Some(settings) = self.items.get(item) {
+            write(self.variables, settings, &mut self.before).map_err(anyhow::Error::msg)?;
+        }
+        self.of = Some(item);
+        Ok(())
+    }
+
+    /// Sets everything back.
+    ///
+    /// # Errors
+    /// Where a variable cannot be written.
+    pub(crate) fn release(&mut self) -> anyhow::Result<()> {
+        self.of = None;
+        restore(self.variables, std::mem::take(&mut self.before))
+    }
 }
 
 /// Whether two texts mean the same value: the same text, the number and the name of one item of an enumeration, the same

@@ -69,6 +69,16 @@ fn algorithms(row: &Algorithms) -> Option<String> {
     {
         return wrong(message);
     }
+    if row.size_test.is_some() != (row.size_switch && row.rules_id.is_none()) {
+        return wrong(
+            "`size_test` belongs to `size_switch = true` without a `rules_id`, and to nothing else".to_owned(),
+        );
+    }
+    if let Some(test) = &row.size_test
+        && !["avg_msg_size", "total_msg_size"].contains(&test.as_str())
+    {
+        return wrong(format!("size_test is `{test}`; allowed: avg_msg_size, total_msg_size"));
+    }
     for choice in &row.choices {
         if choice.value == 0 {
             return wrong(format!(

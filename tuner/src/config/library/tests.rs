@@ -62,8 +62,7 @@ fn mpich_4_is_found_by_its_launchers_version() {
     assert_eq!(mpich.version_of("HYDRA build details: Version: 4.0.2"), "4.0.2");
     assert_eq!(mpich.build_name("4.0.2"), "mpich-4.0");
     assert_eq!(mpich.build_name("4.3.2"), "mpich-4.3");
-    // Nothing writes files for it, so nothing may offer to tune it.
-    assert_eq!(mpich.emitter, None);
+    assert_eq!(mpich.emitter, Some(Emitter::Mpich));
     assert_eq!(openmpi().build_name("4.1.4"), "openmpi-4.1");
 }
 
@@ -98,6 +97,35 @@ fn rooted_collectives_are_never_switched_on_size() {
             size_switch: true
         })
     );
+}
+
+/// Sizes are compared by a test that means the same on all ranks: scatter's and gather's do not, and in a scan the library aborts.
+#[test]
+fn a_selection_file_switches_on_size_where_the_library_has_a_test_for_it() {
+    for version in ["4.0.2", "4.3.2"] {
+        let mpich = find_for(&format!("HYDRA build details: Version: {version}")).unwrap();
+        let test = |collective| mpich.algorithms_of(collective).unwrap().size_test.clone();
+        assert_eq!(test(Collective::Reduce).as_deref(), Some("avg_msg_size"));
+        assert_eq!(test(Collective::Alltoall).as_deref(), Some("total_msg_size"));
+        for collective in [
+            Collective::Gather,
+            Collective::Gatherv,
+            Collective::Scatter,
+            Collective::Scatterv,
+            Collective::Scan,
+            Collective::Exscan,
+            Collective::Barrier,
+            Collective::Alltoallv,
+        ] {
+            assert_eq!(test(collective), None, "{collective}");
+        }
+        for row in &mpich.algorithms {
+            // What is switched off for an algorithm is this collective's alone, so that it slows no other.
+            let own = format!("MPIR_CVAR_{}_DEVICE_COLLECTIVE", row.collective.name().to_uppercase());
+            assert_eq!(row.together.keys().collect::<Vec<_>>(), [&own]);
+            assert!(!mpich.keeps_other_sizes(row.collective));
+        }
+    }
 }
 
 #[test]
@@ -150,6 +178,11 @@ fn mistakes_name_the_file_and_what_is_allowed() {
             "algorithms of `bcast` stands there twice",
         ),
         ("rules_id = 11", "rules_id = 7", "rules_id `7` stands there twice"),
+        (
+            "size_switch = true\n",
+            "size_switch = true\nsize_test = \"avg_msg_size\"\n",
+            "`size_test` belongs to",
+        ),
         (
             "knobs = [\"segmentsize\"]",
             "knobs = [\"segmentsise\"]",

@@ -1,0 +1,331 @@
+//! What `kilter tune` deploys on MPICH acts there: Debian's 4.0.
+
+#![allow(clippy::unwrap_used, reason = "helpers of tests panic as tests do")]
+
+use std::collections::BTreeMap;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use kilter::emit::mpich_library::{self, OwnSelection};
+use kilter::emit::selection::{SizeRule, Tree};
+use kilter::emit::{selection_guard, selection_lint};
+use kilter_algorithms::Collective;
+use kilter_tests::{cells, in_path, kilter, release, report, root, run};
+
+const LAUNCHER: &str = "mpirun.mpich";
+const COMPILER: &str = "mpicc.mpich";
+const VARIABLE: &str = "MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE";
+
+/// The worker for Debian's MPICH; says so past the test harness where there is no MPICH.
+fn worker() -> Option<PathBuf> {
+    if !in_path(LAUNCHER) || !in_path(COMPILER) {
+        let text =
+            "skipped: no `mpirun.mpich` and `mpicc.mpich` in PATH; install them with `scripts/setup --mpi mpich-4.0`";
+        let _ = writeln!(std::io::stderr(), "{text}");
+        return None;
+    }
+    let target = release("kilter").parent().unwrap().parent().unwrap().to_path_buf();
+    let worker = target.join("mpi/mpich-4.0/release/kilter-worker");
+    assert!(
+        worker.exists(),
+        "{} is missing: run `scripts/build --mpi mpich-4.0` first",
+        worker.display()
+    );
+    Some(worker)
+}
+
+/// The library's own selection, read as the emitter reads it.
+fn own(worker: &Path) -> OwnSelection {
+    let output = run(Command::new(worker).arg("library"), &[0]);
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let file = said.lines().find_map(|line| line.strip_prefix("file: "));
+    let file = file.unwrap_or_else(|| panic!("the worker does not say which file its library is: {said}"));
+    mpich_library::read(Path::new(file)).unwrap()
+}
+
+fn compile(source: &str, to: &Path, further: &[&str]) {
+    let source = root().join("tests/fixtures").join(source);
+    run(
+        Command::new(COMPILER)
+            .args(["-O1", "-o"])
+            .arg(to)
+            .arg(source)
+            .args(further)
+            .arg("-ldl"),
+        &[0],
+    );
+}
+
+/// An algorithm for each collective that may be switched on size, with another number of messages than the library's own on 4
+/// ranks around the sizes below.
+const SWITCHED: [(Collective, &str, &str); 8] = [
+    (Collective::Bcast, "avg_msg_size", "scatter_ring_allgather"),
+    (Collective::Reduce, "avg_msg_size", "reduce_scatter_gather"),
+    (Collective::Allreduce, "avg_msg_size", "recursive_doubling"),
+    (Collective::Allgather, "total_msg_size", "ring"),
+    (Collective::Allgatherv, "total_msg_size", "ring"),
+    (Collective::Alltoall, "total_msg_size", "brucks"),
+    (Collective::ReduceScatter, "total_msg_size", "pairwise"),
+    (Collective::ReduceScatterBlock, "total_msg_size", "pairwise"),
+];
+/// The rules are for these sizes, in bytes.
+const RANGE: (u64, u64) = (1008, 1968);
+/// Below, at both ends, above.
+const SIZES: [u64; 4] = [960, 1008, 1968, 2016];
+
+fn with_rules(own: &OwnSelection, ranks: u64) -> Tree {
+    SWITCHED
+        .iter()
+        .fold(own.tree.clone(), |tree, (collective, test, algorithm)| {
+            let mut operation = collective.name().to_owned();
+            operation[..1].make_ascii_uppercase();
+            let rule = SizeRule {
+                range: RANGE,
+                algorithm: format!("MPIR_{operation}_intra_{algorithm}"),
+                parameters: Vec::new(),
+                guards: selection_guard::of(*collective, algorithm),
+            };
+            tree.with_rules(collective.name(), ranks, Some(test), &[rule]).unwrap()
+        })
+}
+
+/// Messages of all ranks by collective and size.
+fn messages(program: &Path, ranks: usize, file: Option<&Path>) -> BTreeMap<(String, u64), String> {
+    let mut launch = Command::new(LAUNCHER);
+    // All messages over UCX, where they are counted.
+    launch.args([
+        "-genv",
+        "MPIR_CVAR_NOLOCAL",
+        "1",
+        "-genv",
+        "MPIR_CVAR_CH4_NETMOD",
+        "ucx",
+    ]);
+    if let Some(file) = file {
+        launch.args(["-genv", VARIABLE]).arg(file);
+    }
+    launch.args(["-n", &ranks.to_string()]).arg(program);
+    for (collective, _, _) in SWITCHED {
+        launch.args(
+            SIZES
+                .iter()
+                .flat_map(|bytes| [collective.name().to_owned(), bytes.to_string()]),
+        );
+    }
+    let output = run(&mut launch, &[0]);
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let counts: BTreeMap<_, _> = text
+        .lines()
+        .map(|line| {
+            let (what, counts) = line.split_once(':').unwrap();
+            let (collective, bytes) = what.split_once(' ').unwrap();
+            (
+                (collective.to_owned(), bytes.parse().unwrap()),
+                counts.trim().to_owned(),
+            )
+        })
+        .collect();
+    assert_eq!(counts.len(), SWITCHED.len() * SIZES.len(), "{text}");
+    counts
+}
+
+/// The units of sizes, and that a rule holds for its ranks and sizes alone, proven by what the library sends.
+#[test]
+fn a_selection_file_acts_for_its_ranks_and_sizes_and_nothing_else() {
+    let Some(worker) = worker() else { return };
+    let directory = tempfile::tempdir().unwrap();
+    let program = directory.path().join("count_sends");
+    compile("count_sends.c", &program, &["-rdynamic"]);
+    let own = own(&worker);
+    let tree = with_rules(&own, 4);
+    selection_lint::check(&tree, &own.tree, &own.algorithms).unwrap();
+    let file = directory.path().join("selection.json");
+    std::fs::write(&file, tree.to_text()).unwrap();
+
+    let before = messages(&program, 4, None);
+    let after = messages(&program, 4, Some(&file));
+    for (collective, _, algorithm) in SWITCHED {
+        for bytes in SIZES {
+            let key = (collective.name().to_owned(), bytes);
+            let inside = (RANGE.0..=RANGE.1).contains(&bytes);
+            assert_eq!(
+                before[&key] != after[&key],
+                inside,
+                "{collective} {bytes}, {algorithm}: {} messages without the file, {} with it",
+                before[&key],
+                after[&key]
+            );
+        }
+    }
+    for ranks in [3, 2] {
+        assert_eq!(
+            messages(&program, ranks, None),
+            messages(&program, ranks, Some(&file)),
+            "{ranks} ranks"
+        );
+    }
+
+    // What the library answers with an abort is found before.
+    let misspelt = tree
+        .to_text()
+        .replacen("MPIR_Bcast_intra_scatter_ring", "MPIR_Bcast_intra_scatter_rign", 1);
+    std::fs::write(&file, &misspelt).unwrap();
+    let error = selection_lint::check(&Tree::parse(&misspelt).unwrap(), &own.tree, &own.algorithms).unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .contains("no algorithm `MPIR_Bcast_intra_scatter_rign"),
+        "{error}"
+    );
+    let mut launch = Command::new(LAUNCHER);
+    launch
+        .args(["-genv", VARIABLE])
+        .arg(&file)
+        .args(["-n", "2"])
+        .arg(&program);
+    assert!(
+        !launch.output().unwrap().status.success(),
+        "the library takes a misspelt algorithm"
+    );
+}
+
+/// The library's own allreduce takes 20 ms longer where nobody asks for an algorithm, so that GL12 is violated and any algorithm
+/// that is asked for fixes it: in the search by a control variable, in the deployment by the selection file.
+#[test]
+fn an_algorithm_of_the_library_is_found_emitted_and_confirmed() {
+    let Some(worker) = worker() else { return };
+    let directory = tempfile::tempdir().unwrap();
+    let slow = directory.path().join("slow_default.so");
+    compile("slow_default.c", &slow, &["-shared", "-fPIC"]);
+    // Settings of whole launches cannot fix it; without them the budget is the algorithms'.
+    let description = std::fs::read_to_string(root().join("configs/libraries/mpich-4.0.toml")).unwrap();
+    let (algorithms, _) = description.split_once("[[parameters]]").unwrap();
+    let file = directory.path().join("mpich.toml");
+    std::fs::write(&file, algorithms).unwrap();
+    let out = directory.path().join("out");
+    let output = run(
+        kilter("tune", &out)
+            .arg("--library-description")
+            .arg(&file)
+            .args([
+                "-n",
+                "2",
+                "--mpirun",
+                LAUNCHER,
+                "--guidelines",
+                "GL12",
+                "--sizes",
+                "1024",
+            ])
+            .args([
+                "--launches",
+                "6",
+                "--budget",
+                "30",
+                "--rounds",
+                "1",
+                "--only",
+                "parameters",
+                "--seed",
+                "7",
+            ])
+            .args(["--env", &format!("LD_PRELOAD={}", slow.display())])
+            .args(["--env", "KILTER_TEST_DELAY_NS=20000000"]),
+        &[0, 1],
+    );
+    let said = String::from_utf8_lossy(&output.stderr);
+    let report = report(&out);
+    let cell = cells(&report, "GL12", 1024)[0];
+    assert_eq!(cell["before"]["verdict"], "violated", "{cell:#}\n{said}");
+    assert_eq!(cell["fix"]["kind"], "parameter", "{cell:#}\n{said}");
+    let asked = cell["fix"]["settings"][0]["name"].as_str().unwrap();
+    assert_eq!(asked, "MPIR_CVAR_ALLREDUCE_INTRA_ALGORITHM", "{cell:#}");
+    let seconds = |when: &str| cell[when]["seconds"].as_f64().unwrap();
+    assert!(seconds("before") - seconds("after") > 10e-3, "{cell:#}\n{said}");
+
+    let emit = out.join("emit");
+    let read = |name: &str| std::fs::read_to_string(emit.join(name)).unwrap();
+    let change = &report["changes"][0];
+    assert_eq!(change["file"], "mpich-coll-selection.json", "{change:#}");
+    let own = own(&worker);
+    let tree = Tree::parse(&read("mpich-coll-selection.json")).unwrap();
+    selection_lint::check(&tree, &own.tree, &own.algorithms).unwrap();
+    assert_ne!(tree, own.tree);
+    let environment = read("kilter.env");
+    let path = emit.join("mpich-coll-selection.json").display().to_string();
+    assert!(environment.contains(&format!("{VARIABLE}={path}\n")), "{environment}");
+    assert!(
+        environment.contains("MPIR_CVAR_ALLREDUCE_DEVICE_COLLECTIVE=0\n"),
+        "{environment}"
+    );
+    assert!(
+        !environment.contains("INTRA_ALGORITHM"),
+        "a control variable would win over the file: {environment}"
+    );
+    assert!(read("README.txt").contains("-genv MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE"));
+    let launch = report["provenance"]["launch_after"].as_str().unwrap();
+    assert!(
+        launch.contains(&path),
+        "what was verified is what was emitted: {launch}"
+    );
+}
+
+/// GL12 as above, with Kilter's own rows and mock-ups alone: the drop-in carries them on MPICH, too.
+#[test]
+fn a_row_of_kilters_is_found_emitted_and_confirmed() {
+    if worker().is_none() {
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let slow = directory.path().join("slow_default.so");
+    compile("slow_default.c", &slow, &["-shared", "-fPIC"]);
+    let out = directory.path().join("out");
+    let output = run(
+        kilter("tune", &out)
+            .args([
+                "-n",
+                "2",
+                "--mpirun",
+                LAUNCHER,
+                "--guidelines",
+                "GL12",
+                "--sizes",
+                "1024",
+            ])
+            .args([
+                "--launches",
+                "6",
+                "--budget",
+                "30",
+                "--rounds",
+                "1",
+                "--only",
+                "algorithms",
+                "--seed",
+                "7",
+            ])
+            .args(["--env", &format!("LD_PRELOAD={}", slow.display())])
+            .args(["--env", "KILTER_TEST_DELAY_NS=20000000"]),
+        &[0, 1],
+    );
+    let said = String::from_utf8_lossy(&output.stderr);
+    let report = report(&out);
+    let cell = cells(&report, "GL12", 1024)[0];
+    assert_eq!(cell["before"]["verdict"], "violated", "{cell:#}\n{said}");
+    assert!(
+        cell["fix"]["id"]
+            .as_str()
+            .is_some_and(|id| id.starts_with("allreduce.")),
+        "{cell:#}\n{said}"
+    );
+    let environment = std::fs::read_to_string(out.join("emit/kilter.env")).unwrap();
+    assert!(
+        environment.contains("KILTER_PROFILE=") && environment.contains("libkilter.so"),
+        "{environment}"
+    );
+    assert!(
+        !out.join("emit/mpich-coll-selection.json").exists(),
+        "no algorithm of the library was chosen"
+    );
+}

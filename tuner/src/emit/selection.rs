@@ -1,0 +1,357 @@
+//! MPICH's selection of algorithms: a tree of tests in JSON, as `MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE` names it.
+//!
+//! Each key of an object is a test, tried in the order of the file; the first that is true leads into its object. A path ends at
+//! `"algorithm=NAME": {}`. A selection file replaces the library's own selection as a whole, so what is written here is the library's
+//! own tree with rules put in for one size of communicator, and everything else as it was: see [`Tree::with_rules`].
+//!
+//! Two things were found by counting messages on MPICH 4.0.2 (`comm_size<8` below a test on the message is true on 8 ranks), and
+//! decide how it is written: only `comm_size<=` is used, and what the library has for other calls on the same communicator is put
+//! behind tests on the message only after its own tests on the size of the communicator were carried out.
+
+use std::fmt;
+
+use serde::de::{MapAccess, Visitor};
+use serde::ser::SerializeMap as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// Largest number that the library reads (`atoi`).
+pub const LARGEST: u64 = i32::MAX as u64;
+
+/// What begins the key at the end of a path.
+pub const ALGORITHM: &str = "algorithm=";
+
+/// The library maps the file and reads it as text that ends in a NUL: behind a file of whole pages there is none.
+const PAGE: usize = 4096;
+
+/// An object of the file: tests and where they lead, in their order.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Tree(pub Vec<(String, Tree)>);
+
+/// A choice for a range of message sizes on communicators of one size.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SizeRule {
+    /// Smallest and largest size in bytes, both inclusive; `u64::MAX` for no end.
+    pub range: (u64, u64),
+    /// The algorithm's C name, such as `MPIR_Bcast_intra_binomial`.
+    pub algorithm: String,
+    /// What the library must be told with it, such as `k=2`.
+    pub parameters: Vec<String>,
+    /// What must hold of a call so that the algorithm can carry it out; other calls keep the library's choice.
+    pub guards: Vec<Guard>,
+}
+
+/// A test with the test for its contrary.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Guard {
+    /// True where the algorithm can run.
+    pub holds: &'static str,
+    /// True where it cannot.
+    pub fails: &'static str,
+}
+
+/// A rule that a selection cannot carry.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum RuleError {
+    /// The library's own selection does not know the collective.
+    #[error("the library's own selection has no `collective={0}`")]
+    Unknown(String),
+    /// A number that `atoi` cannot read.
+    #[error("{0} bytes cannot be written in a selection file; its largest number is {LARGEST}")]
+    TooLarge(u64),
+    /// Ranges that overlap or do not ascend.
+    #[error("sizes {0} to {1} come after sizes that reach further")]
+    Order(u64, u64),
+    /// Several ranges without a test on the size.
+    #[error("{0} must not be switched on message size: one rule for all sizes is allowed")]
+    NoSizes(String),
+}
+
+impl Tree {
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// Anything but nested JSON objects.
+    pub fn parse(text: &str) -> Result<Tree, serde_json::Error> {
+        serde_json::from_str(text)
+    }
+
+    /// The file's text.
+    #[must_use]
+    pub fn to_text(&self) -> String {
+        // A tree of texts is always JSON.
+        let mut text = serde_json::to_string_pretty(self).unwrap_or_default();
+        text.push('\n');
+        if text.len().is_multiple_of(PAGE) {
+            text.push('\n');
+        }
+        text
+    }
+
+    /// Whether a file of this length can be read by the library.
+    #[must_use]
+    pub fn is_length_read(bytes: usize) -> bool {
+        !bytes.is_multiple_of(PAGE)
+    }
+
+    /// Where a test leads.
+    #[must_use]
+    pub fn get(&self, key: &str) -> Option<&Tree> {
+        self.0.iter().find(|(own, _)| own == key).map(|(_, tree)| tree)
+    }
+
+    /// The end of a path.
+    fn leaf(rule: &SizeRule) -> Tree {
+        let parameters = rule.parameters.iter().map(|text| (text.clone(), Tree::default()));
+        Tree(vec![(
+            format!("{ALGORITHM}{}", rule.algorithm),
+            Tree(parameters.collect()),
+        )])
+    }
+
+    /// The same with rules for calls of `collective` on intracommunicators of exactly `ranks` ranks. `test` is the test on the
+    /// message size, `avg_msg_size` or `total_msg_size`; without one the only rule holds for all sizes.
+    ///
+    /// # Errors
+    /// See [`RuleError`].
+    pub fn with_rules(
+        &self,
+        collective: &str,
+        ranks: u64,
+        test: Option<&str>,
+        rules: &[SizeRule],
+    ) -> Result<Tree, RuleError> {
+        let mut tree = self.clone();
+        let key = format!("collective={collective}");
+        let (_, whole) = tree
+            .0
+            .iter_mut()
+            .find(|(own, _)| *own == key)
+            .ok_or_else(|| RuleError::Unknown(collective.to_owned()))?;
+        let intra = "comm_type=intra";
+        let own = whole.get(intra).unwrap_or(whole).clone();
+        let chosen = chosen(collective, &own.for_ranks(ranks), test, rules)?;
+        let replaced = Tree(vec![
+            (format!("comm_size<={}", ranks.saturating_sub(1)), own.clone()),
+            (format!("comm_size<={ranks}"), chosen),
+            ("comm_size=any".to_owned(), own),
+        ]);
+        if let Some((_, place)) = whole.0.iter_mut().find(|(own, _)| own == intra) {
+            *place = replaced;
+        } else {
+            let inter = std::mem::take(whole);
+            *whole = Tree(vec![
+                (intra.to_owned(), replaced),
+                ("comm_type=inter".to_owned(), inter),
+            ]);
+        }
+        Ok(tree)
+    }
+
+    /// What is left where the size of the communicator is known: its tests are carried out as far as the library does so when it
+    /// makes a communicator, that is before the first test on a call.
+    fn for_ranks(&self, ranks: u64) -> Tree {
+        let mut kept = Vec::new();
+        for (position, (key, tree)) in self.0.iter().enumerate() {
+            match size_of_communicator(key, ranks) {
+                Some(false) => {}
+                Some(true) if kept.is_empty() => return tree.for_ranks(ranks),
+                Some(true) => {
+                    kept.push(("comm_size=any".to_owned(), tree.for_ranks(ranks)));
+                    return Tree(kept);
+                }
+                None if is_of_communicator(key) => kept.push((key.clone(), tree.for_ranks(ranks))),
+                None => {
+                    kept.extend(self.0[position..].iter().cloned());
+                    return Tree(kept);
+                }
+            }
+        }
+        Tree(kept)
+    }
+}
+
+/// The rules for one communicator size; `own` is the library's choice there.
+fn chosen(collective: &str, own: &Tree, test: Option<&str>, rules: &[SizeRule]) -> Result<Tree, RuleError> {
+    let guarded = |rule: &SizeRule| {
+        rule.guards.iter().rev().fold(Tree::leaf(rule), |inner, guard| {
+            let mut tests = vec![(guard.holds.to_owned(), inner), (guard.fails.to_owned(), own.clone())];
+            // What is always true comes last.
+            tests.sort_by_key(|(key, _)| is_any(key));
+            Tree(tests)
+        })
+    };
+    let Some(test) = test else {
+        return match rules {
+            [rule] => Ok(guarded(rule)),
+            _ => Err(RuleError::NoSizes(collective.to_owned())),
+        };
+    };
+    let mut tests = Vec::new();
+    let mut next = 0;
+    for rule in rules {
+        let (low, high) = rule.range;
+        if low < next || high < low {
+            return Err(RuleError::Order(low, high));
+        }
+        if low > LARGEST + 1 || (high > LARGEST && high != u64::MAX) {
+            return Err(RuleError::TooLarge(high));
+        }
+        if low > next {
+            tests.push((format!("{test}<={}", low - 1), own.clone()));
+        }
+        if high == u64::MAX {
+            tests.push((format!("{test}=any"), guarded(rule)));
+            return Ok(Tree(tests));
+        }
+        tests.push((format!("{test}<={high}"), guarded(rule)));
+        next = high + 1;
+    }
+    tests.push((format!("{test}=any"), own.clone()));
+    Ok(Tree(tests))
+}
+
+/// Whether a test is true of every call.
+#[must_use]
+pub fn is_any(key: &str) -> bool {
+    key == "any" || key.ends_with("=any")
+}
+
+/// Whether a test is one on the size of the communicator, and then its result.
+fn size_of_communicator(key: &str, ranks: u64) -> Option<bool> {
+    let test = key.strip_prefix("comm_size")?;
+    if let Some(number) = test.strip_prefix("<=") {
+        return Some(ranks <= number.parse().ok()?);
+    }
+    if let Some(number) = test.strip_prefix('<') {
+        return Some(ranks < number.parse().ok()?);
+    }
+    match test {
+        "=pow2" => Some(ranks.is_power_of_two()),
+        "=any" => Some(true),
+        _ => None,
+    }
+}
+
+/// Whether a test is one on the communicator, which the library carries out when it makes one.
+fn is_of_communicator(key: &str) -> bool {
+    ["comm_", "is_node_consecutive="]
+        .iter()
+        .any(|start| key.starts_with(start))
+        || is_any(key)
+}
+
+/// A call, as far as the library's tests look at it.
+#[derive(Clone, Copy)]
+pub struct Call<'a> {
+    /// Such as `bcast`.
+    pub collective: &'a str,
+    /// Ranks of the intracommunicator.
+    pub ranks: u64,
+    /// Bytes of the buffer of a rank, or of the block for one of them.
+    pub avg_msg_size: u64,
+    /// Bytes over all ranks.
+    pub total_msg_size: u64,
+    /// Elements.
+    pub count: u64,
+    /// Whether the communicator has ranks on several nodes or several on one, and so a hierarchy.
+    pub parent: bool,
+    /// Answers to the tests `is_NAME=yes`.
+    pub is: &'a dyn Fn(&str) -> bool,
+}
+
+impl Tree {
+    /// The end of the path that a call takes, by the rules of the library; `None` where the library would abort.
+    #[must_use]
+    pub fn lookup(&self, call: &Call<'_>) -> Option<&(String, Tree)> {
+        let mut in_call = false;
+        let mut tree = self;
+        loop {
+            let mut next = None;
+            for entry in &tree.0 {
+                if entry.0.starts_with(ALGORITHM) {
+                    return Some(entry);
+                }
+                in_call |= !is_of_communicator(&entry.0) && !entry.0.starts_with("collective=");
+                if call.passes(&entry.0, in_call)? {
+                    next = Some(&entry.1);
+                    break;
+                }
+            }
+            tree = next?;
+        }
+    }
+}
+
+impl Call<'_> {
+    /// Whether a test is true; `None` for none that the library knows.
+    fn passes(&self, key: &str, in_call: bool) -> Option<bool> {
+        if is_any(key) {
+            return Some(true);
+        }
+        if let Some((name, number)) = key.split_once("<=") {
+            return Some(self.number(name)? <= number.parse().ok()?);
+        }
+        if let Some((name, number)) = key.split_once('<') {
+            if (name, number) == ("count", "pow2") {
+                return Some(self.count < 1 << self.ranks.max(1).ilog2());
+            }
+            let (own, limit): (u64, u64) = (self.number(name)?, number.parse().ok()?);
+            // The library's slip, see above.
+            return Some(own < limit || name == "comm_size" && in_call && own == limit);
+        }
+        let (name, value) = key.split_once('=')?;
+        match (name, value) {
+            ("collective", _) => Some(value == self.collective),
+            ("comm_type", _) => Some(value == "intra"),
+            ("comm_size", "pow2") => Some(self.ranks.is_power_of_two()),
+            ("comm_hierarchy", _) => Some((value == "parent") == self.parent),
+            (_, "yes" | "no") => Some((self.is)(name) == (value == "yes")),
+            _ => None,
+        }
+    }
+
+    fn number(&self, name: &str) -> Option<u64> {
+        match name {
+            "comm_size" => Some(self.ranks),
+            "avg_msg_size" => Some(self.avg_msg_size),
+            "total_msg_size" => Some(self.total_msg_size),
+            "count" => Some(self.count),
+            _ => None,
+        }
+    }
+}
+
+impl Serialize for Tree {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(self.0.len()))?;
+        for (key, tree) in &self.0 {
+            map.serialize_entry(key, tree)?;
+        }
+        map.end()
+    }
+}
+
+impl<'de> Deserialize<'de> for Tree {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Tree, D::Error> {
+        struct InOrder;
+        impl<'de> Visitor<'de> for InOrder {
+            type Value = Tree;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object of tests")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Tree, A::Error> {
+                let mut entries = Vec::new();
+                while let Some(entry) = map.next_entry()? {
+                    entries.push(entry);
+                }
+                Ok(Tree(entries))
+            }
+        }
+        deserializer.deserialize_map(InOrder)
+    }
+}
+
+#[cfg(test)]
+mod tests;

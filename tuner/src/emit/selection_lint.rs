@@ -1,0 +1,266 @@
+//! What MPICH would answer with an abort, found before it reads the file.
+//!
+//! The library reads a selection file in `MPI_Init` and has an assertion, not a message, for an unknown test, an unknown algorithm,
+//! an object without an end; and another one, in the middle of the application, for a call that finds no algorithm or meets a test
+//! that is not made for its collective.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::selection::{ALGORITHM, LARGEST, Tree, is_any};
+
+/// What is wrong, and where.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("selection file, at {path}: {message}")]
+pub struct LintError {
+    /// Tests on the way, with ` / ` between.
+    pub path: String,
+    /// What is wrong.
+    pub message: String,
+}
+
+/// Tests with a number behind `<` or `<=`, and the collectives that they are made for; without a list all.
+const NUMBERS: [(&str, &[&str]); 5] = [
+    ("comm_size", &[]),
+    ("comm_avg_ppn", &[]),
+    ("avg_msg_size", &["bcast", "reduce", "allreduce", "alltoall"]),
+    (
+        "total_msg_size",
+        &[
+            "bcast",
+            "reduce",
+            "allreduce",
+            "alltoall",
+            "allgather",
+            "allgatherv",
+            "reduce_scatter",
+            "reduce_scatter_block",
+        ],
+    ),
+    (
+        "count",
+        &[
+            "bcast",
+            "reduce",
+            "allreduce",
+            "allgather",
+            "allgatherv",
+            "reduce_scatter",
+            "reduce_scatter_block",
+        ],
+    ),
+];
+
+/// Tests with `yes` and `no`, likewise.
+const TRUTHS: [(&str, &[&str]); 6] = [
+    ("is_multi_threaded", &[]),
+    ("is_node_consecutive", &[]),
+    ("is_sendbuf_inplace", &["alltoall", "alltoallv", "alltoallw"]),
+    (
+        "is_commutative",
+        &["reduce", "allreduce", "reduce_scatter", "reduce_scatter_block"],
+    ),
+    ("is_op_built_in", &["reduce", "allreduce"]),
+    ("is_block_regular", &["reduce_scatter"]),
+];
+
+/// Words of the other tests.
+const WORDS: [(&str, &[&str]); 3] = [
+    ("comm_type", &["intra", "inter"]),
+    ("comm_size", &["pow2", "node_comm_size"]),
+    ("comm_hierarchy", &["parent", "node", "node_roots", "flat"]),
+];
+
+/// Parameters of algorithms.
+const PARAMETERS: [&str; 13] = [
+    "k",
+    "tree_type",
+    "chunk_size",
+    "buffer_per_child",
+    "is_non_blocking",
+    "topo_overhead",
+    "topo_diff_groups",
+    "topo_diff_switches",
+    "topo_same_switches",
+    "scatterv_k",
+    "allgatherv_k",
+    "single_phase_recv",
+    "recv_pre_posted",
+];
+
+/// Checks a selection against the library's own, `base`, and the algorithms that it has, by their C names.
+///
+/// # Errors
+/// The first thing that the library would answer with an abort.
+pub fn check(tree: &Tree, base: &Tree, algorithms: &BTreeSet<String>) -> Result<(), LintError> {
+    let top = LintError {
+        path: "the top".to_owned(),
+        message: String::new(),
+    };
+    if let Some(message) = twice(tree) {
+        return Err(LintError { message, ..top });
+    }
+    for (key, _) in &base.0 {
+        if tree.get(key).is_none() {
+            let message = format!("`{key}` is missing; the file replaces the library's own selection as a whole");
+            return Err(LintError { message, ..top });
+        }
+    }
+    for (key, below) in &tree.0 {
+        let Some(own) = base.get(key) else {
+            let message = format!("`{key}` is no collective that the library selects for");
+            return Err(LintError { message, ..top });
+        };
+        if below != own {
+            let mut lint = Lint {
+                collective: key.trim_start_matches("collective="),
+                own,
+                algorithms,
+                path: vec![key.clone()],
+            };
+            lint.object(below)?;
+        }
+    }
+    Ok(())
+}
+
+struct Lint<'a> {
+    collective: &'a str,
+    own: &'a Tree,
+    algorithms: &'a BTreeSet<String>,
+    path: Vec<String>,
+}
+
+impl Lint<'_> {
+    fn wrong(&self, message: String) -> LintError {
+        LintError {
+            path: self.path.join(" / "),
+            message,
+        }
+    }
+
+    fn object(&mut self, tree: &Tree) -> Result<(), LintError> {
+        if let Some(message) = twice(tree) {
+            return Err(self.wrong(message));
+        }
+        if let Some((key, parameters)) = tree.0.iter().find(|(key, _)| key.starts_with(ALGORITHM)) {
+            return self.end(tree, key, parameters);
+        }
+        for (position, (key, below)) in tree.0.iter().enumerate() {
+            self.test(key).map_err(|message| self.wrong(message))?;
+            if is_any(key) && position + 1 != tree.0.len() {
+                return Err(self.wrong(format!("`{key}` is always true and must be the last test")));
+            }
+            self.path.push(key.clone());
+            self.object(below)?;
+            self.path.pop();
+        }
+        self.ends(tree).map_err(|message| self.wrong(message))
+    }
+
+    /// The end of a path.
+    fn end(&self, tree: &Tree, key: &str, parameters: &Tree) -> Result<(), LintError> {
+        if tree.0.len() > 1 {
+            return Err(self.wrong(format!("`{key}` must be alone: nothing beside it is ever looked at")));
+        }
+        let name = key.trim_start_matches(ALGORITHM);
+        if !self.algorithms.contains(name) {
+            return Err(self.wrong(format!("the library has no algorithm `{name}`")));
+        }
+        for (parameter, below) in &parameters.0 {
+            let known = parameter
+                .split_once('=')
+                .is_some_and(|(name, value)| PARAMETERS.contains(&name) && !value.is_empty());
+            if !known || !below.0.is_empty() {
+                return Err(self.wrong(format!(
+                    "`{parameter}` is no parameter of an algorithm; known: {}",
+                    PARAMETERS.join(", ")
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the library knows the test, and has an answer to it for this collective.
+    fn test(&self, key: &str) -> Result<(), String> {
+        let unknown = || format!("`{key}` is no test that the library knows");
+        let split = key.find(['<', '=']).ok_or_else(unknown)?;
+        let (name, rest) = key.split_at(split);
+        let made_for = |list: &[&str]| {
+            let blocking = self.collective.strip_prefix('i').unwrap_or(self.collective);
+            if list.is_empty() || list.contains(&self.collective) || list.contains(&blocking) {
+                Ok(())
+            } else {
+                Err(format!(
+                    "`{key}` is not defined for {}: the library ends the program at the first call",
+                    self.collective
+                ))
+            }
+        };
+        let numbers = NUMBERS.iter().find(|(known, _)| *known == name);
+        let truths = TRUTHS.iter().find(|(known, _)| *known == name);
+        let words = WORDS.iter().find(|(known, _)| *known == name);
+        if rest == "=any" {
+            return if numbers.is_some() || truths.is_some() || words.is_some() {
+                Ok(())
+            } else {
+                Err(unknown())
+            };
+        }
+        if let (Some((_, list)), Some(number)) = (numbers, rest.strip_prefix('<')) {
+            if (name, number) == ("count", "pow2") {
+                return made_for(list);
+            }
+            let number = number.strip_prefix('=').unwrap_or(number);
+            let is_plain = !number.is_empty() && number.bytes().all(|digit| digit.is_ascii_digit());
+            let in_range = number.parse::<u64>().is_ok_and(|number| number <= LARGEST);
+            if !is_plain || !in_range {
+                return Err(format!("`{key}`: `{number}` is not between 0 and {LARGEST}"));
+            }
+            return made_for(list);
+        }
+        let word = rest.strip_prefix('=').ok_or_else(unknown)?;
+        if let (Some((_, list)), "yes" | "no") = (truths, word) {
+            return made_for(list);
+        }
+        match words {
+            Some((_, known)) if known.contains(&word) => Ok(()),
+            _ => Err(unknown()),
+        }
+    }
+
+    /// Whether every call passes one of the tests.
+    fn ends(&self, tree: &Tree) -> Result<(), String> {
+        let Some((last, _)) = tree.0.last() else {
+            return Err("the object is empty, and a call that comes here finds no algorithm".to_owned());
+        };
+        if is_any(last) {
+            return Ok(());
+        }
+        let mut answers: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+        for (name, value) in tree.0.iter().filter_map(|(key, _)| key.split_once('=')) {
+            answers.entry(name).or_default().insert(value);
+        }
+        let has = |name: &str, value: &str| answers.get(name).is_some_and(|values| values.contains(value));
+        let truths = TRUTHS.iter().any(|(name, _)| has(name, "yes") && has(name, "no"));
+        // Some collectives have no calls between groups; the library's own selection has none for them either.
+        let no_inter = self.own.get("comm_type=intra").is_some() && self.own.get("comm_type=inter").is_none();
+        let kinds = has("comm_type", "intra") && (has("comm_type", "inter") || no_inter);
+        if truths || kinds {
+            Ok(())
+        } else {
+            Err(format!(
+                "a call that does not pass `{last}` finds no algorithm; end with a test that is always true, such as `{}=any`",
+                last.split(['<', '=']).next().unwrap_or(last)
+            ))
+        }
+    }
+}
+
+fn twice(tree: &Tree) -> Option<String> {
+    let mut seen = BTreeSet::new();
+    let again = tree.0.iter().find(|(key, _)| !seen.insert(key))?;
+    Some(format!("`{}` stands there twice", again.0))
+}
+
+#[cfg(test)]
+mod tests;
