@@ -73,6 +73,9 @@ pub enum Command {
     ///
     /// Exit status: 0 every rate is within what is promised, 1 one is not.
     ValidateStatistics(ValidateStatistics),
+    /// Write manual pages and completions of shells below a prefix; `scripts/install` calls it.
+    #[command(hide = true)]
+    Generate(Generate),
 }
 
 /// Options of every measuring command.
@@ -181,8 +184,9 @@ pub struct Measure {
     /// Seconds without any sign of life after which a job counts as hung.
     #[arg(long, value_name = "SECONDS", default_value_t = 20.0)]
     pub stall_timeout: f64,
-    /// Directory of kilter-worker, libkilter.so and libkilter_collectives.so (default: `../mpi/<library>/release` from where
-    /// kilter is, as `scripts/build --mpi` makes it, else where kilter itself is).
+    /// Directory of kilter-worker, libkilter.so and libkilter_collectives.so (default: from where kilter is
+    /// `../libexec/kilter/<library>`, as `scripts/install` makes it, or `../mpi/<library>/release`, as `scripts/build --mpi`
+    /// makes it, else where kilter itself is).
     #[arg(long, value_name = "DIR", env = "KILTER_LIBEXEC")]
     pub libexec: Option<PathBuf>,
 }
@@ -300,6 +304,14 @@ pub struct List {
 pub struct Explain {
     /// Guideline id, such as GL8.
     pub id: String,
+}
+
+/// Options of `generate`.
+#[derive(Debug, Args)]
+pub struct Generate {
+    /// The prefix, such as /usr/local.
+    #[arg(value_name = "DIR")]
+    pub prefix: PathBuf,
 }
 
 /// Options of `apply`.

@@ -3,8 +3,9 @@
 //! Worker, drop-in and plugin are built once per MPI library. They are looked for, in this order,
 //!
 //! 1. in the directory of `--libexec`, and nowhere else where it is given;
-//! 2. in `<directory of kilter>/../mpi/<build>/release`, where `scripts/build --mpi <build>` puts them (`mpich-4.0`, for example);
-//! 3. in the directory of `kilter` itself, where `scripts/build` puts those of the default library.
+//! 2. in `<directory of kilter>/../libexec/kilter/<build>`, where `scripts/install` puts them (`mpich-4.0`, for example);
+//! 3. in `<directory of kilter>/../mpi/<build>/release`, where `scripts/build --mpi <build>` puts them;
+//! 4. in the directory of `kilter` itself, where `scripts/build` puts those of the default library.
 //!
 //! Whatever is found must have been built for the library that the launcher belongs to: a worker of another one starts, but each
 //! rank finds itself alone.
@@ -83,7 +84,11 @@ impl Programs {
             Some(directory) => vec![directory.to_path_buf()],
             None => {
                 let above = own.parent().unwrap_or(own);
-                vec![above.join("mpi").join(name).join("release"), own.to_path_buf()]
+                vec![
+                    above.join("libexec/kilter").join(&name),
+                    above.join("mpi").join(name).join("release"),
+                    own.to_path_buf(),
+                ]
             }
         };
         let found = places
@@ -220,6 +225,11 @@ mod tests {
         let found = find(None, &own, HYDRA).unwrap();
         assert_eq!(found.worker, mpich.join("kilter-worker"));
         assert_eq!(found.library, Some(PathBuf::from("/opt/a b/libmpi.so.12")));
+        // As it is installed.
+        let installed = target.path().join("libexec/kilter/mpich-4.0");
+        worker(&installed, "echo 'MPICH Version: 4.0.2'");
+        let found = find(None, &target.path().join("bin"), HYDRA).unwrap();
+        assert_eq!(found.worker, installed.join("kilter-worker"));
         let found = find(None, &own, "mpirun.openmpi (OpenRTE) 4.1.4").unwrap();
         assert_eq!(found.worker, own.join("kilter-worker"));
         let error = found.dropin().unwrap_err().to_string();

@@ -6,6 +6,7 @@ mod check;
 mod compare;
 mod doctor;
 mod explain;
+mod generate;
 mod list;
 mod measuring;
 mod query;
@@ -69,6 +70,7 @@ pub fn run(cli: Cli) -> anyhow::Result<Status> {
         Command::Doctor(typed) => doctor::run(typed),
         Command::List(typed) => list::run(&typed),
         Command::Explain(typed) => explain::run(&typed),
+        Command::Generate(typed) => generate::run(&typed),
         Command::Apply(typed) => apply::run(&typed),
         Command::Rollback(typed) => rollback::run(&typed),
         Command::Report(typed) => report::run(&typed, cli.verbose > 0),

@@ -74,6 +74,8 @@ pub enum Emitter {
     Mpich,
     /// Open MPI's parameter and rules files.
     OpenMpi,
+    /// The environment alone.
+    Variables,
 }
 
 /// Names of the transports in use, by where the ranks are.

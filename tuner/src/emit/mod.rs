@@ -16,6 +16,7 @@ pub mod rules;
 pub mod selection;
 pub mod selection_guard;
 pub mod selection_lint;
+pub mod variables;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -96,6 +97,7 @@ pub fn emit(context: &Context<'_>, deployment: &Deployment) -> anyhow::Result<Em
     let emitted = match emitter {
         Emitter::Mpich => mpich::emit(context, deployment, &directory),
         Emitter::OpenMpi => openmpi::emit(context, deployment, &directory),
+        Emitter::Variables => variables::emit(context, deployment, &directory),
     }?;
     describe::describe(context, emitter, &emitted)?;
     Ok(emitted)
@@ -110,6 +112,7 @@ pub fn staged(context: &Context<'_>, emitted: &Emitted) -> anyhow::Result<Setup>
     match emitter(context)? {
         Emitter::Mpich => mpich::staged(context, emitted),
         Emitter::OpenMpi => openmpi::staged(context, emitted),
+        Emitter::Variables => variables::staged(emitted),
     }
 }
 

@@ -56,7 +56,13 @@ pub(super) fn emit(context: &Context<'_>, deployment: &Deployment, directory: &P
     }
     emitted.files.insert(File::Readme, README.to_owned());
     let library = format!("{} {}", context.library.name, context.version);
-    let text = readme::mpich(&emitted, &library, context.options.ranks, &variables);
+    let text = readme::variables(
+        &emitted,
+        &library,
+        context.options.ranks,
+        &variables,
+        &context.library.launcher.environment,
+    );
     write(directory, README, &text)?;
     Ok(emitted)
 }

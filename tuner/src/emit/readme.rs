@@ -5,21 +5,29 @@ use std::fmt::Write as _;
 use super::{Emitted, File};
 use crate::launch::command::quote;
 
-/// How to install the files of MPICH, whose only place for settings is the environment.
+/// How to install the files of a library whose only place for settings is the environment; `form` is its launcher's, with `{name}`
+/// and `{value}`.
 #[must_use]
-pub fn mpich(emitted: &Emitted, library: &str, ranks: usize, environment: &[(String, String)]) -> String {
+pub fn variables(
+    emitted: &Emitted,
+    library: &str,
+    ranks: usize,
+    environment: &[(String, String)],
+    form: &[String],
+) -> String {
     let mut text = beginning(emitted, library, ranks);
     if let Some(name) = emitted.files.get(&File::Environment) {
-        let flags: Vec<String> = environment
-            .iter()
-            .map(|(name, value)| format!("-genv {name} {}", quote(value)))
-            .collect();
+        let flag = |(name, value): &(String, String)| -> String {
+            let part = |part: &String| part.replace("{name}", name).replace("{value}", &quote(value));
+            form.iter().map(part).collect::<Vec<_>>().join(" ")
+        };
+        let flags: Vec<String> = environment.iter().map(flag).collect();
         text.push_str(&format!(
-            "1. {name}: environment of the ranks. MPICH reads its settings there and nowhere else.\n   \
-             One job:    mpirun {} ...\n   \
+            "1. {name}: environment of the ranks. The library reads its settings there and nowhere else.\n   \
+             One job:    mpiexec {} ...\n   \
              Everybody:  a line `setenv NAME VALUE` for each in the library's module file, or an `export` in a file of\n   \
              /etc/profile.d; a wrapper around mpiexec does as well.\n   \
-             LD_PRELOAD, where it is set, belongs to the ranks alone: pass it with -genv, and put it into no login profile.\n\n",
+             LD_PRELOAD, where it is set, belongs to the ranks alone: pass it to them by the launcher, and put it into no login profile.\n\n",
             flags.join(" ")
         ));
     }

@@ -1,0 +1,60 @@
+//! A library whose only place for settings is the environment, and that has no file of rules (Intel MPI, MVAPICH2, HPE MPT):
+//! variables, profile; and the launch that uses them.
+
+use std::path::Path;
+
+use anyhow::bail;
+
+use super::{Emitted, File, dropin, environment, read, readme, write};
+use crate::context::{Context, Setup};
+use crate::deployment::{Deployment, Selection};
+
+const ENVIRONMENT: &str = "kilter.env";
+const README: &str = "README.txt";
+
+/// Writes everything a deployment needs into `directory`.
+pub(super) fn emit(context: &Context<'_>, deployment: &Deployment, directory: &Path) -> anyhow::Result<Emitted> {
+    let mut emitted = Emitted {
+        directory: directory.to_path_buf(),
+        ..Emitted::default()
+    };
+    for ((collective, bytes), selection) in &deployment.selections {
+        if let Selection::Settings(_) = selection {
+            bail!(
+                "`{}` for {collective} at {bytes} bytes: nothing that {} reads carries a choice for a size",
+                selection.id(),
+                context.library.name
+            );
+        }
+    }
+    let assignments = deployment.assignments.iter();
+    let mut variables: Vec<(String, String)> = assignments
+        .map(|assignment| (assignment.name.clone(), assignment.value.clone()))
+        .collect();
+    variables.extend(dropin::install(context, deployment, directory, &mut emitted)?);
+    if !variables.is_empty() {
+        write(directory, ENVIRONMENT, &environment::to_text(&variables)?)?;
+        emitted.files.insert(File::Environment, ENVIRONMENT.to_owned());
+    }
+    emitted.files.insert(File::Readme, README.to_owned());
+    let library = format!("{} {}", context.library.name, context.version);
+    let text = readme::variables(
+        &emitted,
+        &library,
+        context.options.ranks,
+        &variables,
+        &context.library.launcher.environment,
+    );
+    write(directory, README, &text)?;
+    Ok(emitted)
+}
+
+/// Reads the files back and makes the launch that uses them.
+pub(super) fn staged(emitted: &Emitted) -> anyhow::Result<Setup> {
+    let mut setup = Setup::default();
+    dropin::read_back(emitted)?;
+    if let Some(name) = emitted.files.get(&File::Environment) {
+        setup.environment = environment::parse(&read(&emitted.directory, name)?)?;
+    }
+    Ok(setup)
+}
