@@ -72,7 +72,9 @@ pub fn text(benchmark: &Benchmark) -> String {
         text.push_str("bound: one latency, and the bytes that must enter or leave one host.\n");
     }
     for (id, reason) in &benchmark.failed {
-        text.push_str(&format!("Not measured: {id}: {reason}\n"));
+        // What a library says of a crash may be pages long; the job is named, and its log has it.
+        let first = reason.lines().next().unwrap_or_default();
+        text.push_str(&format!("Not measured: {id}: {first}\n"));
     }
     if !benchmark.unmeasured.is_empty() {
         let names = benchmark.unmeasured.join(", ");

@@ -270,14 +270,19 @@ mod tests {
 
     #[test]
     fn what_needs_several_nodes_is_left_out_on_one() {
-        let mpich = find_for("HYDRA build details: Version: 4.0.2").unwrap();
+        let mut library = openmpi();
+        let bcast = library
+            .algorithms
+            .iter_mut()
+            .find(|row| row.collective == Collective::Bcast);
+        bcast.unwrap().choices[0].several_nodes = true;
         let target = Target::unbounded(Collective::Bcast, 1024);
-        let has_smp = |one_node| {
-            let all = selections(&mpich, &target, 8, one_node);
+        let has_first = |one_node| {
+            let all = selections(&library, &target, 8, one_node);
             all.iter()
-                .any(|selection| selection.id().starts_with("MPIR_CVAR_BCAST_INTRA_ALGORITHM=3 "))
+                .any(|selection| selection.id() == "coll_tuned_bcast_algorithm=1")
         };
-        assert_eq!((has_smp(true), has_smp(false)), (false, true));
+        assert_eq!((has_first(true), has_first(false)), (false, true));
     }
 
     #[test]
