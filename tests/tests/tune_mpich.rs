@@ -263,6 +263,10 @@ fn an_algorithm_of_the_library_is_found_emitted_and_confirmed() {
         !environment.contains("INTRA_ALGORITHM"),
         "a control variable would win over the file: {environment}"
     );
+    for form in ["kilter.sh", "modulefile.tcl", "modulefile.lua", "slurm-prolog.sh"] {
+        let text = read(form);
+        assert!(text.contains(VARIABLE) && !text.contains("OMPI_MCA"), "{form}: {text}");
+    }
     assert!(read("README.txt").contains("-genv MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE"));
     let launch = report["provenance"]["launch_after"].as_str().unwrap();
     assert!(

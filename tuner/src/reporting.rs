@@ -209,11 +209,14 @@ fn changes(tuned: &Tuned, emitted: &Emitted, cells: &[Cell]) -> Vec<Change> {
             kind: FixKind::Parameter,
             name: assignment.name.clone(),
             value: assignment.value.clone(),
-            file: file(if assignment.environment {
-                File::Environment
-            } else {
-                File::Parameters
-            }),
+            // A library without a file of parameters has them in the environment.
+            file: file(
+                if assignment.environment || !emitted.files.contains_key(&File::Parameters) {
+                    File::Environment
+                } else {
+                    File::Parameters
+                },
+            ),
             why: why(&answered),
             gain: gain(&answered),
             cells: answered.iter().map(|cell| name(cell)).collect(),

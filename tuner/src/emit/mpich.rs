@@ -8,14 +8,12 @@ use kilter_algorithms::Collective;
 
 use super::mpich_library::{self, OwnSelection};
 use super::selection::{SizeRule, Tree};
-use super::{Emitted, File, dropin, environment, range, read, readme, selection_guard, selection_lint, write};
+use super::{Emitted, File, dropin, environment, range, read, selection_guard, selection_lint, variables, write};
 use crate::config::library::{AlgorithmChoice, Algorithms};
 use crate::context::{Context, Setup};
 use crate::deployment::{Deployment, Selection};
 
 const SELECTION: &str = "mpich-coll-selection.json";
-const ENVIRONMENT: &str = "kilter.env";
-const README: &str = "README.txt";
 
 /// The control variable that names the selection file.
 const SELECTION_VARIABLE: &str = "MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE";
@@ -48,23 +46,7 @@ pub(super) fn emit(context: &Context<'_>, deployment: &Deployment, directory: &P
         variables.push((SELECTION_VARIABLE.to_owned(), path));
     }
     variables.extend(dropin::install(context, deployment, directory, &mut emitted)?);
-    if !variables.is_empty() {
-        write(directory, ENVIRONMENT, &environment::to_text(&variables)?)?;
-        // Control variables have no file of their own.
-        emitted.files.insert(File::Parameters, ENVIRONMENT.to_owned());
-        emitted.files.insert(File::Environment, ENVIRONMENT.to_owned());
-    }
-    emitted.files.insert(File::Readme, README.to_owned());
-    let library = format!("{} {}", context.library.name, context.version);
-    let text = readme::variables(
-        &emitted,
-        &library,
-        context.options.ranks,
-        &variables,
-        &context.library.launcher.environment,
-    );
-    write(directory, README, &text)?;
-    Ok(emitted)
+    variables::finish(context, emitted, &variables)
 }
 
 /// What the library at hand selects without a file.

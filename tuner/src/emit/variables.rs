@@ -32,20 +32,28 @@ pub(super) fn emit(context: &Context<'_>, deployment: &Deployment, directory: &P
         .map(|assignment| (assignment.name.clone(), assignment.value.clone()))
         .collect();
     variables.extend(dropin::install(context, deployment, directory, &mut emitted)?);
+    finish(context, emitted, &variables)
+}
+
+/// Writes the environment and the page that goes with it: all that is left to do where the library has no file of parameters.
+pub(super) fn finish(
+    context: &Context<'_>,
+    mut emitted: Emitted,
+    variables: &[(String, String)],
+) -> anyhow::Result<Emitted> {
     if !variables.is_empty() {
-        write(directory, ENVIRONMENT, &environment::to_text(&variables)?)?;
+        write(&emitted.directory, ENVIRONMENT, &environment::to_text(variables)?)?;
         emitted.files.insert(File::Environment, ENVIRONMENT.to_owned());
     }
     emitted.files.insert(File::Readme, README.to_owned());
-    let library = format!("{} {}", context.library.name, context.version);
     let text = readme::variables(
         &emitted,
-        &library,
+        &format!("{} {}", context.library.name, context.version),
         context.options.ranks,
-        &variables,
+        variables,
         &context.library.launcher.environment,
     );
-    write(directory, README, &text)?;
+    write(&emitted.directory, README, &text)?;
     Ok(emitted)
 }
 
