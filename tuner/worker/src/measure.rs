@@ -4,7 +4,7 @@
 //!
 //! 1. the time of entering it,
 //! 2. the end of the rank's previous repetition,
-//! 3. whether the rank began its previous repetition in time.
+//! 3. how late the rank began its previous repetition.
 //!
 //! So one exchange synchronises, agrees on the next start (the latest entry plus a lead) and tells every rank how the previous
 //! repetition went. All ranks hold the same numbers and decide alike what to repeat and when to stop. A repetition's time is the
@@ -55,20 +55,22 @@ pub(crate) trait Machine {
 pub(crate) fn measure(machine: &mut impl Machine, schedule: &mut Schedule, lead: &mut Lead) -> anyhow::Result<()> {
     let mut previous = Repetition {
         end_ns: 0,
-        arrival: Arrival::InTime,
+        arrival: Arrival::IN_TIME,
     };
     let mut under_way: Option<(usize, u64)> = None;
     loop {
         machine.prepare();
         let agreed = machine.agree(previous)?;
         if let Some((item, start_ns)) = under_way {
-            lead.learn(agreed.arrival);
-            let seconds = agreed.end_ns.saturating_sub(start_ns) as f64 / 1e9;
+            let took_ns = agreed.end_ns.saturating_sub(start_ns);
             schedule.record(
                 item,
-                match agreed.arrival {
-                    Arrival::InTime => Outcome::Valid { seconds },
-                    Arrival::Disturbed | Arrival::Missed => Outcome::Void,
+                if lead.learn(agreed.arrival, took_ns) {
+                    Outcome::Valid {
+                        seconds: took_ns as f64 / 1e9,
+                    }
+                } else {
+                    Outcome::Void
                 },
             );
         }
@@ -85,8 +87,11 @@ pub(crate) fn measure(machine: &mut impl Machine, schedule: &mut Schedule, lead:
 mod tests {
     use kilter_protocol::plan::{Repetitions, Wait};
 
-    use super::Arrival::{Disturbed, InTime, Missed};
+    use super::Arrival::Missed;
     use super::*;
+
+    const IN_TIME: Arrival = Arrival::IN_TIME;
+    const DISTURBED: Arrival = Arrival::Waited { late_ns: 5_001 };
 
     /// Two ranks on a simulated clock: rank 0 takes 10 us, rank 1 what the script says; an exchange takes 1 us.
     struct Script {
@@ -129,7 +134,7 @@ mod tests {
             (self.others_end_ns, self.other) = (start_ns + others_ns, other);
             Ok(Repetition {
                 end_ns: self.now_ns,
-                arrival: InTime,
+                arrival: IN_TIME,
             })
         }
     }
@@ -142,7 +147,7 @@ mod tests {
         let mut machine = Script {
             now_ns: 7_000_000,
             others_end_ns: 0,
-            other: InTime,
+            other: IN_TIME,
             starts: Vec::new(),
             calls: String::new(),
             prepare_ns,
@@ -161,7 +166,7 @@ mod tests {
 
     #[test]
     fn a_time_is_the_latest_end_minus_the_agreed_start() {
-        let (seconds, void, machine, _) = run(|i| ([5_000, 30_000, 10_000, 11_000][i], InTime));
+        let (seconds, void, machine, _) = run(|i| ([5_000, 30_000, 10_000, 11_000][i], IN_TIME));
         assert_eq!((nanoseconds(&seconds), void), (vec![10_000, 30_000, 10_000, 11_000], 0));
         assert!(
             machine.starts.iter().all(|(agreed, start)| start - agreed == 20_000),
@@ -172,7 +177,7 @@ mod tests {
 
     #[test]
     fn what_is_made_ready_before_each_repetition_is_in_no_time() {
-        let (seconds, void, machine, _) = run_prepared(50_000_000, |_| (5_000, InTime));
+        let (seconds, void, machine, _) = run_prepared(50_000_000, |_| (5_000, IN_TIME));
         assert_eq!((nanoseconds(&seconds), void), (vec![10_000; 4], 0));
         // The last one was in vain: only the exchange tells that the block has enough.
         assert_eq!(machine.calls, "parparparparpa");
@@ -181,7 +186,7 @@ mod tests {
 
     #[test]
     fn a_rank_out_of_time_voids_the_repetition_and_a_missed_start_doubles_the_lead() {
-        const ARRIVALS: [Arrival; 6] = [InTime, Disturbed, Missed, InTime, InTime, InTime];
+        const ARRIVALS: [Arrival; 6] = [IN_TIME, DISTURBED, Missed, IN_TIME, IN_TIME, IN_TIME];
         let (seconds, void, machine, lead) = run(|i| (5_000 + i as u64 * 10_000, ARRIVALS[i]));
         // Rank 1 takes 5, 15, 25, 35, ... us; the second and the third count no.
         assert_eq!((nanoseconds(&seconds), void), (vec![10_000, 35_000, 45_000, 55_000], 2));
