@@ -174,7 +174,7 @@ mod tests {
             (late(5_000), Wait::Spin, 1_000_000_000, true),
             (late(5_001), Wait::Spin, 1_000_000_000, false),
             (late(1_000_000), Wait::Sleep, 50_000, true),
-            (late(1_000_001), Wait::Sleep, 10_000_000, false),
+            (late(1_000_001), Wait::Sleep, 1_999_999, false),
             (late(9_000_000), Wait::Sleep, 18_000_000, true),
             (late(9_000_001), Wait::Sleep, 18_000_000, false),
             (Arrival::Missed, Wait::Sleep, 1_000_000_000, false),
