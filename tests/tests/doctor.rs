@@ -42,7 +42,7 @@ fn check(launcher: &str, library: &str, variable: &str) {
         assert_eq!(found[id]["level"], "fit", "{id}: {}", found[id]);
     }
     // The job has spoken: what only it knows is known.
-    for id in ["timer", "clocks", "transport", "binding", "malloc"] {
+    for id in ["description", "timer", "clocks", "transport", "binding", "malloc"] {
         assert_ne!(found[id]["level"], "unknown", "{id}: {}", found[id]);
     }
     let transport = found["transport"]["says"].as_str().unwrap();

@@ -302,13 +302,8 @@ impl<'a> Context<'a> {
         self.reserved_seconds
             .set(proof.min(PROOF_SHARE * self.options.budget_seconds));
         self.noise_seconds.set(before.noise_seconds);
-        let one_host = before.hosts.len() <= 1;
-        let everywhere = if one_host {
-            &self.library.transports.one_host
-        } else {
-            &self.library.transports.several_hosts
-        };
-        self.transports.replace(everywhere.clone());
+        let everywhere = self.library.transports.on(before.hosts.len() <= 1);
+        self.transports.replace(everywhere.to_vec());
     }
 
     /// Spread of the empty operation, in seconds.

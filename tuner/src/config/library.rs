@@ -10,7 +10,10 @@ use serde::Deserialize;
 use super::{ConfigError, embedded, read};
 
 mod check;
+mod described;
 mod inherit;
+
+pub use described::Described;
 
 /// A library.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -89,6 +92,14 @@ pub struct Transports {
     /// Control variables that say which transports are in use, for `kilter doctor`.
     #[serde(default)]
     pub variables: Vec<String>,
+}
+
+impl Transports {
+    /// Those in use where all ranks are on one host, or on several.
+    #[must_use]
+    pub fn on(&self, one_host: bool) -> &[String] {
+        if one_host { &self.one_host } else { &self.several_hosts }
+    }
 }
 
 /// What a job needs to switch parameters while it runs.

@@ -15,10 +15,25 @@ pub struct Facts {
     pub library: String,
     /// Hosts by name; without a job this machine alone.
     pub hosts: BTreeMap<String, Host>,
+    /// The control variables of the library's description.
+    pub described: Vec<Variable>,
     /// The job's own facts, where one ran.
     pub job: Option<Machine>,
     /// Why no job ran although one was to.
     pub problem: Option<Problem>,
+}
+
+/// A control variable of the description, and what the running library says of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Variable {
+    /// As the library spells it.
+    pub name: String,
+    /// The default, as described.
+    pub default: String,
+    /// Its value; `None` where the library has no such variable.
+    pub reported: Option<String>,
+    /// Whether that is the default.
+    pub is_default: bool,
 }
 
 /// Why no job ran.

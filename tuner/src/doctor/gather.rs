@@ -1,12 +1,12 @@
 //! Finds the facts: of this machine from `/proc` and `/sys`, of the job and its hosts by launching the worker once.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use kilter_protocol::machine::{MARK, Machine};
 
 use super::checks::FILES;
-use super::facts::{Facts, Host, Problem, moment};
+use super::facts::{Facts, Host, Problem, Variable, moment};
 use crate::config::library::Library;
 use crate::launch::capture::{CaptureError, capture};
 use crate::launcher;
@@ -144,7 +144,7 @@ pub fn all(options: &Options) -> Facts {
     match found {
         Err(error) => facts.problem = problem("worker", &error),
         Ok(programs) => match ask(options, &library, &programs) {
-            Ok(machine) => facts.add(machine),
+            Ok(machine) => facts.add(machine, &library),
             Err(error) => facts.problem = problem("hosts", &error),
         },
     }
@@ -153,7 +153,26 @@ pub fn all(options: &Options) -> Facts {
 
 impl Facts {
     /// What a job said: its hosts take the place of this machine, which is known better if it is one of them.
-    fn add(&mut self, machine: Machine) {
+    fn add(&mut self, mut machine: Machine, library: &Library) {
+        let one_host = machine.hosts.len() <= 1;
+        self.described = library
+            .described(library.transports.on(one_host))
+            .into_iter()
+            .map(|described| {
+                let reported = machine.variables.get(&described.name).cloned();
+                Variable {
+                    is_default: reported
+                        .as_ref()
+                        .is_some_and(|value| described.is_default(library, value)),
+                    reported,
+                    name: described.name,
+                    default: described.default,
+                }
+            })
+            .collect();
+        machine
+            .variables
+            .retain(|name, _| library.transports.variables.contains(name));
         let mut hosts: BTreeMap<String, Host> = BTreeMap::new();
         for (name, files) in &machine.hosts {
             let known = self.hosts.remove(name).unwrap_or_default();
@@ -177,8 +196,11 @@ impl Facts {
 /// Launches the worker once and hears what it says.
 fn ask(options: &Options, library: &Library, programs: &Programs) -> anyhow::Result<Machine> {
     let mut words = vec![programs.worker.display().to_string(), "describe".to_owned()];
-    for name in &library.transports.variables {
-        words.extend(["-v".to_owned(), name.clone()]);
+    let (one, several) = (&library.transports.one_host, &library.transports.several_hosts);
+    let described = library.described(&[one.as_slice(), several].concat());
+    let names: BTreeSet<String> = described.into_iter().map(|variable| variable.name).collect();
+    for name in names.into_iter().chain(library.transports.variables.clone()) {
+        words.extend(["-v".to_owned(), name]);
     }
     words.extend(files());
     let command = launcher::template(options, library).build(
@@ -292,21 +314,66 @@ mod tests {
             hosts: BTreeMap::from([("a".to_owned(), own)]),
             ..Facts::default()
         };
+        let library = crate::config::library::find_for("mpirun (Open MPI) 4.1.4").unwrap();
         let said = |load: &str| BTreeMap::from([("/proc/loadavg".to_owned(), load.to_owned())]);
-        facts.add(Machine {
-            hosts: BTreeMap::from([("a".to_owned(), said("9")), ("b".to_owned(), said("8"))]),
-            ..Machine::default()
-        });
+        facts.add(
+            Machine {
+                hosts: BTreeMap::from([("a".to_owned(), said("9")), ("b".to_owned(), said("8"))]),
+                ..Machine::default()
+            },
+            &library,
+        );
         let loads: Vec<_> = facts
             .hosts
             .values()
             .map(|host| host.text("/proc/loadavg").unwrap())
             .collect();
         assert_eq!(loads, ["0.1", "8"]);
-        facts.add(Machine {
-            hosts: BTreeMap::from([("c".to_owned(), said("7"))]),
-            ..Machine::default()
-        });
+        facts.add(
+            Machine {
+                hosts: BTreeMap::from([("c".to_owned(), said("7"))]),
+                ..Machine::default()
+            },
+            &library,
+        );
         assert_eq!(facts.hosts.len(), 1);
+    }
+
+    #[test]
+    fn described_variables_are_told_apart_from_those_of_transports() {
+        let library = crate::config::library::find_for("mpirun (Open MPI) 4.1.4").unwrap();
+        let mut facts = Facts::default();
+        let variables = [
+            ("coll_tuned_bcast_algorithm", "ignore"),
+            ("coll_tuned_reduce_algorithm", "binomial"),
+            ("btl_vader_eager_limit", "8192"),
+            ("btl_vader_single_copy_mechanism", "cma"),
+        ];
+        facts.add(
+            Machine {
+                variables: variables
+                    .map(|(name, value)| (name.to_owned(), value.to_owned()))
+                    .into(),
+                ..Machine::default()
+            },
+            &library,
+        );
+        let of = |name: &str| facts.described.iter().find(|variable| variable.name == name).unwrap();
+        assert!(of("coll_tuned_bcast_algorithm").is_default);
+        assert!(!of("coll_tuned_reduce_algorithm").is_default);
+        assert!(!of("btl_vader_eager_limit").is_default);
+        assert_eq!(of("coll_tuned_gather_algorithm").reported, None);
+        // One host: the network's parameters are not asked after.
+        assert!(
+            !facts
+                .described
+                .iter()
+                .any(|variable| variable.name.starts_with("btl_tcp"))
+        );
+        let left: Vec<&String> = facts.job.as_ref().unwrap().variables.keys().collect();
+        assert!(
+            left.iter().all(|name| library.transports.variables.contains(name)),
+            "{left:?}"
+        );
     }
 }

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use kilter_protocol::machine::{Machine, RankPlace};
 
-use super::facts::{Facts, Host, Moment, Problem};
+use super::facts::{Facts, Host, Moment, Problem, Variable};
 use super::render::{Examination, text};
 use super::*;
 
@@ -70,7 +70,21 @@ fn fit() -> Facts {
             variables: BTreeMap::from([("MPIR_CVAR_CH4_NETMOD".to_owned(), "ucx".to_owned())]),
             ..Machine::default()
         }),
+        described: vec![
+            variable("MPIR_CVAR_NOLOCAL", "0"),
+            variable("MPIR_CVAR_BCAST_INTRA_ALGORITHM", "0"),
+        ],
         problem: None,
+    }
+}
+
+/// A control variable at its default.
+fn variable(name: &str, default: &str) -> Variable {
+    Variable {
+        name: name.to_owned(),
+        default: default.to_owned(),
+        reported: Some(default.to_owned()),
+        is_default: true,
     }
 }
 
@@ -118,6 +132,19 @@ fn cases() -> Vec<(&'static str, &'static str, Facts)> {
             "library",
             "unknown launcher",
             no_job("library", "no description fits `x`; give another --mpirun"),
+        ),
+        (
+            "description",
+            "parameters that another release has",
+            with(|f| f.described[0].reported = None),
+        ),
+        (
+            "description",
+            "a setting of the site",
+            with(|f| {
+                f.described[0].reported = Some("1".to_owned());
+                f.described[0].is_default = false;
+            }),
         ),
         (
             "worker",

@@ -6,6 +6,7 @@ mod cgroup;
 mod clocks;
 mod clocksource;
 mod cores;
+mod description;
 mod frequency;
 mod hosts;
 mod hugepages;
@@ -38,6 +39,7 @@ pub static CHECKS: &[Check] = &[
     timer::CHECK,
     clocks::CHECK,
     transport::CHECK,
+    description::CHECK,
     memory::CHECK,
     hugepages::CHECK,
     malloc::CHECK,

@@ -1,0 +1,53 @@
+//! The control variables of a description, with the values that the library is said to have by itself.
+
+use super::{Library, Parameter};
+
+/// A control variable, as described.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Described {
+    /// As the library spells it.
+    pub name: String,
+    /// What it is by default.
+    pub default: String,
+    /// It chooses an algorithm, so that the default has many names.
+    chooses: bool,
+}
+
+impl Described {
+    /// Whether `value`, as the library reports it, is the default.
+    #[must_use]
+    pub fn is_default(&self, library: &Library, value: &str) -> bool {
+        self.chooses && matches!(value, "0" | "ignore" | "auto") || library.same_value(&self.name, &self.default, value)
+    }
+}
+
+impl Library {
+    /// Every control variable of the description that exists where these transports are in use; environment variables are read by
+    /// nobody who could be asked.
+    #[must_use]
+    pub fn described(&self, transports: &[String]) -> Vec<Described> {
+        let algorithms = self.algorithms.iter().flat_map(|row| {
+            let chooses = Described {
+                name: row.parameter.clone(),
+                default: "0".to_owned(),
+                chooses: true,
+            };
+            let knobs = row.knobs.iter().map(|(knob, about)| Described {
+                name: format!("{}_{knob}", row.parameter),
+                default: about.default.to_string(),
+                chooses: false,
+            });
+            std::iter::once(chooses).chain(knobs)
+        });
+        let exists = |row: &&Parameter| {
+            let transport = row.transport.as_ref();
+            !row.environment && transport.is_none_or(|transport| transports.contains(transport))
+        };
+        let parameters = self.parameters.iter().filter(exists).map(|row| Described {
+            name: row.name.clone(),
+            default: row.default.clone(),
+            chooses: false,
+        });
+        algorithms.chain(parameters).collect()
+    }
+}
