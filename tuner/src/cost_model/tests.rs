@@ -175,7 +175,7 @@ fn field(
 #[test]
 fn the_best_is_never_left_out() {
     let (mut judged, mut left_out, mut cases) = (0, 0, 0);
-    for seed in 0..3 {
+    for seed in 0..2 {
         let mut random = random(seed);
         for p in [3, 8, 32] {
             for n in [64, 4096, 262_144, 4 << 20] {
