@@ -20,7 +20,11 @@ pub(super) fn run(typed: cli::Benchmark) -> anyhow::Result<Status> {
             let json = serde_json::to_string_pretty(&table)? + "\n";
             reporting::write(common, "benchmark-search.json", &json)?;
             context.run.finish()?;
-            print(&if common.json { json } else { present::search_text(&table) })?;
+            print(&if common.json {
+                json
+            } else {
+                present::search_text(&table)
+            })?;
             Ok(Status::Holds)
         });
     }

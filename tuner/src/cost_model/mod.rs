@@ -81,7 +81,11 @@ pub fn costs(row: &Algorithm, p_ranks: usize, n_bytes: u64, nodes: &Nodes) -> Ve
     let mut settings = vec![Vec::new()];
     for parameter in row.parameters {
         let is_segment = parameter.name.contains("segment");
-        let max = if is_segment { parameter.max.min(n_bytes) } else { parameter.max };
+        let max = if is_segment {
+            parameter.max.min(n_bytes)
+        } else {
+            parameter.max
+        };
         let powers = (0..u64::BITS).map(|exponent| 1 << exponent);
         let mut values: Vec<u64> = powers.filter(|value| (parameter.min..=max).contains(value)).collect();
         values.push(parameter.default);

@@ -102,7 +102,7 @@ fn a_disturbed_launch_moves_nothing() {
     let fit = Fit::of(&points).unwrap();
     assert!((fit.alpha / PRICES.0 - 1.0).abs() < 0.1, "{}", fit.alpha);
     assert!((fit.beta / PRICES.1 - 1.0).abs() < 0.1, "{}", fit.beta);
-    assert!(!fit.is_trusted(), "one time is not explained");
+    assert!(fit.is_trusted(), "{}", fit.misfit);
 }
 
 #[test]
@@ -188,8 +188,8 @@ fn the_best_is_never_left_out() {
                         let points = measured(&known, p, &sizes, prices, noise, &mut random);
                         let fit = Fit::of(&points).unwrap();
                         for collective in [Collective::Bcast, Collective::Reduce, Collective::Allgather] {
-                            // As much wrong as the points show it may be.
-                            let field = field(collective, p, n, prices, noise.min(fit.misfit), &mut random);
+                            // As much wrong as the points, some of which lie outside the intervals.
+                            let field = field(collective, p, n, prices, noise, &mut random);
                             let candidates: Vec<Candidate> = field.iter().map(|(_, c, _)| c.clone()).collect();
                             let result = judge(&candidates, &|_| Some(&fit));
                             let best = (0..field.len())

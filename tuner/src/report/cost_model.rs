@@ -3,16 +3,19 @@
 use super::format;
 use super::model::{Contest, CostModel};
 
-/// Contests of which there is something to say: the cell, and its lines.
+/// Contests for which something was predicted: the cell, and its lines.
 #[must_use]
 pub fn explained(contests: &[Contest]) -> Vec<(String, Vec<String>)> {
     contests
         .iter()
+        .filter(|contest| {
+            let mut candidates = contest.candidates.iter();
+            !contest.left_out.is_empty() || candidates.any(|candidate| candidate.predicted.is_some())
+        })
         .map(|contest| {
             let cell = format!("{} at {}", contest.function, format::bytes(contest.bytes));
             (cell, lines(contest))
         })
-        .filter(|(_, lines)| !lines.is_empty())
         .collect()
 }
 
@@ -43,14 +46,10 @@ pub fn lines(contest: &Contest) -> Vec<String> {
 }
 
 fn model(model: &CostModel) -> String {
-    let trust = if model.trusted {
-        ""
-    } else {
-        "; that is too much to leave candidates out by"
-    };
+    let trust = if model.trusted { "" } else { "; too much to predict by" };
     let per_byte = |seconds: f64| format!("{} ns", format::ratio(seconds * 1e9));
     format!(
-        "{}: {} a round, {} a byte, {} a byte combined; fits {} within a factor of {}{trust}",
+        "{}: {} a round, {} a byte, {} a byte combined; four of five of {} lie within a factor of {}{trust}",
         model.medium,
         format::seconds(model.alpha),
         per_byte(model.beta),
@@ -90,11 +89,15 @@ mod tests {
             predicted: prediction(900e-6),
         });
         insta::assert_snapshot!(lines(&contest).join("\n"), @r"
-        messages: 12.0 us a round, 0.80 ns a byte, 0.00 ns a byte combined; fits 23 times within a factor of 1.31
+        messages: 12.0 us a round, 0.80 ns a byte, 0.00 ns a byte combined; four of five of 23 times lie within a factor of 1.31
         scan.pipelined_chain: predicted 62.2 us, measured 67.0 us, because 3 rounds x 12.0 us + 32 KiB sent x 0.80 ns/B
         scan.linear: not measured, predicted 600 us or more, because 3 rounds x 12.0 us + 32 KiB sent x 0.80 ns/B
         ");
         contest.models[0].trusted = false;
-        assert!(lines(&contest)[0].ends_with("too much to leave candidates out by"));
+        assert!(lines(&contest)[0].ends_with("too much to predict by"));
+        assert_eq!(explained(&[contest.clone()]).len(), 1);
+        contest.candidates[0].predicted = None;
+        contest.left_out.clear();
+        assert!(explained(&[contest]).is_empty());
     }
 }

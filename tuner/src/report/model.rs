@@ -260,7 +260,7 @@ pub struct CostModel {
     pub gamma: f64,
     /// Measured times that it was fitted to.
     pub points: usize,
-    /// The largest factor between a measured time and the fitted one.
+    /// The factor between measured times and the fitted ones within which four of five lie.
     pub misfit: f64,
     /// Whether it fits well enough to leave candidates out.
     pub trusted: bool,

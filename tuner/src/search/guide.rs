@@ -125,7 +125,7 @@ impl Guide {
                 continue;
             };
             let without = self.fits(target, Some(row.id));
-            let Some(fit) = without.get(&Medium::of(row)) else {
+            let Some(fit) = without.get(&Medium::of(row)).filter(|fit| fit.is_trusted()) else {
                 continue;
             };
             let cost = cost(row, node_ranks(nodes), target.bytes(), &parameters, nodes);
@@ -184,7 +184,7 @@ impl Guide {
         let (medium, fit) = fits.iter().find(|(_, fit)| !fit.is_trusted())?;
         (!self.said_bad.replace(true)).then(|| {
             format!(
-                "{}: the cost model of {} misses a measured time by a factor of {:.1}, so it leaves nothing out",
+                "{}: the cost model of {} misses measured times by a factor of {:.1}, so it leaves nothing out",
                 target.name(),
                 medium.name(),
                 fit.misfit
@@ -335,9 +335,19 @@ mod tests {
     #[test]
     fn a_model_that_does_not_fit_says_so() {
         let guide = taught(true, &KNOWN);
-        let odd = Target::unbounded(Collective::Reduce, 1024);
-        let selection = Selection::Algorithm("reduce.binomial".to_owned(), Vec::new());
-        guide.learn(&odd, &selection, 5.0 * seconds(&odd, &selection));
+        // As many times again, of which every other one is four times as long, and the rest a fourth.
+        for (collective, bytes) in [
+            (Collective::Reduce, 1024),
+            (Collective::Scatter, 2048),
+            (Collective::Allgather, 1024),
+        ] {
+            let odd = Target::unbounded(collective, bytes);
+            let rows = candidates(&odd).into_iter().filter(|one| own_row(one).is_some());
+            for (index, selection) in rows.enumerate() {
+                let factor = if index % 2 == 0 { 4.0 } else { 0.25 };
+                guide.learn(&odd, &selection, factor * seconds(&odd, &selection));
+            }
+        }
         let target = Target::unbounded(Collective::Bcast, 1024);
         let all = candidates(&target);
         let (kept, note) = guide.field(&target, all.clone());

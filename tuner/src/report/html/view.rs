@@ -7,9 +7,9 @@ use super::contest::ContestView;
 use super::figure::{self, Figure};
 use super::matrix::{self, GuidelineRow, Matrix, TypeRow};
 use super::provenance::{self, Fact};
-use crate::report::{format, savings};
 use crate::report::model::{Change, Contest, FixKind, Quarantined, Report};
 use crate::report::summary::{self, Group, Standing, Summary};
+use crate::report::{format, savings};
 
 /// The page.
 #[derive(Template)]
