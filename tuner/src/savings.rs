@@ -96,15 +96,12 @@ fn sort(savings: &mut [Saving]) {
 /// volume of the same calls.
 fn each_size_once<'c>(calls: &'c Calls, known: &dyn Fn(&Subject) -> bool) -> Vec<(&'c Subject, &'c str, u64, f64)> {
     let mut first: BTreeMap<(&str, u64), (&Subject, &str, f64)> = BTreeMap::new();
+    // Subjects of one text come in the order of their volumes.
     for (subject, called) in calls.iter().filter(|(subject, _)| known(subject)) {
         for (size, count) in &called.calls {
-            let entry =
-                first
-                    .entry((subject.text.as_str(), *size))
-                    .or_insert((subject, called.function.as_str(), *count));
-            if subject.bytes < entry.0.bytes {
-                entry.0 = subject;
-            }
+            first
+                .entry((subject.text.as_str(), *size))
+                .or_insert((subject, called.function.as_str(), *count));
         }
     }
     first
