@@ -93,12 +93,34 @@ fn the_eager_limit_is_found_emitted_and_confirmed() {
     );
 }
 
+/// Of an application that reduces, mostly 4 KiB.
+const MIX: &str = "[[call]]\nfunction = \"reduce\"\nbytes = 4096\ncalls = 1e6\n\
+                   [[call]]\nfunction = \"reduce\"\nbytes = \"16KiB..64KiB\"\ncalls = 500\nranks = 2\n";
+
 #[test]
 fn with_parameters_frozen_a_plugin_or_mockup_fixes_or_the_reason_is_given() {
     let out = tempfile::tempdir().unwrap();
-    let report = tune(out.path(), &["--only", "algorithms"]);
+    let mix = out.path().join("mix.toml");
+    std::fs::write(&mix, MIX).unwrap();
+    let report = tune(out.path(), &["--only", "algorithms", "--mix", mix.to_str().unwrap()]);
+    let measured = report["cells"].as_array().unwrap().iter();
+    assert!(
+        measured.clone().count() > 0 && measured.clone().all(|cell| cell["bytes"] != 1024),
+        "1 KiB is not in the mix"
+    );
     if !was_violated(&report) {
         return;
+    }
+    if !report["changes"].as_array().unwrap().is_empty() {
+        let savings = report["savings"].as_array().unwrap();
+        let calls: Vec<(u64, f64)> = savings
+            .iter()
+            .map(|one| (one["bytes"].as_u64().unwrap(), one["calls"].as_f64().unwrap()))
+            .collect();
+        assert!(
+            calls.contains(&(4096, 1e6)) && calls.contains(&(16384, 500.0)),
+            "{calls:?}"
+        );
     }
     assert!(
         !out.path().join("emit/openmpi-mca-params.conf").exists(),

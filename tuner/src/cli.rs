@@ -136,6 +136,11 @@ pub struct Measure {
     /// Only guidelines whose left side is one of these functions, such as reduce,gather,isend (default: all).
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub functions: Vec<String>,
+    /// Only what an application calls, from a file (TOML) that lists function, volume, how often and size of the communicator, as
+    /// configs/mixes/example.toml shows: nothing else is measured, and what saves it more time counts for more. A range of volumes
+    /// stands for the sizes of --sizes within it.
+    #[arg(long, value_name = "FILE")]
+    pub mix: Option<PathBuf>,
     /// Make all launches of all cells and judge once at their end, whatever could have been decided earlier.
     #[arg(long)]
     pub fixed: bool,
@@ -280,6 +285,10 @@ pub struct Benchmark {
     /// Instead of the best with the best, compare each of Kilter's algorithms with the library forced to the same one.
     #[arg(long)]
     pub same: bool,
+    /// Instead of Kilter's collectives, put the search to the test: its launches, its seconds and what it finds, against measuring
+    /// every candidate with every value of its knobs in a launch of its own. Takes long; --budget ends it.
+    #[arg(long, conflicts_with_all = ["same", "latency"])]
+    pub search: bool,
     /// Seconds that a message of no length takes through the network: with --bandwidth, adds the lower bound of each cell.
     #[arg(long, value_name = "SECONDS", requires = "bandwidth")]
     pub latency: Option<f64>,

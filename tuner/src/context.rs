@@ -4,6 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use kilter_algorithms::Nodes;
 use kilter_protocol::plan::Header;
 use kilter_protocol::report::Start;
 
@@ -113,6 +114,7 @@ pub struct Context<'a> {
     transports: RefCell<Vec<String>>,
     device: RefCell<BTreeMap<String, String>>,
     library_string: RefCell<String>,
+    hosts: RefCell<Vec<String>>,
     /// Repetitions of each block, once they were predicted.
     pub predicted: RefCell<BTreeMap<String, u32>>,
 }
@@ -146,6 +148,7 @@ impl<'a> Context<'a> {
             transports: RefCell::default(),
             device: RefCell::default(),
             library_string: RefCell::default(),
+            hosts: RefCell::default(),
             predicted: RefCell::default(),
         }
     }
@@ -243,6 +246,7 @@ impl<'a> Context<'a> {
             start.library
         );
         self.library_string.replace(start.library.clone());
+        self.hosts.replace(start.hosts.clone());
         if setup.parameters.is_empty() && setup.expected.is_empty() && !setup.switching {
             // Of the library as the site has it: a candidate may be to change just this.
             let about_device = |name: &String| Some((name.clone(), start.variables.get(name)?.clone()));
@@ -328,6 +332,17 @@ impl<'a> Context<'a> {
     #[must_use]
     pub fn library_string(&self) -> String {
         self.library_string.borrow().clone()
+    }
+
+    /// Which ranks share a node, as a launch has shown it, or because all are on one; `None` where nothing is known.
+    #[must_use]
+    pub fn nodes(&self) -> Option<Nodes> {
+        let hosts = self.hosts.borrow();
+        let ranks = self.options.ranks;
+        if hosts.len() == ranks {
+            return Some(Nodes::new(&hosts));
+        }
+        (!self.options.place().several_nodes).then(|| Nodes::one(ranks))
     }
 
     /// The rule of verdicts.

@@ -9,8 +9,10 @@ use kilter_protocol::plan::{Cache, Element, Repetitions, Root, Synchronisation, 
 use kilter_protocol::verifying::{Depth, Wanted};
 
 use crate::cli;
+use crate::config::mix::Mix;
 use crate::plan::Place;
 use crate::repetition_rule;
+use crate::scope::Scope;
 use crate::verdict::{Correction, Test};
 
 /// Options that every measuring command shares.
@@ -44,6 +46,8 @@ pub struct Options {
     pub guideline_files: Vec<PathBuf>,
     /// Names of functions on left sides; empty for all.
     pub functions: Vec<String>,
+    /// The calls of an application, where only they count.
+    pub mix: Option<Mix>,
     /// Root of rooted collectives.
     pub root: Root,
     /// What is combined.
@@ -177,6 +181,7 @@ impl Options {
             guidelines: typed.guidelines,
             guideline_files: typed.guideline_file,
             functions: functions(typed.functions)?,
+            mix: typed.mix.map(|path| mix(&path, typed.ranks)).transpose()?,
             root: root(&typed.root, typed.ranks)?,
             element: match typed.element {
                 cli::ElementChoice::Byte => Element::Byte,
@@ -218,10 +223,21 @@ impl Options {
             several_nodes: self.hostfile.is_some(),
         }
     }
+
+    /// What is asked for.
+    #[must_use]
+    pub fn scope(&self) -> Scope<'_> {
+        Scope {
+            functions: &self.functions,
+            sizes: &self.sizes,
+            mix: self.mix.as_ref(),
+            ranks: self.ranks,
+        }
+    }
 }
 
 /// Names of functions as guidelines call them: whatever the language can call.
-fn functions(names: Vec<String>) -> Result<Vec<String>, OptionError> {
+pub(crate) fn functions(names: Vec<String>) -> Result<Vec<String>, OptionError> {
     for name in &names {
         if format!("{name}(n)").parse::<Side>().is_err() {
             name.parse::<Side>().map_err(|error| {
@@ -233,6 +249,21 @@ fn functions(names: Vec<String>) -> Result<Vec<String>, OptionError> {
         }
     }
     Ok(names)
+}
+
+/// Reads a call mix that says something about communicators of `ranks`.
+fn mix(path: &Path, ranks: usize) -> Result<Mix, OptionError> {
+    let mix = Mix::load(path).map_err(|error| wrong("--mix", error.to_string()))?;
+    if mix.on(ranks).next().is_none() {
+        let sizes: Vec<String> = mix.communicator_sizes().iter().map(ToString::to_string).collect();
+        let message = format!(
+            "{}: no call is on a communicator of {ranks} ranks, only of {}; give one of these to --ranks",
+            mix.file,
+            sizes.join(", ")
+        );
+        return Err(wrong("--mix", message));
+    }
+    Ok(mix)
 }
 
 fn root(typed: &str, ranks: usize) -> Result<Root, OptionError> {

@@ -14,6 +14,7 @@ use rand::seq::SliceRandom;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::config::guideline::{Guideline, Kind};
+use crate::scope::Scope;
 
 /// Something to time: a side of a guideline at one volume.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -152,8 +153,19 @@ pub struct Plan {
     pub split_functions: Vec<(String, Collective)>,
     /// The volumes at which each collective is measured, ascending.
     pub volumes: BTreeMap<Collective, BTreeSet<u64>>,
+    /// How often an application calls each left side; empty where no call mix was given.
+    pub calls: BTreeMap<Subject, Called>,
     /// Guidelines that cannot be verified here, with the reason.
     pub left_out: BTreeMap<String, String>,
+}
+
+/// How often an application calls something.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Called {
+    /// Such as `reduce`.
+    pub function: String,
+    /// Calls by the volume asked for, in bytes, of which several may round to one that is measured.
+    pub calls: BTreeMap<u64, f64>,
 }
 
 impl Plan {
@@ -162,7 +174,18 @@ impl Plan {
     /// `functions`, unless empty, keeps only cells with one of these names on the left.
     #[must_use]
     pub fn new(guidelines: &[Guideline], functions: &[String], sizes: &[u64], place: Place) -> Plan {
-        let wanted = |name: &str| functions.is_empty() || functions.iter().any(|function| function == name);
+        let scope = Scope {
+            functions,
+            sizes,
+            mix: None,
+            ranks: place.ranks,
+        };
+        Plan::within(guidelines, &scope, place)
+    }
+
+    /// Lays out the cells of these guidelines whose left sides are asked for.
+    #[must_use]
+    pub fn within(guidelines: &[Guideline], scope: &Scope<'_>, place: Place) -> Plan {
         let mut plan = Plan::default();
         for guideline in guidelines {
             if let Some(reason) = guideline.unmet(place) {
@@ -170,11 +193,21 @@ impl Plan {
                 continue;
             }
             match guideline.kind {
-                Kind::Pattern => plan.add_pattern(guideline, &wanted, sizes, place),
+                Kind::Pattern => plan.add_pattern(guideline, scope, place),
                 Kind::Monotony | Kind::Split => {
-                    for collective in collectives(guideline).filter(|c| wanted(c.name())) {
-                        let volumes = plan.volumes.entry(collective).or_default();
-                        volumes.extend(sizes.iter().map(|size| place.volume(collective, *size)));
+                    for collective in collectives(guideline) {
+                        let calls = scope.calls(collective.name());
+                        if calls.is_empty() {
+                            continue;
+                        }
+                        for (size, calls) in calls {
+                            let bytes = place.volume(collective, size);
+                            plan.volumes.entry(collective).or_default().insert(bytes);
+                            if scope.mix.is_some() {
+                                let left = Subject::library(collective, bytes);
+                                plan.add_calls(left, collective.name(), size, calls);
+                            }
+                        }
                         let functions = match guideline.kind {
                             Kind::Split => &mut plan.split_functions,
                             _ => &mut plan.monotony_functions,
@@ -187,11 +220,26 @@ impl Plan {
         plan
     }
 
-    fn add_pattern(&mut self, guideline: &Guideline, wanted: &dyn Fn(&str) -> bool, sizes: &[u64], place: Place) {
+    fn add_calls(&mut self, left: Subject, function: &str, size: u64, calls: f64) {
+        let called = self.calls.entry(left).or_default();
+        called.function = function.to_owned();
+        called.calls.insert(size, calls);
+    }
+
+    /// How often an application calls a left side; 1 where no call mix was given, 0 where it does not.
+    #[must_use]
+    pub fn calls_of(&self, left: &Subject) -> f64 {
+        if self.calls.is_empty() {
+            return 1.0;
+        }
+        self.calls.get(left).map_or(0.0, |called| called.calls.values().sum())
+    }
+
+    fn add_pattern(&mut self, guideline: &Guideline, scope: &Scope<'_>, place: Place) {
         for filled in guideline.filled() {
             let Ok(task) = Task::of(&filled.left) else { continue };
             for (left, right) in filled.orderings() {
-                self.add_ordering(guideline, (left, right), task, wanted, sizes, place);
+                self.add_ordering(guideline, (left, right), task, scope, place);
             }
         }
     }
@@ -201,12 +249,12 @@ impl Plan {
         guideline: &Guideline,
         (left, right): (&Side, &Side),
         task: Task,
-        wanted: &dyn Fn(&str) -> bool,
-        sizes: &[u64],
+        scope: &Scope<'_>,
         place: Place,
     ) {
         let function = left.head().operation.to_string();
-        if !wanted(&function) {
+        let calls = scope.calls(&function);
+        if calls.is_empty() {
             return;
         }
         let ranks = place.ranks as u64;
@@ -214,15 +262,13 @@ impl Plan {
             .into_iter()
             .map(|side| side.unit_bytes(ranks, place.element_bytes))
             .fold(1, lcm);
-        let mut seen = BTreeMap::new();
-        for &size in sizes {
-            // Of several sizes that round to one volume, the cell is named after the exact one.
-            let measured = measured_bytes(size, unit);
-            seen.entry(measured).and_modify(|asked| *asked = size).or_insert(size);
-        }
         // Without an `n` on either side there is one cell.
-        if !left.mentions_n() && !right.mentions_n() {
-            seen = BTreeMap::from([(0, 0)]);
+        let has_volume = left.mentions_n() || right.mentions_n();
+        let volume = |size: u64| if has_volume { measured_bytes(size, unit) } else { 0 };
+        let mut seen = BTreeMap::new();
+        for &size in calls.keys() {
+            // Of several sizes that round to one volume, the cell is named after the exact one.
+            seen.insert(volume(size), if has_volume { size } else { 0 });
         }
         for (measured, asked) in seen {
             // A block as large as the whole, or larger, divides nothing.
@@ -236,6 +282,11 @@ impl Plan {
             };
             if let Some(collective) = left.single() {
                 self.volumes.entry(collective).or_default().insert(measured);
+            }
+            if scope.mix.is_some() {
+                for (size, calls) in calls.iter().filter(|(size, _)| volume(**size) == measured) {
+                    self.add_calls(side(left), &function, *size, *calls);
+                }
             }
             self.cells.push(PlannedCell {
                 guideline: guideline.id.clone(),
@@ -426,6 +477,53 @@ mod tests {
         let cluster = plan(&ids, &[], &[64], cluster);
         assert!(cluster.left_out.is_empty());
         assert_eq!(cluster.cells.len(), 3);
+    }
+
+    #[test]
+    fn a_mix_keeps_its_functions_at_its_sizes_and_counts_its_calls() {
+        let text = r#"
+            [[call]]
+            function = "reduce"
+            bytes = 1001
+            calls = 10
+            [[call]]
+            function = "reduce"
+            bytes = 1002
+            calls = 5
+            [[call]]
+            function = "bcast"
+            bytes = "4KiB"
+            ranks = 16
+        "#;
+        let mix = crate::config::mix::Mix::parse(text, "mix.toml").unwrap();
+        let all = load_embedded().unwrap();
+        let scope = Scope {
+            functions: &[],
+            sizes: &[8, 64],
+            mix: Some(&mix),
+            ranks: 2,
+        };
+        let plan = Plan::within(&all, &scope, Place::on_one_node(2));
+        assert!(!plan.cells.is_empty());
+        assert!(
+            plan.cells
+                .iter()
+                .all(|cell| cell.function == "reduce" && (1001..=1002).contains(&cell.left.bytes))
+        );
+        assert_eq!(
+            plan.volumes,
+            BTreeMap::from([(Collective::Reduce, BTreeSet::from([1001, 1002]))])
+        );
+        // Where one side has two blocks, both sizes are measured at 1002.
+        let calls = |bytes| plan.calls[&Subject::library(Collective::Reduce, bytes)].calls.clone();
+        assert_eq!(calls(1001), BTreeMap::from([(1001, 10.0)]));
+        assert_eq!(calls(1002), BTreeMap::from([(1001, 10.0), (1002, 5.0)]));
+        assert_eq!(plan.calls_of(&Subject::library(Collective::Reduce, 1001)), 10.0);
+        assert_eq!(plan.calls_of(&Subject::library(Collective::Bcast, 4096)), 0.0);
+        assert_eq!(
+            Plan::default().calls_of(&Subject::library(Collective::Bcast, 4096)),
+            1.0
+        );
     }
 
     #[test]

@@ -14,6 +14,7 @@ use crate::report::format;
 use crate::report::model::{
     Cell, Change, Comparison, Fix, FixKind, Library, Outcome, Provenance, Report, SCHEMA, Setting,
 };
+use crate::savings;
 use crate::tune::Tuned;
 use crate::verification::{JudgedCell, Verification};
 
@@ -22,6 +23,7 @@ use crate::verification::{JudgedCell, Verification};
 pub fn of_check(context: &Context<'_>, verification: &Verification) -> Report {
     let mut report = empty(context, "check", verification);
     report.cells = verification.cells.iter().map(|judged| cell(context, judged)).collect();
+    report.savings = savings::lost(&context.plan.calls, &verification.cells);
     report
 }
 
@@ -77,6 +79,13 @@ pub fn of_tune(context: &Context<'_>, tuned: &Tuned) -> Report {
     if let Some(emitted) = &tuned.emitted {
         report.changes = changes(tuned, emitted, &report.cells);
     }
+    if let Some(after) = &tuned.after {
+        // What was not measured in turn with what is deployed was measured before it: left sides that are no collectives.
+        let mut before = tuned.before.medians.clone();
+        before.extend(tuned.untouched.clone());
+        let rule = context.rule(after.noise_seconds);
+        report.savings = savings::of(&context.plan.calls, &before, &after.medians, &rule);
+    }
     report
 }
 
@@ -131,6 +140,7 @@ fn empty(context: &Context<'_>, command: &str, verification: &Verification) -> R
         cells: Vec::new(),
         changes: Vec::new(),
         contests: Vec::new(),
+        savings: Vec::new(),
         quarantined: context.quarantine.list(),
         not_verified: not_verified(context, verification),
         warnings: context.progress.warnings(),

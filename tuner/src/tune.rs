@@ -11,9 +11,10 @@ use crate::emit::{self, Emitted};
 use crate::options::TuneOptions;
 use crate::plan::Subject;
 use crate::report::model::{Contest, FixKind, Outcome};
+use crate::search::choose::Decision;
 use crate::search::contest::Contests;
-use crate::search::settings;
-use crate::search::target::{Target, ask_for, targets};
+use crate::search::target::{Target, ask_for, dearest_first, targets};
+use crate::search::{necessity, settings};
 use crate::stats::sample::Sample;
 use crate::verdict::{self, Pair, Rule};
 use crate::verification::{Medians, Verification, verify};
@@ -25,6 +26,8 @@ pub struct Tuned {
     pub before: Verification,
     /// What is deployed; `None` where nothing is.
     pub after: Option<Verification>,
+    /// The untouched library, measured in turn with what is deployed: its left sides.
+    pub untouched: Medians,
     /// The decisions.
     pub deployment: Deployment,
     /// What was written.
@@ -50,6 +53,7 @@ pub fn tune(context: &Context<'_>, options: &TuneOptions) -> anyhow::Result<Tune
     };
     let mut tuned = Tuned {
         after: None,
+        untouched: Medians::new(),
         deployment: Deployment::default(),
         emitted: None,
         unfixed: BTreeMap::new(),
@@ -59,6 +63,9 @@ pub fn tune(context: &Context<'_>, options: &TuneOptions) -> anyhow::Result<Tune
     for round in 1..=options.rounds {
         let current = tuned.after.as_ref().unwrap_or(&tuned.before);
         let mut targets = targets(current, &|judged| state.unfixed.contains_key(&judged.cell.name()));
+        if !context.plan.calls.is_empty() {
+            dearest_first(&mut targets, &|left| context.plan.calls_of(left));
+        }
         let violated = targets.len();
         if round == 1 {
             let volume = |(collective, bytes): &(Collective, u64)| {
@@ -122,16 +129,13 @@ impl State {
         contests: &mut Vec<Contest>,
     ) -> anyhow::Result<()> {
         let label = format!("search/{round}");
-        let mut launch_wide = BTreeMap::new();
+        let verified = self.deployment.clone();
+        let mut settings = settings::Outcome::default();
         if options.parameters {
-            let found = settings::search(context, &label, launch, targets, &self.banned.assignments)?;
-            for assignment in found.accepted {
-                context
-                    .progress
-                    .note(&format!("chosen: {}={}", assignment.name, assignment.value));
-                self.deployment.assign(assignment);
+            settings = settings::search(context, &label, launch, targets, &self.banned.assignments)?;
+            for assignment in settings.accepted.iter().flat_map(|accepted| &accepted.assignments) {
+                self.deployment.assign(assignment.clone());
             }
-            launch_wide = found.contestants;
         }
         let allowed = |kind: FixKind| match kind {
             FixKind::Parameter => options.parameters,
@@ -151,9 +155,12 @@ impl State {
             self.give_up(target, reason);
         }
         let decisions = Contests::new(context, &self.deployment, &label).run(&open, &allowed)?;
+        self.deployment.assignments = verified.assignments.clone();
+        self.assign_needed(context, &verified, &mut settings, &decisions);
         for (target, decision) in decisions {
             let mut contest = decision.contest;
-            settings::merge(&mut contest, launch_wide.remove(&target.name()).unwrap_or_default());
+            let launch_wide = settings.contestants.remove(&target.name());
+            settings::merge(&mut contest, launch_wide.unwrap_or_default());
             contests.retain(|other| (&other.function, other.bytes) != (&contest.function, contest.bytes));
             contests.push(contest);
             if let Some(selection) = decision.chosen {
@@ -170,6 +177,41 @@ impl State {
             }
         }
         Ok(())
+    }
+
+    /// Deploys the launch settings that are needed beside what was chosen for single cells. What was deployed and `verified` before
+    /// does not fix a target, or it would be none.
+    fn assign_needed(
+        &mut self,
+        context: &Context<'_>,
+        verified: &Deployment,
+        settings: &mut settings::Outcome,
+        decisions: &[(Target, Decision)],
+    ) {
+        let covered = |(target, decision): &(Target, Decision)| {
+            let chosen = decision.chosen.as_ref()?;
+            let before = verified.selections.get(&(target.collective()?, target.bytes()));
+            (before != Some(chosen)).then(|| target.name())
+        };
+        let covered: BTreeSet<String> = decisions.iter().filter_map(covered).collect();
+        let (needed, superfluous) = necessity::needed(std::mem::take(&mut settings.accepted), &covered);
+        for accepted in superfluous {
+            let id = accepted.id();
+            let fixes: Vec<&str> = accepted.fixes.iter().map(String::as_str).collect();
+            context.progress.note(&format!(
+                "`{id}` is not deployed: what else is deployed fixes {}, too",
+                fixes.join(", ")
+            ));
+            for contestant in settings.contestants.values_mut().flatten() {
+                contestant.chosen &= contestant.id != id;
+            }
+        }
+        for assignment in needed.into_iter().flat_map(|accepted| accepted.assignments) {
+            context
+                .progress
+                .note(&format!("chosen: {}={}", assignment.name, assignment.value));
+            self.deployment.assign(assignment);
+        }
     }
 
     fn give_up(&mut self, target: &Target, reason: &str) {
@@ -235,6 +277,7 @@ fn deploy_and_verify(
         tuned.deployment = state.deployment.clone();
         tuned.emitted = Some(emitted);
         tuned.after = Some(after);
+        tuned.untouched = untouched;
         if slower.is_empty() || attempt + 1 == ATTEMPTS || !state.take_back(context, verified, &slower) {
             for (subject, ratio) in slower {
                 context.progress.warn(&format!(

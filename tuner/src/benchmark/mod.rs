@@ -5,10 +5,12 @@
 //! * [`bound`]: what no algorithm can be faster than.
 //! * [`options`]: what can be asked for.
 //! * [`present`]: as text and CSV.
+//! * [`search`]: what the search costs, and how good it is.
 
 pub mod bound;
 pub mod options;
 pub mod present;
+pub mod search;
 
 use std::collections::BTreeMap;
 
@@ -19,6 +21,7 @@ use crate::benchmark::bound::Network;
 use crate::benchmark::options::BenchmarkOptions;
 use crate::context::Context;
 use crate::deployment::{Deployment, Selection};
+use crate::options::Options;
 use crate::report::model::FixKind;
 use crate::search::choose::Measured;
 use crate::search::contest::{Contests, Held, best_of_kinds, ranked};
@@ -106,20 +109,11 @@ impl Side {
 /// A failure that no candidate explains.
 pub fn run(context: &Context<'_>, options: &BenchmarkOptions) -> anyhow::Result<Benchmark> {
     let nothing_deployed = Deployment::default();
-    let contests = Contests::new(context, &nothing_deployed, "benchmark");
-    let place = options.common.place();
+    let contests = Contests::new(context, &nothing_deployed, "benchmark").measuring_all();
     let mut rows = Vec::new();
     let (mut not_reached, mut unmeasured) = (Vec::new(), Vec::new());
     for &collective in &options.collectives {
-        let sizes = match collective {
-            Collective::Barrier => vec![0],
-            _ => options.common.sizes.clone(),
-        };
-        let mut targets: Vec<Target> = sizes
-            .iter()
-            .map(|bytes| Target::unbounded(collective, place.volume(collective, *bytes)))
-            .collect();
-        targets.dedup();
+        let targets = targets(&options.common, collective);
         let fields = if options.same {
             let pairs = pairs(context, collective);
             targets
@@ -205,6 +199,21 @@ fn pairs(context: &Context<'_>, collective: Collective) -> Vec<[Selection; 2]> {
         ]);
     }
     pairs
+}
+
+/// The cells of a collective that are asked for.
+fn targets(options: &Options, collective: Collective) -> Vec<Target> {
+    let calls = options.scope().calls(collective.name());
+    let volume = |size: &u64| match collective {
+        Collective::Barrier => 0,
+        _ => options.place().volume(collective, *size),
+    };
+    let mut targets: Vec<Target> = calls
+        .keys()
+        .map(|size| Target::unbounded(collective, volume(size)))
+        .collect();
+    targets.dedup();
+    targets
 }
 
 /// The fastest of the library, its default among them, and the fastest of Kilter.

@@ -15,6 +15,8 @@ pub struct BenchmarkOptions {
     pub collectives: Vec<Collective>,
     /// The same algorithms with each other, rather than the best.
     pub same: bool,
+    /// The search with measuring every candidate in a launch of its own.
+    pub search: bool,
     /// For the lower bound.
     pub network: Option<Network>,
 }
@@ -62,6 +64,7 @@ impl BenchmarkOptions {
             common,
             collectives,
             same: typed.same,
+            search: typed.search,
             network,
         })
     }

@@ -1,8 +1,11 @@
 //! Benchmarks as text and CSV.
 
+use std::collections::BTreeMap;
+
 use comfy_table::{CellAlignment, Table, presets};
 
 use super::Benchmark;
+use super::search::{Effort, SearchBenchmark, WITHIN};
 use crate::report::format;
 use crate::report::terminal::trimmed;
 
@@ -71,19 +74,84 @@ pub fn text(benchmark: &Benchmark) -> String {
     if bounded {
         text.push_str("bound: one latency, and the bytes that must enter or leave one host.\n");
     }
-    for (id, reason) in &benchmark.failed {
-        // What a library says of a crash may be pages long; the job is named, and its log has it.
-        let first = reason.lines().next().unwrap_or_default();
-        text.push_str(&format!("Not measured: {id}: {first}\n"));
-    }
+    text.push_str(&not_measured(&benchmark.failed, &[]));
     if !benchmark.unmeasured.is_empty() {
         let names = benchmark.unmeasured.join(", ");
         text.push_str(&format!(
             "No valid repetition of the library's default or of any of Kilter's rows, since ranks missed the common start: {names}\n"
         ));
     }
-    if !benchmark.not_reached.is_empty() {
-        let names = benchmark.not_reached.join(", ");
+    text.push_str(&not_measured(&BTreeMap::new(), &benchmark.not_reached));
+    text
+}
+
+/// The benchmark of the search, for people.
+#[must_use]
+pub fn search_text(benchmark: &SearchBenchmark) -> String {
+    let SearchBenchmark { library, ranks, .. } = benchmark;
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING);
+    table.set_header([
+        "collective",
+        "size",
+        "candidates",
+        "default",
+        "found",
+        "",
+        "best",
+        "",
+        "ratio",
+        "95 %",
+    ]);
+    for row in &benchmark.rows {
+        table.add_row([
+            row.collective.clone(),
+            format::bytes(row.bytes),
+            row.candidates.to_string(),
+            format::seconds(row.default_seconds),
+            format::seconds(row.found.seconds),
+            short(&row.collective, &row.found.id),
+            format::seconds(row.best.seconds),
+            short(&row.collective, &row.best.id),
+            format::ratio(row.ratio),
+            format::interval(row.ratio_interval),
+        ]);
+    }
+    for column in [1, 2, 3, 4, 6, 8] {
+        if let Some(column) = table.column_mut(column) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    let effort = |one: &Effort| format!("{} launches, {:.0} s", one.launches, one.seconds);
+    let mut text = format!(
+        "The search against every candidate in a launch of its own: {library}, {ranks} ranks\n{}\n",
+        trimmed(&table)
+    );
+    text.push_str(&format!(
+        "Search: {}. Every candidate: {}. That is 1/{:.0} of the launches.\n",
+        effort(&benchmark.search),
+        effort(&benchmark.exhaustive),
+        1.0 / benchmark.share_of_launches()
+    ));
+    text.push_str(&format!(
+        "Within {} of the best: {} of {}. Times are medians of jobs in which both, and the three fastest of all, were measured again.\n",
+        format::percent(WITHIN - 1.0),
+        benchmark.found(),
+        format::count(benchmark.rows.len(), "cell"),
+    ));
+    text.push_str(&not_measured(&benchmark.failed, &benchmark.not_reached));
+    text
+}
+
+fn not_measured(failed: &BTreeMap<String, String>, not_reached: &[String]) -> String {
+    let mut text = String::new();
+    for (id, reason) in failed {
+        // What a library says of a crash may be pages long; the job is named, and its log has it.
+        let first = reason.lines().next().unwrap_or_default();
+        text.push_str(&format!("Not measured: {id}: {first}\n"));
+    }
+    if !not_reached.is_empty() {
+        let names = not_reached.join(", ");
         text.push_str(&format!("Not reached within the budget (raise --budget): {names}\n"));
     }
     text

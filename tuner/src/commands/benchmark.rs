@@ -2,7 +2,7 @@
 
 use super::{Status, measuring, print};
 use crate::benchmark::options::BenchmarkOptions;
-use crate::benchmark::{self, present};
+use crate::benchmark::{self, present, search};
 use crate::cli;
 use crate::context::Context;
 use crate::reporting;
@@ -11,9 +11,23 @@ pub(super) fn run(typed: cli::Benchmark) -> anyhow::Result<Status> {
     let options = BenchmarkOptions::new(typed)?;
     let common = &options.common;
     let further = [format!(
-        "{} {:?} {:?}",
-        options.same, options.collectives, options.network
+        "{} {} {:?} {:?}",
+        options.same, options.search, options.collectives, options.network
     )];
+    if options.search {
+        let work = |context: &Context<'_>| search::run(context, &options);
+        return measuring::with_context(common, "benchmark", &further, work, |context, table| {
+            let json = serde_json::to_string_pretty(&table)? + "\n";
+            reporting::write(common, "benchmark-search.json", &json)?;
+            context.run.finish()?;
+            print(&if common.json {
+                json
+            } else {
+                present::search_text(&table)
+            })?;
+            Ok(Status::Holds)
+        });
+    }
     let work = |context: &Context<'_>| benchmark::run(context, &options);
     measuring::with_context(common, "benchmark", &further, work, |context, table| {
         let json = serde_json::to_string_pretty(&table)? + "\n";

@@ -1,12 +1,13 @@
 //! What every measuring command does around its own work: find the library, open the store, run, write the reports.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Context as _;
 use kilter_protocol::plan::Synchronisation;
 
 use super::{Status, print};
 use crate::config::guideline;
+use crate::config::mix::Mix;
 use crate::context::Context;
 use crate::doctor;
 use crate::launch::{self, JobFailure, SessionError};
@@ -29,7 +30,7 @@ pub(super) fn with_report(
     let work = |context: &Context<'_>| {
         anyhow::ensure!(
             !context.plan.subjects().is_empty(),
-            "no guideline is left to verify: --guidelines and --functions exclude each other; see `kilter list guidelines`"
+            "no guideline is left to verify: --guidelines, --functions and --mix exclude each other; see `kilter list guidelines`"
         );
         work(context)
     };
@@ -74,7 +75,7 @@ pub(super) fn with_context<R>(
         guidelines.push(guideline::load_file(file)?);
     }
     let guidelines = guideline::select(&guidelines, &options.guidelines)?;
-    let plan = Plan::new(&guidelines, &options.functions, &options.sizes, options.place());
+    let plan = Plan::within(&guidelines, &options.scope(), options.place());
     let store = Store::open(&options.db)?;
     let fingerprint = fingerprint(options, command, further, &version, &guidelines);
     let seed = options.seed.unwrap_or_else(fresh_seed);
@@ -95,6 +96,11 @@ pub(super) fn with_context<R>(
         context
             .progress
             .note("resuming the run that was interrupted; remove the database to start anew");
+    }
+    if let Some(mix) = &options.mix {
+        for text in mix_notes(mix, options.ranks, &context.plan) {
+            context.progress.warn(&text);
+        }
     }
     if options.sync == Synchronisation::Barrier {
         context.progress.warn(
@@ -130,6 +136,38 @@ fn forget_failure(context: &Context<'_>, error: &anyhow::Error) -> anyhow::Resul
         context.run.forget_failures(&failure.place().key)?;
     }
     Ok(())
+}
+
+/// What of a call mix this run says nothing about.
+fn mix_notes(mix: &Mix, ranks: usize, plan: &Plan) -> Vec<String> {
+    let mut notes = Vec::new();
+    let others: Vec<String> = mix
+        .communicator_sizes()
+        .into_iter()
+        .filter(|size| *size != ranks)
+        .map(|size| size.to_string())
+        .collect();
+    if !others.is_empty() {
+        notes.push(format!(
+            "the calls of {} on communicators of {} ranks are not looked at; run again with --ranks for each",
+            mix.file,
+            others.join(", ")
+        ));
+    }
+    let is_planned = |function: &str| plan.calls.values().any(|called| called.function == function);
+    let silent: BTreeSet<&str> = mix
+        .on(ranks)
+        .map(|calls| calls.function.as_str())
+        .filter(|function| !is_planned(function))
+        .collect();
+    if !silent.is_empty() {
+        let names: Vec<&str> = silent.into_iter().collect();
+        notes.push(format!(
+            "no guideline that is asked for says that {} must not be slow; leave out --guidelines and --functions to have it measured",
+            names.join(", ")
+        ));
+    }
+    notes
 }
 
 fn command_line() -> String {
@@ -170,7 +208,7 @@ fn fingerprint(
         ),
         ("sizes", format!("{:?}", options.sizes)),
         ("guidelines", ids.join(",")),
-        ("functions", format!("{:?}", options.functions)),
+        ("functions", format!("{:?} {:?}", options.functions, options.mix)),
         ("data", format!("{:?} {:?}", options.root, options.element)),
         ("launches", format!("{} {}", options.launches, options.fixed)),
         (

@@ -10,7 +10,7 @@ use kilter_protocol::task::Task;
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::{ConfigError, embedded, read};
+use super::{ConfigError, embedded, line_of, read};
 use crate::plan::Place;
 
 mod page;
@@ -114,11 +114,6 @@ struct Raw {
 
 fn one() -> usize {
     1
-}
-
-/// The line of a byte offset, from 1.
-fn line_of(text: &str, at: usize) -> usize {
-    text.bytes().take(at).filter(|byte| *byte == b'\n').count() + 1
 }
 
 /// The functions of these names; each once.

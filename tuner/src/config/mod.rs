@@ -1,8 +1,10 @@
-//! What is data: guidelines and descriptions of MPI libraries, embedded in the command and extended by a site's own files.
+//! What is data: guidelines, descriptions of MPI libraries, embedded in the command and extended by a site's own files, and the
+//! call mixes of applications.
 
 mod collective_name;
 pub mod guideline;
 pub mod library;
+pub mod mix;
 
 use std::path::Path;
 
@@ -30,6 +32,11 @@ fn embedded(directory: &str) -> Vec<(String, &'static str)> {
         .collect();
     files.sort();
     files
+}
+
+/// The line of a byte offset, from 1.
+fn line_of(text: &str, at: usize) -> usize {
+    text.bytes().take(at).filter(|byte| *byte == b'\n').count() + 1
 }
 
 fn read(path: &Path) -> Result<String, ConfigError> {

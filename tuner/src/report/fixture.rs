@@ -47,6 +47,7 @@ pub(crate) fn empty() -> Report {
         cells: Vec::new(),
         changes: Vec::new(),
         contests: Vec::new(),
+        savings: Vec::new(),
         quarantined: Vec::new(),
         not_verified: std::collections::BTreeMap::new(),
         warnings: Vec::new(),
@@ -413,8 +414,11 @@ fn contests() -> Vec<Contest> {
                     ratio_to_bound: seconds / bound,
                     among_best: *among_best,
                     chosen: *chosen,
+                    predicted: None,
                 })
                 .collect(),
+            models: Vec::new(),
+            left_out: Vec::new(),
         }
     };
     let (parameter, mockup, algorithm) = (

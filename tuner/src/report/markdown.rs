@@ -2,9 +2,9 @@
 
 use std::fmt::Write as _;
 
-use super::format;
 use super::model::{Comparison, Report};
 use super::summary::{Standing, Summary, current, not_verified, outcome_word};
+use super::{cost_model, format, savings};
 
 /// The report as Markdown with pipe tables.
 pub fn to_string(report: &Report) -> String {
@@ -24,7 +24,9 @@ pub fn to_string(report: &Report) -> String {
         text(&report.provenance.started),
     );
     changes(&mut out, report);
+    saved(&mut out, report);
     violations(&mut out, &summary);
+    explained(&mut out, report);
     unfixed(&mut out, report, &summary);
     list(
         &mut out,
@@ -71,6 +73,26 @@ fn changes(out: &mut String, report: &Report) {
             code(&change.file),
             format::ratio(change.gain),
             text(&change.why),
+        );
+    }
+}
+
+fn saved(out: &mut String, report: &Report) {
+    let Some(table) = savings::table(report) else { return };
+    let _ = writeln!(out, "\n## {}\n\n| {} |", table.title, table.head.join(" | "));
+    out.push_str("| --- | ---: | ---: | ---: | ---: | ---: |\n");
+    for row in table.rows {
+        let _ = writeln!(out, "| {} |", row.map(|field| text(&field)).join(" | "));
+    }
+    let _ = writeln!(out, "\n{}", text(&table.total));
+}
+
+fn explained(out: &mut String, report: &Report) {
+    for (cell, lines) in cost_model::explained(&report.contests) {
+        list(
+            out,
+            &format!("The cost model of {}", text(&cell)),
+            lines.iter().map(|line| text(line)),
         );
     }
 }

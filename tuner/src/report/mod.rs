@@ -5,12 +5,14 @@
 //! [`tables`] are those of PGMPI, for one report or several side by side, as [`sheet`]s that every rendering can print.
 //! [`summary`] holds what several of them say, so that they cannot disagree about a count.
 
+pub mod cost_model;
 pub mod csv;
 pub mod format;
 pub mod html;
 pub mod json;
 pub mod markdown;
 pub mod model;
+pub mod savings;
 pub mod sheet;
 pub mod summary;
 pub mod tables;

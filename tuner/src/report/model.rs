@@ -27,6 +27,9 @@ pub struct Report {
     pub changes: Vec<Change>,
     /// What was tried for each violated cell, best first; empty for `check`.
     pub contests: Vec<Contest>,
+    /// What the changes save an application with the call mix that was given (`--mix`); what the violations cost it, for `check`.
+    #[serde(default)]
+    pub savings: Vec<Saving>,
     /// Candidates that hung, crashed or delivered wrong data.
     pub quarantined: Vec<Quarantined>,
     /// What was asked for and could not be verified here: a guideline or one side of one, and why.
@@ -236,6 +239,70 @@ pub struct Contest {
     pub bytes: u64,
     /// Candidates, fastest first, the default among them.
     pub candidates: Vec<Contestant>,
+    /// The cost models that candidates were predicted by.
+    #[serde(default)]
+    pub models: Vec<CostModel>,
+    /// Candidates that were not measured, since a model puts them far above the best.
+    #[serde(default)]
+    pub left_out: Vec<LeftOut>,
+}
+
+/// Prices fitted to what was measured near a cell: a call takes `rounds * alpha + bytes sent * beta + bytes combined * gamma`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CostModel {
+    /// What carries the data: `messages` or `shared memory`.
+    pub medium: String,
+    /// Seconds per round.
+    pub alpha: f64,
+    /// Seconds per byte sent.
+    pub beta: f64,
+    /// Seconds per byte combined.
+    pub gamma: f64,
+    /// Measured times that it was fitted to.
+    pub points: usize,
+    /// The factor between measured times and the fitted ones within which four of five lie.
+    pub misfit: f64,
+    /// Whether it fits well enough to leave candidates out.
+    pub trusted: bool,
+}
+
+/// A candidate that was not measured.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LeftOut {
+    /// Such as `bcast.linear`.
+    pub id: String,
+    /// What the model says that it takes, with the best of its parameters.
+    pub predicted: Prediction,
+}
+
+/// What a cost model says that a candidate takes.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Prediction {
+    /// Seconds.
+    pub seconds: f64,
+    /// Ends of the interval that the model cannot tell apart, in seconds.
+    pub interval: (f64, f64),
+    /// What the time is made of: `6 rounds x 12.1 us + 448 KiB sent x 0.80 ns/B`.
+    pub because: String,
+}
+
+/// What a change saves an application at one function and volume.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Saving {
+    /// Such as `reduce`.
+    pub function: String,
+    /// Total volume of the calls in the mix, in bytes.
+    pub bytes: u64,
+    /// Calls in the mix.
+    pub calls: f64,
+    /// Seconds of a call with the library as it is.
+    pub seconds_before: f64,
+    /// Seconds of a call with what is deployed; for `check`, of the tightest right side of a violated guideline.
+    pub seconds_after: f64,
+    /// Calls times the difference, in seconds; below zero where calls became slower.
+    pub saved_seconds: f64,
+    /// Whether the difference is significant and beyond the noise floor.
+    pub certain: bool,
 }
 
 /// One candidate in a contest.
@@ -261,6 +328,9 @@ pub struct Contestant {
     pub among_best: bool,
     /// Whether it was chosen.
     pub chosen: bool,
+    /// What a cost model fitted to the other candidates says that it takes; absent for what has no counts of rounds and bytes.
+    #[serde(default)]
+    pub predicted: Option<Prediction>,
 }
 
 /// A candidate that must never be proposed again.

@@ -4,10 +4,10 @@ use std::fmt::Write as _;
 
 use comfy_table::{Cell as Field, CellAlignment, LineStyle, Table, TableStyle, presets};
 
-use super::format;
 use super::model::{Cell, Comparison, Report};
 use super::summary::{Standing, Summary, current, not_verified, outcome_word};
 use super::tables::{self, Column};
+use super::{cost_model, format, savings};
 
 /// The report as text, a few lines and tables, with a final newline. No escape sequences, no wrapping.
 pub fn table(report: &Report) -> String {
@@ -34,6 +34,19 @@ pub fn table(report: &Report) -> String {
     }
     if let Some(table) = changes(report) {
         let _ = writeln!(out, "\nDeployed changes\n{}", trimmed(&table));
+    }
+    if let Some(savings) = savings::table(report) {
+        let mut table = plain(&savings.head, &[1, 2, 3, 4, 5]);
+        for row in savings.rows {
+            table.add_row(row.map(|field| printable(&field)));
+        }
+        let _ = writeln!(out, "\n{}\n{}\n {}", savings.title, trimmed(&table), savings.total);
+    }
+    for (cell, lines) in cost_model::explained(&report.contests) {
+        let _ = writeln!(out, "\nThe cost model of {}", printable(&cell));
+        for line in lines {
+            let _ = writeln!(out, "  {}", printable(&line));
+        }
     }
     reasons(&mut out, report, &summary);
     counts(&mut out, report, &summary);

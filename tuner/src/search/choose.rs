@@ -38,18 +38,7 @@ pub fn choose(target: &Target, candidates: &[Measured], bounds: &[Sample], rule:
     let floor = |bound: f64| bound + (rule.effect_floor * bound).max(2.0 * rule.noise_seconds);
     let fixes = |candidate: &Measured| tightest.is_none_or(|bound| candidate.medians.median() <= floor(bound));
     let fixing: Vec<&Measured> = candidates.iter().filter(|candidate| fixes(candidate)).collect();
-    let samples: Vec<Sample> = fixing.iter().map(|candidate| candidate.medians.clone()).collect();
-    let equal = verdict::equivalent_to_best(&samples, rule);
-    let chosen = fixing
-        .iter()
-        .zip(&equal)
-        .filter(|(_, equal)| **equal)
-        .map(|(candidate, _)| *candidate)
-        .min_by(|a, b| {
-            simplicity(a)
-                .cmp(&simplicity(b))
-                .then(a.medians.median().total_cmp(&b.medians.median()))
-        });
+    let chosen = simplest_of_best(fixing, rule);
     let fastest = candidates
         .iter()
         .min_by(|a, b| a.medians.median().total_cmp(&b.medians.median()));
@@ -84,6 +73,7 @@ pub fn choose(target: &Target, candidates: &[Measured], bounds: &[Sample], rule:
                 ratio_to_bound: tightest.map_or(0.0, |bound| seconds / bound),
                 among_best,
                 chosen: deployed.is_some_and(|chosen| std::ptr::eq(chosen, candidate)),
+                predicted: None,
             }
         })
         .collect();
@@ -95,8 +85,24 @@ pub fn choose(target: &Target, candidates: &[Measured], bounds: &[Sample], rule:
             function: target.function.clone(),
             bytes: target.bytes(),
             candidates: contestants,
+            models: Vec::new(),
+            left_out: Vec::new(),
         },
     }
+}
+
+/// The simplest of those that are statistically as good as the fastest, the faster of two that are as simple.
+#[must_use]
+pub fn simplest_of_best<'m>(candidates: impl IntoIterator<Item = &'m Measured>, rule: &Rule) -> Option<&'m Measured> {
+    let candidates: Vec<&Measured> = candidates.into_iter().collect();
+    let samples: Vec<Sample> = candidates.iter().map(|candidate| candidate.medians.clone()).collect();
+    let equal = verdict::equivalent_to_best(&samples, rule);
+    let of_best = candidates.into_iter().zip(equal).filter(|(_, equal)| *equal);
+    of_best.map(|(candidate, _)| candidate).min_by(|a, b| {
+        simplicity(a)
+            .cmp(&simplicity(b))
+            .then(a.medians.median().total_cmp(&b.medians.median()))
+    })
 }
 
 fn id(candidate: &Measured) -> String {

@@ -16,6 +16,7 @@ use crate::launch::session::{BlockOutcome, Session, SessionError};
 use crate::plan;
 use crate::report::model::FixKind;
 use crate::search::choose::{Decision, Measured, choose};
+use crate::search::guide::Guide;
 use crate::search::ordered::{self, Ordered};
 use crate::search::space::{self, Knob};
 use crate::search::target::Target;
@@ -31,7 +32,7 @@ const PER_BLOCK: usize = 10;
 /// Candidates that reach the final.
 const FINALISTS: usize = 5;
 /// Launches of the final.
-const FINAL_LAUNCHES: usize = 5;
+pub const FINAL_LAUNCHES: usize = 5;
 /// Values that argmin may measure per knob.
 const EVALUATIONS: usize = 7;
 /// A median this far above the default's in the screening is out, whatever its rank.
@@ -57,6 +58,7 @@ pub struct Contests<'c, 'a> {
     setup: Setup,
     deployment: &'c Deployment,
     label: String,
+    guide: Guide,
 }
 
 impl<'c, 'a> Contests<'c, 'a> {
@@ -69,6 +71,16 @@ impl<'c, 'a> Contests<'c, 'a> {
             setup,
             deployment,
             label: label.to_owned(),
+            guide: Guide::new(context.nodes(), true),
+        }
+    }
+
+    /// Measures what the cost model would leave out, too.
+    #[must_use]
+    pub fn measuring_all(self) -> Contests<'c, 'a> {
+        Contests {
+            guide: Guide::new(self.context.nodes(), false),
+            ..self
         }
     }
 
@@ -82,8 +94,15 @@ impl<'c, 'a> Contests<'c, 'a> {
         let rule = self.context.rule(self.context.noise_seconds());
         held.into_iter()
             .map(|held| {
-                let decision = self.choose_proven(&held.target, held.candidates, &held.bounds, &rule)?;
-                Ok((held.target, decision))
+                let Held {
+                    target,
+                    candidates,
+                    bounds,
+                } = held;
+                let mut decision = self.choose_proven(&target, candidates.clone(), &bounds, &rule)?;
+                let library = &self.context.library;
+                self.guide.explain(library, &target, &candidates, &mut decision.contest);
+                Ok((target, decision))
             })
             .collect()
     }
@@ -127,6 +146,10 @@ impl<'c, 'a> Contests<'c, 'a> {
         let all = space::selections(&context.library, target, context.options.ranks, one_node);
         let mut ratios: BTreeMap<Selection, f64> = BTreeMap::new();
         let candidates: Vec<Selection> = all.into_iter().filter(|selection| kinds(selection.kind())).collect();
+        let (candidates, note) = self.guide.field(target, candidates);
+        if let Some(note) = note {
+            context.progress.note(&note);
+        }
         for chunk in candidates.chunks(PER_BLOCK) {
             ratios.extend(job.ratios(target, chunk, SCREENING)?);
         }
@@ -237,6 +260,22 @@ impl<'c, 'a> Contests<'c, 'a> {
             .collect())
     }
 
+    /// One candidate in a job of its own, over several targets; its time over the default's for each, `None` where it has none.
+    ///
+    /// # Errors
+    /// A failure that the candidate does not explain.
+    pub fn alone(&self, name: &str, targets: &[&Target], selection: &Selection) -> anyhow::Result<Vec<Option<f64>>> {
+        let mut job = Job::new(self, name);
+        let mut found = Vec::with_capacity(targets.len());
+        for target in targets {
+            let ratios = job.ratios(target, std::slice::from_ref(selection), FINAL)?;
+            found.push(ratios.get(selection).copied());
+        }
+        job.finish()?;
+        self.context.spend(self.context.launch_seconds());
+        Ok(found)
+    }
+
     /// The best candidate that passes the correctness matrix on this library and machine: who does not goes into quarantine,
     /// and the choice is made again without it.
     fn choose_proven(
@@ -267,7 +306,8 @@ impl<'c, 'a> Contests<'c, 'a> {
 
 /// Who goes on to the final when one is to be deployed: the best of each kind, so that the final can prefer the simplest among
 /// equals, and the fastest of all.
-fn front(ratios: &BTreeMap<Selection, f64>) -> Vec<Selection> {
+#[must_use]
+pub fn front(ratios: &BTreeMap<Selection, f64>) -> Vec<Selection> {
     let ranked = ranked(ratios);
     let mut front = best_of_kinds(&ranked, 1);
     for (selection, ratio) in ranked {
@@ -390,6 +430,11 @@ impl<'r, 'c, 'a> Job<'r, 'c, 'a> {
         };
         let outcome = self.measure(&bare, candidates, repetitions)?;
         let median = |id: &str| outcome.median(id);
+        for selection in candidates {
+            if let Some(seconds) = median(&selection.id()) {
+                self.contests.guide.learn(target, selection, seconds);
+            }
+        }
         let Some(default) = median(DEFAULT) else {
             return Ok(BTreeMap::new());
         };

@@ -2,6 +2,8 @@
 
 pub mod choose;
 pub mod contest;
+pub mod guide;
+pub mod necessity;
 pub mod ordered;
 pub mod quarantine;
 pub mod settings;

@@ -12,7 +12,10 @@ use crate::context::{Context, Setup};
 use crate::deployment::Assignment;
 use crate::launch::session::SessionError;
 use crate::plan::{self, Subject};
+use crate::report::format;
 use crate::report::model::{Contest, Contestant, FixKind};
+use crate::savings;
+use crate::search::necessity::{Accepted, id, improves};
 use crate::search::ordered::{self, Ordered};
 use crate::search::space::{self, LaunchCandidate};
 use crate::search::target::Target;
@@ -37,8 +40,8 @@ type Times = BTreeMap<Subject, f64>;
 /// What the search settled on.
 #[derive(Debug, Default)]
 pub struct Outcome {
-    /// The settings to deploy in addition.
-    pub accepted: Vec<Assignment>,
+    /// The settings to deploy in addition, most promising first.
+    pub accepted: Vec<Accepted>,
     /// For each target, the launch-wide candidates that were confirmed, for the report.
     pub contestants: BTreeMap<String, Vec<Contestant>>,
 }
@@ -241,15 +244,27 @@ impl Search<'_, '_> {
                 .map(|bound| log_ratio(left, times.get(bound)))
                 .fold(0.0_f64, f64::max)
                 - floor;
-            cost += excess.max(0.0);
+            cost += self.weight(&target.left, base) * excess.max(0.0);
         }
         for (subject, time) in times.iter().filter(|(subject, _)| is_library(subject)) {
             let slower = log_ratio(Some(time), base.get(subject));
             if slower > DAMAGE.ln() {
-                cost += slower;
+                cost += self.weight(subject, base) * slower;
             }
         }
         cost
+    }
+
+    /// What a left side counts for: 1, or with a call mix the time that the application spends in it over the mean of the targets.
+    fn weight(&self, left: &Subject, base: &Times) -> f64 {
+        let plan = &self.context.plan;
+        if plan.calls.is_empty() {
+            return 1.0;
+        }
+        let spent = |left: &Subject| plan.calls_of(left) * base.get(left).copied().unwrap_or(0.0);
+        let all: f64 = self.targets.iter().map(|target| spent(&target.left)).sum();
+        let mean = all / self.targets.len().max(1) as f64;
+        if mean > 0.0 { spent(left) / mean } else { 1.0 }
     }
 
     /// The targets whose bounds are met.
@@ -271,7 +286,7 @@ impl Search<'_, '_> {
     }
 
     /// Measures the finalists and the present state in turn, several launches each; accepts candidates greedily while each
-    /// fixes a further target without slowing anything that matters.
+    /// fixes a further target, which becomes faster beyond the noise, without slowing anything that matters.
     fn confirm(&mut self, finalists: &[(f64, LaunchCandidate)], outcome: &mut Outcome) -> anyhow::Result<()> {
         if finalists.is_empty() {
             return Ok(());
@@ -300,13 +315,20 @@ impl Search<'_, '_> {
                     .collect()
             })
             .collect();
-        let mut fixed_so_far = self.fixed(&samples[0]);
+        let rule = self.context.rule(self.context.noise_seconds());
+        let fixed_before = self.fixed(&samples[0]);
+        let mut fixed_so_far = fixed_before.clone();
         for (position, (_, candidate)) in finalists.iter().enumerate() {
             let times = &samples[position + 1];
             if times.is_empty() {
                 continue;
             }
-            let fixed = self.fixed(times);
+            let is_improved = |target: &&Target| {
+                let before_and_after = samples[0].get(&target.left).zip(times.get(&target.left));
+                before_and_after.is_some_and(|(before, after)| improves(before, after, &rule))
+            };
+            let improved: BTreeSet<String> = self.targets.iter().filter(is_improved).map(Target::name).collect();
+            let fixed: BTreeSet<String> = self.fixed(times).intersection(&improved).cloned().collect();
             let damaged: Vec<String> = times
                 .iter()
                 .filter(|(subject, time)| {
@@ -320,8 +342,24 @@ impl Search<'_, '_> {
                 .map(|(subject, _)| subject.item_id())
                 .collect();
             let gains = fixed.difference(&fixed_so_far).count();
-            if gains > 0 && damaged.is_empty() {
-                outcome.accepted.extend(candidate.assignments.iter().cloned());
+            let median_of =
+                |times: &BTreeMap<Subject, Sample>, subject: &Subject| times.get(subject).map(Sample::median);
+            let net_seconds = savings::net_seconds(
+                &self.context.plan.calls,
+                &|subject| median_of(&samples[0], subject),
+                &|subject| median_of(times, subject),
+            );
+            if gains > 0 && net_seconds < 0.0 {
+                self.context.progress.note(&format!(
+                    "`{}` would fix {gains} cell(s) and cost the calls of the mix {} more than it saves",
+                    id(&candidate.assignments),
+                    format::seconds(-net_seconds)
+                ));
+            } else if gains > 0 && damaged.is_empty() {
+                outcome.accepted.push(Accepted {
+                    assignments: candidate.assignments.clone(),
+                    fixes: fixed.difference(&fixed_before).cloned().collect(),
+                });
                 fixed_so_far.extend(fixed);
             } else if gains > 0 {
                 self.context.progress.note(&format!(
@@ -377,7 +415,8 @@ impl Search<'_, '_> {
                         ratio_to_default: sample.median() / default,
                         ratio_to_bound: bound.map_or(0.0, |bound| sample.median() / bound),
                         among_best,
-                        chosen: !assignments.is_empty() && assignments.iter().all(|a| outcome.accepted.contains(a)),
+                        chosen: outcome.accepted.iter().any(|a| a.assignments == *assignments),
+                        predicted: None,
                     }
                 });
             outcome
@@ -387,17 +426,6 @@ impl Search<'_, '_> {
                 .extend(contestants);
         }
     }
-}
-
-fn id(assignments: &[Assignment]) -> String {
-    if assignments.is_empty() {
-        return "default".to_owned();
-    }
-    assignments
-        .iter()
-        .map(|assignment| format!("{}={}", assignment.name, assignment.value))
-        .collect::<Vec<_>>()
-        .join(" ")
 }
 
 fn is_library(subject: &Subject) -> bool {

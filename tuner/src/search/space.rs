@@ -1,6 +1,8 @@
 //! What can be tried for a target: settings of the library, mock-ups, algorithms of the registry. Pure; nothing that the
 //! violation cannot depend on is proposed.
 
+use std::collections::BTreeSet;
+
 use kilter_algorithms::{mockup, registry};
 
 use crate::config::library::{Library, Scale as ConfigScale};
@@ -74,6 +76,42 @@ pub fn selections(library: &Library, target: &Target, ranks: usize, one_node: bo
     let fitting = algorithms.filter(|row| row.unmet(ranks, true, one_node).is_none());
     selections.extend(fitting.map(|row| Selection::Algorithm(row.id.to_owned(), row.default_parameters())));
     selections
+}
+
+/// Every candidate with every value of its ordered knobs that a search could come to, together with [`selections`]: powers of two or
+/// integers, all combinations. What an exhaustive search has to measure.
+#[must_use]
+pub fn every(library: &Library, target: &Target, ranks: usize, one_node: bool) -> Vec<Selection> {
+    let mut all = BTreeSet::new();
+    for selection in selections(library, target, ranks, one_node) {
+        let mut settings = vec![selection.clone()];
+        for knob in knobs(library, &selection, target.bytes()) {
+            let values = knob.values();
+            settings = settings
+                .iter()
+                .flat_map(|setting| values.iter().map(|value| with_knob(setting, &knob.name, *value)))
+                .collect();
+        }
+        all.insert(selection);
+        all.extend(settings);
+    }
+    all.into_iter().collect()
+}
+
+impl Knob {
+    /// All its values, ascending.
+    #[must_use]
+    pub fn values(&self) -> Vec<u64> {
+        match self.scale {
+            Scale::Linear => (self.min..=self.max).collect(),
+            Scale::Log2 => {
+                let powers = (0..u64::BITS).map(|exponent| 1_u64 << exponent);
+                let inside = powers.filter(|value| (self.min..=self.max).contains(value));
+                let all: BTreeSet<u64> = inside.chain([self.min, self.max]).collect();
+                all.into_iter().collect()
+            }
+        }
+    }
 }
 
 const SEGMENT: &str = "segmentsize";
@@ -283,6 +321,35 @@ mod tests {
                 .any(|selection| selection.id() == "coll_tuned_bcast_algorithm=1")
         };
         assert_eq!((has_first(true), has_first(false)), (false, true));
+    }
+
+    #[test]
+    fn every_value_of_every_knob_is_a_candidate_once() {
+        let target = Target::unbounded(Collective::Scan, 65536);
+        let all = every(&openmpi(), &target, 8, true);
+        let chains: Vec<u64> = all
+            .iter()
+            .filter(|one| family(one) == "scan.pipelined_chain")
+            .filter_map(|one| knob_value(one, "segment_bytes"))
+            .collect();
+        let row = registry::find("scan.pipelined_chain").unwrap();
+        let expected = (65536_u64 / row.parameters[0].min).ilog2() as usize + 1;
+        assert_eq!(chains.len(), expected, "{chains:?}");
+        for selection in selections(&openmpi(), &target, 8, true) {
+            assert_eq!(
+                all.iter().filter(|one| **one == selection).count(),
+                1,
+                "{}",
+                selection.id()
+            );
+        }
+        let fan = Knob {
+            name: "fan".to_owned(),
+            min: 2,
+            max: 5,
+            scale: Scale::Linear,
+        };
+        assert_eq!(fan.values(), [2, 3, 4, 5]);
     }
 
     #[test]

@@ -21,6 +21,8 @@ pub struct Target {
     pub cells: Vec<String>,
     /// Largest ratio of the left to a right side.
     pub worst_ratio: f64,
+    /// Most seconds that the left side takes longer than a right side.
+    pub excess_seconds: f64,
     /// A contest for it was asked for (`--contest`), violated or not.
     pub asked_for: bool,
 }
@@ -57,6 +59,7 @@ impl Target {
             bounds: Vec::new(),
             cells: Vec::new(),
             worst_ratio: 0.0,
+            excess_seconds: 0.0,
             asked_for: false,
         }
     }
@@ -80,10 +83,19 @@ pub fn targets(verification: &Verification, settled: &dyn Fn(&JudgedCell) -> boo
         }
         target.cells.push(judged.cell.name());
         target.worst_ratio = target.worst_ratio.max(judged.comparison.ratio);
+        let excess = judged.comparison.seconds - judged.comparison.right_seconds;
+        target.excess_seconds = target.excess_seconds.max(excess);
     }
     let mut targets: Vec<Target> = targets.into_values().collect();
     targets.sort_by(|a, b| b.worst_ratio.total_cmp(&a.worst_ratio));
     targets
+}
+
+/// Puts first what costs an application most: calls times the seconds that each takes too long. `calls` is how often it calls a left
+/// side.
+pub fn dearest_first(targets: &mut [Target], calls: &dyn Fn(&Subject) -> f64) {
+    let cost = |target: &Target| calls(&target.left) * target.excess_seconds;
+    targets.sort_by(|a, b| cost(b).total_cmp(&cost(a)));
 }
 
 /// Adds the cells for which a contest was asked for, each once: behind the violated ones where it is not among them.
@@ -104,6 +116,24 @@ pub fn ask_for(targets: &mut Vec<Target>, contests: impl IntoIterator<Item = (Co
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_called_often_goes_before_what_is_slower_once() {
+        let target = |collective, excess_seconds| Target {
+            excess_seconds,
+            ..Target::unbounded(collective, 8)
+        };
+        let mut targets = vec![target(Collective::Scan, 1e-3), target(Collective::Reduce, 1e-6)];
+        let calls = |left: &Subject| {
+            if left.collective() == Some(Collective::Reduce) {
+                1e6
+            } else {
+                10.0
+            }
+        };
+        dearest_first(&mut targets, &calls);
+        assert_eq!(targets[0].function, "reduce");
+    }
 
     #[test]
     fn a_contest_for_a_violated_cell_is_held_once() {

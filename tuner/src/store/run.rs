@@ -101,6 +101,21 @@ impl Run {
             .map(i64::cast_unsigned)
     }
 
+    /// Launches begun whose keys begin with this, and their wall seconds.
+    ///
+    /// # Errors
+    /// What SQLite says.
+    pub fn launches_of(&self, prefix: &str) -> Result<(u64, f64), StoreError> {
+        // Not LIKE, in which `_` and `%` mean something.
+        let sql = "SELECT count(*), coalesce(sum(seconds), 0.0) FROM launches WHERE run = ?1 AND substr(key, 1, length(?2)) = ?2";
+        self.store
+            .connection
+            .query_row(sql, params![self.id, prefix], |row| {
+                Ok((row.get::<_, i64>(0)?.cast_unsigned(), row.get(1)?))
+            })
+            .map_err(self.store.context("count launches"))
+    }
+
     /// What the newest attempt that started said about itself.
     ///
     /// # Errors

@@ -234,6 +234,11 @@ fn a_database_of_version_1_is_migrated_with_nothing_lost() {
     assert_eq!(run.stored_failure("before/0", "a0").unwrap().unwrap().state, "hung");
     assert_eq!(run.noise("before/0").unwrap().unwrap(), [1e-7, 2e-7]);
     assert_eq!((run.sample_count().unwrap(), run.launch_count().unwrap()), (4, 1));
+    let launches = |prefix| run.launches_of(prefix).unwrap().0;
+    assert_eq!(
+        (launches("before/"), launches("b"), launches("after/"), launches("%")),
+        (1, 1, 0, 0)
+    );
     let rows: Vec<String> = store
         .inner
         .connection

@@ -1,8 +1,8 @@
 //! What competed for a violated cell, as bars beside the guideline's bound.
 
 use super::view::{kind_words, settings, time};
-use crate::report::format;
 use crate::report::model::Contest;
+use crate::report::{cost_model, format};
 
 /// What was tried for one violated cell.
 pub(super) struct ContestView {
@@ -12,6 +12,8 @@ pub(super) struct ContestView {
     pub(super) rows: Vec<ContestantView>,
     /// How many more rows are folded away.
     pub(super) rest: Vec<ContestantView>,
+    /// What the cost models say.
+    pub(super) model: Vec<String>,
 }
 
 /// One candidate.
@@ -93,6 +95,10 @@ impl ContestView {
             bound: bound.map_or_else(|| format::NONE.to_owned(), time),
             rows,
             rest,
+            model: cost_model::lines(contest)
+                .iter()
+                .map(|line| line.replace(" us", " µs"))
+                .collect(),
         }
     }
 }

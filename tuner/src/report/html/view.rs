@@ -7,9 +7,9 @@ use super::contest::ContestView;
 use super::figure::{self, Figure};
 use super::matrix::{self, GuidelineRow, Matrix, TypeRow};
 use super::provenance::{self, Fact};
-use crate::report::format;
 use crate::report::model::{Change, Contest, FixKind, Quarantined, Report};
 use crate::report::summary::{self, Group, Standing, Summary};
+use crate::report::{format, savings};
 
 /// The page.
 #[derive(Template)]
@@ -24,6 +24,7 @@ pub(super) struct Page<'a> {
     pub(super) details: Vec<String>,
     pub(super) not_verified: Vec<String>,
     pub(super) changes: Vec<ChangeView>,
+    pub(super) savings: Option<savings::Table>,
     pub(super) violations: Vec<ViolationView>,
     pub(super) figures: Vec<FigureView>,
     pub(super) matrix: Matrix,
@@ -96,6 +97,7 @@ impl<'a> Page<'a> {
             details: details(&summary),
             not_verified: summary::not_verified(report),
             changes: report.changes.iter().map(change).collect(),
+            savings: savings::table(report),
             violations: concerned
                 .iter()
                 .flat_map(|group| violations(group, &report.contests))

@@ -1,0 +1,305 @@
+//! What the search costs and how good it is: against measuring every candidate in a launch of its own, on the same space.
+//!
+//! The space of a cell is all that can be switched in a job for its collective: every algorithm of the library and of Kilter's with
+//! every value of its ordered knobs (powers of two, or integers), and every mock-up. Settings of whole launches are not in it: the
+//! search makes a launch for each of them, too.
+//!
+//! Both sides measure the default beside each candidate. A launch of the exhaustive side takes one candidate through all sizes,
+//! which is the fewest launches that a tuner without switching needs. Launches and seconds are counted from the store. What both
+//! found is then measured again, interleaved in the same jobs: the fastest of many noisy times is not the fastest.
+
+use std::collections::BTreeMap;
+
+use kilter_algorithms::Collective;
+use serde::Serialize;
+
+use super::options::BenchmarkOptions;
+use super::{Side, ratio, targets};
+use crate::context::Context;
+use crate::deployment::{Deployment, Selection};
+use crate::search::choose::{Measured, simplest_of_best};
+use crate::search::contest::{Contests, FINAL_LAUNCHES, Held, front};
+use crate::search::space;
+use crate::search::target::Target;
+use crate::stats::sample::Sample;
+
+/// A cell counts as found where the search's choice takes at most this much longer than the best: the search stops at what is as good
+/// within the noise floor, which is the same.
+pub const WITHIN: f64 = 1.05;
+
+/// The fastest of the exhaustive side that are measured again.
+const AGAIN: usize = 3;
+
+/// What was found.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SearchBenchmark {
+    /// The library, as it names itself.
+    pub library: String,
+    /// Number of ranks.
+    pub ranks: usize,
+    /// The command.
+    pub command: String,
+    /// Of the search.
+    pub search: Effort,
+    /// Of measuring every candidate in a launch of its own.
+    pub exhaustive: Effort,
+    /// One per cell.
+    pub rows: Vec<Row>,
+    /// Candidates that could not be run, with the reason.
+    pub failed: BTreeMap<String, String>,
+    /// Cells that the budget did not reach.
+    pub not_reached: Vec<String>,
+}
+
+/// What something took.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Effort {
+    /// Launches, from the store.
+    pub launches: u64,
+    /// Wall seconds of these, from the store.
+    pub seconds: f64,
+}
+
+/// A cell.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Row {
+    /// Kilter's name of the collective.
+    pub collective: String,
+    /// Total volume in bytes.
+    pub bytes: u64,
+    /// Candidates of the space.
+    pub candidates: usize,
+    /// The library as it decides by itself, in seconds.
+    pub default_seconds: f64,
+    /// What the search chose.
+    pub found: Side,
+    /// The fastest of all that were measured again.
+    pub best: Side,
+    /// The choice's time over the best's, within launches.
+    pub ratio: f64,
+    /// Its interval of 95 %, where there are launches enough.
+    pub ratio_interval: (f64, f64),
+}
+
+impl SearchBenchmark {
+    /// Launches of the search over those of the exhaustive side.
+    #[must_use]
+    pub fn share_of_launches(&self) -> f64 {
+        self.search.launches as f64 / self.exhaustive.launches as f64
+    }
+
+    /// Cells whose choice is [`WITHIN`] of the best.
+    #[must_use]
+    pub fn found(&self) -> usize {
+        self.rows.iter().filter(|row| row.ratio <= WITHIN).count()
+    }
+}
+
+/// Times of each candidate over the default's, in launches of their own.
+type Ratios = BTreeMap<Selection, f64>;
+
+/// Searches, measures everything, and compares.
+///
+/// # Errors
+/// A failure that no candidate explains.
+pub fn run(context: &Context<'_>, options: &BenchmarkOptions) -> anyhow::Result<SearchBenchmark> {
+    let nothing_deployed = Deployment::default();
+    let all: Vec<Target> = options
+        .collectives
+        .iter()
+        .flat_map(|collective| targets(&options.common, *collective))
+        .collect();
+    let searching = Contests::new(context, &nothing_deployed, SEARCH);
+    let fields = searching.screen_all(&all, &|_| true, &front)?;
+    let rule = context.rule(context.noise_seconds());
+    let choices: Vec<(Target, Option<Selection>)> = searching
+        .finals(fields, FINAL_LAUNCHES)?
+        .into_iter()
+        .filter_map(|Held { target, candidates, .. }| {
+            let chosen = simplest_of_best(&candidates, &rule)?;
+            Some((target, chosen.selection.clone()))
+        })
+        .collect();
+    let mut measured = Vec::new();
+    for &collective in &options.collectives {
+        let own: Vec<&Target> = choices
+            .iter()
+            .map(|(target, _)| target)
+            .filter(|target| target.collective() == Some(collective))
+            .collect();
+        if let Some(ratios) = exhaust(context, &nothing_deployed, collective, &own)? {
+            measured.extend(own.into_iter().cloned().zip(ratios));
+        }
+    }
+    let reached = |target: &Target| measured.iter().any(|(other, _)| other == target);
+    let not_reached = all.iter().filter(|target| !reached(target)).map(Target::name).collect();
+    let fields = measured
+        .iter()
+        .map(|(target, ratios)| {
+            let mut field: Vec<Selection> = fastest(ratios);
+            let chosen = choices.iter().find(|(other, _)| other == target);
+            let chosen = chosen.and_then(|(_, chosen)| chosen.clone());
+            if let Some(chosen) = chosen.filter(|chosen| !field.contains(chosen)) {
+                field.push(chosen);
+            }
+            (target.clone(), field)
+        })
+        .collect();
+    let rows = Contests::new(context, &nothing_deployed, "again")
+        .finals(fields, FINAL_LAUNCHES.max(options.common.launches.min(10)))?
+        .into_iter()
+        .filter_map(|held| {
+            let (_, chosen) = choices.iter().find(|(target, _)| *target == held.target)?;
+            let (_, ratios) = measured.iter().find(|(target, _)| *target == held.target)?;
+            row(&held, chosen.as_ref(), ratios.len())
+        })
+        .collect();
+    let effort = |label: &str| -> anyhow::Result<Effort> {
+        let (launches, seconds) = context.run.launches_of(&format!("{label}/"))?;
+        Ok(Effort { launches, seconds })
+    };
+    Ok(SearchBenchmark {
+        library: format!("{} {}", context.library.name, context.version),
+        ranks: context.options.ranks,
+        command: context.typed.clone(),
+        search: effort(SEARCH)?,
+        exhaustive: effort(EXHAUSTIVE)?,
+        rows,
+        failed: context
+            .quarantine
+            .list()
+            .into_iter()
+            .map(|one| (one.id, format!("{}: {}", one.what, one.detail)))
+            .collect(),
+        not_reached,
+    })
+}
+
+/// Labels of the launches of both sides.
+const SEARCH: &str = "search";
+const EXHAUSTIVE: &str = "exhaustive";
+
+/// Every candidate of a collective in a launch of its own, over all its targets; one map for each target, `None` where the budget
+/// ended before all were measured.
+fn exhaust(
+    context: &Context<'_>,
+    nothing_deployed: &Deployment,
+    collective: Collective,
+    targets: &[&Target],
+) -> anyhow::Result<Option<Vec<Ratios>>> {
+    let one_node = !context.options.place().several_nodes;
+    let mut candidates: BTreeMap<Selection, Vec<usize>> = BTreeMap::new();
+    for (index, target) in targets.iter().enumerate() {
+        for selection in space::every(&context.library, target, context.options.ranks, one_node) {
+            candidates.entry(selection).or_default().push(index);
+        }
+    }
+    let contests = Contests::new(context, nothing_deployed, EXHAUSTIVE);
+    let phase = format!("every candidate of {collective} in its own launch");
+    context.progress.phase(&phase, candidates.len() as u64);
+    let mut ratios = vec![Ratios::new(); targets.len()];
+    for (number, (selection, fits)) in candidates.iter().enumerate() {
+        if context.exhausted() {
+            let text = format!("the budget ended while {collective} was measured in full; raise --budget");
+            context.progress.warn(&text);
+            return Ok(None);
+        }
+        let own: Vec<&Target> = fits.iter().map(|index| targets[*index]).collect();
+        let name = format!("{collective}/{number}");
+        for (index, ratio) in fits.iter().zip(contests.alone(&name, &own, selection)?) {
+            // What failed has no time, and counts as a candidate all the same.
+            ratios[*index].insert(selection.clone(), ratio.unwrap_or(f64::INFINITY));
+        }
+        context.progress.step(1);
+    }
+    Ok(Some(ratios))
+}
+
+fn fastest(ratios: &Ratios) -> Vec<Selection> {
+    let ranked = crate::search::contest::ranked(ratios);
+    ranked.into_iter().take(AGAIN).map(|(selection, _)| selection).collect()
+}
+
+/// Compares the choice with the best of what was measured again; `None` where one of them has no time.
+fn row(held: &Held, chosen: Option<&Selection>, candidates: usize) -> Option<Row> {
+    let find = |wanted: Option<&Selection>| held.candidates.iter().find(|one| one.selection.as_ref() == wanted);
+    let (default, found) = (find(None)?, find(chosen)?);
+    let median = |one: &Measured| Sample::median(&one.medians);
+    let best = held.candidates.iter().min_by(|a, b| median(a).total_cmp(&median(b)))?;
+    let (ratio, ratio_interval) = ratio(&found.medians, &best.medians);
+    Some(Row {
+        collective: held.target.function.clone(),
+        bytes: held.target.bytes(),
+        candidates,
+        default_seconds: median(default),
+        found: Side::of(found),
+        best: Side::of(best),
+        ratio,
+        ratio_interval,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn measured(selection: Option<Selection>, microseconds: &[f64]) -> Measured {
+        Measured {
+            selection,
+            medians: Sample::new(microseconds.iter().map(|us| us * 1e-6).collect()).unwrap(),
+        }
+    }
+
+    fn algorithm(id: &str) -> Option<Selection> {
+        Some(Selection::Algorithm(id.to_owned(), Vec::new()))
+    }
+
+    #[test]
+    fn the_choice_is_compared_with_the_best_within_launches() {
+        let held = Held {
+            target: Target::unbounded(Collective::Scan, 1024),
+            candidates: vec![
+                measured(None, &[20.0, 40.0, 60.0]),
+                measured(algorithm("scan.linear"), &[11.0, 22.0, 33.0]),
+                measured(algorithm("scan.recursive_doubling"), &[10.0, 20.0, 30.0]),
+            ],
+            bounds: Vec::new(),
+        };
+        let off = row(&held, algorithm("scan.linear").as_ref(), 40).unwrap();
+        assert_eq!((off.best.id.as_str(), off.candidates), ("scan.recursive_doubling", 40));
+        assert!((off.ratio - 1.1).abs() < 1e-9, "{}", off.ratio);
+        let right = row(&held, algorithm("scan.recursive_doubling").as_ref(), 40).unwrap();
+        assert_eq!(right.ratio, 1.0);
+        let kept = row(&held, None, 40).unwrap();
+        assert_eq!((kept.found.id.as_str(), kept.ratio.round()), ("default", 2.0));
+        assert_eq!(row(&held, algorithm("scan.odd").as_ref(), 40), None);
+        let benchmark = SearchBenchmark {
+            library: "Open MPI 4.1.4".to_owned(),
+            ranks: 2,
+            command: "kilter benchmark --search".to_owned(),
+            search: Effort {
+                launches: 6,
+                seconds: 12.0,
+            },
+            exhaustive: Effort {
+                launches: 120,
+                seconds: 130.0,
+            },
+            rows: vec![off, right, kept],
+            failed: BTreeMap::from([("scan.odd".to_owned(), "crashed: signal 11\nmore".to_owned())]),
+            not_reached: vec!["scan 8".to_owned()],
+        };
+        assert_eq!(benchmark.found(), 1);
+        insta::assert_snapshot!(super::super::present::search_text(&benchmark), @r"
+        The search against every candidate in a launch of its own: Open MPI 4.1.4, 2 ranks
+         collective   size  candidates  default    found                         best                      ratio  95 %
+         scan        1 KiB          40  40.0 us  22.0 us  linear              20.0 us  recursive_doubling   1.10  [1.10, 1.10]
+         scan        1 KiB          40  40.0 us  20.0 us  recursive_doubling  20.0 us  recursive_doubling   1.00  [1.00, 1.00]
+         scan        1 KiB          40  40.0 us  40.0 us  default             20.0 us  recursive_doubling   2.00  [2.00, 2.00]
+        Search: 6 launches, 12 s. Every candidate: 120 launches, 130 s. That is 1/20 of the launches.
+        Within 5 % of the best: 1 of 3 cells. Times are medians of jobs in which both, and the three fastest of all, were measured again.
+        Not measured: scan.odd: crashed: signal 11
+        Not reached within the budget (raise --budget): scan 8
+        ");
+    }
+}

@@ -1,0 +1,62 @@
+//! Which candidates need not be measured, because the model puts them far above the best.
+//!
+//! A prediction is an interval, [`Predicted::low`](super::fit::Predicted::low) to `high`. A candidate is left out if the best that
+//! it could take, with the most favourable values of its parameters, is more than [`MARGIN`] times the worst that the model's best
+//! could take. So whatever the truth is within the intervals, what is left out is slower than something that stays. Never left
+//! out: what has no counts (the default, settings of the library, mock-ups), what the model cannot predict, the model's best.
+
+use super::fit::{Fit, Predicted};
+use super::{Cost, Medium};
+
+/// How far the intervals have to be apart. They cover what was measured; half as much again is for what no point shows: a
+/// candidate that was not among them may keep its buffers in another cache or meet another protocol.
+pub const MARGIN: f64 = 1.5;
+
+/// An algorithm that could be measured.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Candidate {
+    /// What carries it.
+    pub medium: Medium,
+    /// Its counts, one for each setting of its parameters that a search could come to.
+    pub costs: Vec<Cost>,
+}
+
+/// What the model says of a candidate.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Judged {
+    /// With the best of its settings; `None` where it cannot be predicted.
+    pub predicted: Option<Predicted>,
+    /// Whether it need not be measured.
+    pub left_out: bool,
+}
+
+/// Judges candidates, in the order given. `fit` is the model of a medium, where there is one; one that is not
+/// [trusted](Fit::is_trusted) judges nothing.
+#[must_use]
+pub fn judge<'f>(candidates: &[Candidate], fit: &dyn Fn(Medium) -> Option<&'f Fit>) -> Vec<Judged> {
+    let predicted: Vec<Option<Predicted>> = candidates
+        .iter()
+        .map(|candidate| {
+            let fit = fit(candidate.medium).filter(|fit| fit.is_trusted())?;
+            // One setting that cannot be predicted may be the best one.
+            let all: Option<Vec<Predicted>> = candidate.costs.iter().map(|cost| fit.predict(*cost)).collect();
+            let all = all?;
+            let low = all.iter().map(|one| one.low).min_by(f64::total_cmp)?;
+            let best = all.iter().min_by(|a, b| a.seconds.total_cmp(&b.seconds))?;
+            Some(Predicted { low, ..*best })
+        })
+        .collect();
+    let surest = predicted.iter().flatten().map(|one| one.high).min_by(f64::total_cmp);
+    let fastest = predicted.iter().flatten().map(|one| one.seconds).min_by(f64::total_cmp);
+    predicted
+        .into_iter()
+        .map(|predicted| {
+            let is_far = |one: &Predicted| surest.is_some_and(|high| one.low > MARGIN * high);
+            let is_best = |one: &Predicted| fastest.is_some_and(|seconds| one.seconds <= seconds);
+            Judged {
+                predicted,
+                left_out: predicted.as_ref().is_some_and(|one| is_far(one) && !is_best(one)),
+            }
+        })
+        .collect()
+}
