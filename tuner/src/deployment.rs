@@ -1,6 +1,6 @@
 //! What is to be deployed: the decisions so far. Pure data; [`crate::emit`] writes it, [`crate::search`] extends it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use kilter_algorithms::Collective;
 
@@ -146,9 +146,22 @@ impl Deployment {
         (is_new || self.assignments == verified.assignments).then_some(key)
     }
 
-    /// Takes the assignments back that were not `verified` before, or all where none is new; returns them.
-    pub fn take_back_assignments(&mut self, verified: &Deployment) -> Vec<Assignment> {
+    /// Takes the assignments back that were not `verified` before, or all where none is new; returns them. Where each of the
+    /// collectives that were `slowed` has a new variable of its own that chooses its algorithm, these are taken back and no others.
+    pub fn take_back_assignments(
+        &mut self,
+        verified: &Deployment,
+        slowed: &BTreeSet<Option<Collective>>,
+        library: &Library,
+    ) -> Vec<Assignment> {
         let is_new = |assignment: &Assignment| !verified.assignments.contains(assignment);
+        let chosen = self.assignments.iter().filter(|one| is_new(one));
+        let own: BTreeSet<Collective> = chosen.filter_map(|one| library.chosen_by(&one.name)).collect();
+        let alone = slowed.iter().all(|one| one.is_some_and(|one| own.contains(&one)));
+        let is_new = |assignment: &Assignment| {
+            let guilty = || slowed.contains(&library.chosen_by(&assignment.name));
+            is_new(assignment) && (!alone || slowed.is_empty() || guilty())
+        };
         let (new, old): (Vec<_>, Vec<_>) = std::mem::take(&mut self.assignments).into_iter().partition(is_new);
         if new.is_empty() {
             return old;
@@ -250,9 +263,30 @@ mod tests {
         };
         let verified = with_scan(&[btl.clone(), eager_limit(32768)]);
         let mut now = with_scan(&[btl.clone(), eager_limit(16384)]);
-        assert_eq!(now.take_back_assignments(&verified), [eager_limit(16384)]);
+        let scan = BTreeSet::from([Some(Collective::Scan)]);
+        assert_eq!(now.take_back_assignments(&verified, &scan, &library()), [eager_limit(16384)]);
         assert_eq!(now, verified);
-        assert_eq!(now.take_back_assignments(&verified), [btl, eager_limit(32768)]);
+        assert_eq!(now.take_back_assignments(&verified, &scan, &library()), [btl, eager_limit(32768)]);
         assert!(now.assignments.is_empty());
+    }
+
+    /// A variable that chooses the algorithm of one collective slows no other.
+    #[test]
+    fn the_variable_of_the_slowed_collective_goes_first() {
+        let line = "Intel(R) MPI Library for Linux* OS, Version 2021.19.0 Build 1";
+        let intel = crate::config::library::find_for(line).unwrap();
+        let preset = |name: &str| Assignment {
+            name: format!("I_MPI_ADJUST_{name}"),
+            value: "2:8-8@2-2".to_owned(),
+            environment: true,
+        };
+        let new = [preset("BCAST"), preset("SCAN"), eager_limit(1)];
+        let take_back = |slowed: &[Option<Collective>]| {
+            let slowed = slowed.iter().copied().collect();
+            with_scan(&new).take_back_assignments(&with_scan(&[]), &slowed, &intel)
+        };
+        assert_eq!(take_back(&[Some(Collective::Bcast)]), [preset("BCAST")]);
+        assert_eq!(take_back(&[Some(Collective::Reduce)]), new);
+        assert_eq!(take_back(&[Some(Collective::Bcast), None]), new);
     }
 }

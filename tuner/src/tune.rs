@@ -10,7 +10,8 @@ use crate::deployment::{Assignment, Deployment};
 use crate::emit::{self, Emitted};
 use crate::options::TuneOptions;
 use crate::plan::Subject;
-use crate::report::model::{Contest, FixKind, Outcome};
+use crate::report::model::{Contest, Contestant, FixKind, Outcome};
+use crate::search::at_start;
 use crate::search::contest::Contests;
 use crate::search::settings;
 use crate::search::target::{Target, ask_for, targets};
@@ -124,14 +125,12 @@ impl State {
         let label = format!("search/{round}");
         let mut launch_wide = BTreeMap::new();
         if options.parameters {
-            let found = settings::search(context, &label, launch, targets, &self.banned.assignments)?;
-            for assignment in found.accepted {
-                context
-                    .progress
-                    .note(&format!("chosen: {}={}", assignment.name, assignment.value));
-                self.deployment.assign(assignment);
-            }
-            launch_wide = found.contestants;
+            let found = settings::search(context, &label, launch.clone(), targets, &self.banned.assignments)?;
+            let launch = launch.with(&found.accepted);
+            self.accept(context, found, &mut launch_wide);
+            let (held, banned) = (self.deployment.assignments.clone(), &self.banned.assignments);
+            let found = at_start::search(context, &label, launch, &held, targets, banned)?;
+            self.accept(context, found, &mut launch_wide);
         }
         let allowed = |kind: FixKind| match kind {
             FixKind::Parameter => options.parameters,
@@ -172,6 +171,24 @@ impl State {
         Ok(())
     }
 
+    /// Takes over what a search over whole launches has settled on.
+    fn accept(
+        &mut self,
+        context: &Context<'_>,
+        found: settings::Outcome,
+        contestants: &mut BTreeMap<String, Vec<Contestant>>,
+    ) {
+        for assignment in found.accepted {
+            context
+                .progress
+                .note(&format!("chosen: {}={}", assignment.name, assignment.value));
+            self.deployment.assign(assignment);
+        }
+        for (target, more) in found.contestants {
+            contestants.entry(target).or_default().extend(more);
+        }
+    }
+
     fn give_up(&mut self, target: &Target, reason: &str) {
         for cell in &target.cells {
             self.unfixed.insert(cell.clone(), reason.to_owned());
@@ -183,12 +200,16 @@ impl State {
     fn take_back(&mut self, context: &Context<'_>, verified: &Deployment, slower: &[(Subject, f64)]) -> bool {
         let blame = |subject: &Subject| self.deployment.to_blame(subject, verified, &context.library);
         let mut launch_wide = Vec::new();
+        let mut slowed = BTreeSet::new();
         let mut selections = BTreeMap::new();
         for (subject, ratio) in slower {
             let note = format!("{} became {ratio:.2} times slower", subject.item_id());
             match blame(subject) {
                 Some(key) => selections.entry(key).or_insert_with(Vec::new).push(note),
-                None => launch_wide.push(note),
+                None => {
+                    launch_wide.push(note);
+                    slowed.insert(subject.collective());
+                }
             }
         }
         let mut changed = false;
@@ -202,7 +223,7 @@ impl State {
             }
         }
         if !launch_wide.is_empty() {
-            for assignment in self.deployment.take_back_assignments(verified) {
+            for assignment in self.deployment.take_back_assignments(verified, &slowed, &context.library) {
                 context.progress.warn(&format!(
                     "`{}={}` is taken back: {}",
                     assignment.name,

@@ -2,6 +2,7 @@
 
 mod collective_name;
 pub mod guideline;
+pub mod launcher;
 pub mod library;
 
 use std::path::Path;
