@@ -42,7 +42,9 @@ fn recorded(record: &Path, places: &[(&Path, &str)]) -> Vec<String> {
             line = line.replace(text(place), name);
         }
         // Plan and report have names of their own in each launch.
-        let words = line.split(' ').map(|word| if word.contains("/launches/") { "FILE" } else { word });
+        let words = line
+            .split(' ')
+            .map(|word| if word.contains("/launches/") { "FILE" } else { word });
         let line = words.collect::<Vec<_>>().join(" ");
         if !lines.contains(&line) {
             lines.push(line);
@@ -58,7 +60,17 @@ fn checked(says: (&str, &str), reports: &str, further: &[&str]) -> (String, Stri
     let record = directory.path().join("record");
     let output = run(
         kilter("check", &directory.path().join("out"))
-            .args(["-n", "4", "--guidelines", "GL12", "--sizes", "1024", "--launches", "1", "--quiet"])
+            .args([
+                "-n",
+                "4",
+                "--guidelines",
+                "GL12",
+                "--sizes",
+                "1024",
+                "--launches",
+                "1",
+                "--quiet",
+            ])
             .args(["--mpirun", text(&launcher()), "--libexec", text(&libexec)])
             .args(further)
             .env("KILTER_TEST_OPTION", says.0)
@@ -99,7 +111,10 @@ fn a_check_is_launched_as_each_library_wants_it() {
         &[2],
     );
     let said = String::from_utf8_lossy(&refused.stderr).into_owned();
-    assert!(said.contains("HPE MPT 2.22") && said.contains("scripts/build --mpi mpt-2.23"), "{said}");
+    assert!(
+        said.contains("HPE MPT 2.22") && said.contains("scripts/build --mpi mpt-2.23"),
+        "{said}"
+    );
 }
 
 /// What makes ranges of sizes act.
@@ -121,7 +136,17 @@ fn a_variable_that_chooses_at_the_start_is_searched_written_and_verified() {
     run(
         kilter("tune", &out)
             .args(["-n", "2", "--guidelines", "GL12", "--sizes", "1024", "--launches", "6"])
-            .args(["--budget", "60", "--rounds", "1", "--only", "parameters", "--seed", "7", "--quiet"])
+            .args([
+                "--budget",
+                "60",
+                "--rounds",
+                "1",
+                "--only",
+                "parameters",
+                "--seed",
+                "7",
+                "--quiet",
+            ])
             .args(["--mpirun", text(&launcher())])
             .args(["--libexec", text(release("kilter-worker").parent().unwrap())])
             .arg("--library-description")

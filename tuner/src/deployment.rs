@@ -155,14 +155,27 @@ impl Deployment {
         library: &Library,
     ) -> Vec<Assignment> {
         let is_new = |assignment: &Assignment| !verified.assignments.contains(assignment);
-        let chosen = self.assignments.iter().filter(|one| is_new(one));
-        let own: BTreeSet<Collective> = chosen.filter_map(|one| library.chosen_by(&one.name)).collect();
-        let alone = slowed.iter().all(|one| one.is_some_and(|one| own.contains(&one)));
-        let is_new = |assignment: &Assignment| {
-            let guilty = || slowed.contains(&library.chosen_by(&assignment.name));
-            is_new(assignment) && (!alone || slowed.is_empty() || guilty())
+        let new = self.assignments.iter().filter(|one| is_new(one));
+        let own: BTreeSet<Collective> = new.filter_map(|one| library.chosen_by(&one.name)).collect();
+        let guilty: Option<BTreeSet<Collective>> = slowed.iter().copied().collect();
+        let guilty = guilty.filter(|guilty| !guilty.is_empty() && guilty.is_subset(&own));
+        // What goes along with the variables of the guilty ones, and with none that stays.
+        let beside = |assignment: &Assignment, guilty: &BTreeSet<Collective>| {
+            let needs = |one: &Collective| {
+                library
+                    .chosen_at_start(*one)
+                    .is_some_and(|(row, _)| row.together.contains_key(&assignment.name))
+            };
+            guilty.iter().any(needs) && !own.difference(guilty).any(needs)
         };
-        let (new, old): (Vec<_>, Vec<_>) = std::mem::take(&mut self.assignments).into_iter().partition(is_new);
+        let goes = |assignment: &Assignment| {
+            is_new(assignment)
+                && guilty.as_ref().is_none_or(|guilty| {
+                    let chooses = library.chosen_by(&assignment.name);
+                    chooses.is_some_and(|one| guilty.contains(&one)) || beside(assignment, guilty)
+                })
+        };
+        let (new, old): (Vec<_>, Vec<_>) = std::mem::take(&mut self.assignments).into_iter().partition(goes);
         if new.is_empty() {
             return old;
         }
@@ -264,9 +277,15 @@ mod tests {
         let verified = with_scan(&[btl.clone(), eager_limit(32768)]);
         let mut now = with_scan(&[btl.clone(), eager_limit(16384)]);
         let scan = BTreeSet::from([Some(Collective::Scan)]);
-        assert_eq!(now.take_back_assignments(&verified, &scan, &library()), [eager_limit(16384)]);
+        assert_eq!(
+            now.take_back_assignments(&verified, &scan, &library()),
+            [eager_limit(16384)]
+        );
         assert_eq!(now, verified);
-        assert_eq!(now.take_back_assignments(&verified, &scan, &library()), [btl, eager_limit(32768)]);
+        assert_eq!(
+            now.take_back_assignments(&verified, &scan, &library()),
+            [btl, eager_limit(32768)]
+        );
         assert!(now.assignments.is_empty());
     }
 
@@ -288,5 +307,31 @@ mod tests {
         assert_eq!(take_back(&[Some(Collective::Bcast)]), [preset("BCAST")]);
         assert_eq!(take_back(&[Some(Collective::Reduce)]), new);
         assert_eq!(take_back(&[Some(Collective::Bcast), None]), new);
+    }
+
+    /// What a variable needs goes with it, unless another one needs it, too.
+    #[test]
+    fn what_stands_beside_a_variable_is_taken_back_with_it() {
+        let mvapich2 = crate::config::library::find_for("Version: mvapich2-2.3.7").unwrap();
+        let of = |name: &str, value: &str| Assignment {
+            name: name.to_owned(),
+            value: value.to_owned(),
+            environment: true,
+        };
+        let (bcast, reduce) = (of("MV2_INTER_BCAST_TUNING", "5"), of("MV2_INTER_REDUCE_TUNING", "1"));
+        let indexed = ["", "_BCAST", "_REDUCE"].map(|name| of(&format!("MV2_USE_INDEXED{name}_TUNING"), "0"));
+        let [all, of_bcast, of_reduce] = indexed;
+        let mut now = with_scan(&[
+            bcast.clone(),
+            all.clone(),
+            of_bcast.clone(),
+            reduce.clone(),
+            of_reduce.clone(),
+        ]);
+        let taken = now.take_back_assignments(&with_scan(&[]), &[Some(Collective::Bcast)].into(), &mvapich2);
+        assert_eq!(
+            (taken, now.assignments),
+            (vec![bcast, of_bcast], vec![all, reduce, of_reduce])
+        );
     }
 }

@@ -154,7 +154,10 @@ impl Options {
             .map(|directory| absolute("--libexec", &directory))
             .transpose()?;
         let out = absolute("--out", &typed.out)?;
-        let batch = typed.launcher.as_deref().map(|name| allocation::find(name, typed.pmi.as_deref(), &|name| std::env::var(name).ok()));
+        let batch = typed
+            .launcher
+            .as_deref()
+            .map(|name| allocation::find(name, typed.pmi.as_deref(), &|name| std::env::var(name).ok()));
         let batch = batch.transpose()?.unwrap_or_default();
         let hostfile = typed.hostfile.or(batch.hostfile);
         Ok(Options {

@@ -223,7 +223,10 @@ impl State {
             }
         }
         if !launch_wide.is_empty() {
-            for assignment in self.deployment.take_back_assignments(verified, &slowed, &context.library) {
+            for assignment in self
+                .deployment
+                .take_back_assignments(verified, &slowed, &context.library)
+            {
                 context.progress.warn(&format!(
                     "`{}={}` is taken back: {}",
                     assignment.name,

@@ -36,7 +36,8 @@ fn script(typed: &Batch, described: &BatchLauncher, own: &str) -> anyhow::Result
     if typed.minutes == 0 {
         return Err(wrong("--minutes", "`0` minutes are no allocation; give at least 1").into());
     }
-    let plain = |text: &str| !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || "._-/@+".contains(c));
+    let plain =
+        |text: &str| !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || "._-/@+".contains(c));
     let words = [
         ("--job", Some(&typed.job)),
         ("--account", typed.account.as_ref()),
@@ -45,14 +46,26 @@ fn script(typed: &Batch, described: &BatchLauncher, own: &str) -> anyhow::Result
     for (option, value) in words.into_iter().filter_map(|(option, value)| Some((option, value?))) {
         // The batch system reads these lines, not a shell: there is nothing to quote with.
         if !plain(value) {
-            return Err(wrong(option, format!("`{value}` cannot stand in a batch script; allowed: letters, digits and ._-/@+")).into());
+            return Err(wrong(
+                option,
+                format!("`{value}` cannot stand in a batch script; allowed: letters, digits and ._-/@+"),
+            )
+            .into());
         }
     }
-    let command = if typed.command.is_empty() { vec!["check".to_owned()] } else { typed.command.clone() };
+    let command = if typed.command.is_empty() {
+        vec!["check".to_owned()]
+    } else {
+        typed.command.clone()
+    };
     let known = COMMANDS.iter().find(|(name, _)| *name == command[0]);
     let Some((_, has_budget)) = known else {
         let names: Vec<&str> = COMMANDS.iter().map(|(name, _)| *name).collect();
-        return Err(wrong("COMMAND", format!("`{}` launches no job; allowed: {}", command[0], names.join(", "))).into());
+        return Err(wrong(
+            "COMMAND",
+            format!("`{}` launches no job; allowed: {}", command[0], names.join(", ")),
+        )
+        .into());
     };
     let ranks = typed.nodes * typed.ranks_per_node;
     let fill = |line: &str| {
@@ -90,7 +103,11 @@ fn script(typed: &Batch, described: &BatchLauncher, own: &str) -> anyhow::Result
         command.iter().any(|word| options.iter().any(|option| is(word, option)))
     };
     let mut line = format!("exec {} {}", quote(own), quote(&command[0]));
-    let mut add = |words: &[&str]| words.iter().for_each(|word| line.push_str(&format!(" {}", quote(word))));
+    let mut add = |words: &[&str]| {
+        words
+            .iter()
+            .for_each(|word| line.push_str(&format!(" {}", quote(word))))
+    };
     add(&["--launcher", &described.id]);
     if let Some(pmi) = &typed.pmi {
         add(&["--pmi", pmi]);
@@ -99,7 +116,10 @@ fn script(typed: &Batch, described: &BatchLauncher, own: &str) -> anyhow::Result
         add(&["-n", &ranks.to_string()]);
     }
     if *has_budget && !has(&["--budget"]) {
-        add(&["--budget", &format!("{:.0}", f64::from(typed.minutes) * 60.0 * MEASURING)]);
+        add(&[
+            "--budget",
+            &format!("{:.0}", f64::from(typed.minutes) * 60.0 * MEASURING),
+        ]);
     }
     command[1..].iter().for_each(|word| add(&[word]));
     text.push_str(&(line + "\n"));
@@ -116,7 +136,11 @@ mod tests {
     fn written(arguments: &[&str]) -> anyhow::Result<String> {
         let words = ["kilter", "batch"].iter().chain(arguments);
         match Cli::try_parse_from(words)?.command {
-            Command::Batch(typed) => script(&typed, &launcher::find("LAUNCHER", &typed.launcher)?, "/opt/kilter/bin/kilter"),
+            Command::Batch(typed) => script(
+                &typed,
+                &launcher::find("LAUNCHER", &typed.launcher)?,
+                "/opt/kilter/bin/kilter",
+            ),
             _ => anyhow::bail!("not the command"),
         }
     }
@@ -148,7 +172,10 @@ mod tests {
             let text = text.unwrap();
             insta::assert_snapshot!(format!("batch_{}", launcher.id), text);
             // The shell reads what follows the lines of the batch system.
-            let shell = std::process::Command::new("bash").args(["-n", "-c", &text]).output().unwrap();
+            let shell = std::process::Command::new("bash")
+                .args(["-n", "-c", &text])
+                .output()
+                .unwrap();
             assert!(shell.status.success(), "{}", String::from_utf8_lossy(&shell.stderr));
         }
     }
@@ -157,9 +184,15 @@ mod tests {
     fn what_is_said_is_not_said_again() {
         let text = written(&["slurm", "--pmi", "pmi2", "--", "check", "-n", "4", "--budget=30"]).unwrap();
         let last = text.lines().last().unwrap();
-        assert_eq!(last, "exec /opt/kilter/bin/kilter check --launcher slurm --pmi pmi2 -n 4 --budget=30");
+        assert_eq!(
+            last,
+            "exec /opt/kilter/bin/kilter check --launcher slurm --pmi pmi2 -n 4 --budget=30"
+        );
         let text = written(&["pbs", "--", "doctor"]).unwrap();
-        assert!(text.ends_with("exec /opt/kilter/bin/kilter doctor --launcher pbs -n 2\n"), "{text}");
+        assert!(
+            text.ends_with("exec /opt/kilter/bin/kilter doctor --launcher pbs -n 2\n"),
+            "{text}"
+        );
     }
 
     #[test]

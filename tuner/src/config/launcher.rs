@@ -136,11 +136,16 @@ pub fn load_embedded() -> Result<Vec<BatchLauncher>, ConfigError> {
 /// There is none; with the names that there are. `option` is what named it.
 pub fn find(option: &str, id: &str) -> Result<BatchLauncher, ConfigError> {
     let all = load_embedded()?;
-    let known: Vec<String> = all.iter().map(|launcher| format!("{} ({})", launcher.id, launcher.name)).collect();
-    all.into_iter().find(|launcher| launcher.id == id).ok_or_else(|| ConfigError {
-        file: option.to_owned(),
-        message: format!("`{id}` is no launcher; allowed: {}", known.join(", ")),
-    })
+    let known: Vec<String> = all
+        .iter()
+        .map(|launcher| format!("{} ({})", launcher.id, launcher.name))
+        .collect();
+    all.into_iter()
+        .find(|launcher| launcher.id == id)
+        .ok_or_else(|| ConfigError {
+            file: option.to_owned(),
+            message: format!("`{id}` is no launcher; allowed: {}", known.join(", ")),
+        })
 }
 
 #[cfg(test)]
@@ -156,22 +161,34 @@ mod tests {
         );
         assert_eq!(find("--launcher", "pbs").unwrap().id, "pbs");
         let error = find("--launcher", "sge").unwrap_err().to_string();
-        assert!(error.starts_with("--launcher: `sge` is no launcher; allowed: jsm (LSF, by jsrun), lsf"), "{error}");
+        assert!(
+            error.starts_with("--launcher: `sge` is no launcher; allowed: jsm (LSF, by jsrun), lsf"),
+            "{error}"
+        );
     }
 
     #[test]
     fn mistakes_name_the_file_and_what_is_allowed() {
-        let (_, good) = embedded("launchers").into_iter().find(|(file, _)| file.contains("slurm")).unwrap();
+        let (_, good) = embedded("launchers")
+            .into_iter()
+            .find(|(file, _)| file.contains("slurm"))
+            .unwrap();
         for (from, to, part) in [
             ("--mpi={pmi}", "--mpi=pmix", "{pmi}"),
             ("pmi = [\"pmix\", \"pmi2\", \"none\"]", "", "{pmi}"),
             ("ranks_flag = \"--ntasks\"", "ranks_flag = \"\"", "must not be empty"),
-            ("{per_node}", "{pernode}", "`#SBATCH --ntasks-per-node={pernode}` must begin"),
+            (
+                "{per_node}",
+                "{pernode}",
+                "`#SBATCH --ntasks-per-node={pernode}` must begin",
+            ),
             ("account={value}", "account=x", "script.account must contain {value}"),
             ("submit =", "submits =", "unknown field `submits`"),
         ] {
             assert!(good.contains(from), "{from}");
-            let error = BatchLauncher::parse(&good.replacen(from, to, 1), "x.toml").unwrap_err().to_string();
+            let error = BatchLauncher::parse(&good.replacen(from, to, 1), "x.toml")
+                .unwrap_err()
+                .to_string();
             assert!(error.starts_with("x.toml: ") && error.contains(part), "{error}");
         }
     }

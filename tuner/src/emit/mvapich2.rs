@@ -96,7 +96,9 @@ pub fn to_text(parameters: &[(String, String)]) -> Result<String, Mvapich2Error>
             return Err(wrong("names no variable: letters, digits and `_`"));
         }
         if value.is_empty() || value.trim() != value || value.chars().any(char::is_control) || line.len() >= LINE {
-            return Err(wrong("cannot be carried: a value is one line, not empty, without blanks around it"));
+            return Err(wrong(
+                "cannot be carried: a value is one line, not empty, without blanks around it",
+            ));
         }
         if parameters[..index].iter().any(|(other, _)| other == name) {
             return Err(wrong("stands there twice: the library takes the first one"));
@@ -170,11 +172,20 @@ mod tests {
     #[test]
     fn what_the_file_cannot_carry_is_refused() {
         let refused = |pairs: &[(&str, &str)]| {
-            let pairs: Vec<_> = pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+            let pairs: Vec<_> = pairs
+                .iter()
+                .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+                .collect();
             to_text(&pairs).unwrap_err().to_string()
         };
         assert!(refused(&[("MV2_A", "1"), ("MV2_A", "2")]).contains("twice"));
-        for (name, value) in [("MV2_A", ""), ("MV2_A", " 1"), ("MV2_A", "1\n2"), ("MV2 A", "1"), ("#A", "1")] {
+        for (name, value) in [
+            ("MV2_A", ""),
+            ("MV2_A", " 1"),
+            ("MV2_A", "1\n2"),
+            ("MV2 A", "1"),
+            ("#A", "1"),
+        ] {
             refused(&[(name, value)]);
         }
     }

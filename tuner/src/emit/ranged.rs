@@ -97,7 +97,9 @@ pub fn parse(form: Form, name: &str, value: &str) -> Result<Vec<Ranged>, RangedE
     match form {
         Form::Intel => {
             for entry in value.split(';') {
-                let (id, conditions) = entry.split_once(':').map_or((entry, None), |(id, rest)| (id, Some(rest)));
+                let (id, conditions) = entry
+                    .split_once(':')
+                    .map_or((entry, None), |(id, rest)| (id, Some(rest)));
                 let choice = number(id)?;
                 let Some(conditions) = conditions else {
                     ranges.push(Ranged {
@@ -217,7 +219,9 @@ pub fn check(row: &Algorithms, form: Form, value: &str) -> Result<Vec<Ranged>, R
 /// What is missing or has another value.
 pub fn beside(row: &Algorithms, value: &str, variables: &[(String, String)]) -> Result<(), RangedError> {
     let is_set = |(name, wanted): &(&String, &String)| {
-        variables.iter().any(|(other, value)| other == *name && value == *wanted)
+        variables
+            .iter()
+            .any(|(other, value)| other == *name && value == *wanted)
     };
     match row.together.iter().find(|pair| !is_set(pair)) {
         None => Ok(()),
@@ -238,7 +242,11 @@ pub fn standing(row: &Algorithms, ranks: u64, volumes: &[u64], value: &str) -> R
         return Ok(Vec::new());
     };
     let ranges = check(row, at_start.form, value)?;
-    let bytes = |volume: u64| at_start.unit.map_or(volume, |unit| unit.range((volume, volume), ranks).0);
+    let bytes = |volume: u64| {
+        at_start
+            .unit
+            .map_or(volume, |unit| unit.range((volume, volume), ranks).0)
+    };
     let choice = |volume: &u64| Some((*volume, lookup(at_start.form, &ranges, bytes(*volume), ranks)?));
     Ok(volumes.iter().filter_map(choice).collect())
 }

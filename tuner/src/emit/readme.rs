@@ -24,7 +24,9 @@ pub fn variables(
         let flags: Vec<String> = environment.iter().map(flag).collect();
         let one_job = if form.is_empty() {
             // The launcher hands its own environment on.
-            let words = environment.iter().map(|(name, value)| format!("{name}={}", quote(value)));
+            let words = environment
+                .iter()
+                .map(|(name, value)| format!("{name}={}", quote(value)));
             format!("{} mpiexec_mpt", words.collect::<Vec<_>>().join(" "))
         } else {
             format!("mpiexec {}", flags.join(" "))

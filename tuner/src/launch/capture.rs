@@ -97,7 +97,11 @@ pub fn capture(spec: &CommandSpec, limit: Duration) -> Result<Captured, CaptureE
 /// # Errors
 /// It does not start, fails, takes longer than `limit`, or prints nothing.
 pub fn launcher_version(launcher: &Path, limit: Duration) -> Result<String, CaptureError> {
-    let refused = |line: &str| ["unrecognized option", "unknown option", "invalid option"].iter().any(|part| line.contains(part));
+    let refused = |line: &str| {
+        ["unrecognized option", "unknown option", "invalid option"]
+            .iter()
+            .any(|part| line.contains(part))
+    };
     match version(launcher, "--version", limit) {
         Ok(line) if !refused(&line) => Ok(line),
         // Of two refusals, the first one is that of the usual option.

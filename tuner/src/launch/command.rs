@@ -120,12 +120,17 @@ impl CommandTemplate {
         {
             return Err(TemplateError::NoRanks(program));
         }
+        let mut own = Vec::new();
         let mut argv = vec![program.clone()];
         argv.extend(
             self.arguments_before
                 .iter()
                 .map(|argument| argument.replace("{ranks}", &ranks.to_string())),
         );
+        argv.extend(self.for_each_rank.iter().flat_map(|word| vec![word.clone(); ranks]));
+        if !parameters.is_empty() || !environment.is_empty() {
+            argv.extend(self.before_variables.iter().cloned());
+        }
         for (name, value) in merged(parameters) {
             if self.parameter_form.is_empty() && self.environment_form.is_empty() {
                 // A library whose parameters are variables, and a launcher that hands its own on.
@@ -136,11 +141,6 @@ impl CommandTemplate {
                 return Err(TemplateError::NoParameters { program, name });
             }
             argv.extend(self.fill("parameter form", &self.parameter_form, &name, &value)?);
-        }
-        argv.extend(self.for_each_rank.iter().flat_map(|word| vec![word.clone(); ranks]));
-        let mut own = Vec::new();
-        if !parameters.is_empty() || !environment.is_empty() {
-            argv.extend(self.before_variables.iter().cloned());
         }
         for (name, value) in merged(environment) {
             if self.environment_form.is_empty() {

@@ -13,7 +13,9 @@ const MVAPICH2: &str = "Version: mvapich2-2.3.7";
 const MPT: &str = "MPT: libxmpi.so 'HPE MPT 2.18  10/02/18 04:03:22'";
 
 fn options(arguments: &[&str]) -> Options {
-    let words = ["kilter", "check", "--mpirun", "mpirun", "-n", "2"].iter().chain(arguments);
+    let words = ["kilter", "check", "--mpirun", "mpirun", "-n", "2"]
+        .iter()
+        .chain(arguments);
     match Cli::try_parse_from(words).unwrap().command {
         Command::Check(typed) => Options::new(typed).unwrap(),
         _ => unreachable!(),
@@ -67,7 +69,11 @@ fn a_batch_system_starts_the_ranks_of_any_library() {
     let mut lines = Vec::new();
     for described in launcher::load_embedded().unwrap() {
         options.starts = described.starts.map(|starts| Starts {
-            arguments: starts.arguments.iter().map(|part| part.replace("{pmi}", "pmix")).collect(),
+            arguments: starts
+                .arguments
+                .iter()
+                .map(|part| part.replace("{pmi}", "pmix"))
+                .collect(),
             ..starts
         });
         for (version, parameter) in [(OPEN_MPI, ("btl", "tcp,self")), (MVAPICH2, ("MV2_SMP_USE_CMA", "0"))] {

@@ -44,8 +44,15 @@ pub(super) fn find(
     let allowed = starts.as_ref().map(|starts| starts.pmi.clone()).unwrap_or_default();
     match (pmi, allowed.first()) {
         (Some(wanted), _) if !allowed.iter().any(|one| one == wanted) => {
-            let allowed = if allowed.is_empty() { "none".to_owned() } else { allowed.join(", ") };
-            return Err(wrong("--pmi", format!("`{wanted}` is no interface of `{name}`; allowed: {allowed}")));
+            let allowed = if allowed.is_empty() {
+                "none".to_owned()
+            } else {
+                allowed.join(", ")
+            };
+            return Err(wrong(
+                "--pmi",
+                format!("`{wanted}` is no interface of `{name}`; allowed: {allowed}"),
+            ));
         }
         (_, None) => {}
         (wanted, Some(usual)) => {
@@ -70,7 +77,8 @@ mod tests {
     fn found(name: &str, pmi: Option<&str>, variables: &[(&str, &str)]) -> Result<Found, OptionError> {
         find(name, pmi, &|name| {
             let mut all = variables.iter();
-            all.find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
+            all.find(|(known, _)| *known == name)
+                .map(|(_, value)| (*value).to_owned())
         })
     }
 
@@ -90,16 +98,26 @@ mod tests {
         assert_eq!(of_pbs.hostfile, Some("/var/spool/7".into()));
         assert_eq!((of_pbs.starts, of_pbs.agent), (None, Some("pbs_tmrsh".into())));
         let of_lsf = found("lsf", None, &[("LSB_JOBID", "7"), ("LSB_DJOB_HOSTFILE", "/h")]).unwrap();
-        assert_eq!((of_lsf.hostfile, of_lsf.agent), (Some("/h".into()), Some("blaunch".into())));
+        assert_eq!(
+            (of_lsf.hostfile, of_lsf.agent),
+            (Some("/h".into()), Some("blaunch".into()))
+        );
     }
 
     #[test]
     fn outside_of_an_allocation_the_way_into_one_is_named() {
         let error = found("slurm", None, &[]).unwrap_err().to_string();
-        assert!(error.contains("SLURM_JOB_ID") && error.contains("`kilter batch slurm`"), "{error}");
-        let error = found("slurm", Some("pmi9"), &[("SLURM_JOB_ID", "7")]).unwrap_err().to_string();
+        assert!(
+            error.contains("SLURM_JOB_ID") && error.contains("`kilter batch slurm`"),
+            "{error}"
+        );
+        let error = found("slurm", Some("pmi9"), &[("SLURM_JOB_ID", "7")])
+            .unwrap_err()
+            .to_string();
         assert!(error.contains("--pmi") && error.contains("pmix, pmi2, none"), "{error}");
-        let error = found("jsm", Some("pmix"), &[("LSB_JOBID", "7")]).unwrap_err().to_string();
+        let error = found("jsm", Some("pmix"), &[("LSB_JOBID", "7")])
+            .unwrap_err()
+            .to_string();
         assert!(error.contains("allowed: none"), "{error}");
     }
 }

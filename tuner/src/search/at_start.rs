@@ -51,7 +51,9 @@ pub fn search(
         return Ok(outcome);
     }
     let mut launches = Search::new(context, format!("{label}/at start"), targets, base.switching());
-    context.progress.phase("search algorithms that are chosen at the start", trials.len() as u64);
+    context
+        .progress
+        .phase("search algorithms that are chosen at the start", trials.len() as u64);
     let Some(present) = launches.launch(&[])? else {
         anyhow::bail!("the library's own collectives failed under the settings so far")
     };
@@ -86,13 +88,17 @@ pub fn search(
     let deployed = |picks: &Picks| -> Vec<Assignment> {
         let all = composed(context, &standing, picks).into_iter();
         // The first one of each is the variable that chooses.
-        each_once(all.filter(|own| own.first().is_some_and(|first| !banned.contains(first))).flatten())
+        each_once(
+            all.filter(|own| own.first().is_some_and(|first| !banned.contains(first)))
+                .flatten(),
+        )
     };
     let mut configurations = vec![Vec::new()];
     configurations.extend(places.iter().map(deployed));
-    context
-        .progress
-        .phase("confirm algorithms that are chosen at the start", (CONFIRMING * configurations.len()) as u64);
+    context.progress.phase(
+        "confirm algorithms that are chosen at the start",
+        (CONFIRMING * configurations.len()) as u64,
+    );
     let mut medians: Vec<BTreeMap<Subject, Vec<f64>>> = vec![BTreeMap::new(); configurations.len()];
     for _ in 0..CONFIRMING {
         for (configuration, medians) in configurations.iter().zip(&mut medians) {
@@ -116,7 +122,10 @@ pub fn search(
         };
         let sample = |times: &BTreeMap<Subject, Sample>| times.get(&target.left).cloned();
         let mut candidates: Vec<Measured> = sample(&samples[0])
-            .map(|medians| Measured { selection: None, medians })
+            .map(|medians| Measured {
+                selection: None,
+                medians,
+            })
             .into_iter()
             .collect();
         for ((picks, configuration), times) in places.iter().zip(&configurations[1..]).zip(&samples[1..]) {
@@ -124,7 +133,9 @@ pub fn search(
             let (Some(choice), Some(medians)) = (picks.get(&(collective, target.bytes())), sample(times)) else {
                 continue;
             };
-            let in_force = configuration.iter().any(|assignment| assignment.name == row.0.parameter);
+            let in_force = configuration
+                .iter()
+                .any(|assignment| assignment.name == row.0.parameter);
             if in_force && !slows(&samples[0], times, collective) {
                 candidates.push(Measured {
                     selection: Some(selection(row.0, *choice)),
@@ -132,7 +143,11 @@ pub fn search(
                 });
             }
         }
-        let bounds: Vec<Sample> = target.bounds.iter().filter_map(|bound| samples[0].get(bound).cloned()).collect();
+        let bounds: Vec<Sample> = target
+            .bounds
+            .iter()
+            .filter_map(|bound| samples[0].get(bound).cloned())
+            .collect();
         let decision = choose(target, &candidates, &bounds, &context.rule(context.noise_seconds()));
         if let Some(choice) = decision.chosen.as_ref().and_then(number) {
             chosen.insert((row.0.collective, target.bytes()), choice);
@@ -140,7 +155,11 @@ pub fn search(
         let competitors = decision.contest.candidates.into_iter().filter(|one| one.kind.is_some());
         outcome.contestants.insert(target.name(), competitors.collect());
     }
-    outcome.accepted = if chosen.is_empty() { Vec::new() } else { deployed(&chosen) };
+    outcome.accepted = if chosen.is_empty() {
+        Vec::new()
+    } else {
+        deployed(&chosen)
+    };
     Ok(outcome)
 }
 
@@ -213,7 +232,10 @@ fn standing(context: &Context<'_>, assignments: &[Assignment]) -> anyhow::Result
         };
         let volumes = context.plan.volumes_of(row.collective);
         let held = ranged::standing(row, context.options.ranks as u64, &volumes, &assignment.value)?;
-        picks.extend(held.into_iter().map(|(volume, choice)| ((row.collective, volume), choice)));
+        picks.extend(
+            held.into_iter()
+                .map(|(volume, choice)| ((row.collective, volume), choice)),
+        );
     }
     Ok(picks)
 }
@@ -222,9 +244,14 @@ fn standing(context: &Context<'_>, assignments: &[Assignment]) -> anyhow::Result
 fn composed(context: &Context<'_>, standing: &Picks, picks: &Picks) -> Vec<Vec<Assignment>> {
     let collectives: BTreeSet<Collective> = picks.keys().map(|(collective, _)| *collective).collect();
     let mut all = Vec::new();
-    for (row, _) in collectives.into_iter().filter_map(|one| context.library.chosen_at_start(one)) {
+    for (row, _) in collectives
+        .into_iter()
+        .filter_map(|one| context.library.chosen_at_start(one))
+    {
         let of_row = |picks: &Picks| -> BTreeMap<u64, u64> {
-            let own = picks.iter().filter(|((collective, _), _)| *collective == row.collective);
+            let own = picks
+                .iter()
+                .filter(|((collective, _), _)| *collective == row.collective);
             own.map(|((_, volume), choice)| (*volume, *choice)).collect()
         };
         let mut together = of_row(standing);
@@ -256,12 +283,14 @@ fn picks(
             continue;
         };
         let collective = row.collective;
-        let together = |other: &&Target| other.collective() == Some(collective) && (!row.size_switch || *other == target);
+        let together =
+            |other: &&Target| other.collective() == Some(collective) && (!row.size_switch || *other == target);
         let mut ranking: Vec<(f64, u64)> = Vec::new();
         for ((_, choice), times) in tried.iter().filter(|((one, _), _)| *one == collective) {
             let ratio = |target: &Target| Some(times.get(&target.left)? / present.get(&target.left)?);
             let ratios: Option<Vec<f64>> = targets.iter().filter(together).map(ratio).collect();
-            let logarithms = ratios.map(|ratios| ratios.iter().map(|ratio| ratio.ln()).sum::<f64>() / ratios.len() as f64);
+            let logarithms =
+                ratios.map(|ratios| ratios.iter().map(|ratio| ratio.ln()).sum::<f64>() / ratios.len() as f64);
             ranking.extend(logarithms.map(|mean| (mean.exp(), *choice)));
         }
         ranking.retain(|(ratio, _)| *ratio < PROMISING);
@@ -326,7 +355,12 @@ mod tests {
         let tried = [(3, 0.5, 2.0), (4, 0.8, 0.6), (5, 1.1, 0.99)];
         let tried: BTreeMap<_, _> = tried
             .into_iter()
-            .map(|(choice, a, b)| ((Collective::Bcast, choice), times(&[(one.0, one.1, a), (two.0, two.1, b)])))
+            .map(|(choice, a, b)| {
+                (
+                    (Collective::Bcast, choice),
+                    times(&[(one.0, one.1, a), (two.0, two.1, b)]),
+                )
+            })
             .collect();
         let mut library = intel();
         let place = |library: &Library, place| picks(library, &targets, &tried, &present, place);
@@ -342,7 +376,11 @@ mod tests {
     #[test]
     fn a_size_that_is_slower_in_every_launch_is_damage() {
         let sample = |values: [f64; 5]| -> BTreeMap<Subject, Sample> {
-            [(Subject::library(Collective::Bcast, 8), Sample::new(values.to_vec()).unwrap())].into()
+            [(
+                Subject::library(Collective::Bcast, 8),
+                Sample::new(values.to_vec()).unwrap(),
+            )]
+            .into()
         };
         let before = sample([1.0, 1.01, 1.02, 1.03, 1.04]);
         assert!(slows(&before, &sample([1.2; 5]), Collective::Bcast));

@@ -348,6 +348,10 @@ mod tests {
         assert!(names(Collective::Gather).contains(&eager) && names(Collective::Bcast).contains(&eager));
         assert!(!names(Collective::Bcast).contains(&"MV2_IBA_EAGER_THRESHOLD".to_owned()));
         let in_job = selections(&mvapich2, &Target::unbounded(Collective::Bcast, 1024), 8, true);
-        assert!(in_job.iter().all(|selection| !matches!(selection, Selection::Settings(_))));
+        assert!(
+            in_job
+                .iter()
+                .all(|selection| !matches!(selection, Selection::Settings(_)))
+        );
     }
 }

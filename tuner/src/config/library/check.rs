@@ -74,7 +74,8 @@ fn algorithms(row: &Algorithms) -> Option<String> {
     }
     if row.size_test.is_some() != (row.size_switch && row.rules_id.is_none() && row.at_start.is_none()) {
         return wrong(
-            "`size_test` belongs to `size_switch = true` without a `rules_id` or `at_start`, and to nothing else".to_owned(),
+            "`size_test` belongs to `size_switch = true` without a `rules_id` or `at_start`, and to nothing else"
+                .to_owned(),
         );
     }
     if let Some(at_start) = row.at_start {

@@ -295,7 +295,10 @@ fn a_description_may_try_any_environment_variable() {
 #[test]
 fn libraries_that_were_never_run_are_found_by_what_they_say() {
     let mvapich2 = find_for("Version: mvapich2-2.3.7").unwrap();
-    assert_eq!((mvapich2.id.as_str(), mvapich2.emitter), ("mvapich2-2.3", Some(Emitter::Mvapich2)));
+    assert_eq!(
+        (mvapich2.id.as_str(), mvapich2.emitter),
+        ("mvapich2-2.3", Some(Emitter::Mvapich2))
+    );
     assert_eq!(mvapich2.version_of("Version: mvapich2-2.3.7"), "2.3.7");
     assert_eq!(mvapich2.build_name("2.3.7"), "mvapich2-2.3");
     assert!(mvapich2.is_reported_by("2.3.7", "MVAPICH2 Version      :\t2.3.7"));
@@ -333,11 +336,21 @@ fn mistakes_in_what_is_chosen_at_the_start_are_named() {
     for (from, to, part) in [
         ("unit = \"total\", last = 22", "last = 22", "`at_start.unit` belongs to"),
         ("last = 22", "last = 7", "choice `k-nomial` is above `at_start.last`"),
-        ("form = \"intel\"", "form = \"impi\"", "unknown variant `impi`, expected `intel` or `mvapich2`"),
-        ("at_start = { form", "rules_id = 1\nat_start = { form", "`at_start` goes with neither"),
+        (
+            "form = \"intel\"",
+            "form = \"impi\"",
+            "unknown variant `impi`, expected `intel` or `mvapich2`",
+        ),
+        (
+            "at_start = { form",
+            "rules_id = 1\nat_start = { form",
+            "`at_start` goes with neither",
+        ),
     ] {
         assert!(good.contains(from), "{from}");
-        let error = Library::parse(&good.replacen(from, to, 1), "x.toml").unwrap_err().to_string();
+        let error = Library::parse(&good.replacen(from, to, 1), "x.toml")
+            .unwrap_err()
+            .to_string();
         assert!(error.starts_with("x.toml: ") && error.contains(part), "`{to}`: {error}");
     }
 }

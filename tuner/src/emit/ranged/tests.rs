@@ -39,7 +39,12 @@ fn intels_values_are_read_as_the_library_reads_them() {
     );
     for value in ["7:0-max", "", "7:", "x", "7:5-4", "7:0-1@", "7;", "+7", "7: 8"] {
         let error = parse(Form::Intel, "I_MPI_ADJUST_BCAST", value).unwrap_err();
-        assert!(error.to_string().starts_with(&format!("`{value}` of `I_MPI_ADJUST_BCAST`: ")), "{error}");
+        assert!(
+            error
+                .to_string()
+                .starts_with(&format!("`{value}` of `I_MPI_ADJUST_BCAST`: ")),
+            "{error}"
+        );
     }
 }
 
@@ -55,7 +60,10 @@ fn mvapich2s_values_are_read_as_the_library_reads_them() {
     assert_eq!(lookup(Form::Mvapich2, &read("1:0-16384,5:16384-+"), 16384, 8), Some(1));
     assert_eq!(lookup(Form::Mvapich2, &read("1:0-16,5:17-32"), 33, 8), Some(5));
     for value in ["1:0-16384;5:16385-+", "1:16", "1:+-8", "1,2", "1:0-8,", "a"] {
-        assert!(parse(Form::Mvapich2, "MV2_INTER_BCAST_TUNING", value).is_err(), "{value}");
+        assert!(
+            parse(Form::Mvapich2, "MV2_INTER_BCAST_TUNING", value).is_err(),
+            "{value}"
+        );
     }
 }
 
@@ -72,7 +80,9 @@ fn values_that_cannot_be_relied_on_are_refused() {
         (&mvapich2, Form::Mvapich2, "1:0-8,2:9-16", "end with `+`"),
         (&mvapich2, Form::Mvapich2, "0", "no algorithm 0"),
     ] {
-        let error = check(row(library, Collective::Bcast), form, value).unwrap_err().to_string();
+        let error = check(row(library, Collective::Bcast), form, value)
+            .unwrap_err()
+            .to_string();
         assert!(error.contains(part), "{error}");
     }
     assert!(check(row(&intel, Collective::Bcast), Form::Intel, "1:0-8@2-2;2:0-8@4-4").is_ok());
@@ -98,9 +108,8 @@ fn a_value_without_what_it_needs_is_refused() {
 fn a_value_holds_for_its_volumes_and_ranks() {
     let (intel, mvapich2) = (intel(), mvapich2());
     let volumes = [8, 1024, 32768, 262_144];
-    let compose = |library, collective, chosen: &[(u64, u64)]| {
-        compose(row(library, collective), 4, &volumes, chosen).unwrap()
-    };
+    let compose =
+        |library, collective, chosen: &[(u64, u64)]| compose(row(library, collective), 4, &volumes, chosen).unwrap();
     insta::assert_snapshot!(
         [
             compose(&intel, Collective::Bcast, &[(1024, 7)]),
@@ -128,12 +137,18 @@ fn a_value_holds_for_its_volumes_and_ranks() {
 }
 
 fn chosen() -> impl Strategy<Value = (u64, Vec<u64>, Vec<(u64, u64)>)> {
-    (1_u64..9, prop::collection::btree_map(0_u32..20, prop::option::of(1_u64..4), 1..8)).prop_map(|(ranks, picks)| {
-        let volume = |exponent: u32| (1_u64 << exponent) * ranks;
-        let volumes = picks.keys().map(|exponent| volume(*exponent)).collect();
-        let chosen = picks.iter().filter_map(|(exponent, choice)| Some((volume(*exponent), (*choice)?)));
-        (ranks, volumes, chosen.collect())
-    })
+    (
+        1_u64..9,
+        prop::collection::btree_map(0_u32..20, prop::option::of(1_u64..4), 1..8),
+    )
+        .prop_map(|(ranks, picks)| {
+            let volume = |exponent: u32| (1_u64 << exponent) * ranks;
+            let volumes = picks.keys().map(|exponent| volume(*exponent)).collect();
+            let chosen = picks
+                .iter()
+                .filter_map(|(exponent, choice)| Some((volume(*exponent), (*choice)?)));
+            (ranks, volumes, chosen.collect())
+        })
 }
 
 proptest! {
