@@ -115,6 +115,10 @@ pub struct Switching {
     /// Parameters of the launch.
     #[serde(default)]
     pub parameters: BTreeMap<String, String>,
+    /// Variables under which a job ends rather than run another algorithm than the one that was asked for at its start. The library's own
+    /// choices may do so, too: they are set where nothing but what was asked for is called.
+    #[serde(default)]
+    pub strict: BTreeMap<String, String>,
 }
 
 /// The algorithms of one collective.

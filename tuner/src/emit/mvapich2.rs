@@ -20,6 +20,12 @@ const USER_FILE: &str = "MV2_USER_CONFIG";
 /// Bytes that the reader takes of a line.
 const LINE: usize = 8192;
 
+/// Whether the library's own file carries this variable; the others are the environment's.
+#[must_use]
+pub fn carries(name: &str) -> bool {
+    name.starts_with(OWN)
+}
+
 /// Writes everything a deployment needs into `directory`.
 pub(super) fn emit(context: &Context<'_>, deployment: &Deployment, directory: &Path) -> anyhow::Result<Emitted> {
     let mut emitted = Emitted {
@@ -29,7 +35,7 @@ pub(super) fn emit(context: &Context<'_>, deployment: &Deployment, directory: &P
     variables::refuse_selections(context, deployment)?;
     let assignments = deployment.assignments.iter();
     let all = assignments.map(|assignment| (assignment.name.clone(), assignment.value.clone()));
-    let (parameters, mut others): (Vec<_>, Vec<_>) = all.partition(|(name, _)| name.starts_with(OWN));
+    let (parameters, mut others): (Vec<_>, Vec<_>) = all.partition(|(name, _)| carries(name));
     variables::check(&context.library, &parameters)?;
     others.extend(dropin::install(context, deployment, directory, &mut emitted)?);
     if !parameters.is_empty() {

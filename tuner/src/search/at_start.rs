@@ -50,7 +50,7 @@ pub fn search(
     if trials.is_empty() {
         return Ok(outcome);
     }
-    let mut launches = Search::new(context, format!("{label}/at start"), targets, base.switching());
+    let mut launches = Search::new(context, format!("{label}/at start"), targets, base);
     context
         .progress
         .phase("search algorithms that are chosen at the start", trials.len() as u64);
@@ -78,10 +78,12 @@ pub fn search(
         }
     }
     let standing = standing(context, assignments)?;
-    let places: Vec<Picks> = (0..PLACES)
-        .map(|place| picks(library, targets, &tried, &present, place))
-        .filter(|picks| !picks.is_empty())
-        .collect();
+    let mut places = Vec::new();
+    for place in 0..PLACES {
+        let mut picks = picks(library, targets, &tried, &present, place);
+        prove(&mut launches, context, targets, &mut picks)?;
+        places.extend((!picks.is_empty()).then_some(picks));
+    }
     if places.is_empty() {
         return Ok(outcome);
     }
@@ -161,6 +163,26 @@ pub fn search(
         deployed(&chosen)
     };
     Ok(outcome)
+}
+
+/// Takes out what the library would not carry out, but replace by another algorithm: in its strict mode the job ends then.
+fn prove(
+    launches: &mut Search<'_, '_>,
+    context: &Context<'_>,
+    targets: &[Target],
+    picks: &mut Picks,
+) -> anyhow::Result<()> {
+    let library = &context.library;
+    for target in targets {
+        let key = target.collective().map(|collective| (collective, target.bytes()));
+        let Some((key, choice)) = key.and_then(|key| Some((key, *picks.get(&key)?))) else {
+            continue;
+        };
+        if !launches.carried_out(&values(library, &[(key.0, choice)]), &target.left)? {
+            picks.remove(&key);
+        }
+    }
+    Ok(())
 }
 
 /// The launches that try every choice of every collective that is too slow.

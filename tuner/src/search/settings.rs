@@ -222,6 +222,45 @@ impl<'s, 'a> Search<'s, 'a> {
         Ok(Some(times))
     }
 
+    /// Whether the library carries `subject` out as asked, by its strict mode; what it does not is in quarantine then. Where it has no
+    /// such mode, nothing is launched.
+    pub(super) fn carried_out(&mut self, assignments: &[Assignment], subject: &Subject) -> anyhow::Result<bool> {
+        let strict = &self.context.library.switching.strict;
+        if strict.is_empty() {
+            return Ok(true);
+        }
+        let strict = strict.iter().map(|(name, value)| Assignment {
+            name: name.clone(),
+            value: value.clone(),
+            environment: true,
+        });
+        let setup = self.base.clone().with(assignments).with(&strict.collect::<Vec<_>>());
+        self.launches += 1;
+        let name = format!("{}/{}: {} in strict mode", self.label, self.launches, id(assignments));
+        let blocks = plan::blocks(
+            &BTreeSet::from([subject.clone()]),
+            self.context.run.seed,
+            &name,
+            REPETITIONS,
+        );
+        let mut session = self.context.session(&name, &setup, false)?;
+        match session.measure_all(&blocks, &mut |_| ()) {
+            Ok(_) => {
+                session.finish()?;
+                self.context.spend(self.context.launch_seconds());
+                Ok(true)
+            }
+            Err(SessionError::Job(failure)) => {
+                let id = format!("{} for {}", id(assignments), subject.item_id());
+                self.context
+                    .quarantine
+                    .add(&id, "could not be run", &failure.to_string());
+                Ok(false)
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
     fn blocks(&self, name: &str) -> Vec<Block> {
         let mut subjects = self.context.plan.library_subjects();
         for target in self.targets {
