@@ -135,7 +135,7 @@ fn a_variable_that_chooses_at_the_start_is_searched_written_and_verified() {
     let record = directory.path().join("record");
     run(
         kilter("tune", &out)
-            .args(["-n", "2", "--guidelines", "GL12", "--sizes", "1024", "--launches", "6"])
+            .args(["-n", "2", "--guidelines", "GL12", "--sizes", "1024", "--launches", "10"])
             .args([
                 "--budget",
                 "60",
@@ -148,7 +148,16 @@ fn a_variable_that_chooses_at_the_start_is_searched_written_and_verified() {
                 "--quiet",
             ])
             // The delay is far above what a busy machine adds: no clocks have to agree for it.
-            .args(["--max-repetitions", "10", "--wait", "sleep", "--sync", "barrier"])
+            .args([
+                "--min-repetitions",
+                "20",
+                "--max-repetitions",
+                "30",
+                "--wait",
+                "sleep",
+                "--sync",
+                "barrier",
+            ])
             .args(["--mpirun", text(&launcher())])
             .args(["--libexec", text(release("kilter-worker").parent().unwrap())])
             .arg("--library-description")
