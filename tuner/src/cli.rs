@@ -73,6 +73,8 @@ pub enum Command {
     ///
     /// Exit status: 0 every rate is within what is promised, 1 one is not.
     ValidateStatistics(ValidateStatistics),
+    /// Write a batch script that runs a command of kilter in an allocation, on standard output.
+    Batch(Batch),
     /// Write manual pages and completions of shells below a prefix; `scripts/install` calls it.
     #[command(hide = true)]
     Generate(Generate),
@@ -93,6 +95,13 @@ pub struct Measure {
     /// Program that starts the launcher's daemons on other hosts, instead of ssh.
     #[arg(long, value_name = "PATH", env = "KILTER_LAUNCH_AGENT")]
     pub launch_agent: Option<PathBuf>,
+    /// How ranks are started inside an allocation of a batch system: slurm, pbs, lsf or jsm (default: by the library's own launcher,
+    /// which --mpirun names; it says which library it is in any case).
+    #[arg(long, value_name = "NAME", env = "KILTER_LAUNCHER")]
+    pub launcher: Option<String>,
+    /// The process management interface that the launcher offers to the library, such as pmix or pmi2 (default: pmix with slurm).
+    #[arg(long, value_name = "NAME", env = "KILTER_PMI", requires = "launcher")]
+    pub pmi: Option<String>,
     /// A parameter of the library that every launch needs on this site, such as `btl=tcp,self` (Open MPI) or
     /// `MPIR_CVAR_CH4_NETMOD=ucx` (MPICH). Repeatable; in the variable separated by `;`.
     #[arg(long = "mca", value_name = "NAME=VALUE", env = "KILTER_MCA", value_delimiter = ';')]
@@ -230,6 +239,12 @@ pub struct VerifyAlgorithms {
     /// Program that starts the launcher's daemons on other hosts, instead of ssh.
     #[arg(long, value_name = "PATH", env = "KILTER_LAUNCH_AGENT")]
     pub launch_agent: Option<PathBuf>,
+    /// How ranks are started inside an allocation of a batch system, as for `check`.
+    #[arg(long, value_name = "NAME", env = "KILTER_LAUNCHER")]
+    pub launcher: Option<String>,
+    /// The process management interface that the launcher offers to the library, as for `check`.
+    #[arg(long, value_name = "NAME", env = "KILTER_PMI", requires = "launcher")]
+    pub pmi: Option<String>,
     /// A parameter of the library that every launch needs on this site. Repeatable; in the variable separated by `;`.
     #[arg(long = "mca", value_name = "NAME=VALUE", env = "KILTER_MCA", value_delimiter = ';')]
     pub mca: Vec<String>,
@@ -313,6 +328,41 @@ pub struct List {
 pub struct Explain {
     /// Guideline id, such as GL8.
     pub id: String,
+}
+
+/// Options of `batch`.
+#[derive(Debug, Args)]
+pub struct Batch {
+    /// The batch system and its launcher: slurm, pbs, lsf or jsm.
+    #[arg(value_name = "LAUNCHER")]
+    pub launcher: String,
+    /// Hosts of the allocation.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub nodes: usize,
+    /// Ranks on each host.
+    #[arg(long, value_name = "N", default_value_t = 2)]
+    pub ranks_per_node: usize,
+    /// Minutes of the allocation; the budget of the command is what is left of them after a tenth for starting and ending.
+    #[arg(long, value_name = "MINUTES", default_value_t = 60)]
+    pub minutes: u32,
+    /// Name of the job.
+    #[arg(long, value_name = "NAME", default_value = "kilter")]
+    pub job: String,
+    /// Account or project that pays.
+    #[arg(long, value_name = "NAME")]
+    pub account: Option<String>,
+    /// Queue or partition.
+    #[arg(long, value_name = "NAME")]
+    pub queue: Option<String>,
+    /// Module to load, such as openmpi/4.1.4. Repeatable, in order.
+    #[arg(long = "module", value_name = "NAME")]
+    pub modules: Vec<String>,
+    /// The process management interface, for slurm: pmix or pmi2.
+    #[arg(long, value_name = "NAME")]
+    pub pmi: Option<String>,
+    /// The command with its options, after `--`: check, tune, doctor or verify-algorithms (default: check).
+    #[arg(last = true, value_name = "COMMAND")]
+    pub command: Vec<String>,
 }
 
 /// Options of `generate`.

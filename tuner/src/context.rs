@@ -38,6 +38,8 @@ pub struct Setup {
     pub launcher_environment: Vec<(String, String)>,
     /// Parameters that files set, which must read back although they are not passed on the command line.
     pub expected: Vec<(String, String)>,
+    /// Variables that files set, which the ranks must have although they are not passed on the command line.
+    pub expected_environment: Vec<(String, String)>,
     /// Whether the job switches settings while it runs.
     pub switching: bool,
 }
@@ -59,7 +61,14 @@ impl Setup {
             environment,
         } in assignments
         {
-            for list in [&mut self.parameters, &mut self.environment, &mut self.expected] {
+            let Setup {
+                parameters,
+                environment: variables,
+                expected,
+                expected_environment,
+                ..
+            } = &mut self;
+            for list in [parameters, variables, expected, expected_environment] {
                 list.retain(|(other, _)| other != name);
             }
             let list = if *environment {
@@ -170,7 +179,7 @@ impl<'a> Context<'a> {
                 .chain(read(&setup.expected))
                 .chain(self.library.transports.variables.iter().cloned())
                 .collect(),
-            read_environment: read(&setup.environment),
+            read_environment: [read(&setup.environment), read(&setup.expected_environment)].concat(),
             noise_repetitions: if noise { 50 } else { 0 },
             idle_seconds: self.options.stall_seconds.max(30.0),
             sync: self.options.sync,
@@ -260,7 +269,8 @@ impl<'a> Context<'a> {
                 None => anyhow::bail!("`{name}` was set to `{value}`, but the library knows no such variable"),
             }
         }
-        for (name, value) in setup.environment.iter().filter(|(name, _)| name != "LD_PRELOAD") {
+        let variables = setup.environment.iter().chain(&setup.expected_environment);
+        for (name, value) in variables.filter(|(name, _)| name != "LD_PRELOAD") {
             match start.environment.get(name) {
                 Some(got) if got == value => {}
                 got => anyhow::bail!("`{name}` was set to `{value}`, but the ranks see {got:?}"),
@@ -284,7 +294,7 @@ impl<'a> Context<'a> {
     /// same decisions.
     #[must_use]
     pub fn launch_seconds(&self) -> f64 {
-        if self.options.hostfile.is_some() { 2.0 } else { 0.5 }
+        if self.options.several_hosts { 2.0 } else { 0.5 }
     }
 
     /// Whether the budget is spent.

@@ -1,5 +1,7 @@
 //! What was meant: the validated form of [`crate::cli`], and the only one that the rest knows.
 
+mod allocation;
+
 use std::path::{Path, PathBuf};
 
 use clap::{Args as _, FromArgMatches as _};
@@ -9,6 +11,7 @@ use kilter_protocol::plan::{Cache, Element, Repetitions, Root, Synchronisation, 
 use kilter_protocol::verifying::{Depth, Wanted};
 
 use crate::cli;
+use crate::config::launcher::Starts;
 use crate::config::mix::Mix;
 use crate::plan::Place;
 use crate::repetition_rule;
@@ -26,6 +29,10 @@ pub struct Options {
     pub hostfile: Option<PathBuf>,
     /// Launch agent.
     pub launch_agent: Option<PathBuf>,
+    /// What starts the ranks in place of the library's launcher, with the process management interface in its arguments.
+    pub starts: Option<Starts>,
+    /// Ranks are on several hosts.
+    pub several_hosts: bool,
     /// Site parameters: name, value.
     pub site_parameters: Vec<(String, String)>,
     /// Site environment of the ranks: name, value.
@@ -151,7 +158,15 @@ impl Options {
             .map(|directory| absolute("--libexec", &directory))
             .transpose()?;
         let out = absolute("--out", &typed.out)?;
+        let batch = typed
+            .launcher
+            .as_deref()
+            .map(|name| allocation::find(name, typed.pmi.as_deref(), &|name| std::env::var(name).ok()));
+        let batch = batch.transpose()?.unwrap_or_default();
+        let hostfile = typed.hostfile.or(batch.hostfile);
         Ok(Options {
+            several_hosts: hostfile.is_some() || batch.several_hosts,
+            starts: batch.starts,
             db: match &typed.db {
                 Some(path) => absolute("--db", path)?,
                 None => out.join("kilter.db"),
@@ -173,8 +188,8 @@ impl Options {
             .map_err(|(option, message)| wrong(option, message))?,
             mpirun: typed.mpirun,
             ranks: typed.ranks,
-            hostfile: typed.hostfile,
-            launch_agent: typed.launch_agent,
+            hostfile,
+            launch_agent: typed.launch_agent.or(batch.agent),
             site_parameters: pairs("--mca", &typed.mca)?,
             site_environment: pairs("--env", &typed.environment)?,
             sizes: parse_sizes(&typed.sizes)?,
@@ -220,7 +235,7 @@ impl Options {
         Place {
             ranks: self.ranks,
             element_bytes: self.element.bytes(),
-            several_nodes: self.hostfile.is_some(),
+            several_nodes: self.several_hosts,
         }
     }
 
@@ -351,6 +366,8 @@ impl VerifyOptions {
             ranks: ranks.last().copied().unwrap_or(1),
             hostfile: typed.hostfile,
             launch_agent: typed.launch_agent,
+            launcher: typed.launcher,
+            pmi: typed.pmi,
             mca: typed.mca,
             environment: typed.environment,
             out: typed.out,

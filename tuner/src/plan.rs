@@ -312,6 +312,12 @@ impl Plan {
         subjects
     }
 
+    /// The measured volumes of a collective, ascending.
+    #[must_use]
+    pub fn volumes_of(&self, collective: Collective) -> Vec<u64> {
+        self.volumes.get(&collective).into_iter().flatten().copied().collect()
+    }
+
     /// The left sides: each collective at all its volumes.
     #[must_use]
     pub fn library_subjects(&self) -> BTreeSet<Subject> {

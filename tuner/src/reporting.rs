@@ -6,9 +6,10 @@ use std::time::SystemTime;
 use anyhow::Context as _;
 
 use crate::config::guideline::Kind;
+use crate::config::library::Emitter;
 use crate::context::Context;
 use crate::deployment::{Deployment, Selection};
-use crate::emit::{Emitted, File};
+use crate::emit::{Emitted, File, mvapich2};
 use crate::options::Options;
 use crate::report::format;
 use crate::report::model::{
@@ -77,7 +78,7 @@ pub fn of_tune(context: &Context<'_>, tuned: &Tuned) -> Report {
         report.cells.push(cell);
     }
     if let Some(emitted) = &tuned.emitted {
-        report.changes = changes(tuned, emitted, &report.cells);
+        report.changes = changes(context.library.emitter, tuned, emitted, &report.cells);
     }
     if let Some(after) = &tuned.after {
         // What was not measured in turn with what is deployed was measured before it: left sides that are no collectives.
@@ -206,7 +207,7 @@ fn fix(deployment: &Deployment, judged: &JudgedCell) -> Option<Fix> {
     })
 }
 
-fn changes(tuned: &Tuned, emitted: &Emitted, cells: &[Cell]) -> Vec<Change> {
+fn changes(emitter: Option<Emitter>, tuned: &Tuned, emitted: &Emitted, cells: &[Cell]) -> Vec<Change> {
     let file = |file: File| emitted.files.get(&file).cloned().unwrap_or_default();
     let mut changes = Vec::new();
     for assignment in &tuned.deployment.assignments {
@@ -221,10 +222,11 @@ fn changes(tuned: &Tuned, emitted: &Emitted, cells: &[Cell]) -> Vec<Change> {
             value: assignment.value.clone(),
             // A library without a file of parameters has them in the environment.
             file: file(
-                if assignment.environment || !emitted.files.contains_key(&File::Parameters) {
-                    File::Environment
-                } else {
-                    File::Parameters
+                // And one whose variables have a file of their own has only others there.
+                match emitter {
+                    Some(Emitter::Mvapich2) if mvapich2::carries(&assignment.name) => File::Parameters,
+                    _ if assignment.environment || !emitted.files.contains_key(&File::Parameters) => File::Environment,
+                    _ => File::Parameters,
                 },
             ),
             why: why(&answered),

@@ -11,6 +11,7 @@ use crate::emit::{self, Emitted};
 use crate::options::TuneOptions;
 use crate::plan::Subject;
 use crate::report::model::{Contest, FixKind, Outcome};
+use crate::search::at_start;
 use crate::search::choose::Decision;
 use crate::search::contest::Contests;
 use crate::search::target::{Target, ask_for, dearest_first, targets};
@@ -132,9 +133,14 @@ impl State {
         let verified = self.deployment.clone();
         let mut settings = settings::Outcome::default();
         if options.parameters {
-            settings = settings::search(context, &label, launch, targets, &self.banned.assignments)?;
-            for assignment in settings.accepted.iter().flat_map(|accepted| &accepted.assignments) {
-                self.deployment.assign(assignment.clone());
+            settings = settings::search(context, &label, launch.clone(), targets, &self.banned.assignments)?;
+            let launch = launch.with(&self.assign_all(&settings.accepted));
+            let (held, banned) = (self.deployment.assignments.clone(), &self.banned.assignments);
+            let found = at_start::search(context, &label, launch, &held, targets, banned)?;
+            self.assign_all(&found.accepted);
+            settings.accepted.extend(found.accepted);
+            for (target, more) in found.contestants {
+                settings.contestants.entry(target).or_default().extend(more);
             }
         }
         let allowed = |kind: FixKind| match kind {
@@ -177,6 +183,16 @@ impl State {
             }
         }
         Ok(())
+    }
+
+    /// Deploys settings for the time of a search, and returns them.
+    fn assign_all(&mut self, accepted: &[necessity::Accepted]) -> Vec<Assignment> {
+        let all = accepted.iter().flat_map(|accepted| accepted.assignments.clone());
+        let all: Vec<Assignment> = all.collect();
+        for assignment in &all {
+            self.deployment.assign(assignment.clone());
+        }
+        all
     }
 
     /// Deploys the launch settings that are needed beside what was chosen for single cells. What was deployed and `verified` before
@@ -225,12 +241,16 @@ impl State {
     fn take_back(&mut self, context: &Context<'_>, verified: &Deployment, slower: &[(Subject, f64)]) -> bool {
         let blame = |subject: &Subject| self.deployment.to_blame(subject, verified, &context.library);
         let mut launch_wide = Vec::new();
+        let mut slowed = BTreeSet::new();
         let mut selections = BTreeMap::new();
         for (subject, ratio) in slower {
             let note = format!("{} became {ratio:.2} times slower", subject.item_id());
             match blame(subject) {
                 Some(key) => selections.entry(key).or_insert_with(Vec::new).push(note),
-                None => launch_wide.push(note),
+                None => {
+                    launch_wide.push(note);
+                    slowed.insert(subject.collective());
+                }
             }
         }
         let mut changed = false;
@@ -244,7 +264,10 @@ impl State {
             }
         }
         if !launch_wide.is_empty() {
-            for assignment in self.deployment.take_back_assignments(verified) {
+            for assignment in self
+                .deployment
+                .take_back_assignments(verified, &slowed, &context.library)
+            {
                 context.progress.warn(&format!(
                     "`{}={}` is taken back: {}",
                     assignment.name,

@@ -73,6 +73,10 @@ impl Layout {
         };
         let parameters = match (site_file, scope) {
             (None, _) => None,
+            (Some(SiteFile::Mvapich2), Scope::User) => Some(home()?.join(".mvapich2.conf")),
+            (Some(SiteFile::Mvapich2), Scope::System) => Some("/etc/mvapich2.conf".into()),
+            // The library has one place for the system and one for the user; the modules carry it elsewhere.
+            (Some(SiteFile::Mvapich2), Scope::Prefix(_)) => None,
             (Some(SiteFile::OpenMpi), Scope::User) => Some(home()?.join(".openmpi/mca-params.conf")),
             (Some(SiteFile::OpenMpi), Scope::System) => Some(sysconfdir(mpirun)?.join(SITE)),
             // Where the prefix is the library's own, its file is there.

@@ -10,9 +10,9 @@ use super::block::{self, Conflict};
 use super::layout::Layout;
 use super::relocate::Relocation;
 use crate::emit::forms::{Exported, FORMS};
-use crate::emit::manifest::{Carries, Manifest};
+use crate::emit::manifest::{Carries, Manifest, SiteFile};
 use crate::emit::rules::Rules;
-use crate::emit::{comments, environment, mca};
+use crate::emit::{comments, environment};
 
 /// A staging directory, read.
 #[derive(Debug, Clone)]
@@ -97,7 +97,10 @@ pub fn desired(
         let name = &file.name;
         let mode = match file.carries {
             Carries::Parameters => {
-                let read = mca::parse(staged.text(name)?).with_context(|| format!("`{}`", staged.path(name)))?;
+                let site_file = manifest.library.site_file.unwrap_or(SiteFile::OpenMpi);
+                let read = site_file
+                    .parse(staged.text(name)?)
+                    .with_context(|| format!("`{}`", staged.path(name)))?;
                 parameters.extend(relocation.pairs(read));
                 continue;
             }
@@ -133,10 +136,10 @@ pub fn desired(
             }
         }
     }
-    // Refuses what the file cannot carry.
-    mca::to_text(&parameters)?;
+    let site_file = manifest.library.site_file.unwrap_or(SiteFile::OpenMpi);
+    site_file.check(&parameters)?;
     if layout.parameters.is_none() {
-        variables.splice(0..0, mca::as_environment(&parameters));
+        variables.splice(0..0, site_file.as_environment(&parameters));
     }
     if !variables.is_empty() {
         let exported = Exported::new(&manifest.title(), &variables)?;

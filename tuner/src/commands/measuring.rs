@@ -202,6 +202,7 @@ fn fingerprint(
         ("mpirun", options.mpirun.display().to_string()),
         ("ranks", options.ranks.to_string()),
         ("hostfile", format!("{:?}", options.hostfile)),
+        ("launcher", format!("{:?}", options.starts)),
         (
             "site",
             format!("{:?} {:?}", options.site_parameters, options.site_environment),

@@ -1,6 +1,7 @@
 //! One file per command; [`run`] dispatches.
 
 mod apply;
+mod batch;
 mod benchmark;
 mod check;
 mod compare;
@@ -70,6 +71,7 @@ pub fn run(cli: Cli) -> anyhow::Result<Status> {
         Command::Doctor(typed) => doctor::run(typed),
         Command::List(typed) => list::run(&typed),
         Command::Explain(typed) => explain::run(&typed),
+        Command::Batch(typed) => batch::run(&typed),
         Command::Generate(typed) => generate::run(&typed),
         Command::Apply(typed) => apply::run(&typed),
         Command::Rollback(typed) => rollback::run(&typed),

@@ -1,4 +1,4 @@
-//! Serde form of a [`Collective`]: its name.
+//! Serde form of a [`Collective`]: its name; and of several.
 
 use kilter_algorithms::Collective;
 use serde::{Deserialize, Deserializer};
@@ -11,4 +11,15 @@ pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<
     String::deserialize(deserializer)?
         .parse()
         .map_err(serde::de::Error::custom)
+}
+
+/// Reads a list of names.
+///
+/// # Errors
+/// An unknown name, with the allowed ones.
+pub(super) fn list<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Collective>, D::Error> {
+    Vec::<String>::deserialize(deserializer)?
+        .iter()
+        .map(|name| name.parse().map_err(serde::de::Error::custom))
+        .collect()
 }

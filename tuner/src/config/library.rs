@@ -9,10 +9,12 @@ use serde::Deserialize;
 
 use super::{ConfigError, embedded, read};
 
+pub mod at_start;
 mod check;
 mod described;
 mod inherit;
 
+pub use at_start::{AtStart, Form, Unit};
 pub use described::Described;
 
 /// A library.
@@ -60,9 +62,18 @@ pub struct Launcher {
     pub ranks_flag: String,
     /// Before the host file.
     pub hostfile_flag: String,
-    /// Form of a parameter, with `{name}` and `{value}`.
+    /// A host's name, which is given once for each rank where there is no host file; without it, the launcher needs none.
+    #[serde(default)]
+    pub host: Option<String>,
+    /// Form of a parameter, with `{name}` and `{value}`; empty where the library has none but variables.
+    #[serde(default)]
     pub parameter: Vec<String>,
-    /// Form of an environment variable of the ranks, with `{name}` and `{value}`.
+    /// The variable that sets a parameter, with `{name}`, where another launcher than the library's starts the ranks; empty where
+    /// parameters are variables of the same name.
+    #[serde(default)]
+    pub variable: String,
+    /// Form of an environment variable of the ranks, with `{name}` and `{value}`; empty if the launcher hands its own environment on.
+    #[serde(default)]
     pub environment: Vec<String>,
     /// Arguments that name the program which starts daemons on other hosts, with `{agent}`; empty if it cannot be named.
     #[serde(default)]
@@ -75,6 +86,8 @@ pub struct Launcher {
 pub enum Emitter {
     /// MPICH's control variables and selection file.
     Mpich,
+    /// MVAPICH2's file of variables.
+    Mvapich2,
     /// Open MPI's parameter and rules files.
     OpenMpi,
     /// The environment alone.
@@ -112,6 +125,10 @@ pub struct Switching {
     /// Parameters of the launch.
     #[serde(default)]
     pub parameters: BTreeMap<String, String>,
+    /// Variables under which a job ends rather than run another algorithm than the one that was asked for at its start. The library's own
+    /// choices may do so, too: they are set where nothing but what was asked for is called.
+    #[serde(default)]
+    pub strict: BTreeMap<String, String>,
 }
 
 /// The algorithms of one collective.
@@ -132,10 +149,14 @@ pub struct Algorithms {
     /// The test of a selection file that compares the volume, where the library has such files and may switch on size.
     #[serde(default)]
     pub size_test: Option<String>,
+    /// The variable is read when a job starts, and in this form.
+    #[serde(default)]
+    pub at_start: Option<AtStart>,
     /// What must be set along with it so that the choice is asked for at all.
     #[serde(default)]
     pub together: BTreeMap<String, String>,
     /// The values.
+    #[serde(default)]
     pub choices: Vec<AlgorithmChoice>,
     /// All knobs there are.
     #[serde(default)]
@@ -224,6 +245,9 @@ pub struct Parameter {
     /// Only where this transport is in use.
     #[serde(default)]
     pub transport: Option<String>,
+    /// Only where one of these is too slow; without any, everything can depend on it.
+    #[serde(default, deserialize_with = "super::collective_name::list")]
+    pub collectives: Vec<Collective>,
     /// The library's default.
     pub default: String,
     /// Values of the screening.
@@ -234,7 +258,7 @@ pub struct Parameter {
     /// Other names of values, as the library may report them.
     #[serde(default)]
     pub names: BTreeMap<String, String>,
-    /// What is set along with it.
+    /// What is set along with it; `{value}` stands for its value.
     #[serde(default)]
     pub together: BTreeMap<String, String>,
     /// It is the fair competitor of other candidates, so a contest that was asked for always measures it.
@@ -317,7 +341,7 @@ impl Library {
         };
         let refused = |error: toml::de::Error| wrong(error.to_string().trim_end().to_owned());
         let own: toml::Table = text.parse().map_err(refused)?;
-        let library: Library = match inherit::like(&own).map(str::to_owned) {
+        let mut library: Library = match inherit::like(&own).map(str::to_owned) {
             // As the text has it, so that errors name its lines.
             None => toml::from_str(text).map_err(refused)?,
             Some(id) => {
@@ -328,6 +352,7 @@ impl Library {
                     .map_err(|error| wrong(format!("together with what `{id}` has: {error}")))?
             }
         };
+        library.algorithms.iter_mut().for_each(Algorithms::name_the_nameless);
         check::problem(&library).map_or(Ok(()), |message| Err(wrong(message)))?;
         Ok(library)
     }
@@ -424,9 +449,10 @@ impl Library {
     }
 }
 
-/// The first word that is a version number, without a `v` before it and punctuation after it.
+/// The first word that is a version number, without a `v` or the library's name before it and punctuation after it.
 fn version_in(line: &str) -> Option<String> {
     line.split_whitespace()
+        .map(|word| word.strip_prefix("mvapich2-").unwrap_or(word))
         .map(|word| word.strip_prefix('v').unwrap_or(word).trim_end_matches([',', ';', ')']))
         .find(|word| word.starts_with(|c: char| c.is_ascii_digit()) && word.contains('.'))
         .map(str::to_owned)

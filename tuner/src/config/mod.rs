@@ -3,6 +3,7 @@
 
 mod collective_name;
 pub mod guideline;
+pub mod launcher;
 pub mod library;
 pub mod mix;
 

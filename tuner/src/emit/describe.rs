@@ -8,7 +8,7 @@ use anyhow::Context as _;
 
 use super::forms::{Exported, FORMS};
 use super::manifest::{self, Carries, Manifest, SiteFile, StagedFile, TunedLibrary, TunedUnder};
-use super::{Emitted, File, comments, environment, mca, read, write};
+use super::{Emitted, File, comments, environment, read, write};
 use crate::config::library::Emitter;
 use crate::context::Context;
 
@@ -34,7 +34,7 @@ pub(super) fn describe(context: &Context<'_>, emitter: Emitter, emitted: &Emitte
             write(directory, name, &(serde_json::to_string_pretty(&profile)? + "\n"))?;
         }
     }
-    match Exported::new(&title, &variables(emitted)?) {
+    match Exported::new(&title, &variables(emitted, manifest.library.site_file)?) {
         Ok(exported) if exported.is_empty() => {}
         Ok(exported) => {
             for form in FORMS {
@@ -60,7 +60,11 @@ fn of(context: &Context<'_>, emitter: Emitter, directory: &Path) -> Manifest {
             id: context.library.id.clone(),
             name: context.library.name.clone(),
             version: context.version.clone(),
-            site_file: (emitter == Emitter::OpenMpi).then_some(SiteFile::OpenMpi),
+            site_file: match emitter {
+                Emitter::OpenMpi => Some(SiteFile::OpenMpi),
+                Emitter::Mvapich2 => Some(SiteFile::Mvapich2),
+                Emitter::Mpich | Emitter::Variables => None,
+            },
         },
         tuned_under: TunedUnder {
             ranks: context.options.ranks,
@@ -74,10 +78,10 @@ fn of(context: &Context<'_>, emitter: Emitter, directory: &Path) -> Manifest {
 }
 
 /// All that a job's environment must have: the environment of the ranks, and the library's parameters as variables.
-fn variables(emitted: &Emitted) -> anyhow::Result<Vec<(String, String)>> {
+fn variables(emitted: &Emitted, site_file: Option<SiteFile>) -> anyhow::Result<Vec<(String, String)>> {
     let mut variables = Vec::new();
-    if let Some(name) = emitted.files.get(&File::Parameters) {
-        variables.extend(mca::as_environment(&mca::parse(&read(&emitted.directory, name)?)?));
+    if let (Some(name), Some(site_file)) = (emitted.files.get(&File::Parameters), site_file) {
+        variables.extend(site_file.as_environment(&site_file.parse(&read(&emitted.directory, name)?)?));
     }
     if let Some(name) = emitted.files.get(&File::Environment) {
         variables.extend(environment::parse(&read(&emitted.directory, name)?)?);

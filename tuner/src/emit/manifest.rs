@@ -7,6 +7,8 @@ use std::path::{Component, Path};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::{mca, mvapich2};
+
 /// Version of the schema.
 pub const SCHEMA: u32 = 1;
 
@@ -51,6 +53,42 @@ pub struct TunedLibrary {
 pub enum SiteFile {
     /// `~/.openmpi/mca-params.conf` and `<sysconfdir>/openmpi-mca-params.conf`.
     OpenMpi,
+    /// `~/.mvapich2.conf` and `/etc/mvapich2.conf`.
+    Mvapich2,
+}
+
+impl SiteFile {
+    /// Reads a file of parameters as its library does.
+    ///
+    /// # Errors
+    /// What the library would misread.
+    pub fn parse(self, text: &str) -> anyhow::Result<Vec<(String, String)>> {
+        Ok(match self {
+            SiteFile::OpenMpi => mca::parse(text)?,
+            SiteFile::Mvapich2 => mvapich2::parse(text)?,
+        })
+    }
+
+    /// Refuses what such a file cannot carry.
+    ///
+    /// # Errors
+    /// A name or a value.
+    pub fn check(self, parameters: &[(String, String)]) -> anyhow::Result<()> {
+        match self {
+            SiteFile::OpenMpi => mca::to_text(parameters).map(drop)?,
+            SiteFile::Mvapich2 => mvapich2::to_text(parameters).map(drop)?,
+        }
+        Ok(())
+    }
+
+    /// The same as variables of the environment, which wins over such files.
+    #[must_use]
+    pub fn as_environment(self, parameters: &[(String, String)]) -> Vec<(String, String)> {
+        match self {
+            SiteFile::OpenMpi => mca::as_environment(parameters),
+            SiteFile::Mvapich2 => parameters.to_vec(),
+        }
+    }
 }
 
 /// Under what was tuned: what is different there may be different in its best settings, too.

@@ -8,9 +8,11 @@ pub mod manifest;
 pub mod mca;
 pub mod mpich;
 pub mod mpich_library;
+pub mod mvapich2;
 pub mod openmpi;
 pub mod profile;
 pub mod range;
+pub mod ranged;
 pub mod readme;
 pub mod rules;
 pub mod selection;
@@ -96,6 +98,7 @@ pub fn emit(context: &Context<'_>, deployment: &Deployment) -> anyhow::Result<Em
     let emitter = emitter(context)?;
     let emitted = match emitter {
         Emitter::Mpich => mpich::emit(context, deployment, &directory),
+        Emitter::Mvapich2 => mvapich2::emit(context, deployment, &directory),
         Emitter::OpenMpi => openmpi::emit(context, deployment, &directory),
         Emitter::Variables => variables::emit(context, deployment, &directory),
     }?;
@@ -112,7 +115,8 @@ pub fn staged(context: &Context<'_>, emitted: &Emitted) -> anyhow::Result<Setup>
     match emitter(context)? {
         Emitter::Mpich => mpich::staged(context, emitted),
         Emitter::OpenMpi => openmpi::staged(context, emitted),
-        Emitter::Variables => variables::staged(emitted),
+        Emitter::Mvapich2 => mvapich2::staged(context, emitted),
+        Emitter::Variables => variables::staged(context, emitted),
     }
 }
 

@@ -22,13 +22,21 @@ pub fn variables(
             form.iter().map(part).collect::<Vec<_>>().join(" ")
         };
         let flags: Vec<String> = environment.iter().map(flag).collect();
+        let one_job = if form.is_empty() {
+            // The launcher hands its own environment on.
+            let words = environment
+                .iter()
+                .map(|(name, value)| format!("{name}={}", quote(value)));
+            format!("{} mpiexec_mpt", words.collect::<Vec<_>>().join(" "))
+        } else {
+            format!("mpiexec {}", flags.join(" "))
+        };
         text.push_str(&format!(
             "1. {name}: environment of the ranks. The library reads its settings there and nowhere else.\n   \
-             One job:    mpiexec {} ...\n   \
+             One job:    {one_job} ...\n   \
              Everybody:  a line `setenv NAME VALUE` for each in the library's module file, or an `export` in a file of\n   \
              /etc/profile.d; a wrapper around mpiexec does as well.\n   \
-             LD_PRELOAD, where it is set, belongs to the ranks alone: pass it to them by the launcher, and put it into no login profile.\n\n",
-            flags.join(" ")
+             LD_PRELOAD, where it is set, belongs to the ranks alone: pass it to them by the launcher, and put it into no login profile.\n\n"
         ));
     }
     if let Some(name) = emitted.files.get(&File::Rules) {
@@ -41,6 +49,44 @@ pub fn variables(
     profile(&mut text, emitted, 3);
     forms(&mut text);
     text.push_str("\nTo take everything back, unset the variables: nothing else was changed.\n");
+    text
+}
+
+/// How to install the files of MVAPICH2; `parameters` are those of its own file, `others` what only the environment carries.
+#[must_use]
+pub fn mvapich2(
+    emitted: &Emitted,
+    library: &str,
+    ranks: usize,
+    parameters: &[(String, String)],
+    others: &[(String, String)],
+) -> String {
+    let words = |pairs: &[(String, String)]| -> String {
+        let word = |(name, value): &(String, String)| format!("{name}={}", quote(value));
+        pairs.iter().map(word).collect::<Vec<_>>().join(" ")
+    };
+    let directory = quote(&emitted.directory.display().to_string());
+    let mut text = beginning(emitted, library, ranks);
+    if let Some(name) = emitted.files.get(&File::Parameters) {
+        text.push_str(&format!(
+            "1. {name}: variables of MVAPICH2.\n   \
+             One job:    mpirun_rsh -np N ... {} ./application\n   \
+             One user:   cat {directory}/{name} >> ~/.mvapich2.conf\n   \
+             Everybody:  append it to /etc/mvapich2.conf on every node.\n   \
+             The environment wins over the user's file, that over the system's, and in a file the first of two lines. Variables\n   \
+             MV2_<...>_TUNING replace the library's tables on communicators of every size, not of {ranks} ranks alone.\n\n",
+            words(parameters)
+        ));
+    }
+    if let Some(name) = emitted.files.get(&File::Environment) {
+        text.push_str(&format!(
+            "2. {name}: environment of the ranks, on mpirun_rsh's command line before the program:\n     mpirun_rsh -np N ... {} ./application\n\n",
+            words(others)
+        ));
+    }
+    profile(&mut text, emitted, 3);
+    forms(&mut text);
+    text.push_str("\nTo take everything back, remove the lines and unset the variables: nothing else was changed.\n");
     text
 }
 

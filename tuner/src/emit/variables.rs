@@ -1,11 +1,12 @@
-//! A library whose only place for settings is the environment, and that has no file of rules (Intel MPI, MVAPICH2, HPE MPT):
-//! variables, profile; and the launch that uses them.
+//! A library whose only place for settings is the environment, and that has no file of rules (Intel MPI, HPE MPT): variables,
+//! profile; and the launch that uses them.
 
 use std::path::Path;
 
 use anyhow::bail;
 
-use super::{Emitted, File, dropin, environment, read, readme, write};
+use super::{Emitted, File, dropin, environment, ranged, read, readme, write};
+use crate::config::library::Library;
 use crate::context::{Context, Setup};
 use crate::deployment::{Deployment, Selection};
 
@@ -18,6 +19,18 @@ pub(super) fn emit(context: &Context<'_>, deployment: &Deployment, directory: &P
         directory: directory.to_path_buf(),
         ..Emitted::default()
     };
+    refuse_selections(context, deployment)?;
+    let assignments = deployment.assignments.iter();
+    let mut variables: Vec<(String, String)> = assignments
+        .map(|assignment| (assignment.name.clone(), assignment.value.clone()))
+        .collect();
+    check(&context.library, &variables)?;
+    variables.extend(dropin::install(context, deployment, directory, &mut emitted)?);
+    finish(context, emitted, &variables)
+}
+
+/// Refuses what would have to be switched while a program runs.
+pub(super) fn refuse_selections(context: &Context<'_>, deployment: &Deployment) -> anyhow::Result<()> {
     for ((collective, bytes), selection) in &deployment.selections {
         if let Selection::Settings(_) = selection {
             bail!(
@@ -27,12 +40,19 @@ pub(super) fn emit(context: &Context<'_>, deployment: &Deployment, directory: &P
             );
         }
     }
-    let assignments = deployment.assignments.iter();
-    let mut variables: Vec<(String, String)> = assignments
-        .map(|assignment| (assignment.name.clone(), assignment.value.clone()))
-        .collect();
-    variables.extend(dropin::install(context, deployment, directory, &mut emitted)?);
-    finish(context, emitted, &variables)
+    Ok(())
+}
+
+/// Checks every variable that chooses an algorithm as the library reads it: it goes on with its own where it cannot read one.
+pub(super) fn check(library: &Library, variables: &[(String, String)]) -> anyhow::Result<()> {
+    for (name, value) in variables {
+        let collective = library.chosen_by(name);
+        if let Some((row, at_start)) = collective.and_then(|one| library.chosen_at_start(one)) {
+            ranged::check(row, at_start.form, value)?;
+            ranged::beside(row, value, variables)?;
+        }
+    }
+    Ok(())
 }
 
 /// Writes the environment and the page that goes with it: all that is left to do where the library has no file of parameters.
@@ -58,11 +78,12 @@ pub(super) fn finish(
 }
 
 /// Reads the files back and makes the launch that uses them.
-pub(super) fn staged(emitted: &Emitted) -> anyhow::Result<Setup> {
+pub(super) fn staged(context: &Context<'_>, emitted: &Emitted) -> anyhow::Result<Setup> {
     let mut setup = Setup::default();
     dropin::read_back(emitted)?;
     if let Some(name) = emitted.files.get(&File::Environment) {
         setup.environment = environment::parse(&read(&emitted.directory, name)?)?;
+        check(&context.library, &setup.environment)?;
     }
     Ok(setup)
 }

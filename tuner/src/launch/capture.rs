@@ -92,13 +92,28 @@ pub fn capture(spec: &CommandSpec, limit: Duration) -> Result<Captured, CaptureE
 }
 
 /// The first line that `LAUNCHER --version` prints, such as `mpirun (Open MPI) 4.1.4`; with the next line where it is only a
-/// heading: `HYDRA build details: Version: 4.0.2`.
+/// heading: `HYDRA build details: Version: 4.0.2`. Where it refuses that option, what `LAUNCHER -v` prints (`mpirun_rsh`).
 ///
 /// # Errors
 /// It does not start, fails, takes longer than `limit`, or prints nothing.
 pub fn launcher_version(launcher: &Path, limit: Duration) -> Result<String, CaptureError> {
+    let refused = |line: &str| {
+        ["unrecognized option", "unknown option", "invalid option"]
+            .iter()
+            .any(|part| line.contains(part))
+    };
+    match version(launcher, "--version", limit) {
+        Ok(line) if !refused(&line) => Ok(line),
+        // Of two refusals, the first one is that of the usual option.
+        Err(CaptureError::TimedOut { command, seconds }) => Err(CaptureError::TimedOut { command, seconds }),
+        other => version(launcher, "-v", limit).or(other),
+    }
+}
+
+/// What the launcher prints with this option.
+fn version(launcher: &Path, option: &str, limit: Duration) -> Result<String, CaptureError> {
     let spec = CommandSpec {
-        argv: vec![launcher.to_string_lossy().into_owned(), "--version".to_owned()],
+        argv: vec![launcher.to_string_lossy().into_owned(), option.to_owned()],
         environment: Vec::new(),
     };
     let captured = capture(&spec, limit)?;
@@ -191,6 +206,8 @@ mod tests {
             .unwrap(),
             "HYDRA build details: Version: 4.0.2"
         );
+        let rsh = r#"[ "$1" = -v ] || { echo "mpirun_rsh: unrecognized option '$1'"; exit 1; }; echo Version: mvapich2-2.3.7"#;
+        assert_eq!(version("e", rsh).unwrap(), "Version: mvapich2-2.3.7");
         assert!(
             version("b", "echo no such option; exit 2")
                 .unwrap_err()

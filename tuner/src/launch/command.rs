@@ -56,7 +56,12 @@ pub struct CommandTemplate {
     pub program: PathBuf,
     /// Its first arguments; `{ranks}` stands for the number of ranks, for example `-n`, `{ranks}`.
     pub arguments_before: Vec<String>,
-    /// One library parameter, with `{name}` and `{value}`, for example `--mca`, `{name}`, `{value}`; empty if it cannot be given.
+    /// A word that follows once for each rank, for launchers that want the name of a host for each.
+    pub for_each_rank: Option<String>,
+    /// What stands before parameters and variables where there are any, such as `env`.
+    pub before_variables: Vec<String>,
+    /// One library parameter, with `{name}` and `{value}`, for example `--mca`, `{name}`, `{value}`; empty if it cannot be given,
+    /// or is a variable like those of `environment_form`.
     pub parameter_form: Vec<String>,
     /// One environment variable for the ranks, for example `-x`, `{name}={value}`; empty if the launcher hands its own
     /// environment on, which is then what is set.
@@ -115,19 +120,28 @@ impl CommandTemplate {
         {
             return Err(TemplateError::NoRanks(program));
         }
+        let mut own = Vec::new();
         let mut argv = vec![program.clone()];
         argv.extend(
             self.arguments_before
                 .iter()
                 .map(|argument| argument.replace("{ranks}", &ranks.to_string())),
         );
+        argv.extend(self.for_each_rank.iter().flat_map(|word| vec![word.clone(); ranks]));
+        if !parameters.is_empty() || !environment.is_empty() {
+            argv.extend(self.before_variables.iter().cloned());
+        }
         for (name, value) in merged(parameters) {
+            if self.parameter_form.is_empty() && self.environment_form.is_empty() {
+                // A library whose parameters are variables, and a launcher that hands its own on.
+                own.push((name, value));
+                continue;
+            }
             if self.parameter_form.is_empty() {
                 return Err(TemplateError::NoParameters { program, name });
             }
             argv.extend(self.fill("parameter form", &self.parameter_form, &name, &value)?);
         }
-        let mut own = Vec::new();
         for (name, value) in merged(environment) {
             if self.environment_form.is_empty() {
                 own.push((name, value));
@@ -216,6 +230,8 @@ mod tests {
         CommandTemplate {
             program: "mpirun".into(),
             arguments_before: strings(&["--oversubscribe", "-n", "{ranks}"]),
+            for_each_rank: None,
+            before_variables: Vec::new(),
             parameter_form: strings(&["--mca", "{name}", "{value}"]),
             environment_form: strings(&["-x", "{name}={value}"]),
         }

@@ -1,5 +1,6 @@
 //! Search: from violated cells to decisions.
 
+pub mod at_start;
 pub mod choose;
 pub mod contest;
 pub mod guide;

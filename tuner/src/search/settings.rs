@@ -26,7 +26,7 @@ use crate::verdict;
 /// Repetitions per item in a candidate launch.
 const REPETITIONS: Repetitions = Repetitions::until(5, 25, 0.03, 0.1);
 /// Launches that decide between the best candidate and none, each way.
-const CONFIRMING: usize = 5;
+pub(super) const CONFIRMING: usize = 5;
 /// Candidates that are confirmed at most.
 const FINALISTS: usize = 3;
 /// Values that argmin may measure for one parameter.
@@ -35,7 +35,7 @@ const EVALUATIONS: usize = 7;
 const DAMAGE: f64 = 1.3;
 
 /// Times of one launch: subject, median in seconds.
-type Times = BTreeMap<Subject, f64>;
+pub(super) type Times = BTreeMap<Subject, f64>;
 
 /// What the search settled on.
 #[derive(Debug, Default)]
@@ -62,15 +62,8 @@ pub fn search(
     if targets.is_empty() {
         return Ok(outcome);
     }
-    let mut search = Search {
-        context,
-        label,
-        targets,
-        base,
-        launches: 0,
-        trial_seconds: 0.0,
-    };
-    let candidates = space::launch_candidates(&context.library, &context.transports());
+    let mut search = Search::new(context, format!("{label}/settings"), targets, base);
+    let candidates = space::launch_candidates(&context.library, &context.transports(), targets);
     context
         .progress
         .phase("search launch settings", candidates.len() as u64);
@@ -156,25 +149,39 @@ pub fn search(
     Ok(outcome)
 }
 
-struct Search<'s, 'a> {
+/// Launches under further settings, and what they cost.
+pub(super) struct Search<'s, 'a> {
     context: &'s Context<'a>,
-    label: &'s str,
+    label: String,
     targets: &'s [Target],
     base: Setup,
     launches: usize,
-    trial_seconds: f64,
+    /// Seconds of the longest launch so far.
+    pub(super) trial_seconds: f64,
 }
 
-impl Search<'_, '_> {
+impl<'s, 'a> Search<'s, 'a> {
+    /// Launches from `base`, named after `label`.
+    pub(super) fn new(context: &'s Context<'a>, label: String, targets: &'s [Target], base: Setup) -> Search<'s, 'a> {
+        Search {
+            context,
+            label,
+            targets,
+            base,
+            launches: 0,
+            trial_seconds: 0.0,
+        }
+    }
+
     /// Measures everything once under further assignments; `None` if the candidate failed and is in quarantine now.
-    fn launch(&mut self, assignments: &[Assignment]) -> anyhow::Result<Option<Times>> {
+    pub(super) fn launch(&mut self, assignments: &[Assignment]) -> anyhow::Result<Option<Times>> {
         let id = id(assignments);
         if self.context.quarantine.contains(&id) {
             return Ok(None);
         }
         let setup = self.base.clone().with(assignments);
         self.launches += 1;
-        let name = format!("{}/settings/{}: {id}", self.label, self.launches);
+        let name = format!("{}/{}: {id}", self.label, self.launches);
         let blocks = self.blocks(&name);
         let mut session = self.context.session(&name, &setup, false)?;
         let measured = session
@@ -216,6 +223,45 @@ impl Search<'_, '_> {
             }
         }
         Ok(Some(times))
+    }
+
+    /// Whether the library carries `subject` out as asked, by its strict mode; what it does not is in quarantine then. Where it has no
+    /// such mode, nothing is launched.
+    pub(super) fn carried_out(&mut self, assignments: &[Assignment], subject: &Subject) -> anyhow::Result<bool> {
+        let strict = &self.context.library.switching.strict;
+        if strict.is_empty() {
+            return Ok(true);
+        }
+        let strict = strict.iter().map(|(name, value)| Assignment {
+            name: name.clone(),
+            value: value.clone(),
+            environment: true,
+        });
+        let setup = self.base.clone().with(assignments).with(&strict.collect::<Vec<_>>());
+        self.launches += 1;
+        let name = format!("{}/{}: {} in strict mode", self.label, self.launches, id(assignments));
+        let blocks = plan::blocks(
+            &BTreeSet::from([subject.clone()]),
+            self.context.run.seed,
+            &name,
+            REPETITIONS,
+        );
+        let mut session = self.context.session(&name, &setup, false)?;
+        match session.measure_all(&blocks, &mut |_| ()) {
+            Ok(_) => {
+                session.finish()?;
+                self.context.spend(self.context.launch_seconds());
+                Ok(true)
+            }
+            Err(SessionError::Job(failure)) => {
+                let id = format!("{} for {}", id(assignments), subject.item_id());
+                self.context
+                    .quarantine
+                    .add(&id, "could not be run", &failure.to_string());
+                Ok(false)
+            }
+            Err(error) => Err(error.into()),
+        }
     }
 
     fn blocks(&self, name: &str) -> Vec<Block> {
@@ -428,7 +474,8 @@ impl Search<'_, '_> {
     }
 }
 
-fn is_library(subject: &Subject) -> bool {
+/// Whether it is a collective of the library's by itself.
+pub(super) fn is_library(subject: &Subject) -> bool {
     subject.collective().is_some()
 }
 

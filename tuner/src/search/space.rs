@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use kilter_algorithms::{mockup, registry};
 
-use crate::config::library::{Library, Scale as ConfigScale};
+use crate::config::library::{Library, Parameter, Scale as ConfigScale};
 use crate::deployment::{Assignment, Selection};
 use crate::search::ordered::Scale;
 use crate::search::target::Target;
@@ -52,7 +52,8 @@ pub fn selections(library: &Library, target: &Target, ranks: usize, one_node: bo
     let Some(collective) = target.collective() else {
         return selections;
     };
-    if let Some(algorithms) = library.algorithms_of(collective) {
+    // What is chosen when a job starts has launches of its own: see `at_start`.
+    if let Some(algorithms) = library.algorithms_of(collective).filter(|row| row.at_start.is_none()) {
         let fitting = algorithms.choices_on(ranks);
         for choice in fitting.filter(|choice| !(choice.several_nodes && one_node)) {
             let base = algorithms.settings(choice);
@@ -223,27 +224,25 @@ pub fn with_knob(selection: &Selection, name: &str, value: u64) -> Selection {
     }
 }
 
-/// The settings of a whole launch, most promising first, for the transports in use.
+/// The settings of a whole launch, most promising first, for the transports in use and the targets there are.
 #[must_use]
-pub fn launch_candidates(library: &Library, transports: &[String]) -> Vec<LaunchCandidate> {
+pub fn launch_candidates(library: &Library, transports: &[String], targets: &[Target]) -> Vec<LaunchCandidate> {
     let mut candidates = Vec::new();
-    for parameter in &library.parameters {
-        if parameter
-            .transport
-            .as_ref()
-            .is_some_and(|needed| !transports.contains(needed))
-        {
-            continue;
-        }
+    let wanted = |row: &Parameter| {
+        let acts_on = |target: &Target| target.collective().is_some_and(|one| row.collectives.contains(&one));
+        let carried = row.transport.as_ref().is_none_or(|needed| transports.contains(needed));
+        carried && (row.collectives.is_empty() || targets.iter().any(acts_on))
+    };
+    for parameter in library.parameters.iter().filter(|row| wanted(row)) {
         for value in &parameter.r#try {
             let first = Assignment {
                 name: parameter.name.clone(),
                 value: value.to_string(),
                 environment: parameter.environment,
             };
-            let together = parameter.together.iter().map(|(name, value)| Assignment {
+            let together = parameter.together.iter().map(|(name, together_value)| Assignment {
                 name: name.clone(),
-                value: value.clone(),
+                value: together_value.replace("{value}", &value.to_string()),
                 environment: parameter.environment,
             });
             candidates.push(LaunchCandidate {
@@ -389,7 +388,7 @@ mod tests {
 
     #[test]
     fn launch_candidates_follow_the_transport() {
-        let on_one_host = launch_candidates(&openmpi(), &["vader".to_owned()]);
+        let on_one_host = launch_candidates(&openmpi(), &["vader".to_owned()], &[]);
         assert!(on_one_host.iter().any(|c| c.parameter == "btl_vader_eager_limit"));
         assert!(!on_one_host.iter().any(|c| c.parameter.starts_with("btl_tcp")));
         let malloc = on_one_host
@@ -398,5 +397,28 @@ mod tests {
             .unwrap();
         assert_eq!(malloc.assignments.len(), 2);
         assert!(malloc.assignments.iter().all(|assignment| assignment.environment));
+    }
+
+    /// A switch of one collective is not tried where another one is too slow, and what is chosen at the start is not switched in a job.
+    #[test]
+    fn launch_candidates_follow_the_targets() {
+        let mvapich2 = find_for("Version: mvapich2-2.3.7").unwrap();
+        let names = |collective| -> Vec<String> {
+            let target = Target::unbounded(collective, 8);
+            let all = launch_candidates(&mvapich2, &["shm".to_owned()], &[target]);
+            all.into_iter().map(|candidate| candidate.parameter).collect()
+        };
+        let direct = "MV2_USE_DIRECT_GATHER".to_owned();
+        assert!(names(Collective::Gather).contains(&direct));
+        assert!(!names(Collective::Bcast).contains(&direct));
+        let eager = "MV2_SMP_EAGERSIZE".to_owned();
+        assert!(names(Collective::Gather).contains(&eager) && names(Collective::Bcast).contains(&eager));
+        assert!(!names(Collective::Bcast).contains(&"MV2_IBA_EAGER_THRESHOLD".to_owned()));
+        let in_job = selections(&mvapich2, &Target::unbounded(Collective::Bcast, 1024), 8, true);
+        assert!(
+            in_job
+                .iter()
+                .all(|selection| !matches!(selection, Selection::Settings(_)))
+        );
     }
 }

@@ -49,6 +49,9 @@ fn launcher(library: &Library) -> Option<String> {
         ("environment", &launcher.environment),
     ] {
         let text = form.join(" ");
+        if form.is_empty() {
+            continue;
+        }
         if !text.contains("{name}") || !text.contains("{value}") {
             return Some(format!("launcher.{key} must contain {{name}} and {{value}}"));
         }
@@ -69,10 +72,23 @@ fn algorithms(row: &Algorithms) -> Option<String> {
     {
         return wrong(message);
     }
-    if row.size_test.is_some() != (row.size_switch && row.rules_id.is_none()) {
+    if row.size_test.is_some() != (row.size_switch && row.rules_id.is_none() && row.at_start.is_none()) {
         return wrong(
-            "`size_test` belongs to `size_switch = true` without a `rules_id`, and to nothing else".to_owned(),
+            "`size_test` belongs to `size_switch = true` without a `rules_id` or `at_start`, and to nothing else"
+                .to_owned(),
         );
+    }
+    if let Some(at_start) = row.at_start {
+        if row.rules_id.is_some() || !row.knobs.is_empty() {
+            return wrong("`at_start` goes with neither a `rules_id` nor `knobs`".to_owned());
+        }
+        if row.size_switch != at_start.unit.is_some() {
+            return wrong("`at_start.unit` belongs to `size_switch = true`, and to nothing else".to_owned());
+        }
+        let above = |last| row.choices.iter().find(|choice| choice.value > last);
+        if let Some(choice) = at_start.last.and_then(above) {
+            return wrong(format!("choice `{}` is above `at_start.last`", choice.name));
+        }
     }
     if let Some(test) = &row.size_test
         && !["avg_msg_size", "total_msg_size"].contains(&test.as_str())
@@ -80,7 +96,9 @@ fn algorithms(row: &Algorithms) -> Option<String> {
         return wrong(format!("size_test is `{test}`; allowed: avg_msg_size, total_msg_size"));
     }
     for choice in &row.choices {
-        if choice.value == 0 {
+        // MVAPICH2 has no value by which the library decides: its variable is not set then.
+        let decides = row.at_start.is_none_or(|at_start| at_start.form.leaves_others());
+        if choice.value == 0 && decides {
             return wrong(format!(
                 "choice `{}` has the value 0, by which the library decides; allowed: from 1",
                 choice.name

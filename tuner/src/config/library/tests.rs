@@ -290,3 +290,67 @@ fn a_description_may_try_any_environment_variable() {
         ["/opt/a b/x.so", "y.so"]
     );
 }
+
+/// Found by what was recorded of libraries that cannot be had here.
+#[test]
+fn libraries_that_were_never_run_are_found_by_what_they_say() {
+    let mvapich2 = find_for("Version: mvapich2-2.3.7").unwrap();
+    assert_eq!(
+        (mvapich2.id.as_str(), mvapich2.emitter),
+        ("mvapich2-2.3", Some(Emitter::Mvapich2))
+    );
+    assert_eq!(mvapich2.version_of("Version: mvapich2-2.3.7"), "2.3.7");
+    assert_eq!(mvapich2.build_name("2.3.7"), "mvapich2-2.3");
+    assert!(mvapich2.is_reported_by("2.3.7", "MVAPICH2 Version      :\t2.3.7"));
+    assert!(!mvapich2.is_reported_by("2.3.7", "MVAPICH2 Version      :\t2.3.6"));
+    let line = "MPT: libxmpi.so 'HPE MPT 2.18  10/02/18 04:03:22'";
+    let mpt = find_for(line).unwrap();
+    assert_eq!((mpt.id.as_str(), mpt.version_of(line).as_str()), ("mpt-2", "2.18"));
+    assert!(mpt.is_reported_by("2.18", "HPE MPT 2.18  10/02/18 04:03:22-root"));
+    assert!(!mpt.is_reported_by("2.18", "HPE MPT 2.23  08/26/20 02:54:49-root"));
+    // Its other library has the interface of MPICH.
+    assert!(!mpt.is_reported_by("2.18", "HPE HMPT 2.18  08/26/20 02:59:48-root"));
+}
+
+#[test]
+fn presets_without_a_name_are_choices_too() {
+    let intel = find_for("Intel(R) MPI Library for Linux* OS, Version 2021.19.0 Build 1").unwrap();
+    for (collective, presets) in [
+        (Collective::Barrier, 11),
+        (Collective::Allreduce, 32),
+        (Collective::ReduceScatterBlock, 4),
+        (Collective::Scan, 3),
+    ] {
+        let (row, at_start) = intel.chosen_at_start(collective).unwrap();
+        let values: Vec<u64> = row.choices.iter().map(|choice| choice.value).collect();
+        assert_eq!(values, (1..=presets).collect::<Vec<_>>());
+        assert_eq!(row.size_switch, at_start.unit.is_some());
+        assert_eq!(intel.chosen_by(&row.parameter), Some(collective));
+    }
+    assert_eq!(openmpi().chosen_at_start(Collective::Bcast), None);
+}
+
+#[test]
+fn mistakes_in_what_is_chosen_at_the_start_are_named() {
+    let good = description("intelmpi");
+    for (from, to, part) in [
+        ("unit = \"total\", last = 22", "last = 22", "`at_start.unit` belongs to"),
+        ("last = 22", "last = 7", "choice `k-nomial` is above `at_start.last`"),
+        (
+            "form = \"intel\"",
+            "form = \"impi\"",
+            "unknown variant `impi`, expected `intel` or `mvapich2`",
+        ),
+        (
+            "at_start = { form",
+            "rules_id = 1\nat_start = { form",
+            "`at_start` goes with neither",
+        ),
+    ] {
+        assert!(good.contains(from), "{from}");
+        let error = Library::parse(&good.replacen(from, to, 1), "x.toml")
+            .unwrap_err()
+            .to_string();
+        assert!(error.starts_with("x.toml: ") && error.contains(part), "`{to}`: {error}");
+    }
+}

@@ -1,0 +1,212 @@
+//! `kilter batch`: a batch script for a command of kilter, made from the description of the batch system.
+
+use std::fmt::Write as _;
+
+use super::{Status, print};
+use crate::cli::Batch;
+use crate::config::launcher::{self, BatchLauncher};
+use crate::launch::command::quote;
+use crate::options::wrong;
+
+/// Commands that launch jobs, and whether they have a budget of measuring.
+const COMMANDS: [(&str, bool); 5] = [
+    ("check", true),
+    ("tune", true),
+    ("benchmark", true),
+    ("doctor", false),
+    ("verify-algorithms", false),
+];
+
+/// Share of the allocation that the command may measure; the rest is for starting, reporting and the last launch.
+const MEASURING: f64 = 0.9;
+
+pub(super) fn run(typed: &Batch) -> anyhow::Result<Status> {
+    let described = launcher::find("LAUNCHER", &typed.launcher)?;
+    let own = std::env::current_exe().map_or_else(|_| "kilter".to_owned(), |path| path.display().to_string());
+    print(&script(typed, &described, &own)?)?;
+    Ok(Status::Holds)
+}
+
+fn script(typed: &Batch, described: &BatchLauncher, own: &str) -> anyhow::Result<String> {
+    for (option, value) in [("--nodes", typed.nodes), ("--ranks-per-node", typed.ranks_per_node)] {
+        if value == 0 {
+            return Err(wrong(option, "`0` is not a number of them; give at least 1").into());
+        }
+    }
+    if typed.minutes == 0 {
+        return Err(wrong("--minutes", "`0` minutes are no allocation; give at least 1").into());
+    }
+    let plain =
+        |text: &str| !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || "._-/@+".contains(c));
+    let words = [
+        ("--job", Some(&typed.job)),
+        ("--account", typed.account.as_ref()),
+        ("--queue", typed.queue.as_ref()),
+    ];
+    for (option, value) in words.into_iter().filter_map(|(option, value)| Some((option, value?))) {
+        // The batch system reads these lines, not a shell: there is nothing to quote with.
+        if !plain(value) {
+            return Err(wrong(
+                option,
+                format!("`{value}` cannot stand in a batch script; allowed: letters, digits and ._-/@+"),
+            )
+            .into());
+        }
+    }
+    let command = if typed.command.is_empty() {
+        vec!["check".to_owned()]
+    } else {
+        typed.command.clone()
+    };
+    let known = COMMANDS.iter().find(|(name, _)| *name == command[0]);
+    let Some((_, has_budget)) = known else {
+        let names: Vec<&str> = COMMANDS.iter().map(|(name, _)| *name).collect();
+        return Err(wrong(
+            "COMMAND",
+            format!("`{}` launches no job; allowed: {}", command[0], names.join(", ")),
+        )
+        .into());
+    };
+    let ranks = typed.nodes * typed.ranks_per_node;
+    let fill = |line: &str| {
+        line.replace("{job}", &typed.job)
+            .replace("{nodes}", &typed.nodes.to_string())
+            .replace("{per_node}", &typed.ranks_per_node.to_string())
+            .replace("{ranks}", &ranks.to_string())
+            .replace("{hours}", &format!("{:02}", typed.minutes / 60))
+            .replace("{minutes}", &format!("{:02}", typed.minutes % 60))
+    };
+    let script = &described.script;
+    let mut text = String::from("#!/bin/bash\n");
+    for line in &script.header {
+        text.push_str(&(fill(line) + "\n"));
+    }
+    for (line, value) in [(&script.account, &typed.account), (&script.queue, &typed.queue)] {
+        if let Some(value) = value {
+            text.push_str(&(line.replace("{value}", value) + "\n"));
+        }
+    }
+    let _ = writeln!(
+        text,
+        "# Hand it in with `{} {}`. A job that ends before it is done is resumed by handing it in again.",
+        script.submit, script.name
+    );
+    text.push_str("set -euo pipefail\n");
+    if let Some(directory) = &script.directory {
+        let _ = writeln!(text, "cd \"${directory}\"");
+    }
+    for module in &typed.modules {
+        let _ = writeln!(text, "module load {}", quote(module));
+    }
+    let has = |options: &[&str]| {
+        let is = |word: &String, option: &&str| word == option || word.starts_with(&format!("{option}="));
+        command.iter().any(|word| options.iter().any(|option| is(word, option)))
+    };
+    let mut line = format!("exec {} {}", quote(own), quote(&command[0]));
+    let mut add = |words: &[&str]| {
+        words
+            .iter()
+            .for_each(|word| line.push_str(&format!(" {}", quote(word))))
+    };
+    add(&["--launcher", &described.id]);
+    if let Some(pmi) = &typed.pmi {
+        add(&["--pmi", pmi]);
+    }
+    if !has(&["-n", "--ranks"]) {
+        add(&["-n", &ranks.to_string()]);
+    }
+    if *has_budget && !has(&["--budget"]) {
+        add(&[
+            "--budget",
+            &format!("{:.0}", f64::from(typed.minutes) * 60.0 * MEASURING),
+        ]);
+    }
+    command[1..].iter().for_each(|word| add(&[word]));
+    text.push_str(&(line + "\n"));
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser as _;
+
+    use super::*;
+    use crate::cli::{Cli, Command};
+
+    fn written(arguments: &[&str]) -> anyhow::Result<String> {
+        let words = ["kilter", "batch"].iter().chain(arguments);
+        match Cli::try_parse_from(words)?.command {
+            Command::Batch(typed) => script(
+                &typed,
+                &launcher::find("LAUNCHER", &typed.launcher)?,
+                "/opt/kilter/bin/kilter",
+            ),
+            _ => anyhow::bail!("not the command"),
+        }
+    }
+
+    #[test]
+    fn a_script_for_each_batch_system() {
+        for launcher in launcher::load_embedded().unwrap() {
+            let text = written(&[
+                &launcher.id,
+                "--nodes",
+                "8",
+                "--ranks-per-node",
+                "16",
+                "--minutes",
+                "90",
+                "--account",
+                "a123",
+                "--queue",
+                "short",
+                "--module",
+                "mpi/4.1 x",
+                "--",
+                "tune",
+                "--sizes",
+                "1..1MiB:x4",
+                "--out",
+                "a b",
+            ]);
+            let text = text.unwrap();
+            insta::assert_snapshot!(format!("batch_{}", launcher.id), text);
+            // The shell reads what follows the lines of the batch system.
+            let shell = std::process::Command::new("bash")
+                .args(["-n", "-c", &text])
+                .output()
+                .unwrap();
+            assert!(shell.status.success(), "{}", String::from_utf8_lossy(&shell.stderr));
+        }
+    }
+
+    #[test]
+    fn what_is_said_is_not_said_again() {
+        let text = written(&["slurm", "--pmi", "pmi2", "--", "check", "-n", "4", "--budget=30"]).unwrap();
+        let last = text.lines().last().unwrap();
+        assert_eq!(
+            last,
+            "exec /opt/kilter/bin/kilter check --launcher slurm --pmi pmi2 -n 4 --budget=30"
+        );
+        let text = written(&["pbs", "--", "doctor"]).unwrap();
+        assert!(
+            text.ends_with("exec /opt/kilter/bin/kilter doctor --launcher pbs -n 2\n"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn what_no_script_can_hold_is_refused() {
+        for (arguments, part) in [
+            (&["sge"][..], "`sge` is no launcher"),
+            (&["slurm", "--nodes", "0"], "--nodes"),
+            (&["slurm", "--minutes", "0"], "--minutes"),
+            (&["slurm", "--job", "a b"], "--job: `a b`"),
+            (&["slurm", "--account", "a\nb"], "--account"),
+            (&["slurm", "--", "list"], "`list` launches no job"),
+        ] {
+            let error = written(arguments).unwrap_err().to_string();
+            assert!(error.contains(part), "{error}");
+        }
+    }
+}

@@ -1,0 +1,195 @@
+//! Descriptions of launchers that belong to a site's batch system and not to an MPI library: how they start ranks, what an allocation
+//! says of itself, and how a batch script begins. A file each in `configs/launchers`.
+
+use serde::Deserialize;
+
+use super::{ConfigError, embedded};
+
+/// A way of launching inside an allocation of a batch system.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BatchLauncher {
+    /// Such as `slurm`.
+    pub id: String,
+    /// For people.
+    pub name: String,
+    /// What starts the ranks; without it, the library's own launcher does.
+    #[serde(default)]
+    pub starts: Option<Starts>,
+    /// What an allocation says of itself.
+    pub allocation: Allocation,
+    /// How a batch script begins.
+    pub script: Script,
+}
+
+/// A program that starts ranks in place of the library's own launcher. It hands its environment on, but what is meant for the ranks alone
+/// goes through `env`: no shared object of theirs is loaded into it, and no value needs quoting of its own.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Starts {
+    /// Its name.
+    pub program: String,
+    /// Arguments of every launch, with `{pmi}` where `pmi` is not empty.
+    #[serde(default)]
+    pub arguments: Vec<String>,
+    /// Before the number of ranks.
+    pub ranks_flag: String,
+    /// Before the host file; without it, none can be given.
+    #[serde(default)]
+    pub hostfile_flag: Option<String>,
+    /// The process management interfaces that can be asked for, the usual one first.
+    #[serde(default)]
+    pub pmi: Vec<String>,
+}
+
+/// What an allocation says of itself; names of variables.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Allocation {
+    /// It is set inside an allocation.
+    pub inside: String,
+    /// The number of its hosts.
+    #[serde(default)]
+    pub hosts: Option<String>,
+    /// The file with its hosts.
+    #[serde(default)]
+    pub hostfile: Option<String>,
+    /// The program, not a variable, that starts daemons on its hosts.
+    #[serde(default)]
+    pub agent: Option<String>,
+}
+
+/// How a batch script begins. `{job}`, `{nodes}`, `{per_node}`, `{ranks}`, `{hours}` and `{minutes}` (two digits each) are filled in.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Script {
+    /// A name for the file.
+    pub name: String,
+    /// How it is handed in.
+    pub submit: String,
+    /// The variable with the directory that it was handed in from, where the script does not start there.
+    #[serde(default)]
+    pub directory: Option<String>,
+    /// Its first lines after the shell's.
+    pub header: Vec<String>,
+    /// The line of an account, with `{value}`.
+    pub account: String,
+    /// The line of a queue or partition, with `{value}`.
+    pub queue: String,
+}
+
+impl BatchLauncher {
+    /// Reads a file's text; `file` is named in errors.
+    ///
+    /// # Errors
+    /// Whatever is wrong, with what is allowed.
+    pub fn parse(text: &str, file: &str) -> Result<BatchLauncher, ConfigError> {
+        let wrong = |message: String| ConfigError {
+            file: file.to_owned(),
+            message,
+        };
+        let launcher: BatchLauncher =
+            toml::from_str(text).map_err(|error| wrong(error.to_string().trim_end().to_owned()))?;
+        launcher.problem().map_or(Ok(launcher), |message| Err(wrong(message)))
+    }
+
+    /// What its form alone does not guarantee.
+    fn problem(&self) -> Option<String> {
+        if let Some(starts) = &self.starts {
+            let asks = starts.arguments.iter().any(|part| part.contains("{pmi}"));
+            if asks == starts.pmi.is_empty() {
+                return Some("starts.arguments has {pmi} where starts.pmi names some, and not else".to_owned());
+            }
+            if starts.program.is_empty() || starts.ranks_flag.is_empty() {
+                return Some("starts.program and starts.ranks_flag must not be empty".to_owned());
+            }
+        }
+        for (key, line) in [("account", &self.script.account), ("queue", &self.script.queue)] {
+            if !line.contains("{value}") {
+                return Some(format!("script.{key} must contain {{value}}"));
+            }
+        }
+        let known = ["{job}", "{nodes}", "{per_node}", "{ranks}", "{hours}", "{minutes}"];
+        let unknown = self.script.header.iter().find(|line| {
+            let rest = known.iter().fold((*line).clone(), |text, name| text.replace(name, ""));
+            !line.starts_with('#') || rest.contains('{')
+        })?;
+        Some(format!(
+            "script.header: `{unknown}` must begin with `#` and may hold {}",
+            known.join(", ")
+        ))
+    }
+}
+
+/// The descriptions that come with Kilter.
+///
+/// # Errors
+/// A file is wrong: a defect of this build.
+pub fn load_embedded() -> Result<Vec<BatchLauncher>, ConfigError> {
+    let files = embedded("launchers").into_iter();
+    files.map(|(file, text)| BatchLauncher::parse(text, &file)).collect()
+}
+
+/// The description of this name.
+///
+/// # Errors
+/// There is none; with the names that there are. `option` is what named it.
+pub fn find(option: &str, id: &str) -> Result<BatchLauncher, ConfigError> {
+    let all = load_embedded()?;
+    let known: Vec<String> = all
+        .iter()
+        .map(|launcher| format!("{} ({})", launcher.id, launcher.name))
+        .collect();
+    all.into_iter()
+        .find(|launcher| launcher.id == id)
+        .ok_or_else(|| ConfigError {
+            file: option.to_owned(),
+            message: format!("`{id}` is no launcher; allowed: {}", known.join(", ")),
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_file_is_right_and_has_the_name_that_it_is_asked_for_by() {
+        let all = load_embedded().unwrap();
+        assert_eq!(
+            all.iter().map(|launcher| launcher.id.as_str()).collect::<Vec<_>>(),
+            ["jsm", "lsf", "pbs", "slurm"]
+        );
+        assert_eq!(find("--launcher", "pbs").unwrap().id, "pbs");
+        let error = find("--launcher", "sge").unwrap_err().to_string();
+        assert!(
+            error.starts_with("--launcher: `sge` is no launcher; allowed: jsm (LSF, by jsrun), lsf"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn mistakes_name_the_file_and_what_is_allowed() {
+        let (_, good) = embedded("launchers")
+            .into_iter()
+            .find(|(file, _)| file.contains("slurm"))
+            .unwrap();
+        for (from, to, part) in [
+            ("--mpi={pmi}", "--mpi=pmix", "{pmi}"),
+            ("pmi = [\"pmix\", \"pmi2\", \"none\"]", "", "{pmi}"),
+            ("ranks_flag = \"--ntasks\"", "ranks_flag = \"\"", "must not be empty"),
+            (
+                "{per_node}",
+                "{pernode}",
+                "`#SBATCH --ntasks-per-node={pernode}` must begin",
+            ),
+            ("account={value}", "account=x", "script.account must contain {value}"),
+            ("submit =", "submits =", "unknown field `submits`"),
+        ] {
+            assert!(good.contains(from), "{from}");
+            let error = BatchLauncher::parse(&good.replacen(from, to, 1), "x.toml")
+                .unwrap_err()
+                .to_string();
+            assert!(error.starts_with("x.toml: ") && error.contains(part), "{error}");
+        }
+    }
+}

@@ -1,0 +1,179 @@
+use kilter_algorithms::Collective;
+use proptest::prelude::*;
+
+use super::*;
+use crate::config::library::{Library, find_for};
+
+fn intel() -> Library {
+    find_for("Intel(R) MPI Library for Linux* OS, Version 2021.19.0 Build 1").unwrap()
+}
+
+fn mvapich2() -> Library {
+    find_for("Version: mvapich2-2.3.7").unwrap()
+}
+
+fn row(library: &Library, collective: Collective) -> &Algorithms {
+    library.algorithms_of(collective).unwrap()
+}
+
+fn range(choice: u64, bytes: (u64, u64), ranks: Option<(u64, u64)>) -> Ranged {
+    Ranged { choice, bytes, ranks }
+}
+
+/// What was accepted in runs, and what was not.
+#[test]
+fn intels_values_are_read_as_the_library_reads_them() {
+    let read = |value| parse(Form::Intel, "I_MPI_ADJUST_BCAST", value).unwrap();
+    assert_eq!(
+        read("7:0-1024@4-4;1:1025-1048576@4-4"),
+        [
+            range(7, (0, 1024), Some((4, 4))),
+            range(1, (1025, 1_048_576), Some((4, 4)))
+        ]
+    );
+    assert_eq!(read("7:4096-65536@2"), [range(7, (4096, 65536), Some((2, 2)))]);
+    assert_eq!(read("1;7:0-65536"), [range(1, ALL, None), range(7, (0, 65536), None)]);
+    assert_eq!(
+        read("7:65536,8"),
+        [range(7, (65536, 65536), None), range(7, (8, 8), None)]
+    );
+    for value in ["7:0-max", "", "7:", "x", "7:5-4", "7:0-1@", "7;", "+7", "7: 8"] {
+        let error = parse(Form::Intel, "I_MPI_ADJUST_BCAST", value).unwrap_err();
+        assert!(
+            error
+                .to_string()
+                .starts_with(&format!("`{value}` of `I_MPI_ADJUST_BCAST`: ")),
+            "{error}"
+        );
+    }
+}
+
+#[test]
+fn mvapich2s_values_are_read_as_the_library_reads_them() {
+    let read = |value| parse(Form::Mvapich2, "MV2_INTER_BCAST_TUNING", value).unwrap();
+    assert_eq!(
+        read("1:0-16384,5:16384-+"),
+        [range(1, (0, 16384), None), range(5, (16384, u64::MAX), None)]
+    );
+    assert_eq!(read("10"), [range(10, ALL, None)]);
+    // Of two ranges that meet, the first one has the size: only upper ends are compared.
+    assert_eq!(lookup(Form::Mvapich2, &read("1:0-16384,5:16384-+"), 16384, 8), Some(1));
+    assert_eq!(lookup(Form::Mvapich2, &read("1:0-16,5:17-32"), 33, 8), Some(5));
+    for value in ["1:0-16384;5:16385-+", "1:16", "1:+-8", "1,2", "1:0-8,", "a"] {
+        assert!(
+            parse(Form::Mvapich2, "MV2_INTER_BCAST_TUNING", value).is_err(),
+            "{value}"
+        );
+    }
+}
+
+/// What the library would take, and not do.
+#[test]
+fn values_that_cannot_be_relied_on_are_refused() {
+    let (intel, mvapich2) = (intel(), mvapich2());
+    for (library, form, value, part) in [
+        (&intel, Form::Intel, "99:0-8@2-2", "no algorithm 99"),
+        (&intel, Form::Intel, "1:0-8@2-2;2:8-16@2-2", "overlap"),
+        (&intel, Form::Intel, "1;2:8-16@2-2", "overlap"),
+        (&mvapich2, Form::Mvapich2, "1:0-8,2:10-+", "follow each other"),
+        (&mvapich2, Form::Mvapich2, "1:1-+", "begin at 0"),
+        (&mvapich2, Form::Mvapich2, "1:0-8,2:9-16", "end with `+`"),
+        (&mvapich2, Form::Mvapich2, "0", "no algorithm 0"),
+    ] {
+        let error = check(row(library, Collective::Bcast), form, value)
+            .unwrap_err()
+            .to_string();
+        assert!(error.contains(part), "{error}");
+    }
+    assert!(check(row(&intel, Collective::Bcast), Form::Intel, "1:0-8@2-2;2:0-8@4-4").is_ok());
+    // MVAPICH2 counts alltoall's from 0.
+    assert!(check(row(&mvapich2, Collective::Alltoall), Form::Mvapich2, "0").is_ok());
+}
+
+/// MVAPICH2 drops ranges without a word while the operation's indexed table is on.
+#[test]
+fn a_value_without_what_it_needs_is_refused() {
+    let mvapich2 = mvapich2();
+    let row = row(&mvapich2, Collective::Bcast);
+    let set = |names: &[&str]| -> Vec<(String, String)> {
+        names.iter().map(|name| ((*name).to_owned(), "0".to_owned())).collect()
+    };
+    let both = ["MV2_USE_INDEXED_TUNING", "MV2_USE_INDEXED_BCAST_TUNING"];
+    assert_eq!(beside(row, "5", &set(&both)), Ok(()));
+    let error = beside(row, "5", &set(&both[..1])).unwrap_err().to_string();
+    assert!(error.contains("without `MV2_USE_INDEXED_BCAST_TUNING=0`"), "{error}");
+}
+
+#[test]
+fn a_value_holds_for_its_volumes_and_ranks() {
+    let (intel, mvapich2) = (intel(), mvapich2());
+    let volumes = [8, 1024, 32768, 262_144];
+    let compose =
+        |library, collective, chosen: &[(u64, u64)]| compose(row(library, collective), 4, &volumes, chosen).unwrap();
+    insta::assert_snapshot!(
+        [
+            compose(&intel, Collective::Bcast, &[(1024, 7)]),
+            compose(&intel, Collective::Bcast, &[(1024, 7), (262_144, 3)]),
+            compose(&intel, Collective::Bcast, &[(1024, 7), (32768, 7)]),
+            compose(&intel, Collective::Allgather, &[(1024, 2)]),
+            compose(&intel, Collective::ReduceScatterBlock, &[(1024, 2), (32768, 3)]),
+            compose(&mvapich2, Collective::Bcast, &[(1024, 5)]),
+            compose(&mvapich2, Collective::Bcast, &[(8, 1), (32768, 5)]),
+            compose(&mvapich2, Collective::Gather, &[(8, 1), (32768, 2)]),
+        ]
+        .join("\n"),
+        @"
+    7:91-5792@4-4
+    7:91-5792@4-4;3:92682-262144@4-4
+    7:91-92681@4-4
+    2:23-1448@4-4
+    3:0-2147483647@4-4
+    5
+    1:0-722,5:723-+
+    1:0-178,2:179-+
+    "
+    );
+    assert_eq!(compose(&intel, Collective::Bcast, &[(1024, 7)]), "7:91-5792@4-4");
+}
+
+fn chosen() -> impl Strategy<Value = (u64, Vec<u64>, Vec<(u64, u64)>)> {
+    (
+        1_u64..9,
+        prop::collection::btree_map(0_u32..20, prop::option::of(1_u64..4), 1..8),
+    )
+        .prop_map(|(ranks, picks)| {
+            let volume = |exponent: u32| (1_u64 << exponent) * ranks;
+            let volumes = picks.keys().map(|exponent| volume(*exponent)).collect();
+            let chosen = picks
+                .iter()
+                .filter_map(|(exponent, choice)| Some((volume(*exponent), (*choice)?)));
+            (ranks, volumes, chosen.collect())
+        })
+}
+
+proptest! {
+    /// Round trip: what is composed is accepted, and chooses for each volume what was asked for it; Intel's on no other volume and
+    /// no other number of ranks.
+    #[test]
+    fn what_is_composed_is_what_the_library_runs((ranks, volumes, chosen) in chosen(), per_rank in any::<bool>()) {
+        let collective = if per_rank { Collective::Gather } else { Collective::Bcast };
+        for library in [intel(), mvapich2()] {
+            let row = row(&library, collective);
+            let Some(text) = compose(row, ranks, &volumes, &chosen) else {
+                prop_assert!(chosen.is_empty());
+                continue;
+            };
+            let form = row.at_start.unwrap().form;
+            let ranges = check(row, form, &text).unwrap();
+            prop_assert_eq!(to_text(form, &ranges), text.clone());
+            let standing = standing(row, ranks, &volumes, &text).unwrap();
+            for pair in &chosen {
+                prop_assert!(standing.contains(pair), "{} does not hold for {:?}", text, pair);
+            }
+            if form.leaves_others() {
+                prop_assert_eq!(&standing, &chosen);
+                prop_assert_eq!(lookup(form, &ranges, chosen[0].0, ranks + 1), None);
+            }
+        }
+    }
+}

@@ -1,0 +1,93 @@
+use clap::Parser as _;
+
+use super::*;
+use crate::cli::{Cli, Command};
+use crate::config::launcher;
+use crate::config::library::find_for;
+use crate::context::Setup;
+use crate::deployment::Assignment;
+
+const OPEN_MPI: &str = "mpirun (Open MPI) 4.1.4";
+const INTEL: &str = "Intel(R) MPI Library for Linux* OS, Version 2021.19.0 Build 1";
+const MVAPICH2: &str = "Version: mvapich2-2.3.7";
+const MPT: &str = "MPT: libxmpi.so 'HPE MPT 2.18  10/02/18 04:03:22'";
+
+fn options(arguments: &[&str]) -> Options {
+    let words = ["kilter", "check", "--mpirun", "mpirun", "-n", "2"]
+        .iter()
+        .chain(arguments);
+    match Cli::try_parse_from(words).unwrap().command {
+        Command::Check(typed) => Options::new(typed).unwrap(),
+        _ => unreachable!(),
+    }
+}
+
+/// The command line of a launch under a setting of the library and one of the ranks, without what root needs.
+fn line(options: &Options, version: &str, parameter: (&str, &str)) -> String {
+    let mut library = find_for(version).unwrap();
+    library.launcher.root_arguments.clear();
+    let assignment = |(name, value): (&str, &str), environment| Assignment {
+        name: name.to_owned(),
+        value: value.to_owned(),
+        environment,
+    };
+    let setup = Setup::default().with(&[
+        assignment(parameter, false),
+        assignment(("LD_PRELOAD", "/opt/a b/libkilter.so"), true),
+    ]);
+    template(options, &library)
+        .build(2, &setup.parameters, &setup.environment, &["worker".to_owned()])
+        .unwrap()
+        .to_string()
+}
+
+/// Settings reach the ranks by what each launcher has for it: options, words, its own environment.
+#[test]
+fn each_library_is_launched_in_its_own_way() {
+    let options = options(&[]);
+    insta::assert_snapshot!(
+        [
+            line(&options, OPEN_MPI, ("btl", "tcp,self")),
+            line(&options, INTEL, ("I_MPI_ADJUST_BCAST", "7:91-5792@4-4;3:92682-262144@4-4")),
+            line(&options, MVAPICH2, ("MV2_INTER_BCAST_TUNING", "1:0-722,5:723-+")),
+            line(&options, MPT, ("MPI_BUFFER_MAX", "2000")),
+        ]
+        .join("\n"),
+        @r"
+    mpirun --oversubscribe -np 2 --mca btl tcp,self -x 'LD_PRELOAD=/opt/a b/libkilter.so' worker
+    mpirun -n 2 -genv I_MPI_ADJUST_BCAST '7:91-5792@4-4;3:92682-262144@4-4' -genv LD_PRELOAD '/opt/a b/libkilter.so' worker
+    mpirun -np 2 localhost localhost MV2_INTER_BCAST_TUNING=1:0-722,5:723-+ 'LD_PRELOAD=/opt/a b/libkilter.so' worker
+    MPI_BUFFER_MAX=2000 LD_PRELOAD='/opt/a b/libkilter.so' mpirun -n 2 worker
+    "
+    );
+}
+
+/// The batch system's launcher knows nothing of the library: everything goes through the ranks' environment.
+#[test]
+fn a_batch_system_starts_the_ranks_of_any_library() {
+    let mut options = options(&["--hostfile", "./hosts"]);
+    let mut lines = Vec::new();
+    for described in launcher::load_embedded().unwrap() {
+        options.starts = described.starts.map(|starts| Starts {
+            arguments: starts
+                .arguments
+                .iter()
+                .map(|part| part.replace("{pmi}", "pmix"))
+                .collect(),
+            ..starts
+        });
+        for (version, parameter) in [(OPEN_MPI, ("btl", "tcp,self")), (MVAPICH2, ("MV2_SMP_USE_CMA", "0"))] {
+            lines.push(format!("{}: {}", described.id, line(&options, version, parameter)));
+        }
+    }
+    insta::assert_snapshot!(lines.join("\n"), @r"
+    jsm: jsrun --tasks_per_rs 1 --cpu_per_rs 1 --nrs 2 env OMPI_MCA_btl=tcp,self 'LD_PRELOAD=/opt/a b/libkilter.so' worker
+    jsm: jsrun --tasks_per_rs 1 --cpu_per_rs 1 --nrs 2 env MV2_SMP_USE_CMA=0 'LD_PRELOAD=/opt/a b/libkilter.so' worker
+    lsf: mpirun --oversubscribe --hostfile ./hosts -np 2 --mca btl tcp,self -x 'LD_PRELOAD=/opt/a b/libkilter.so' worker
+    lsf: mpirun -np 2 -hostfile ./hosts MV2_SMP_USE_CMA=0 'LD_PRELOAD=/opt/a b/libkilter.so' worker
+    pbs: mpirun --oversubscribe --hostfile ./hosts -np 2 --mca btl tcp,self -x 'LD_PRELOAD=/opt/a b/libkilter.so' worker
+    pbs: mpirun -np 2 -hostfile ./hosts MV2_SMP_USE_CMA=0 'LD_PRELOAD=/opt/a b/libkilter.so' worker
+    slurm: srun --mpi=pmix --kill-on-bad-exit=1 --nodelist ./hosts --ntasks 2 env OMPI_MCA_btl=tcp,self 'LD_PRELOAD=/opt/a b/libkilter.so' worker
+    slurm: srun --mpi=pmix --kill-on-bad-exit=1 --nodelist ./hosts --ntasks 2 env MV2_SMP_USE_CMA=0 'LD_PRELOAD=/opt/a b/libkilter.so' worker
+    ");
+}

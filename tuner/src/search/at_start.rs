@@ -1,0 +1,424 @@
+//! Search over algorithms that a variable of the library chooses when a job starts (Intel MPI, MVAPICH2). None can be switched in a
+//! running job, so each needs a launch; but one launch tries another algorithm of every collective at once, and so there are as
+//! many launches as the collective with most algorithms has, and not as many as there are algorithms.
+//!
+//! What is tried acts on all sizes. What is confirmed, in launches in turn with the library's own choice, is what would be deployed:
+//! the value with its ranges of sizes.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use kilter_algorithms::Collective;
+
+use crate::config::library::{Algorithms, Library};
+use crate::context::{Context, Setup};
+use crate::deployment::{Assignment, Selection};
+use crate::emit::ranged;
+use crate::plan::Subject;
+use crate::search::choose::{Measured, choose};
+use crate::search::necessity::Accepted;
+use crate::search::settings::{CONFIRMING, Outcome, Search, Times, is_library};
+use crate::search::target::Target;
+use crate::stats::sample::Sample;
+use crate::tune::DAMAGE_FLOOR;
+
+/// Choices that are confirmed for each target.
+const PLACES: usize = 2;
+/// A choice that takes more than this of the default's time in the screening is no finalist.
+const PROMISING: f64 = 0.97;
+
+/// A choice for each of some collectives: what one launch tries.
+type Trial = Vec<(Collective, u64)>;
+/// A choice for each of some volumes of some collectives: what is deployed.
+type Picks = BTreeMap<(Collective, u64), u64>;
+
+/// Searches from `base`, the launch as it is deployed so far; `assignments` are those in force, whose ranges stay where nothing better
+/// is found. `banned` values are not proposed.
+///
+/// # Errors
+/// A failure that no candidate explains, or a value in force that cannot be read.
+pub fn search(
+    context: &Context<'_>,
+    label: &str,
+    base: Setup,
+    assignments: &[Assignment],
+    targets: &[Target],
+    banned: &BTreeSet<Assignment>,
+) -> anyhow::Result<Outcome> {
+    let library = &context.library;
+    let ranks = context.options.ranks;
+    let trials = trials(library, targets, ranks);
+    let mut outcome = Outcome::default();
+    if trials.is_empty() {
+        return Ok(outcome);
+    }
+    let mut launches = Search::new(context, format!("{label}/at start"), targets, base);
+    context
+        .progress
+        .phase("search algorithms that are chosen at the start", trials.len() as u64);
+    let Some(present) = launches.launch(&[])? else {
+        anyhow::bail!("the library's own collectives failed under the settings so far")
+    };
+    let mut tried: BTreeMap<(Collective, u64), Times> = BTreeMap::new();
+    for trial in trials {
+        if context.search_exhausted(launches.trial_seconds * (1 + (1 + PLACES) * CONFIRMING) as f64) {
+            context
+                .progress
+                .warn("the budget ended before every algorithm that is chosen at the start was tried; raise --budget");
+            break;
+        }
+        context.progress.step(1);
+        if let Some(times) = launches.launch(&values(library, &trial))? {
+            tried.extend(trial.into_iter().map(|choice| (choice, times.clone())));
+        } else if trial.len() > 1 {
+            // One of them does not run here: the others are innocent.
+            for choice in trial {
+                if let Some(times) = launches.launch(&values(library, &[choice]))? {
+                    tried.insert(choice, times);
+                }
+            }
+        }
+    }
+    let standing = standing(context, assignments)?;
+    let mut places = Vec::new();
+    for place in 0..PLACES {
+        let mut picks = picks(library, targets, &tried, &present, place);
+        prove(&mut launches, context, targets, &mut picks)?;
+        places.extend((!picks.is_empty()).then_some(picks));
+    }
+    if places.is_empty() {
+        return Ok(outcome);
+    }
+    let deployed = |picks: &Picks| -> Vec<Assignment> {
+        let all = composed(context, &standing, picks).into_iter();
+        // The first one of each is the variable that chooses.
+        each_once(
+            all.filter(|own| own.first().is_some_and(|first| !banned.contains(first)))
+                .flatten(),
+        )
+    };
+    let mut configurations = vec![Vec::new()];
+    configurations.extend(places.iter().map(deployed));
+    context.progress.phase(
+        "confirm algorithms that are chosen at the start",
+        (CONFIRMING * configurations.len()) as u64,
+    );
+    let mut medians: Vec<BTreeMap<Subject, Vec<f64>>> = vec![BTreeMap::new(); configurations.len()];
+    for _ in 0..CONFIRMING {
+        for (configuration, medians) in configurations.iter().zip(&mut medians) {
+            for (subject, seconds) in launches.launch(configuration)?.unwrap_or_default() {
+                medians.entry(subject).or_default().push(seconds);
+            }
+            context.progress.step(1);
+        }
+    }
+    let samples: Vec<BTreeMap<Subject, Sample>> = medians
+        .into_iter()
+        .map(|medians| {
+            let sample = |(subject, values)| Some((subject, Sample::new(values).ok()?));
+            medians.into_iter().filter_map(sample).collect()
+        })
+        .collect();
+    let mut chosen = Picks::new();
+    for target in targets {
+        let Some(row) = target.collective().and_then(|one| library.chosen_at_start(one)) else {
+            continue;
+        };
+        let sample = |times: &BTreeMap<Subject, Sample>| times.get(&target.left).cloned();
+        let mut candidates: Vec<Measured> = sample(&samples[0])
+            .map(|medians| Measured {
+                selection: None,
+                medians,
+            })
+            .into_iter()
+            .collect();
+        for ((picks, configuration), times) in places.iter().zip(&configurations[1..]).zip(&samples[1..]) {
+            let collective = row.0.collective;
+            let (Some(choice), Some(medians)) = (picks.get(&(collective, target.bytes())), sample(times)) else {
+                continue;
+            };
+            let in_force = configuration
+                .iter()
+                .any(|assignment| assignment.name == row.0.parameter);
+            if in_force && !slows(&samples[0], times, collective) {
+                candidates.push(Measured {
+                    selection: Some(selection(row.0, *choice)),
+                    medians,
+                });
+            }
+        }
+        let bounds: Vec<Sample> = target
+            .bounds
+            .iter()
+            .filter_map(|bound| samples[0].get(bound).cloned())
+            .collect();
+        let decision = choose(target, &candidates, &bounds, &context.rule(context.noise_seconds()));
+        if let Some(choice) = decision.chosen.as_ref().and_then(number) {
+            chosen.insert((row.0.collective, target.bytes()), choice);
+        }
+        let competitors = decision.contest.candidates.into_iter().filter(|one| one.kind.is_some());
+        outcome.contestants.insert(target.name(), competitors.collect());
+    }
+    outcome.accepted = composed(context, &standing, &chosen)
+        .into_iter()
+        .filter(|own| own.first().is_some_and(|first| !banned.contains(first)))
+        .map(|own| {
+            let collective = own.first().and_then(|first| library.chosen_by(&first.name));
+            let fixed = |target: &&Target| {
+                target.collective() == collective
+                    && collective.is_some_and(|collective| chosen.contains_key(&(collective, target.bytes())))
+            };
+            Accepted {
+                fixes: targets.iter().filter(fixed).map(Target::name).collect(),
+                assignments: own,
+            }
+        })
+        .collect();
+    Ok(outcome)
+}
+
+/// Takes out what the library would not carry out, but replace by another algorithm: in its strict mode the job ends then.
+fn prove(
+    launches: &mut Search<'_, '_>,
+    context: &Context<'_>,
+    targets: &[Target],
+    picks: &mut Picks,
+) -> anyhow::Result<()> {
+    let library = &context.library;
+    for target in targets {
+        let key = target.collective().map(|collective| (collective, target.bytes()));
+        let Some((key, choice)) = key.and_then(|key| Some((key, *picks.get(&key)?))) else {
+            continue;
+        };
+        if !launches.carried_out(&values(library, &[(key.0, choice)]), &target.left)? {
+            picks.remove(&key);
+        }
+    }
+    Ok(())
+}
+
+/// The launches that try every choice of every collective that is too slow.
+fn trials(library: &Library, targets: &[Target], ranks: usize) -> Vec<Trial> {
+    let collectives: BTreeSet<Collective> = targets.iter().filter_map(Target::collective).collect();
+    let mut trials: Vec<Trial> = Vec::new();
+    for (row, _) in collectives.into_iter().filter_map(|one| library.chosen_at_start(one)) {
+        for (index, choice) in row.choices_on(ranks).enumerate() {
+            if trials.len() == index {
+                trials.push(Trial::new());
+            }
+            trials[index].push((row.collective, choice.value));
+        }
+    }
+    trials
+}
+
+/// A choice for all sizes of a collective.
+fn values(library: &Library, trial: &[(Collective, u64)]) -> Vec<Assignment> {
+    let one = |(collective, choice): &(Collective, u64)| {
+        library
+            .chosen_at_start(*collective)
+            .map(|(row, _)| assignments(row, choice.to_string()))
+    };
+    each_once(trial.iter().filter_map(one).flatten())
+}
+
+/// What several collectives need is set once.
+fn each_once(all: impl Iterator<Item = Assignment>) -> Vec<Assignment> {
+    let mut once: Vec<Assignment> = Vec::new();
+    for assignment in all {
+        if !once.contains(&assignment) {
+            once.push(assignment);
+        }
+    }
+    once
+}
+
+/// The variable, and what is set along with it.
+fn assignments(row: &Algorithms, value: String) -> Vec<Assignment> {
+    let own = std::iter::once((row.parameter.clone(), value));
+    own.chain(row.together.clone())
+        .map(|(name, value)| Assignment {
+            name,
+            value,
+            environment: true,
+        })
+        .collect()
+}
+
+fn selection(row: &Algorithms, choice: u64) -> Selection {
+    Selection::Settings(vec![(row.parameter.clone(), choice.to_string())])
+}
+
+fn number(selection: &Selection) -> Option<u64> {
+    match selection {
+        Selection::Settings(settings) => settings.first()?.1.parse().ok(),
+        Selection::Mockup(_) | Selection::Algorithm(..) => None,
+    }
+}
+
+/// What the variables in force choose for the measured volumes.
+fn standing(context: &Context<'_>, assignments: &[Assignment]) -> anyhow::Result<Picks> {
+    let mut picks = Picks::new();
+    for assignment in assignments {
+        let collective = context.library.chosen_by(&assignment.name);
+        let Some((row, _)) = collective.and_then(|one| context.library.chosen_at_start(one)) else {
+            continue;
+        };
+        let volumes = context.plan.volumes_of(row.collective);
+        let held = ranged::standing(row, context.options.ranks as u64, &volumes, &assignment.value)?;
+        picks.extend(
+            held.into_iter()
+                .map(|(volume, choice)| ((row.collective, volume), choice)),
+        );
+    }
+    Ok(picks)
+}
+
+/// For each collective, the value that makes `picks` hold, and what stands for its other volumes; and what is set along with it.
+fn composed(context: &Context<'_>, standing: &Picks, picks: &Picks) -> Vec<Vec<Assignment>> {
+    let collectives: BTreeSet<Collective> = picks.keys().map(|(collective, _)| *collective).collect();
+    let mut all = Vec::new();
+    for (row, _) in collectives
+        .into_iter()
+        .filter_map(|one| context.library.chosen_at_start(one))
+    {
+        let of_row = |picks: &Picks| -> BTreeMap<u64, u64> {
+            let own = picks
+                .iter()
+                .filter(|((collective, _), _)| *collective == row.collective);
+            own.map(|((_, volume), choice)| (*volume, *choice)).collect()
+        };
+        let mut together = of_row(standing);
+        together.extend(of_row(picks));
+        if row.at_start.is_some_and(|at_start| at_start.unit.is_none()) {
+            // One for all sizes: what is chosen now replaces what stood.
+            together = of_row(picks);
+        }
+        let chosen: Vec<(u64, u64)> = together.into_iter().collect();
+        let volumes = context.plan.volumes_of(row.collective);
+        let value = ranged::compose(row, context.options.ranks as u64, &volumes, &chosen);
+        all.extend(value.map(|value| assignments(row, value)));
+    }
+    all
+}
+
+/// For each target the choice that came in on this place of the screening, if it is promising. Where a collective cannot be switched
+/// on size, its targets have one choice in common: the one that is best over all of them.
+fn picks(
+    library: &Library,
+    targets: &[Target],
+    tried: &BTreeMap<(Collective, u64), Times>,
+    present: &Times,
+    place: usize,
+) -> Picks {
+    let mut picks = Picks::new();
+    for target in targets {
+        let Some((row, _)) = target.collective().and_then(|one| library.chosen_at_start(one)) else {
+            continue;
+        };
+        let collective = row.collective;
+        let together =
+            |other: &&Target| other.collective() == Some(collective) && (!row.size_switch || *other == target);
+        let mut ranking: Vec<(f64, u64)> = Vec::new();
+        for ((_, choice), times) in tried.iter().filter(|((one, _), _)| *one == collective) {
+            let ratio = |target: &Target| Some(times.get(&target.left)? / present.get(&target.left)?);
+            let ratios: Option<Vec<f64>> = targets.iter().filter(together).map(ratio).collect();
+            let logarithms =
+                ratios.map(|ratios| ratios.iter().map(|ratio| ratio.ln()).sum::<f64>() / ratios.len() as f64);
+            ranking.extend(logarithms.map(|mean| (mean.exp(), *choice)));
+        }
+        ranking.retain(|(ratio, _)| *ratio < PROMISING);
+        ranking.sort_by(|a, b| a.0.total_cmp(&b.0));
+        if let Some((_, choice)) = ranking.get(place) {
+            picks.insert((collective, target.bytes()), *choice);
+        }
+    }
+    picks
+}
+
+/// Whether some size of the collective was slower in every launch, and by more than launches differ.
+fn slows(before: &BTreeMap<Subject, Sample>, after: &BTreeMap<Subject, Sample>, collective: Collective) -> bool {
+    let own = after
+        .iter()
+        .filter(|(subject, _)| is_library(subject) && subject.collective() == Some(collective));
+    own.into_iter().any(|(subject, time)| {
+        before.get(subject).is_some_and(|before| {
+            time.quantile(0.0) > before.quantile(1.0) && time.median() > (1.0 + DAMAGE_FLOOR) * before.median()
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::library::find_for;
+
+    fn intel() -> Library {
+        find_for("Intel(R) MPI Library for Linux* OS, Version 2021.19.0 Build 1").unwrap()
+    }
+
+    fn times(of: &[(Collective, u64, f64)]) -> Times {
+        of.iter()
+            .map(|(collective, bytes, seconds)| (Subject::library(*collective, *bytes), *seconds))
+            .collect()
+    }
+
+    #[test]
+    fn a_launch_tries_a_choice_of_every_collective() {
+        let targets = [(Collective::Bcast, 8), (Collective::Bcast, 1024), (Collective::Scan, 8)]
+            .map(|(collective, bytes)| Target::unbounded(collective, bytes));
+        let trials = trials(&intel(), &targets, 4);
+        // As many as bcast has presets, and not those of both added up.
+        assert_eq!(trials.len(), 22);
+        assert_eq!(trials[0], [(Collective::Bcast, 1), (Collective::Scan, 1)]);
+        assert_eq!(trials[21], [(Collective::Bcast, 22)]);
+        let text: Vec<String> = values(&intel(), &trials[1])
+            .iter()
+            .map(|assignment| format!("{}={}", assignment.name, assignment.value))
+            .collect();
+        assert_eq!(text, ["I_MPI_ADJUST_BCAST=2", "I_MPI_ADJUST_SCAN=2"]);
+        let openmpi = find_for("mpirun (Open MPI) 4.1.4").unwrap();
+        assert_eq!(super::trials(&openmpi, &targets, 4), Vec::<Trial>::new());
+    }
+
+    #[test]
+    fn each_size_has_its_own_ranking_where_sizes_can_be_told_apart() {
+        let (one, two) = ((Collective::Bcast, 8), (Collective::Bcast, 1024));
+        let targets = [one, two].map(|(collective, bytes)| Target::unbounded(collective, bytes));
+        let present = times(&[(one.0, one.1, 1.0), (two.0, two.1, 1.0)]);
+        let tried = [(3, 0.5, 2.0), (4, 0.8, 0.6), (5, 1.1, 0.99)];
+        let tried: BTreeMap<_, _> = tried
+            .into_iter()
+            .map(|(choice, a, b)| {
+                (
+                    (Collective::Bcast, choice),
+                    times(&[(one.0, one.1, a), (two.0, two.1, b)]),
+                )
+            })
+            .collect();
+        let mut library = intel();
+        let place = |library: &Library, place| picks(library, &targets, &tried, &present, place);
+        assert_eq!(place(&library, 0), Picks::from([(one, 3), (two, 4)]));
+        // What is slower than the library's own choice, or as fast, is no finalist.
+        assert_eq!(place(&library, 1), Picks::from([(one, 4)]));
+        for row in &mut library.algorithms {
+            row.size_switch = false;
+        }
+        assert_eq!(place(&library, 0), Picks::from([(one, 4), (two, 4)]));
+    }
+
+    #[test]
+    fn a_size_that_is_slower_in_every_launch_is_damage() {
+        let sample = |values: [f64; 5]| -> BTreeMap<Subject, Sample> {
+            [(
+                Subject::library(Collective::Bcast, 8),
+                Sample::new(values.to_vec()).unwrap(),
+            )]
+            .into()
+        };
+        let before = sample([1.0, 1.01, 1.02, 1.03, 1.04]);
+        assert!(slows(&before, &sample([1.2; 5]), Collective::Bcast));
+        assert!(!slows(&before, &sample([1.2; 5]), Collective::Scan));
+        assert!(!slows(&before, &sample([1.05; 5]), Collective::Bcast));
+        assert!(!slows(&before, &sample([1.0, 1.5, 1.5, 1.5, 1.5]), Collective::Bcast));
+    }
+}
