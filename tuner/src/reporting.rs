@@ -209,13 +209,12 @@ fn changes(tuned: &Tuned, emitted: &Emitted, cells: &[Cell]) -> Vec<Change> {
             kind: FixKind::Parameter,
             name: assignment.name.clone(),
             value: assignment.value.clone(),
-            // A library without a file of parameters has them in the environment.
+            // A library without a file of parameters has them among the launcher's arguments or in the environment.
             file: file(
-                if assignment.environment || !emitted.files.contains_key(&File::Parameters) {
-                    File::Environment
-                } else {
-                    File::Parameters
-                },
+                [File::Parameters, File::Arguments]
+                    .into_iter()
+                    .find(|file| !assignment.environment && emitted.files.contains_key(file))
+                    .unwrap_or(File::Environment),
             ),
             why: why(&answered),
             gain: gain(&answered),

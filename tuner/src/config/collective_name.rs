@@ -12,3 +12,13 @@ pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<
         .parse()
         .map_err(serde::de::Error::custom)
 }
+
+/// Reads a list of names.
+///
+/// # Errors
+/// An unknown name, with the allowed ones.
+pub(super) fn list<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Collective>, D::Error> {
+    let names = Vec::<String>::deserialize(deserializer)?;
+    let collective = |name: String| name.parse().map_err(serde::de::Error::custom);
+    names.into_iter().map(collective).collect()
+}

@@ -59,11 +59,25 @@ pub struct Launcher {
     pub hostfile_flag: String,
     /// Form of a parameter, with `{name}` and `{value}`.
     pub parameter: Vec<String>,
-    /// Form of an environment variable of the ranks, with `{name}` and `{value}`.
+    /// Form of an environment variable of the ranks, with `{name}` and `{value}`; empty if the launcher hands its own on.
     pub environment: Vec<String>,
     /// Arguments that name the program which starts daemons on other hosts, with `{agent}`; empty if it cannot be named.
     #[serde(default)]
     pub agent: Vec<String>,
+    /// Arguments that name the machine a simulator simulates, with `{platform}` and `{hostfile}`; empty if ranks really run.
+    #[serde(default)]
+    pub platform: Vec<String>,
+    /// The file that is launched where it is not the worker itself, which it lies beside.
+    #[serde(default)]
+    pub program: Option<String>,
+}
+
+impl Launcher {
+    /// Whether it is a simulator: its times are exact, and what is preloaded does not come before the library.
+    #[must_use]
+    pub fn is_simulator(&self) -> bool {
+        !self.platform.is_empty()
+    }
 }
 
 /// Who writes a library's files; a file each in `emit/`.
@@ -74,6 +88,8 @@ pub enum Emitter {
     Mpich,
     /// Open MPI's parameter and rules files.
     OpenMpi,
+    /// Arguments of SimGrid's `smpirun`.
+    Smpi,
     /// The environment alone.
     Variables,
 }
@@ -210,6 +226,9 @@ pub struct Parameter {
     /// Whether it is an environment variable of the ranks.
     #[serde(default)]
     pub environment: bool,
+    /// It acts on these collectives alone, and is tried only where one of them is too slow; empty if it may act on all.
+    #[serde(default, deserialize_with = "super::collective_name::list")]
+    pub collectives: Vec<Collective>,
     /// Only where this transport is in use.
     #[serde(default)]
     pub transport: Option<String>,
@@ -416,7 +435,7 @@ impl Library {
 /// The first word that is a version number, without a `v` before it and punctuation after it.
 fn version_in(line: &str) -> Option<String> {
     line.split_whitespace()
-        .map(|word| word.strip_prefix('v').unwrap_or(word).trim_end_matches([',', ';', ')']))
+        .map(|word| word.strip_prefix('v').unwrap_or(word).trim_end_matches([',', ';', ')', '.']))
         .find(|word| word.starts_with(|c: char| c.is_ascii_digit()) && word.contains('.'))
         .map(str::to_owned)
 }

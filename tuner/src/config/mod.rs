@@ -1,8 +1,9 @@
-//! What is data: guidelines and descriptions of MPI libraries, embedded in the command and extended by a site's own files.
+//! What is data: guidelines, descriptions of MPI libraries and simulated machines, embedded in the command and extended by a site's own files.
 
 mod collective_name;
 pub mod guideline;
 pub mod library;
+pub mod platform;
 
 use std::path::Path;
 

@@ -16,6 +16,7 @@ pub mod rules;
 pub mod selection;
 pub mod selection_guard;
 pub mod selection_lint;
+pub mod smpi;
 pub mod variables;
 
 use std::collections::BTreeMap;
@@ -50,6 +51,8 @@ pub enum File {
     Environment,
     /// Profile of the drop-in.
     Profile,
+    /// Arguments of the launcher.
+    Arguments,
     /// How to install them.
     Readme,
 }
@@ -97,6 +100,7 @@ pub fn emit(context: &Context<'_>, deployment: &Deployment) -> anyhow::Result<Em
     let emitted = match emitter {
         Emitter::Mpich => mpich::emit(context, deployment, &directory),
         Emitter::OpenMpi => openmpi::emit(context, deployment, &directory),
+        Emitter::Smpi => smpi::emit(context, deployment, &directory),
         Emitter::Variables => variables::emit(context, deployment, &directory),
     }?;
     describe::describe(context, emitter, &emitted)?;
@@ -112,6 +116,7 @@ pub fn staged(context: &Context<'_>, emitted: &Emitted) -> anyhow::Result<Setup>
     match emitter(context)? {
         Emitter::Mpich => mpich::staged(context, emitted),
         Emitter::OpenMpi => openmpi::staged(context, emitted),
+        Emitter::Smpi => smpi::staged(emitted),
         Emitter::Variables => variables::staged(emitted),
     }
 }

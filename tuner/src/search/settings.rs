@@ -67,7 +67,7 @@ pub fn search(
         launches: 0,
         trial_seconds: 0.0,
     };
-    let candidates = space::launch_candidates(&context.library, &context.transports());
+    let candidates = space::launch_candidates(&context.library, &context.transports(), targets);
     context
         .progress
         .phase("search launch settings", candidates.len() as u64);
@@ -221,7 +221,8 @@ impl Search<'_, '_> {
             subjects.insert(target.left.clone());
             subjects.extend(target.bounds.iter().cloned());
         }
-        plan::blocks(&subjects, self.context.run.seed, name, REPETITIONS)
+        let repetitions = self.context.options.repetitions_or(REPETITIONS);
+        plan::blocks(&subjects, self.context.run.seed, name, repetitions)
     }
 
     /// How far the targets are from their bounds, plus the damage done elsewhere; natural logarithms of ratios, summed. Smaller
@@ -277,10 +278,12 @@ impl Search<'_, '_> {
             return Ok(());
         }
         let mut all: Vec<BTreeMap<Subject, Vec<f64>>> = vec![BTreeMap::new(); finalists.len() + 1];
+        // Exact times are the same in every launch.
+        let launches = if self.context.options.is_exact() { 1 } else { CONFIRMING };
         self.context
             .progress
-            .phase("confirm launch settings", (CONFIRMING * all.len()) as u64);
-        for _ in 0..CONFIRMING {
+            .phase("confirm launch settings", (launches * all.len()) as u64);
+        for _ in 0..launches {
             for (index, medians) in all.iter_mut().enumerate() {
                 let assignments = index
                     .checked_sub(1)

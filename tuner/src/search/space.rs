@@ -1,7 +1,7 @@
 //! What can be tried for a target: settings of the library, mock-ups, algorithms of the registry. Pure; nothing that the
 //! violation cannot depend on is proposed.
 
-use kilter_algorithms::{mockup, registry};
+use kilter_algorithms::{Collective, mockup, registry};
 
 use crate::config::library::{Library, Scale as ConfigScale};
 use crate::deployment::{Assignment, Selection};
@@ -185,9 +185,10 @@ pub fn with_knob(selection: &Selection, name: &str, value: u64) -> Selection {
     }
 }
 
-/// The settings of a whole launch, most promising first, for the transports in use.
+/// The settings of a whole launch, most promising first, for the transports in use and what is too slow.
 #[must_use]
-pub fn launch_candidates(library: &Library, transports: &[String]) -> Vec<LaunchCandidate> {
+pub fn launch_candidates(library: &Library, transports: &[String], targets: &[Target]) -> Vec<LaunchCandidate> {
+    let is_slow = |collective: &Collective| targets.iter().any(|target| target.collective() == Some(*collective));
     let mut candidates = Vec::new();
     for parameter in &library.parameters {
         if parameter
@@ -195,6 +196,9 @@ pub fn launch_candidates(library: &Library, transports: &[String]) -> Vec<Launch
             .as_ref()
             .is_some_and(|needed| !transports.contains(needed))
         {
+            continue;
+        }
+        if !parameter.collectives.is_empty() && !parameter.collectives.iter().any(is_slow) {
             continue;
         }
         for value in &parameter.r#try {
@@ -223,8 +227,6 @@ pub fn launch_candidates(library: &Library, transports: &[String]) -> Vec<Launch
 
 #[cfg(test)]
 mod tests {
-    use kilter_algorithms::Collective;
-
     use super::*;
     use crate::config::library::find_for;
 
@@ -322,7 +324,7 @@ mod tests {
 
     #[test]
     fn launch_candidates_follow_the_transport() {
-        let on_one_host = launch_candidates(&openmpi(), &["vader".to_owned()]);
+        let on_one_host = launch_candidates(&openmpi(), &["vader".to_owned()], &[]);
         assert!(on_one_host.iter().any(|c| c.parameter == "btl_vader_eager_limit"));
         assert!(!on_one_host.iter().any(|c| c.parameter.starts_with("btl_tcp")));
         let malloc = on_one_host
@@ -331,5 +333,18 @@ mod tests {
             .unwrap();
         assert_eq!(malloc.assignments.len(), 2);
         assert!(malloc.assignments.iter().all(|assignment| assignment.environment));
+    }
+
+    #[test]
+    fn a_setting_of_one_collective_is_tried_where_that_is_too_slow() {
+        let smpi = find_for("SimGrid version 3.32").unwrap();
+        let names = |collectives: &[Collective]| -> std::collections::BTreeSet<String> {
+            let targets: Vec<Target> = collectives.iter().map(|c| Target::unbounded(*c, 65536)).collect();
+            let candidates = launch_candidates(&smpi, &["simulated".to_owned()], &targets);
+            candidates.into_iter().map(|candidate| candidate.parameter).collect()
+        };
+        assert_eq!(names(&[]), Default::default());
+        assert_eq!(names(&[Collective::Reduce, Collective::Scan]), ["smpi/reduce".to_owned()].into());
+        assert_eq!(names(&[Collective::ReduceScatterBlock]), ["smpi/reduce_scatter".to_owned()].into());
     }
 }
