@@ -61,7 +61,11 @@ fn simulated(options: &Options, library: &Library) -> anyhow::Result<Vec<String>
             !launcher.is_simulator(),
             "{} simulates a machine, which must be given: --platform NAME, one of {}, or a file like those in configs/platforms",
             library.name,
-            platform::load_embedded()?.iter().map(|platform| platform.id.as_str()).collect::<Vec<_>>().join(", ")
+            platform::load_embedded()?
+                .iter()
+                .map(|platform| platform.id.as_str())
+                .collect::<Vec<_>>()
+                .join(", ")
         );
         return Ok(Vec::new());
     };
@@ -77,9 +81,13 @@ fn simulated(options: &Options, library: &Library) -> anyhow::Result<Vec<String>
         options.out.display(),
         options.mpirun.display()
     );
-    let files = platform
-        .write(&directory)
-        .with_context(|| format!("the files of platform `{}` cannot be written to `{}`", platform.id, directory.display()))?;
+    let files = platform.write(&directory).with_context(|| {
+        format!(
+            "the files of platform `{}` cannot be written to `{}`",
+            platform.id,
+            directory.display()
+        )
+    })?;
     let fill = |part: &String| {
         part.replace("{platform}", &files.platform.display().to_string())
             .replace("{hostfile}", &files.hostfile.display().to_string())

@@ -150,7 +150,11 @@ impl Options {
             .map(|directory| absolute("--libexec", &directory))
             .transpose()?;
         let out = absolute("--out", &typed.out)?;
-        let platform = typed.platform.as_deref().map(|name| platform(name, typed.ranks)).transpose()?;
+        let platform = typed
+            .platform
+            .as_deref()
+            .map(|name| platform(name, typed.ranks))
+            .transpose()?;
         let options = Options {
             db: match &typed.db {
                 Some(path) => absolute("--db", path)?,
@@ -247,7 +251,10 @@ fn platform(name: &str, ranks: usize) -> Result<Platform, OptionError> {
     if ranks > platform.ranks() {
         return Err(wrong(
             "--ranks",
-            format!("`{ranks}` is more than platform `{name}` has room for; allowed: 1 to {}", platform.ranks()),
+            format!(
+                "`{ranks}` is more than platform `{name}` has room for; allowed: 1 to {}",
+                platform.ranks()
+            ),
         ));
     }
     Ok(platform)

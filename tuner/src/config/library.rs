@@ -435,7 +435,11 @@ impl Library {
 /// The first word that is a version number, without a `v` before it and punctuation after it.
 fn version_in(line: &str) -> Option<String> {
     line.split_whitespace()
-        .map(|word| word.strip_prefix('v').unwrap_or(word).trim_end_matches([',', ';', ')', '.']))
+        .map(|word| {
+            word.strip_prefix('v')
+                .unwrap_or(word)
+                .trim_end_matches([',', ';', ')', '.'])
+        })
         .find(|word| word.starts_with(|c: char| c.is_ascii_digit()) && word.contains('.'))
         .map(str::to_owned)
 }

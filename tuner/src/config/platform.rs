@@ -47,10 +47,9 @@ impl Platform {
             file: file.to_owned(),
             message,
         };
-        let platform: Platform = toml::from_str(text).map_err(|error| wrong(error.to_string().trim_end().to_owned()))?;
-        platform
-            .problem()
-            .map_or(Ok(platform), |message| Err(wrong(message)))
+        let platform: Platform =
+            toml::from_str(text).map_err(|error| wrong(error.to_string().trim_end().to_owned()))?;
+        platform.problem().map_or(Ok(platform), |message| Err(wrong(message)))
     }
 
     /// By name, of those that come with Kilter, or by path.
@@ -184,14 +183,23 @@ mod tests {
             ("hosts = 32", "host_count = 32", "unknown field `host_count`"),
             ("node-{}", "node", "{} stands for the number"),
             ("<?xml", "<xml", "from <?xml on"),
-            ("\"smpi/os\" = \"0:3e-7:0\"", "\"smpi/os\" = \"0 1\"", "`smpi/os` = `0 1`"),
+            (
+                "\"smpi/os\" = \"0:3e-7:0\"",
+                "\"smpi/os\" = \"0 1\"",
+                "`smpi/os` = `0 1`",
+            ),
             ("id = \"ib-32x1\"", "id = \"../x\"", "id is `../x`"),
         ] {
             assert!(good.contains(from), "{from}");
-            let error = Platform::parse(&good.replace(from, to), "x.toml").unwrap_err().to_string();
+            let error = Platform::parse(&good.replace(from, to), "x.toml")
+                .unwrap_err()
+                .to_string();
             assert!(error.starts_with("x.toml: ") && error.contains(part), "{error}");
         }
         let error = Platform::load("ib-9x9").unwrap_err().to_string();
-        assert!(error.starts_with("ib-9x9: no platform") && error.contains("ib-32x1"), "{error}");
+        assert!(
+            error.starts_with("ib-9x9: no platform") && error.contains("ib-32x1"),
+            "{error}"
+        );
     }
 }

@@ -344,7 +344,13 @@ mod tests {
             candidates.into_iter().map(|candidate| candidate.parameter).collect()
         };
         assert_eq!(names(&[]), Default::default());
-        assert_eq!(names(&[Collective::Reduce, Collective::Scan]), ["smpi/reduce".to_owned()].into());
-        assert_eq!(names(&[Collective::ReduceScatterBlock]), ["smpi/reduce_scatter".to_owned()].into());
+        assert_eq!(
+            names(&[Collective::Reduce, Collective::Scan]),
+            ["smpi/reduce".to_owned()].into()
+        );
+        assert_eq!(
+            names(&[Collective::ReduceScatterBlock]),
+            ["smpi/reduce_scatter".to_owned()].into()
+        );
     }
 }

@@ -297,7 +297,10 @@ mod tests {
         };
         let one = |left: f64, right: f64| judge(&[pair(&[left], &[right])], &rule)[0].clone();
         let slower = one(93e-6, 56e-6);
-        assert_eq!((slower.verdict, slower.p, slower.p_adjusted), (Outcome::Violated, 0.0, 0.0));
+        assert_eq!(
+            (slower.verdict, slower.p, slower.p_adjusted),
+            (Outcome::Violated, 0.0, 0.0)
+        );
         assert_eq!(slower.ratio_ci, (slower.ratio, slower.ratio));
         assert_eq!(one(1.06e-6, 1e-6).verdict, Outcome::Violated);
         assert_eq!(one(1.04e-6, 1e-6).verdict, Outcome::Holds);
