@@ -122,7 +122,7 @@ impl State {
         contests: &mut Vec<Contest>,
     ) -> anyhow::Result<()> {
         let label = format!("search/{round}");
-        let mut launch_wide = BTreeMap::new();
+        let (mut launch_wide, mut refused) = (BTreeMap::new(), BTreeMap::new());
         if options.parameters {
             let found = settings::search(context, &label, launch, targets, &self.banned.assignments)?;
             for assignment in found.accepted {
@@ -131,7 +131,7 @@ impl State {
                     .note(&format!("chosen: {}={}", assignment.name, assignment.value));
                 self.deployment.assign(assignment);
             }
-            launch_wide = found.contestants;
+            (launch_wide, refused) = (found.contestants, found.refused);
         }
         let allowed = |kind: FixKind| match kind {
             FixKind::Parameter => options.parameters,
@@ -166,7 +166,7 @@ impl State {
                         .insert((collective, target.bytes()), selection);
                 }
             } else if let Some(reason) = decision.unfixed_because {
-                self.give_up(&target, &reason);
+                self.give_up(&target, refused.get(&target.name()).unwrap_or(&reason));
             }
         }
         Ok(())

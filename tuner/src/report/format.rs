@@ -197,7 +197,7 @@ mod tests {
             .into_iter()
             .map(p_value)
             .collect();
-        insta::assert_snapshot!(ps.join(" | "), @"<0.001 | <0.001 | 0.001 | 0.0499 | 0.0501 | 0.050 | 0.500 | 1.000");
+        insta::assert_snapshot!(ps.join(" | "), @"exact | <0.001 | 0.001 | 0.0499 | 0.0501 | 0.050 | 0.500 | 1.000");
         assert_eq!(["***", "**", "*", ""], [0.001, 0.01, 0.05, 0.051].map(stars));
         assert_eq!(stars(f64::NAN), "");
     }

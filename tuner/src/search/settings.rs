@@ -41,6 +41,8 @@ pub struct Outcome {
     pub accepted: Vec<Assignment>,
     /// For each target, the launch-wide candidates that were confirmed, for the report.
     pub contestants: BTreeMap<String, Vec<Contestant>>,
+    /// Why a candidate that would fix a target was not taken, by the target's name.
+    pub refused: BTreeMap<String, String>,
 }
 
 /// Searches from `base`, the launch as it is deployed so far, files and drop-in included: what slows an algorithm that an earlier
@@ -91,6 +93,7 @@ pub fn search(
             continue;
         }
         if let Some(times) = search.launch(&candidate.assignments)? {
+            search.refuse(&candidate, &times, &present, &mut outcome);
             scored.push((search.cost(&times, &present), candidate));
         }
     }
@@ -244,28 +247,48 @@ impl Search<'_, '_> {
                 - floor;
             cost += excess.max(0.0);
         }
+        // What exact times show in one launch needs no further ones: damage is damage.
+        let exact = self.context.options.is_exact();
+        let tolerated = if exact { 1.0 + DAMAGE_FLOOR } else { DAMAGE };
         for (subject, time) in times.iter().filter(|(subject, _)| is_library(subject)) {
             let slower = log_ratio(Some(time), base.get(subject));
-            if slower > DAMAGE.ln() {
-                cost += slower;
+            if slower > tolerated.ln() {
+                cost += if exact { f64::INFINITY } else { slower };
             }
         }
         cost
     }
 
-    /// The targets whose bounds are met.
-    fn fixed(&self, times: &BTreeMap<Subject, Sample>) -> BTreeSet<String> {
+    /// Where times are exact, keeps why a candidate that fixes something is not taken.
+    fn refuse(&self, candidate: &LaunchCandidate, times: &Times, present: &Times, outcome: &mut Outcome) {
+        let slowed = times
+            .iter()
+            .filter(|(subject, _)| is_library(subject))
+            .filter_map(|(subject, time)| Some((subject, time / present.get(subject)?)))
+            .max_by(|a, b| a.1.total_cmp(&b.1));
+        let Some((slowed, ratio)) = slowed.filter(|(_, ratio)| *ratio > 1.0 + DAMAGE_FLOOR) else {
+            return;
+        };
+        if self.context.options.is_exact() {
+            let reason = format!(
+                "`{}` would fix it, and makes {} {ratio:.2} times slower",
+                id(&candidate.assignments),
+                slowed.item_id()
+            );
+            for target in self.fixed(|subject| times.get(subject).copied()) {
+                outcome.refused.entry(target).or_insert_with(|| reason.clone());
+            }
+        }
+    }
+
+    /// The targets whose bounds are met, by the times of subjects in seconds.
+    fn fixed(&self, time: impl Fn(&Subject) -> Option<f64>) -> BTreeSet<String> {
         let floor = 1.0 + self.context.options.effect_floor;
         self.targets
             .iter()
             .filter(|target| {
-                let left = times.get(&target.left).map(Sample::median);
-                let bounds = target
-                    .bounds
-                    .iter()
-                    .filter_map(|bound| times.get(bound))
-                    .map(Sample::median);
-                left.is_some_and(|left| bounds.into_iter().all(|bound| left <= bound * floor))
+                let mut bounds = target.bounds.iter().filter_map(&time);
+                time(&target.left).is_some_and(|left| bounds.all(|bound| left <= bound * floor))
             })
             .map(Target::name)
             .collect()
@@ -303,13 +326,14 @@ impl Search<'_, '_> {
                     .collect()
             })
             .collect();
-        let mut fixed_so_far = self.fixed(&samples[0]);
+        let median = |times: &BTreeMap<Subject, Sample>, subject: &Subject| times.get(subject).map(Sample::median);
+        let mut fixed_so_far = self.fixed(|subject| median(&samples[0], subject));
         for (position, (_, candidate)) in finalists.iter().enumerate() {
             let times = &samples[position + 1];
             if times.is_empty() {
                 continue;
             }
-            let fixed = self.fixed(times);
+            let fixed = self.fixed(|subject| median(times, subject));
             let damaged: Vec<String> = times
                 .iter()
                 .filter(|(subject, time)| {
