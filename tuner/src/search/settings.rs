@@ -275,8 +275,13 @@ impl Search<'_, '_> {
                 id(&candidate.assignments),
                 slowed.item_id()
             );
-            for target in self.fixed(|subject| times.get(subject).copied()) {
-                outcome.refused.entry(target).or_insert_with(|| reason.clone());
+            let fixed = self.fixed(|subject| times.get(subject).copied());
+            // A bound that became slower mends nothing.
+            let is_faster = |target: &&Target| times.get(&target.left) < present.get(&target.left);
+            for target in self.targets.iter().filter(is_faster).map(Target::name) {
+                if fixed.contains(&target) {
+                    outcome.refused.entry(target).or_insert_with(|| reason.clone());
+                }
             }
         }
     }
