@@ -212,7 +212,8 @@ pub(super) fn pilot(
     let mut blocks = plan::blocks(subjects, context.run.seed, &name, given);
     if is_known {
         for block in &mut blocks {
-            block.repetitions = Repetitions::fixed(FEW, block.repetitions.seconds);
+            let few = Repetitions::fixed(FEW, block.repetitions.seconds);
+            block.repetitions = context.options.repetitions_or(few);
         }
     }
     let measured = if is_known {
