@@ -4,6 +4,7 @@
 
 fn main() {
     println!("cargo:rerun-if-changed=src/constants.c");
+    println!("cargo:rerun-if-changed=smpi");
     println!("cargo:rerun-if-env-changed=MPICC");
     let mpicc = std::env::var_os("MPICC").unwrap_or_else(|| "mpicc".into());
     cc::Build::new()

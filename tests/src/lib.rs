@@ -34,6 +34,7 @@ pub fn kilter(command: &str, out: &Path) -> Command {
     // A test must not depend on what the caller's shell has.
     for name in [
         "KILTER_HOSTFILE",
+        "KILTER_PLATFORM",
         "KILTER_LAUNCH_AGENT",
         "KILTER_MCA",
         "KILTER_ENV",

@@ -92,6 +92,10 @@ pub struct Measure {
     /// Hosts to run on, in the launcher's own format.
     #[arg(long, value_name = "FILE", env = "KILTER_HOSTFILE")]
     pub hostfile: Option<PathBuf>,
+    /// Simulated machine, for a library that is a simulator (`smpirun`): a name such as ib-32x1, or a file like those in
+    /// configs/platforms. Its times are exact: one launch of one repetition, whatever --launches and the options of repetitions say.
+    #[arg(long, value_name = "NAME", env = "KILTER_PLATFORM", conflicts_with = "hostfile")]
+    pub platform: Option<String>,
     /// Program that starts the launcher's daemons on other hosts, instead of ssh.
     #[arg(long, value_name = "PATH", env = "KILTER_LAUNCH_AGENT")]
     pub launch_agent: Option<PathBuf>,

@@ -180,7 +180,7 @@ impl<'a> Context<'a> {
                 .chain(self.library.transports.variables.iter().cloned())
                 .collect(),
             read_environment: [read(&setup.environment), read(&setup.expected_environment)].concat(),
-            noise_repetitions: if noise { 50 } else { 0 },
+            noise_repetitions: if noise && !self.options.is_exact() { 50 } else { 0 },
             idle_seconds: self.options.stall_seconds.max(30.0),
             sync: self.options.sync,
             cache: self.options.cache,

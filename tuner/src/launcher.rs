@@ -2,8 +2,11 @@
 
 use std::time::Duration;
 
+use anyhow::{Context as _, ensure};
+
 use crate::config::launcher::Starts;
 use crate::config::library::{self, Library};
+use crate::config::platform;
 use crate::launch::CommandTemplate;
 use crate::launch::capture::launcher_version;
 use crate::options::Options;
@@ -24,16 +27,18 @@ pub fn detect(options: &Options) -> anyhow::Result<(String, Library)> {
     Ok((version, library))
 }
 
-/// How a job is launched on this site, by this user.
-#[must_use]
-pub fn template(options: &Options, library: &Library) -> CommandTemplate {
+/// How a job is launched on this site, by this user, or on the simulated machine, whose files are written into the output directory.
+///
+/// # Errors
+/// A simulator without a machine, or a machine without a simulator; files that cannot be written.
+pub fn template(options: &Options, library: &Library) -> anyhow::Result<CommandTemplate> {
     match &options.starts {
-        Some(starts) => by_batch_system(options, library, starts),
+        Some(starts) => Ok(by_batch_system(options, library, starts)),
         None => by_library(options, library),
     }
 }
 
-fn by_library(options: &Options, library: &Library) -> CommandTemplate {
+fn by_library(options: &Options, library: &Library) -> anyhow::Result<CommandTemplate> {
     let launcher = &library.launcher;
     let mut arguments = launcher.arguments.clone();
     if nix::unistd::geteuid().is_root() {
@@ -50,10 +55,11 @@ fn by_library(options: &Options, library: &Library) -> CommandTemplate {
         let agent = agent.display().to_string();
         arguments.extend(launcher.agent.iter().map(|part| part.replace("{agent}", &agent)));
     }
+    arguments.extend(simulated(options, library)?);
     if launcher.host.is_none() {
         arguments.extend([launcher.ranks_flag.clone(), "{ranks}".to_owned()]);
     }
-    CommandTemplate {
+    Ok(CommandTemplate {
         program: options.mpirun.clone(),
         arguments_before: arguments,
         for_each_rank: launcher.host.clone().filter(|_| options.hostfile.is_none()),
@@ -64,7 +70,54 @@ fn by_library(options: &Options, library: &Library) -> CommandTemplate {
             launcher.parameter.clone()
         },
         environment_form: launcher.environment.clone(),
+    })
+}
+
+/// The arguments that name the simulated machine and its settings; none where ranks really run.
+fn simulated(options: &Options, library: &Library) -> anyhow::Result<Vec<String>> {
+    let launcher = &library.launcher;
+    let Some(platform) = &options.platform else {
+        ensure!(
+            !launcher.is_simulator(),
+            "{} simulates a machine, which must be given: --platform NAME, one of {}, or a file like those in configs/platforms",
+            library.name,
+            platform::load_embedded()?
+                .iter()
+                .map(|platform| platform.id.as_str())
+                .collect::<Vec<_>>()
+                .join(", ")
+        );
+        return Ok(Vec::new());
+    };
+    ensure!(
+        launcher.is_simulator(),
+        "--platform: {} runs on real machines; give a simulator, such as --mpirun smpirun, or leave --platform out",
+        library.name
+    );
+    let directory = options.out.join("platform");
+    ensure!(
+        !directory.to_string_lossy().contains(char::is_whitespace),
+        "--out: `{}` has a blank in it, at which {} takes the names of its files apart; give another directory",
+        options.out.display(),
+        options.mpirun.display()
+    );
+    let files = platform.write(&directory).with_context(|| {
+        format!(
+            "the files of platform `{}` cannot be written to `{}`",
+            platform.id,
+            directory.display()
+        )
+    })?;
+    let fill = |part: &String| {
+        part.replace("{platform}", &files.platform.display().to_string())
+            .replace("{hostfile}", &files.hostfile.display().to_string())
+    };
+    let mut arguments: Vec<String> = launcher.platform.iter().map(fill).collect();
+    for (name, value) in &platform.settings {
+        let fill = |part: &String| part.replace("{name}", name).replace("{value}", value);
+        arguments.extend(launcher.parameter.iter().map(fill));
     }
+    Ok(arguments)
 }
 
 /// Parameters are variables here: the library's own launcher is not there to be told of them.

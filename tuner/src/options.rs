@@ -13,6 +13,7 @@ use kilter_protocol::verifying::{Depth, Wanted};
 use crate::cli;
 use crate::config::launcher::Starts;
 use crate::config::mix::Mix;
+use crate::config::platform::Platform;
 use crate::plan::Place;
 use crate::repetition_rule;
 use crate::scope::Scope;
@@ -33,6 +34,8 @@ pub struct Options {
     pub starts: Option<Starts>,
     /// Ranks are on several hosts.
     pub several_hosts: bool,
+    /// Simulated machine.
+    pub platform: Option<Platform>,
     /// Site parameters: name, value.
     pub site_parameters: Vec<(String, String)>,
     /// Site environment of the ranks: name, value.
@@ -164,7 +167,12 @@ impl Options {
             .map(|name| allocation::find(name, typed.pmi.as_deref(), &|name| std::env::var(name).ok()));
         let batch = batch.transpose()?.unwrap_or_default();
         let hostfile = typed.hostfile.or(batch.hostfile);
-        Ok(Options {
+        let platform = typed
+            .platform
+            .as_deref()
+            .map(|name| platform(name, typed.ranks))
+            .transpose()?;
+        let options = Options {
             several_hosts: hostfile.is_some() || batch.several_hosts,
             starts: batch.starts,
             db: match &typed.db {
@@ -190,6 +198,7 @@ impl Options {
             ranks: typed.ranks,
             hostfile,
             launch_agent: typed.launch_agent.or(batch.agent),
+            platform: None,
             site_parameters: pairs("--mca", &typed.mca)?,
             site_environment: pairs("--env", &typed.environment)?,
             sizes: parse_sizes(&typed.sizes)?,
@@ -224,8 +233,51 @@ impl Options {
             stall_seconds: typed.stall_timeout,
             libexec,
             own_directory: own_directory()?,
+        };
+        Ok(match platform {
+            Some(platform) => options.on(platform),
+            None => options,
         })
     }
+
+    /// The same on a simulated machine: its clock is exact, so that one repetition in one launch is the time, and a difference of
+    /// two times is one.
+    fn on(self, platform: Platform) -> Options {
+        let seconds = self.repetitions.seconds;
+        Options {
+            platform: Some(platform),
+            launches: 1,
+            repetitions: Repetitions::fixed(1, seconds),
+            test: Test::Exact,
+            ..self
+        }
+    }
+
+    /// Whether times are exact.
+    #[must_use]
+    pub fn is_exact(&self) -> bool {
+        self.platform.is_some()
+    }
+
+    /// These repetitions, or the one that exact times need.
+    #[must_use]
+    pub fn repetitions_or(&self, usual: Repetitions) -> Repetitions {
+        if self.is_exact() { self.repetitions } else { usual }
+    }
+}
+
+fn platform(name: &str, ranks: usize) -> Result<Platform, OptionError> {
+    let platform = Platform::load(name).map_err(|error| wrong("--platform", error.to_string()))?;
+    if ranks > platform.ranks() {
+        return Err(wrong(
+            "--ranks",
+            format!(
+                "`{ranks}` is more than platform `{name}` has room for; allowed: 1 to {}",
+                platform.ranks()
+            ),
+        ));
+    }
+    Ok(platform)
 }
 
 impl Options {
@@ -235,7 +287,10 @@ impl Options {
         Place {
             ranks: self.ranks,
             element_bytes: self.element.bytes(),
-            several_nodes: self.several_hosts,
+            several_nodes: match &self.platform {
+                Some(platform) => self.ranks > platform.ranks_per_host,
+                None => self.several_hosts,
+            },
         }
     }
 

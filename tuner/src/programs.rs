@@ -23,7 +23,7 @@ const ANSWER_LIMIT: Duration = Duration::from_secs(20);
 /// Programs and libraries for one MPI library.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Programs {
-    /// The MPI program that measures.
+    /// The MPI program that measures, as it is launched.
     pub worker: PathBuf,
     /// The file of the MPI library, as the worker finds it here; `None` where it does not say.
     pub library: Option<PathBuf>,
@@ -104,11 +104,24 @@ impl Programs {
         };
         match built_for(&worker) {
             Err(source) => Err(ProgramsError::Broken { source, build }),
-            Ok((line, file)) if library.is_reported_by(version, &line) => Ok(Programs {
-                worker,
-                library: file,
-                build,
-            }),
+            Ok((line, file)) if library.is_reported_by(version, &line) => {
+                let programs = Programs {
+                    worker,
+                    library: file,
+                    build,
+                };
+                // What a simulator loads lies beside the program that says what it is.
+                let launched = library.launcher.program.as_deref().map(|name| programs.beside(name));
+                match launched {
+                    None => Ok(programs),
+                    Some(Ok(worker)) => Ok(Programs { worker, ..programs }),
+                    Some(Err(_)) => Err(ProgramsError::Missing {
+                        library: format!("{} {version}", library.name),
+                        places,
+                        build: programs.build,
+                    }),
+                }
+            }
             Ok((line, _)) => Err(ProgramsError::Other {
                 worker,
                 built_for: line,

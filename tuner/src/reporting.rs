@@ -220,13 +220,15 @@ fn changes(emitter: Option<Emitter>, tuned: &Tuned, emitted: &Emitted, cells: &[
             kind: FixKind::Parameter,
             name: assignment.name.clone(),
             value: assignment.value.clone(),
-            // A library without a file of parameters has them in the environment.
+            // A library without a file of parameters has them among the launcher's arguments or in the environment.
             file: file(
                 // And one whose variables have a file of their own has only others there.
                 match emitter {
                     Some(Emitter::Mvapich2) if mvapich2::carries(&assignment.name) => File::Parameters,
-                    _ if assignment.environment || !emitted.files.contains_key(&File::Parameters) => File::Environment,
-                    _ => File::Parameters,
+                    _ => [File::Parameters, File::Arguments]
+                        .into_iter()
+                        .find(|file| !assignment.environment && emitted.files.contains_key(file))
+                        .unwrap_or(File::Environment),
                 },
             ),
             why: why(&answered),

@@ -179,7 +179,7 @@ impl State {
                         .insert((collective, target.bytes()), selection);
                 }
             } else if let Some(reason) = decision.unfixed_because {
-                self.give_up(&target, &reason);
+                self.give_up(&target, settings.refused.get(&target.name()).unwrap_or(&reason));
             }
         }
         Ok(())

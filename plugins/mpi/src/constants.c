@@ -78,3 +78,7 @@ long long kilter_received_bytes(const MPI_Status *status) {
     return PMPI_Get_count(status, MPI_BYTE, &count) == MPI_SUCCESS && count != MPI_UNDEFINED ? count : -1;
 #endif
 }
+
+#if defined(SMPI_H)
+#include "../smpi/control_variables.c"
+#endif

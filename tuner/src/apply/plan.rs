@@ -110,7 +110,7 @@ pub fn desired(
                 variables.extend(relocation.pairs(read));
                 continue;
             }
-            Carries::Form | Carries::Readme => continue,
+            Carries::Arguments | Carries::Form | Carries::Readme => continue,
             Carries::Rules => {
                 if !name.ends_with(".json") {
                     Rules::parse(staged.text(name)?).with_context(|| format!("`{}`", staged.path(name)))?;

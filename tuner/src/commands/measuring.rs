@@ -81,7 +81,7 @@ pub(super) fn with_context<R>(
     let seed = options.seed.unwrap_or_else(fresh_seed);
     let command_line = command_line();
     let run = store.begin_or_resume(&fingerprint, seed, &command_line, &version, options.ranks)?;
-    let template = launcher::template(options, &library);
+    let template = launcher::template(options, &library)?;
     let context = Context::new(
         options,
         (library, number),
@@ -203,6 +203,7 @@ fn fingerprint(
         ("ranks", options.ranks.to_string()),
         ("hostfile", format!("{:?}", options.hostfile)),
         ("launcher", format!("{:?}", options.starts)),
+        ("platform", format!("{:?}", options.platform)),
         (
             "site",
             format!("{:?} {:?}", options.site_parameters, options.site_environment),

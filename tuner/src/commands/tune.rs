@@ -18,7 +18,8 @@ pub(super) fn run(typed: cli::Tune) -> anyhow::Result<Status> {
     measuring::with_report(&options.common, "tune", &[kinds], |context| {
         // Before anything is measured.
         crate::emit::emitter(context)?;
-        if options.mockups || options.algorithms {
+        // Into a simulated rank nothing can be loaded: what is not the library's own is compared with, and not deployed.
+        if (options.mockups || options.algorithms) && !context.library.launcher.is_simulator() {
             // Nothing is deployed that it has not proven.
             context.programs.verifier()?;
         }

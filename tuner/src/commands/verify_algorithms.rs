@@ -29,7 +29,7 @@ pub(super) fn run(typed: cli::VerifyAlgorithms) -> anyhow::Result<Status> {
         case: options.case.clone(),
         depth: options.depth,
     };
-    let template = launcher::template(common, &library);
+    let template = launcher::template(common, &library)?;
     let launching = Launching {
         options: common,
         program: programs.verifier()?,

@@ -78,6 +78,20 @@ pub struct Launcher {
     /// Arguments that name the program which starts daemons on other hosts, with `{agent}`; empty if it cannot be named.
     #[serde(default)]
     pub agent: Vec<String>,
+    /// Arguments that name the machine a simulator simulates, with `{platform}` and `{hostfile}`; empty if ranks really run.
+    #[serde(default)]
+    pub platform: Vec<String>,
+    /// The file that is launched where it is not the worker itself, which it lies beside.
+    #[serde(default)]
+    pub program: Option<String>,
+}
+
+impl Launcher {
+    /// Whether it is a simulator: its times are exact, and what is preloaded does not come before the library.
+    #[must_use]
+    pub fn is_simulator(&self) -> bool {
+        !self.platform.is_empty()
+    }
 }
 
 /// Who writes a library's files; a file each in `emit/`.
@@ -90,6 +104,8 @@ pub enum Emitter {
     Mvapich2,
     /// Open MPI's parameter and rules files.
     OpenMpi,
+    /// Arguments of SimGrid's `smpirun`.
+    Smpi,
     /// The environment alone.
     Variables,
 }
@@ -242,12 +258,12 @@ pub struct Parameter {
     /// Whether it is an environment variable of the ranks.
     #[serde(default)]
     pub environment: bool,
+    /// It acts on these collectives alone, and is tried only where one of them is too slow; empty if it may act on all.
+    #[serde(default, deserialize_with = "super::collective_name::list")]
+    pub collectives: Vec<Collective>,
     /// Only where this transport is in use.
     #[serde(default)]
     pub transport: Option<String>,
-    /// Only where one of these is too slow; without any, everything can depend on it.
-    #[serde(default, deserialize_with = "super::collective_name::list")]
-    pub collectives: Vec<Collective>,
     /// The library's default.
     pub default: String,
     /// Values of the screening.
@@ -453,7 +469,11 @@ impl Library {
 fn version_in(line: &str) -> Option<String> {
     line.split_whitespace()
         .map(|word| word.strip_prefix("mvapich2-").unwrap_or(word))
-        .map(|word| word.strip_prefix('v').unwrap_or(word).trim_end_matches([',', ';', ')']))
+        .map(|word| {
+            word.strip_prefix('v')
+                .unwrap_or(word)
+                .trim_end_matches([',', ';', ')', '.'])
+        })
         .find(|word| word.starts_with(|c: char| c.is_ascii_digit()) && word.contains('.'))
         .map(str::to_owned)
 }

@@ -1,11 +1,12 @@
-//! What is data: guidelines, descriptions of MPI libraries, embedded in the command and extended by a site's own files, and the
-//! call mixes of applications.
+//! What is data: guidelines, descriptions of MPI libraries and of simulated machines, embedded in the command and extended by a site's
+//! own files, and the call mixes of applications.
 
 mod collective_name;
 pub mod guideline;
 pub mod launcher;
 pub mod library;
 pub mod mix;
+pub mod platform;
 
 use std::path::Path;
 

@@ -276,6 +276,9 @@ pub fn record(
 /// Where jobs run: this host, or those of a host file.
 #[must_use]
 pub fn machine(options: &Options) -> String {
+    if let Some(platform) = &options.platform {
+        return format!("simulated {}", platform.id);
+    }
     let hosts = options
         .hostfile
         .as_ref()

@@ -203,7 +203,7 @@ fn ask(options: &Options, library: &Library, programs: &Programs) -> anyhow::Res
         words.extend(["-v".to_owned(), name]);
     }
     words.extend(files());
-    let command = launcher::template(options, library).build(
+    let command = launcher::template(options, library)?.build(
         options.ranks,
         &options.site_parameters,
         &options.site_environment,

@@ -132,11 +132,11 @@ pub struct Warning {
     pub text: String,
 }
 
-/// The checks that need no job, of this machine, in a fraction of a second. Where the ranks run on hosts of a host file this
-/// machine is not the one to look at, and there are none.
+/// The checks that need no job, of this machine, in a fraction of a second. Where the ranks run on hosts of a host file, or on
+/// simulated ones, this machine is not the one to look at, and there are none.
 #[must_use]
 pub fn quick(options: &Options) -> Vec<Warning> {
-    if options.hostfile.is_some() {
+    if options.hostfile.is_some() || options.is_exact() {
         return Vec::new();
     }
     warnings(&gather::local(options))

@@ -17,7 +17,7 @@ pub(super) fn describe(context: &Context<'_>, emitter: Emitter, emitted: &Emitte
     let directory = &emitted.directory;
     let mut manifest = of(context, emitter, directory);
     let title = manifest.title();
-    for file in [File::Parameters, File::Rules, File::Environment] {
+    for file in [File::Parameters, File::Rules, File::Environment, File::Arguments] {
         // Comments are for the formats that have them.
         if let Some(name) = emitted.files.get(&file).filter(|name| !name.ends_with(".json")) {
             let text = read(directory, name)?;
@@ -63,7 +63,7 @@ fn of(context: &Context<'_>, emitter: Emitter, directory: &Path) -> Manifest {
             site_file: match emitter {
                 Emitter::OpenMpi => Some(SiteFile::OpenMpi),
                 Emitter::Mvapich2 => Some(SiteFile::Mvapich2),
-                Emitter::Mpich | Emitter::Variables => None,
+                Emitter::Mpich | Emitter::Smpi | Emitter::Variables => None,
             },
         },
         tuned_under: TunedUnder {
@@ -116,6 +116,7 @@ fn carries(name: &str, emitted: &Emitted) -> Carries {
         Some(File::Parameters) => Carries::Parameters,
         Some(File::Environment) => Carries::Environment,
         Some(File::Profile) => Carries::Profile,
+        Some(File::Arguments) => Carries::Arguments,
         Some(File::Readme) => Carries::Readme,
         Some(_) => Carries::Rules,
         None if FORMS.iter().any(|form| form.file == name) => Carries::Form,

@@ -131,6 +131,8 @@ pub enum Carries {
     Profile,
     /// The drop-in, or a plugin of it.
     Library,
+    /// Arguments of the launcher, a line each; nothing to install.
+    Arguments,
     /// The settings once more, in a form of a site.
     Form,
     /// A page for people.

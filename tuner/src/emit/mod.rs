@@ -18,6 +18,7 @@ pub mod rules;
 pub mod selection;
 pub mod selection_guard;
 pub mod selection_lint;
+pub mod smpi;
 pub mod variables;
 
 use std::collections::BTreeMap;
@@ -52,6 +53,8 @@ pub enum File {
     Environment,
     /// Profile of the drop-in.
     Profile,
+    /// Arguments of the launcher.
+    Arguments,
     /// How to install them.
     Readme,
 }
@@ -100,6 +103,7 @@ pub fn emit(context: &Context<'_>, deployment: &Deployment) -> anyhow::Result<Em
         Emitter::Mpich => mpich::emit(context, deployment, &directory),
         Emitter::Mvapich2 => mvapich2::emit(context, deployment, &directory),
         Emitter::OpenMpi => openmpi::emit(context, deployment, &directory),
+        Emitter::Smpi => smpi::emit(context, deployment, &directory),
         Emitter::Variables => variables::emit(context, deployment, &directory),
     }?;
     describe::describe(context, emitter, &emitted)?;
@@ -116,6 +120,7 @@ pub fn staged(context: &Context<'_>, emitted: &Emitted) -> anyhow::Result<Setup>
         Emitter::Mpich => mpich::staged(context, emitted),
         Emitter::OpenMpi => openmpi::staged(context, emitted),
         Emitter::Mvapich2 => mvapich2::staged(context, emitted),
+        Emitter::Smpi => smpi::staged(emitted),
         Emitter::Variables => variables::staged(context, emitted),
     }
 }

@@ -90,6 +90,20 @@ pub fn mvapich2(
     text
 }
 
+/// How to simulate with the arguments of a file; there is nothing to install.
+#[must_use]
+pub fn simulated(emitted: &Emitted, library: &str, ranks: usize, platform: &str) -> String {
+    let directory = quote(&emitted.directory.display().to_string());
+    let name = emitted.files.get(&File::Arguments).map_or("", String::as_str);
+    format!(
+        "Tuned settings for {library}, {ranks} ranks, written by kilter.\n\n\
+         They hold for the simulated machine `{platform}` and {ranks} ranks; the report beside this directory shows what each one\n\
+         gained. There is nothing to install, and `kilter apply` finds nothing: give the arguments to a simulation,\n\n   \
+         smpirun $(grep -v '^#' {directory}/{name}) -platform FILE -hostfile FILE -np {ranks} PROGRAM\n\n\
+         Each chooses one algorithm for all sizes of a collective; SMPI knows no choice by size but those of its selectors.\n"
+    )
+}
+
 /// What it is, and the short way.
 fn beginning(emitted: &Emitted, library: &str, ranks: usize) -> String {
     let directory = quote(&emitted.directory.display().to_string());

@@ -36,6 +36,7 @@ fn line(options: &Options, version: &str, parameter: (&str, &str)) -> String {
         assignment(("LD_PRELOAD", "/opt/a b/libkilter.so"), true),
     ]);
     template(options, &library)
+        .unwrap()
         .build(2, &setup.parameters, &setup.environment, &["worker".to_owned()])
         .unwrap()
         .to_string()

@@ -56,10 +56,13 @@ pub fn interval((low, high): (f64, f64)) -> String {
     format!("[{}, {}]", ratio(low), ratio(high))
 }
 
-/// A p-value with three decimals, `<0.001` below that; a fourth decimal where rounding would move it across 0.05.
+/// A p-value with three decimals, `<0.001` below that, `exact` for 0, which no test gives but exact times do; a fourth decimal where rounding would move it across 0.05.
 pub fn p_value(p: f64) -> String {
     if !p.is_finite() {
         return NONE.to_owned();
+    }
+    if p == 0.0 {
+        return "exact".to_owned();
     }
     if p < 0.001 {
         return "<0.001".to_owned();
@@ -73,9 +76,10 @@ pub fn p_value(p: f64) -> String {
     }
 }
 
-/// Asterisks of an adjusted p-value: `***` up to 0.001, `**` up to 0.01, `*` up to 0.05, nothing above.
+/// Asterisks of an adjusted p-value: `***` up to 0.001, `**` up to 0.01, `*` up to 0.05, nothing above and for exact times.
 pub fn stars(p: f64) -> &'static str {
     match p {
+        0.0 => "",
         p if p <= 0.001 => "***",
         p if p <= 0.01 => "**",
         p if p <= 0.05 => "*",
@@ -193,7 +197,7 @@ mod tests {
             .into_iter()
             .map(p_value)
             .collect();
-        insta::assert_snapshot!(ps.join(" | "), @"<0.001 | <0.001 | 0.001 | 0.0499 | 0.0501 | 0.050 | 0.500 | 1.000");
+        insta::assert_snapshot!(ps.join(" | "), @"exact | <0.001 | 0.001 | 0.0499 | 0.0501 | 0.050 | 0.500 | 1.000");
         assert_eq!(["***", "**", "*", ""], [0.001, 0.01, 0.05, 0.051].map(stars));
         assert_eq!(stars(f64::NAN), "");
     }

@@ -34,15 +34,32 @@ pub struct Decision {
 /// algorithms; ties go to the faster one.
 #[must_use]
 pub fn choose(target: &Target, candidates: &[Measured], bounds: &[Sample], rule: &Rule) -> Decision {
+    choose_among(target, candidates, bounds, rule, &|_| true)
+}
+
+/// As [`choose`], where only some candidates can be `deployable`; the others are measured to be compared with.
+#[must_use]
+pub fn choose_among(
+    target: &Target,
+    candidates: &[Measured],
+    bounds: &[Sample],
+    rule: &Rule,
+    deployable: &dyn Fn(&Selection) -> bool,
+) -> Decision {
+    let can_be = |candidate: &&Measured| candidate.selection.as_ref().is_none_or(deployable);
     let tightest = bounds.iter().map(Sample::median).min_by(f64::total_cmp);
     let floor = |bound: f64| bound + (rule.effect_floor * bound).max(2.0 * rule.noise_seconds);
     let fixes = |candidate: &Measured| tightest.is_none_or(|bound| candidate.medians.median() <= floor(bound));
-    let fixing: Vec<&Measured> = candidates.iter().filter(|candidate| fixes(candidate)).collect();
+    let fixing: Vec<&Measured> = candidates.iter().filter(|c| can_be(c) && fixes(c)).collect();
     let chosen = simplest_of_best(fixing, rule);
     let fastest = candidates
         .iter()
         .min_by(|a, b| a.medians.median().total_cmp(&b.medians.median()));
     let unfixed_because = match (chosen, tightest, fastest) {
+        (None, Some(_), Some(fastest)) if fixes(fastest) => Some(format!(
+            "`{}` would fix it, and cannot be deployed with this library",
+            id(fastest)
+        )),
         (None, Some(bound), Some(fastest)) => Some(format!(
             "the best of {} candidates, {}, still takes {:.2} times the bound",
             candidates.len(),

@@ -15,7 +15,7 @@ use crate::deployment::{Deployment, Selection};
 use crate::launch::session::{BlockOutcome, Session, SessionError};
 use crate::plan;
 use crate::report::model::FixKind;
-use crate::search::choose::{Decision, Measured, choose};
+use crate::search::choose::{Decision, Measured, choose_among};
 use crate::search::guide::Guide;
 use crate::search::ordered::{self, Ordered};
 use crate::search::space::{self, Knob};
@@ -215,7 +215,7 @@ impl<'c, 'a> Contests<'c, 'a> {
         for launch in 0..launches {
             let mut job = Job::new(self, &format!("final/{launch}"));
             for ((target, front), medians) in finals.iter().zip(&mut medians) {
-                let outcome = job.measure(target, front, FINAL)?;
+                let outcome = job.measure(target, front, self.context.options.repetitions_or(FINAL))?;
                 for id in outcome.samples.keys() {
                     medians.entry(id.clone()).or_default().extend(outcome.median(id));
                 }
@@ -285,8 +285,10 @@ impl<'c, 'a> Contests<'c, 'a> {
         bounds: &[Sample],
         rule: &Rule,
     ) -> anyhow::Result<Decision> {
+        let is_simulated = self.context.library.launcher.is_simulator();
+        let deployable = |selection: &Selection| !is_simulated || selection.kind() == FixKind::Parameter;
         loop {
-            let decision = choose(target, &candidates, bounds, rule);
+            let decision = choose_among(target, &candidates, bounds, rule, &deployable);
             let Some(chosen) = &decision.chosen else {
                 return Ok(decision);
             };
@@ -428,6 +430,7 @@ impl<'r, 'c, 'a> Job<'r, 'c, 'a> {
             bounds: Vec::new(),
             ..target.clone()
         };
+        let repetitions = self.contests.context.options.repetitions_or(repetitions);
         let outcome = self.measure(&bare, candidates, repetitions)?;
         let median = |id: &str| outcome.median(id);
         for selection in candidates {

@@ -44,6 +44,8 @@ pub struct Outcome {
     pub accepted: Vec<Accepted>,
     /// For each target, the launch-wide candidates that were confirmed, for the report.
     pub contestants: BTreeMap<String, Vec<Contestant>>,
+    /// Why a candidate that would fix a target was not taken, by the target's name.
+    pub refused: BTreeMap<String, String>,
 }
 
 /// Searches from `base`, the launch as it is deployed so far, files and drop-in included: what slows an algorithm that an earlier
@@ -87,6 +89,7 @@ pub fn search(
             continue;
         }
         if let Some(times) = search.launch(&candidate.assignments)? {
+            search.refuse(&candidate, &times, &present, &mut outcome);
             scored.push((search.cost(&times, &present), candidate));
         }
     }
@@ -270,7 +273,8 @@ impl<'s, 'a> Search<'s, 'a> {
             subjects.insert(target.left.clone());
             subjects.extend(target.bounds.iter().cloned());
         }
-        plan::blocks(&subjects, self.context.run.seed, name, REPETITIONS)
+        let repetitions = self.context.options.repetitions_or(REPETITIONS);
+        plan::blocks(&subjects, self.context.run.seed, name, repetitions)
     }
 
     /// How far the targets are from their bounds, plus the damage done elsewhere; natural logarithms of ratios, summed. Smaller
@@ -292,10 +296,17 @@ impl<'s, 'a> Search<'s, 'a> {
                 - floor;
             cost += self.weight(&target.left, base) * excess.max(0.0);
         }
+        // What exact times show in one launch needs no further ones: damage is damage.
+        let exact = self.context.options.is_exact();
+        let tolerated = if exact { 1.0 + DAMAGE_FLOOR } else { DAMAGE };
         for (subject, time) in times.iter().filter(|(subject, _)| is_library(subject)) {
             let slower = log_ratio(Some(time), base.get(subject));
-            if slower > DAMAGE.ln() {
-                cost += self.weight(subject, base) * slower;
+            if slower > tolerated.ln() {
+                cost += if exact {
+                    f64::INFINITY
+                } else {
+                    self.weight(subject, base) * slower
+                };
             }
         }
         cost
@@ -313,19 +324,41 @@ impl<'s, 'a> Search<'s, 'a> {
         if mean > 0.0 { spent(left) / mean } else { 1.0 }
     }
 
-    /// The targets whose bounds are met.
-    fn fixed(&self, times: &BTreeMap<Subject, Sample>) -> BTreeSet<String> {
+    /// Where times are exact, keeps why a candidate that fixes something is not taken.
+    fn refuse(&self, candidate: &LaunchCandidate, times: &Times, present: &Times, outcome: &mut Outcome) {
+        let slowed = times
+            .iter()
+            .filter(|(subject, _)| is_library(subject))
+            .filter_map(|(subject, time)| Some((subject, time / present.get(subject)?)))
+            .max_by(|a, b| a.1.total_cmp(&b.1));
+        let Some((slowed, ratio)) = slowed.filter(|(_, ratio)| *ratio > 1.0 + DAMAGE_FLOOR) else {
+            return;
+        };
+        if self.context.options.is_exact() {
+            let reason = format!(
+                "`{}` would fix it, and makes {} {ratio:.2} times slower",
+                id(&candidate.assignments),
+                slowed.item_id()
+            );
+            let fixed = self.fixed(|subject| times.get(subject).copied());
+            // A bound that became slower mends nothing.
+            let is_faster = |target: &&Target| times.get(&target.left) < present.get(&target.left);
+            for target in self.targets.iter().filter(is_faster).map(Target::name) {
+                if fixed.contains(&target) {
+                    outcome.refused.entry(target).or_insert_with(|| reason.clone());
+                }
+            }
+        }
+    }
+
+    /// The targets whose bounds are met, by the times of subjects in seconds.
+    fn fixed(&self, time: impl Fn(&Subject) -> Option<f64>) -> BTreeSet<String> {
         let floor = 1.0 + self.context.options.effect_floor;
         self.targets
             .iter()
             .filter(|target| {
-                let left = times.get(&target.left).map(Sample::median);
-                let bounds = target
-                    .bounds
-                    .iter()
-                    .filter_map(|bound| times.get(bound))
-                    .map(Sample::median);
-                left.is_some_and(|left| bounds.into_iter().all(|bound| left <= bound * floor))
+                let mut bounds = target.bounds.iter().filter_map(&time);
+                time(&target.left).is_some_and(|left| bounds.all(|bound| left <= bound * floor))
             })
             .map(Target::name)
             .collect()
@@ -338,10 +371,12 @@ impl<'s, 'a> Search<'s, 'a> {
             return Ok(());
         }
         let mut all: Vec<BTreeMap<Subject, Vec<f64>>> = vec![BTreeMap::new(); finalists.len() + 1];
+        // Exact times are the same in every launch.
+        let launches = if self.context.options.is_exact() { 1 } else { CONFIRMING };
         self.context
             .progress
-            .phase("confirm launch settings", (CONFIRMING * all.len()) as u64);
-        for _ in 0..CONFIRMING {
+            .phase("confirm launch settings", (launches * all.len()) as u64);
+        for _ in 0..launches {
             for (index, medians) in all.iter_mut().enumerate() {
                 let assignments = index
                     .checked_sub(1)
@@ -361,8 +396,9 @@ impl<'s, 'a> Search<'s, 'a> {
                     .collect()
             })
             .collect();
+        let median = |times: &BTreeMap<Subject, Sample>, subject: &Subject| times.get(subject).map(Sample::median);
         let rule = self.context.rule(self.context.noise_seconds());
-        let fixed_before = self.fixed(&samples[0]);
+        let fixed_before = self.fixed(|subject| median(&samples[0], subject));
         let mut fixed_so_far = fixed_before.clone();
         for (position, (_, candidate)) in finalists.iter().enumerate() {
             let times = &samples[position + 1];
@@ -374,7 +410,11 @@ impl<'s, 'a> Search<'s, 'a> {
                 before_and_after.is_some_and(|(before, after)| improves(before, after, &rule))
             };
             let improved: BTreeSet<String> = self.targets.iter().filter(is_improved).map(Target::name).collect();
-            let fixed: BTreeSet<String> = self.fixed(times).intersection(&improved).cloned().collect();
+            let fixed: BTreeSet<String> = self
+                .fixed(|subject| median(times, subject))
+                .intersection(&improved)
+                .cloned()
+                .collect();
             let damaged: Vec<String> = times
                 .iter()
                 .filter(|(subject, time)| {

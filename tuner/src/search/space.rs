@@ -421,4 +421,23 @@ mod tests {
                 .all(|selection| !matches!(selection, Selection::Settings(_)))
         );
     }
+
+    #[test]
+    fn a_setting_of_one_collective_is_tried_where_that_is_too_slow() {
+        let smpi = find_for("SimGrid version 3.32").unwrap();
+        let names = |collectives: &[Collective]| -> BTreeSet<String> {
+            let targets: Vec<Target> = collectives.iter().map(|c| Target::unbounded(*c, 65536)).collect();
+            let candidates = launch_candidates(&smpi, &["simulated".to_owned()], &targets);
+            candidates.into_iter().map(|candidate| candidate.parameter).collect()
+        };
+        assert_eq!(names(&[]), BTreeSet::new());
+        assert_eq!(
+            names(&[Collective::Reduce, Collective::Scan]),
+            ["smpi/reduce".to_owned()].into()
+        );
+        assert_eq!(
+            names(&[Collective::ReduceScatterBlock]),
+            ["smpi/reduce_scatter".to_owned()].into()
+        );
+    }
 }

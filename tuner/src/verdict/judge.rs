@@ -75,6 +75,15 @@ impl Intervals {
         {
             return estimate;
         }
+        if test == Test::Exact {
+            let ratio = left.median().max(SHORTEST_SECONDS) / right.median().max(SHORTEST_SECONDS);
+            return RatioEstimate {
+                ratio,
+                low: ratio,
+                high: ratio,
+                confidence: 1.0,
+            };
+        }
         let (n, m) = (left.len(), right.len());
         self.0
             .entry((n, m, confidence.to_bits()))
@@ -278,6 +287,28 @@ mod tests {
             ..rule
         };
         assert_eq!(verdict(&[1e-6; 5], &[0.0; 5], &noisy), Outcome::Holds);
+    }
+
+    #[test]
+    fn exact_times_need_one_launch_and_the_floor_alone_decides() {
+        let rule = Rule {
+            test: Test::Exact,
+            ..Rule::default()
+        };
+        let one = |left: f64, right: f64| judge(&[pair(&[left], &[right])], &rule)[0].clone();
+        let slower = one(93e-6, 56e-6);
+        assert_eq!(
+            (slower.verdict, slower.p, slower.p_adjusted),
+            (Outcome::Violated, 0.0, 0.0)
+        );
+        assert_eq!(slower.ratio_ci, (slower.ratio, slower.ratio));
+        assert_eq!(one(1.06e-6, 1e-6).verdict, Outcome::Violated);
+        assert_eq!(one(1.04e-6, 1e-6).verdict, Outcome::Holds);
+        assert_eq!(one(1e-6, 1e-6).verdict, Outcome::Holds);
+        assert_eq!(one(0.5e-6, 1e-6).verdict, Outcome::Holds);
+        // However many cells there are: nothing is left to chance that would have to be corrected for.
+        let many = vec![pair(&[1.2], &[1.0]); 2000];
+        assert!(judge(&many, &rule).iter().all(|c| c.verdict == Outcome::Violated));
     }
 
     #[test]

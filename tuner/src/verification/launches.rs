@@ -150,7 +150,12 @@ pub(super) fn launch(
     verification: &mut Verification,
     noise: Option<&mut Vec<f64>>,
 ) -> anyhow::Result<Launched> {
-    let blocks = with_reference(context, name, blocks);
+    // A simulated machine stays as it is.
+    let blocks = if context.options.is_exact() {
+        blocks
+    } else {
+        with_reference(context, name, blocks)
+    };
     let mut session = context.session(name, setup, noise.is_some())?;
     let outcomes = session
         .measure_all(&blocks, &mut |_| context.progress.step(1))
@@ -207,7 +212,8 @@ pub(super) fn pilot(
     let mut blocks = plan::blocks(subjects, context.run.seed, &name, given);
     if is_known {
         for block in &mut blocks {
-            block.repetitions = Repetitions::fixed(FEW, block.repetitions.seconds);
+            let few = Repetitions::fixed(FEW, block.repetitions.seconds);
+            block.repetitions = context.options.repetitions_or(few);
         }
     }
     let measured = if is_known {

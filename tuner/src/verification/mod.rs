@@ -156,6 +156,9 @@ pub fn verify(
 impl Work<'_, '_> {
     fn warn_of_few_launches(&self) {
         let (options, cells) = (self.context.options, self.cells.hypotheses());
+        if options.is_exact() {
+            return;
+        }
         let needed = verdict::launches_needed(cells, options.alpha);
         if options.launches < needed {
             self.context.progress.warn(&format!(

@@ -10,7 +10,7 @@ use kilter_protocol::report::Event;
 use kilter_protocol::task::Functionality;
 
 use crate::candidate::{Buffers, Candidate, title};
-use crate::clock::Arrival;
+use crate::clock::{self, Arrival};
 use crate::common_time::CommonTime;
 use crate::control::{Control, Refusal};
 use crate::implementation::{self, Place};
@@ -297,7 +297,7 @@ fn check_barrier(session: &Session, candidate: &mut Candidate) -> anyhow::Result
     for late in [control.p_ranks() - 1, 0] {
         control.exchange_max([0; 3])?;
         if control.rank() == late {
-            std::thread::sleep(BARRIER_DELAY);
+            clock::sleep(BARRIER_DELAY);
         }
         let entered = session.time.now_ns();
         candidate.run()?;

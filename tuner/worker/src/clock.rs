@@ -3,7 +3,24 @@
 //! `CLOCK_MONOTONIC` in nanoseconds: one clock for all processes of a host, network namespaces or not. Whether the ranks share
 //! it is checked at start ([`crate::shared_clock`]); where they do not, [`crate::common_time`] makes one of their clocks.
 
+use std::time::Duration;
+
 use kilter_protocol::plan::Wait;
+
+#[cfg(not(feature = "simulated"))]
+mod host;
+#[cfg(not(feature = "simulated"))]
+pub(crate) use host::now_ns;
+#[cfg(not(feature = "simulated"))]
+use host::sleep_until;
+
+#[cfg(feature = "simulated")]
+pub(crate) use crate::simulated::now_ns;
+#[cfg(feature = "simulated")]
+use crate::simulated::sleep_until;
+
+/// Whether all ranks read one clock that stands still while they compute: a simulator's.
+pub(crate) const SIMULATED: bool = cfg!(feature = "simulated");
 
 /// Beginning later than the agreed start by more than this voids a repetition of spinning ranks: the rank was pre-empted.
 const SPIN_TOLERANCE_NS: u64 = 5_000;
@@ -15,16 +32,6 @@ const SLEEP_TOLERANCE_NS: u64 = 1_000_000;
 /// that is measured, such as their copies of long vectors: this is the call's time there. It voids a repetition only where it is a
 /// larger part of it than one in so many.
 const SLEEP_TOLERANCE_PART: u64 = 2;
-
-/// Now, in nanoseconds since an origin that all processes of the host share.
-#[inline]
-pub(crate) fn now_ns() -> u64 {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: writes one timespec. The clock exists on every Linux, so that the call cannot fail.
-    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut time) };
-    // Seconds since boot and nanoseconds below 10^9: neither is negative.
-    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
-}
 
 /// The smallest positive difference of two readings, in seconds.
 pub(crate) fn tick_seconds() -> f64 {
@@ -103,13 +110,14 @@ pub(crate) fn wait_until(start_ns: u64, wait: Wait) -> Arrival {
         return Arrival::Missed;
     }
     match wait {
-        Wait::Spin => {
+        // Simulated time would not pass.
+        Wait::Spin if !SIMULATED => {
             while begin_ns < start_ns {
                 std::hint::spin_loop();
                 begin_ns = now_ns();
             }
         }
-        Wait::Sleep => {
+        Wait::Spin | Wait::Sleep => {
             sleep_until(start_ns);
             begin_ns = now_ns();
         }
@@ -119,25 +127,9 @@ pub(crate) fn wait_until(start_ns: u64, wait: Wait) -> Arrival {
     }
 }
 
-fn sleep_until(time_ns: u64) {
-    let time = libc::timespec {
-        tv_sec: (time_ns / 1_000_000_000) as libc::time_t,
-        tv_nsec: (time_ns % 1_000_000_000) as libc::c_long,
-    };
-    loop {
-        // SAFETY: reads one timespec; with an absolute time nothing is written back.
-        let code = unsafe {
-            libc::clock_nanosleep(
-                libc::CLOCK_MONOTONIC,
-                libc::TIMER_ABSTIME,
-                &raw const time,
-                std::ptr::null_mut(),
-            )
-        };
-        if code != libc::EINTR {
-            return;
-        }
-    }
+/// Sleeps so long on the clock that ranks are measured by.
+pub(crate) fn sleep(duration: Duration) {
+    sleep_until(now_ns() + duration.as_nanos() as u64);
 }
 
 #[cfg(test)]

@@ -48,6 +48,10 @@ fn launcher(library: &Library) -> Option<String> {
         ("parameter", &launcher.parameter),
         ("environment", &launcher.environment),
     ] {
+        // A launcher that hands its environment on needs no form for it.
+        if key == "environment" && form.is_empty() {
+            continue;
+        }
         let text = form.join(" ");
         if form.is_empty() {
             continue;
@@ -58,6 +62,14 @@ fn launcher(library: &Library) -> Option<String> {
     }
     if !launcher.agent.is_empty() && !launcher.agent.iter().any(|part| part.contains("{agent}")) {
         return Some("launcher.agent must contain {agent}".to_owned());
+    }
+    let text = launcher.platform.join(" ");
+    if launcher.is_simulator() && !(text.contains("{platform}") && text.contains("{hostfile}")) {
+        return Some("launcher.platform must contain {platform} and {hostfile}".to_owned());
+    }
+    let bare = |name: &String| !name.is_empty() && !name.contains('/') && name != "..";
+    if !launcher.program.iter().all(bare) {
+        return Some("launcher.program must be the name of a file beside the worker".to_owned());
     }
     None
 }
@@ -190,10 +202,10 @@ fn parameter(library: &Library, row: &Parameter) -> Option<String> {
     ))
 }
 
-/// Parameters of the library may have dots as well.
+/// Parameters of the library may have dots, slashes and hyphens as well.
 fn is_name(name: &str, environment: bool) -> bool {
     let first = |c: char| c.is_ascii_alphabetic() || c == '_';
-    let other = |c: char| c.is_ascii_alphanumeric() || c == '_' || (c == '.' && !environment);
+    let other = |c: char| c.is_ascii_alphanumeric() || c == '_' || (".-/".contains(c) && !environment);
     name.starts_with(first) && name.chars().all(other)
 }
 

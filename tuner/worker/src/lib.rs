@@ -1,0 +1,318 @@
+//! `kilter-worker PLAN REPORT`, run under `mpirun`: measures what the plan asks for and appends what it finds to the report.
+//!
+//! Read [`measure`] first, which says how a time is taken; then [`block`], which says what is done around that.
+//!
+//! * [`control`], [`dissemination`]: what the ranks say to each other, by point-to-point messages only.
+//! * [`clock`], [`lead`], [`common_time`]: starting at one absolute time.
+//! * [`shared_clock`], [`round_time`], [`fit`], [`mod@line`]: how the ranks come to have one.
+//! * [`sweep`], [`overhead`]: cold caches; what the loop itself costs.
+//! * [`schedule`], [`stop`], [`order`]: what is repeated next, and when it is enough.
+//! * [`implementation`], [`candidate`]: from an item of the plan to calls.
+//! * [`program`]: calls that are more than plain collectives: other forms, strided data, parts of the ranks, messages.
+//! * [`problem`], [`layout`], [`buffer`]: inputs, expected outputs, how they lie, guarded memory.
+//! * [`settings`]: the library's control variables, per item.
+//! * [`plan_file`], [`report_file`]: the two files, which rank 0 alone touches.
+//!
+//! With the feature `simulated` it is a library for SimGrid's SMPI, where ranks are called in one process and time is simulated:
+//! what is different then is in `simulated` and marked there.
+//!
+//! `kilter-worker library`, run by itself, prints the first line of `MPI_Get_library_version` and the library's file; `kilter-worker describe`, run
+//! under `mpirun`, prints what [`describe`] says.
+//!
+//! Nothing else is printed on standard output. What goes wrong for one item is a line of the report; what stops the job is a message
+//! on standard error and `MPI_Abort`.
+
+mod block;
+mod buffer;
+mod candidate;
+mod clock;
+mod common_time;
+mod control;
+mod describe;
+mod dissemination;
+mod dropin;
+mod environment;
+mod fit;
+mod implementation;
+mod layout;
+mod lead;
+mod line;
+mod measure;
+mod order;
+mod overhead;
+mod plan_file;
+mod problem;
+mod program;
+mod report_file;
+mod round_time;
+mod schedule;
+mod settings;
+mod shared_clock;
+#[cfg(feature = "simulated")]
+mod simulated;
+mod stop;
+mod sweep;
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context, bail, ensure};
+use kilter_mpi::mpit::ControlVariables;
+use kilter_protocol::VERSION;
+use kilter_protocol::plan::{Header, PlanLine, Root};
+use kilter_protocol::report::{End, Event};
+use mpi::traits::Communicator;
+
+use block::Session;
+use common_time::CommonTime;
+use control::Control;
+use describe::Question;
+use lead::Lead;
+use plan_file::PlanFile;
+use report_file::ReportFile;
+use sweep::Sweep;
+
+/// How long the first line of the plan may take to come.
+const FIRST_LINE: Duration = Duration::from_secs(60);
+
+/// Exit status of a worker that could not begin.
+const NOT_BEGUN: u8 = 2;
+
+/// Does what the arguments ask, as one rank; gives the exit status. Called once in a process, or, simulated, once for each rank.
+pub fn work(arguments: Vec<PathBuf>) -> u8 {
+    if let [what] = arguments.as_slice()
+        && what.as_os_str() == "library"
+    {
+        return say_library();
+    }
+    let question = arguments
+        .split_first()
+        .filter(|(what, _)| what.as_os_str() == "describe")
+        .map(|(_, rest)| Question::parse(rest.iter().map(|word| word.display().to_string())));
+    let (plan, report) = match (&question, arguments.as_slice()) {
+        (Some(_), _) => (Path::new(""), Path::new("")),
+        (None, [plan, report]) => (plan.as_path(), report.as_path()),
+        (None, _) => {
+            eprintln!("usage: mpirun [OPTIONS] kilter-worker PLAN REPORT (started by `kilter`, not by hand)");
+            return NOT_BEGUN;
+        }
+    };
+    environment::prepare_process();
+    let Some(universe) = mpi::initialize() else {
+        eprintln!("kilter-worker: MPI is initialised already, which nothing but this program may do");
+        return NOT_BEGUN;
+    };
+    let world = universe.world();
+    let done = match &question {
+        Some(question) => describe::describe(question),
+        None => run(plan, report),
+    };
+    if let Err(error) = done {
+        eprintln!("kilter-worker: rank {} of {}: {error:#}", world.rank(), world.size());
+        world.abort(1);
+    }
+    // Dropping the universe ends MPI.
+    0
+}
+
+/// Prints which MPI library this program runs with, which is legal before MPI is initialised.
+fn say_library() -> u8 {
+    use std::io::Write as _;
+    let said = kilter_mpi::info::library_version()
+        .map_err(anyhow::Error::from)
+        .and_then(|line| {
+            writeln!(std::io::stdout(), "{line}")?;
+            if let Some(file) = kilter_mpi::library_file::path() {
+                writeln!(std::io::stdout(), "file: {}", file.display())?;
+            }
+            Ok(())
+        });
+    match said {
+        Ok(()) => 0,
+        Err(error) => {
+            eprintln!("kilter-worker: {error:#}");
+            NOT_BEGUN
+        }
+    }
+}
+
+/// The job, on this rank. An error on any rank ends it for all.
+fn run(plan: &Path, report: &Path) -> anyhow::Result<()> {
+    let control = Control::new().context("the ranks' private communicator")?;
+    let mut plan = PlanFile::new(plan);
+    let mut report = if control.is_root() {
+        Some(ReportFile::open(report)?)
+    } else {
+        None
+    };
+    let header = match next(&control, &mut plan, report.as_mut(), FIRST_LINE)? {
+        Some(PlanLine::Header(header)) => header,
+        Some(PlanLine::Block(_)) => bail!(
+            "{}: the plan begins with a block; its first line must be a header",
+            plan.position()
+        ),
+        Some(PlanLine::End) | None => return control.free().context("the ranks' private communicator"),
+    };
+    let idle = check(&header, control.p_ranks()).with_context(|| format!("{}: the header", plan.position()))?;
+    let variables = ControlVariables::open()?;
+    let time = CommonTime::establish(&control, &header)?;
+    let sweep = Sweep::new(header.cache);
+    let mut start = environment::start(&control, &variables, &header)?;
+    if control.is_root() {
+        start.loop_overhead_seconds = overhead::loop_overhead_seconds(&time, header.wait);
+    }
+    start.swept_bytes = sweep.as_ref().map(Sweep::bytes);
+    start.sync = Some(time.survey(&control)?);
+    let lead = Lead::new(header.wait);
+    // SAFETY: MPI_COMM_WORLD is an intracommunicator, and all ranks come here.
+    let one_node =
+        unsafe { kilter_mpi::is_one_node(kilter_mpi::constants::comm_world()) }.context("which ranks share a node")?;
+    let mut session = Session {
+        control,
+        variables,
+        header,
+        time,
+        sweep,
+        lead,
+        one_node,
+        report: report.take(),
+    };
+    session.tell(Event::Start(start))?;
+    session.measure_noise()?;
+    loop {
+        match next(&session.control, &mut plan, session.report.as_mut(), idle)? {
+            Some(PlanLine::Block(block)) => block::carry_out(&mut session, &block)?,
+            Some(PlanLine::Header(_)) => bail!("{}: a second header", plan.position()),
+            Some(PlanLine::End) | None => break,
+        }
+    }
+    let sync = Some(session.time.survey(&session.control)?);
+    session.tell(Event::End(End {
+        dropin_calls: dropin::calls(),
+        sync,
+        sweeps: session.sweep.as_ref().map_or(0, |sweep| sweep.count),
+    }))?;
+    session.control.free().context("the ranks' private communicator")
+}
+
+/// The next line of the plan, on all ranks; `None` where none has come for `idle`.
+fn next(
+    control: &Control,
+    plan: &mut PlanFile,
+    report: Option<&mut ReportFile>,
+    idle: Duration,
+) -> anyhow::Result<Option<PlanLine>> {
+    let Some(report) = report else {
+        let line = control.broadcast(None)?;
+        return if line.is_empty() {
+            Ok(None)
+        } else {
+            Ok(Some(serde_json::from_slice(&line)?))
+        };
+    };
+    let line = plan.next_line(idle, || report.heartbeat())?;
+    let parsed = line
+        .as_deref()
+        .map(parse)
+        .transpose()
+        .with_context(|| plan.position())?;
+    if line.is_none() {
+        eprintln!(
+            "kilter-worker: the plan has not grown for {} s; the job ends",
+            idle.as_secs_f64()
+        );
+    }
+    // Silence travels as an empty line.
+    control.broadcast(Some(line.as_deref().unwrap_or_default()))?;
+    Ok(parsed)
+}
+
+fn parse(line: &[u8]) -> anyhow::Result<PlanLine> {
+    let value: serde_json::Value = serde_json::from_slice(line).context("not a line of JSON")?;
+    // Before the rest, which another version may have changed.
+    if let Some(version) = value.get("v").and_then(serde_json::Value::as_u64) {
+        ensure!(
+            version == u64::from(VERSION),
+            "the plan has version {version} and this worker reads version {VERSION}: build both from one source"
+        );
+    }
+    serde_json::from_value(value).context("not a line of a plan")
+}
+
+/// Checks the header against the job; gives the time of silence that ends it.
+fn check(header: &Header, p_ranks: usize) -> anyhow::Result<Duration> {
+    if let Root::Fixed(root) = header.root {
+        ensure!(
+            root < p_ranks,
+            "root {root} is none of the {p_ranks} ranks, 0 to {}",
+            p_ranks - 1
+        );
+    }
+    for fault in &header.clock_faults {
+        ensure!(
+            fault.rank < p_ranks && fault.offset_seconds.is_finite() && fault.drift_ppm.abs() < 1000.0,
+            "{fault:?} is none that a rank's clock can have: rank below {p_ranks}, drift within 1000 ppm"
+        );
+    }
+    Duration::try_from_secs_f64(header.idle_seconds)
+        .with_context(|| format!("idle_seconds is {}, which is no time", header.idle_seconds))
+}
+
+#[cfg(test)]
+mod tests {
+    use kilter_protocol::plan::{Cache, Element, Synchronisation, Wait};
+
+    use super::*;
+
+    fn header() -> Header {
+        Header {
+            v: VERSION,
+            wait: Wait::Sleep,
+            root: Root::Fixed(0),
+            element: Element::Byte,
+            seed: 0,
+            read_variables: Vec::new(),
+            read_environment: Vec::new(),
+            noise_repetitions: 0,
+            idle_seconds: 1.5,
+            sync: Synchronisation::Auto,
+            cache: Cache::Warm,
+            settings: Default::default(),
+            clock_faults: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_header_is_checked_against_the_job() {
+        assert_eq!(check(&header(), 2).unwrap(), Duration::from_millis(1500));
+        let error = check(
+            &Header {
+                root: Root::Fixed(2),
+                ..header()
+            },
+            2,
+        )
+        .unwrap_err();
+        assert_eq!(error.to_string(), "root 2 is none of the 2 ranks, 0 to 1");
+        assert!(
+            check(
+                &Header {
+                    idle_seconds: -1.0,
+                    ..header()
+                },
+                2
+            )
+            .is_err()
+        );
+    }
+
+    #[test]
+    fn another_version_and_nonsense_are_refused() {
+        let line = serde_json::to_vec(&PlanLine::Header(header())).unwrap();
+        assert_eq!(parse(&line).unwrap(), PlanLine::Header(header()));
+        let line = serde_json::to_vec(&PlanLine::Header(Header { v: 99, ..header() })).unwrap();
+        assert!(parse(&line).unwrap_err().to_string().contains("version 99"));
+        assert!(parse(b"{\"kind\":\"measure\"}").is_err());
+        assert!(parse(b"end").is_err());
+    }
+}
