@@ -5,6 +5,7 @@ use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 use std::sync::Arc;
 
+use kilter_algorithms::schedule::elements;
 use kilter_algorithms::shared_memory::Event;
 use kilter_algorithms::{Nodes, SharedMemory, Transport, TransportError};
 use mpi_sys::{MPI_Comm, MPI_Datatype, MPI_Op, MPI_Request, MPI_Status};
@@ -100,7 +101,8 @@ impl<'a> MpiTransport<'a> {
             return Ok(());
         }
         let (operation, peer) = ("PMPI_Reduce_local", self.rank);
-        let elements = bytes(operation, peer, inout.len().min(input.len()) / self.element_bytes)?;
+        let length = inout.len().min(input.len());
+        let elements = bytes(operation, peer, elements(length, self.element_bytes))?;
         // SAFETY: both buffers have `elements` elements of the datatype, by the contract of `new`, and do not overlap.
         unsafe {
             let (input, inout): (*const c_void, *mut c_void) = (input.as_ptr().cast(), inout.as_mut_ptr().cast());
