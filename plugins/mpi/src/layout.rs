@@ -190,9 +190,7 @@ fn inner_type(datatype: MPI_Datatype) -> Result<Inner, MpiError> {
 #[inline]
 #[must_use]
 pub fn plain_size(datatype: MPI_Datatype) -> Option<usize> {
-    predefined::find(datatype)
-        .filter(Layout::is_dense)
-        .map(|layout| layout.size)
+    Some(predefined::plain_size(datatype)).filter(|size| *size > 0)
 }
 
 /// Packs `count` elements into exactly `packed.len()` bytes.
