@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use kilter_algorithms::schedule::elements;
 use kilter_algorithms::shared_memory::Event;
-use kilter_algorithms::{Nodes, SharedMemory, Transport, TransportError};
+use kilter_algorithms::{Family, Nodes, SharedMemory, Transport, TransportError};
 use mpi_sys::{MPI_Comm, MPI_Datatype, MPI_Op, MPI_Request, MPI_Status};
 
 use crate::error::pmpi;
@@ -34,6 +34,13 @@ pub struct MpiTransport<'a> {
     arena: &'a mut Arena,
     /// How often this rank has looked in vain in shared memory, in the wait under way.
     looks: u32,
+}
+
+/// Transports over communicators, for [`kilter_algorithms::Entry`].
+pub struct OverMpi;
+
+impl Family for OverMpi {
+    type Of<'a> = MpiTransport<'a>;
 }
 
 /// After so many looks in vain a rank lets others have the processor, even where there seem to be enough.

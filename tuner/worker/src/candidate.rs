@@ -3,7 +3,7 @@
 use std::ffi::c_int;
 
 use anyhow::Context;
-use kilter_algorithms::{Arguments, registry};
+use kilter_algorithms::Arguments;
 use kilter_mpi::{Arena, CallArguments, MPI_Comm, MpiTransport, constants, info, library_call};
 use kilter_protocol::plan::Item;
 
@@ -281,7 +281,7 @@ unsafe fn call(
             How::Library(collective) => library_call(*collective, comm, &arguments, arena)?,
             How::Mockup(pipeline) => pipeline.run(comm, &arguments, arena)?,
             How::Algorithm {
-                row,
+                entry,
                 parameters,
                 blocks,
             } => {
@@ -289,15 +289,18 @@ unsafe fn call(
                 let mut transport = MpiTransport::new(place, datatype, op, size, arena);
                 let is_root = problem.rank == problem.root;
                 let listed = |wanted: bool| if wanted { blocks.as_slice() } else { &[] };
+                let collective = entry.row().collective;
                 let arguments = Arguments {
                     input: std::slice::from_raw_parts(send, problem.send_bytes()),
                     output: std::slice::from_raw_parts_mut(recv, problem.recv_bytes()),
-                    input_blocks: listed(row.collective.lists_input_blocks(is_root)),
-                    output_blocks: listed(row.collective.lists_output_blocks(is_root)),
+                    input_blocks: listed(collective.lists_input_blocks(is_root)),
+                    output_blocks: listed(collective.lists_output_blocks(is_root)),
                     root: problem.root,
                     parameters,
                 };
-                registry::run(row, &mut transport, arguments).with_context(|| format!("algorithm `{}`", row.id))?;
+                entry
+                    .run(&mut transport, arguments)
+                    .with_context(|| format!("algorithm `{}`", entry.row().id))?;
             }
             How::Program(side) => anyhow::bail!("`{side}` was not compiled"),
         }
