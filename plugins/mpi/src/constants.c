@@ -20,6 +20,10 @@ const MPI_Op kilter_sum = MPI_SUM;
 const MPI_Op kilter_max = MPI_MAX;
 const MPI_Op kilter_minloc = MPI_MINLOC;
 
+/* The operators of the standard that collectives take. */
+const MPI_Op kilter_predefined_ops[12] = {MPI_MAX,  MPI_MIN, MPI_SUM,  MPI_PROD, MPI_LAND,   MPI_BAND,
+                                          MPI_LOR,  MPI_BOR, MPI_LXOR, MPI_BXOR, MPI_MAXLOC, MPI_MINLOC};
+
 const MPI_Datatype kilter_datatype_null = MPI_DATATYPE_NULL;
 const MPI_Datatype kilter_byte = MPI_BYTE;
 const MPI_Datatype kilter_packed = MPI_PACKED;

@@ -193,6 +193,12 @@ pub fn plain_size(datatype: MPI_Datatype) -> Option<usize> {
     Some(predefined::plain_size(datatype)).filter(|size| *size > 0)
 }
 
+/// Whether the handle is that of a predefined type, which never ends its life; no for one that nobody has asked the layout of.
+#[must_use]
+pub fn is_predefined(datatype: MPI_Datatype) -> bool {
+    predefined::find(datatype).is_some()
+}
+
 /// Packs `count` elements into exactly `packed.len()` bytes.
 ///
 /// # Errors
