@@ -23,6 +23,8 @@ pub struct Arena {
     /// The free buffer that was given back last, or an empty one: most calls want the one of the call before.
     last: Vec<u8>,
     allocations: u64,
+    /// This rank and the number of ranks, once known.
+    place: Option<(usize, usize)>,
     /// Number and length of the equal blocks that the tables describe, if they do.
     equal: Option<(usize, c_int)>,
     counts: Vec<c_int>,
@@ -46,6 +48,17 @@ impl Arena {
     #[must_use]
     pub fn allocations(&self) -> u64 {
         self.allocations
+    }
+
+    /// This rank and the number of ranks of the arena's communicator; asked once.
+    #[inline]
+    pub(crate) fn place(&mut self, comm: MPI_Comm) -> Result<(usize, usize), MpiError> {
+        if let Some(place) = self.place {
+            return Ok(place);
+        }
+        let place = (info::rank(comm)?, info::size(comm)?);
+        self.place = Some(place);
+        Ok(place)
     }
 
     /// Where the communicator's ranks are; found out once.
