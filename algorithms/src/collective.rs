@@ -78,18 +78,23 @@ macro_rules! collectives {
             pub const ALL: &'static [Collective] = &[$(Collective::$variant,)*];
 
             /// Kilter's name: lower case, as in guideline expressions, options and profiles.
+            #[inline]
             #[must_use]
             pub const fn name(self) -> &'static str { match self { $(Collective::$variant => $name,)* } }
 
             /// The MPI function's name.
+            #[inline]
             #[must_use]
             pub const fn mpi_name(self) -> &'static str { match self { $(Collective::$variant => $mpi,)* } }
 
             /// How its data lies before the call.
+            // Folded where the collective is known, which the match by itself is too long for.
+            #[inline(always)]
             #[must_use]
             pub const fn input(self) -> Shape { match self { $(Collective::$variant => Shape::$input,)* } }
 
             /// How its data lies after the call.
+            #[inline(always)]
             #[must_use]
             pub const fn output(self) -> Shape { match self { $(Collective::$variant => Shape::$output,)* } }
         }
@@ -141,12 +146,14 @@ impl Collective {
     }
 
     /// Whether it moves or combines any data.
+    #[inline]
     #[must_use]
     pub const fn has_data(self) -> bool {
         !matches!(self.input(), Shape::Nothing)
     }
 
     /// Whether its blocks may differ in length.
+    #[inline]
     #[must_use]
     pub const fn has_counts(self) -> bool {
         matches!(
@@ -160,6 +167,7 @@ impl Collective {
     }
 
     /// Whether all ranks know the total volume from their own arguments, so that a decision may depend on it.
+    #[inline]
     #[must_use]
     pub const fn volume_is_known(self) -> bool {
         !matches!(
@@ -169,6 +177,7 @@ impl Collective {
     }
 
     /// Whether a rank is told the lengths of its input's blocks ([`crate::Arguments::input_blocks`]).
+    #[inline]
     #[must_use]
     pub const fn lists_input_blocks(self, is_root: bool) -> bool {
         match self {
@@ -179,6 +188,7 @@ impl Collective {
     }
 
     /// Whether a rank is told the lengths of its output's blocks ([`crate::Arguments::output_blocks`]).
+    #[inline]
     #[must_use]
     pub const fn lists_output_blocks(self, is_root: bool) -> bool {
         match self {
@@ -189,12 +199,14 @@ impl Collective {
     }
 
     /// Whether a buffer of its is divided into `p` blocks, so that `n` must be a multiple of `p`.
+    #[inline]
     #[must_use]
     pub const fn has_blocks(self) -> bool {
         is_divided(self.input()) || is_divided(self.output())
     }
 
     /// Whether it combines data with an operator.
+    #[inline]
     #[must_use]
     pub const fn has_operator(self) -> bool {
         matches!(
@@ -210,12 +222,14 @@ impl Collective {
     }
 
     /// Whether it has a root.
+    #[inline]
     #[must_use]
     pub const fn has_root(self) -> bool {
         matches!(self.input(), Shape::AtRoot) || matches!(self.output(), Shape::AtRoot)
     }
 }
 
+#[inline]
 const fn is_divided(shape: Shape) -> bool {
     matches!(shape, Shape::Blocks | Shape::BlocksForEach | Shape::BlocksFromEach)
 }

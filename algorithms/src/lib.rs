@@ -19,6 +19,7 @@ pub mod alltoallv;
 pub mod barrier;
 pub mod bcast;
 pub mod collective;
+mod entry;
 pub mod exscan;
 pub mod gather;
 pub mod gatherv;
@@ -40,6 +41,7 @@ pub mod threads;
 pub mod transport;
 
 pub use collective::{Collective, LocalCopy, Shape};
+pub use entry::{Entry, Family};
 pub use group::Group;
 pub use nodes::Nodes;
 pub use registry::{Algorithm, Arguments, Cost, Need, Parameter, Setting};

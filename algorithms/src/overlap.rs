@@ -1,5 +1,7 @@
 //! Messages under way while the rank does something else, with the trait's unsafe requests behind a safe interface.
 
+use std::mem::MaybeUninit;
+
 use crate::{Transport, TransportError};
 
 /// Sends, and receives, that may be under way at once; a further one first waits for the oldest.
@@ -27,7 +29,9 @@ pub(crate) const SHORT_BYTES: usize = 1024;
 /// Requests in the order they were started, at most [`WINDOW`]. On the stack: collectives must not allocate in each
 /// call.
 struct Queue<R> {
-    slots: [Option<R>; WINDOW],
+    /// Those from `oldest` on, round the end, `len` of them, hold requests. The others hold nothing, not even a mark of that: to
+    /// write one into each would take a call of a few bytes longer than its messages.
+    slots: [MaybeUninit<R>; WINDOW],
     oldest: usize,
     len: usize,
 }
@@ -39,9 +43,10 @@ struct Receive<R> {
 }
 
 impl<R> Queue<R> {
+    #[inline]
     const fn new() -> Queue<R> {
         Queue {
-            slots: [const { None }; WINDOW],
+            slots: [const { MaybeUninit::uninit() }; WINDOW],
             oldest: 0,
             len: 0,
         }
@@ -53,17 +58,24 @@ impl<R> Queue<R> {
 
     /// Adds the newest. The queue is not full.
     fn push(&mut self, request: R) {
-        debug_assert!(!self.is_full());
-        self.slots[(self.oldest + self.len) % WINDOW] = Some(request);
+        assert!(!self.is_full(), "a request is taken before a ninth is put");
+        self.slots[(self.oldest + self.len) % WINDOW].write(request);
         self.len += 1;
     }
 
     /// Takes the oldest.
     fn pop(&mut self) -> Option<R> {
-        let request = self.slots[self.oldest].take()?;
+        self.len = self.len.checked_sub(1)?;
+        // SAFETY: there was at least one, so that the oldest place holds a request; it does not from now on.
+        let request = unsafe { self.slots[self.oldest].assume_init_read() };
         self.oldest = (self.oldest + 1) % WINDOW;
-        self.len -= 1;
         Some(request)
+    }
+}
+
+impl<R> Drop for Queue<R> {
+    fn drop(&mut self) {
+        while self.pop().is_some() {}
     }
 }
 

@@ -18,6 +18,7 @@ pub(crate) mod two_tree;
 use std::ops::Range;
 
 /// A piece of a buffer that is sent and one that is received meanwhile; they do not overlap.
+#[inline]
 pub(crate) fn two(data: &mut [u8], outgoing: Range<usize>, incoming: Range<usize>) -> (&[u8], &mut [u8]) {
     if outgoing.end <= incoming.start {
         let (below, above) = data.split_at_mut(incoming.start);

@@ -1,6 +1,8 @@
 //! The registry: one row per algorithm, from which lists, profiles, search, tests and docs are read.
 
-use crate::{Collective, Nodes, Transport, TransportError};
+use crate::entry::Function;
+pub use crate::entry::{Entry, Family, run};
+use crate::{Collective, Nodes};
 
 /// What an algorithm demands of a call; checked in one place, [`Algorithm::unmet`], never by a silent fallback.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -106,8 +108,8 @@ pub struct Arguments<'a> {
 
 /// A row of the registry.
 ///
-/// The entry is generic over the transport, which a table of function pointers cannot hold; so rows carry data, and
-/// [`run`] dispatches on the row's address.
+/// The function is generic over the transport, which a table of function pointers cannot hold; so rows carry data, and
+/// [`Entry::new`] finds the function by the row's address.
 #[derive(Debug)]
 pub struct Algorithm {
     /// Stable id, `<collective>.<file>`; never reused.
@@ -152,14 +154,10 @@ macro_rules! rows {
         /// The rows, one per file of this folder.
         pub static ALGORITHMS: &[&crate::Algorithm] = &[$(&$file::INFO),+];
 
-        /// Runs a row of this table, told by its address: a call of eight bytes would feel a comparison of names.
-        pub(crate) fn run<T: crate::Transport>(
-            row: &crate::Algorithm,
-            transport: &mut T,
-            arguments: crate::Arguments<'_>,
-        ) -> Result<(), crate::TransportError> {
+        /// The function of a row of this table.
+        pub(crate) fn function<F: crate::entry::Family>(row: &crate::Algorithm) -> crate::entry::Function<F> {
             $(if std::ptr::eq(row, &raw const $file::INFO) {
-                return $file::run(transport, arguments);
+                return |transport, arguments| $file::run(transport, arguments);
             })+
             unreachable!("`{}` is no row of {}'s table", row.id, stringify!($collective))
         }
@@ -181,13 +179,10 @@ macro_rules! modules {
             [$(crate::$module::ALGORITHMS),*].into_iter().flatten().copied()
         }
 
-        fn dispatch<T: Transport>(
-            algorithm: &Algorithm,
-            transport: &mut T,
-            arguments: Arguments<'_>,
-        ) -> Result<(), TransportError> {
+        /// The function of a row.
+        pub(crate) fn function<F: Family>(algorithm: &Algorithm) -> Function<F> {
             match algorithm.collective {
-                $(Collective::$collective => crate::$module::run(algorithm, transport, arguments),)*
+                $(Collective::$collective => crate::$module::function::<F>(algorithm),)*
                 other => unreachable!("no algorithm of {other} is registered"),
             }
         }
@@ -222,82 +217,6 @@ pub fn by_collective(collective: Collective) -> impl Iterator<Item = &'static Al
 #[must_use]
 pub fn find(id: &str) -> Option<&'static Algorithm> {
     algorithms().find(|algorithm| algorithm.id == id)
-}
-
-/// Runs one algorithm on this rank.
-///
-/// # Errors
-/// Whatever the transport reports.
-///
-/// # Panics
-/// If the arguments are not those of the collective ([`Arguments`]); debug builds say which, release builds may find
-/// out late.
-pub fn run<T: Transport>(
-    algorithm: &Algorithm,
-    transport: &mut T,
-    arguments: Arguments<'_>,
-) -> Result<(), TransportError> {
-    debug_assert_fits(algorithm, transport, &arguments);
-    dispatch(algorithm, transport, arguments)
-}
-
-/// The contract of [`Arguments`], as far as one rank can see it.
-fn debug_assert_fits<T: Transport>(algorithm: &Algorithm, transport: &T, arguments: &Arguments<'_>) {
-    let (id, rank, p) = (algorithm.id, transport.rank(), transport.size());
-    let (input, output, root) = (arguments.input.len(), arguments.output.len(), arguments.root);
-    debug_assert!(root < p, "{id}: root {root} of {p} ranks");
-    debug_assert_eq!(
-        input % transport.element_bytes(),
-        0,
-        "{id}: rank {rank}: input is no whole number of elements"
-    );
-    let is_root = rank == root || !algorithm.collective.has_root();
-    let blocks = |blocks: &[usize], rank: usize| (blocks.iter().sum(), blocks.get(rank).copied().unwrap_or(0));
-    let (all_given, own_given): (usize, usize) = blocks(arguments.input_blocks, rank);
-    let (all_taken, own_taken): (usize, usize) = blocks(arguments.output_blocks, rank);
-    // What this rank cannot know is taken as it is.
-    let expected = match algorithm.collective {
-        Collective::Barrier => (0, 0),
-        Collective::Bcast => (0, output),
-        Collective::Gather | Collective::Allgather if is_root => (output / p, input * p),
-        Collective::Gatherv | Collective::Allgatherv if is_root => (own_taken, all_taken),
-        Collective::Scatter if is_root => (p * output, output),
-        Collective::Scatterv if is_root => (all_given, own_given),
-        Collective::Scatter | Collective::Scatterv => (0, output),
-        Collective::ReduceScatterBlock => (p * output, input / p),
-        Collective::ReduceScatter => (all_given, own_given),
-        Collective::Alltoallv => (all_given, all_taken),
-        _ if is_root => (output, input),
-        _ => (input, 0),
-    };
-    debug_assert_eq!(
-        (input, output),
-        expected,
-        "{id}: rank {rank}: bytes of input and of output"
-    );
-    let listed = |wanted: bool| if wanted { p } else { 0 };
-    debug_assert_eq!(
-        (arguments.input_blocks.len(), arguments.output_blocks.len()),
-        (
-            listed(algorithm.collective.lists_input_blocks(is_root)),
-            listed(algorithm.collective.lists_output_blocks(is_root))
-        ),
-        "{id}: rank {rank}: number of lengths of blocks"
-    );
-    debug_assert_eq!(
-        arguments.parameters.len(),
-        algorithm.parameters.len(),
-        "{id}: one value per parameter"
-    );
-    for (parameter, &value) in algorithm.parameters.iter().zip(arguments.parameters) {
-        debug_assert!(
-            (parameter.min..=parameter.max).contains(&value),
-            "{id}: {} = {value} is not within {}..={}",
-            parameter.name,
-            parameter.min,
-            parameter.max
-        );
-    }
 }
 
 /// For the test of each collective: its folder and its table have the same entries.

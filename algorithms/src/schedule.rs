@@ -26,14 +26,53 @@ pub use two_tree::{TwoTreeNode, two_tree_node, two_tree_top};
 /// # use kilter_algorithms::schedule::block;
 /// assert_eq!((0..4).map(|i| block(10, 4, i)).collect::<Vec<_>>(), [0..3, 3..6, 6..8, 8..10]);
 /// ```
+#[inline]
 #[must_use]
 pub fn block(count: usize, parts: usize, index: usize) -> Range<usize> {
-    let (quotient, remainder) = (count / parts, count % parts);
-    let start = index * quotient + index.min(remainder);
-    start..start + quotient + usize::from(index < remainder)
+    Division::new(count, parts).block(index)
+}
+
+/// All of these blocks, from one division: it takes as long as a tenth of a message of few bytes.
+#[derive(Debug, Clone, Copy)]
+pub struct Division {
+    quotient: usize,
+    remainder: usize,
+}
+
+impl Division {
+    /// `count` elements in `parts` blocks.
+    #[inline]
+    #[must_use]
+    pub fn new(count: usize, parts: usize) -> Division {
+        if parts.is_power_of_two() {
+            let quotient = count >> parts.trailing_zeros();
+            let remainder = count & (parts - 1);
+            return Division { quotient, remainder };
+        }
+        Division {
+            quotient: count / parts,
+            remainder: count % parts,
+        }
+    }
+
+    /// The `index`-th.
+    #[inline]
+    #[must_use]
+    pub fn block(self, index: usize) -> Range<usize> {
+        let start = index * self.quotient + index.min(self.remainder);
+        start..start + self.quotient + usize::from(index < self.remainder)
+    }
+}
+
+/// The number of elements of `element_bytes` bytes, at least 1, in `bytes` bytes.
+#[inline]
+#[must_use]
+pub fn elements(bytes: usize, element_bytes: usize) -> usize {
+    Division::new(bytes, element_bytes).quotient
 }
 
 /// `range` in units of `element_bytes` bytes.
+#[inline]
 #[must_use]
 pub fn in_bytes(range: Range<usize>, element_bytes: usize) -> Range<usize> {
     range.start * element_bytes..range.end * element_bytes
@@ -88,9 +127,10 @@ pub fn ring_previous(rank: usize, p: usize) -> usize {
 
 /// The block that `rank` sends in step `step` of a ring reduce-scatter (`0..p-1`) in which rank `r` ends with block
 /// `r`; what it receives and combines in that step is what it sends in the next, `ring_block(rank, p, step + 1)`.
+#[inline]
 #[must_use]
 pub fn ring_block(rank: usize, p: usize, step: usize) -> usize {
-    (rank + 2 * p - 1 - step) % p
+    relative(rank, step, p).checked_sub(1).unwrap_or(p - 1)
 }
 
 /// `rank` relative to `root`: `(rank - root) mod p`.
@@ -173,6 +213,7 @@ pub fn fold_rank(number: usize, p: usize) -> usize {
 
 /// [`fold`], but with the rank `kept` active in any case: its left neighbour is folded into it where it would be folded
 /// itself. Numbers, and the ranks that a number stands for, stay the same.
+#[inline]
 #[must_use]
 pub fn fold_around(kept: usize, rank: usize, p: usize) -> Fold {
     match (fold(kept, p), fold(rank, p)) {
@@ -186,6 +227,7 @@ pub fn fold_around(kept: usize, rank: usize, p: usize) -> Fold {
 }
 
 /// The rank of the active rank with this number (see [`fold_around`]).
+#[inline]
 #[must_use]
 pub fn fold_rank_around(kept: usize, number: usize, p: usize) -> usize {
     match fold(kept, p) {
@@ -195,6 +237,7 @@ pub fn fold_rank_around(kept: usize, number: usize, p: usize) -> usize {
 }
 
 /// The ranks that the active ranks with these numbers stand for (see [`fold`]): themselves and those folded into them.
+#[inline]
 #[must_use]
 pub fn fold_run(numbers: Range<usize>, p: usize) -> Range<usize> {
     let begin = |number| {
@@ -208,6 +251,7 @@ pub fn fold_run(numbers: Range<usize>, p: usize) -> Range<usize> {
 }
 
 /// The numbers of the `2^round` active ranks whose data an active rank holds before this round of a recursive doubling.
+#[inline]
 #[must_use]
 pub fn doubling_group(number: usize, round: u32) -> Range<usize> {
     let first = number >> round << round;

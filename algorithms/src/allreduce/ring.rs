@@ -23,7 +23,7 @@
 //! Blocks start with different ranks' operands: hence the need. Every block is received where it belongs in the output.
 
 use crate::parts::ring;
-use crate::schedule::{block, in_bytes};
+use crate::schedule::{Division, elements, in_bytes};
 use crate::{Algorithm, Arguments, Collective, Cost, Need, Setting, Transport, TransportError};
 
 /// The id of [`INFO`].
@@ -58,8 +58,8 @@ pub(crate) fn run<T: Transport>(transport: &mut T, arguments: Arguments<'_>) -> 
     let Arguments { input, output, .. } = arguments;
     let p = transport.size();
     let element_bytes = transport.element_bytes();
-    let count = input.len() / element_bytes;
-    let block_of = |index: usize| in_bytes(block(count, p, index), element_bytes);
+    let blocks = Division::new(elements(input.len(), element_bytes), p);
+    let block_of = |index: usize| in_bytes(blocks.block(index), element_bytes);
     if p == 1 {
         transport.copy(input, output);
         return Ok(());

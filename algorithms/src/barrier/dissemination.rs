@@ -52,12 +52,22 @@ const RADIX: Parameter = Parameter {
 
 /// The distances of the rounds, each with the number of messages that a rank sends in it: to `d, 2d, 3d, ...` ranks to
 /// its right, as far as these are other ranks.
+#[inline]
 fn rounds(p: usize, radix: usize) -> impl Iterator<Item = (usize, usize)> {
     std::iter::successors(Some(1_usize), move |distance| distance.checked_mul(radix))
         .take_while(move |&distance| distance < p)
-        .map(move |distance| (distance, (radix - 1).min((p - 1) / distance)))
+        .map(move |distance| {
+            // Without the division, which a message of no bytes would feel.
+            let messages = if radix == 2 {
+                1
+            } else {
+                (radix - 1).min((p - 1) / distance)
+            };
+            (distance, messages)
+        })
 }
 
+#[inline]
 fn radix(parameters: &[u64]) -> usize {
     usize::try_from(parameters[0]).unwrap_or(usize::MAX).max(2)
 }

@@ -24,7 +24,7 @@
 use std::ops::Range;
 
 use crate::parts::{binomial, ring};
-use crate::schedule::{Halving, block, ceil_log2, in_bytes};
+use crate::schedule::{Division, Halving, ceil_log2, elements, in_bytes};
 use crate::{Algorithm, Arguments, Collective, Cost, Setting, Transport, TransportError};
 
 /// The id of [`INFO`].
@@ -58,8 +58,8 @@ pub(crate) fn run<T: Transport>(transport: &mut T, arguments: Arguments<'_>) -> 
     let Arguments { output, root, .. } = arguments;
     let (rank, p) = (transport.rank(), transport.size());
     let element_bytes = transport.element_bytes();
-    let count = output.len() / element_bytes;
-    let block_of = |index: usize| in_bytes(block(count, p, index), element_bytes);
+    let blocks = Division::new(elements(output.len(), element_bytes), p);
+    let block_of = |index: usize| in_bytes(blocks.block(index), element_bytes);
     let blocks_of = |ranks: Range<usize>| block_of(ranks.start).start..block_of(ranks.end - 1).end;
 
     let place = Halving::new(rank, root, p);

@@ -4,6 +4,7 @@ use crate::schedule::ceil_log2;
 use crate::{Transport, TransportError};
 
 /// The distances of the rounds in which the first rank's data reaches all.
+#[inline]
 pub(crate) fn distances(p: usize) -> impl Iterator<Item = usize> {
     (0..ceil_log2(p)).map(|round| 1 << round)
 }
@@ -18,6 +19,7 @@ pub(crate) struct Shift {
 }
 
 impl Shift {
+    #[inline]
     pub(crate) fn new(rank: usize, distance: usize, p: usize) -> Shift {
         Shift {
             left: rank.checked_sub(distance),

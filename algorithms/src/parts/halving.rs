@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::two;
 use crate::overlap::exchange;
-use crate::schedule::{Fold, block, floor_log2, fold_around, fold_rank_around, in_bytes};
+use crate::schedule::{Division, Fold, elements, floor_log2, fold_around, fold_rank_around, in_bytes};
 use crate::{Transport, TransportError};
 
 /// An active rank of a halving ([`crate::schedule::fold_around`]), and the data that is halved.
@@ -27,7 +27,7 @@ pub(crate) struct Active {
     folded: Option<usize>,
     rounds: u32,
     element_bytes: usize,
-    count: usize,
+    parts: Division,
 }
 
 impl Active {
@@ -36,6 +36,7 @@ impl Active {
     pub(crate) fn new<T: Transport>(transport: &T, bytes: usize, kept: usize) -> Result<Active, usize> {
         let p = transport.size();
         let element_bytes = transport.element_bytes();
+        let rounds = floor_log2(p);
         match fold_around(kept, transport.rank(), p) {
             Fold::Folded { into } => Err(into),
             Fold::Active { number, folded } => Ok(Active {
@@ -43,9 +44,9 @@ impl Active {
                 kept,
                 number,
                 folded,
-                rounds: floor_log2(p),
+                rounds,
                 element_bytes,
-                count: bytes / element_bytes,
+                parts: Division::new(elements(bytes, element_bytes), 1 << rounds),
             }),
         }
     }
@@ -56,20 +57,23 @@ impl Active {
     }
 
     /// The partner of a round: its number and its rank.
+    #[inline]
     fn partner(&self, round: u32) -> (usize, usize) {
         let number = self.number ^ (1 << round);
         (number, fold_rank_around(self.kept, number, self.p))
     }
 
     /// Where in the data the parts lie that an active rank works on before a round.
+    #[inline]
     fn bytes_before(&self, round: u32, number: usize) -> Range<usize> {
         let parts = parts_before(round, number, self.rounds);
-        let part = |index| block(self.count, 1 << self.rounds, index);
-        in_bytes(part(parts.start).start..part(parts.end - 1).end, self.element_bytes)
+        let begin = self.parts.block(parts.start).start;
+        in_bytes(begin..self.parts.block(parts.end - 1).end, self.element_bytes)
     }
 }
 
 /// The parts of the data that an active rank works on before a round; there are as many as active ranks, `2^rounds`.
+#[inline]
 fn parts_before(round: u32, number: usize, rounds: u32) -> Range<usize> {
     // Each bit of the number, lowest first, chooses a half.
     let length = 1_usize << (rounds - round);

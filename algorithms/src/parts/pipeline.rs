@@ -28,6 +28,7 @@ pub(crate) struct Neighbours {
 
 impl Neighbours {
     /// Those of a chain in relative ranks: `0 - 1 - 2 - ...`, with relative rank 0 the root.
+    #[inline]
     pub(crate) fn in_chain(relative: usize, p: usize) -> Neighbours {
         Neighbours {
             parent: relative.checked_sub(1),

@@ -36,6 +36,7 @@ pub(crate) fn reduce_scatter_cost(setting: &Setting<'_>) -> Cost {
 
 /// The numbers of the active ranks whose blocks the rank of this number combines after a round, and of those whose blocks
 /// its partner does; the highest bit of a number is decided first.
+#[inline]
 fn halves(number: usize, round: u32, rounds: u32) -> (Range<usize>, Range<usize>) {
     let half = 1_usize << (rounds - 1 - round);
     let kept = number / half * half;

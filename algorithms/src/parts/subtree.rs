@@ -44,6 +44,7 @@ pub(crate) fn collect<T: Transport>(
 }
 
 /// The last `bytes` of `data`, which ends before them from now on.
+#[inline]
 pub(crate) fn take_end<'d>(data: &mut &'d mut [u8], bytes: usize) -> &'d mut [u8] {
     let all = std::mem::take(data);
     let (rest, taken) = all.split_at_mut(all.len() - bytes);
@@ -52,6 +53,7 @@ pub(crate) fn take_end<'d>(data: &mut &'d mut [u8], bytes: usize) -> &'d mut [u8
 }
 
 /// The first `bytes` of `data`, which begins behind them from now on.
+#[inline]
 pub(crate) fn take_start<'d>(data: &mut &'d mut [u8], bytes: usize) -> &'d mut [u8] {
     let (taken, rest) = std::mem::take(data).split_at_mut(bytes);
     *data = rest;

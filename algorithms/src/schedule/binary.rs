@@ -13,12 +13,14 @@
 use super::floor_log2;
 
 /// The parent of a relative rank; none for the root.
+#[inline]
 #[must_use]
 pub fn binary_parent(relative: usize) -> Option<usize> {
     (relative != 0).then(|| (relative - 1) / 2)
 }
 
 /// The children of a relative rank among `p` ranks, in the order in which they are served.
+#[inline]
 #[must_use]
 pub fn binary_children(relative: usize, p: usize) -> [Option<usize>; 2] {
     [1, 2].map(|turn| Some(2 * relative + turn).filter(|&child| child < p))

@@ -26,8 +26,6 @@ pub(crate) struct Buffers {
     pub(crate) datatype: MPI_Datatype,
     /// The operator, or a null handle.
     pub(crate) op: MPI_Op,
-    /// The root, or 0.
-    pub(crate) root: c_int,
 }
 
 impl Buffers {
@@ -43,7 +41,6 @@ impl Buffers {
             element_bytes: 1,
             datatype: constants::byte(),
             op: constants::op_null(),
-            root: 0,
         }
     }
 }

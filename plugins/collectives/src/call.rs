@@ -4,8 +4,8 @@ use std::ffi::c_int;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use kilter_abi::{Arguments, Context, UNAVAILABLE};
-use kilter_algorithms::{TransportError, registry};
-use kilter_mpi::{Arena, CallArguments, MPI_Comm, MpiTransport};
+use kilter_algorithms::{Collective, Entry, TransportError, registry};
+use kilter_mpi::{Arena, CallArguments, MPI_Comm, MpiTransport, OverMpi, Pipeline};
 
 use crate::buffers::{Buffers, CallError, Lists, Staging, unsigned};
 use crate::rows::Row;
@@ -21,16 +21,19 @@ struct State {
 /// A call as seen by this plugin.
 #[derive(Clone, Copy)]
 pub(crate) struct Call<'a> {
+    pub(crate) collective: Collective,
     pub(crate) comm: MPI_Comm,
     pub(crate) rank: usize,
     pub(crate) p_ranks: usize,
+    /// The root's rank; 0 where the collective has none.
+    pub(crate) root: usize,
     pub(crate) row: &'a Row,
     pub(crate) arguments: &'a Arguments,
 }
 
 impl<'a> Call<'a> {
     pub(crate) fn is_root(&self) -> bool {
-        usize::try_from(self.arguments.root).is_ok_and(|root| root == self.rank)
+        self.root == self.rank
     }
 
     /// Counts per rank, where the collective has them.
@@ -41,15 +44,39 @@ impl<'a> Call<'a> {
     }
 }
 
-/// `kilter_algorithm.run` of every row.
+/// A function of the ABI that carries calls out.
+type Run = unsafe extern "C" fn(context: *mut Context, arguments: *const Arguments) -> c_int;
+
+/// `kilter_algorithm.run` of every row of a collective.
+pub(crate) fn run_of(collective: Collective) -> Run {
+    macro_rules! runs {
+        ($($collective:ident)*) => {
+            match collective { $(Collective::$collective => run::<{ Collective::$collective as usize }>,)* }
+        };
+    }
+    runs!(Allgather Allgatherv Allreduce Alltoall Alltoallv Barrier Bcast Exscan Gather Gatherv Reduce ReduceLocal ReduceScatter
+        ReduceScatterBlock Scan Scatter Scatterv)
+}
+
+/// The function of the `C`-th of [`Collective::ALL`]: what depends on the collective is decided when the code for it is made, as a
+/// call of a few bytes takes no longer than some hundred instructions.
 ///
 /// # Safety
 /// As the ABI says.
-pub(crate) unsafe extern "C" fn run(context: *mut Context, arguments: *const Arguments) -> c_int {
+unsafe extern "C" fn run<const C: usize>(context: *mut Context, arguments: *const Arguments) -> c_int {
     // SAFETY: by the ABI, both are valid and exclusively lent for the call.
     let (context, arguments) = unsafe { (&mut *context, &*arguments) };
-    let comm = context.comm;
-    let reason = match catch_unwind(AssertUnwindSafe(|| carry_out(context, arguments))) {
+    let collective = const { Collective::ALL[C] };
+    match catch_unwind(AssertUnwindSafe(|| carry_out(collective, context, arguments))) {
+        Ok(Ok(())) => 0,
+        failed => fail(context, arguments, failed),
+    }
+}
+
+/// What becomes of a call that failed.
+#[cold]
+fn fail(context: &Context, arguments: &Arguments, failed: std::thread::Result<Result<(), CallError>>) -> c_int {
+    let reason = match failed {
         Ok(Ok(())) => return 0,
         // Memory is taken by all ranks together, before anything else is done.
         Ok(Err(CallError::Transport(error @ TransportError::NoSharedMemory { .. }))) => {
@@ -73,7 +100,7 @@ pub(crate) unsafe extern "C" fn run(context: *mut Context, arguments: *const Arg
         context.size
     ));
     // SAFETY: MPI is running, as a collective was called.
-    unsafe { kilter_mpi::abort(comm, 1) }
+    unsafe { kilter_mpi::abort(context.comm, 1) }
 }
 
 /// The id of the row that is called.
@@ -100,35 +127,65 @@ pub(crate) unsafe extern "C" fn release(context: *mut Context) {
     }
 }
 
-fn carry_out(context: &mut Context, arguments: &Arguments) -> Result<(), CallError> {
+#[inline(always)]
+fn carry_out(collective: Collective, context: &mut Context, arguments: &Arguments) -> Result<(), CallError> {
     if context.state.is_null() {
         context.state = Box::into_raw(Box::<State>::default()).cast();
     }
     // SAFETY: the state is one of this plugin's, and calls on one communicator follow each other; the row is this plugin's.
-    let (State { arena, lists }, row) = unsafe {
+    let (state, row) = unsafe {
         (
             &mut *context.state.cast::<State>(),
             &*(*arguments.algorithm).data.cast::<Row>(),
         )
     };
-    let (rank, p_ranks) = (
-        unsigned(context.rank, "a negative rank")?,
-        unsigned(context.size, "a negative size")?,
-    );
+    let root = if collective.has_root() {
+        unsigned(arguments.root, "a negative root")?
+    } else {
+        0
+    };
     let call = Call {
+        collective,
         comm: context.comm,
-        rank,
-        p_ranks,
+        rank: unsigned(context.rank, "a negative rank")?,
+        p_ranks: unsigned(context.size, "a negative size")?,
+        root,
         row,
         arguments,
     };
-    let mut staging = Staging::new(arena);
+    let plain = if collective.has_operator() {
+        reduction::plain(&call)
+    } else {
+        movement::plain(&call)
+    };
     // SAFETY: by the ABI, the program's buffers are those of a call of the row's collective.
     unsafe {
-        if row.collective().has_operator() {
-            reduction::carry_out(&call, &mut staging, lists)
+        match (plain, row) {
+            (Some(buffers), Row::Algorithm(entry)) => {
+                run_algorithm(entry, &call, &buffers, (&[], &[]), &mut state.arena)
+            }
+            (Some(buffers), Row::Mockup(_, pipeline)) => {
+                run_mockup(pipeline, &call, &buffers, &mut state.arena, &mut state.lists.counts)
+            }
+            (None, _) => carry_out_staged(&call, state),
+        }
+    }
+}
+
+/// Calls that are not as simple as most.
+///
+/// # Safety
+/// The program's buffers are those of a call of the row's collective.
+#[inline(never)]
+unsafe fn carry_out_staged(call: &Call<'_>, state: &mut State) -> Result<(), CallError> {
+    let State { arena, lists } = state;
+    let mut staging = Staging::new(arena);
+    // SAFETY: the same contract.
+    unsafe {
+        if call.collective.has_operator() {
+            reduction::carry_out(call, &mut staging, lists)
         } else {
-            movement::carry_out(&call, &mut staging, lists)
+            movement::carry_out(call, &mut staging, lists)
         }
     }
 }
@@ -143,56 +200,72 @@ pub(crate) unsafe fn execute(
     arena: &mut Arena,
     lists: &mut Lists,
 ) -> Result<(), CallError> {
-    match call.row {
-        Row::Mockup(_, pipeline) => {
-            let arguments = CallArguments {
-                send: buffers.input.cast(),
-                recv: buffers.output.cast(),
-                count: buffers.count,
-                datatype: buffers.datatype,
-                op: buffers.op,
-                root: buffers.root,
-            };
-            // SAFETY: by this function's contract; all ranks make the same call, by the ABI.
-            unsafe {
-                match call.counts() {
-                    Some(counts) => {
-                        lists.counts.clear();
-                        for count in counts {
-                            let count = c_int::try_from(*count).map_err(|_| CallError::Abi("a count beyond an int"))?;
-                            lists.counts.push(count);
-                        }
-                        pipeline.run_with_counts(call.comm, &arguments, &lists.counts, arena)?;
-                    }
-                    None => pipeline.run(call.comm, &arguments, arena)?,
-                }
-            }
-        }
-        Row::Algorithm(algorithm) => {
-            // SAFETY: by this function's contract; parameters are as many as the row has, by the ABI.
-            unsafe {
-                let parameters = slice(call.arguments.parameters, algorithm.parameters.len());
-                let input = slice(buffers.input, buffers.input_bytes);
-                let output = slice_mut(buffers.output, buffers.output_bytes);
-                let root = unsigned(buffers.root, "a negative root")?;
-                let place = (call.comm, call.rank, call.p_ranks);
-                let mut transport =
-                    MpiTransport::new(place, buffers.datatype, buffers.op, buffers.element_bytes, arena);
-                registry::run(
-                    algorithm,
-                    &mut transport,
-                    registry::Arguments {
-                        input,
-                        output,
-                        input_blocks: &lists.input.bytes,
-                        output_blocks: &lists.output.bytes,
-                        root,
-                        parameters,
-                    },
-                )?;
+    // SAFETY: the same contract; all ranks make the same call, by the ABI.
+    unsafe {
+        match call.row {
+            Row::Mockup(_, pipeline) => run_mockup(pipeline, call, buffers, arena, &mut lists.counts),
+            Row::Algorithm(entry) => {
+                let blocks = (lists.input.bytes.as_slice(), lists.output.bytes.as_slice());
+                run_algorithm(entry, call, buffers, blocks, arena)
             }
         }
     }
+}
+
+/// # Safety
+/// As for [`execute`]. Blocks are those of the input and of the output, where the row is told them.
+#[inline(always)]
+unsafe fn run_algorithm(
+    entry: &Entry<OverMpi>,
+    call: &Call<'_>,
+    buffers: &Buffers,
+    (input_blocks, output_blocks): (&[usize], &[usize]),
+    arena: &mut Arena,
+) -> Result<(), CallError> {
+    let place = (call.comm, call.rank, call.p_ranks);
+    // SAFETY: by this function's contract; parameters are as many as the row has, by the ABI.
+    unsafe {
+        let mut transport = MpiTransport::new(place, buffers.datatype, buffers.op, buffers.element_bytes, arena);
+        let arguments = registry::Arguments {
+            input: slice(buffers.input, buffers.input_bytes),
+            output: slice_mut(buffers.output, buffers.output_bytes),
+            input_blocks,
+            output_blocks,
+            root: call.root,
+            parameters: slice(call.arguments.parameters, entry.row().parameters.len()),
+        };
+        Ok(entry.run(&mut transport, arguments)?)
+    }
+}
+
+/// # Safety
+/// As for [`execute`].
+unsafe fn run_mockup(
+    pipeline: &Pipeline,
+    call: &Call<'_>,
+    buffers: &Buffers,
+    arena: &mut Arena,
+    int_counts: &mut Vec<c_int>,
+) -> Result<(), CallError> {
+    let arguments = CallArguments {
+        send: buffers.input.cast(),
+        recv: buffers.output.cast(),
+        count: buffers.count,
+        datatype: buffers.datatype,
+        op: buffers.op,
+        root: call.arguments.root,
+    };
+    let Some(counts) = call.counts() else {
+        // SAFETY: the same contract.
+        unsafe { pipeline.run(call.comm, &arguments, arena)? };
+        return Ok(());
+    };
+    int_counts.clear();
+    for count in counts {
+        int_counts.push(c_int::try_from(*count).map_err(|_| CallError::Abi("a count beyond an int"))?);
+    }
+    // SAFETY: the same contract.
+    unsafe { pipeline.run_with_counts(call.comm, &arguments, int_counts, arena)? };
     Ok(())
 }
 

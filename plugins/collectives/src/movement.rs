@@ -10,18 +10,13 @@ use crate::buffers::{Buffers, CallError, Lists, Staging, unsigned};
 use crate::call::{Call, execute};
 use crate::side::{Side, given, taken};
 
-/// Carries out an allgather, alltoall, broadcast, gather or scatter, their forms with counts, or a barrier.
+/// Carries out an allgather, alltoall, broadcast, gather or scatter, or one of their forms with counts, of any datatypes, in
+/// place or not.
 ///
 /// # Safety
 /// The program's buffers are those of such a call.
 pub(crate) unsafe fn carry_out(call: &Call<'_>, staging: &mut Staging<'_>, lists: &mut Lists) -> Result<(), CallError> {
-    if let Some(buffers) = plain(call) {
-        lists.input.bytes.clear();
-        lists.output.bytes.clear();
-        // SAFETY: the program's own buffers, by this function's contract.
-        return unsafe { execute(call, &buffers, staging.arena, lists) };
-    }
-    let collective = call.row.collective();
+    let collective = call.collective;
     let is_bcast = collective == Collective::Bcast;
     // SAFETY: by this function's contract.
     unsafe {
@@ -75,7 +70,6 @@ pub(crate) unsafe fn carry_out(call: &Call<'_>, staging: &mut Staging<'_>, lists
             element_bytes: 1,
             datatype: constants::byte(),
             op: constants::op_null(),
-            root: call.arguments.root,
         };
         execute(call, &buffers, staging.arena, lists)?;
         // A broadcast's root has what it sent.
@@ -90,8 +84,9 @@ pub(crate) unsafe fn carry_out(call: &Call<'_>, staging: &mut Staging<'_>, lists
 /// The program's own buffers, where nothing is to be found out about them: nothing in place, equal blocks, and types that are
 /// predefined and lie in memory as they are packed. Most calls are like this, and for those of a few bytes the long way would
 /// take longer than the messages.
-fn plain(call: &Call<'_>) -> Option<Buffers> {
-    let (arguments, collective, p_ranks) = (call.arguments, call.row.collective(), call.p_ranks);
+#[inline(always)]
+pub(crate) fn plain(call: &Call<'_>) -> Option<Buffers> {
+    let (arguments, collective, p_ranks) = (call.arguments, call.collective, call.p_ranks);
     // Blocks in what is sent and in what is received.
     let (sent, received) = match collective {
         Collective::Barrier => return Some(Buffers::none()),
@@ -101,7 +96,7 @@ fn plain(call: &Call<'_>) -> Option<Buffers> {
         Collective::Scatter => (p_ranks, 1),
         _ => return None,
     };
-    if [arguments.send, arguments.recv.cast_const()].contains(&constants::in_place()) {
+    if arguments.send == constants::in_place() || arguments.recv.cast_const() == constants::in_place() {
         return None;
     }
     let is_root = call.is_root();
@@ -125,7 +120,6 @@ fn plain(call: &Call<'_>) -> Option<Buffers> {
         element_bytes: 1,
         datatype: constants::byte(),
         op: constants::op_null(),
-        root: arguments.root,
     })
 }
 

@@ -24,7 +24,7 @@ pub(crate) unsafe fn carry_out(call: &Call<'_>, staging: &mut Staging<'_>, lists
     }
     let extent = layout.extent.unsigned_abs();
     let (count, own) = counts(call, extent, lists)?;
-    let output_count = match call.row.collective().output() {
+    let output_count = match call.collective.output() {
         Shape::Blocks => own,
         Shape::AtRoot if !call.is_root() => 0,
         _ => count,
@@ -60,11 +60,10 @@ pub(crate) unsafe fn carry_out(call: &Call<'_>, staging: &mut Staging<'_>, lists
             element_bytes: extent,
             datatype: arguments.recv_type,
             op: arguments.op,
-            root: arguments.root,
         };
         execute(call, &buffers, staging.arena, lists)?;
         // The lowest rank of an exclusive scan gets nothing: its buffer stays as it is.
-        let is_untouched = call.row.collective() == Collective::Exscan && call.rank == 0;
+        let is_untouched = call.collective == Collective::Exscan && call.rank == 0;
         if output_count > 0 && !layout.is_dense() && !is_untouched {
             let place = (call.comm, call.rank);
             layout::copy_elements(output.cast(), arguments.recv, output_count, arguments.recv_type, place)?;
@@ -73,12 +72,40 @@ pub(crate) unsafe fn carry_out(call: &Call<'_>, staging: &mut Staging<'_>, lists
     Ok(())
 }
 
+/// The program's own buffers, where nothing is in place, blocks are equal and the type is predefined and without holes, as for most
+/// calls.
+#[inline(always)]
+pub(crate) fn plain(call: &Call<'_>) -> Option<Buffers> {
+    let arguments = call.arguments;
+    if call.collective == Collective::ReduceScatter || arguments.send == constants::in_place() {
+        return None;
+    }
+    let element_bytes = layout::plain_size(arguments.recv_type)?;
+    let own = usize::try_from(arguments.recv_count).ok()?;
+    let count = match call.collective {
+        Collective::ReduceScatterBlock => own.checked_mul(call.p_ranks)?,
+        _ => own,
+    };
+    let is_empty = call.collective.output() == Shape::AtRoot && !call.is_root();
+    let output_bytes = if is_empty { 0 } else { own.checked_mul(element_bytes)? };
+    Some(Buffers {
+        input: arguments.send.cast(),
+        input_bytes: count.checked_mul(element_bytes)?,
+        output: arguments.recv.cast(),
+        output_bytes,
+        count,
+        element_bytes,
+        datatype: arguments.recv_type,
+        op: arguments.op,
+    })
+}
+
 /// Elements of the total volume, and of this rank's block; lists the lengths of blocks where they may differ.
 fn counts(call: &Call<'_>, extent: usize, lists: &mut Lists) -> Result<(usize, usize), CallError> {
     lists.input.bytes.clear();
     lists.output.bytes.clear();
     let count = unsigned(call.arguments.recv_count, "a negative count")?;
-    match (call.row.collective(), call.counts()) {
+    match (call.collective, call.counts()) {
         (Collective::ReduceScatter, Some(counts)) => {
             let (mut total, mut own) = (0, 0);
             for (rank, count) in counts.iter().enumerate() {

@@ -7,15 +7,15 @@ use kilter_abi::{
     Algorithm, NEEDS_COMMUTATIVE, NEEDS_EVEN_RANKS, NEEDS_INT_VOLUME, NEEDS_ONE_NODE, NEEDS_POWER_OF_TWO_RANKS,
     Parameter,
 };
-use kilter_algorithms::{Collective, Need, mockup, registry};
-use kilter_mpi::Pipeline;
+use kilter_algorithms::{Collective, Entry, Need, mockup, registry};
+use kilter_mpi::{OverMpi, Pipeline};
 
 use crate::call;
 
 /// How a row is carried out; what [`Algorithm::data`] points to.
 pub(crate) enum Row {
     /// Over point-to-point messages.
-    Algorithm(&'static registry::Algorithm),
+    Algorithm(Entry<OverMpi>),
     /// By calls of the library's collectives.
     Mockup(&'static str, Pipeline),
 }
@@ -24,7 +24,7 @@ impl Row {
     /// Its id in profiles.
     pub(crate) fn id(&self) -> &'static str {
         match self {
-            Row::Algorithm(algorithm) => algorithm.id,
+            Row::Algorithm(entry) => entry.row().id,
             Row::Mockup(id, _) => id,
         }
     }
@@ -32,19 +32,19 @@ impl Row {
     /// What it implements.
     pub(crate) fn collective(&self) -> Collective {
         match self {
-            Row::Algorithm(algorithm) => algorithm.collective,
+            Row::Algorithm(entry) => entry.row().collective,
             Row::Mockup(_, pipeline) => pipeline.target(),
         }
     }
 
     fn in_c(&'static self) -> Option<Algorithm> {
         let needs = match self {
-            Row::Algorithm(algorithm) => algorithm.needs.iter().fold(0, |bits, need| bits | bit(*need)),
+            Row::Algorithm(entry) => entry.row().needs.iter().fold(0, |bits, need| bits | bit(*need)),
             // They call the library's functions with int counts.
             Row::Mockup(..) => NEEDS_INT_VOLUME,
         };
         let parameters: Vec<Parameter> = match self {
-            Row::Algorithm(algorithm) => algorithm.parameters.iter().filter_map(parameter).collect(),
+            Row::Algorithm(entry) => entry.row().parameters.iter().filter_map(parameter).collect(),
             Row::Mockup(..) => Vec::new(),
         };
         let parameters: &'static [Parameter] = Vec::leak(parameters);
@@ -56,7 +56,7 @@ impl Row {
             reserved: 0,
             parameters: parameters.as_ptr(),
             data: std::ptr::from_ref(self).cast::<c_void>(),
-            run: Some(call::run),
+            run: Some(call::run_of(self.collective())),
         })
     }
 }
@@ -98,7 +98,10 @@ fn table() -> &'static [Algorithm] {
         let mockups = mockup::MOCKUPS
             .iter()
             .filter_map(|row| Some(Row::Mockup(row.id, Pipeline::of(row).ok()?)));
-        let rows: Vec<Row> = registry::algorithms().map(Row::Algorithm).chain(mockups).collect();
+        let rows: Vec<Row> = registry::algorithms()
+            .map(|row| Row::Algorithm(Entry::new(row)))
+            .chain(mockups)
+            .collect();
         let rows: &'static [Row] = Vec::leak(rows);
         Vec::leak(rows.iter().filter_map(Row::in_c).collect())
     })
@@ -154,7 +157,8 @@ mod tests {
             let collective = kilter_abi::COLLECTIVES[row.collective as usize];
             assert_eq!(collective, data.collective().name());
             assert!(data.id().starts_with(&format!("{collective}.")), "{}", data.id());
-            if let Row::Algorithm(algorithm) = data {
+            if let Row::Algorithm(entry) = data {
+                let algorithm = entry.row();
                 assert_eq!(parameters.len(), algorithm.parameters.len());
                 assert_eq!(row.needs.count_ones() as usize, algorithm.needs.len());
                 for (in_c, parameter) in parameters.iter().zip(algorithm.parameters) {

@@ -96,7 +96,7 @@ impl<'a> Side<'a> {
 /// # Safety
 /// The lists of the call have an entry for each rank.
 pub(crate) unsafe fn given<'a>(call: &Call<'a>) -> Result<(Option<Side<'a>>, bool), CallError> {
-    let collective = call.row.collective();
+    let collective = call.collective;
     if !collective.has_data() || (collective.input() == Shape::AtRoot && !call.is_root()) {
         return Ok((None, false));
     }
@@ -120,7 +120,7 @@ pub(crate) unsafe fn given<'a>(call: &Call<'a>) -> Result<(Option<Side<'a>>, boo
 /// # Safety
 /// The lists of the call have an entry for each rank.
 pub(crate) unsafe fn taken<'a>(call: &Call<'a>) -> Result<Option<Side<'a>>, CallError> {
-    let collective = call.row.collective();
+    let collective = call.collective;
     let in_place = call.arguments.recv.cast_const() == constants::in_place();
     let is_scatter = matches!(collective, Collective::Scatter | Collective::Scatterv);
     if !collective.has_data()
@@ -139,7 +139,7 @@ pub(crate) unsafe fn taken<'a>(call: &Call<'a>) -> Result<Option<Side<'a>>, Call
 /// The lists of the call have an entry for each rank.
 unsafe fn sent<'a>(call: &Call<'a>) -> Result<Side<'a>, CallError> {
     let arguments = call.arguments;
-    let blocks = match call.row.collective() {
+    let blocks = match call.collective {
         Collective::Alltoallv | Collective::Scatterv => {
             // SAFETY: by this function's contract.
             unsafe { listed(call, arguments.send_counts, arguments.send_displacements)? }
@@ -156,7 +156,7 @@ unsafe fn sent<'a>(call: &Call<'a>) -> Result<Side<'a>, CallError> {
 /// The lists of the call have an entry for each rank.
 unsafe fn received<'a>(call: &Call<'a>, only: Option<usize>) -> Result<Side<'a>, CallError> {
     let arguments = call.arguments;
-    let blocks = match call.row.collective() {
+    let blocks = match call.collective {
         Collective::Allgatherv | Collective::Alltoallv | Collective::Gatherv => {
             // SAFETY: by this function's contract.
             unsafe { listed(call, arguments.recv_counts, arguments.recv_displacements)? }

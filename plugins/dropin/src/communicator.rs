@@ -16,6 +16,7 @@ use kilter_mpi::{MPI_Comm, MpiError, constants, handle, info};
 use kilter_profile::Table;
 
 use crate::finish;
+use crate::prepared::PreparedCalls;
 use crate::real::Real;
 use crate::rules::{Action, Implementation, Rules};
 use crate::start::{self, Started};
@@ -31,6 +32,8 @@ pub(crate) struct State {
     pub(crate) one_node: bool,
     /// Of the call under way; calls on one communicator follow each other.
     pub(crate) tables: RefCell<Tables>,
+    /// Replaced calls, to be made again.
+    pub(crate) prepared: PreparedCalls,
     /// Made at the first replaced call.
     private: RefCell<Option<Private>>,
 }
@@ -252,6 +255,7 @@ unsafe fn rules_of(comm: MPI_Comm, started: &'static Started) -> Option<Box<Stat
         rules,
         one_node,
         tables: RefCell::new(Tables::new(size)),
+        prepared: PreparedCalls::new(),
         private: RefCell::new(None),
     }))
 }

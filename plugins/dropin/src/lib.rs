@@ -20,6 +20,7 @@
 //! * [`entry`]: the exported functions. Both `MPI_X` and `PMPI_X` are: the Fortran layer of Open MPI calls `PMPI_X`.
 //! * [`real`]: the library's functions, found behind this one.
 //! * [`describe`], [`replace`]: from a call to the implementation that runs, by facts that all ranks share.
+//! * [`prepared`]: a call like one before goes the short way.
 //! * [`communicator`]: what is kept for each communicator, as an attribute of it.
 //! * [`start`], [`rules`]: profile and plugins, at the first intercepted call; [`kilter_host`] loads the plugins.
 //! * [`finish`]: counts, when MPI ends.
@@ -28,6 +29,7 @@ mod communicator;
 mod describe;
 pub mod entry;
 pub mod finish;
+mod prepared;
 mod real;
 mod replace;
 mod rules;

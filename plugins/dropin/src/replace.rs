@@ -5,6 +5,7 @@
 //! reductions, the type, which MPI wants to be the same on all. Not: `MPI_IN_PLACE` and addresses, which may be the root's alone,
 //! or types of moved data, which may differ.
 
+use std::cell::RefMut;
 use std::ffi::c_int;
 use std::sync::atomic::Ordering;
 
@@ -13,9 +14,10 @@ use kilter_algorithms::Collective;
 use kilter_mpi::layout::Layout;
 use kilter_mpi::{MPI_Comm, constants, info};
 
-use crate::communicator::{self, Known, State};
+use crate::communicator::{self, Known, State, Tables};
 use crate::describe::{Early, Given, Number, describe, early};
-use crate::rules::Action;
+use crate::prepared::again;
+use crate::rules::{Action, Implementation};
 use crate::start::{self, Mode, Started};
 
 /// The state of `comm`, if the profile has any rule for this collective on it.
@@ -51,6 +53,11 @@ pub(crate) unsafe fn replace<F: Function, N: Number, D: Number>(
     started: &Started,
     given: Given<N, D>,
 ) -> Option<c_int> {
+    let prepared = state.prepared.find(F::COLLECTIVE, given);
+    if !prepared.is_null() {
+        // SAFETY: found for this call.
+        return unsafe { again(state, started, prepared, given.send, given.recv) };
+    }
     // Calls that are left alone end here, so that no more than this is part of the function.
     let found = match early(F::COLLECTIVE, state, given) {
         Early::Leave => return None,
@@ -109,11 +116,8 @@ unsafe fn carry_out<F: Function, N: Number, D: Number>(
     arguments.algorithm = implementation.row.algorithm;
     arguments.parameters = parameters.as_ptr();
     // SAFETY: all ranks decide alike, so all come here.
-    let code = match unsafe { state.context(implementation) } {
-        Ok(context) => {
-            // SAFETY: context and arguments are as the ABI says, and lent for the call.
-            unsafe { run(context, &raw const arguments) }
-        }
+    let context = match unsafe { state.context(implementation) } {
+        Ok(context) => context,
         Err(error) => {
             kilter_mpi::say(format_args!(
                 "error: no private communicator for {}: {error}; ending the job",
@@ -123,15 +127,40 @@ unsafe fn carry_out<F: Function, N: Number, D: Number>(
             unsafe { kilter_mpi::abort(state.comm, 1) }
         }
     };
+    // SAFETY: context and arguments are as the ABI says, and lent for the call.
+    let code = unsafe { run(context, &raw const arguments) };
+    if code == 0 {
+        implementation.count(started);
+        // SAFETY: the call has ended, and `tables` keeps others out; parameters are the state's.
+        unsafe { state.prepared.put(collective, &arguments, context, implementation) };
+        return Some(0);
+    }
+    // SAFETY: the same contract.
+    unsafe { failed(state, started, implementation, tables, code) }
+}
+
+/// What a call is to return whose implementation returned `code`, other than 0. `None`: the implementation cannot run on this
+/// communicator, and the library shall carry the call out.
+///
+/// # Safety
+/// All ranks of the communicator made the call; `tables` are the state's.
+#[cold]
+pub(crate) unsafe fn failed(
+    state: &State,
+    started: &Started,
+    implementation: &'static Implementation,
+    mut tables: RefMut<'_, Tables>,
+    code: c_int,
+) -> Option<c_int> {
     if code == UNAVAILABLE {
         tables.forgo(implementation);
+        // SAFETY: the call has ended, and `tables` keeps others out.
+        unsafe { state.prepared.clear() };
         return None;
     }
-    implementation.calls.fetch_add(1, Ordering::Relaxed);
+    implementation.count(started);
     drop(tables);
-    if code != 0 {
-        // SAFETY: a valid communicator; its error handler decides what becomes of the error.
-        unsafe { mpi_sys::PMPI_Comm_call_errhandler(state.comm, code) };
-    }
+    // SAFETY: a valid communicator; its error handler decides what becomes of the error.
+    unsafe { mpi_sys::PMPI_Comm_call_errhandler(state.comm, code) };
     Some(code)
 }

@@ -1,7 +1,7 @@
 //! The profile with the implementations that it names.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use kilter_abi::{
     NEEDS_COMMUTATIVE, NEEDS_EVEN_RANKS, NEEDS_INT_VOLUME, NEEDS_ONE_NODE, NEEDS_POWER_OF_TWO_RANKS, Plugin,
@@ -9,6 +9,8 @@ use kilter_abi::{
 use kilter_algorithms::Collective;
 use kilter_host::plugins::{self, LoadError, Row};
 use kilter_profile::{Catalogue, Entry, Profile, ProfileError, Range, Table};
+
+use crate::start::Started;
 
 /// An implementation that a profile names.
 pub(crate) struct Implementation {
@@ -31,6 +33,18 @@ impl Implementation {
     /// Whether it runs only where all ranks are on one node.
     pub(crate) fn needs_one_node(&self) -> bool {
         self.row.algorithm.needs & NEEDS_ONE_NODE != 0
+    }
+
+    /// Counts a call.
+    #[inline]
+    pub(crate) fn count(&self, started: &Started) {
+        if started.thread_multiple {
+            self.calls.fetch_add(1, Ordering::Relaxed);
+        } else {
+            // Only one thread at a time counts, so that no other processor need be asked, which takes as long as 20 instructions.
+            self.calls
+                .store(self.calls.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+        }
     }
 
     /// Whether it takes no more bytes than an int counts.

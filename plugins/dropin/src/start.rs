@@ -3,8 +3,9 @@
 use std::ffi::OsString;
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::ptr;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicPtr, AtomicU8, Ordering};
 
 use kilter_host::trust;
 use kilter_mpi::{constants, info};
@@ -46,14 +47,14 @@ const ON: u8 = 2;
 static PHASE: AtomicU8 = AtomicU8::new(NOT_STARTED);
 static STARTED: OnceLock<Option<Started>> = OnceLock::new();
 
+/// What [`started`] returns while the phase is [`ON`], else null: one load in each call.
+static ACTIVE: AtomicPtr<Started> = AtomicPtr::new(ptr::null_mut());
+
 /// What the start found, if calls are to be looked at; starts at the first call.
 #[inline]
 pub(crate) fn started() -> Option<&'static Started> {
-    match PHASE.load(Ordering::Acquire) {
-        OFF => None,
-        ON => found(),
-        _ => start(),
-    }
+    // SAFETY: null or what `STARTED` holds, which is never written again.
+    unsafe { ACTIVE.load(Ordering::Acquire).as_ref() }.or_else(start)
 }
 
 /// What the start found, even after the end; `None` before it or where the drop-in is off.
@@ -63,13 +64,18 @@ pub(crate) fn found() -> Option<&'static Started> {
 
 /// From now on, calls go to the library.
 pub(crate) fn stop() {
-    PHASE.store(OFF, Ordering::Release);
+    PHASE.store(OFF, Ordering::SeqCst);
+    ACTIVE.store(ptr::null_mut(), Ordering::SeqCst);
 }
 
 #[cold]
 fn start() -> Option<&'static Started> {
-    if !info::is_running() {
-        return None;
+    match PHASE.load(Ordering::SeqCst) {
+        OFF => return None,
+        // Another thread has just started.
+        ON => return found(),
+        _ if !info::is_running() => return None,
+        _ => {}
     }
     let started = STARTED.get_or_init(|| {
         let rank = info::rank(constants::comm_world()).unwrap_or(0);
@@ -105,9 +111,17 @@ fn start() -> Option<&'static Started> {
         };
         communicator::prepare().then_some(started)
     });
-    // An end that came meanwhile is not undone.
     let phase = if started.is_some() { ON } else { OFF };
-    let _ = PHASE.compare_exchange(NOT_STARTED, phase, Ordering::AcqRel, Ordering::Acquire);
+    let is_first = PHASE
+        .compare_exchange(NOT_STARTED, phase, Ordering::SeqCst, Ordering::SeqCst)
+        .is_ok();
+    if let Some(started) = started.as_ref().filter(|_| is_first) {
+        ACTIVE.store(ptr::from_ref(started).cast_mut(), Ordering::SeqCst);
+        // An end that came meanwhile is not undone.
+        if PHASE.load(Ordering::SeqCst) == OFF {
+            ACTIVE.store(ptr::null_mut(), Ordering::SeqCst);
+        }
+    }
     started.as_ref()
 }
 

@@ -20,7 +20,11 @@ const SMALLEST_CLASS: usize = 256;
 pub struct Arena {
     /// Free buffers; index: binary logarithm of their length.
     free: Vec<Vec<Vec<u8>>>,
+    /// The free buffer that was given back last, or an empty one: most calls want the one of the call before.
+    last: Vec<u8>,
     allocations: u64,
+    /// This rank and the number of ranks, once known.
+    place: Option<(usize, usize)>,
     /// Number and length of the equal blocks that the tables describe, if they do.
     equal: Option<(usize, c_int)>,
     counts: Vec<c_int>,
@@ -44,6 +48,17 @@ impl Arena {
     #[must_use]
     pub fn allocations(&self) -> u64 {
         self.allocations
+    }
+
+    /// This rank and the number of ranks of the arena's communicator; asked once.
+    #[inline]
+    pub(crate) fn place(&mut self, comm: MPI_Comm) -> Result<(usize, usize), MpiError> {
+        if let Some(place) = self.place {
+            return Ok(place);
+        }
+        let place = (info::rank(comm)?, info::size(comm)?);
+        self.place = Some(place);
+        Ok(place)
     }
 
     /// Where the communicator's ranks are; found out once.
@@ -120,6 +135,14 @@ impl Arena {
     #[must_use]
     pub fn take(&mut self, bytes: usize) -> Option<Vec<u8>> {
         let length = bytes.max(SMALLEST_CLASS).checked_next_power_of_two()?;
+        if self.last.len() == length {
+            return Some(std::mem::take(&mut self.last));
+        }
+        self.take_other(length)
+    }
+
+    /// [`Arena::take`] of a buffer of `length` bytes, a power of two, other than the last one.
+    fn take_other(&mut self, length: usize) -> Option<Vec<u8>> {
         let class = length.trailing_zeros() as usize;
         if let Some(buffer) = self.free.get_mut(class).and_then(Vec::pop) {
             return Some(buffer);
@@ -135,6 +158,14 @@ impl Arena {
     /// Gives a buffer back.
     #[inline]
     pub fn give(&mut self, buffer: Vec<u8>) {
+        let before = std::mem::replace(&mut self.last, buffer);
+        if !before.is_empty() {
+            self.give_other(before);
+        }
+    }
+
+    /// Keeps a buffer that is not the last one any more.
+    fn give_other(&mut self, buffer: Vec<u8>) {
         if !buffer.len().is_power_of_two() {
             return;
         }

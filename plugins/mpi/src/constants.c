@@ -12,12 +12,17 @@ const MPI_Request kilter_request_null = MPI_REQUEST_NULL;
 const MPI_Errhandler kilter_errors_return = MPI_ERRORS_RETURN;
 const MPI_Info kilter_info_null = MPI_INFO_NULL;
 const MPI_Win kilter_win_null = MPI_WIN_NULL;
+MPI_Status *const kilter_status_ignore = MPI_STATUS_IGNORE;
 
 const MPI_Op kilter_op_null = MPI_OP_NULL;
 const MPI_Op kilter_bor = MPI_BOR;
 const MPI_Op kilter_sum = MPI_SUM;
 const MPI_Op kilter_max = MPI_MAX;
 const MPI_Op kilter_minloc = MPI_MINLOC;
+
+/* The operators of the standard that collectives take. */
+const MPI_Op kilter_predefined_ops[12] = {MPI_MAX,  MPI_MIN, MPI_SUM,  MPI_PROD, MPI_LAND,   MPI_BAND,
+                                          MPI_LOR,  MPI_BOR, MPI_LXOR, MPI_BXOR, MPI_MAXLOC, MPI_MINLOC};
 
 const MPI_Datatype kilter_datatype_null = MPI_DATATYPE_NULL;
 const MPI_Datatype kilter_byte = MPI_BYTE;

@@ -6,6 +6,8 @@ use mpi_sys::{MPI_Comm, MPI_Datatype, MPI_Errhandler, MPI_Info, MPI_Op, MPI_Requ
 
 unsafe extern "C" {
     static kilter_in_place: *mut c_void;
+    static kilter_status_ignore: *mut MPI_Status;
+    static kilter_predefined_ops: [MPI_Op; 12];
     static kilter_mpi_family: c_uint;
     fn kilter_t_enum_null() -> MPI_T_enum;
     fn kilter_received_bytes(status: *const MPI_Status) -> c_longlong;
@@ -124,6 +126,21 @@ constants! {
 pub fn in_place() -> *const c_void {
     // SAFETY: a constant of `constants.c`, initialised before any Rust code runs.
     unsafe { kilter_in_place }
+}
+
+/// `MPI_STATUS_IGNORE`.
+#[inline]
+#[must_use]
+pub fn status_ignore() -> *mut MPI_Status {
+    // SAFETY: a constant of `constants.c`, initialised before any Rust code runs.
+    unsafe { kilter_status_ignore }
+}
+
+/// The standard's operators of reductions, whose handles never change their meaning.
+#[must_use]
+pub fn predefined_ops() -> [MPI_Op; 12] {
+    // SAFETY: a constant of `constants.c`, initialised before any Rust code runs.
+    unsafe { kilter_predefined_ops }
 }
 
 /// `MPI_T_ENUM_NULL`.

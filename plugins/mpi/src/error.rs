@@ -53,6 +53,7 @@ impl MpiError {
     }
 
     /// A count as MPI takes it.
+    #[inline]
     pub(crate) fn count(operation: &'static str, count: usize) -> Result<c_int, MpiError> {
         c_int::try_from(count).map_err(|_| MpiError {
             operation,

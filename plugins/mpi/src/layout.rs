@@ -190,9 +190,13 @@ fn inner_type(datatype: MPI_Datatype) -> Result<Inner, MpiError> {
 #[inline]
 #[must_use]
 pub fn plain_size(datatype: MPI_Datatype) -> Option<usize> {
-    predefined::find(datatype)
-        .filter(Layout::is_dense)
-        .map(|layout| layout.size)
+    Some(predefined::plain_size(datatype)).filter(|size| *size > 0)
+}
+
+/// Whether the handle is that of a predefined type, which never ends its life; no for one that nobody has asked the layout of.
+#[must_use]
+pub fn is_predefined(datatype: MPI_Datatype) -> bool {
+    predefined::find(datatype).is_some()
 }
 
 /// Packs `count` elements into exactly `packed.len()` bytes.

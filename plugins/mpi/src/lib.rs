@@ -40,4 +40,4 @@ pub use mpi_sys::{MPI_Comm, MPI_Datatype, MPI_Op};
 pub use nodes::{is_one_node, nodes};
 pub use pipeline::{Pipeline, PipelineError};
 pub use say::say;
-pub use transport::{MpiRequest, MpiTransport, PIECE_BYTES};
+pub use transport::{MpiRequest, MpiTransport, OverMpi, PIECE_BYTES};

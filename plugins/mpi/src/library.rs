@@ -6,7 +6,7 @@ use kilter_algorithms::Collective;
 use mpi_sys::MPI_Comm;
 
 use crate::error::pmpi;
-use crate::{Arena, CallArguments, MpiError, constants, info};
+use crate::{Arena, CallArguments, MpiError, constants};
 
 /// Calls the library's own collective with equal blocks; v-variants get uniform counts, kept in the arena.
 ///
@@ -79,18 +79,14 @@ pub(crate) unsafe fn call(
     let n = MpiError::count(name, count)?;
     let (mut p_ranks, mut block) = (1, n);
     if collective.has_blocks() {
-        p_ranks = info::size(comm)?;
+        let rank;
+        (rank, p_ranks) = arena.place(comm)?;
         if matches!(blocks, Blocks::Equal) && !count.is_multiple_of(p_ranks) {
             return Err(MpiError {
                 operation: name,
                 code: constants::err_count(),
             });
         }
-        let rank = if matches!(blocks, Blocks::Equal) {
-            0
-        } else {
-            info::rank(comm)?
-        };
         block = MpiError::count(name, blocks.block(rank, p_ranks, count).1)?;
     }
     let mut tables = || match blocks {

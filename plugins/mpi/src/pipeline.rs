@@ -11,7 +11,7 @@ use mpi_sys::MPI_Comm;
 
 use crate::layout::Layout;
 use crate::library::{Blocks, call};
-use crate::{Arena, CallArguments, MpiError, constants, info};
+use crate::{Arena, CallArguments, MpiError, constants};
 
 /// A collective carried out by calls of others.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -189,7 +189,7 @@ impl Pipeline {
         counts: Option<&[c_int]>,
         arena: &mut Arena,
     ) -> Result<(), MpiError> {
-        let (rank, p_ranks) = (info::rank(comm)?, info::size(comm)?);
+        let (rank, p_ranks) = arena.place(comm)?;
         let extent = Layout::of(arguments.datatype)?.extent;
         let element_bytes = MpiError::count_back("MPI_Type_get_extent", c_int::try_from(extent).unwrap_or(-1))?;
         let mut padded = arguments.count;

@@ -21,6 +21,8 @@ const PLACE_BITS: u32 = 7;
 struct Known {
     handle: usize,
     layout: Layout,
+    /// The size in bytes if elements have no holes, else 0: what most calls want to know.
+    plain_size: usize,
 }
 
 /// Written once each; what they point to lives as long as the process.
@@ -35,10 +37,21 @@ fn place(handle: usize) -> &'static AtomicPtr<Known> {
 /// The layout of a predefined type that was seen before.
 #[inline]
 pub(crate) fn find(datatype: MPI_Datatype) -> Option<Layout> {
+    known(datatype).map(|known| known.layout)
+}
+
+/// Bytes of an element of a predefined type without holes that was seen before; 0 for other types.
+#[inline]
+pub(crate) fn plain_size(datatype: MPI_Datatype) -> usize {
+    known(datatype).map_or(0, |known| known.plain_size)
+}
+
+#[inline]
+fn known(datatype: MPI_Datatype) -> Option<&'static Known> {
     let handle = handle::bits(datatype);
     // SAFETY: null or a box that was leaked by `remember`; acquire pairs with its release.
     let known = unsafe { place(handle).load(Ordering::Acquire).as_ref() }?;
-    (known.handle == handle).then_some(known.layout)
+    (known.handle == handle).then_some(known)
 }
 
 /// Remembers the layout of `datatype` if it is predefined.
@@ -48,7 +61,12 @@ pub(crate) fn remember(datatype: MPI_Datatype, layout: Layout) {
     if !place.load(Ordering::Relaxed).is_null() || !is_predefined(datatype) {
         return;
     }
-    let known = Box::into_raw(Box::new(Known { handle, layout }));
+    let plain_size = if layout.is_dense() { layout.size } else { 0 };
+    let known = Box::into_raw(Box::new(Known {
+        handle,
+        layout,
+        plain_size,
+    }));
     if place
         .compare_exchange(ptr::null_mut(), known, Ordering::Release, Ordering::Relaxed)
         .is_err()

@@ -5,8 +5,9 @@ use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 use std::sync::Arc;
 
+use kilter_algorithms::schedule::elements;
 use kilter_algorithms::shared_memory::Event;
-use kilter_algorithms::{Nodes, SharedMemory, Transport, TransportError};
+use kilter_algorithms::{Family, Nodes, SharedMemory, Transport, TransportError};
 use mpi_sys::{MPI_Comm, MPI_Datatype, MPI_Op, MPI_Request, MPI_Status};
 
 use crate::error::pmpi;
@@ -17,6 +18,9 @@ const TAG: c_int = 7;
 
 /// Bytes of a message, at most: counts are ints. Longer ones travel in pieces, whose lengths both sides know.
 pub const PIECE_BYTES: usize = 1 << 30;
+
+/// Messages up to this length are sent before `PMPI_Isend` returns by every library in use (Open MPI's `btl_sendi` takes as many).
+const SENT_AT_ONCE_BYTES: usize = 256;
 
 /// [`Transport`] over a communicator, for one call.
 pub struct MpiTransport<'a> {
@@ -30,6 +34,13 @@ pub struct MpiTransport<'a> {
     arena: &'a mut Arena,
     /// How often this rank has looked in vain in shared memory, in the wait under way.
     looks: u32,
+}
+
+/// Transports over communicators, for [`kilter_algorithms::Entry`].
+pub struct OverMpi;
+
+impl Family for OverMpi {
+    type Of<'a> = MpiTransport<'a>;
 }
 
 /// After so many looks in vain a rank lets others have the processor, even where there seem to be enough.
@@ -100,7 +111,8 @@ impl<'a> MpiTransport<'a> {
             return Ok(());
         }
         let (operation, peer) = ("PMPI_Reduce_local", self.rank);
-        let elements = bytes(operation, peer, inout.len().min(input.len()) / self.element_bytes)?;
+        let length = inout.len().min(input.len());
+        let elements = bytes(operation, peer, elements(length, self.element_bytes))?;
         // SAFETY: both buffers have `elements` elements of the datatype, by the contract of `new`, and do not overlap.
         unsafe {
             let (input, inout): (*const c_void, *mut c_void) = (input.as_ptr().cast(), inout.as_mut_ptr().cast());
@@ -146,6 +158,58 @@ impl<'a> MpiTransport<'a> {
         let expected = Some(data.len());
         Ok(Piece { request, expected })
     }
+
+    /// Receives what needs no more than a piece. A part of each function that does so, as they are called for every message.
+    #[inline(always)]
+    fn recv_piece(&self, from: usize, data: &mut [u8]) -> Result<(), TransportError> {
+        let length = bytes("PMPI_Recv", from, data.len())?;
+        let mut status = MaybeUninit::zeroed();
+        // SAFETY: the buffer has `length` bytes and is lent for the call, which fills the status (zeros are a valid one).
+        let status: MPI_Status = unsafe {
+            let buffer = data.as_mut_ptr().cast();
+            pmpi!(PMPI_Recv(
+                buffer,
+                length,
+                constants::byte(),
+                from as c_int,
+                TAG,
+                self.comm,
+                status.as_mut_ptr()
+            ))
+            .map_err(|error| error.with_peer(from))?;
+            status.assume_init()
+        };
+        check_length(&status, from, data.len())
+    }
+
+    /// [`Transport::sendrecv`] of few bytes: the message has left when `PMPI_Isend` returns, and a blocking receive needs no request
+    /// of the library's. `PMPI_Sendrecv` makes one to receive first, for which the message would wait (in Open MPI 4.1).
+    #[inline]
+    fn exchange_few(&mut self, to: usize, send: &[u8], from: usize, recv: &mut [u8]) -> Result<(), TransportError> {
+        // SAFETY: waited for below, whatever becomes of the receive.
+        let outgoing = unsafe { self.begin_send(to, send)? };
+        let received = self.recv_piece(from, recv);
+        complete("PMPI_Wait of PMPI_Isend", to, outgoing)?;
+        received
+    }
+}
+
+/// Waits for a piece.
+#[inline]
+fn complete(operation: &'static str, peer: usize, mut piece: Piece) -> Result<(), TransportError> {
+    let Some(expected) = piece.expected else {
+        // SAFETY: the request is active (it is consumed here) and its buffer still lent.
+        let code = unsafe { mpi_sys::PMPI_Wait(&raw mut piece.request, constants::status_ignore()) };
+        return MpiError::check(operation, code).map_err(|error| error.with_peer(peer));
+    };
+    let mut status = MaybeUninit::zeroed();
+    // SAFETY: as above; the call fills the status.
+    let (code, status): (c_int, MPI_Status) = unsafe {
+        let code = mpi_sys::PMPI_Wait(&raw mut piece.request, status.as_mut_ptr());
+        (code, status.assume_init())
+    };
+    MpiError::check(operation, code).map_err(|error| error.with_peer(peer))?;
+    check_length(&status, peer, expected)
 }
 
 #[inline]
@@ -221,24 +285,7 @@ impl Transport for MpiTransport<'_> {
             let request = unsafe { self.irecv(from, data)? };
             return self.wait(request);
         }
-        let length = bytes("PMPI_Recv", from, data.len())?;
-        let mut status = MaybeUninit::zeroed();
-        // SAFETY: the buffer has `length` bytes and is lent for the call, which fills the status (zeros are a valid one).
-        let status: MPI_Status = unsafe {
-            let buffer = data.as_mut_ptr().cast();
-            pmpi!(PMPI_Recv(
-                buffer,
-                length,
-                constants::byte(),
-                from as c_int,
-                TAG,
-                self.comm,
-                status.as_mut_ptr()
-            ))
-            .map_err(|error| error.with_peer(from))?;
-            status.assume_init()
-        };
-        check_length(&status, from, data.len())
+        self.recv_piece(from, data)
     }
 
     #[inline]
@@ -248,6 +295,9 @@ impl Transport for MpiTransport<'_> {
             let (incoming, outgoing) = unsafe { (self.irecv(from, recv)?, self.isend(to, send)?) };
             self.wait(incoming)?;
             return self.wait(outgoing);
+        }
+        if send.len().max(recv.len()) <= SENT_AT_ONCE_BYTES {
+            return self.exchange_few(to, send, from, recv);
         }
         let send_length = bytes("PMPI_Sendrecv", to, send.len())?;
         let recv_length = bytes("PMPI_Sendrecv", from, recv.len())?;
@@ -283,7 +333,11 @@ impl Transport for MpiTransport<'_> {
             operation: "PMPI_Wait of PMPI_Isend",
             peer: to,
             first: begin(first)?,
-            rest: rest.chunks(self.piece_bytes).map(begin).collect::<Result<_, _>>()?,
+            rest: if rest.is_empty() {
+                Vec::new()
+            } else {
+                rest.chunks(self.piece_bytes).map(begin).collect::<Result<_, _>>()?
+            },
             buffer: PhantomData,
         })
     }
@@ -297,7 +351,11 @@ impl Transport for MpiTransport<'_> {
             operation: "PMPI_Wait of PMPI_Irecv",
             peer: from,
             first: begin(first)?,
-            rest: rest.chunks_mut(self.piece_bytes).map(begin).collect::<Result<_, _>>()?,
+            rest: if rest.is_empty() {
+                Vec::new()
+            } else {
+                rest.chunks_mut(self.piece_bytes).map(begin).collect::<Result<_, _>>()?
+            },
             buffer: PhantomData,
         })
     }
@@ -311,19 +369,8 @@ impl Transport for MpiTransport<'_> {
             rest,
             ..
         } = request;
-        for mut piece in std::iter::once(first).chain(rest) {
-            let mut status = MaybeUninit::zeroed();
-            // SAFETY: the request is active (it is consumed here) and its buffer still lent; the call fills the status.
-            let (code, status): (c_int, MPI_Status) = unsafe {
-                let code = mpi_sys::PMPI_Wait(&raw mut piece.request, status.as_mut_ptr());
-                (code, status.assume_init())
-            };
-            MpiError::check(operation, code).map_err(|error| error.with_peer(peer))?;
-            if let Some(expected) = piece.expected {
-                check_length(&status, peer, expected)?;
-            }
-        }
-        Ok(())
+        complete(operation, peer, first)?;
+        rest.into_iter().try_for_each(|piece| complete(operation, peer, piece))
     }
 
     #[inline]

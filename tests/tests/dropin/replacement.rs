@@ -205,6 +205,25 @@ fn a_program_can_ask_what_ran() {
     assert_eq!(ask(&[("KILTER_MODE", "off")]), "FOUND -1\n");
 }
 
+/// What is kept of a call serves calls with the same arguments, and no others.
+#[test]
+fn a_call_that_differs_from_the_one_before_is_not_taken_for_it() {
+    for mpi in [Mpi::OpenMpi, Mpi::Mpich] {
+        if !mpi.is_there() {
+            continue;
+        }
+        let rules = ["allreduce.recursive_doubling", "bcast.binomial", "gather.binomial"];
+        let of_all = |id: &str| rule(id.split('.').next().unwrap_or_default(), 2, 1..=u64::MAX, id);
+        let deployed = Deployed::for_library(mpi, rules.map(of_all).to_vec());
+        let program = mpi.built("mpicc", "again.c", &["-std=c11"], "again");
+        let output = deployed.run(mpi, &[&program], 2, &[]);
+        assert!(output.ok, "{mpi:?}: {output:?}");
+        let calls = rules.map(|id| output.calls()[id]);
+        assert_eq!(calls, [63, 30, 18], "{mpi:?}: {}", output.stderr);
+        assert_eq!(output.stdout, "ALLREDUCE 63 BCAST 30 GATHER 18\n", "{mpi:?}");
+    }
+}
+
 /// What a row cannot have, it says on all ranks; the calls are the library's then, and right.
 #[test]
 fn without_shared_memory_the_librarys_own_is_used_and_said_once() {

@@ -3,8 +3,8 @@
 use std::ffi::c_int;
 
 use anyhow::Context;
-use kilter_algorithms::{Arguments, registry};
-use kilter_mpi::{Arena, CallArguments, MPI_Comm, MpiTransport, constants, info, library_call};
+use kilter_algorithms::Arguments;
+use kilter_mpi::{Arena, CallArguments, MPI_Comm, MPI_Datatype, MPI_Op, MpiTransport, constants, info, library_call};
 use kilter_protocol::plan::Item;
 
 use crate::buffer::GuardedBuffer;
@@ -25,6 +25,8 @@ pub(crate) struct Candidate {
 /// The item with one root.
 struct Turn {
     recipe: Recipe,
+    /// What each problem's data is made of.
+    units: Vec<Unit>,
     /// Programs of each part: one per slice, none where a part needs none.
     programs: Vec<Vec<Program>>,
     buffers: Buffers,
@@ -85,6 +87,7 @@ impl Candidate {
         for (recipe, buffers) in recipes {
             let mut turn = Turn {
                 programs: recipe.parts.iter().map(|_| Vec::new()).collect(),
+                units: recipe.problems.iter().map(Unit::of).collect(),
                 recipe,
                 buffers,
                 has_run: false,
@@ -111,7 +114,7 @@ impl Candidate {
     pub(crate) fn run(&mut self) -> anyhow::Result<()> {
         let turns = self.turns.len();
         let turn = &mut self.turns[self.next];
-        self.next = (self.next + 1) % turns;
+        self.next = if self.next + 1 == turns { 0 } else { self.next + 1 };
         turn.run(self.comm, &mut self.arena)
     }
 
@@ -174,8 +177,11 @@ impl Turn {
     fn run(&mut self, comm: MPI_Comm, arena: &mut Arena) -> anyhow::Result<()> {
         self.has_run = true;
         for (part, programs) in self.recipe.parts.iter().zip(&mut self.programs) {
-            for i in 0..part.repeat {
-                let slice = i % part.slices;
+            // No division: it would be in every time.
+            let mut next = 0;
+            for _ in 0..part.repeat {
+                let slice = next;
+                next = if slice + 1 == part.slices { 0 } else { slice + 1 };
                 if let Some(program) = programs.get_mut(slice) {
                     program.run()?;
                     continue;
@@ -187,7 +193,7 @@ impl Turn {
                 unsafe {
                     let send = self.buffers.send.pointer().add(offsets.send).cast_const();
                     let recv = self.buffers.recv.pointer().add(offsets.recv);
-                    call(&part.how, comm, problem, send, recv, arena)?;
+                    call(&part.how, comm, (problem, self.units[index]), send, recv, arena)?;
                 }
             }
         }
@@ -240,37 +246,67 @@ fn describe(wrong: Wrong) -> String {
     )
 }
 
+/// What a library is told that data is made of; found before anything is measured.
+#[derive(Debug, Clone, Copy)]
+struct Unit {
+    datatype: MPI_Datatype,
+    op: MPI_Op,
+    /// Its size in bytes.
+    bytes: usize,
+    /// How many there are in the total volume.
+    count: usize,
+}
+
+impl Unit {
+    /// Volumes of a guideline are whole elements; a call beside the data may not be, and is only moved.
+    fn of(problem: &Problem) -> Unit {
+        let element = problem.element;
+        let bytes = element.bytes() as usize;
+        let blocks = if problem.task.functionality.has_blocks() {
+            problem.p_ranks
+        } else {
+            1
+        };
+        if !problem.n_bytes.is_multiple_of(bytes * blocks) {
+            return Unit {
+                datatype: constants::byte(),
+                op: constants::bor(),
+                bytes: 1,
+                count: problem.n_bytes,
+            };
+        }
+        Unit {
+            datatype: datatypes::element_type(element),
+            op: datatypes::element_op(element),
+            bytes,
+            count: problem.n_bytes / bytes,
+        }
+    }
+}
+
 /// One call.
 ///
 /// # Safety
-/// `send` and `recv` are valid for the bytes that `problem` says; all ranks of `comm` make the same call.
+/// `send` and `recv` are valid for the bytes that `problem` says, in whole units; all ranks of `comm` make the same call.
 #[inline]
 unsafe fn call(
     how: &How,
     comm: MPI_Comm,
-    problem: &Problem,
+    (problem, unit): (&Problem, Unit),
     send: *const u8,
     recv: *mut u8,
     arena: &mut Arena,
 ) -> anyhow::Result<()> {
-    let element_bytes = problem.element.bytes() as usize;
-    // Volumes of a guideline are whole elements; a call beside the data may not be, and is only moved.
-    let whole = problem.n_bytes.is_multiple_of(element_bytes * problem.p_ranks)
-        || (!problem.task.functionality.has_blocks() && problem.n_bytes.is_multiple_of(element_bytes));
-    let (datatype, op, size) = if whole {
-        let element = problem.element;
-        (
-            datatypes::element_type(element),
-            datatypes::element_op(element),
-            element_bytes,
-        )
-    } else {
-        (constants::byte(), constants::bor(), 1)
-    };
+    let Unit {
+        datatype,
+        op,
+        bytes,
+        count,
+    } = unit;
     let arguments = CallArguments {
         send: send.cast(),
         recv: recv.cast(),
-        count: problem.n_bytes / size,
+        count,
         datatype,
         op,
         root: problem.root as c_int,
@@ -281,23 +317,26 @@ unsafe fn call(
             How::Library(collective) => library_call(*collective, comm, &arguments, arena)?,
             How::Mockup(pipeline) => pipeline.run(comm, &arguments, arena)?,
             How::Algorithm {
-                row,
+                entry,
                 parameters,
                 blocks,
             } => {
                 let place = (comm, problem.rank, problem.p_ranks);
-                let mut transport = MpiTransport::new(place, datatype, op, size, arena);
+                let mut transport = MpiTransport::new(place, datatype, op, bytes, arena);
                 let is_root = problem.rank == problem.root;
                 let listed = |wanted: bool| if wanted { blocks.as_slice() } else { &[] };
+                let collective = entry.row().collective;
                 let arguments = Arguments {
                     input: std::slice::from_raw_parts(send, problem.send_bytes()),
                     output: std::slice::from_raw_parts_mut(recv, problem.recv_bytes()),
-                    input_blocks: listed(row.collective.lists_input_blocks(is_root)),
-                    output_blocks: listed(row.collective.lists_output_blocks(is_root)),
+                    input_blocks: listed(collective.lists_input_blocks(is_root)),
+                    output_blocks: listed(collective.lists_output_blocks(is_root)),
                     root: problem.root,
                     parameters,
                 };
-                registry::run(row, &mut transport, arguments).with_context(|| format!("algorithm `{}`", row.id))?;
+                entry
+                    .run(&mut transport, arguments)
+                    .with_context(|| format!("algorithm `{}`", entry.row().id))?;
             }
             How::Program(side) => anyhow::bail!("`{side}` was not compiled"),
         }

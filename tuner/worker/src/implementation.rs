@@ -2,8 +2,8 @@
 
 use std::ffi::c_int;
 
-use kilter_algorithms::{Algorithm, Collective, registry};
-use kilter_mpi::Pipeline;
+use kilter_algorithms::{Collective, Entry, registry};
+use kilter_mpi::{OverMpi, Pipeline};
 use kilter_protocol::expression::{
     Attributes, Communicator, Counts, Factor, Form, Layout, Operation, Side, Term, Values,
 };
@@ -49,8 +49,8 @@ pub(crate) enum How {
     Mockup(Pipeline),
     /// A row of the registry.
     Algorithm {
-        /// The row.
-        row: &'static Algorithm,
+        /// The row, with its function.
+        entry: Entry<OverMpi>,
         /// One value per parameter.
         parameters: Vec<u64>,
         /// Bytes of each rank's block, where the row takes blocks that differ; they do not.
@@ -328,7 +328,7 @@ fn algorithm(
     let block = usize::try_from(n_bytes).unwrap_or(usize::MAX) / p_ranks;
     let blocks = vec![block; if target.has_counts() { p_ranks } else { 0 }];
     Ok(How::Algorithm {
-        row,
+        entry: Entry::new(row),
         parameters,
         blocks,
     })
