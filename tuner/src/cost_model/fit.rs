@@ -18,8 +18,8 @@ pub const MIN_POINTS: usize = 6;
 pub const MAX_MISFIT: f64 = 2.0;
 
 /// Share of the times that the [misfit](Fit::misfit) covers. All of them would be one disturbed time, or one algorithm that the model
-/// does not describe: replayed on recorded contests of 2 to 8 ranks, nothing was ever left out then; with four of five it was, and
-/// nothing that was left out was within 5 % of the fastest.
+/// does not describe: with that nothing was ever left out of recorded contests of 2 to 8 ranks, by which this share was chosen (so that
+/// they are no test of it).
 pub const MOST: f64 = 0.8;
 
 /// A larger misfit is as bad, and may be infinite.
