@@ -3,7 +3,7 @@
 
 use serde::Deserialize;
 
-use super::{ConfigError, embedded};
+use super::{ConfigError, embedded, parse};
 
 /// A way of launching inside an allocation of a batch system.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -84,13 +84,7 @@ impl BatchLauncher {
     /// # Errors
     /// Whatever is wrong, with what is allowed.
     pub fn parse(text: &str, file: &str) -> Result<BatchLauncher, ConfigError> {
-        let wrong = |message: String| ConfigError {
-            file: file.to_owned(),
-            message,
-        };
-        let launcher: BatchLauncher =
-            toml::from_str(text).map_err(|error| wrong(error.to_string().trim_end().to_owned()))?;
-        launcher.problem().map_or(Ok(launcher), |message| Err(wrong(message)))
+        parse(text, file, BatchLauncher::problem)
     }
 
     /// What its form alone does not guarantee.

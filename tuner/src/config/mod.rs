@@ -36,6 +36,20 @@ fn embedded(directory: &str) -> Vec<(String, &'static str)> {
     files
 }
 
+/// Reads a file's text; `problem` says what its form alone does not guarantee, and `file` is named in errors.
+fn parse<T: serde::de::DeserializeOwned>(
+    text: &str,
+    file: &str,
+    problem: impl Fn(&T) -> Option<String>,
+) -> Result<T, ConfigError> {
+    let wrong = |message: String| ConfigError {
+        file: file.to_owned(),
+        message,
+    };
+    let value = toml::from_str(text).map_err(|error| wrong(error.to_string().trim_end().to_owned()))?;
+    problem(&value).map_or(Ok(value), |message| Err(wrong(message)))
+}
+
 /// The line of a byte offset, from 1.
 fn line_of(text: &str, at: usize) -> usize {
     text.bytes().take(at).filter(|byte| *byte == b'\n').count() + 1

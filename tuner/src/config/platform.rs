@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use super::{ConfigError, embedded, read};
+use super::{ConfigError, embedded, parse, read};
 
 /// A simulated machine.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -43,13 +43,7 @@ impl Platform {
     /// # Errors
     /// Whatever is wrong, with the line or the key and what is allowed.
     pub fn parse(text: &str, file: &str) -> Result<Platform, ConfigError> {
-        let wrong = |message: String| ConfigError {
-            file: file.to_owned(),
-            message,
-        };
-        let platform: Platform =
-            toml::from_str(text).map_err(|error| wrong(error.to_string().trim_end().to_owned()))?;
-        platform.problem().map_or(Ok(platform), |message| Err(wrong(message)))
+        parse(text, file, Platform::problem)
     }
 
     /// By name, of those that come with Kilter, or by path.

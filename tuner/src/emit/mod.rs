@@ -31,6 +31,11 @@ use crate::context::{Context, Setup};
 use crate::deployment::Deployment;
 use crate::verification::Verification;
 
+/// Environment of the ranks.
+const ENVIRONMENT: &str = "kilter.env";
+/// How to install everything.
+const README: &str = "README.txt";
+
 /// Files of a staging directory: name, what it carries.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Emitted {
@@ -142,6 +147,24 @@ pub fn confirm_ran(context: &Context<'_>, emitted: &Emitted, after: &Verificatio
 /// Lines as comments of a shell, which Open MPI's files take, too.
 pub(crate) fn comments(lines: &[String]) -> String {
     lines.iter().map(|line| format!("# {line}\n")).collect()
+}
+
+/// Writes the environment file, where there is something for it, and then the page that `page` makes of all files for the library that
+/// it is given: what is left to do when a library's own files are written.
+fn finish(
+    context: &Context<'_>,
+    mut emitted: Emitted,
+    variables: &[(String, String)],
+    page: impl FnOnce(&Emitted, &str) -> String,
+) -> anyhow::Result<Emitted> {
+    if !variables.is_empty() {
+        write(&emitted.directory, ENVIRONMENT, &environment::to_text(variables)?)?;
+        emitted.files.insert(File::Environment, ENVIRONMENT.to_owned());
+    }
+    emitted.files.insert(File::Readme, README.to_owned());
+    let library = format!("{} {}", context.library.name, context.version);
+    write(&emitted.directory, README, &page(&emitted, &library))?;
+    Ok(emitted)
 }
 
 /// Writes one file.

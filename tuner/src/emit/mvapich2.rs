@@ -6,13 +6,11 @@
 
 use std::path::Path;
 
-use super::{Emitted, File, comments, dropin, environment, read, readme, variables, write};
+use super::{Emitted, File, comments, dropin, environment, finish, read, readme, variables, write};
 use crate::context::{Context, Setup};
 use crate::deployment::Deployment;
 
 const PARAMETERS: &str = "mvapich2.conf";
-const ENVIRONMENT: &str = "kilter.env";
-const README: &str = "README.txt";
 /// What the library's own variables begin with.
 const OWN: &str = "MV2_";
 /// Names the file that is read in place of `~/.mvapich2.conf`.
@@ -42,18 +40,9 @@ pub(super) fn emit(context: &Context<'_>, deployment: &Deployment, directory: &P
         write(directory, PARAMETERS, &to_text(&parameters)?)?;
         emitted.files.insert(File::Parameters, PARAMETERS.to_owned());
     }
-    if !others.is_empty() {
-        write(directory, ENVIRONMENT, &environment::to_text(&others)?)?;
-        emitted.files.insert(File::Environment, ENVIRONMENT.to_owned());
-    }
-    emitted.files.insert(File::Readme, README.to_owned());
-    let library = format!("{} {}", context.library.name, context.version);
-    write(
-        directory,
-        README,
-        &readme::mvapich2(&emitted, &library, context.options.ranks, &parameters, &others),
-    )?;
-    Ok(emitted)
+    finish(context, emitted, &others, |emitted, library| {
+        readme::mvapich2(emitted, library, context.options.ranks, &parameters, &others)
+    })
 }
 
 /// Reads the files back and makes the launch that uses them.

@@ -7,14 +7,12 @@ use anyhow::{Context as _, bail};
 use kilter_algorithms::Collective;
 
 use super::rules::{Choice, Rules};
-use super::{Emitted, File, dropin, environment, mca, range, read, readme, write};
+use super::{Emitted, File, dropin, environment, finish, mca, range, read, readme, write};
 use crate::context::{Context, Setup};
 use crate::deployment::{Deployment, Selection};
 
 const PARAMETERS: &str = "openmpi-mca-params.conf";
 const RULES: &str = "openmpi-coll-rules.conf";
-const ENVIRONMENT: &str = "kilter.env";
-const README: &str = "README.txt";
 
 /// Variable with the list of parameter files, first one strongest. It replaces the default list, so the site's and the user's
 /// files are named after ours.
@@ -51,18 +49,9 @@ pub(super) fn emit(context: &Context<'_>, deployment: &Deployment, directory: &P
         write(directory, PARAMETERS, &mca::to_text(&parameters)?)?;
         emitted.files.insert(File::Parameters, PARAMETERS.to_owned());
     }
-    if !variables.is_empty() {
-        write(directory, ENVIRONMENT, &environment::to_text(&variables)?)?;
-        emitted.files.insert(File::Environment, ENVIRONMENT.to_owned());
-    }
-    emitted.files.insert(File::Readme, README.to_owned());
-    let library = format!("{} {}", context.library.name, context.version);
-    write(
-        directory,
-        README,
-        &readme::text(&emitted, &library, context.options.ranks, &variables),
-    )?;
-    Ok(emitted)
+    finish(context, emitted, &variables, |emitted, library| {
+        readme::text(emitted, library, context.options.ranks, &variables)
+    })
 }
 
 /// The rules file. A collective that must not be switched on size gets one rule for all sizes: the choice of its worst cell.

@@ -5,12 +5,11 @@ use std::path::Path;
 
 use anyhow::bail;
 
-use super::{Emitted, File, read, readme, write};
+use super::{Emitted, File, finish, read, readme, write};
 use crate::context::{Context, Setup};
 use crate::deployment::Deployment;
 
 const ARGUMENTS: &str = "smpirun.args";
-const README: &str = "README.txt";
 
 /// What an argument begins with.
 const SETTING: &str = "--cfg=";
@@ -40,16 +39,11 @@ pub(super) fn emit(context: &Context<'_>, deployment: &Deployment, directory: &P
         ..Emitted::default()
     };
     emitted.files.insert(File::Arguments, ARGUMENTS.to_owned());
-    emitted.files.insert(File::Readme, README.to_owned());
     let platform = context.options.platform.as_ref();
-    let text = readme::simulated(
-        &emitted,
-        &format!("{} {}", context.library.name, context.version),
-        context.options.ranks,
-        platform.map_or("", |platform| platform.id.as_str()),
-    );
-    write(directory, README, &text)?;
-    Ok(emitted)
+    finish(context, emitted, &[], |emitted, library| {
+        let platform = platform.map_or("", |platform| platform.id.as_str());
+        readme::simulated(emitted, library, context.options.ranks, platform)
+    })
 }
 
 /// Reads the file back and makes the launch that uses it.

@@ -5,13 +5,10 @@ use std::path::Path;
 
 use anyhow::bail;
 
-use super::{Emitted, File, dropin, environment, ranged, read, readme, write};
+use super::{Emitted, File, dropin, environment, ranged, read, readme};
 use crate::config::library::Library;
 use crate::context::{Context, Setup};
 use crate::deployment::{Deployment, Selection};
-
-const ENVIRONMENT: &str = "kilter.env";
-const README: &str = "README.txt";
 
 /// Writes everything a deployment needs into `directory`.
 pub(super) fn emit(context: &Context<'_>, deployment: &Deployment, directory: &Path) -> anyhow::Result<Emitted> {
@@ -58,23 +55,13 @@ pub(super) fn check(library: &Library, variables: &[(String, String)]) -> anyhow
 /// Writes the environment and the page that goes with it: all that is left to do where the library has no file of parameters.
 pub(super) fn finish(
     context: &Context<'_>,
-    mut emitted: Emitted,
+    emitted: Emitted,
     variables: &[(String, String)],
 ) -> anyhow::Result<Emitted> {
-    if !variables.is_empty() {
-        write(&emitted.directory, ENVIRONMENT, &environment::to_text(variables)?)?;
-        emitted.files.insert(File::Environment, ENVIRONMENT.to_owned());
-    }
-    emitted.files.insert(File::Readme, README.to_owned());
-    let text = readme::variables(
-        &emitted,
-        &format!("{} {}", context.library.name, context.version),
-        context.options.ranks,
-        variables,
-        &context.library.launcher.environment,
-    );
-    write(&emitted.directory, README, &text)?;
-    Ok(emitted)
+    super::finish(context, emitted, variables, |emitted, library| {
+        let form = &context.library.launcher.environment;
+        readme::variables(emitted, library, context.options.ranks, variables, form)
+    })
 }
 
 /// Reads the files back and makes the launch that uses them.
