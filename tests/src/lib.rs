@@ -1,5 +1,7 @@
 //! What the end-to-end tests share: where the programs are, how `kilter` is run, what it reported, what it left behind.
 
+pub mod cluster;
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 

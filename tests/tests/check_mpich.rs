@@ -5,8 +5,8 @@
 use std::collections::BTreeSet;
 use std::io::Write as _;
 use std::path::PathBuf;
-use std::process::Command;
 
+use kilter_tests::cluster::Cluster;
 use kilter_tests::{in_path, kilter, release, report, root, run};
 
 const LAUNCHER: &str = "mpirun.mpich";
@@ -120,37 +120,6 @@ fn tuning_a_library_without_an_emitter_says_what_is_not_there_yet() {
     assert!(!out.path().join("launches").exists(), "a job was launched");
 }
 
-/// Takes the cluster down whatever happens.
-struct Cluster(String);
-
-impl Cluster {
-    fn up(hosts: &str) -> Option<Cluster> {
-        let name = format!("t{}h", std::process::id());
-        let owner = std::process::id().to_string();
-        let output = Command::new(root().join("scripts/virtual-cluster"))
-            .args(["up", hosts, "--rate", "1Gbit", "--latency", "200us", "--owner", &owner])
-            .args(["--name", &name])
-            .output()
-            .unwrap();
-        match output.status.code() {
-            Some(0) => Some(Cluster(name)),
-            Some(3) => {
-                skipped(&String::from_utf8_lossy(&output.stderr));
-                None
-            }
-            code => panic!("up ended with {code:?}: {}", String::from_utf8_lossy(&output.stderr)),
-        }
-    }
-}
-
-impl Drop for Cluster {
-    fn drop(&mut self) {
-        let _ = Command::new(root().join("scripts/virtual-cluster"))
-            .args(["down", "--name", &self.0])
-            .output();
-    }
-}
-
 #[test]
 fn eight_hosts_of_mpich_are_verified_on_the_virtual_cluster() {
     let build = target().join("mpi/mpich-4.3");
@@ -175,11 +144,7 @@ fn eight_hosts_of_mpich_are_verified_on_the_virtual_cluster() {
         ])
         .arg("--mpirun")
         .arg(&launcher);
-    let mut inside = Command::new(root().join("scripts/virtual-cluster"));
-    inside
-        .args(["run", "--name", &cluster.0, "--mpi", "mpich", "--"])
-        .arg(check.get_program())
-        .args(check.get_args());
+    let mut inside = cluster.inside(&check, Some("mpich"));
     run(&mut inside, &[0, 1]);
     let report = report(out.path());
     assert_eq!(report["provenance"]["hosts"].as_array().unwrap().len(), 8);

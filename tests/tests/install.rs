@@ -55,7 +55,9 @@ fn what_is_installed_works_for_another_user_and_goes_whole() {
         "share/bash-completion/completions/kilter",
         "share/kilter/configs/guidelines/GL01.toml",
         "include/kilter_plugin.h",
+        "include/kilter_progress.h",
         "libexec/kilter/openmpi-4.1/libkilter.so",
+        "libexec/kilter/openmpi-4.1/libkilter_progress.so",
     ] {
         assert!(prefix.join(file).is_file(), "{file}");
     }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Arg, Args, Parser, Subcommand, ValueEnum};
 
 use crate::verification::REPETITIONS;
 
@@ -40,12 +40,17 @@ pub enum Command {
     ///
     /// Exit status: 0, whoever wins.
     Benchmark(Benchmark),
+    /// Explore how far communication runs beside computation, over sizes and computation times (Denis and Trahay 2016): a map of the
+    /// overhead ratio for each benchmark, 0 for perfect overlap, 1 for none.
+    ///
+    /// Writes overlap.json, overlap.csv and overlap.html. Exit status: 0, whatever overlaps.
+    Overlap(Overlap),
     /// Examine the machine before measuring: 0 fit, 1 warnings that make verdicts doubtful, 2 nothing can be measured. Takes the
     /// options of `check`.
     Doctor(Measure),
-    /// List guidelines, algorithms, mock-ups or libraries.
+    /// List guidelines, algorithms, mock-ups, libraries or overlap targets.
     List(List),
-    /// Say what a guideline means, why it should hold and where it comes from.
+    /// Say what a guideline or an overlap target means, why it should hold and where it comes from.
     Explain(Explain),
     /// Install what `tune` emitted: shows the difference of every file, asks, keeps what was there.
     ///
@@ -293,6 +298,12 @@ pub struct Tune {
     /// Rounds of search and verification at most.
     #[arg(long, value_name = "N", default_value_t = 3)]
     pub rounds: usize,
+    /// Overlap targets to meet as well: ids, or all; see `kilter list targets`.
+    #[arg(long, value_name = "ID,...", value_delimiter = ',')]
+    pub targets: Vec<String>,
+    /// A file with a further overlap target. Repeatable.
+    #[arg(long, value_name = "FILE")]
+    pub target_file: Vec<PathBuf>,
 }
 
 /// Options of `benchmark`.
@@ -319,6 +330,59 @@ pub struct Benchmark {
     pub hosts: Option<usize>,
 }
 
+/// Options of `overlap`.
+#[derive(Debug, Args)]
+#[command(mut_args(for_overlap))]
+pub struct Overlap {
+    /// Measuring.
+    #[command(flatten)]
+    pub measure: Measure,
+    /// What is measured: names such as sender,receiver,iallreduce; paper for the six of the paper; or all.
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', default_value = "paper")]
+    pub benchmarks: Vec<String>,
+    /// Computation times: a list such as 10us,1ms, or a range 1us..10ms of powers of the square root of 2, or 1us..10ms:x4 of powers
+    /// of four.
+    #[arg(long, value_name = "TIMES", default_value = "1us..10ms")]
+    pub computation: String,
+    /// Measure every cell, as the paper does, rather than refine where the picture changes and fill in the rest.
+    #[arg(long)]
+    pub full: bool,
+    /// What computing is: a fixed amount of work, calibrated before the library starts, or spinning until the clock says so, as in the
+    /// paper, which does not notice stolen cycles.
+    #[arg(long, value_enum, value_name = "MODEL", default_value_t = ModelChoice::Fixed)]
+    pub model: ModelChoice,
+    /// Requests under way at once (many-requests).
+    #[arg(long, value_name = "N", default_value_t = 4)]
+    pub requests: u32,
+    /// Computing threads at most (thread-load; default: the processing units of this host).
+    #[arg(long, value_name = "N")]
+    pub threads: Option<u32>,
+    /// Measure every cell, and then adaptively, and say how far the two pictures agree and what the second one costs.
+    #[arg(long, conflicts_with = "full")]
+    pub benchmark_adaptive: bool,
+}
+
+/// What the options of measuring mean for `overlap`, and which of them mean nothing there.
+fn for_overlap(option: Arg) -> Arg {
+    match option.get_id().as_str() {
+        "sizes" => option.default_value("8..4MiB").help(
+            "Sizes of messages in bytes: a list such as 8,4096,1MiB, or a range 8..4MiB of powers of the square root of 2, or 8..4MiB:x4 \
+             of powers of four",
+        ),
+        "repetitions" => option
+            .value_name("N")
+            .default_value("50")
+            .help("Repetitions of a cell, of which the median counts"),
+        "repetition_seconds" => option
+            .default_value("1")
+            .help("Seconds that the repetitions of a part of a cell may take; what is slow gets fewer"),
+        "guidelines" | "guideline_file" | "functions" | "mix" | "platform" | "fixed" | "root" | "element" | "launches" | "alpha"
+        | "test" | "correction" | "effect_floor" | "sync" | "cache" | "min_repetitions" | "max_repetitions"
+        | "repetition_step" => option.hide(true),
+        _ => option,
+    }
+}
+
 /// Options of `list`.
 #[derive(Debug, Args)]
 pub struct List {
@@ -330,7 +394,7 @@ pub struct List {
 /// Options of `explain`.
 #[derive(Debug, Args)]
 pub struct Explain {
-    /// Guideline id, such as GL8.
+    /// Id of a guideline, such as GL8, or of an overlap target, such as OV_SENDER.
     pub id: String,
 }
 
@@ -570,6 +634,8 @@ pub enum Listed {
     Mockups,
     /// MPI libraries with a description.
     Libraries,
+    /// Targets for the overlap of communication and computation.
+    Targets,
 }
 
 /// Tests.
@@ -634,6 +700,15 @@ pub enum CacheChoice {
     Warm,
     /// Other memory: twice the last-level cache is swept before each repetition.
     Cold,
+}
+
+/// What computing is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ModelChoice {
+    /// A fixed amount of work.
+    Fixed,
+    /// Until the clock says so.
+    Clock,
 }
 
 /// Formats of standard output.

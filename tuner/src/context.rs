@@ -9,12 +9,12 @@ use kilter_protocol::plan::Header;
 use kilter_protocol::report::Start;
 
 use crate::config::library::Library;
-use crate::deployment::{Assignment, Deployment};
+use crate::deployment::{Assignment, Deployment, PROGRESS_VARIABLE};
 use crate::launch::command::TemplateError;
 use crate::launch::{CommandSpec, CommandTemplate, JobSpec, Limits, Session};
 use crate::options::Options;
 use crate::plan::Plan;
-use crate::programs::Programs;
+use crate::programs::{PROGRESS_LIBRARY, Programs};
 use crate::progress::Progress;
 use crate::search::quarantine::Quarantine;
 use crate::store::{Run, Store};
@@ -217,8 +217,19 @@ impl<'a> Context<'a> {
         parameters.extend(setup.parameters.iter().cloned());
         // The drop-in comes before what the site preloads: both lists are joined by the template.
         let mut environment = setup.environment.clone();
+        environment.extend(self.progress_library(setup));
         environment.extend(self.options.site_environment.iter().cloned());
         (parameters, environment)
+    }
+
+    /// What loads the progress thread where a setup switches it on; files that are staged load their own copy.
+    fn progress_library(&self, setup: &Setup) -> Option<(String, String)> {
+        let has =
+            |wanted: &dyn Fn(&str, &str) -> bool| setup.environment.iter().any(|(name, value)| wanted(name, value));
+        let is_on = has(&|name, _| name == PROGRESS_VARIABLE);
+        let is_loaded = has(&|name, value| name == "LD_PRELOAD" && value.contains(PROGRESS_LIBRARY));
+        let path = self.programs.progress().ok().filter(|_| is_on && !is_loaded)?;
+        Some(("LD_PRELOAD".to_owned(), path.display().to_string()))
     }
 
     /// The launcher's command under `setup`, for a program and its arguments.
@@ -318,6 +329,13 @@ impl<'a> Context<'a> {
         self.noise_seconds.set(before.noise_seconds);
         let everywhere = self.library.transports.on(before.hosts.len() <= 1);
         self.transports.replace(everywhere.to_vec());
+    }
+
+    /// Sets further seconds of the budget aside for the proof.
+    pub fn reserve(&self, seconds: f64) {
+        let most = PROOF_SHARE * self.options.budget_seconds;
+        self.reserved_seconds
+            .set(self.reserved_seconds.get() + seconds.min(most));
     }
 
     /// Spread of the empty operation, in seconds.

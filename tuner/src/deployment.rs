@@ -8,6 +8,9 @@ use crate::config::library::Library;
 use crate::plan::Subject;
 use crate::report::model::{Fix, FixKind, Setting};
 
+/// What switches Kilter's progress thread on; whoever sets it preloads its library.
+pub const PROGRESS_VARIABLE: &str = "KILTER_PROGRESS";
+
 /// A parameter of the library or of its environment.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Assignment {
@@ -185,6 +188,12 @@ impl Deployment {
         self.assignments
             .extend(verified.assignments.iter().filter(|old| back(old)).cloned());
         new
+    }
+
+    /// Whether anything needs the progress thread.
+    #[must_use]
+    pub fn needs_progress(&self) -> bool {
+        self.assignments.iter().any(|one| one.name == PROGRESS_VARIABLE)
     }
 
     /// Whether anything needs the drop-in.

@@ -16,6 +16,7 @@ pub mod launch;
 pub mod launcher;
 pub mod logging;
 pub mod options;
+pub mod overlap;
 pub mod plan;
 pub mod prediction;
 pub mod programs;

@@ -11,9 +11,11 @@ use kilter_protocol::plan::{Cache, Element, Repetitions, Root, Synchronisation, 
 use kilter_protocol::verifying::{Depth, Wanted};
 
 use crate::cli;
+use crate::config::ConfigError;
 use crate::config::launcher::Starts;
 use crate::config::mix::Mix;
 use crate::config::platform::Platform;
+use crate::config::target::{self, Target};
 use crate::plan::Place;
 use crate::repetition_rule;
 use crate::scope::Scope;
@@ -111,6 +113,8 @@ pub struct TuneOptions {
     pub contests: Vec<(Collective, u64)>,
     /// Rounds at most.
     pub rounds: usize,
+    /// Targets for overlap that shall be met.
+    pub targets: Vec<Target>,
 }
 
 /// An option that makes no sense.
@@ -349,6 +353,29 @@ fn root(typed: &str, ranks: usize) -> Result<Root, OptionError> {
     }
 }
 
+/// The targets of these names, `all` for all of them, and those of files.
+fn targets(names: &[String], files: &[PathBuf]) -> Result<Vec<Target>, OptionError> {
+    let wrong_file = |error: ConfigError| wrong("--target-file", error.to_string());
+    let known = target::load_embedded().map_err(|error| wrong("--targets", error.to_string()))?;
+    let mut chosen = Vec::new();
+    for name in names {
+        let found: Vec<&Target> = known.iter().filter(|one| name == "all" || one.id == *name).collect();
+        if found.is_empty() {
+            let ids: Vec<&str> = known.iter().map(|one| one.id.as_str()).collect();
+            return Err(wrong(
+                "--targets",
+                format!("`{name}` is no target; allowed: all, {}", ids.join(", ")),
+            ));
+        }
+        chosen.extend(found.into_iter().cloned());
+    }
+    for file in files {
+        chosen.push(target::load_file(file).map_err(wrong_file)?);
+    }
+    chosen.dedup_by(|a, b| a.id == b.id);
+    Ok(chosen)
+}
+
 impl TuneOptions {
     /// Checks what was typed.
     ///
@@ -382,6 +409,7 @@ impl TuneOptions {
             algorithms: matches!(typed.only, None | Some(cli::Only::Algorithms)),
             contests,
             rounds: typed.rounds,
+            targets: targets(&typed.targets, &typed.target_file)?,
         })
     }
 }

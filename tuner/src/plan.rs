@@ -54,7 +54,7 @@ impl Subject {
                 text: text.clone(),
                 bytes: item.bytes,
             }),
-            Implementation::Algorithm { .. } => None,
+            Implementation::Algorithm { .. } | Implementation::Overlap(_) => None,
         }
     }
 

@@ -147,6 +147,14 @@ impl Programs {
         self.beside("libkilter_collectives.so")
     }
 
+    /// The library with the progress thread.
+    ///
+    /// # Errors
+    /// It does not lie beside the worker.
+    pub fn progress(&self) -> anyhow::Result<PathBuf> {
+        self.beside(PROGRESS_LIBRARY)
+    }
+
     /// The MPI program that verifies the rows of a plugin.
     ///
     /// # Errors
@@ -166,6 +174,9 @@ impl Programs {
         Ok(path)
     }
 }
+
+/// The file with the progress thread.
+pub const PROGRESS_LIBRARY: &str = "libkilter_progress.so";
 
 /// What the line with the file of the library begins with.
 const FILE: &str = "file: ";

@@ -33,6 +33,7 @@ pub fn of_check(context: &Context<'_>, verification: &Verification) -> Report {
 pub fn of_tune(context: &Context<'_>, tuned: &Tuned) -> Report {
     let mut report = empty(context, "tune", &tuned.before);
     report.contests = tuned.contests.clone();
+    report.targets = tuned.goals.report();
     let after: BTreeMap<String, &Comparison> = tuned
         .after
         .iter()
@@ -142,6 +143,7 @@ fn empty(context: &Context<'_>, command: &str, verification: &Verification) -> R
         changes: Vec::new(),
         contests: Vec::new(),
         savings: Vec::new(),
+        targets: Vec::new(),
         quarantined: context.quarantine.list(),
         not_verified: not_verified(context, verification),
         warnings: context.progress.warnings(),

@@ -9,6 +9,7 @@ use crate::context::{Context, Setup};
 use crate::deployment::{Assignment, Deployment};
 use crate::emit::{self, Emitted};
 use crate::options::TuneOptions;
+use crate::overlap::tuning::Goals;
 use crate::plan::Subject;
 use crate::report::model::{Contest, FixKind, Outcome};
 use crate::search::at_start;
@@ -37,6 +38,8 @@ pub struct Tuned {
     pub unfixed: BTreeMap<String, String>,
     /// Everything that competed.
     pub contests: Vec<Contest>,
+    /// Targets for overlap.
+    pub goals: Goals,
 }
 
 /// Runs the loop.
@@ -47,6 +50,7 @@ pub fn tune(context: &Context<'_>, options: &TuneOptions) -> anyhow::Result<Tune
     let seconds = FIRST_SHARE * context.options.budget_seconds;
     let (before, _) = verify(context, "before", &Setup::default(), false, seconds)?;
     context.begin_search(&before);
+    let goals = Goals::begin(context, &options.targets)?;
     let mut state = State {
         deployment: Deployment::default(),
         banned: Bans::default(),
@@ -59,6 +63,7 @@ pub fn tune(context: &Context<'_>, options: &TuneOptions) -> anyhow::Result<Tune
         emitted: None,
         unfixed: BTreeMap::new(),
         contests: Vec::new(),
+        goals,
         before,
     };
     for round in 1..=options.rounds {
@@ -74,7 +79,7 @@ pub fn tune(context: &Context<'_>, options: &TuneOptions) -> anyhow::Result<Tune
             };
             ask_for(&mut targets, options.contests.iter().map(volume));
         }
-        if targets.is_empty() {
+        if targets.is_empty() && !tuned.goals.are_missed() {
             break;
         }
         if round > 1 && context.search_exhausted(0.0) {
@@ -83,24 +88,47 @@ pub fn tune(context: &Context<'_>, options: &TuneOptions) -> anyhow::Result<Tune
                 .warn("the budget ended while violations were left to fix; raise --budget");
             break;
         }
-        context
-            .progress
-            .note(&format!("round {round}: {} violated cell group(s) to fix", violated));
+        if violated > 0 {
+            context
+                .progress
+                .note(&format!("round {round}: {violated} violated cell group(s) to fix"));
+        }
         let verified = state.deployment.clone();
         let launch = match &tuned.emitted {
             Some(emitted) if !verified.is_empty() => emit::staged(context, emitted)?,
             _ => Setup::default(),
         };
-        state.search(context, options, round, launch, &targets, &mut tuned.contests)?;
+        if !targets.is_empty() {
+            state.search(context, options, round, launch.clone(), &targets, &mut tuned.contests)?;
+        }
+        if options.parameters && tuned.goals.are_missed() {
+            let launch = launch.with(&state.deployment.assignments);
+            let label = format!("search/{round}");
+            let found = tuned
+                .goals
+                .search(context, &label, &launch, &state.banned.assignments)?;
+            for assignment in found {
+                let Assignment { name, value, .. } = &assignment;
+                context.progress.note(&format!("chosen for overlap: {name}={value}"));
+                state.deployment.assign(assignment);
+            }
+        }
         if state.deployment == verified {
             break;
         }
-        deploy_and_verify(context, &format!("after/{round}"), &verified, &mut state, &mut tuned)?;
+        let label = format!("after/{round}");
+        deploy_and_verify(context, &label, &verified, &mut state, &mut tuned)?;
+        if let Some(emitted) = tuned.emitted.as_ref().filter(|_| !tuned.deployment.is_empty()) {
+            tuned
+                .goals
+                .judge_deployed(context, &label, &emit::staged(context, emitted)?)?;
+        }
     }
     tuned.unfixed = state.unfixed;
     if tuned.deployment.is_empty() {
         tuned.after = None;
         tuned.emitted = None;
+        tuned.goals.nothing_deployed();
     }
     Ok(tuned)
 }

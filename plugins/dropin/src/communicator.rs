@@ -12,12 +12,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use kilter_abi::Context;
 use kilter_host::Hosted;
-use kilter_mpi::{MPI_Comm, MpiError, constants, handle, info};
+use kilter_mpi::{MPI_Comm, MpiError, Real, constants, handle, info};
 use kilter_profile::Table;
 
 use crate::finish;
 use crate::prepared::PreparedCalls;
-use crate::real::Real;
 use crate::rules::{Action, Implementation, Rules};
 use crate::start::{self, Started};
 

@@ -18,7 +18,7 @@
 //! Whatever is wrong with the profile or a plugin, rank 0 says so once and the program gets the library's own collectives.
 //!
 //! * [`entry`]: the exported functions. Both `MPI_X` and `PMPI_X` are: the Fortran layer of Open MPI calls `PMPI_X`.
-//! * [`real`]: the library's functions, found behind this one.
+//! * [`kilter_mpi::Real`]: the library's functions, found behind this one.
 //! * [`describe`], [`replace`]: from a call to the implementation that runs, by facts that all ranks share.
 //! * [`prepared`]: a call like one before goes the short way.
 //! * [`communicator`]: what is kept for each communicator, as an attribute of it.
@@ -30,7 +30,6 @@ mod describe;
 pub mod entry;
 pub mod finish;
 mod prepared;
-mod real;
 mod replace;
 mod rules;
 mod start;

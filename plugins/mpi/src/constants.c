@@ -13,6 +13,7 @@ const MPI_Errhandler kilter_errors_return = MPI_ERRORS_RETURN;
 const MPI_Info kilter_info_null = MPI_INFO_NULL;
 const MPI_Win kilter_win_null = MPI_WIN_NULL;
 MPI_Status *const kilter_status_ignore = MPI_STATUS_IGNORE;
+MPI_Status *const kilter_statuses_ignore = MPI_STATUSES_IGNORE;
 
 const MPI_Op kilter_op_null = MPI_OP_NULL;
 const MPI_Op kilter_bor = MPI_BOR;

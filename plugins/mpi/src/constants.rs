@@ -7,6 +7,7 @@ use mpi_sys::{MPI_Comm, MPI_Datatype, MPI_Errhandler, MPI_Info, MPI_Op, MPI_Requ
 unsafe extern "C" {
     static kilter_in_place: *mut c_void;
     static kilter_status_ignore: *mut MPI_Status;
+    static kilter_statuses_ignore: *mut MPI_Status;
     static kilter_predefined_ops: [MPI_Op; 12];
     static kilter_mpi_family: c_uint;
     fn kilter_t_enum_null() -> MPI_T_enum;
@@ -134,6 +135,14 @@ pub fn in_place() -> *const c_void {
 pub fn status_ignore() -> *mut MPI_Status {
     // SAFETY: a constant of `constants.c`, initialised before any Rust code runs.
     unsafe { kilter_status_ignore }
+}
+
+/// `MPI_STATUSES_IGNORE`.
+#[inline]
+#[must_use]
+pub fn statuses_ignore() -> *mut MPI_Status {
+    // SAFETY: a constant of `constants.c`, initialised before any Rust code runs.
+    unsafe { kilter_statuses_ignore }
 }
 
 /// The standard's operators of reductions, whose handles never change their meaning.

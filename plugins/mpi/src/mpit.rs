@@ -119,9 +119,16 @@ impl ControlVariables {
     /// # Errors
     /// The library's.
     pub fn open() -> Result<ControlVariables, MpitError> {
+        // Open MPI takes what is asked for here as the level of the whole library, and would forget the one of `MPI_Init_thread`.
+        let mut level = mpi_sys::MPI_THREAD_SINGLE as c_int;
+        if crate::info::is_running() {
+            // SAFETY: MPI is initialised; writes one int.
+            let code = unsafe { mpi_sys::PMPI_Query_thread(&raw mut level) };
+            check("PMPI_Query_thread", "", code)?;
+        }
         let mut provided: c_int = 0;
         // SAFETY: legal at any time, any number of times; writes one int.
-        let code = unsafe { mpi_sys::PMPI_T_init_thread(mpi_sys::MPI_THREAD_SINGLE as c_int, &raw mut provided) };
+        let code = unsafe { mpi_sys::PMPI_T_init_thread(level, &raw mut provided) };
         check("PMPI_T_init_thread", "", code)?;
         Ok(ControlVariables(()))
     }

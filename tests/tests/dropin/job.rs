@@ -63,7 +63,7 @@ impl Mpi {
     pub(crate) fn library(self, name: &str) -> PathBuf {
         let path = self.build().join(name);
         let how = match self {
-            Mpi::OpenMpi => "cargo build -p kilter-dropin -p kilter-collectives -p kilter-example",
+            Mpi::OpenMpi => "cargo build -p kilter-dropin -p kilter-collectives -p kilter-example -p kilter-progress",
             Mpi::Mpich => "scripts/build --mpi mpich-4.0",
         };
         assert!(path.exists(), "{} is missing: run `{how}` first", path.display());

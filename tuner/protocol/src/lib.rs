@@ -6,6 +6,7 @@
 pub mod expression;
 pub mod machine;
 pub mod measuring;
+pub mod overlap;
 pub mod plan;
 pub mod repetitions;
 pub mod report;

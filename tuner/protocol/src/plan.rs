@@ -173,4 +173,6 @@ pub enum Implementation {
         /// One value per parameter of the row.
         parameters: Vec<u64>,
     },
+    /// Communication beside computation; all items of a block are of this kind, or none.
+    Overlap(crate::overlap::Overlap),
 }

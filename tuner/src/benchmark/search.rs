@@ -216,7 +216,7 @@ fn exhaust(
 }
 
 fn fastest(ratios: &Ratios) -> Vec<Selection> {
-    let ranked = crate::search::contest::ranked(ratios);
+    let ranked = crate::search::ranking::ranked(ratios);
     ranked.into_iter().take(AGAIN).map(|(selection, _)| selection).collect()
 }
 

@@ -9,10 +9,11 @@ use crate::launch::command::quote;
 use crate::options::wrong;
 
 /// Commands that launch jobs, and whether they have a budget of measuring.
-const COMMANDS: [(&str, bool); 5] = [
+const COMMANDS: [(&str, bool); 6] = [
     ("check", true),
     ("tune", true),
     ("benchmark", true),
+    ("overlap", true),
     ("doctor", false),
     ("verify-algorithms", false),
 ];

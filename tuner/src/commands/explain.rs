@@ -1,10 +1,15 @@
-//! `kilter explain`: what a guideline means.
+//! `kilter explain`: what a guideline or a target means.
 
 use super::{Status, print};
 use crate::cli::Explain;
-use crate::config::guideline;
+use crate::config::{guideline, target};
 
 pub(super) fn run(typed: &Explain) -> anyhow::Result<Status> {
+    let targets = target::load_embedded()?;
+    if let Some(target) = targets.iter().find(|target| target.id == typed.id) {
+        print(&target::explain(target))?;
+        return Ok(Status::Holds);
+    }
     let all = guideline::load_embedded()?;
     let chosen = guideline::select(&all, std::slice::from_ref(&typed.id))?;
     print(&chosen.iter().map(guideline::explain).collect::<Vec<_>>().join("\n"))?;

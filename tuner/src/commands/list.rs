@@ -5,7 +5,7 @@ use kilter_algorithms::{mockup, registry};
 
 use super::{Status, print};
 use crate::cli::{List, Listed};
-use crate::config::{guideline, library};
+use crate::config::{guideline, library, target};
 
 pub(super) fn run(typed: &List) -> anyhow::Result<Status> {
     let text = match typed.what {
@@ -13,6 +13,7 @@ pub(super) fn run(typed: &List) -> anyhow::Result<Status> {
         Listed::Algorithms => algorithms(),
         Listed::Mockups => mockups(),
         Listed::Libraries => libraries()?,
+        Listed::Targets => target::list(&target::load_embedded()?),
     };
     print(&text)?;
     Ok(Status::Holds)

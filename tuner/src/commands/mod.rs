@@ -10,6 +10,7 @@ mod explain;
 mod generate;
 mod list;
 mod measuring;
+mod overlap;
 mod query;
 mod report;
 mod rollback;
@@ -55,7 +56,13 @@ impl Status {
             let now = cell.after.as_ref().unwrap_or(&cell.before).verdict;
             now == Outcome::Violated || (cell.before.verdict == Outcome::Violated && now != Outcome::Holds)
         });
-        if violated { Status::Violations } else { Status::Holds }
+        // A target that cannot be met here is no violation of the library's.
+        let missed = report.targets.iter().any(|target| target.is_missed());
+        if violated || missed {
+            Status::Violations
+        } else {
+            Status::Holds
+        }
     }
 }
 
@@ -68,6 +75,7 @@ pub fn run(cli: Cli) -> anyhow::Result<Status> {
         Command::Check(typed) => check::run(typed),
         Command::Tune(typed) => tune::run(typed),
         Command::Benchmark(typed) => benchmark::run(typed),
+        Command::Overlap(typed) => overlap::run(typed),
         Command::Doctor(typed) => doctor::run(typed),
         Command::List(typed) => list::run(&typed),
         Command::Explain(typed) => explain::run(&typed),

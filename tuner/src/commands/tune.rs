@@ -8,12 +8,13 @@ use crate::reporting;
 pub(super) fn run(typed: cli::Tune) -> anyhow::Result<Status> {
     let options = TuneOptions::new(typed)?;
     let kinds = format!(
-        "{}{}{} {} {:?}",
+        "{}{}{} {} {:?} {:?}",
         if options.parameters { "p" } else { "" },
         if options.mockups { "m" } else { "" },
         if options.algorithms { "a" } else { "" },
         options.rounds,
-        options.contests
+        options.contests,
+        options.targets
     );
     measuring::with_report(&options.common, "tune", &[kinds], |context| {
         // Before anything is measured.

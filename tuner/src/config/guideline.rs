@@ -15,6 +15,7 @@ use crate::plan::Place;
 
 mod page;
 
+pub(super) use page::wrapped;
 pub use page::{explain, list};
 
 /// What kind of ordering a guideline states.

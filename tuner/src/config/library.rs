@@ -268,6 +268,9 @@ pub struct Parameter {
     pub default: String,
     /// Values of the screening.
     pub r#try: Vec<Value>,
+    /// Values that are tried where an overlap target is missed, beside those above.
+    #[serde(default)]
+    pub overlap: Vec<Value>,
     /// The range, where values are ordered.
     #[serde(default)]
     pub ordered: Option<Ordered>,

@@ -1,5 +1,5 @@
-//! What is data: guidelines, descriptions of MPI libraries and of simulated machines, embedded in the command and extended by a site's
-//! own files, and the call mixes of applications.
+//! What is data: guidelines, targets for overlap, descriptions of MPI libraries and of simulated machines, embedded in the command
+//! and extended by a site's own files, and the call mixes of applications.
 
 mod collective_name;
 pub mod guideline;
@@ -7,6 +7,7 @@ pub mod launcher;
 pub mod library;
 pub mod mix;
 pub mod platform;
+pub mod target;
 
 use std::path::Path;
 

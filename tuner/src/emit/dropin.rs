@@ -1,4 +1,5 @@
-//! The drop-in beside the library's own files: its profile, the shared objects, and the variables that load them.
+//! What is preloaded, beside the library's own files: the drop-in with its profile and plugin, the progress thread, and the variables
+//! that load them.
 
 use std::path::{Path, PathBuf};
 
@@ -9,21 +10,44 @@ use crate::context::Context;
 use crate::deployment::Deployment;
 
 const PROFILE: &str = "kilter-profile.json";
-/// Where the drop-in and its plugins lie, beside the profile.
+/// Where the shared objects lie, beside the profile.
 const LIBRARIES: &str = "lib";
 
-/// Writes what a deployment needs of the drop-in, if it does; returns the variables of the ranks.
+/// Writes what a deployment needs to be preloaded, if it does; returns the variables of the ranks.
 pub(super) fn install(
     context: &Context<'_>,
     deployment: &Deployment,
     directory: &Path,
     emitted: &mut Emitted,
 ) -> anyhow::Result<Vec<(String, String)>> {
-    if !deployment.needs_dropin() {
-        return Ok(Vec::new());
+    let mut variables = Vec::new();
+    let mut preloaded = Vec::new();
+    if let Some(dropin) = install_dropin(context, deployment, directory, emitted)? {
+        let path = directory.join(PROFILE);
+        variables.push(("KILTER_PROFILE".to_owned(), path.display().to_string()));
+        preloaded.push(dropin);
     }
-    let libraries = directory.join(LIBRARIES);
-    std::fs::create_dir_all(&libraries).with_context(|| format!("`{}` cannot be made", libraries.display()))?;
+    if deployment.needs_progress() {
+        preloaded.push(copy(&context.programs.progress()?, &libraries(directory)?)?);
+    }
+    if !preloaded.is_empty() {
+        let all: Vec<String> = preloaded.iter().map(|path| path.display().to_string()).collect();
+        variables.push(("LD_PRELOAD".to_owned(), all.join(":")));
+    }
+    Ok(variables)
+}
+
+/// The drop-in's profile and shared objects; its own path, or `None` where nothing needs it.
+fn install_dropin(
+    context: &Context<'_>,
+    deployment: &Deployment,
+    directory: &Path,
+    emitted: &mut Emitted,
+) -> anyhow::Result<Option<PathBuf>> {
+    if !deployment.needs_dropin() {
+        return Ok(None);
+    }
+    let libraries = libraries(directory)?;
     let dropin = copy(&context.programs.dropin()?, &libraries)?;
     let plugin = copy(&context.programs.plugin()?, &libraries)?;
     let library = format!("{} {}", context.library.name, context.version);
@@ -36,20 +60,21 @@ pub(super) fn install(
         &relative.display().to_string(),
     );
     let Some(profile) = profile else {
-        return Ok(Vec::new());
+        return Ok(None);
     };
     write(directory, PROFILE, &(serde_json::to_string_pretty(&profile)? + "\n"))?;
     emitted.files.insert(File::Profile, PROFILE.to_owned());
     emitted.implementations = profile.rules.iter().map(|rule| rule.implementation.clone()).collect();
     emitted.implementations.sort_unstable();
     emitted.implementations.dedup();
-    Ok(vec![
-        (
-            "KILTER_PROFILE".to_owned(),
-            directory.join(PROFILE).display().to_string(),
-        ),
-        ("LD_PRELOAD".to_owned(), dropin.display().to_string()),
-    ])
+    Ok(Some(dropin))
+}
+
+/// The directory of the shared objects.
+fn libraries(directory: &Path) -> anyhow::Result<PathBuf> {
+    let libraries = directory.join(LIBRARIES);
+    std::fs::create_dir_all(&libraries).with_context(|| format!("`{}` cannot be made", libraries.display()))?;
+    Ok(libraries)
 }
 
 /// Reads the profile back as the drop-in does.

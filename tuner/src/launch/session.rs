@@ -107,6 +107,18 @@ impl<'run> Session<'run> {
         outcomes.pop().ok_or_else(|| self.unexplained(&block.id).into())
     }
 
+    /// Asks all blocks at once; the job stays alive for the next. Otherwise as [`Session::measure_all`].
+    ///
+    /// # Errors
+    /// As [`Session::measure_all`].
+    pub fn measure_together(
+        &mut self,
+        blocks: &[Block],
+        progress: &mut dyn FnMut(&str),
+    ) -> Result<Vec<BlockOutcome>, SessionError> {
+        self.answer(blocks, progress, false)
+    }
+
     /// Asks all blocks at once and ends the job; `progress` hears the id of every block that is done. Outcomes are in the order
     /// of `blocks`.
     ///

@@ -48,6 +48,7 @@ pub(crate) fn empty() -> Report {
         changes: Vec::new(),
         contests: Vec::new(),
         savings: Vec::new(),
+        targets: Vec::new(),
         quarantined: Vec::new(),
         not_verified: std::collections::BTreeMap::new(),
         warnings: Vec::new(),

@@ -16,6 +16,7 @@ pub mod savings;
 pub mod sheet;
 pub mod summary;
 pub mod tables;
+pub mod targets;
 pub mod terminal;
 
 #[cfg(test)]

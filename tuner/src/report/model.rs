@@ -30,6 +30,9 @@ pub struct Report {
     /// What the changes save an application with the call mix that was given (`--mix`); what the violations cost it, for `check`.
     #[serde(default)]
     pub savings: Vec<Saving>,
+    /// Targets for overlap, where they were asked for.
+    #[serde(default)]
+    pub targets: Vec<TargetReport>,
     /// Candidates that hung, crashed or delivered wrong data.
     pub quarantined: Vec<Quarantined>,
     /// What was asked for and could not be verified here: a guideline or one side of one, and why.
@@ -284,6 +287,58 @@ pub struct Prediction {
     pub interval: (f64, f64),
     /// What the time is made of: `6 rounds x 12.1 us + 448 KiB sent x 0.80 ns/B`.
     pub because: String,
+}
+
+/// What became of a target for overlap.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TargetReport {
+    /// Such as `OV_RECEIVER`.
+    pub target: String,
+    /// The benchmark it is stated for.
+    pub benchmark: String,
+    /// What it says, of times of the untouched library.
+    pub statement: String,
+    /// The sizes and computations it says it of.
+    pub stated_for: String,
+    /// With the library as it is: `holds`, `missed`, `undecided` or `not measured`.
+    pub before: String,
+    /// With what is deployed; `None` where nothing is.
+    pub after: Option<String>,
+    /// What meets it, where it was missed.
+    pub fix: Option<Fix>,
+    /// Why it is missed still.
+    pub unmet_because: Option<String>,
+    /// Whether it could be met on this machine.
+    pub attainable: bool,
+    /// What it was looked at with.
+    pub cells: Vec<TargetCell>,
+}
+
+impl TargetReport {
+    /// Whether it is missed, with what is deployed where something is, and could be met here.
+    #[must_use]
+    pub fn is_missed(&self) -> bool {
+        self.after.as_ref().unwrap_or(&self.before) == "missed" && self.attainable
+    }
+}
+
+/// A target in one cell.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TargetCell {
+    /// Size of the message in bytes.
+    pub bytes: u64,
+    /// Computation, in nanoseconds.
+    pub computation_ns: u64,
+    /// Computing threads.
+    pub threads: u32,
+    /// `holds`, `missed`, `undecided` or `masked`.
+    pub verdict_before: String,
+    /// What is bounded.
+    pub value_before: f64,
+    /// The same with what is deployed.
+    pub verdict_after: Option<String>,
+    /// The same with what is deployed, by the untouched library's times for communication and computation.
+    pub value_after: Option<f64>,
 }
 
 /// What a change saves an application at one function and volume.

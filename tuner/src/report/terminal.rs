@@ -7,7 +7,7 @@ use comfy_table::{Cell as Field, CellAlignment, LineStyle, Table, TableStyle, pr
 use super::model::{Cell, Comparison, Report};
 use super::summary::{Standing, Summary, current, not_verified, outcome_word};
 use super::tables::{self, Column};
-use super::{cost_model, format, savings};
+use super::{cost_model, format, savings, targets};
 
 /// The report as text, a few lines and tables, with a final newline. No escape sequences, no wrapping.
 pub fn table(report: &Report) -> String {
@@ -41,6 +41,9 @@ pub fn table(report: &Report) -> String {
             table.add_row(row.map(|field| printable(&field)));
         }
         let _ = writeln!(out, "\n{}\n{}\n {}", savings.title, trimmed(&table), savings.total);
+    }
+    if let Some(sheet) = targets::sheet(report) {
+        let _ = write!(out, "\n{}", sheet.to_text());
     }
     for (cell, lines) in cost_model::explained(&report.contests) {
         let _ = writeln!(out, "\nThe cost model of {}", printable(&cell));

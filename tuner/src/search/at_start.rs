@@ -13,13 +13,12 @@ use crate::config::library::{Algorithms, Library};
 use crate::context::{Context, Setup};
 use crate::deployment::{Assignment, Selection};
 use crate::emit::ranged;
-use crate::plan::Subject;
 use crate::search::choose::{Measured, choose};
 use crate::search::necessity::Accepted;
-use crate::search::settings::{CONFIRMING, Outcome, Search, Times, is_library};
+use crate::search::settings::Outcome;
 use crate::search::target::Target;
+use crate::search::trials::{CONFIRMING, Samples, Times, Trials, damaged};
 use crate::stats::sample::Sample;
-use crate::tune::DAMAGE_FLOOR;
 
 /// Choices that are confirmed for each target.
 const PLACES: usize = 2;
@@ -51,7 +50,7 @@ pub fn search(
     if trials.is_empty() {
         return Ok(outcome);
     }
-    let mut launches = Search::new(context, format!("{label}/at start"), targets, base);
+    let mut launches = Trials::new(context, format!("{label}/at start"), targets, base);
     context
         .progress
         .phase("search algorithms that are chosen at the start", trials.len() as u64);
@@ -98,32 +97,13 @@ pub fn search(
     };
     let mut configurations = vec![Vec::new()];
     configurations.extend(places.iter().map(deployed));
-    context.progress.phase(
-        "confirm algorithms that are chosen at the start",
-        (CONFIRMING * configurations.len()) as u64,
-    );
-    let mut medians: Vec<BTreeMap<Subject, Vec<f64>>> = vec![BTreeMap::new(); configurations.len()];
-    for _ in 0..CONFIRMING {
-        for (configuration, medians) in configurations.iter().zip(&mut medians) {
-            for (subject, seconds) in launches.launch(configuration)?.unwrap_or_default() {
-                medians.entry(subject).or_default().push(seconds);
-            }
-            context.progress.step(1);
-        }
-    }
-    let samples: Vec<BTreeMap<Subject, Sample>> = medians
-        .into_iter()
-        .map(|medians| {
-            let sample = |(subject, values)| Some((subject, Sample::new(values).ok()?));
-            medians.into_iter().filter_map(sample).collect()
-        })
-        .collect();
+    let samples = launches.in_turn("confirm algorithms that are chosen at the start", &configurations)?;
     let mut chosen = Picks::new();
     for target in targets {
         let Some(row) = target.collective().and_then(|one| library.chosen_at_start(one)) else {
             continue;
         };
-        let sample = |times: &BTreeMap<Subject, Sample>| times.get(&target.left).cloned();
+        let sample = |times: &Samples| times.get(&target.left).cloned();
         let mut candidates: Vec<Measured> = sample(&samples[0])
             .map(|medians| Measured {
                 selection: None,
@@ -139,7 +119,8 @@ pub fn search(
             let in_force = configuration
                 .iter()
                 .any(|assignment| assignment.name == row.0.parameter);
-            if in_force && !slows(&samples[0], times, collective) {
+            let slows = damaged(&samples[0], times).any(|subject| subject.collective() == Some(collective));
+            if in_force && !slows {
                 candidates.push(Measured {
                     selection: Some(selection(row.0, *choice)),
                     medians,
@@ -178,7 +159,7 @@ pub fn search(
 
 /// Takes out what the library would not carry out, but replace by another algorithm: in its strict mode the job ends then.
 fn prove(
-    launches: &mut Search<'_, '_>,
+    launches: &mut Trials<'_, '_>,
     context: &Context<'_>,
     targets: &[Target],
     picks: &mut Picks,
@@ -335,22 +316,11 @@ fn picks(
     picks
 }
 
-/// Whether some size of the collective was slower in every launch, and by more than launches differ.
-fn slows(before: &BTreeMap<Subject, Sample>, after: &BTreeMap<Subject, Sample>, collective: Collective) -> bool {
-    let own = after
-        .iter()
-        .filter(|(subject, _)| is_library(subject) && subject.collective() == Some(collective));
-    own.into_iter().any(|(subject, time)| {
-        before.get(subject).is_some_and(|before| {
-            time.quantile(0.0) > before.quantile(1.0) && time.median() > (1.0 + DAMAGE_FLOOR) * before.median()
-        })
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::config::library::find_for;
+    use crate::plan::Subject;
 
     fn intel() -> Library {
         find_for("Intel(R) MPI Library for Linux* OS, Version 2021.19.0 Build 1").unwrap()
@@ -404,21 +374,5 @@ mod tests {
             row.size_switch = false;
         }
         assert_eq!(place(&library, 0), Picks::from([(one, 4), (two, 4)]));
-    }
-
-    #[test]
-    fn a_size_that_is_slower_in_every_launch_is_damage() {
-        let sample = |values: [f64; 5]| -> BTreeMap<Subject, Sample> {
-            [(
-                Subject::library(Collective::Bcast, 8),
-                Sample::new(values.to_vec()).unwrap(),
-            )]
-            .into()
-        };
-        let before = sample([1.0, 1.01, 1.02, 1.03, 1.04]);
-        assert!(slows(&before, &sample([1.2; 5]), Collective::Bcast));
-        assert!(!slows(&before, &sample([1.2; 5]), Collective::Scan));
-        assert!(!slows(&before, &sample([1.05; 5]), Collective::Bcast));
-        assert!(!slows(&before, &sample([1.0, 1.5, 1.5, 1.5, 1.5]), Collective::Bcast));
     }
 }

@@ -18,6 +18,7 @@ use crate::report::model::FixKind;
 use crate::search::choose::{Decision, Measured, choose_among};
 use crate::search::guide::Guide;
 use crate::search::ordered::{self, Ordered};
+use crate::search::ranking::{best_of_kinds, ranked, to_refine};
 use crate::search::space::{self, Knob};
 use crate::search::target::Target;
 use crate::stats::sample::Sample;
@@ -153,11 +154,9 @@ impl<'c, 'a> Contests<'c, 'a> {
         for chunk in candidates.chunks(PER_BLOCK) {
             ratios.extend(job.ratios(target, chunk, SCREENING)?);
         }
+        let has_knobs = |one: &Selection| !space::knobs(&context.library, one, target.bytes()).is_empty();
         for kind in [FixKind::Parameter, FixKind::Algorithm] {
-            let mut best: Vec<(Selection, f64)> =
-                ranked(&ratios).into_iter().filter(|(s, _)| s.kind() == kind).collect();
-            best.dedup_by_key(|(selection, _)| space::family(selection));
-            for (selection, ratio) in best.into_iter().take(2) {
+            for (selection, ratio) in to_refine(&ratios, kind, &has_knobs) {
                 self.refine(job, target, selection, ratio, &mut ratios)?;
             }
         }
@@ -318,35 +317,6 @@ pub fn front(ratios: &BTreeMap<Selection, f64>) -> Vec<Selection> {
         }
     }
     front
-}
-
-/// The fastest `number` of each kind, families apart.
-#[must_use]
-pub fn best_of_kinds(ranked: &[(Selection, f64)], number: usize) -> Vec<Selection> {
-    let mut front: Vec<Selection> = Vec::new();
-    for kind in [FixKind::Parameter, FixKind::Mockup, FixKind::Algorithm] {
-        let mut families = Vec::new();
-        for (selection, _) in ranked.iter().filter(|(selection, _)| selection.kind() == kind) {
-            let family = space::family(selection);
-            if families.len() < number && !families.contains(&family) {
-                families.push(family);
-                front.push(selection.clone());
-            }
-        }
-    }
-    front
-}
-
-/// Candidates by their time over the default's, fastest first.
-#[must_use]
-pub fn ranked(ratios: &BTreeMap<Selection, f64>) -> Vec<(Selection, f64)> {
-    let mut ranked: Vec<(Selection, f64)> = ratios
-        .iter()
-        .filter(|(_, ratio)| ratio.is_finite())
-        .map(|(selection, ratio)| (selection.clone(), *ratio))
-        .collect();
-    ranked.sort_by(|a, b| a.1.total_cmp(&b.1));
-    ranked
 }
 
 fn bound_id(bound: &plan::Subject) -> String {

@@ -7,6 +7,8 @@ pub mod guide;
 pub mod necessity;
 pub mod ordered;
 pub mod quarantine;
+pub mod ranking;
 pub mod settings;
 pub mod space;
 pub mod target;
+pub mod trials;

@@ -6,12 +6,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use kilter_protocol::plan::{Block, Repetitions};
-
 use crate::context::{Context, Setup};
 use crate::deployment::Assignment;
-use crate::launch::session::SessionError;
-use crate::plan::{self, Subject};
+use crate::plan::Subject;
 use crate::report::format;
 use crate::report::model::{Contest, Contestant, FixKind};
 use crate::savings;
@@ -19,23 +16,17 @@ use crate::search::necessity::{Accepted, id, improves};
 use crate::search::ordered::{self, Ordered};
 use crate::search::space::{self, LaunchCandidate};
 use crate::search::target::Target;
+use crate::search::trials::{CONFIRMING, Samples, Times, Trials, damaged, is_library};
 use crate::stats::sample::Sample;
 use crate::tune::DAMAGE_FLOOR;
 use crate::verdict;
 
-/// Repetitions per item in a candidate launch.
-const REPETITIONS: Repetitions = Repetitions::until(5, 25, 0.03, 0.1);
-/// Launches that decide between the best candidate and none, each way.
-pub(super) const CONFIRMING: usize = 5;
 /// Candidates that are confirmed at most.
 const FINALISTS: usize = 3;
 /// Values that argmin may measure for one parameter.
 const EVALUATIONS: usize = 7;
 /// A slowdown of a cell that counts as damage in a single launch, as a ratio: well above what launches differ by.
 const DAMAGE: f64 = 1.3;
-
-/// Times of one launch: subject, median in seconds.
-pub(super) type Times = BTreeMap<Subject, f64>;
 
 /// What the search settled on.
 #[derive(Debug, Default)]
@@ -64,17 +55,18 @@ pub fn search(
     if targets.is_empty() {
         return Ok(outcome);
     }
-    let mut search = Search::new(context, format!("{label}/settings"), targets, base);
+    let trials = Trials::new(context, format!("{label}/settings"), targets, base);
+    let mut search = Search { trials };
     let candidates = space::launch_candidates(&context.library, &context.transports(), targets);
     context
         .progress
         .phase("search launch settings", candidates.len() as u64);
-    let Some(present) = search.launch(&[])? else {
+    let Some(present) = search.trials.launch(&[])? else {
         anyhow::bail!("the library's own collectives failed under the settings so far")
     };
     let mut scored: Vec<(f64, LaunchCandidate)> = Vec::new();
     for candidate in candidates {
-        if context.search_exhausted(search.trial_seconds * 2.0 * CONFIRMING as f64) {
+        if context.search_exhausted(search.trials.trial_seconds * 2.0 * CONFIRMING as f64) {
             context
                 .progress
                 .warn("the budget ended before every launch setting was tried; raise --budget");
@@ -88,7 +80,7 @@ pub fn search(
         {
             continue;
         }
-        if let Some(times) = search.launch(&candidate.assignments)? {
+        if let Some(times) = search.trials.launch(&candidate.assignments)? {
             search.refuse(&candidate, &times, &present, &mut outcome);
             scored.push((search.cost(&times, &present), candidate));
         }
@@ -128,7 +120,7 @@ pub fn search(
             if value == start {
                 return Ok(*cost);
             }
-            if context.search_exhausted(search.trial_seconds * 2.0 * CONFIRMING as f64) {
+            if context.search_exhausted(search.trials.trial_seconds * 2.0 * CONFIRMING as f64) {
                 return Ok(f64::INFINITY);
             }
             let assignment = Assignment {
@@ -139,6 +131,7 @@ pub fn search(
                 return Ok(f64::INFINITY);
             }
             Ok(search
+                .trials
                 .launch(&[assignment])?
                 .map_or(f64::INFINITY, |times| search.cost(&times, &present)))
         })?;
@@ -152,131 +145,12 @@ pub fn search(
     Ok(outcome)
 }
 
-/// Launches under further settings, and what they cost.
-pub(super) struct Search<'s, 'a> {
-    context: &'s Context<'a>,
-    label: String,
-    targets: &'s [Target],
-    base: Setup,
-    launches: usize,
-    /// Seconds of the longest launch so far.
-    pub(super) trial_seconds: f64,
+/// What launches cost, and which are worth more of them.
+struct Search<'s, 'a> {
+    trials: Trials<'s, 'a>,
 }
 
-impl<'s, 'a> Search<'s, 'a> {
-    /// Launches from `base`, named after `label`.
-    pub(super) fn new(context: &'s Context<'a>, label: String, targets: &'s [Target], base: Setup) -> Search<'s, 'a> {
-        Search {
-            context,
-            label,
-            targets,
-            base,
-            launches: 0,
-            trial_seconds: 0.0,
-        }
-    }
-
-    /// Measures everything once under further assignments; `None` if the candidate failed and is in quarantine now.
-    pub(super) fn launch(&mut self, assignments: &[Assignment]) -> anyhow::Result<Option<Times>> {
-        let id = id(assignments);
-        if self.context.quarantine.contains(&id) {
-            return Ok(None);
-        }
-        let setup = self.base.clone().with(assignments);
-        self.launches += 1;
-        let name = format!("{}/{}: {id}", self.label, self.launches);
-        let blocks = self.blocks(&name);
-        let mut session = self.context.session(&name, &setup, false)?;
-        let measured = session
-            .measure_all(&blocks, &mut |_| ())
-            .and_then(|outcomes| Ok((outcomes, session.start()?)));
-        let outcomes = match measured {
-            Ok((outcomes, start)) => {
-                if let Err(error) = self.context.confirm(&setup, &start) {
-                    self.context.quarantine.add(&id, "had no effect", &format!("{error:#}"));
-                    return Ok(None);
-                }
-                outcomes
-            }
-            Err(SessionError::Job(failure)) if !assignments.is_empty() => {
-                let what = failure.what();
-                self.context.progress.warn(&format!(
-                    "candidate `{id}` {what} and is not proposed again; see the report"
-                ));
-                self.context.quarantine.add(&id, what, &failure.to_string());
-                return Ok(None);
-            }
-            Err(error) => return Err(error.into()),
-        };
-        session.finish()?;
-        let seconds = outcomes.iter().map(|outcome| outcome.seconds).sum::<f64>() + self.context.launch_seconds();
-        self.context.spend(seconds);
-        self.trial_seconds = self.trial_seconds.max(seconds);
-        let mut times = Times::new();
-        for (block, outcome) in blocks.iter().zip(&outcomes) {
-            for item in &block.items {
-                if let Some(reason) = outcome.failed.get(&item.id) {
-                    if !assignments.is_empty() {
-                        self.context.quarantine.add(&id, "wrong data", reason);
-                        return Ok(None);
-                    }
-                } else if let (Some(subject), Some(median)) = (Subject::of(item), outcome.median(&item.id)) {
-                    times.insert(subject, median);
-                }
-            }
-        }
-        Ok(Some(times))
-    }
-
-    /// Whether the library carries `subject` out as asked, by its strict mode; what it does not is in quarantine then. Where it has no
-    /// such mode, nothing is launched.
-    pub(super) fn carried_out(&mut self, assignments: &[Assignment], subject: &Subject) -> anyhow::Result<bool> {
-        let strict = &self.context.library.switching.strict;
-        if strict.is_empty() {
-            return Ok(true);
-        }
-        let strict = strict.iter().map(|(name, value)| Assignment {
-            name: name.clone(),
-            value: value.clone(),
-            environment: true,
-        });
-        let setup = self.base.clone().with(assignments).with(&strict.collect::<Vec<_>>());
-        self.launches += 1;
-        let name = format!("{}/{}: {} in strict mode", self.label, self.launches, id(assignments));
-        let blocks = plan::blocks(
-            &BTreeSet::from([subject.clone()]),
-            self.context.run.seed,
-            &name,
-            REPETITIONS,
-        );
-        let mut session = self.context.session(&name, &setup, false)?;
-        match session.measure_all(&blocks, &mut |_| ()) {
-            Ok(_) => {
-                session.finish()?;
-                self.context.spend(self.context.launch_seconds());
-                Ok(true)
-            }
-            Err(SessionError::Job(failure)) => {
-                let id = format!("{} for {}", id(assignments), subject.item_id());
-                self.context
-                    .quarantine
-                    .add(&id, "could not be run", &failure.to_string());
-                Ok(false)
-            }
-            Err(error) => Err(error.into()),
-        }
-    }
-
-    fn blocks(&self, name: &str) -> Vec<Block> {
-        let mut subjects = self.context.plan.library_subjects();
-        for target in self.targets {
-            subjects.insert(target.left.clone());
-            subjects.extend(target.bounds.iter().cloned());
-        }
-        let repetitions = self.context.options.repetitions_or(REPETITIONS);
-        plan::blocks(&subjects, self.context.run.seed, name, repetitions)
-    }
-
+impl Search<'_, '_> {
     /// How far the targets are from their bounds, plus the damage done elsewhere; natural logarithms of ratios, summed. Smaller
     /// is better.
     fn cost(&self, times: &Times, base: &Times) -> f64 {
@@ -284,9 +158,9 @@ impl<'s, 'a> Search<'s, 'a> {
             (Some(a), Some(b)) => (a / b).ln(),
             _ => 0.0,
         };
-        let floor = (1.0 + self.context.options.effect_floor).ln();
+        let floor = (1.0 + self.trials.context.options.effect_floor).ln();
         let mut cost = 0.0;
-        for target in self.targets {
+        for target in self.trials.targets {
             let left = times.get(&target.left);
             let excess = target
                 .bounds
@@ -297,7 +171,7 @@ impl<'s, 'a> Search<'s, 'a> {
             cost += self.weight(&target.left, base) * excess.max(0.0);
         }
         // What exact times show in one launch needs no further ones: damage is damage.
-        let exact = self.context.options.is_exact();
+        let exact = self.trials.context.options.is_exact();
         let tolerated = if exact { 1.0 + DAMAGE_FLOOR } else { DAMAGE };
         for (subject, time) in times.iter().filter(|(subject, _)| is_library(subject)) {
             let slower = log_ratio(Some(time), base.get(subject));
@@ -314,13 +188,13 @@ impl<'s, 'a> Search<'s, 'a> {
 
     /// What a left side counts for: 1, or with a call mix the time that the application spends in it over the mean of the targets.
     fn weight(&self, left: &Subject, base: &Times) -> f64 {
-        let plan = &self.context.plan;
+        let plan = &self.trials.context.plan;
         if plan.calls.is_empty() {
             return 1.0;
         }
         let spent = |left: &Subject| plan.calls_of(left) * base.get(left).copied().unwrap_or(0.0);
-        let all: f64 = self.targets.iter().map(|target| spent(&target.left)).sum();
-        let mean = all / self.targets.len().max(1) as f64;
+        let all: f64 = self.trials.targets.iter().map(|target| spent(&target.left)).sum();
+        let mean = all / self.trials.targets.len().max(1) as f64;
         if mean > 0.0 { spent(left) / mean } else { 1.0 }
     }
 
@@ -334,7 +208,7 @@ impl<'s, 'a> Search<'s, 'a> {
         let Some((slowed, ratio)) = slowed.filter(|(_, ratio)| *ratio > 1.0 + DAMAGE_FLOOR) else {
             return;
         };
-        if self.context.options.is_exact() {
+        if self.trials.context.options.is_exact() {
             let reason = format!(
                 "`{}` would fix it, and makes {} {ratio:.2} times slower",
                 id(&candidate.assignments),
@@ -343,7 +217,7 @@ impl<'s, 'a> Search<'s, 'a> {
             let fixed = self.fixed(|subject| times.get(subject).copied());
             // A bound that became slower mends nothing.
             let is_faster = |target: &&Target| times.get(&target.left) < present.get(&target.left);
-            for target in self.targets.iter().filter(is_faster).map(Target::name) {
+            for target in self.trials.targets.iter().filter(is_faster).map(Target::name) {
                 if fixed.contains(&target) {
                     outcome.refused.entry(target).or_insert_with(|| reason.clone());
                 }
@@ -353,8 +227,9 @@ impl<'s, 'a> Search<'s, 'a> {
 
     /// The targets whose bounds are met, by the times of subjects in seconds.
     fn fixed(&self, time: impl Fn(&Subject) -> Option<f64>) -> BTreeSet<String> {
-        let floor = 1.0 + self.context.options.effect_floor;
-        self.targets
+        let floor = 1.0 + self.trials.context.options.effect_floor;
+        self.trials
+            .targets
             .iter()
             .filter(|target| {
                 let mut bounds = target.bounds.iter().filter_map(&time);
@@ -370,34 +245,11 @@ impl<'s, 'a> Search<'s, 'a> {
         if finalists.is_empty() {
             return Ok(());
         }
-        let mut all: Vec<BTreeMap<Subject, Vec<f64>>> = vec![BTreeMap::new(); finalists.len() + 1];
-        // Exact times are the same in every launch.
-        let launches = if self.context.options.is_exact() { 1 } else { CONFIRMING };
-        self.context
-            .progress
-            .phase("confirm launch settings", (launches * all.len()) as u64);
-        for _ in 0..launches {
-            for (index, medians) in all.iter_mut().enumerate() {
-                let assignments = index
-                    .checked_sub(1)
-                    .map_or(&[][..], |position| &finalists[position].1.assignments);
-                for (subject, seconds) in self.launch(assignments)?.unwrap_or_default() {
-                    medians.entry(subject).or_default().push(seconds);
-                }
-                self.context.progress.step(1);
-            }
-        }
-        let samples: Vec<BTreeMap<Subject, Sample>> = all
-            .into_iter()
-            .map(|medians| {
-                medians
-                    .into_iter()
-                    .filter_map(|(s, values)| Some((s, Sample::new(values).ok()?)))
-                    .collect()
-            })
-            .collect();
-        let median = |times: &BTreeMap<Subject, Sample>, subject: &Subject| times.get(subject).map(Sample::median);
-        let rule = self.context.rule(self.context.noise_seconds());
+        let mut configurations = vec![Vec::new()];
+        configurations.extend(finalists.iter().map(|(_, candidate)| candidate.assignments.clone()));
+        let samples = self.trials.in_turn("confirm launch settings", &configurations)?;
+        let median = |times: &Samples, subject: &Subject| times.get(subject).map(Sample::median);
+        let rule = self.trials.context.rule(self.trials.context.noise_seconds());
         let fixed_before = self.fixed(|subject| median(&samples[0], subject));
         let mut fixed_so_far = fixed_before.clone();
         for (position, (_, candidate)) in finalists.iter().enumerate() {
@@ -409,34 +261,27 @@ impl<'s, 'a> Search<'s, 'a> {
                 let before_and_after = samples[0].get(&target.left).zip(times.get(&target.left));
                 before_and_after.is_some_and(|(before, after)| improves(before, after, &rule))
             };
-            let improved: BTreeSet<String> = self.targets.iter().filter(is_improved).map(Target::name).collect();
+            let improved: BTreeSet<String> = self
+                .trials
+                .targets
+                .iter()
+                .filter(is_improved)
+                .map(Target::name)
+                .collect();
             let fixed: BTreeSet<String> = self
                 .fixed(|subject| median(times, subject))
                 .intersection(&improved)
                 .cloned()
                 .collect();
-            let damaged: Vec<String> = times
-                .iter()
-                .filter(|(subject, time)| {
-                    is_library(subject)
-                        && samples[0].get(subject).is_some_and(|before| {
-                            // Every launch slower than every launch before, and by more than launches differ: exact rank sum 1/252.
-                            time.quantile(0.0) > before.quantile(1.0)
-                                && time.median() > (1.0 + DAMAGE_FLOOR) * before.median()
-                        })
-                })
-                .map(|(subject, _)| subject.item_id())
-                .collect();
+            let damaged: Vec<String> = damaged(&samples[0], times).map(Subject::item_id).collect();
             let gains = fixed.difference(&fixed_so_far).count();
-            let median_of =
-                |times: &BTreeMap<Subject, Sample>, subject: &Subject| times.get(subject).map(Sample::median);
             let net_seconds = savings::net_seconds(
-                &self.context.plan.calls,
-                &|subject| median_of(&samples[0], subject),
-                &|subject| median_of(times, subject),
+                &self.trials.context.plan.calls,
+                &|subject| median(&samples[0], subject),
+                &|subject| median(times, subject),
             );
             if gains > 0 && net_seconds < 0.0 {
-                self.context.progress.note(&format!(
+                self.trials.context.progress.note(&format!(
                     "`{}` would fix {gains} cell(s) and cost the calls of the mix {} more than it saves",
                     id(&candidate.assignments),
                     format::seconds(-net_seconds)
@@ -448,7 +293,7 @@ impl<'s, 'a> Search<'s, 'a> {
                 });
                 fixed_so_far.extend(fixed);
             } else if gains > 0 {
-                self.context.progress.note(&format!(
+                self.trials.context.progress.note(&format!(
                     "`{}` would fix {gains} cell(s) and slow {}: {}",
                     id(&candidate.assignments),
                     damaged.len(),
@@ -460,14 +305,9 @@ impl<'s, 'a> Search<'s, 'a> {
         Ok(())
     }
 
-    fn record(
-        &self,
-        finalists: &[(f64, LaunchCandidate)],
-        samples: &[BTreeMap<Subject, Sample>],
-        outcome: &mut Outcome,
-    ) {
-        let rule = self.context.rule(self.context.noise_seconds());
-        for target in self.targets {
+    fn record(&self, finalists: &[(f64, LaunchCandidate)], samples: &[Samples], outcome: &mut Outcome) {
+        let rule = self.trials.context.rule(self.trials.context.noise_seconds());
+        for target in self.trials.targets {
             let subject = target.left.clone();
             let measured: Vec<(Option<&LaunchCandidate>, &Sample)> = samples
                 .iter()
@@ -512,11 +352,6 @@ impl<'s, 'a> Search<'s, 'a> {
                 .extend(contestants);
         }
     }
-}
-
-/// Whether it is a collective of the library's by itself.
-pub(super) fn is_library(subject: &Subject) -> bool {
-    subject.collective().is_some()
 }
 
 /// Adds the launch-wide candidates to a contest's list, so that all competitors for a cell stand side by side.

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use kilter_algorithms::{mockup, registry};
 
-use crate::config::library::{Library, Parameter, Scale as ConfigScale};
+use crate::config::library::{Library, Parameter, Scale as ConfigScale, Value};
 use crate::deployment::{Assignment, Selection};
 use crate::search::ordered::Scale;
 use crate::search::target::Target;
@@ -43,9 +43,9 @@ fn scale(scale: ConfigScale) -> Scale {
     }
 }
 
-/// Everything that can be switched inside a job for this target; `one_node`: all ranks are on one. Ordered knobs stand at a coarse grid (the library's default,
-/// and segments of 1/32 and 1/8 of the message): many algorithms are bad unsegmented and best segmented, so a screening
-/// without segments would drop them.
+/// Everything that can be switched inside a job for this target; `one_node`: all ranks are on one. Ordered knobs stand at a coarse
+/// grid (the library's default, and segments of 1/32 and 1/8 of the message; Kilter's default and four times that): many algorithms
+/// are bad unsegmented and best segmented, so a screening without segments would drop them.
 #[must_use]
 pub fn selections(library: &Library, target: &Target, ranks: usize, one_node: bool) -> Vec<Selection> {
     let mut selections = Vec::new();
@@ -75,7 +75,16 @@ pub fn selections(library: &Library, target: &Target, ranks: usize, one_node: bo
     let algorithms = registry::algorithms().filter(|row| row.collective == collective);
     // The operator of the measurement is commutative; the drop-in checks the application's again in every call.
     let fitting = algorithms.filter(|row| row.unmet(ranks, true, one_node).is_none());
-    selections.extend(fitting.map(|row| Selection::Algorithm(row.id.to_owned(), row.default_parameters())));
+    for row in fitting {
+        let default = Selection::Algorithm(row.id.to_owned(), row.default_parameters());
+        let longer = knobs(library, &default, target.bytes()).into_iter().find_map(|knob| {
+            let bytes = knob_value(&default, &knob.name)? * LONGER_SEGMENT;
+            (knob.name == OWN_SEGMENT && bytes <= knob.max && bytes < target.bytes())
+                .then(|| with_knob(&default, &knob.name, bytes))
+        });
+        selections.push(default);
+        selections.extend(longer);
+    }
     selections
 }
 
@@ -115,7 +124,13 @@ impl Knob {
     }
 }
 
+/// Of the library's algorithms.
 const SEGMENT: &str = "segmentsize";
+/// Of Kilter's.
+const OWN_SEGMENT: &str = "segment_bytes";
+/// The second point of the grid of Kilter's segments, in times of the first: which rows reach the final is decided before segments are
+/// refined, and what a library takes for each message differs by more than that.
+const LONGER_SEGMENT: u64 = 4;
 
 /// What two selections that differ only in ordered knobs have in common.
 #[must_use]
@@ -227,35 +242,53 @@ pub fn with_knob(selection: &Selection, name: &str, value: u64) -> Selection {
 /// The settings of a whole launch, most promising first, for the transports in use and the targets there are.
 #[must_use]
 pub fn launch_candidates(library: &Library, transports: &[String], targets: &[Target]) -> Vec<LaunchCandidate> {
-    let mut candidates = Vec::new();
-    let wanted = |row: &Parameter| {
-        let acts_on = |target: &Target| target.collective().is_some_and(|one| row.collectives.contains(&one));
-        let carried = row.transport.as_ref().is_none_or(|needed| transports.contains(needed));
-        carried && (row.collectives.is_empty() || targets.iter().any(acts_on))
+    let acts_on = |row: &Parameter, target: &Target| {
+        let collective = target.collective();
+        collective.is_some_and(|one| row.collectives.contains(&one))
     };
-    for parameter in library.parameters.iter().filter(|row| wanted(row)) {
-        for value in &parameter.r#try {
-            let first = Assignment {
-                name: parameter.name.clone(),
-                value: value.to_string(),
-                environment: parameter.environment,
-            };
-            let together = parameter.together.iter().map(|(name, together_value)| Assignment {
-                name: name.clone(),
-                value: together_value.replace("{value}", &value.to_string()),
-                environment: parameter.environment,
-            });
-            candidates.push(LaunchCandidate {
-                parameter: parameter.name.clone(),
-                assignments: std::iter::once(first).chain(together).collect(),
-                ordered: parameter
-                    .ordered
-                    .map(|range| (range.min, range.max, scale(range.scale))),
-                confirm_always: parameter.confirm_always,
-            });
-        }
+    let wanted = |row: &&Parameter| {
+        is_carried(row, transports) && (row.collectives.is_empty() || targets.iter().any(|target| acts_on(row, target)))
+    };
+    let rows = library.parameters.iter().filter(wanted);
+    rows.flat_map(|row| row.r#try.iter().map(|value| launch_candidate(row, value)))
+        .collect()
+}
+
+/// The settings of a whole launch that overlap can depend on: how messages travel over the transports in use, and who looks after
+/// them meanwhile; what is there for overlap alone comes first.
+#[must_use]
+pub fn overlap_candidates(library: &Library, transports: &[String]) -> Vec<LaunchCandidate> {
+    let rows = || library.parameters.iter().filter(|row| is_carried(row, transports));
+    let made_for_it = rows().flat_map(|row| row.overlap.iter().map(move |value| launch_candidate(row, value)));
+    // What belongs to no transport and was not made for it is memory, collectives and the like.
+    let of_transport = rows().filter(|row| row.transport.is_some() && row.collectives.is_empty());
+    made_for_it
+        .chain(of_transport.flat_map(|row| row.r#try.iter().map(move |value| launch_candidate(row, value))))
+        .collect()
+}
+
+/// Whether what it acts on is in use.
+fn is_carried(row: &Parameter, transports: &[String]) -> bool {
+    row.transport.as_ref().is_none_or(|needed| transports.contains(needed))
+}
+
+/// One value of it, with what goes along.
+fn launch_candidate(row: &Parameter, value: &Value) -> LaunchCandidate {
+    let assignment = |name: &String, value: String| Assignment {
+        name: name.clone(),
+        value,
+        environment: row.environment,
+    };
+    let together = row.together.iter();
+    let together = together.map(|(name, text)| assignment(name, text.replace("{value}", &value.to_string())));
+    LaunchCandidate {
+        parameter: row.name.clone(),
+        assignments: std::iter::once(assignment(&row.name, value.to_string()))
+            .chain(together)
+            .collect(),
+        ordered: row.ordered.map(|range| (range.min, range.max, scale(range.scale))),
+        confirm_always: row.confirm_always,
     }
-    candidates
 }
 
 #[cfg(test)]
@@ -284,6 +317,8 @@ mod tests {
             "coll_tuned_reduce_algorithm=4 coll_tuned_reduce_algorithm_segmentsize=32768",
             "reduce.as_allreduce",
             "reduce.ring",
+            "reduce.pipelined_chain segment_bytes=16384",
+            "reduce.pipelined_chain segment_bytes=65536",
         ] {
             assert!(ids.iter().any(|id| id == expected), "{expected} is missing in {ids:?}");
         }
@@ -397,6 +432,27 @@ mod tests {
             .unwrap();
         assert_eq!(malloc.assignments.len(), 2);
         assert!(malloc.assignments.iter().all(|assignment| assignment.environment));
+    }
+
+    #[test]
+    fn overlap_depends_on_how_messages_travel_and_on_threads() {
+        let names = |transports: &[&str]| -> Vec<String> {
+            let transports: Vec<String> = transports.iter().map(|&name| name.to_owned()).collect();
+            let all = overlap_candidates(&openmpi(), &transports);
+            all.into_iter().map(|candidate| candidate.parameter).collect()
+        };
+        let tcp = names(&["tcp"]);
+        assert_eq!(tcp[0], "btl_tcp_progress_thread");
+        assert!(tcp.contains(&"btl_tcp_eager_limit".to_owned()), "{tcp:?}");
+        assert!(!tcp.iter().any(|name| name.starts_with("MALLOC")), "{tcp:?}");
+        assert!(!names(&["vader"]).iter().any(|name| name.contains("_tcp_")));
+        // A guideline is not fixed by a thread that takes a core.
+        let for_guidelines = launch_candidates(&openmpi(), &["tcp".to_owned()], &[]);
+        assert!(
+            !for_guidelines
+                .iter()
+                .any(|one| one.parameter == "btl_tcp_progress_thread")
+        );
     }
 
     /// A switch of one collective is not tried where another one is too slow, and what is chosen at the start is not switched in a job.

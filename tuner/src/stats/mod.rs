@@ -14,6 +14,7 @@ pub mod hodges_lehmann;
 pub mod holm;
 pub mod kendall;
 pub mod kolmogorov_smirnov;
+pub mod median_interval;
 mod rank_distribution;
 pub mod rank_sum;
 pub mod sample;

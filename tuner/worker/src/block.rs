@@ -16,6 +16,7 @@ use crate::control::{Control, Refusal};
 use crate::implementation::{self, Place};
 use crate::lead::Lead;
 use crate::measure::{Agreed, Machine, Repetition, measure};
+use crate::overlap::Speed;
 use crate::report_file::ReportFile;
 use crate::schedule::{Schedule, WARM_UPS};
 use crate::settings;
@@ -40,6 +41,8 @@ pub(crate) struct Session {
     pub(crate) lead: Lead,
     /// Whether all ranks are on one node.
     pub(crate) one_node: bool,
+    /// How fast this rank computes.
+    pub(crate) speed: Speed,
     /// On rank 0.
     pub(crate) report: Option<ReportFile>,
 }
@@ -53,7 +56,11 @@ impl Session {
         self.report.as_mut().map_or(Ok(()), |report| report.write(event))
     }
 
-    fn heartbeat(&mut self) -> anyhow::Result<()> {
+    /// Says on rank 0 that the job is alive, if that is due.
+    ///
+    /// # Errors
+    /// Where it cannot be written.
+    pub(crate) fn heartbeat(&mut self) -> anyhow::Result<()> {
         self.report.as_mut().map_or(Ok(()), ReportFile::heartbeat)
     }
 
@@ -198,7 +205,11 @@ pub(crate) fn carry_out(session: &mut Session, block: &Block) -> anyhow::Result<
     })
 }
 
-fn fail(session: &mut Session, block: &Block, item: &Item, refusal: Refusal) -> anyhow::Result<()> {
+/// Reports that an item is out of its block.
+///
+/// # Errors
+/// Where it cannot be written.
+pub(crate) fn fail(session: &mut Session, block: &Block, item: &Item, refusal: Refusal) -> anyhow::Result<()> {
     let Refusal { rank, reason } = refusal;
     // Wrong data names its rank by itself, and rank 0 speaks for all.
     let reason = if rank == 0 || reason.contains(&format!("rank {rank}")) {

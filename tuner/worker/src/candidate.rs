@@ -227,19 +227,28 @@ impl Turn {
             }
         }
         let rank = self.recipe.problems.first().map_or(0, |problem| problem.rank);
-        for (buffer, name) in [(recv, "output"), (send, "input")] {
-            if let Some((place, wrong)) = buffer.check_guards() {
-                return Err(format!(
-                    "wrong data: rank {rank} {name} buffer, {place}, byte {}",
-                    describe(wrong)
-                ));
-            }
-        }
-        Ok(())
+        check_guards(rank, send, recv)
     }
 }
 
-fn describe(wrong: Wrong) -> String {
+/// Looks whether a byte was written beside the buffers of an item.
+///
+/// # Errors
+/// The first one.
+pub(crate) fn check_guards(rank: usize, send: &GuardedBuffer, recv: &GuardedBuffer) -> Result<(), String> {
+    for (buffer, name) in [(recv, "output"), (send, "input")] {
+        if let Some((place, wrong)) = buffer.check_guards() {
+            return Err(format!(
+                "wrong data: rank {rank} {name} buffer, {place}, byte {}",
+                describe(wrong)
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// A wrong byte in words.
+pub(crate) fn describe(wrong: Wrong) -> String {
     format!(
         "{}: got {:#04x}, expected {:#04x}",
         wrong.byte, wrong.got, wrong.expected

@@ -110,6 +110,7 @@ pub(crate) fn recipe(item: &Item, place: Place) -> Result<Recipe, String> {
                 .map_err(|error| format!("expression `{text}` cannot be read: {error}"))?;
             recipe.add_side(item, &side, place)?;
         }
+        Implementation::Overlap(_) => return Err("overlap is measured in blocks of its own".to_owned()),
     }
     Ok(recipe)
 }
@@ -271,7 +272,11 @@ fn library(target: Collective, calls: &[Collective]) -> Result<How, String> {
         .map_err(|error| error.to_string())
 }
 
-fn check_blocks(bytes: u64, has_blocks: bool, place: Place) -> Result<(), String> {
+/// Whether a volume that is divided among the ranks can be.
+///
+/// # Errors
+/// It cannot.
+pub(crate) fn check_blocks(bytes: u64, has_blocks: bool, place: Place) -> Result<(), String> {
     if has_blocks && !bytes.is_multiple_of(place.p_ranks as u64) {
         return Err(format!(
             "{bytes} bytes cannot be divided into {} blocks, one per rank",
@@ -339,7 +344,7 @@ impl Problem {
     ///
     /// # Errors
     /// A volume that MPI cannot count or that cannot be divided as the task says.
-    fn new(task: Task, bytes: u64, place: Place, slice: usize) -> Result<Problem, String> {
+    pub(crate) fn new(task: Task, bytes: u64, place: Place, slice: usize) -> Result<Problem, String> {
         let Place {
             rank,
             p_ranks,

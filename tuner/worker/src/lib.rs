@@ -10,6 +10,7 @@
 //! * [`implementation`], [`candidate`]: from an item of the plan to calls.
 //! * [`program`]: calls that are more than plain collectives: other forms, strided data, parts of the ranks, messages.
 //! * [`problem`], [`layout`], [`buffer`]: inputs, expected outputs, how they lie, guarded memory.
+//! * [`overlap`]: communication beside computation, which is measured in another way.
 //! * [`settings`]: the library's control variables, per item.
 //! * [`plan_file`], [`report_file`]: the two files, which rank 0 alone touches.
 //!
@@ -40,6 +41,7 @@ mod line;
 mod measure;
 mod order;
 mod overhead;
+mod overlap;
 mod plan_file;
 mod problem;
 mod program;
@@ -61,6 +63,7 @@ use kilter_mpi::mpit::ControlVariables;
 use kilter_protocol::VERSION;
 use kilter_protocol::plan::{Header, PlanLine, Root};
 use kilter_protocol::report::{End, Event};
+use mpi::Threading;
 use mpi::traits::Communicator;
 
 use block::Session;
@@ -68,6 +71,7 @@ use common_time::CommonTime;
 use control::Control;
 use describe::Question;
 use lead::Lead;
+use overlap::Speed;
 use plan_file::PlanFile;
 use report_file::ReportFile;
 use sweep::Sweep;
@@ -98,14 +102,21 @@ pub fn work(arguments: Vec<PathBuf>) -> u8 {
         }
     };
     environment::prepare_process();
-    let Some(universe) = mpi::initialize() else {
+    // Before there can be a thread of the library's that takes cycles away; what describes the job computes nothing.
+    let speed = if question.is_some() {
+        Speed::UNKNOWN
+    } else {
+        Speed::of_this_core()
+    };
+    // Threads compute in one benchmark of `overlap`, none but this one calls MPI.
+    let Some((universe, _)) = mpi::initialize_with_threading(Threading::Funneled) else {
         eprintln!("kilter-worker: MPI is initialised already, which nothing but this program may do");
         return NOT_BEGUN;
     };
     let world = universe.world();
     let done = match &question {
         Some(question) => describe::describe(question),
-        None => run(plan, report),
+        None => run(plan, report, speed),
     };
     if let Err(error) = done {
         eprintln!("kilter-worker: rank {} of {}: {error:#}", world.rank(), world.size());
@@ -137,7 +148,7 @@ fn say_library() -> u8 {
 }
 
 /// The job, on this rank. An error on any rank ends it for all.
-fn run(plan: &Path, report: &Path) -> anyhow::Result<()> {
+fn run(plan: &Path, report: &Path, speed: Speed) -> anyhow::Result<()> {
     let control = Control::new().context("the ranks' private communicator")?;
     let mut plan = PlanFile::new(plan);
     let mut report = if control.is_root() {
@@ -175,12 +186,14 @@ fn run(plan: &Path, report: &Path) -> anyhow::Result<()> {
         sweep,
         lead,
         one_node,
+        speed,
         report: report.take(),
     };
     session.tell(Event::Start(start))?;
     session.measure_noise()?;
     loop {
         match next(&session.control, &mut plan, session.report.as_mut(), idle)? {
+            Some(PlanLine::Block(block)) if overlap::is_for(&block) => overlap::carry_out(&mut session, &block)?,
             Some(PlanLine::Block(block)) => block::carry_out(&mut session, &block)?,
             Some(PlanLine::Header(_)) => bail!("{}: a second header", plan.position()),
             Some(PlanLine::End) | None => break,

@@ -51,7 +51,7 @@ pub(crate) struct Wrong {
 const RANKS_PER_BYTE: usize = 4;
 
 /// What lies between strided data, in inputs and in outputs: nobody may write there.
-const GAP: u8 = 0xC3;
+pub(crate) const GAP: u8 = 0xC3;
 
 impl Problem {
     /// The collective whose data movement this is, where it is one's.
@@ -282,7 +282,7 @@ fn mix(x: u64) -> u64 {
 }
 
 /// Byte `i` that `rank` gives to be moved.
-fn moved(rank: usize, slice: usize, i: usize) -> u8 {
+pub(crate) fn moved(rank: usize, slice: usize, i: usize) -> u8 {
     (mix(((rank as u64) << 48) ^ ((slice as u64) << 36) ^ (i as u64 + 1)) >> 56) as u8
 }
 

@@ -115,7 +115,7 @@ fn nonblocking(name: &str) -> String {
 }
 
 /// The text indented by two, each of its lines broken between words before [`WIDTH`].
-fn wrapped(text: &str) -> String {
+pub(in crate::config) fn wrapped(text: &str) -> String {
     let mut out = String::new();
     for line in text.lines() {
         let mut column = 0;

@@ -150,23 +150,20 @@ fn parameter(library: &Library, row: &Parameter) -> Option<String> {
             ));
         }
     }
-    if row.r#try.is_empty() {
+    if row.r#try.is_empty() && row.overlap.is_empty() {
         return wrong("`try` is empty; give the values of the screening, or remove the parameter".to_owned());
     }
-    let values = row
-        .r#try
-        .iter()
-        .map(Value::to_string)
-        .chain(row.together.values().cloned());
+    let tried = || row.r#try.iter().chain(&row.overlap);
+    let values = tried().map(Value::to_string).chain(row.together.values().cloned());
     if let Some(value) = values.into_iter().find(|value| value.chars().any(char::is_control)) {
         return wrong(format!(
             "the value {value:?} holds a control character, which no file of settings can carry"
         ));
     }
-    if let Some(message) = twice("try", row.r#try.iter().map(Value::to_string)) {
+    if let Some(message) = twice("try", tried().map(Value::to_string)) {
         return wrong(message);
     }
-    if row.r#try.iter().any(|value| value.to_string() == row.default) {
+    if tried().any(|value| value.to_string() == row.default) {
         return wrong(format!(
             "`try` holds the default `{}`, which is always measured; remove it",
             row.default

@@ -8,7 +8,7 @@ mod contest;
 mod figure;
 mod matrix;
 mod provenance;
-mod scale;
+pub(crate) mod scale;
 mod view;
 
 use askama::Template;
@@ -34,7 +34,7 @@ pub fn render(report: &Report) -> Result<String, HtmlError> {
 }
 
 /// Text for element content and double-quoted attributes. Characters that XML forbids become U+FFFD.
-fn escape(text: &str) -> String {
+pub(crate) fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
@@ -52,4 +52,4 @@ fn escape(text: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

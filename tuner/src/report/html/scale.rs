@@ -4,7 +4,7 @@ use crate::report::format;
 
 /// A logarithmic axis.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct LogAxis {
+pub(crate) struct LogAxis {
     log_low: f64,
     log_high: f64,
     from: f64,
@@ -13,7 +13,7 @@ pub(super) struct LogAxis {
 
 impl LogAxis {
     /// An axis that shows `low..=high` (both positive) between two pixels, with a margin on either end in pixels.
-    pub(super) fn new((low, high): (f64, f64), (from, to): (f64, f64), (margin_low, margin_high): (f64, f64)) -> Self {
+    pub(crate) fn new((low, high): (f64, f64), (from, to): (f64, f64), (margin_low, margin_high): (f64, f64)) -> Self {
         let (mut log_low, mut log_high) = (low.log2(), high.log2());
         // One value, or values too close to tell apart, get a range to stand in the middle of.
         if log_high - log_low < 0.5 {
@@ -31,7 +31,7 @@ impl LogAxis {
     }
 
     /// The pixel of a positive value.
-    pub(super) fn at(&self, value: f64) -> f64 {
+    pub(crate) fn at(&self, value: f64) -> f64 {
         self.from + (value.log2() - self.log_low) / (self.log_high - self.log_low) * (self.to - self.from)
     }
 
@@ -43,18 +43,18 @@ impl LogAxis {
 
 /// A labelled place on an axis.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Tick {
-    pub(super) at: f64,
-    pub(super) label: String,
+pub(crate) struct Tick {
+    pub(crate) at: f64,
+    pub(crate) label: String,
 }
 
 /// The place of a size on an axis of sizes; an empty message stands one octave below the smallest other size.
-pub(super) fn size_value(bytes: u64) -> f64 {
+pub(crate) fn size_value(bytes: u64) -> f64 {
     if bytes == 0 { 0.5 } else { bytes as f64 }
 }
 
 /// Labels for sizes: the measured ones where they fit, else powers of two in equal steps.
-pub(super) fn size_ticks(axis: &LogAxis, sizes: &[u64], min_gap: f64) -> Vec<Tick> {
+pub(crate) fn size_ticks(axis: &LogAxis, sizes: &[u64], min_gap: f64) -> Vec<Tick> {
     let tick = |bytes: u64| Tick {
         at: axis.at(size_value(bytes)),
         label: format::bytes(bytes),
@@ -75,7 +75,7 @@ pub(super) fn size_ticks(axis: &LogAxis, sizes: &[u64], min_gap: f64) -> Vec<Tic
 }
 
 /// Labels for times, as fine as `max` of them and `min_gap` pixels allow.
-pub(super) fn time_ticks(axis: &LogAxis, max: usize, min_gap: f64) -> Vec<Tick> {
+pub(crate) fn time_ticks(axis: &LogAxis, max: usize, min_gap: f64) -> Vec<Tick> {
     const STEPS: [&[f64]; 5] = [
         &[
             1.0, 1.2, 1.4, 1.6, 1.8, 2.0, 2.5, 3.0, 3.5, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0,

@@ -8,7 +8,7 @@ use crate::report::model::Outcome;
 const VOID: [&str; 4] = ["meta", "wbr", "br", "link"];
 
 /// Fails unless every element is closed in order; returns the tags seen. Style and script contents are skipped.
-fn check_tags(page: &str) -> Vec<String> {
+pub(crate) fn check_tags(page: &str) -> Vec<String> {
     let (mut rest, mut open, mut seen) = (page, Vec::<String>::new(), Vec::new());
     while let Some(at) = rest.find('<') {
         let inside = &rest[at + 1..];

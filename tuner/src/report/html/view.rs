@@ -8,8 +8,9 @@ use super::figure::{self, Figure};
 use super::matrix::{self, GuidelineRow, Matrix, TypeRow};
 use super::provenance::{self, Fact};
 use crate::report::model::{Change, Contest, FixKind, Quarantined, Report};
+use crate::report::sheet::Sheet;
 use crate::report::summary::{self, Group, Standing, Summary};
-use crate::report::{format, savings};
+use crate::report::{format, savings, targets};
 
 /// The page.
 #[derive(Template)]
@@ -25,6 +26,7 @@ pub(super) struct Page<'a> {
     pub(super) not_verified: Vec<String>,
     pub(super) changes: Vec<ChangeView>,
     pub(super) savings: Option<savings::Table>,
+    pub(super) targets: Option<Sheet>,
     pub(super) violations: Vec<ViolationView>,
     pub(super) figures: Vec<FigureView>,
     pub(super) matrix: Matrix,
@@ -98,6 +100,7 @@ impl<'a> Page<'a> {
             not_verified: summary::not_verified(report),
             changes: report.changes.iter().map(change).collect(),
             savings: savings::table(report),
+            targets: targets::sheet(report),
             violations: concerned
                 .iter()
                 .flat_map(|group| violations(group, &report.contests))

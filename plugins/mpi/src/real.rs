@@ -1,10 +1,11 @@
-//! The library's own functions.
+//! The library's own functions, for libraries that are preloaded and export the same names.
 
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-/// A function of the library that this drop-in shadows; found by name behind it, once.
-pub(crate) struct Real {
+/// A function of the library that a preloaded library shadows; found by name behind the object that this is part of, once.
+#[derive(Debug)]
+pub struct Real {
     /// With a NUL at its end.
     name: &'static str,
     address: AtomicPtr<c_void>,
@@ -12,7 +13,8 @@ pub(crate) struct Real {
 
 impl Real {
     /// `name` ends with a NUL.
-    pub(crate) const fn new(name: &'static str) -> Real {
+    #[must_use]
+    pub const fn new(name: &'static str) -> Real {
         Real {
             name,
             address: AtomicPtr::new(std::ptr::null_mut()),
@@ -21,7 +23,8 @@ impl Real {
 
     /// Its address. Ends the process where there is none: the call cannot be made at all.
     #[inline]
-    pub(crate) fn address(&self) -> *mut c_void {
+    #[must_use]
+    pub fn address(&self) -> *mut c_void {
         let known = self.address.load(Ordering::Relaxed);
         if known.is_null() { self.find() } else { known }
     }
@@ -32,8 +35,8 @@ impl Real {
         let found = unsafe { libc::dlsym(libc::RTLD_NEXT, self.name.as_ptr().cast()) };
         if found.is_null() {
             let name = self.name.trim_end_matches('\0');
-            kilter_mpi::say(format_args!(
-                "error: no {name} behind libkilter.so: preload it (LD_PRELOAD) in a program that is linked to MPI"
+            crate::say(format_args!(
+                "error: no {name} behind Kilter's library: preload it (LD_PRELOAD) in a program that is linked to MPI"
             ));
             std::process::abort();
         }

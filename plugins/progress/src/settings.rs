@@ -1,0 +1,190 @@
+//! The environment.
+
+use std::ffi::OsString;
+use std::time::Duration;
+
+use crate::cpus::WORDS;
+
+/// Longest nap: the end waits for no more than one.
+const MAX_NAP_US: u64 = 1_000_000;
+
+/// Whether a thread is started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Mode {
+    /// No.
+    Off,
+    /// Where a core is free.
+    On,
+    /// In any case.
+    Force,
+}
+
+/// Where it runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Cpu {
+    /// Bound to a core that is free.
+    Auto,
+    /// Where a core is free, but not bound to it.
+    Unbound,
+    /// Bound to these, of which each rank of a node takes the next one; never empty.
+    Named(Vec<usize>),
+}
+
+/// What the thread says at the end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Report {
+    /// Nothing.
+    None,
+    /// A line on rank 0.
+    First,
+    /// A line on each rank.
+    All,
+}
+
+/// The environment, understood.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Settings {
+    pub(crate) mode: Mode,
+    pub(crate) cpu: Cpu,
+    /// Time between two probes, if it was said.
+    pub(crate) nap: Option<Duration>,
+    pub(crate) report: Report,
+    /// Threads of this rank that compute, at least 1: `OMP_NUM_THREADS`, if it is there.
+    pub(crate) computing: usize,
+}
+
+impl Settings {
+    /// What holds where a variable is wrong: the rank takes part in what all ranks do, and has no thread.
+    pub(crate) fn off() -> Settings {
+        Settings {
+            mode: Mode::Off,
+            cpu: Cpu::Auto,
+            nap: None,
+            report: Report::None,
+            computing: 1,
+        }
+    }
+
+    /// Reads the variables. An empty one is as good as none.
+    ///
+    /// # Errors
+    /// Which variable has which value, and what is allowed.
+    pub(crate) fn from(variable: impl Fn(&str) -> Option<OsString>) -> Result<Settings, String> {
+        let read = |name: &str| {
+            let value = variable(name).map(|value| value.to_string_lossy().trim().to_owned());
+            value.filter(|value| !value.is_empty())
+        };
+        let wrong = |name: &str, value: &str, allowed: &str| Err(format!("{name} is `{value}`; allowed: {allowed}"));
+        let mode = match read("KILTER_PROGRESS").as_deref() {
+            None | Some("on") => Mode::On,
+            Some("off") => Mode::Off,
+            Some("force") => Mode::Force,
+            Some(other) => return wrong("KILTER_PROGRESS", other, "on, off, force"),
+        };
+        let cpu = match read("KILTER_PROGRESS_CPU").as_deref() {
+            None | Some("auto") => Cpu::Auto,
+            Some("none") => Cpu::Unbound,
+            Some(list) => {
+                let number = |text: &str| text.trim().parse().ok().filter(|cpu| *cpu < WORDS * 64);
+                match list.split(',').map(number).collect() {
+                    Some(numbers) => Cpu::Named(numbers),
+                    None => {
+                        return wrong(
+                            "KILTER_PROGRESS_CPU",
+                            list,
+                            "auto, none, or numbers of CPUs such as 6,7",
+                        );
+                    }
+                }
+            }
+        };
+        let nap = match read("KILTER_PROGRESS_NAP_US").as_deref() {
+            None => None,
+            Some(value) => match value.parse() {
+                Ok(microseconds @ 0..=MAX_NAP_US) => Some(Duration::from_micros(microseconds)),
+                _ => return wrong("KILTER_PROGRESS_NAP_US", value, &format!("0 to {MAX_NAP_US}")),
+            },
+        };
+        let report = match read("KILTER_PROGRESS_REPORT").as_deref() {
+            None | Some("0") => Report::None,
+            Some("1") => Report::First,
+            Some("all") => Report::All,
+            Some(other) => return wrong("KILTER_PROGRESS_REPORT", other, "0, 1, all"),
+        };
+        // It is another's variable, of which only the number of the first level matters; that one checks it.
+        let threads = read("OMP_NUM_THREADS").and_then(|list| list.split(',').next()?.trim().parse().ok());
+        Ok(Settings {
+            mode,
+            cpu,
+            nap,
+            report,
+            computing: threads.unwrap_or(1).max(1),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsString;
+    use std::time::Duration;
+
+    use super::{Cpu, Mode, Report, Settings};
+
+    fn settings(variables: &[(&str, &str)]) -> Result<Settings, String> {
+        Settings::from(|name| {
+            let found = variables.iter().find(|(known, _)| *known == name);
+            found.map(|(_, value)| OsString::from(value))
+        })
+    }
+
+    #[test]
+    fn the_environment_decides() {
+        let on = Settings {
+            mode: Mode::On,
+            ..Settings::off()
+        };
+        assert_eq!(settings(&[]), Ok(on.clone()));
+        assert_eq!(
+            settings(&[("KILTER_PROGRESS", ""), ("KILTER_PROGRESS_NAP_US", " ")]),
+            Ok(on)
+        );
+        let all = settings(&[
+            ("KILTER_PROGRESS", "force"),
+            ("KILTER_PROGRESS_CPU", "6, 7"),
+            ("KILTER_PROGRESS_NAP_US", "25"),
+            ("KILTER_PROGRESS_REPORT", "all"),
+            ("OMP_NUM_THREADS", "8,2"),
+        ]);
+        assert_eq!(
+            all,
+            Ok(Settings {
+                mode: Mode::Force,
+                cpu: Cpu::Named(vec![6, 7]),
+                nap: Some(Duration::from_micros(25)),
+                report: Report::All,
+                computing: 8,
+            })
+        );
+        assert_eq!(settings(&[("KILTER_PROGRESS_CPU", "none")]).unwrap().cpu, Cpu::Unbound);
+        assert_eq!(settings(&[("OMP_NUM_THREADS", "many")]).unwrap().computing, 1);
+    }
+
+    #[test]
+    fn a_wrong_value_is_named_with_what_is_allowed() {
+        for (name, value, allowed) in [
+            ("KILTER_PROGRESS", "yes", "on, off, force"),
+            ("KILTER_PROGRESS_CPU", "1-4", "auto, none, or numbers"),
+            ("KILTER_PROGRESS_CPU", "-1", "auto, none, or numbers"),
+            ("KILTER_PROGRESS_CPU", "0,1024", "auto, none, or numbers"),
+            ("KILTER_PROGRESS_NAP_US", "-5", "0 to 1000000"),
+            ("KILTER_PROGRESS_NAP_US", "1000001", "0 to 1000000"),
+            ("KILTER_PROGRESS_REPORT", "2", "0, 1, all"),
+        ] {
+            let error = settings(&[(name, value)]).unwrap_err();
+            assert!(
+                error.starts_with(&format!("{name} is `{value}`; allowed: {allowed}")),
+                "{error}"
+            );
+        }
+    }
+}

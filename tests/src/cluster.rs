@@ -1,0 +1,57 @@
+//! The virtual cluster of a test: taken down whatever happens, and skipped where it cannot be made.
+
+use std::process::Command;
+
+use super::root;
+
+/// A cluster of its own, with a name that no other test has.
+#[derive(Debug)]
+pub struct Cluster(String);
+
+impl Cluster {
+    /// Makes `hosts` hosts with links of 1 Gbit/s and 200 us; `None`, and a line that says so, where there is no root or no namespaces.
+    ///
+    /// # Panics
+    /// The script failed for another reason.
+    #[must_use]
+    pub fn up(hosts: &str) -> Option<Cluster> {
+        let name = format!("t{}h", std::process::id());
+        let owner = std::process::id().to_string();
+        let output = script()
+            .args(["up", hosts, "--rate", "1Gbit", "--latency", "200us", "--owner", &owner])
+            .args(["--name", &name])
+            .output()
+            .expect("the script runs");
+        let said = String::from_utf8_lossy(&output.stderr);
+        match output.status.code() {
+            Some(0) => Some(Cluster(name)),
+            Some(3) => {
+                println!("skipped: no virtual cluster here: {said}");
+                None
+            }
+            code => panic!("up ended with {code:?}: {said}"),
+        }
+    }
+
+    /// `command` as the cluster's first host runs it; `library` is a word of the script's `--mpi`.
+    #[must_use]
+    pub fn inside(&self, command: &Command, library: Option<&str>) -> Command {
+        let mut inside = script();
+        inside.args(["run", "--name", &self.0]);
+        if let Some(library) = library {
+            inside.args(["--mpi", library]);
+        }
+        inside.arg("--").arg(command.get_program()).args(command.get_args());
+        inside
+    }
+}
+
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        let _ = script().args(["down", "--name", &self.0]).output();
+    }
+}
+
+fn script() -> Command {
+    Command::new(root().join("scripts/virtual-cluster"))
+}

@@ -1,0 +1,42 @@
+//! `kilter overlap`: maps of how far communication runs beside computation.
+
+use super::{Status, measuring, print};
+use crate::cli;
+use crate::context::{Context, Setup};
+use crate::overlap::options::OverlapOptions;
+use crate::overlap::{agreement, classify, html, measure, write};
+use crate::reporting;
+
+/// The name of a survey's jobs in the database.
+const KEY: &str = "overlap";
+
+pub(super) fn run(typed: cli::Overlap) -> anyhow::Result<Status> {
+    let options = OverlapOptions::new(typed)?;
+    let (common, suite) = (&options.common, &options.suite);
+    let further = [format!("{suite:?} {}", options.benchmark_adaptive)];
+    if options.benchmark_adaptive {
+        let work = |context: &Context<'_>| agreement::run(context, suite);
+        return measuring::with_context(common, "overlap", &further, work, |context, found| {
+            let json = serde_json::to_string_pretty(&found)? + "\n";
+            reporting::write(common, "overlap-agreement.json", &json)?;
+            context.run.finish()?;
+            print(&if common.json { json } else { agreement::text(&found) })?;
+            Ok(Status::Holds)
+        });
+    }
+    let work = |context: &Context<'_>| measure::survey(context, suite, &Setup::default(), KEY);
+    measuring::with_context(common, "overlap", &further, work, |context, survey| {
+        let json = serde_json::to_string_pretty(&survey)? + "\n";
+        reporting::write(common, "overlap.json", &json)?;
+        reporting::write(common, "overlap.csv", &write::csv(&survey))?;
+        reporting::write(common, "overlap.html", &html::render(&survey)?)?;
+        context.run.finish()?;
+        let classes = || classify::text(&classify::classify(&survey));
+        print(&if common.json {
+            json
+        } else {
+            format!("{}\n{}", write::text(&survey), classes())
+        })?;
+        Ok(Status::Holds)
+    })
+}

@@ -1,0 +1,111 @@
+//! What colour a cell is, told coarsely: where it changes, a map is looked at more closely.
+
+use kilter_protocol::overlap::Benchmark;
+
+use super::model::Cell;
+use super::reading::{GOOD, PARTIAL, Quantity, Reading, SERIALISED, read};
+
+/// A range of what is read off a cell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Class {
+    /// It would be noise.
+    Masked,
+    /// Ratio up to 0.2; with computing threads, up to 1.2 times as long.
+    Good,
+    /// Ratio up to 0.8; with computing threads, up to twice as long.
+    Partial,
+    /// Ratio up to 1.2; with computing threads, up to ten times as long.
+    Serialised,
+    /// Beyond.
+    Worse,
+}
+
+/// Upper ends of [`Class::Good`], [`Class::Partial`] and [`Class::Serialised`].
+const fn ends(quantity: Quantity) -> [f64; 3] {
+    match quantity {
+        Quantity::Ratio => [GOOD, PARTIAL, SERIALISED],
+        Quantity::Slowdown => [1.2, 2.0, 10.0],
+    }
+}
+
+impl Class {
+    /// That of a cell.
+    #[must_use]
+    pub fn of(benchmark: Benchmark, cell: &Cell) -> Class {
+        read(benchmark, cell).map_or(Class::Masked, |reading| Class::of_value(benchmark, reading.value))
+    }
+
+    /// That of a ratio, or of a slowdown.
+    #[must_use]
+    pub fn of_value(benchmark: Benchmark, value: f64) -> Class {
+        let above = |end: &f64| value > *end;
+        match ends(Quantity::of(benchmark)).iter().filter(|end| above(end)).count() {
+            0 => Class::Good,
+            1 => Class::Partial,
+            2 => Class::Serialised,
+            _ => Class::Worse,
+        }
+    }
+}
+
+/// How much two readings differ, from 0 for nothing to 1 for all that a colour can show.
+#[must_use]
+pub fn contrast(benchmark: Benchmark, a: Option<Reading>, b: Option<Reading>) -> f64 {
+    // Where a mask begins is less of a picture than where a colour ends.
+    const MASK: f64 = 0.25;
+    let (a, b) = match (a, b) {
+        (Some(a), Some(b)) => (a.value, b.value),
+        (None, None) => return 0.0,
+        _ => return MASK,
+    };
+    match Quantity::of(benchmark) {
+        Quantity::Ratio => (a.clamp(0.0, 2.0) - b.clamp(0.0, 2.0)).abs() / 2.0,
+        Quantity::Slowdown => ((a.clamp(1.0, 1000.0) / b.clamp(1.0, 1000.0)).ln().abs() / 1000.0_f64.ln()).min(1.0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::overlap::fixture;
+
+    #[test]
+    fn ratios_and_slowdowns_have_their_own_ends() {
+        for (value, class) in [
+            (-0.1, Class::Good),
+            (0.2, Class::Good),
+            (0.3, Class::Partial),
+            (0.8, Class::Partial),
+            (1.0, Class::Serialised),
+            (1.3, Class::Worse),
+        ] {
+            assert_eq!(Class::of_value(Benchmark::Receiver, value), class, "{value}");
+        }
+        for (value, class) in [
+            (1.0, Class::Good),
+            (1.5, Class::Partial),
+            (9.0, Class::Serialised),
+            (900.0, Class::Worse),
+        ] {
+            assert_eq!(Class::of_value(Benchmark::ThreadLoad, value), class, "{value}");
+        }
+    }
+
+    #[test]
+    fn noise_has_no_class_but_its_own() {
+        let mut cell = fixture::cell(1 << 16, 100_000, 1, 40e-6, 1.0);
+        assert_eq!(Class::of(Benchmark::Sender, &cell), Class::Serialised);
+        cell.noise_seconds = 20e-6;
+        assert_eq!(Class::of(Benchmark::Sender, &cell), Class::Masked);
+    }
+
+    #[test]
+    fn contrast_grows_with_the_difference_that_is_seen() {
+        let read = |ratio| read(Benchmark::Sender, &fixture::cell(1 << 16, 100_000, 1, 40e-6, ratio));
+        let contrast = |a, b| contrast(Benchmark::Sender, a, b);
+        assert!(contrast(read(0.0), read(1.0)) > contrast(read(0.7), read(0.9)));
+        assert!((contrast(read(0.0), read(50.0)) - 1.0).abs() < 1e-12);
+        assert_eq!(contrast(None, None), 0.0);
+        assert!(contrast(None, read(1.0)) < contrast(read(0.0), read(1.0)));
+    }
+}

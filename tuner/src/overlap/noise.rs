@@ -1,0 +1,114 @@
+//! What the times of a map vary by for no reason of the library's.
+//!
+//! What communication varies by depends on the size alone, what computation varies by on the load alone; of one cell, either is known
+//! badly from some fifty repetitions, and the mask would be ragged. So the half 95 % intervals of the medians are pooled: their median
+//! over the cells of the same and of nearby columns, and of the same and of nearby rows. The larger of the two counts, and not less than
+//! the empty operation varies by. A cell that was disturbed far beyond the others keeps a part of its own.
+
+use super::grid::Position;
+
+/// Columns and rows that far away count as well: as far as the coarse grid has gaps, so that each has some.
+const REACH: usize = 2;
+
+/// What a cell varies by beyond so many times the pooled noise counts as noise of its own.
+const OWN: f64 = 3.0;
+
+/// Half 95 % intervals of a cell's medians, in seconds.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Widths {
+    /// Of communication.
+    pub communication: f64,
+    /// Of computation; 0 where it does not enter what is read off the cell.
+    pub computation: f64,
+}
+
+/// The widths of the cells of a map so far.
+#[derive(Debug, Default)]
+pub(super) struct Pool {
+    cells: Vec<(Position, Widths)>,
+}
+
+impl Pool {
+    /// Adds a cell.
+    pub(super) fn add(&mut self, position: Position, widths: Widths) {
+        self.cells.push((position, widths));
+    }
+
+    /// The noise of a cell, in seconds; `least_seconds` is what the machine's times vary by at least.
+    pub(super) fn noise(&self, position: Position, own: Widths, least_seconds: f64) -> f64 {
+        let near = |a: usize, b: usize| a.abs_diff(b) <= REACH;
+        let of_column = self
+            .cells
+            .iter()
+            .filter(|(other, _)| near(other.column, position.column));
+        let of_row = self.cells.iter().filter(|(other, _)| near(other.row, position.row));
+        median(of_column.map(|(_, widths)| widths.communication).collect())
+            .max(median(of_row.map(|(_, widths)| widths.computation).collect()))
+            .max(own.communication.max(own.computation) / OWN)
+            .max(least_seconds)
+    }
+}
+
+/// The median; of an even number the upper one, of none 0.
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().unwrap_or(0.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(column: usize, row: usize) -> Position {
+        Position { column, row }
+    }
+
+    fn widths(communication: f64, computation: f64) -> Widths {
+        Widths {
+            communication,
+            computation,
+        }
+    }
+
+    /// Communication varies by a hundredth of the column, computation by the row.
+    fn pool() -> Pool {
+        let mut pool = Pool::default();
+        for column in 0..20 {
+            for row in 0..20 {
+                // What one cell shows is off by a factor, up or down.
+                let off = [0.5, 1.0, 2.0][(column + 2 * row) % 3];
+                pool.add(at(column, row), widths(off * 0.01 * column as f64, off * row as f64));
+            }
+        }
+        pool
+    }
+
+    #[test]
+    fn columns_tell_of_communication_and_rows_of_computation() {
+        let pool = pool();
+        let none = widths(0.0, 0.0);
+        let noise = pool.noise(at(3, 10), none, 0.0);
+        assert!((9.0..=12.0).contains(&noise), "{noise}");
+        assert_eq!(noise, pool.noise(at(17, 10), none, 0.0), "the same along the row");
+        let still = |(position, of): &(Position, Widths)| (*position, widths(of.communication, 0.0));
+        let still = Pool {
+            cells: pool.cells.iter().map(still).collect(),
+        };
+        let noise = still.noise(at(10, 3), none, 0.0);
+        assert!((0.09..=0.12).contains(&noise), "{noise}");
+    }
+
+    #[test]
+    fn a_disturbed_cell_keeps_noise_of_its_own() {
+        let pool = pool();
+        let usual = pool.noise(at(3, 10), widths(0.03, 10.0), 0.0);
+        assert_eq!(pool.noise(at(3, 10), widths(0.03, 2.0 * usual), 0.0), usual);
+        assert_eq!(pool.noise(at(3, 10), widths(9.0 * usual, 10.0), 0.0), 3.0 * usual);
+    }
+
+    #[test]
+    fn the_machine_s_noise_is_the_least() {
+        assert_eq!(pool().noise(at(1, 1), widths(0.0, 0.0), 50.0), 50.0);
+        assert_eq!(Pool::default().noise(at(1, 1), widths(0.0, 6.0), 0.5), 2.0);
+    }
+}

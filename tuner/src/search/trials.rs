@@ -1,0 +1,220 @@
+//! Launches under further settings: each measures the targets with their bounds and, briefly, everything else.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use kilter_protocol::plan::{Block, Repetitions};
+
+use crate::context::{Context, Setup};
+use crate::deployment::Assignment;
+use crate::launch::session::SessionError;
+use crate::plan::{self, Subject};
+use crate::search::necessity::id;
+use crate::search::target::Target;
+use crate::stats::sample::Sample;
+use crate::tune::DAMAGE_FLOOR;
+
+/// Repetitions per item in a candidate launch.
+const REPETITIONS: Repetitions = Repetitions::until(5, 25, 0.03, 0.1);
+/// Launches that decide between candidates and none, each way.
+pub const CONFIRMING: usize = 5;
+
+/// Times of one launch: subject, median in seconds.
+pub type Times = BTreeMap<Subject, f64>;
+/// Times of several launches: subject, a median per launch in seconds.
+pub type Samples = BTreeMap<Subject, Sample>;
+
+/// Launches under further settings.
+pub struct Trials<'s, 'a> {
+    pub(super) context: &'s Context<'a>,
+    label: String,
+    pub(super) targets: &'s [Target],
+    base: Setup,
+    launches: usize,
+    /// Seconds of the longest launch so far.
+    pub(super) trial_seconds: f64,
+}
+
+impl<'s, 'a> Trials<'s, 'a> {
+    /// Launches from `base`, named after `label`.
+    #[must_use]
+    pub fn new(context: &'s Context<'a>, label: String, targets: &'s [Target], base: Setup) -> Trials<'s, 'a> {
+        Trials {
+            context,
+            label,
+            targets,
+            base,
+            launches: 0,
+            trial_seconds: 0.0,
+        }
+    }
+
+    /// Measures everything once under further assignments; `None` if the candidate failed and is in quarantine now.
+    ///
+    /// # Errors
+    /// A failure that no candidate explains.
+    pub fn launch(&mut self, assignments: &[Assignment]) -> anyhow::Result<Option<Times>> {
+        let id = id(assignments);
+        if self.context.quarantine.contains(&id) {
+            return Ok(None);
+        }
+        let setup = self.base.clone().with(assignments);
+        self.launches += 1;
+        let name = format!("{}/{}: {id}", self.label, self.launches);
+        let blocks = self.blocks(&name);
+        let mut session = self.context.session(&name, &setup, false)?;
+        let measured = session
+            .measure_all(&blocks, &mut |_| ())
+            .and_then(|outcomes| Ok((outcomes, session.start()?)));
+        let outcomes = match measured {
+            Ok((outcomes, start)) => {
+                if let Err(error) = self.context.confirm(&setup, &start) {
+                    self.context.quarantine.add(&id, "had no effect", &format!("{error:#}"));
+                    return Ok(None);
+                }
+                outcomes
+            }
+            Err(SessionError::Job(failure)) if !assignments.is_empty() => {
+                let what = failure.what();
+                self.context.progress.warn(&format!(
+                    "candidate `{id}` {what} and is not proposed again; see the report"
+                ));
+                self.context.quarantine.add(&id, what, &failure.to_string());
+                return Ok(None);
+            }
+            Err(error) => return Err(error.into()),
+        };
+        session.finish()?;
+        let seconds = outcomes.iter().map(|outcome| outcome.seconds).sum::<f64>() + self.context.launch_seconds();
+        self.context.spend(seconds);
+        self.trial_seconds = self.trial_seconds.max(seconds);
+        let mut times = Times::new();
+        for (block, outcome) in blocks.iter().zip(&outcomes) {
+            for item in &block.items {
+                if let Some(reason) = outcome.failed.get(&item.id) {
+                    if !assignments.is_empty() {
+                        self.context.quarantine.add(&id, "wrong data", reason);
+                        return Ok(None);
+                    }
+                } else if let (Some(subject), Some(median)) = (Subject::of(item), outcome.median(&item.id)) {
+                    times.insert(subject, median);
+                }
+            }
+        }
+        Ok(Some(times))
+    }
+
+    /// Whether the library carries `subject` out as asked, by its strict mode; what it does not is in quarantine then. Where it has no
+    /// such mode, nothing is launched.
+    ///
+    /// # Errors
+    /// A failure that no candidate explains.
+    pub fn carried_out(&mut self, assignments: &[Assignment], subject: &Subject) -> anyhow::Result<bool> {
+        let strict = &self.context.library.switching.strict;
+        if strict.is_empty() {
+            return Ok(true);
+        }
+        let strict = strict.iter().map(|(name, value)| Assignment {
+            name: name.clone(),
+            value: value.clone(),
+            environment: true,
+        });
+        let setup = self.base.clone().with(assignments).with(&strict.collect::<Vec<_>>());
+        self.launches += 1;
+        let name = format!("{}/{}: {} in strict mode", self.label, self.launches, id(assignments));
+        let blocks = plan::blocks(
+            &BTreeSet::from([subject.clone()]),
+            self.context.run.seed,
+            &name,
+            REPETITIONS,
+        );
+        let mut session = self.context.session(&name, &setup, false)?;
+        match session.measure_all(&blocks, &mut |_| ()) {
+            Ok(_) => {
+                session.finish()?;
+                self.context.spend(self.context.launch_seconds());
+                Ok(true)
+            }
+            Err(SessionError::Job(failure)) => {
+                let id = format!("{} for {}", id(assignments), subject.item_id());
+                self.context
+                    .quarantine
+                    .add(&id, "could not be run", &failure.to_string());
+                Ok(false)
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn blocks(&self, name: &str) -> Vec<Block> {
+        let mut subjects = self.context.plan.library_subjects();
+        for target in self.targets {
+            subjects.insert(target.left.clone());
+            subjects.extend(target.bounds.iter().cloned());
+        }
+        let repetitions = self.context.options.repetitions_or(REPETITIONS);
+        plan::blocks(&subjects, self.context.run.seed, name, repetitions)
+    }
+
+    /// Measures each of `configurations` several times, in turn, so that a machine that changes its speed changes it for all; the
+    /// samples of each are in the same place. A configuration that failed has none.
+    ///
+    /// # Errors
+    /// A failure that no candidate explains.
+    pub fn in_turn(&mut self, what: &str, configurations: &[Vec<Assignment>]) -> anyhow::Result<Vec<Samples>> {
+        // Exact times are the same in every launch.
+        let launches = if self.context.options.is_exact() { 1 } else { CONFIRMING };
+        self.context
+            .progress
+            .phase(what, (launches * configurations.len()) as u64);
+        let mut all: Vec<BTreeMap<Subject, Vec<f64>>> = vec![BTreeMap::new(); configurations.len()];
+        for _ in 0..launches {
+            for (configuration, medians) in configurations.iter().zip(&mut all) {
+                for (subject, seconds) in self.launch(configuration)?.unwrap_or_default() {
+                    medians.entry(subject).or_default().push(seconds);
+                }
+                self.context.progress.step(1);
+            }
+        }
+        let samples = all.into_iter().map(|medians| {
+            let sample = |(subject, values)| Some((subject, Sample::new(values).ok()?));
+            medians.into_iter().filter_map(sample).collect()
+        });
+        Ok(samples.collect())
+    }
+}
+
+/// The library's collectives that became slower: in every launch slower than in every launch before (by chance 1 in 252 with five
+/// each), and by more than launches differ.
+pub fn damaged<'t>(before: &'t Samples, after: &'t Samples) -> impl Iterator<Item = &'t Subject> {
+    let is_slower = |(subject, time): &(&'t Subject, &'t Sample)| {
+        is_library(subject)
+            && before.get(subject).is_some_and(|before| {
+                time.quantile(0.0) > before.quantile(1.0) && time.median() > (1.0 + DAMAGE_FLOOR) * before.median()
+            })
+    };
+    after.iter().filter(is_slower).map(|(subject, _)| subject)
+}
+
+/// Whether it is a collective of the library's by itself.
+#[must_use]
+pub fn is_library(subject: &Subject) -> bool {
+    subject.collective().is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use kilter_algorithms::Collective;
+
+    use super::*;
+
+    #[test]
+    fn a_size_that_is_slower_in_every_launch_is_damage() {
+        let subject = Subject::library(Collective::Bcast, 8);
+        let sample = |values: [f64; 5]| Samples::from([(subject.clone(), Sample::new(values.to_vec()).unwrap())]);
+        let before = sample([1.0, 1.01, 1.02, 1.03, 1.04]);
+        let is_damage = |values| damaged(&before, &sample(values)).next() == Some(&subject);
+        assert!(is_damage([1.2; 5]));
+        assert!(!is_damage([1.05; 5]));
+        assert!(!is_damage([1.0, 1.5, 1.5, 1.5, 1.5]));
+    }
+}

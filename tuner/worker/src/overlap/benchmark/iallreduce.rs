@@ -1,0 +1,32 @@
+//! Overlap of a non-blocking allreduce with computation on all ranks.
+//!
+//! All ranks: `MPI_Iallreduce`, computation, `MPI_Wait`. Rank 0's time ends with its own `MPI_Wait`.
+
+use kilter_algorithms::Collective;
+use kilter_mpi::MpiError;
+use kilter_protocol::overlap::Benchmark;
+use mpi::ffi;
+
+use super::super::calls::Started;
+use super::super::operands::Operands;
+use super::{How, Row};
+
+pub(super) static ROW: Row = Row {
+    benchmark: Benchmark::Iallreduce,
+    sequences: 1,
+    all_compute: true,
+    how: How::Collective {
+        collective: Collective::Allreduce,
+        start,
+    },
+};
+
+fn start(on: &Operands) -> Result<Started<'_>, MpiError> {
+    // SAFETY: the buffers are those of `on`, as long as its counts say; they live as long as it is borrowed, and nobody uses them
+    // before the operation is complete. All ranks make the same call.
+    unsafe {
+        Started::new("MPI_Iallreduce", |request| {
+            ffi::MPI_Iallreduce(on.send(), on.recv(), on.count, on.datatype, on.op, on.comm, request)
+        })
+    }
+}

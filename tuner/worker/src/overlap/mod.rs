@@ -1,0 +1,40 @@
+//! Communication beside computation: blocks whose items are [`Implementation::Overlap`].
+//!
+//! What is done is the benchmark of Denis and Trahay (MPI Overlap: Benchmark and Analysis, ICPP 2016,
+//! doi:10.1109/ICPP.2016.37), on more benchmarks than theirs and with computation that can be a fixed amount of work. A time is not
+//! that of [`crate::measure`], latest end minus agreed start: it is rank 0's alone, from when all others are known to be ready.
+//! Read [`benchmark`] first, which has the sequence of each; then `item`, which times one round of it, and `block`, which says
+//! which round is next.
+//!
+//! * [`benchmark`]: the table of benchmarks, a file each.
+//! * [`round`]: the words that the sequences are made of; [`calls`] has the MPI functions behind them.
+//! * [`messages`], [`flow`], [`operands`]: who gives what to whom, in which memory, and whether it arrived.
+//! * [`computation`], [`load`]: computing, and computing in the background.
+//! * [`team`]: who takes part, and what they say to each other around a round.
+//! * [`refusal`]: what cannot be measured, and why.
+//! * [`switches`]: whether a round was disturbed.
+
+mod benchmark;
+mod block;
+mod calls;
+mod computation;
+mod flow;
+mod item;
+mod load;
+mod messages;
+mod operands;
+mod refusal;
+mod round;
+mod switches;
+mod team;
+
+use kilter_protocol::plan::{Block, Implementation};
+
+pub(crate) use block::carry_out;
+pub(crate) use computation::Speed;
+
+/// Whether a block is carried out here: where one of its items is of this kind, all have to be.
+pub(crate) fn is_for(block: &Block) -> bool {
+    let mut items = block.items.iter();
+    items.any(|item| matches!(item.implementation, Implementation::Overlap(_)))
+}

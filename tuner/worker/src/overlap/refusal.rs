@@ -1,0 +1,168 @@
+//! What cannot be measured, and why.
+
+use std::ffi::c_int;
+
+use kilter_protocol::overlap::{Benchmark, Overlap};
+use kilter_protocol::plan::{Implementation, Item};
+
+use crate::clock;
+
+/// The longest computation, in nanoseconds: the job says every second that it is alive, and not while it computes.
+const MOST_COMPUTATION_NS: u64 = 500_000_000;
+
+/// Operations under way at once, at most.
+const MOST_REQUESTS: u32 = 1 << 16;
+
+/// The processing units that this host has.
+pub(super) fn processing_units() -> u32 {
+    // SAFETY: asks for a number.
+    let units = unsafe { libc::sysconf(libc::_SC_NPROCESSORS_ONLN) };
+    u32::try_from(units).unwrap_or(1).max(1)
+}
+
+/// What an item measures, if it can be measured on `p_ranks` ranks; decided by the plan and the job, so alike on all ranks of hosts
+/// that are alike.
+///
+/// # Errors
+/// Why it cannot be.
+pub(super) fn accept(item: &Item, p_ranks: usize, processing_units: u32) -> Result<Overlap, String> {
+    let Implementation::Overlap(overlap) = &item.implementation else {
+        return Err("overlap is measured in blocks of its own: this block has items of both kinds".to_owned());
+    };
+    let Overlap {
+        benchmark,
+        computation_ns,
+        threads,
+        requests,
+        ..
+    } = *overlap;
+    let name = benchmark.name();
+    if clock::SIMULATED {
+        return Err(
+            "not available: no simulated time passes while a rank computes; measure overlap on a machine".to_owned(),
+        );
+    }
+    if p_ranks < 2 {
+        return Err(format!(
+            "not available: the overlap benchmark `{name}` needs 2 ranks or more, and this job has {p_ranks}"
+        ));
+    }
+    if let Some((variable, _)) = item.settings.first() {
+        return Err(format!(
+            "`{variable}` cannot be set for an item that measures overlap: set it for the whole job"
+        ));
+    }
+    if c_int::try_from(item.bytes).is_err() {
+        return Err(format!(
+            "{} bytes are more than an MPI count holds ({})",
+            item.bytes,
+            c_int::MAX
+        ));
+    }
+    if computation_ns > MOST_COMPUTATION_NS {
+        return Err(format!(
+            "a computation of {computation_ns} ns is longer than {MOST_COMPUTATION_NS} ns, the longest that is measured"
+        ));
+    }
+    let most_threads = if benchmark == Benchmark::ThreadLoad {
+        processing_units
+    } else {
+        1
+    };
+    if !(1..=most_threads).contains(&threads) {
+        return Err(format!(
+            "`{name}` with {threads} threads that compute: 1 to {most_threads} can be measured on this host"
+        ));
+    }
+    let most_requests = match benchmark {
+        Benchmark::ManyRequests | Benchmark::ManyPeers => MOST_REQUESTS,
+        _ => 1,
+    };
+    if !(1..=most_requests).contains(&requests) {
+        return Err(format!(
+            "`{name}` with {requests} requests under way: 1 to {most_requests} can be measured"
+        ));
+    }
+    Ok(*overlap)
+}
+
+#[cfg(test)]
+mod tests {
+    use kilter_algorithms::Collective;
+    use kilter_protocol::overlap::{Model, Part};
+
+    use super::*;
+
+    fn item(benchmark: Benchmark, change: impl FnOnce(&mut Overlap)) -> Item {
+        let mut overlap = Overlap {
+            benchmark,
+            part: Part::Overlapped,
+            computation_ns: 100_000,
+            model: Model::FixedWork,
+            threads: 1,
+            requests: 1,
+        };
+        change(&mut overlap);
+        Item {
+            id: "i".to_owned(),
+            task: Collective::Bcast.into(),
+            bytes: 4096,
+            implementation: Implementation::Overlap(overlap),
+            settings: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn what_can_be_measured_is_accepted_and_the_rest_says_why() {
+        let plain = |benchmark| item(benchmark, |_| {});
+        for benchmark in Benchmark::ALL {
+            assert!(accept(&plain(benchmark), 2, 4).is_ok(), "{benchmark:?}");
+            let alone = accept(&plain(benchmark), 1, 4).unwrap_err();
+            assert!(alone.contains("needs 2 ranks or more, and this job has 1"), "{alone}");
+        }
+        let requests = item(Benchmark::ManyRequests, |overlap| overlap.requests = 64);
+        let threads = item(Benchmark::ThreadLoad, |overlap| overlap.threads = 4);
+        assert!(accept(&requests, 2, 4).is_ok() && accept(&threads, 2, 4).is_ok());
+        let mut set = plain(Benchmark::Sender);
+        set.settings
+            .push(("btl_vader_eager_limit".to_owned(), "65536".to_owned()));
+        let mut long = plain(Benchmark::Sender);
+        long.bytes = 1 << 31;
+        let mut other = plain(Benchmark::Sender);
+        other.implementation = Implementation::Expression {
+            text: "bcast(n)".to_owned(),
+        };
+        for (item, reason) in [
+            (
+                threads.clone(),
+                "`thread-load` with 4 threads that compute: 1 to 2 can be measured",
+            ),
+            (
+                item(Benchmark::Sender, |overlap| overlap.threads = 2),
+                "1 to 1 can be measured",
+            ),
+            (
+                item(Benchmark::ThreadLoad, |overlap| overlap.threads = 0),
+                "1 to 2 can be measured",
+            ),
+            (
+                item(Benchmark::Ibcast, |overlap| overlap.requests = 2),
+                "1 to 1 can be measured",
+            ),
+            (
+                item(Benchmark::ManyPeers, |overlap| overlap.requests = 0),
+                "1 to 65536 can be measured",
+            ),
+            (
+                item(Benchmark::Sender, |overlap| overlap.computation_ns = 1 << 40),
+                "longer than 500000000 ns",
+            ),
+            (set, "`btl_vader_eager_limit` cannot be set"),
+            (long, "2147483648 bytes are more than an MPI count holds"),
+            (other, "items of both kinds"),
+        ] {
+            let error = accept(&item, 2, 2).unwrap_err();
+            assert!(error.contains(reason), "{error}");
+        }
+    }
+}
