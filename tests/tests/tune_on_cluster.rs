@@ -21,7 +21,7 @@ fn parameters_or_own_algorithms_fix_what_the_cluster_shows() {
         "--functions",
         "bcast,scan",
     ])
-    .args(["--launches", "6", "--budget", "160", "--rounds", "2"])
+    .args(["--launches", "6", "--budget", "300", "--rounds", "2"])
     .arg("--guideline-file")
     .arg(root().join("configs/examples/scan-recursive-doubling.toml"));
     let mut inside = cluster.inside(&tune, None);

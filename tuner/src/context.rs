@@ -119,6 +119,8 @@ pub struct Context<'a> {
     pub programs: Programs,
     spent_seconds: Cell<f64>,
     reserved_seconds: Cell<f64>,
+    /// Where a step that has a share of what is left must end, in seconds of measuring.
+    stage_end_seconds: Cell<f64>,
     noise_seconds: Cell<f64>,
     transports: RefCell<Vec<String>>,
     device: RefCell<BTreeMap<String, String>>,
@@ -153,6 +155,7 @@ impl<'a> Context<'a> {
             quarantine: Quarantine::default(),
             spent_seconds: Cell::new(0.0),
             reserved_seconds: Cell::new(0.0),
+            stage_end_seconds: Cell::new(f64::INFINITY),
             noise_seconds: Cell::new(0.0),
             transports: RefCell::default(),
             device: RefCell::default(),
@@ -317,7 +320,23 @@ impl<'a> Context<'a> {
     /// Whether the budget, less what the final verification needs and `further` seconds, is spent.
     #[must_use]
     pub fn search_exhausted(&self, further: f64) -> bool {
-        self.spent_seconds.get() + self.reserved_seconds.get() + further >= self.options.budget_seconds
+        let end = self.search_end_seconds().min(self.stage_end_seconds.get());
+        self.spent_seconds.get() + further >= end
+    }
+
+    fn search_end_seconds(&self) -> f64 {
+        self.options.budget_seconds - self.reserved_seconds.get()
+    }
+
+    /// Carries out a step of the search, which may spend `share` of what is left for searching: what follows it has the rest, however
+    /// slow the machine.
+    pub fn with_share<T>(&self, share: f64, step: impl FnOnce() -> T) -> T {
+        let spent = self.spent_seconds.get();
+        let left = (self.search_end_seconds() - spent).max(0.0);
+        self.stage_end_seconds.set(spent + share * left);
+        let result = step();
+        self.stage_end_seconds.set(f64::INFINITY);
+        result
     }
 
     /// Sets aside what verifying the result will cost, and takes over what the first verification found about the machine.

@@ -161,10 +161,15 @@ impl State {
         let verified = self.deployment.clone();
         let mut settings = settings::Outcome::default();
         if options.parameters {
-            settings = settings::search(context, &label, launch.clone(), targets, &self.banned.assignments)?;
+            let banned = &self.banned.assignments;
+            settings = context.with_share(SETTINGS_SHARE, || {
+                settings::search(context, &label, launch.clone(), targets, banned)
+            })?;
             let launch = launch.with(&self.assign_all(&settings.accepted));
             let (held, banned) = (self.deployment.assignments.clone(), &self.banned.assignments);
-            let found = at_start::search(context, &label, launch, &held, targets, banned)?;
+            let found = context.with_share(AT_START_SHARE, || {
+                at_start::search(context, &label, launch, &held, targets, banned)
+            })?;
             self.assign_all(&found.accepted);
             settings.accepted.extend(found.accepted);
             for (target, more) in found.contestants {
@@ -349,6 +354,13 @@ fn deploy_and_verify(
 
 /// Share of the budget that the first verification may spend: the search and the proof of what it finds need the rest.
 const FIRST_SHARE: f64 = 0.35;
+
+/// Share of what is left for searching that settings of whole launches may spend: each costs launches, while the contests that follow
+/// compare many candidates in one.
+const SETTINGS_SHARE: f64 = 0.6;
+
+/// The same for algorithms that are chosen at the start, which are all of a library's where there are any.
+const AT_START_SHARE: f64 = 0.8;
 
 /// Verifications of one deployment, each with less in it than the one before.
 const ATTEMPTS: usize = 3;
