@@ -8,6 +8,7 @@ use kilter_algorithms::Nodes;
 use kilter_protocol::plan::Header;
 use kilter_protocol::report::Start;
 
+use crate::budget::Budget;
 use crate::config::library::Library;
 use crate::deployment::{Assignment, Deployment, PROGRESS_VARIABLE};
 use crate::launch::command::TemplateError;
@@ -20,9 +21,6 @@ use crate::search::quarantine::Quarantine;
 use crate::store::{Run, Store};
 use crate::verdict::Rule;
 use crate::verification::Verification;
-
-/// Share of the budget that is set aside for the proof at most: the search must be left something, too.
-const PROOF_SHARE: f64 = 0.35;
 
 /// Names and values.
 type Pairs = Vec<(String, String)>;
@@ -117,10 +115,8 @@ pub struct Context<'a> {
     pub template: CommandTemplate,
     /// Worker, drop-in and plugin for the library.
     pub programs: Programs,
-    spent_seconds: Cell<f64>,
-    reserved_seconds: Cell<f64>,
-    /// Where a step that has a share of what is left must end, in seconds of measuring.
-    stage_end_seconds: Cell<f64>,
+    /// Seconds of measuring.
+    pub budget: Budget,
     noise_seconds: Cell<f64>,
     transports: RefCell<Vec<String>>,
     device: RefCell<BTreeMap<String, String>>,
@@ -153,9 +149,7 @@ impl<'a> Context<'a> {
             template,
             programs,
             quarantine: Quarantine::default(),
-            spent_seconds: Cell::new(0.0),
-            reserved_seconds: Cell::new(0.0),
-            stage_end_seconds: Cell::new(f64::INFINITY),
+            budget: Budget::new(options.budget_seconds),
             noise_seconds: Cell::new(0.0),
             transports: RefCell::default(),
             device: RefCell::default(),
@@ -293,17 +287,6 @@ impl<'a> Context<'a> {
         Ok(())
     }
 
-    /// Counts seconds of measuring.
-    pub fn spend(&self, seconds: f64) {
-        self.spent_seconds.set(self.spent_seconds.get() + seconds);
-    }
-
-    /// Seconds of measuring so far.
-    #[must_use]
-    pub fn spent_seconds(&self) -> f64 {
-        self.spent_seconds.get()
-    }
-
     /// What starting and ending a job takes, in seconds, for the budget: counted, not measured, so that a resumed run takes the
     /// same decisions.
     #[must_use]
@@ -311,50 +294,13 @@ impl<'a> Context<'a> {
         if self.options.several_hosts { 2.0 } else { 0.5 }
     }
 
-    /// Whether the budget is spent.
-    #[must_use]
-    pub fn exhausted(&self) -> bool {
-        self.spent_seconds.get() >= self.options.budget_seconds
-    }
-
-    /// Whether the budget, less what the final verification needs and `further` seconds, is spent.
-    #[must_use]
-    pub fn search_exhausted(&self, further: f64) -> bool {
-        let end = self.search_end_seconds().min(self.stage_end_seconds.get());
-        self.spent_seconds.get() + further >= end
-    }
-
-    fn search_end_seconds(&self) -> f64 {
-        self.options.budget_seconds - self.reserved_seconds.get()
-    }
-
-    /// Carries out a step of the search, which may spend `share` of what is left for searching: what follows it has the rest, however
-    /// slow the machine.
-    pub fn with_share<T>(&self, share: f64, step: impl FnOnce() -> T) -> T {
-        let spent = self.spent_seconds.get();
-        let left = (self.search_end_seconds() - spent).max(0.0);
-        self.stage_end_seconds.set(spent + share * left);
-        let result = step();
-        self.stage_end_seconds.set(f64::INFINITY);
-        result
-    }
-
     /// Sets aside what verifying the result will cost, and takes over what the first verification found about the machine.
     pub fn begin_search(&self, before: &Verification) {
         // The verification of what is deployed measures the untouched library's left sides as well.
-        let proof = 1.6 * self.spent_seconds.get();
-        self.reserved_seconds
-            .set(proof.min(PROOF_SHARE * self.options.budget_seconds));
+        self.budget.reserve(1.6 * self.budget.spent_seconds());
         self.noise_seconds.set(before.noise_seconds);
         let everywhere = self.library.transports.on(before.hosts.len() <= 1);
         self.transports.replace(everywhere.to_vec());
-    }
-
-    /// Sets further seconds of the budget aside for the proof.
-    pub fn reserve(&self, seconds: f64) {
-        let most = PROOF_SHARE * self.options.budget_seconds;
-        self.reserved_seconds
-            .set(self.reserved_seconds.get() + seconds.min(most));
     }
 
     /// Spread of the empty operation, in seconds.

@@ -2,6 +2,7 @@
 
 pub mod apply;
 pub mod benchmark;
+pub mod budget;
 pub mod cli;
 pub mod commands;
 pub mod compare;

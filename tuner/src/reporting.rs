@@ -126,7 +126,7 @@ fn empty(context: &Context<'_>, command: &str, verification: &Verification) -> R
             launch_before: verification.command_line.clone(),
             launch_after: String::new(),
             started: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),
-            measuring_seconds: context.spent_seconds(),
+            measuring_seconds: context.budget.spent_seconds(),
             launches: verification.launches,
             alpha: options.alpha,
             effect_floor: options.effect_floor,

@@ -82,7 +82,7 @@ pub fn tune(context: &Context<'_>, options: &TuneOptions) -> anyhow::Result<Tune
         if targets.is_empty() && !tuned.goals.are_missed() {
             break;
         }
-        if round > 1 && context.search_exhausted(0.0) {
+        if round > 1 && context.budget.search_exhausted(0.0) {
             context
                 .progress
                 .warn("the budget ended while violations were left to fix; raise --budget");
@@ -162,12 +162,12 @@ impl State {
         let mut settings = settings::Outcome::default();
         if options.parameters {
             let banned = &self.banned.assignments;
-            settings = context.with_share(SETTINGS_SHARE, || {
+            settings = context.budget.with_share(SETTINGS_SHARE, || {
                 settings::search(context, &label, launch.clone(), targets, banned)
             })?;
             let launch = launch.with(&self.assign_all(&settings.accepted));
             let (held, banned) = (self.deployment.assignments.clone(), &self.banned.assignments);
-            let found = context.with_share(AT_START_SHARE, || {
+            let found = context.budget.with_share(AT_START_SHARE, || {
                 at_start::search(context, &label, launch, &held, targets, banned)
             })?;
             self.assign_all(&found.accepted);

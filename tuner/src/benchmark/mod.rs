@@ -131,7 +131,7 @@ pub fn run(context: &Context<'_>, options: &BenchmarkOptions) -> anyhow::Result<
             let left = targets.iter().filter(|target| !reached.contains(target));
             not_reached.extend(left.map(Target::name));
         }
-        if context.search_exhausted(0.0) {
+        if context.budget.search_exhausted(0.0) {
             not_reached.extend(fields.iter().map(|(target, _)| target.name()));
             continue;
         }

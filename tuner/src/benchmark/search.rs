@@ -199,7 +199,7 @@ fn exhaust(
     context.progress.phase(&phase, candidates.len() as u64);
     let mut ratios = vec![Ratios::new(); targets.len()];
     for (number, (selection, fits)) in candidates.iter().enumerate() {
-        if context.exhausted() {
+        if context.budget.exhausted() {
             let text = format!("the budget ended while {collective} was measured in full; raise --budget");
             context.progress.warn(&text);
             return Ok(None);

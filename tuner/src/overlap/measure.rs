@@ -78,7 +78,7 @@ impl<'c, 'a> Surveyor<'c, 'a> {
         let failed = || format!("job `{key}` failed; its log is in {}", context.directory.display());
         let start = session.start().with_context(failed)?;
         context.confirm(setup, &start)?;
-        context.spend(context.launch_seconds());
+        context.budget.spend(context.launch_seconds());
         Ok(Surveyor {
             context,
             suite,
@@ -217,7 +217,7 @@ impl<'c, 'a> Surveyor<'c, 'a> {
 
     /// Measures points together.
     fn batch(&mut self, benchmark: Benchmark, points: &[Point]) -> anyhow::Result<Vec<Option<(Cell, Widths)>>> {
-        if self.bounded && self.context.exhausted() {
+        if self.bounded && self.context.budget.exhausted() {
             let budget = self.context.options.budget_seconds;
             let reason = format!("not measured: the budget of {budget} s was spent before; raise --budget");
             self.context.progress.warn(&format!("overlap: {reason}"));
@@ -275,7 +275,7 @@ impl<'c, 'a> Surveyor<'c, 'a> {
 
     fn spend(&mut self, seconds: f64) {
         self.seconds += seconds;
-        self.context.spend(seconds);
+        self.context.budget.spend(seconds);
     }
 
     fn block(&self, benchmark: Benchmark, point: Point) -> Block {

@@ -79,13 +79,13 @@ impl Goals {
             return Ok(goals);
         }
         goals.find_points(context)?;
-        let spent_before = context.spent_seconds();
+        let spent_before = context.budget.spent_seconds();
         for launch in 0..LAUNCHES {
             let survey = goals.survey(context, &format!("targets/before/{launch}"), &Setup::default())?;
             goals.base.push(survey);
         }
         // The proof takes as many launches, and as many of the untouched library in turn with them.
-        context.reserve(2.0 * (context.spent_seconds() - spent_before));
+        context.budget.reserve(2.0 * (context.budget.spent_seconds() - spent_before));
         let rule = context.rule(context.noise_seconds());
         goals.before = targets::judge_all(&goals.targets, &goals.base, &goals.base, &rule);
         for judgement in &goals.before {
@@ -220,7 +220,7 @@ impl Goals {
         let missing = shortfall(&judge(std::slice::from_ref(&present)));
         let mut scored = Vec::new();
         for assignments in candidates {
-            if context.search_exhausted(0.0) {
+            if context.budget.search_exhausted(0.0) {
                 context
                     .progress
                     .warn("the budget ended before every setting was tried for overlap; raise --budget");

@@ -122,7 +122,7 @@ impl<'c, 'a> Contests<'c, 'a> {
         let mut finals: Vec<(Target, Vec<Selection>)> = Vec::new();
         self.context.progress.phase("screen candidates", targets.len() as u64);
         for target in targets {
-            if self.context.search_exhausted(0.0) {
+            if self.context.budget.search_exhausted(0.0) {
                 self.context
                     .progress
                     .warn("the budget ended before every violated cell was searched; raise --budget");
@@ -271,7 +271,7 @@ impl<'c, 'a> Contests<'c, 'a> {
             found.push(ratios.get(selection).copied());
         }
         job.finish()?;
-        self.context.spend(self.context.launch_seconds());
+        self.context.budget.spend(self.context.launch_seconds());
         Ok(found)
     }
 
@@ -453,7 +453,7 @@ impl<'r, 'c, 'a> Job<'r, 'c, 'a> {
             };
             match session.measure(&block) {
                 Ok(outcome) => {
-                    context.spend(outcome.seconds);
+                    context.budget.spend(outcome.seconds);
                     for (item, reason) in &outcome.failed {
                         context.quarantine_failed(item, reason);
                     }

@@ -85,7 +85,7 @@ impl<'s, 'a> Trials<'s, 'a> {
         };
         session.finish()?;
         let seconds = outcomes.iter().map(|outcome| outcome.seconds).sum::<f64>() + self.context.launch_seconds();
-        self.context.spend(seconds);
+        self.context.budget.spend(seconds);
         self.trial_seconds = self.trial_seconds.max(seconds);
         let mut times = Times::new();
         for (block, outcome) in blocks.iter().zip(&outcomes) {
@@ -131,7 +131,7 @@ impl<'s, 'a> Trials<'s, 'a> {
         match session.measure_all(&blocks, &mut |_| ()) {
             Ok(_) => {
                 session.finish()?;
-                self.context.spend(self.context.launch_seconds());
+                self.context.budget.spend(self.context.launch_seconds());
                 Ok(true)
             }
             Err(SessionError::Job(failure)) => {

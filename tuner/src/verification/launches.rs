@@ -178,7 +178,7 @@ pub(super) fn launch(
         *verification.dropin_calls.entry(id).or_default() += calls;
     }
     let seconds = outcomes.iter().map(|outcome| outcome.seconds).sum::<f64>() + context.launch_seconds();
-    context.spend(seconds);
+    context.budget.spend(seconds);
     let reference = reference_medians(&blocks, &outcomes);
     let (blocks, outcomes) = blocks
         .into_iter()

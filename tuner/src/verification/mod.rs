@@ -126,7 +126,7 @@ pub fn verify(
     seconds: f64,
 ) -> anyhow::Result<(Verification, Medians)> {
     let mut verification = Verification::default();
-    let limit_seconds = (context.spent_seconds() + seconds).min(context.options.budget_seconds);
+    let limit_seconds = (context.budget.spent_seconds() + seconds).min(context.options.budget_seconds);
     let subjects = context.plan.subjects();
     let (repetitions, pilot) = pilot(context, label, setup, &subjects, &mut verification)?;
     let cells = Cells::new(&context.plan, &pilot, context.options.effect_floor);
@@ -188,7 +188,7 @@ impl Work<'_, '_> {
     }
 
     fn is_spent(&self) -> bool {
-        self.context.spent_seconds() >= self.limit_seconds
+        self.context.budget.spent_seconds() >= self.limit_seconds
     }
 
     fn stability(&self) -> Option<Stability> {
@@ -207,7 +207,7 @@ impl Work<'_, '_> {
         // What one more launch costs: known from the last one, scaled by how much of it is still wanted.
         let (mut seconds_per_launch, mut timed_subjects) = (0.0, subjects.len().max(1));
         loop {
-            let left = (self.limit_seconds - context.spent_seconds()).max(0.0);
+            let left = (self.limit_seconds - context.budget.spent_seconds()).max(0.0);
             let scaled = seconds_per_launch * subjects.len() as f64 / timed_subjects as f64;
             let next = match &design {
                 _ if options.fixed => (self.verification.launches == 0).then_some(NextLook {
@@ -261,7 +261,7 @@ impl Work<'_, '_> {
         if open > 0 && self.is_spent() {
             context.progress.warn(&format!(
                 "{:.0} s of the budget were spent after {} launches with {open} cells undecided; raise --budget for surer verdicts",
-                context.spent_seconds(),
+                context.budget.spent_seconds(),
                 self.verification.launches
             ));
         }
