@@ -50,6 +50,7 @@ fn by_library(options: &Options, library: &Library) -> anyhow::Result<CommandTem
     }
     if let Some(hostfile) = &options.hostfile {
         arguments.extend([launcher.hostfile_flag.clone(), hostfile.display().to_string()]);
+        arguments.extend(launcher.by_hostfile.iter().cloned());
     }
     if let Some(agent) = &options.launch_agent {
         let agent = agent.display().to_string();

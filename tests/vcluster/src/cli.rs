@@ -2,9 +2,10 @@
 
 use std::{ffi::OsString, path::PathBuf};
 
-use clap::{Parser, Subcommand, ValueEnum};
+use clap::{Parser, Subcommand};
 
 use crate::{
+    family::Mpi,
     quantity::{Delay, Rate},
     state::{MAX_HOSTS, Name},
 };
@@ -52,15 +53,6 @@ pub(crate) enum Action {
     /// The switch itself, started by `up`
     #[command(hide = true)]
     Switch { state: PathBuf },
-}
-
-/// Families of MPI libraries, by what their launchers want.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Mpi {
-    /// Open MPI 4
-    Openmpi,
-    /// MPICH 4 with Hydra
-    Mpich,
 }
 
 #[derive(Debug, clap::Args)]

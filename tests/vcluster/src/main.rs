@@ -3,6 +3,7 @@
 mod assemble;
 mod cli;
 mod counters;
+mod family;
 mod frame;
 mod host;
 mod launch;

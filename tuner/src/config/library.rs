@@ -62,6 +62,9 @@ pub struct Launcher {
     pub ranks_flag: String,
     /// Before the host file.
     pub hostfile_flag: String,
+    /// Arguments beside a host file, which make the launcher fill its hosts one after the other as the file says.
+    #[serde(default)]
+    pub by_hostfile: Vec<String>,
     /// A host's name, which is given once for each rank where there is no host file; without it, the launcher needs none.
     #[serde(default)]
     pub host: Option<String>,

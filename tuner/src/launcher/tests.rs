@@ -63,6 +63,14 @@ fn each_library_is_launched_in_its_own_way() {
     );
 }
 
+/// Open MPI 5 puts every rank on the first host of the file if it may oversubscribe and is told nothing else.
+#[test]
+fn a_host_file_comes_with_what_makes_the_launcher_follow_it() {
+    let options = options(&["--hostfile", "./hosts"]);
+    let line = line(&options, "mpirun (Open MPI) 5.0.11", ("btl", "tcp,self"));
+    assert!(line.contains("--oversubscribe --hostfile ./hosts --map-by slot -np 2"), "{line}");
+}
+
 /// The batch system's launcher knows nothing of the library: everything goes through the ranks' environment.
 #[test]
 fn a_batch_system_starts_the_ranks_of_any_library() {
