@@ -317,6 +317,105 @@ fn for_everybody_the_librarys_own_site_file_is_what_would_change() {
     assert_eq!(fs::read(&site).unwrap_or_default(), before);
 }
 
+/// What is installed below another root is what the library reads once that is the root: here the two directories are put in place by a
+/// mount namespace of its own.
+#[test]
+fn an_image_is_installed_for_everybody_and_taken_back() {
+    let user = User::new();
+    let (staging, image) = (user.path("emit"), user.path("image"));
+    stage(&staging);
+    let directory = run(
+        &mut user.command(&["ompi_info", "--path", "sysconfdir", "--parsable"]),
+        &[0],
+    )
+    .stdout;
+    let directory = String::from_utf8(directory).unwrap();
+    let directory = directory.trim().trim_start_matches("path:sysconfdir:");
+    let below = |path: &str| image.join(path.trim_start_matches('/'));
+    let site = below(directory).join("openmpi-mca-params.conf");
+    fs::create_dir_all(below(directory)).unwrap();
+    fs::write(&site, MINE).unwrap();
+    let overrides = below(directory).join("openmpi-mca-params-override.conf");
+    fs::write(&overrides, "coll_tuned_use_dynamic_rules = 0\n").unwrap();
+    let before = files(&image);
+    let everybody = ["--system", "--root", text(&image), "--yes"];
+    let warned = user
+        .kilter(&[&["apply", text(&staging)], &everybody[..]].concat(), 0)
+        .stderr;
+    let warned = String::from_utf8_lossy(&warned).into_owned();
+    assert!(
+        warned.contains("openmpi-mca-params-override.conf` sets `coll_tuned_use_dynamic_rules = 0`"),
+        "{warned}"
+    );
+    fs::remove_file(&overrides).unwrap();
+    let installed = fs::read_to_string(&site).unwrap();
+    assert!(
+        installed.starts_with(MINE)
+            && installed.contains("= /usr/local/share/kilter/openmpi-4.1/openmpi-coll-rules.conf"),
+        "{installed}"
+    );
+    let share = "/usr/local/share/kilter";
+    assert!(below(share).join("openmpi-4.1/openmpi-coll-rules.conf").is_file());
+    // As the image's user would see it.
+    let script = format!(
+        "mkdir -p /usr/local/share; mount -t tmpfs none /usr/local/share; mkdir {share}; \
+         mount --bind {} {share}; mount --bind {} {directory}; exec ompi_info --all --level 9 --parsable",
+        text(&below(share)),
+        text(&below(directory))
+    );
+    let output = user
+        .command(&["unshare", "--mount", "sh", "-euc", &script])
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    if output.status.success() {
+        for part in [
+            ":param:btl_vader_eager_limit:value:32768",
+            ":param:coll_tuned_dynamic_rules_filename:value:/usr/local/share/kilter/openmpi-4.1/openmpi-coll-rules.conf",
+            ":param:btl_base_warn_component_unused:value:0",
+        ] {
+            assert!(said.contains(part), "{part}");
+        }
+    } else {
+        let _ = writeln!(
+            std::io::stderr(),
+            "skipped: no mount namespace here: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+    }
+    fs::write(&overrides, "coll_tuned_use_dynamic_rules = 0\n").unwrap();
+    user.kilter(&[&["rollback"], &everybody[..]].concat(), 0);
+    // The journal stays.
+    let mut after = files(&image);
+    after.retain(|path, _| !path.starts_with(below("/var/lib/kilter")));
+    assert_eq!(after, before);
+}
+
+#[test]
+fn settings_of_another_version_are_installed_only_when_asked_for() {
+    let user = User::new();
+    let staging = user.path("emit");
+    stage(&staging);
+    let manifest = staging.join("manifest.json");
+    let said = fs::read_to_string(&manifest).unwrap();
+    fs::write(&manifest, said.replace("\"4.1.4\"", "\"4.1.3\"")).unwrap();
+    let before = files(&user.home());
+    let refused = user.kilter(&["apply", text(&staging), "--yes"], 2).stderr;
+    let refused = String::from_utf8_lossy(&refused).into_owned();
+    for part in ["for Open MPI 4.1.3", "belongs to Open MPI 4.1.4", "--other-version"] {
+        assert!(refused.contains(part), "{part} in {refused}");
+    }
+    let nobody = ["apply", text(&staging), "--yes", "--mpirun", "/nonexistent/mpirun"];
+    let refused = user.kilter(&nobody, 2).stderr;
+    assert!(
+        String::from_utf8_lossy(&refused).contains("cannot be found out"),
+        "{refused:?}"
+    );
+    assert_eq!(files(&user.home()), before);
+    user.kilter(&["apply", text(&staging), "--yes", "--other-version"], 0);
+    assert_eq!(user.reads("", "btl_vader_eager_limit").0, "32768");
+}
+
 /// The library's allreduce takes 300 us longer than its reduce and broadcast while `tune` measures, so that one of Kilter's rows is
 /// deployed whatever this machine is like.
 #[test]

@@ -86,7 +86,7 @@ pub enum Command {
 }
 
 /// Options of every measuring command.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub struct Measure {
     /// The launcher of the MPI library to measure.
     #[arg(long, value_name = "PATH", env = "KILTER_MPIRUN", default_value = "mpirun")]
@@ -289,6 +289,11 @@ pub struct Tune {
     /// Measuring.
     #[command(flatten)]
     pub measure: Measure,
+    /// Layouts to tune in one go, nodes by ranks per node: 8x1,8x16, or 2,4 for ranks of one node; in a Slurm allocation auto, which is
+    /// a rank on each node and one on each core. Each has its report in DIR/NxP and an equal share of --budget; DIR/emit holds the
+    /// settings of all.
+    #[arg(long, value_name = "NxP,...", conflicts_with = "ranks")]
+    pub layouts: Option<String>,
     /// Use only this kind of fix.
     #[arg(long, value_enum, value_name = "KIND")]
     pub only: Option<Only>,
@@ -453,7 +458,10 @@ pub struct Apply {
     /// Put lines of the site or the user aside that set the same parameters to something else; `rollback` brings them back.
     #[arg(long = "override")]
     pub put_aside: bool,
-    /// The launcher of the library, beside which --system looks for the library's other programs.
+    /// Install although the library of --mpirun is another version than was tuned, or cannot be asked.
+    #[arg(long)]
+    pub other_version: bool,
+    /// The launcher of the library: its version must be the one that was tuned, and beside it are the library's other programs.
     #[arg(long, value_name = "PATH", env = "KILTER_MPIRUN", default_value = "mpirun")]
     pub mpirun: PathBuf,
 }
@@ -478,6 +486,10 @@ pub struct Place {
     /// Below this directory only; its module files carry the parameters, too, unless it is the library's own prefix.
     #[arg(long, value_name = "PATH")]
     pub prefix: Option<PathBuf>,
+    /// With --system: the directory that will be the root of the system, such as an image's; files go below it and name what they will
+    /// name then.
+    #[arg(long, value_name = "DIR", requires = "system")]
+    pub root: Option<PathBuf>,
     /// Show what would be changed, and change nothing.
     #[arg(long)]
     pub dry_run: bool,

@@ -262,6 +262,9 @@ impl<'a> Context<'a> {
             self.version,
             start.library
         );
+        if let Some(layout) = self.options.layout {
+            layout.check(&start.hosts)?;
+        }
         self.library_string.replace(start.library.clone());
         self.hosts.replace(start.hosts.clone());
         if setup.parameters.is_empty() && setup.expected.is_empty() && !setup.switching {

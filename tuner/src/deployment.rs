@@ -189,20 +189,6 @@ impl Deployment {
             .extend(verified.assignments.iter().filter(|old| back(old)).cloned());
         new
     }
-
-    /// Whether anything needs the progress thread.
-    #[must_use]
-    pub fn needs_progress(&self) -> bool {
-        self.assignments.iter().any(|one| one.name == PROGRESS_VARIABLE)
-    }
-
-    /// Whether anything needs the drop-in.
-    #[must_use]
-    pub fn needs_dropin(&self) -> bool {
-        self.selections
-            .values()
-            .any(|selection| selection.kind() != FixKind::Parameter)
-    }
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use crate::config::library::{self, Library};
 use crate::config::platform;
 use crate::launch::CommandTemplate;
 use crate::launch::capture::launcher_version;
+use crate::layouts::Layout;
 use crate::options::Options;
 
 /// A launcher that takes longer to say its version hangs.
@@ -50,12 +51,16 @@ fn by_library(options: &Options, library: &Library) -> anyhow::Result<CommandTem
     }
     if let Some(hostfile) = &options.hostfile {
         arguments.extend([launcher.hostfile_flag.clone(), hostfile.display().to_string()]);
-        arguments.extend(launcher.by_hostfile.iter().cloned());
     }
     if let Some(agent) = &options.launch_agent {
         let agent = agent.display().to_string();
         arguments.extend(launcher.agent.iter().map(|part| part.replace("{agent}", &agent)));
     }
+    let placement = placement(options, &launcher.per_node);
+    if placement.is_empty() && options.hostfile.is_some() {
+        arguments.extend(launcher.by_hostfile.iter().cloned());
+    }
+    arguments.extend(placement);
     arguments.extend(simulated(options, library)?);
     if launcher.host.is_none() {
         arguments.extend([launcher.ranks_flag.clone(), "{ranks}".to_owned()]);
@@ -72,6 +77,19 @@ fn by_library(options: &Options, library: &Library) -> anyhow::Result<CommandTem
         },
         environment_form: launcher.environment.clone(),
     })
+}
+
+/// What puts so many ranks on each node as the layout says. Where all are on the only node there is, there is nothing to say.
+fn placement(options: &Options, form: &[String]) -> Vec<String> {
+    let several = |layout: &Layout| layout.nodes > 1 || options.hostfile.is_some() || options.starts.is_some();
+    let Some(layout) = options.layout.filter(several) else {
+        return Vec::new();
+    };
+    let fill = |part: &String| {
+        part.replace("{nodes}", &layout.nodes.to_string())
+            .replace("{per_node}", &layout.per_node.to_string())
+    };
+    form.iter().map(fill).collect()
 }
 
 /// The arguments that name the simulated machine and its settings; none where ranks really run.
@@ -127,6 +145,7 @@ fn by_batch_system(options: &Options, library: &Library, starts: &Starts) -> Com
     if let (Some(flag), Some(hostfile)) = (&starts.hostfile_flag, &options.hostfile) {
         arguments.extend([flag.clone(), hostfile.display().to_string()]);
     }
+    arguments.extend(placement(options, &starts.per_node));
     arguments.extend([starts.ranks_flag.clone(), "{ranks}".to_owned()]);
     let variable = Some(library.launcher.variable.as_str()).filter(|form| !form.is_empty());
     CommandTemplate {

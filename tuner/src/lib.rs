@@ -15,6 +15,7 @@ pub mod doctor;
 pub mod emit;
 pub mod launch;
 pub mod launcher;
+pub mod layouts;
 pub mod logging;
 pub mod options;
 pub mod overlap;

@@ -16,6 +16,7 @@ use crate::config::launcher::Starts;
 use crate::config::mix::Mix;
 use crate::config::platform::Platform;
 use crate::config::target::{self, Target};
+use crate::layouts::{self, Layout};
 use crate::plan::Place;
 use crate::repetition_rule;
 use crate::scope::Scope;
@@ -28,6 +29,8 @@ pub struct Options {
     pub mpirun: PathBuf,
     /// Number of ranks, at least 1.
     pub ranks: usize,
+    /// How the ranks must lie, where that was said.
+    pub layout: Option<Layout>,
     /// Host file.
     pub hostfile: Option<PathBuf>,
     /// Launch agent.
@@ -101,8 +104,10 @@ pub struct Options {
 /// Options of `tune`.
 #[derive(Debug, Clone)]
 pub struct TuneOptions {
-    /// Measuring.
+    /// Measuring; with layouts, where their common results go.
     pub common: Options,
+    /// Measuring of each layout that is tuned; empty where a number of ranks is.
+    pub layouts: Vec<Options>,
     /// Whether parameters of the library may change.
     pub parameters: bool,
     /// Whether mock-ups may be deployed.
@@ -200,6 +205,7 @@ impl Options {
             .map_err(|(option, message)| wrong(option, message))?,
             mpirun: typed.mpirun,
             ranks: typed.ranks,
+            layout: None,
             hostfile,
             launch_agent: typed.launch_agent.or(batch.agent),
             platform: None,
@@ -376,6 +382,43 @@ fn targets(names: &[String], files: &[PathBuf]) -> Result<Vec<Target>, OptionErr
     Ok(chosen)
 }
 
+/// The layouts of a list, or of the allocation.
+fn layout_list(text: &str) -> Result<Vec<Layout>, OptionError> {
+    if text == "auto" {
+        return allocation::layouts(&|name| std::env::var(name).ok());
+    }
+    layouts::parse_list(text).map_err(|message| wrong("--layouts", message))
+}
+
+/// The options of each layout: a directory of its own, one database, an equal share of the budget.
+fn of_layouts(layouts: &[Layout], typed: &cli::Measure) -> Result<Vec<Options>, OptionError> {
+    if let Some(platform) = &typed.platform {
+        return Err(wrong(
+            "--layouts",
+            format!(
+                "ranks lie on the simulated machine `{platform}` as its description says, and what is found holds for all sizes of \
+                 communicators; give --ranks, and a command for each number of them"
+            ),
+        ));
+    }
+    let db = typed.db.clone().unwrap_or_else(|| typed.out.join("kilter.db"));
+    let each = layouts.iter().map(|layout| {
+        let own = cli::Measure {
+            ranks: layout.ranks(),
+            out: typed.out.join(layout.to_string()),
+            db: Some(db.clone()),
+            budget: typed.budget / layouts.len() as f64,
+            ..typed.clone()
+        };
+        Ok(Options {
+            layout: Some(*layout),
+            several_hosts: layout.nodes > 1,
+            ..Options::new(own)?
+        })
+    });
+    each.collect()
+}
+
 impl TuneOptions {
     /// Checks what was typed.
     ///
@@ -402,8 +445,20 @@ impl TuneOptions {
                 Ok((collective, parse_bytes("--contest", size)?))
             })
             .collect::<Result<_, OptionError>>()?;
+        let layouts = match &typed.layouts {
+            Some(text) => of_layouts(&layout_list(text)?, &typed.measure)?,
+            None => Vec::new(),
+        };
+        let common = match layouts.first() {
+            Some(first) => Options {
+                out: absolute("--out", &typed.measure.out)?,
+                ..first.clone()
+            },
+            None => Options::new(typed.measure)?,
+        };
         Ok(TuneOptions {
-            common: Options::new(typed.measure)?,
+            common,
+            layouts,
             parameters: matches!(typed.only, None | Some(cli::Only::Parameters)),
             mockups: matches!(typed.only, None | Some(cli::Only::Mockups | cli::Only::Algorithms)),
             algorithms: matches!(typed.only, None | Some(cli::Only::Algorithms)),

@@ -373,7 +373,11 @@ const DROPIN_SECONDS: f64 = 50e-9;
 pub const DAMAGE_FLOOR: f64 = 0.1;
 
 /// The collectives and volumes that are significantly slower than the untouched library measured in the same minutes.
-fn slower(context: &Context<'_>, after: &Verification, untouched: &Medians) -> anyhow::Result<Vec<(Subject, f64)>> {
+pub(crate) fn slower(
+    context: &Context<'_>,
+    after: &Verification,
+    untouched: &Medians,
+) -> anyhow::Result<Vec<(Subject, f64)>> {
     let mut subjects = Vec::new();
     let mut pairs = Vec::new();
     for (subject, reference) in untouched {

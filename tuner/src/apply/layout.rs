@@ -7,6 +7,7 @@ use anyhow::Context as _;
 use crate::emit::manifest::SiteFile;
 use crate::launch::CommandSpec;
 use crate::launch::capture::capture;
+use crate::launch::command::quote;
 
 /// `ompi_info --path` takes a tenth of a second.
 const INFO_LIMIT: std::time::Duration = std::time::Duration::from_secs(20);
@@ -16,8 +17,8 @@ const INFO_LIMIT: std::time::Duration = std::time::Duration::from_secs(20);
 pub enum Scope {
     /// The user, in the home directory.
     User,
-    /// Everybody on this machine.
-    System,
+    /// Everybody on this machine, or on the system whose root is this directory: an image, a package.
+    System(Option<PathBuf>),
     /// Whoever uses a tree of software; nothing outside of it is touched.
     Prefix(PathBuf),
 }
@@ -28,12 +29,10 @@ impl Scope {
     pub fn option(&self) -> String {
         match self {
             Scope::User => "--user".to_owned(),
-            Scope::System => "--system".to_owned(),
+            Scope::System(None) => "--system".to_owned(),
+            Scope::System(Some(root)) => format!("--system --root {}", quote(&root.display().to_string())),
             Scope::Prefix(prefix) => {
-                format!(
-                    "--prefix {}",
-                    crate::launch::command::quote(&prefix.display().to_string())
-                )
+                format!("--prefix {}", quote(&prefix.display().to_string()))
             }
         }
     }
@@ -45,19 +44,31 @@ impl Scope {
     pub fn journal(&self) -> anyhow::Result<PathBuf> {
         Ok(match self {
             Scope::User => home()?.join(".local/state/kilter/journal"),
-            Scope::System => "/var/lib/kilter/journal".into(),
+            Scope::System(root) => below(root.as_deref(), Path::new("/var/lib/kilter/journal")),
             Scope::Prefix(prefix) => prefix.join("var/lib/kilter/journal"),
         })
     }
 }
 
-/// Where the files of one library go.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// Where the files of one library go, as those who read them see it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Layout {
     /// Directory of what is Kilter's own.
     pub share: PathBuf,
     /// The library's installed file of parameters; without one the modules carry them.
     pub parameters: Option<PathBuf>,
+    /// The site's file whose parameters win over everything, where the library has one.
+    pub overrides: Option<PathBuf>,
+    /// The directory that will be the root of the system.
+    pub root: Option<PathBuf>,
+}
+
+/// A path as it is now, where `root` will be the root.
+fn below(root: Option<&Path>, path: &Path) -> PathBuf {
+    match root {
+        Some(root) => root.join(path.strip_prefix("/").unwrap_or(path)),
+        None => path.to_path_buf(),
+    }
 }
 
 impl Layout {
@@ -68,28 +79,57 @@ impl Layout {
     pub fn find(scope: &Scope, site_file: Option<SiteFile>, mpirun: &Path) -> anyhow::Result<Layout> {
         let share = match scope {
             Scope::User => home()?.join(".local/share/kilter"),
-            Scope::System => "/usr/local/share/kilter".into(),
+            Scope::System(_) => "/usr/local/share/kilter".into(),
             Scope::Prefix(prefix) => prefix.join("share/kilter"),
         };
         let parameters = match (site_file, scope) {
             (None, _) => None,
             (Some(SiteFile::Mvapich2), Scope::User) => Some(home()?.join(".mvapich2.conf")),
-            (Some(SiteFile::Mvapich2), Scope::System) => Some("/etc/mvapich2.conf".into()),
+            (Some(SiteFile::Mvapich2), Scope::System(_)) => Some("/etc/mvapich2.conf".into()),
             // The library has one place for the system and one for the user; the modules carry it elsewhere.
             (Some(SiteFile::Mvapich2), Scope::Prefix(_)) => None,
             (Some(SiteFile::OpenMpi), Scope::User) => Some(home()?.join(".openmpi/mca-params.conf")),
-            (Some(SiteFile::OpenMpi), Scope::System) => Some(sysconfdir(mpirun)?.join(SITE)),
+            (Some(SiteFile::OpenMpi), Scope::System(_)) => Some(sysconfdir(mpirun)?.join(SITE)),
             // Where the prefix is the library's own, its file is there.
             (Some(SiteFile::OpenMpi), Scope::Prefix(prefix)) => {
                 Some(prefix.join("etc").join(SITE)).filter(|file| file.exists())
             }
         };
-        Ok(Layout { share, parameters })
+        let overrides = match (site_file, scope) {
+            (Some(SiteFile::OpenMpi), Scope::Prefix(prefix)) if parameters.is_some() => Some(prefix.join("etc")),
+            // Where the library does not say, nothing can be looked for.
+            (Some(SiteFile::OpenMpi), _) => sysconfdir(mpirun).ok(),
+            _ => None,
+        };
+        Ok(Layout {
+            share,
+            parameters,
+            overrides: overrides.map(|directory| directory.join(OVERRIDES)),
+            root: match scope {
+                Scope::System(root) => root.clone(),
+                _ => None,
+            },
+        })
+    }
+
+    /// Where a file is now that will be at `path`.
+    #[must_use]
+    pub fn on_disk(&self, path: &Path) -> PathBuf {
+        below(self.root.as_deref(), path)
+    }
+
+    /// Where a file will be that is at `path` now.
+    #[must_use]
+    pub fn installed(&self, path: &Path) -> PathBuf {
+        let inside = self.root.as_deref().and_then(|root| path.strip_prefix(root).ok());
+        inside.map_or_else(|| path.to_path_buf(), |inside| Path::new("/").join(inside))
     }
 }
 
 /// Name of Open MPI's file of the site.
 const SITE: &str = "openmpi-mca-params.conf";
+/// The one beside it that neither users nor command lines win over.
+const OVERRIDES: &str = "openmpi-mca-params-override.conf";
 
 fn home() -> anyhow::Result<PathBuf> {
     std::env::var_os("HOME")

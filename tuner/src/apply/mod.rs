@@ -15,6 +15,7 @@ pub mod relocate;
 pub mod session;
 pub mod step;
 pub mod undo;
+pub mod version;
 
 use std::path::PathBuf;
 

@@ -86,31 +86,20 @@ pub fn desired(
     let manifest = &staged.manifest;
     let id = &manifest.library.id;
     let own = layout.share.join(id);
-    let relocation = Relocation {
-        from: manifest.directory.clone(),
-        to: utf8(&own)?.to_owned(),
-    };
-    let mut parameters = Vec::new();
+    let relocation = relocation(staged, layout)?;
+    let parameters = parameters(staged, layout)?;
     let mut variables = Vec::new();
     let mut files = Vec::new();
     for file in &manifest.files {
         let name = &file.name;
         let mode = match file.carries {
-            Carries::Parameters => {
-                let site_file = manifest.library.site_file.unwrap_or(SiteFile::OpenMpi);
-                let read = site_file
-                    .parse(staged.text(name)?)
-                    .with_context(|| format!("`{}`", staged.path(name)))?;
-                parameters.extend(relocation.pairs(read));
-                continue;
-            }
             Carries::Environment => {
                 let read =
                     environment::parse(staged.text(name)?).with_context(|| format!("`{}`", staged.path(name)))?;
                 variables.extend(relocation.pairs(read));
                 continue;
             }
-            Carries::Arguments | Carries::Form | Carries::Readme => continue,
+            Carries::Parameters | Carries::Arguments | Carries::Form | Carries::Readme => continue,
             Carries::Rules => {
                 if !name.ends_with(".json") {
                     Rules::parse(staged.text(name)?).with_context(|| format!("`{}`", staged.path(name)))?;
@@ -160,6 +149,64 @@ pub fn desired(
         }
     }
     Ok(files)
+}
+
+fn relocation(staged: &Staged, layout: &Layout) -> anyhow::Result<Relocation> {
+    let own = layout.share.join(&staged.manifest.library.id);
+    Ok(Relocation {
+        from: staged.manifest.directory.clone(),
+        to: utf8(&own)?.to_owned(),
+    })
+}
+
+/// The library's parameters, with the paths that they will have.
+fn parameters(staged: &Staged, layout: &Layout) -> anyhow::Result<Vec<(String, String)>> {
+    let relocation = relocation(staged, layout)?;
+    let site_file = staged.manifest.library.site_file.unwrap_or(SiteFile::OpenMpi);
+    let mut parameters = Vec::new();
+    let all = staged.manifest.files.iter();
+    for file in all.filter(|file| file.carries == Carries::Parameters) {
+        let read = site_file
+            .parse(staged.text(&file.name)?)
+            .with_context(|| format!("`{}`", staged.path(&file.name)))?;
+        parameters.extend(relocation.pairs(read));
+    }
+    Ok(parameters)
+}
+
+/// What of the parameters will not hold because the site's file of overrides, with the content `overrides`, says something else, a line
+/// each.
+///
+/// # Errors
+/// A staged file that its reader would refuse.
+pub fn overridden(staged: &Staged, layout: &Layout, overrides: &[u8]) -> anyhow::Result<Vec<String>> {
+    let file = layout.overrides.as_deref().unwrap_or(Path::new("")).display();
+    let text = String::from_utf8_lossy(overrides);
+    let theirs = match staged
+        .manifest
+        .library
+        .site_file
+        .unwrap_or(SiteFile::OpenMpi)
+        .parse(&text)
+    {
+        Ok(theirs) => theirs,
+        Err(error) => {
+            return Ok(vec![format!(
+                "`{file}` wins over what is installed, and cannot be read: {error}"
+            )]);
+        }
+    };
+    let mut lines = Vec::new();
+    for (name, value) in parameters(staged, layout)? {
+        let other = theirs.iter().rfind(|(known, _)| *known == name);
+        if let Some((_, other)) = other.filter(|(_, other)| *other != value) {
+            lines.push(format!(
+                "`{file}` sets `{name} = {other}` and wins over everything, so `{name} = {value}` will not hold: take that line out, or \
+                 tune under it"
+            ));
+        }
+    }
+    Ok(lines)
 }
 
 fn whole(text: String, mode: u32) -> Desired {

@@ -67,9 +67,13 @@ pub fn apply(root: &Path, staged: &Staged, layout: &Layout, put_aside: bool) -> 
         .into_iter()
         .filter(|stored| stored.entry.state == State::Applied && stored.entry.library == *library)
         .flat_map(|stored| stored.entry.changes)
-        .map(|recorded| recorded.path)
+        .map(|recorded| layout.installed(&recorded.path))
         .collect();
     let desired = plan::desired(staged, layout, &earlier)?;
+    let desired: Vec<_> = desired
+        .into_iter()
+        .map(|(path, desired)| (layout.on_disk(&path), desired))
+        .collect();
     let current = desired
         .iter()
         .map(|(path, _)| Ok((path.clone(), disk::current(path)?)))
@@ -84,8 +88,17 @@ pub fn apply(root: &Path, staged: &Staged, layout: &Layout, put_aside: bool) -> 
             line.theirs
         )
     });
-    let notes = notes.collect();
+    let mut notes: Vec<String> = notes.collect();
     let changes = planned.changes;
+    if let Some(root) = &layout.root {
+        stays_below(root, &changes)?;
+    }
+    if let Some(overrides) = &layout.overrides
+        && let Some(content) = disk::current(&layout.on_disk(overrides))?.content
+    {
+        let lines = plan::overridden(staged, layout, &content)?;
+        notes.extend(lines.into_iter().map(|line| format!("warning: {line}")));
+    }
     let directories = disk::missing_directories(changes.iter().map(|change| change.path.as_path()));
     let entry = Entry::new(library, directories, &changes);
     let directory = journal::next_directory(root, &entry)?;
@@ -95,6 +108,24 @@ pub fn apply(root: &Path, staged: &Staged, layout: &Layout, put_aside: bool) -> 
         changes,
         notes,
     })
+}
+
+/// Refuses what a link leads out of another system's root: there it would change the running one.
+fn stays_below(root: &Path, changes: &[Change]) -> anyhow::Result<()> {
+    let real = root.canonicalize();
+    let real = real.with_context(|| format!("--root: `{}` is no directory", root.display()))?;
+    for change in changes {
+        let there = change.path.ancestors().find_map(|path| path.canonicalize().ok());
+        if let Some(outside) = there.filter(|there| !there.starts_with(&real)) {
+            bail!(
+                "`{}` is, by a link, in `{}`, which is outside of --root `{}`; nothing was changed",
+                change.link.as_deref().unwrap_or(&change.path).display(),
+                outside.display(),
+                root.display()
+            );
+        }
+    }
+    Ok(())
 }
 
 /// Prepares the way back from what was cut off, if anything was.

@@ -59,6 +59,7 @@ impl Home {
         Layout {
             share: self.path("share"),
             parameters: Some(self.path(".openmpi/mca-params.conf")),
+            ..Layout::default()
         }
     }
 
@@ -362,7 +363,7 @@ fn without_a_file_of_parameters_the_modules_carry_them() {
     let home = Home::new();
     let layout = Layout {
         share: home.path("share"),
-        parameters: None,
+        ..Layout::default()
     };
     let prepared = session::apply(&home.journal(), &staged(32768, false), &layout, false).unwrap();
     let made = |end: &str| {
@@ -374,6 +375,92 @@ fn without_a_file_of_parameters_the_modules_carry_them() {
     };
     assert!(made("kilter/openmpi-4.1").contains("setenv OMPI_MCA_btl_vader_eager_limit \"32768\"\n"));
     assert!(made("kilter/openmpi-4.1.lua").contains("setenv(\"OMPI_MCA_btl_vader_eager_limit\", \"32768\")\n"));
+}
+
+/// What is put below another root names what it will name when that is the root, and is found again there.
+#[test]
+fn a_system_below_another_root_is_installed_and_taken_back() {
+    let home = Home::new();
+    let before = home.tree();
+    std::fs::create_dir_all(home.journal()).unwrap();
+    let layout = Layout {
+        share: "/usr/local/share/kilter".into(),
+        parameters: Some("/.openmpi/mca-params.conf".into()),
+        root: Some(home.directory.path().to_path_buf()),
+        ..Layout::default()
+    };
+    let apply = |dropin| session::apply(&home.journal(), &staged(32768, dropin), &layout, false).unwrap();
+    apply(true).carry_out(None).unwrap();
+    let text = home.read(".openmpi/mca-params.conf");
+    assert!(
+        text.contains("btl = ^openib") && text.contains("btl_vader_eager_limit = 32768"),
+        "{text}"
+    );
+    let rules = "/usr/local/share/kilter/openmpi-4.1/openmpi-coll-rules.conf";
+    assert!(
+        text.contains(&format!("coll_tuned_dynamic_rules_filename = {rules}")),
+        "{text}"
+    );
+    assert!(home.path(&rules[1..]).is_file());
+    assert!(
+        home.path("usr/local/share/kilter/openmpi-4.1/lib/libkilter.so")
+            .is_file()
+    );
+    assert!(apply(true).changes.is_empty(), "it is installed");
+    apply(false).carry_out(None).unwrap();
+    assert!(
+        !home
+            .path("usr/local/share/kilter/openmpi-4.1/lib/libkilter.so")
+            .exists(),
+        "what is no longer wanted goes"
+    );
+    home.rollback().unwrap().carry_out(None).unwrap();
+    home.rollback().unwrap().carry_out(None).unwrap();
+    assert_eq!(home.tree(), before);
+}
+
+#[test]
+fn a_link_that_leads_out_of_the_root_is_refused() {
+    for linked in [".openmpi/mca-params.conf", ".openmpi"] {
+        let (home, outside) = (Home::new(), Home::new());
+        std::fs::create_dir_all(home.journal()).unwrap();
+        std::fs::remove_file(home.path(".openmpi/mca-params.conf")).unwrap();
+        if linked == ".openmpi" {
+            std::fs::remove_dir(home.path(linked)).unwrap();
+        }
+        std::os::unix::fs::symlink(outside.path(linked), home.path(linked)).unwrap();
+        let layout = Layout {
+            share: "/share".into(),
+            parameters: Some("/.openmpi/mca-params.conf".into()),
+            root: Some(home.directory.path().to_path_buf()),
+            ..Layout::default()
+        };
+        let error = session::apply(&home.journal(), &staged(1, false), &layout, false).unwrap_err();
+        assert!(error.to_string().contains("outside of --root"), "{linked}: {error:#}");
+    }
+}
+
+#[test]
+fn what_the_site_overrides_is_named() {
+    let home = Home::new();
+    std::fs::create_dir_all(home.journal()).unwrap();
+    let overrides = |text: &str| {
+        home.write("override.conf", text.as_bytes());
+        let layout = Layout {
+            overrides: Some(home.path("override.conf")),
+            ..home.layout()
+        };
+        session::apply(&home.journal(), &staged(32768, false), &layout, false)
+            .unwrap()
+            .notes
+    };
+    assert_eq!(overrides("btl_vader_eager_limit = 32768\nbtl = ^openib\n"), [""; 0]);
+    let notes = overrides("# site\nbtl_vader_eager_limit = 4096\n");
+    assert_eq!(notes.len(), 1);
+    assert!(
+        notes[0].starts_with("warning: `") && notes[0].contains("override.conf` sets `btl_vader_eager_limit = 4096`"),
+        "{notes:?}"
+    );
 }
 
 #[test]

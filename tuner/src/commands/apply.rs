@@ -1,12 +1,17 @@
 //! `kilter apply`: installs what was emitted.
 
-use anyhow::{Context as _, bail};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context as _, bail, ensure};
 
 use super::{Status, print};
 use crate::apply::layout::{Layout, Scope};
 use crate::apply::session::{self, Prepared};
-use crate::apply::{consent, disk};
+use crate::apply::{consent, disk, version};
 use crate::cli::{Apply, Place};
+use crate::emit::manifest::TunedLibrary;
+use crate::launch::capture::launcher_version;
 
 pub(super) fn run(typed: &Apply) -> anyhow::Result<Status> {
     let scope = scope(&typed.place)?;
@@ -22,14 +27,18 @@ pub(super) fn run(typed: &Apply) -> anyhow::Result<Status> {
     let layout = Layout::find(&scope, staged.manifest.library.site_file, &typed.mpirun)?;
     let prepared = session::apply(&journal, &staged, &layout, typed.put_aside)?;
     if prepared.changes.is_empty() {
+        for note in &prepared.notes {
+            eprintln!("kilter: {note}");
+        }
         eprintln!("kilter: all of it is installed already; nothing was changed");
         return Ok(Status::Holds);
     }
+    ensure_same_library(typed, &staged.manifest.library)?;
     if carry_out(&typed.place, &prepared, "Apply these changes?")? {
         eprintln!("kilter: applied; `kilter rollback {}` takes it back", scope.option());
         let modules = layout.share.join("modulefiles");
         let module = modules.join("kilter").join(&staged.manifest.library.id);
-        if module.exists() {
+        if layout.on_disk(&module).exists() {
             eprintln!(
                 "kilter: for the environment: module use {}; module load kilter/{}",
                 modules.display(),
@@ -46,13 +55,42 @@ pub(super) fn scope(place: &Place) -> anyhow::Result<Scope> {
         Some(prefix) => {
             Scope::Prefix(std::path::absolute(prefix).with_context(|| format!("--prefix: `{}`", prefix.display()))?)
         }
-        None if place.system => Scope::System,
+        None if place.system => Scope::System(root(place.root.as_deref())?),
         None => Scope::User,
     })
 }
 
+/// The root of another system.
+fn root(typed: Option<&Path>) -> anyhow::Result<Option<PathBuf>> {
+    let Some(root) = typed else { return Ok(None) };
+    ensure!(
+        root.is_dir(),
+        "--root: `{}` is no directory; make it first",
+        root.display()
+    );
+    let root = std::path::absolute(root).with_context(|| format!("--root: `{}`", root.display()))?;
+    Ok(Some(root))
+}
+
+/// Refuses to install for another library than was tuned.
+fn ensure_same_library(typed: &Apply, tuned: &TunedLibrary) -> anyhow::Result<()> {
+    if typed.other_version {
+        return Ok(());
+    }
+    let line = launcher_version(&typed.mpirun, VERSION_LIMIT).with_context(|| {
+        format!(
+            "whether {} {} is here cannot be found out; name its launcher by --mpirun, or install all the same with --other-version",
+            tuned.name, tuned.version
+        )
+    })?;
+    Ok(version::check(tuned, &typed.mpirun.display().to_string(), &line)?)
+}
+
+/// A launcher that takes longer to say its version hangs.
+const VERSION_LIMIT: Duration = Duration::from_secs(20);
+
 /// Keeps other commands away, where something may be changed.
-pub(super) fn hold(place: &Place, journal: &std::path::Path) -> anyhow::Result<Option<std::fs::File>> {
+pub(super) fn hold(place: &Place, journal: &Path) -> anyhow::Result<Option<std::fs::File>> {
     (!place.dry_run).then(|| disk::lock(journal)).transpose()
 }
 

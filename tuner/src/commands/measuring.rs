@@ -7,6 +7,7 @@ use kilter_protocol::plan::Synchronisation;
 
 use super::{Status, print};
 use crate::config::guideline;
+use crate::config::library::Library;
 use crate::config::mix::Mix;
 use crate::context::Context;
 use crate::doctor;
@@ -28,17 +29,11 @@ pub(super) fn with_report(
     work: impl FnOnce(&Context<'_>) -> anyhow::Result<Report>,
 ) -> anyhow::Result<Status> {
     let work = |context: &Context<'_>| {
-        anyhow::ensure!(
-            !context.plan.subjects().is_empty(),
-            "no guideline is left to verify: --guidelines, --functions and --mix exclude each other; see `kilter list guidelines`"
-        );
+        ensure_work(context)?;
         work(context)
     };
     with_context(options, command, further, work, |context, report| {
-        reporting::write(options, "report.json", &json::to_string(&report)?)?;
-        reporting::write(options, "report.html", &html::render(&report)?)?;
-        reporting::write(options, "report.csv", &csv::to_string(&report))?;
-        reporting::write(options, "report.md", &markdown::to_string(&report))?;
+        write(options, &report)?;
         context.run.record_report(&report)?;
         context.run.finish()?;
         print(&if options.json {
@@ -50,6 +45,23 @@ pub(super) fn with_report(
     })
 }
 
+/// Refuses to verify nothing.
+pub(super) fn ensure_work(context: &Context<'_>) -> anyhow::Result<()> {
+    anyhow::ensure!(
+        !context.plan.subjects().is_empty(),
+        "no guideline is left to verify: --guidelines, --functions and --mix exclude each other; see `kilter list guidelines`"
+    );
+    Ok(())
+}
+
+/// Writes the reports on the guidelines.
+pub(super) fn write(options: &Options, report: &Report) -> anyhow::Result<()> {
+    reporting::write(options, "report.json", &json::to_string(report)?)?;
+    reporting::write(options, "report.html", &html::render(report)?)?;
+    reporting::write(options, "report.csv", &csv::to_string(report))?;
+    reporting::write(options, "report.md", &markdown::to_string(report))
+}
+
 /// Runs `work` with a library, a store and a run, and then `present` on what it returns.
 pub(super) fn with_context<R>(
     options: &Options,
@@ -58,8 +70,36 @@ pub(super) fn with_context<R>(
     work: impl FnOnce(&Context<'_>) -> anyhow::Result<R>,
     present: impl FnOnce(&Context<'_>, R) -> anyhow::Result<Status>,
 ) -> anyhow::Result<Status> {
+    prepare_process()?;
+    let found = find(options)?;
+    let store = Store::open(&options.db)?;
+    let context = begin(options, found, &store, command, further)?;
+    let result = match work(&context) {
+        Ok(result) => result,
+        Err(error) => return failed(&context, error),
+    };
+    context.progress.finish();
+    present(&context, result)
+}
+
+/// What the whole process needs before it launches anything; once.
+pub(super) fn prepare_process() -> anyhow::Result<()> {
     launch::process::become_subreaper()?;
     launch::interrupt::install()?;
+    Ok(())
+}
+
+/// What a run is about, found out before the store is there.
+pub(super) struct Found {
+    version: String,
+    library: Library,
+    number: String,
+    programs: Programs,
+    guidelines: Vec<guideline::Guideline>,
+}
+
+/// Makes the output directory, and finds the library, its programs and the guidelines.
+pub(super) fn find(options: &Options) -> anyhow::Result<Found> {
     // A bad output directory must fail before anything is measured.
     std::fs::create_dir_all(&options.out).with_context(|| format!("`{}` cannot be made", options.out.display()))?;
     let (version, library) = launcher::detect(options)?;
@@ -75,8 +115,31 @@ pub(super) fn with_context<R>(
         guidelines.push(guideline::load_file(file)?);
     }
     let guidelines = guideline::select(&guidelines, &options.guidelines)?;
+    Ok(Found {
+        version,
+        library,
+        number,
+        programs,
+        guidelines,
+    })
+}
+
+/// Begins a run, or resumes the one that was interrupted.
+pub(super) fn begin<'a>(
+    options: &'a Options,
+    found: Found,
+    store: &'a Store,
+    command: &str,
+    further: &[String],
+) -> anyhow::Result<Context<'a>> {
+    let Found {
+        version,
+        library,
+        number,
+        programs,
+        guidelines,
+    } = found;
     let plan = Plan::within(&guidelines, &options.scope(), options.place());
-    let store = Store::open(&options.db)?;
     let fingerprint = fingerprint(options, command, further, &version, &guidelines);
     let seed = options.seed.unwrap_or_else(fresh_seed);
     let command_line = command_line();
@@ -85,7 +148,7 @@ pub(super) fn with_context<R>(
     let context = Context::new(
         options,
         (library, number),
-        (&store, run, command_line),
+        (store, run, command_line),
         plan,
         (template, programs),
     );
@@ -107,20 +170,30 @@ pub(super) fn with_context<R>(
             "`--sync barrier` reports times of small operations that are too short; use `--sync round-time` unless it fails here",
         );
     }
-    let result = match work(&context) {
-        Ok(result) => result,
-        Err(error) => {
-            context.progress.finish();
-            forget_failure(&context, &error)?;
-            if let Some(signal) = launch::interrupt::received(launch::interrupt::flag()) {
-                eprintln!("kilter: interrupted; what was measured is stored, and the same command resumes");
-                return Ok(Status::Interrupted(launch::interrupt::exit_status(signal)));
-            }
-            return Err(error);
-        }
-    };
+    Ok(context)
+}
+
+/// How a command ends whose work failed: interrupted, or with the error.
+pub(super) fn failed(context: &Context<'_>, error: anyhow::Error) -> anyhow::Result<Status> {
     context.progress.finish();
-    present(&context, result)
+    forget_failure(context, &error)?;
+    if let Some(signal) = launch::interrupt::received(launch::interrupt::flag()) {
+        eprintln!("kilter: interrupted; what was measured is stored, and the same command resumes");
+        return Ok(Status::Interrupted(launch::interrupt::exit_status(signal)));
+    }
+    Err(error)
+}
+
+/// The same where several runs worked together.
+pub(super) fn failed_together(contexts: &[Context<'_>], error: anyhow::Error) -> anyhow::Result<Status> {
+    for context in contexts {
+        context.progress.finish();
+        forget_failure(context, &error)?;
+    }
+    match contexts.last() {
+        Some(context) => failed(context, error),
+        None => Err(error),
+    }
 }
 
 /// A failure that ends the command is not replayed by the next one: the machine may have been mended in between.
@@ -194,7 +267,7 @@ fn fingerprint(
     guidelines: &[guideline::Guideline],
 ) -> String {
     let ids: Vec<&str> = guidelines.iter().map(|guideline| guideline.id.as_str()).collect();
-    let parts = BTreeMap::from([
+    let mut parts = BTreeMap::from([
         ("command", command.to_owned()),
         ("further", further.join(" ")),
         ("library", version.to_owned()),
@@ -227,5 +300,8 @@ fn fingerprint(
             ),
         ),
     ]);
+    if let Some(layout) = options.layout {
+        parts.insert("layout", layout.to_string());
+    }
     serde_json::to_string(&parts).unwrap_or_default()
 }

@@ -15,6 +15,7 @@ mod query;
 mod report;
 mod rollback;
 mod tune;
+mod tune_layouts;
 mod validate_statistics;
 mod verify_algorithms;
 

@@ -1,9 +1,11 @@
 //! `kilter tune`: the whole loop.
 
-use super::{Status, measuring};
+use super::{Status, measuring, tune_layouts};
 use crate::cli;
+use crate::context::Context;
 use crate::options::TuneOptions;
 use crate::reporting;
+use crate::tune::Tuned;
 
 pub(super) fn run(typed: cli::Tune) -> anyhow::Result<Status> {
     let options = TuneOptions::new(typed)?;
@@ -16,15 +18,23 @@ pub(super) fn run(typed: cli::Tune) -> anyhow::Result<Status> {
         options.contests,
         options.targets
     );
+    if !options.layouts.is_empty() {
+        return tune_layouts::run(&options, kinds);
+    }
     measuring::with_report(&options.common, "tune", &[kinds], |context| {
-        // Before anything is measured.
-        crate::emit::emitter(context)?;
-        // Into a simulated rank nothing can be loaded: what is not the library's own is compared with, and not deployed.
-        if (options.mockups || options.algorithms) && !context.library.launcher.is_simulator() {
-            // Nothing is deployed that it has not proven.
-            context.programs.verifier()?;
-        }
-        let tuned = crate::tune::tune(context, &options)?;
+        let tuned = tuned(context, &options)?;
         Ok(reporting::of_tune(context, &tuned))
     })
+}
+
+/// Runs the loop.
+pub(super) fn tuned(context: &Context<'_>, options: &TuneOptions) -> anyhow::Result<Tuned> {
+    // Before anything is measured.
+    crate::emit::emitter(context)?;
+    // Into a simulated rank nothing can be loaded: what is not the library's own is compared with, and not deployed.
+    if (options.mockups || options.algorithms) && !context.library.launcher.is_simulator() {
+        // Nothing is deployed that it has not proven.
+        context.programs.verifier()?;
+    }
+    crate::tune::tune(context, options)
 }

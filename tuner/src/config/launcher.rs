@@ -37,6 +37,9 @@ pub struct Starts {
     /// Before the host file; without it, none can be given.
     #[serde(default)]
     pub hostfile_flag: Option<String>,
+    /// Arguments that put so many ranks on each node, with `{per_node}` and, if need be, `{nodes}`; empty if it cannot be told.
+    #[serde(default)]
+    pub per_node: Vec<String>,
     /// The process management interfaces that can be asked for, the usual one first.
     #[serde(default)]
     pub pmi: Vec<String>,
@@ -51,6 +54,9 @@ pub struct Allocation {
     /// The number of its hosts.
     #[serde(default)]
     pub hosts: Option<String>,
+    /// The cores of its hosts, as `16(x8),4`.
+    #[serde(default)]
+    pub cpus: Option<String>,
     /// The file with its hosts.
     #[serde(default)]
     pub hostfile: Option<String>,
@@ -96,6 +102,9 @@ impl BatchLauncher {
             }
             if starts.program.is_empty() || starts.ranks_flag.is_empty() {
                 return Some("starts.program and starts.ranks_flag must not be empty".to_owned());
+            }
+            if !starts.per_node.is_empty() && !starts.per_node.iter().any(|part| part.contains("{per_node}")) {
+                return Some("starts.per_node must contain {per_node}".to_owned());
             }
         }
         for (key, line) in [("account", &self.script.account), ("queue", &self.script.queue)] {
@@ -172,10 +181,11 @@ mod tests {
             ("pmi = [\"pmix\", \"pmi2\", \"none\"]", "", "{pmi}"),
             ("ranks_flag = \"--ntasks\"", "ranks_flag = \"\"", "must not be empty"),
             (
-                "{per_node}",
-                "{pernode}",
+                "--ntasks-per-node={per_node}",
+                "--ntasks-per-node={pernode}",
                 "`#SBATCH --ntasks-per-node={pernode}` must begin",
             ),
+            ("\"{per_node}\"]", "\"1\"]", "starts.per_node must contain {per_node}"),
             ("account={value}", "account=x", "script.account must contain {value}"),
             ("submit =", "submits =", "unknown field `submits`"),
         ] {

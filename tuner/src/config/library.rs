@@ -62,9 +62,14 @@ pub struct Launcher {
     pub ranks_flag: String,
     /// Before the host file.
     pub hostfile_flag: String,
-    /// Arguments beside a host file, which make the launcher fill its hosts one after the other as the file says.
+    /// Arguments beside a host file, which make the launcher fill its hosts one after the other as the file says; a layout's `per_node`
+    /// replaces them.
     #[serde(default)]
     pub by_hostfile: Vec<String>,
+    /// Arguments that put so many ranks on each node, with `{per_node}` and, if need be, `{nodes}`; empty if it cannot be told: the order of
+    /// the host file must do.
+    #[serde(default)]
+    pub per_node: Vec<String>,
     /// A host's name, which is given once for each rank where there is no host file; without it, the launcher needs none.
     #[serde(default)]
     pub host: Option<String>,
@@ -472,7 +477,8 @@ impl Library {
 }
 
 /// The first word that is a version number, without a `v` or the library's name before it and punctuation after it.
-fn version_in(line: &str) -> Option<String> {
+#[must_use]
+pub fn version_in(line: &str) -> Option<String> {
     line.split_whitespace()
         .map(|word| word.strip_prefix("mvapich2-").unwrap_or(word))
         .map(|word| {

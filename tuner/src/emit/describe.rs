@@ -6,6 +6,7 @@ use std::path::Path;
 
 use anyhow::Context as _;
 
+use super::decisions::Decisions;
 use super::forms::{Exported, FORMS};
 use super::manifest::{self, Carries, Manifest, SiteFile, StagedFile, TunedLibrary, TunedUnder};
 use super::{Emitted, File, comments, environment, read, write};
@@ -13,9 +14,14 @@ use crate::config::library::Emitter;
 use crate::context::Context;
 
 /// Completes the staging directory.
-pub(super) fn describe(context: &Context<'_>, emitter: Emitter, emitted: &Emitted) -> anyhow::Result<()> {
+pub(super) fn describe(
+    context: &Context<'_>,
+    decisions: &Decisions<'_>,
+    emitter: Emitter,
+    emitted: &Emitted,
+) -> anyhow::Result<()> {
     let directory = &emitted.directory;
-    let mut manifest = of(context, emitter, directory);
+    let mut manifest = of(context, decisions, emitter, directory);
     let title = manifest.title();
     for file in [File::Parameters, File::Rules, File::Environment, File::Arguments] {
         // Comments are for the formats that have them.
@@ -51,7 +57,7 @@ pub(super) fn describe(context: &Context<'_>, emitter: Emitter, emitted: &Emitte
     write(directory, manifest::NAME, &manifest.to_text()?)
 }
 
-fn of(context: &Context<'_>, emitter: Emitter, directory: &Path) -> Manifest {
+fn of(context: &Context<'_>, decisions: &Decisions<'_>, emitter: Emitter, directory: &Path) -> Manifest {
     Manifest {
         schema: manifest::SCHEMA,
         kilter: env!("CARGO_PKG_VERSION").to_owned(),
@@ -67,8 +73,9 @@ fn of(context: &Context<'_>, emitter: Emitter, directory: &Path) -> Manifest {
             },
         },
         tuned_under: TunedUnder {
-            ranks: context.options.ranks,
-            transports: context.transports(),
+            ranks: decisions.parts.iter().map(|part| part.ranks).max().unwrap_or(0),
+            layouts: decisions.layouts.iter().map(ToString::to_string).collect(),
+            transports: decisions.transports.clone(),
             device: context.device(),
             parameters: context.options.site_parameters.iter().cloned().collect(),
             environment: context.options.site_environment.iter().cloned().collect(),

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 
+use super::decisions::Decisions;
 use super::{Emitted, File, profile, read, write};
 use crate::context::Context;
-use crate::deployment::Deployment;
 
 const PROFILE: &str = "kilter-profile.json";
 /// Where the shared objects lie, beside the profile.
@@ -16,18 +16,18 @@ const LIBRARIES: &str = "lib";
 /// Writes what a deployment needs to be preloaded, if it does; returns the variables of the ranks.
 pub(super) fn install(
     context: &Context<'_>,
-    deployment: &Deployment,
+    decisions: &Decisions<'_>,
     directory: &Path,
     emitted: &mut Emitted,
 ) -> anyhow::Result<Vec<(String, String)>> {
     let mut variables = Vec::new();
     let mut preloaded = Vec::new();
-    if let Some(dropin) = install_dropin(context, deployment, directory, emitted)? {
+    if let Some(dropin) = install_dropin(context, decisions, directory, emitted)? {
         let path = directory.join(PROFILE);
         variables.push(("KILTER_PROFILE".to_owned(), path.display().to_string()));
         preloaded.push(dropin);
     }
-    if deployment.needs_progress() {
+    if decisions.needs_progress() {
         preloaded.push(copy(&context.programs.progress()?, &libraries(directory)?)?);
     }
     if !preloaded.is_empty() {
@@ -40,11 +40,11 @@ pub(super) fn install(
 /// The drop-in's profile and shared objects; its own path, or `None` where nothing needs it.
 fn install_dropin(
     context: &Context<'_>,
-    deployment: &Deployment,
+    decisions: &Decisions<'_>,
     directory: &Path,
     emitted: &mut Emitted,
 ) -> anyhow::Result<Option<PathBuf>> {
-    if !deployment.needs_dropin() {
+    if !decisions.needs_dropin() {
         return Ok(None);
     }
     let libraries = libraries(directory)?;
@@ -52,13 +52,7 @@ fn install_dropin(
     let plugin = copy(&context.programs.plugin()?, &libraries)?;
     let library = format!("{} {}", context.library.name, context.version);
     let relative = Path::new(LIBRARIES).join(plugin.file_name().unwrap_or_default());
-    let profile = profile::of(
-        deployment,
-        &context.plan,
-        &library,
-        context.options.ranks,
-        &relative.display().to_string(),
-    );
+    let profile = profile::of(decisions, &library, &relative.display().to_string());
     let Some(profile) = profile else {
         return Ok(None);
     };

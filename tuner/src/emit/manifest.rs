@@ -95,8 +95,11 @@ impl SiteFile {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TunedUnder {
-    /// Ranks of the job.
+    /// Ranks of the job; of the largest one where several layouts were tuned.
     pub ranks: usize,
+    /// The layouts that were tuned, nodes by ranks per node, such as `8x16`; empty where ranks lay as the launcher put them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub layouts: Vec<String>,
     /// Transports in use.
     pub transports: Vec<String>,
     /// What the library said of its device and transports, such as `btl_vader_single_copy_mechanism`.
@@ -215,13 +218,18 @@ impl Manifest {
     pub fn title(&self) -> Vec<String> {
         let TunedUnder {
             ranks,
+            layouts,
             transports,
             device,
             parameters,
             environment,
         } = &self.tuned_under;
+        let tuned_with = match layouts.as_slice() {
+            [] => format!("with {ranks} ranks"),
+            layouts => format!("in layouts (nodes x ranks per node) {}", layouts.join(", ")),
+        };
         let mut title = vec![format!(
-            "Settings for {} {}, tuned with {ranks} ranks by kilter {}.",
+            "Settings for {} {}, tuned {tuned_with} by kilter {}.",
             self.library.name, self.library.version, self.kilter
         )];
         let list = |pairs: &BTreeMap<String, String>| {
@@ -268,6 +276,7 @@ mod tests {
             },
             tuned_under: TunedUnder {
                 ranks: 2,
+                layouts: Vec::new(),
                 transports: vec!["vader".to_owned()],
                 device: [("btl_vader_single_copy_mechanism".to_owned(), "cma".to_owned())].into(),
                 parameters: [("btl".to_owned(), "vader,self".to_owned())].into(),

@@ -1,5 +1,6 @@
 //! From decisions to files: a staging directory that holds exactly what would be deployed, and the launch that uses it.
 
+pub mod decisions;
 mod describe;
 mod dropin;
 pub mod environment;
@@ -30,6 +31,7 @@ use crate::config::library::Emitter;
 use crate::context::{Context, Setup};
 use crate::deployment::Deployment;
 use crate::verification::Verification;
+use decisions::Decisions;
 
 /// Environment of the ranks.
 const ENVIRONMENT: &str = "kilter.env";
@@ -74,9 +76,16 @@ fn directory(context: &Context<'_>) -> PathBuf {
 /// # Errors
 /// The directory cannot be removed.
 pub fn clear(context: &Context<'_>) -> anyhow::Result<()> {
-    let directory = directory(context);
+    clear_directory(&directory(context))
+}
+
+/// Empties a staging directory.
+///
+/// # Errors
+/// The directory cannot be removed.
+pub fn clear_directory(directory: &Path) -> anyhow::Result<()> {
     if directory.exists() {
-        std::fs::remove_dir_all(&directory).with_context(|| format!("`{}` cannot be emptied", directory.display()))?;
+        std::fs::remove_dir_all(directory).with_context(|| format!("`{}` cannot be emptied", directory.display()))?;
     }
     Ok(())
 }
@@ -100,18 +109,25 @@ pub fn emitter(context: &Context<'_>) -> anyhow::Result<Emitter> {
 /// # Errors
 /// A decision that no file can carry, or a file that cannot be written.
 pub fn emit(context: &Context<'_>, deployment: &Deployment) -> anyhow::Result<Emitted> {
-    clear(context)?;
-    let directory = directory(context);
-    std::fs::create_dir_all(&directory).with_context(|| format!("`{}` cannot be made", directory.display()))?;
+    write_to(context, &Decisions::of(context, deployment), &directory(context))
+}
+
+/// Writes decisions, which may be those of several layouts, into a directory that holds nothing else.
+///
+/// # Errors
+/// A decision that no file can carry, or a file that cannot be written.
+pub fn write_to(context: &Context<'_>, decisions: &Decisions<'_>, directory: &Path) -> anyhow::Result<Emitted> {
+    clear_directory(directory)?;
+    std::fs::create_dir_all(directory).with_context(|| format!("`{}` cannot be made", directory.display()))?;
     let emitter = emitter(context)?;
     let emitted = match emitter {
-        Emitter::Mpich => mpich::emit(context, deployment, &directory),
-        Emitter::Mvapich2 => mvapich2::emit(context, deployment, &directory),
-        Emitter::OpenMpi => openmpi::emit(context, deployment, &directory),
-        Emitter::Smpi => smpi::emit(context, deployment, &directory),
-        Emitter::Variables => variables::emit(context, deployment, &directory),
+        Emitter::Mpich => mpich::emit(context, decisions, directory),
+        Emitter::Mvapich2 => mvapich2::emit(context, decisions, directory),
+        Emitter::OpenMpi => openmpi::emit(context, decisions, directory),
+        Emitter::Smpi => smpi::emit(context, decisions, directory),
+        Emitter::Variables => variables::emit(context, decisions, directory),
     }?;
-    describe::describe(context, emitter, &emitted)?;
+    describe::describe(context, decisions, emitter, &emitted)?;
     Ok(emitted)
 }
 
@@ -153,6 +169,7 @@ pub(crate) fn comments(lines: &[String]) -> String {
 /// it is given: what is left to do when a library's own files are written.
 fn finish(
     context: &Context<'_>,
+    decisions: &Decisions<'_>,
     mut emitted: Emitted,
     variables: &[(String, String)],
     page: impl FnOnce(&Emitted, &str) -> String,
@@ -163,7 +180,8 @@ fn finish(
     }
     emitted.files.insert(File::Readme, README.to_owned());
     let library = format!("{} {}", context.library.name, context.version);
-    write(&emitted.directory, README, &page(&emitted, &library))?;
+    let page = page(&emitted, &library) + &readme::left_out(&decisions.left_out);
+    write(&emitted.directory, README, &page)?;
     Ok(emitted)
 }
 

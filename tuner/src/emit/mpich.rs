@@ -6,12 +6,13 @@ use std::path::Path;
 use anyhow::{Context as _, bail, ensure};
 use kilter_algorithms::Collective;
 
+use super::decisions::{Decisions, Part};
 use super::mpich_library::{self, OwnSelection};
 use super::selection::{SizeRule, Tree};
 use super::{Emitted, File, dropin, environment, range, read, selection_guard, selection_lint, variables, write};
 use crate::config::library::{AlgorithmChoice, Algorithms};
 use crate::context::{Context, Setup};
-use crate::deployment::{Deployment, Selection};
+use crate::deployment::Selection;
 
 const SELECTION: &str = "mpich-coll-selection.json";
 
@@ -21,32 +22,45 @@ const SELECTION_VARIABLE: &str = "MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE";
 const CONTROL: &str = "MPIR_CVAR_";
 
 /// Writes everything a deployment needs into `directory`.
-pub(super) fn emit(context: &Context<'_>, deployment: &Deployment, directory: &Path) -> anyhow::Result<Emitted> {
+pub(super) fn emit(context: &Context<'_>, decisions: &Decisions<'_>, directory: &Path) -> anyhow::Result<Emitted> {
     let mut emitted = Emitted {
         directory: directory.to_path_buf(),
         ..Emitted::default()
     };
-    let mut variables: Vec<(String, String)> = deployment
+    let mut variables: Vec<(String, String)> = decisions
         .assignments
         .iter()
         .map(|assignment| (assignment.name.clone(), assignment.value.clone()))
         .collect();
-    let (tuned, further) = tuned(context, deployment)?;
-    for (name, value) in further {
-        variables.retain(|(other, _)| *other != name);
-        variables.push((name, value));
+    let mut all_tuned = Vec::new();
+    for part in &decisions.parts {
+        let (tuned, further) = tuned(context, part)?;
+        for (name, value) in further {
+            variables.retain(|(other, _)| *other != name);
+            variables.push((name, value));
+        }
+        if !tuned.is_empty() {
+            all_tuned.push((part, tuned));
+        }
     }
-    if !tuned.is_empty() {
+    if !all_tuned.is_empty() {
         let own = own(context)?;
-        let tree = selection(context, &own, &tuned)?;
+        let mut tree = own.tree.clone();
+        for (part, tuned) in &all_tuned {
+            tree = selection(context, tree, &own, part, tuned)?;
+        }
+        ensure!(
+            Tree::parse(&tree.to_text())? == tree,
+            "the selection file does not read back as it was written; please report this"
+        );
         selection_lint::check(&tree, &own.tree, &own.algorithms)?;
         write(directory, SELECTION, &tree.to_text())?;
         emitted.files.insert(File::Rules, SELECTION.to_owned());
         let path = directory.join(SELECTION).display().to_string();
         variables.push((SELECTION_VARIABLE.to_owned(), path));
     }
-    variables.extend(dropin::install(context, deployment, directory, &mut emitted)?);
-    variables::finish(context, emitted, &variables)
+    variables.extend(dropin::install(context, decisions, directory, &mut emitted)?);
+    variables::finish(context, decisions, emitted, &variables)
 }
 
 /// What the library at hand selects without a file.
@@ -62,13 +76,10 @@ fn own(context: &Context<'_>) -> anyhow::Result<OwnSelection> {
 type Chosen<'a> = BTreeMap<Collective, Vec<(u64, &'a AlgorithmChoice)>>;
 
 /// The algorithms that were chosen, and the control variables that go with them.
-fn tuned<'a>(
-    context: &'a Context<'_>,
-    deployment: &Deployment,
-) -> anyhow::Result<(Chosen<'a>, BTreeMap<String, String>)> {
+fn tuned<'a>(context: &'a Context<'_>, part: &Part<'_>) -> anyhow::Result<(Chosen<'a>, BTreeMap<String, String>)> {
     let mut chosen = Chosen::new();
     let mut further = BTreeMap::new();
-    for ((collective, bytes), selection) in &deployment.selections {
+    for ((collective, bytes), selection) in part.selections {
         let Selection::Settings(settings) = selection else {
             continue;
         };
@@ -98,21 +109,19 @@ fn algorithms_of<'a>(context: &'a Context<'_>, collective: Collective) -> anyhow
         .with_context(|| format!("{} has no algorithms for {collective}", context.library.name))
 }
 
-/// The library's own selection with the choices put in. A collective that must not be switched on size gets one rule for all
-/// sizes.
-fn selection(context: &Context<'_>, own: &OwnSelection, tuned: &Chosen<'_>) -> anyhow::Result<Tree> {
-    let mut tree = own.tree.clone();
-    let ranks = context.options.ranks as u64;
+/// A selection with the choices for one communicator size put in. A collective that must not be switched on size gets one rule for
+/// all sizes.
+fn selection(
+    context: &Context<'_>,
+    mut tree: Tree,
+    own: &OwnSelection,
+    part: &Part<'_>,
+    tuned: &Chosen<'_>,
+) -> anyhow::Result<Tree> {
+    let ranks = part.ranks as u64;
     for (collective, choices) in tuned {
         let algorithms = algorithms_of(context, *collective)?;
-        let volumes: Vec<u64> = context
-            .plan
-            .volumes
-            .get(collective)
-            .into_iter()
-            .flatten()
-            .copied()
-            .collect();
+        let volumes = part.volumes_of(*collective);
         let test = algorithms.size_test.as_deref();
         let rule = |(bytes, choice): &(u64, &AlgorithmChoice)| -> anyhow::Result<SizeRule> {
             Ok(SizeRule {
@@ -132,10 +141,6 @@ fn selection(context: &Context<'_>, own: &OwnSelection, tuned: &Chosen<'_>) -> a
         };
         tree = tree.with_rules(collective.name(), ranks, test, &rules)?;
     }
-    ensure!(
-        Tree::parse(&tree.to_text())? == tree,
-        "the selection file does not read back as it was written; please report this"
-    );
     Ok(tree)
 }
 

@@ -6,9 +6,9 @@
 
 use std::path::Path;
 
+use super::decisions::Decisions;
 use super::{Emitted, File, comments, dropin, environment, finish, read, readme, variables, write};
 use crate::context::{Context, Setup};
-use crate::deployment::Deployment;
 
 const PARAMETERS: &str = "mvapich2.conf";
 /// What the library's own variables begin with.
@@ -25,23 +25,23 @@ pub fn carries(name: &str) -> bool {
 }
 
 /// Writes everything a deployment needs into `directory`.
-pub(super) fn emit(context: &Context<'_>, deployment: &Deployment, directory: &Path) -> anyhow::Result<Emitted> {
+pub(super) fn emit(context: &Context<'_>, decisions: &Decisions<'_>, directory: &Path) -> anyhow::Result<Emitted> {
     let mut emitted = Emitted {
         directory: directory.to_path_buf(),
         ..Emitted::default()
     };
-    variables::refuse_selections(context, deployment)?;
-    let assignments = deployment.assignments.iter();
+    variables::refuse_selections(context, decisions)?;
+    let assignments = decisions.assignments.iter();
     let all = assignments.map(|assignment| (assignment.name.clone(), assignment.value.clone()));
     let (parameters, mut others): (Vec<_>, Vec<_>) = all.partition(|(name, _)| carries(name));
     variables::check(&context.library, &parameters)?;
-    others.extend(dropin::install(context, deployment, directory, &mut emitted)?);
+    others.extend(dropin::install(context, decisions, directory, &mut emitted)?);
     if !parameters.is_empty() {
         write(directory, PARAMETERS, &to_text(&parameters)?)?;
         emitted.files.insert(File::Parameters, PARAMETERS.to_owned());
     }
-    finish(context, emitted, &others, |emitted, library| {
-        readme::mvapich2(emitted, library, context.options.ranks, &parameters, &others)
+    finish(context, decisions, emitted, &others, |emitted, library| {
+        readme::mvapich2(emitted, library, &decisions.ranks(), &parameters, &others)
     })
 }
 

@@ -6,10 +6,11 @@ use std::path::Path;
 use anyhow::{Context as _, bail};
 use kilter_algorithms::Collective;
 
+use super::decisions::{Decisions, Part};
 use super::rules::{Choice, Rules};
 use super::{Emitted, File, dropin, environment, finish, mca, range, read, readme, write};
 use crate::context::{Context, Setup};
-use crate::deployment::{Deployment, Selection};
+use crate::deployment::Selection;
 
 const PARAMETERS: &str = "openmpi-mca-params.conf";
 const RULES: &str = "openmpi-coll-rules.conf";
@@ -19,14 +20,14 @@ const RULES: &str = "openmpi-coll-rules.conf";
 const PARAMETER_FILES: &str = "OMPI_MCA_mca_base_param_files";
 
 /// Writes everything a deployment needs into `directory`.
-pub(super) fn emit(context: &Context<'_>, deployment: &Deployment, directory: &Path) -> anyhow::Result<Emitted> {
+pub(super) fn emit(context: &Context<'_>, decisions: &Decisions<'_>, directory: &Path) -> anyhow::Result<Emitted> {
     let mut emitted = Emitted {
         directory: directory.to_path_buf(),
         ..Emitted::default()
     };
     let mut parameters = Vec::new();
     let mut variables = Vec::new();
-    for assignment in &deployment.assignments {
+    for assignment in decisions.assignments {
         let list = if assignment.environment {
             &mut variables
         } else {
@@ -34,7 +35,7 @@ pub(super) fn emit(context: &Context<'_>, deployment: &Deployment, directory: &P
         };
         list.push((assignment.name.clone(), assignment.value.clone()));
     }
-    let rules = rules(context, deployment)?;
+    let rules = rules(context, decisions)?;
     if !rules.is_empty() {
         write(directory, RULES, &rules.to_text())?;
         emitted.files.insert(File::Rules, RULES.to_owned());
@@ -44,49 +45,21 @@ pub(super) fn emit(context: &Context<'_>, deployment: &Deployment, directory: &P
             directory.join(RULES).display().to_string(),
         ));
     }
-    variables.extend(dropin::install(context, deployment, directory, &mut emitted)?);
+    variables.extend(dropin::install(context, decisions, directory, &mut emitted)?);
     if !parameters.is_empty() {
         write(directory, PARAMETERS, &mca::to_text(&parameters)?)?;
         emitted.files.insert(File::Parameters, PARAMETERS.to_owned());
     }
-    finish(context, emitted, &variables, |emitted, library| {
-        readme::text(emitted, library, context.options.ranks, &variables)
+    finish(context, decisions, emitted, &variables, |emitted, library| {
+        readme::text(emitted, library, &decisions.ranks(), &variables)
     })
 }
 
-/// The rules file. A collective that must not be switched on size gets one rule for all sizes: the choice of its worst cell.
-fn rules(context: &Context<'_>, deployment: &Deployment) -> anyhow::Result<Rules> {
-    let mut by_collective: BTreeMap<Collective, Vec<(u64, Choice)>> = BTreeMap::new();
-    for ((collective, bytes), selection) in &deployment.selections {
-        if let Selection::Settings(settings) = selection {
-            by_collective
-                .entry(*collective)
-                .or_default()
-                .push((*bytes, choice(*collective, settings)?));
-        }
-    }
+/// The rules file, fenced by communicator size.
+fn rules(context: &Context<'_>, decisions: &Decisions<'_>) -> anyhow::Result<Rules> {
     let mut rules = Rules::default();
-    let ranks = context.options.ranks as u64;
-    for (collective, choices) in by_collective {
-        let entry = context
-            .library
-            .rules_entry(collective)
-            .with_context(|| format!("{} has no rules for {collective}", context.library.name))?;
-        if entry.size_switch {
-            let volumes: Vec<u64> = context
-                .plan
-                .volumes
-                .get(&collective)
-                .into_iter()
-                .flatten()
-                .copied()
-                .collect();
-            for (bytes, choice) in choices {
-                rules.add(entry.id, ranks, range::around(&volumes, bytes), choice);
-            }
-        } else if let Some((_, choice)) = choices.last() {
-            rules.add(entry.id, ranks, (0, u64::MAX), *choice);
-        }
+    for part in &decisions.parts {
+        add(&mut rules, context, part)?;
     }
     let text = rules.to_text();
     let read_back = Rules::parse(&text)?;
@@ -94,6 +67,36 @@ fn rules(context: &Context<'_>, deployment: &Deployment) -> anyhow::Result<Rules
         bail!("the rules file does not read back as it was written; please report this");
     }
     Ok(rules)
+}
+
+/// The rules for one communicator size. A collective that must not be switched on size gets one rule for all sizes: the choice of its
+/// worst cell.
+fn add(rules: &mut Rules, context: &Context<'_>, part: &Part<'_>) -> anyhow::Result<()> {
+    let mut by_collective: BTreeMap<Collective, Vec<(u64, Choice)>> = BTreeMap::new();
+    for ((collective, bytes), selection) in part.selections {
+        if let Selection::Settings(settings) = selection {
+            by_collective
+                .entry(*collective)
+                .or_default()
+                .push((*bytes, choice(*collective, settings)?));
+        }
+    }
+    let ranks = part.ranks as u64;
+    for (collective, choices) in by_collective {
+        let entry = context
+            .library
+            .rules_entry(collective)
+            .with_context(|| format!("{} has no rules for {collective}", context.library.name))?;
+        if entry.size_switch {
+            let volumes = part.volumes_of(collective);
+            for (bytes, choice) in choices {
+                rules.add(entry.id, ranks, range::around(&volumes, bytes), choice);
+            }
+        } else if let Some((_, choice)) = choices.last() {
+            rules.add(entry.id, ranks, (0, u64::MAX), *choice);
+        }
+    }
+    Ok(())
 }
 
 /// Settings `coll_tuned_<collective>_algorithm[_<knob>]` as columns of a rule.

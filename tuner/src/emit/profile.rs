@@ -4,15 +4,15 @@ use std::collections::BTreeMap;
 
 use kilter_profile::{Profile, Rule, VERSION};
 
+use super::decisions::Decisions;
 use super::range;
-use crate::deployment::{Deployment, Selection, algorithm_parameters};
-use crate::plan::Plan;
+use crate::deployment::{Selection, algorithm_parameters};
 
-/// The profile of a deployment; `None` where nothing needs the drop-in.
+/// The profile of what is decided; `None` where nothing needs the drop-in.
 #[must_use]
-pub fn of(deployment: &Deployment, plan: &Plan, library: &str, ranks: usize, plugin: &str) -> Option<Profile> {
+pub fn of(decisions: &Decisions<'_>, library: &str, plugin: &str) -> Option<Profile> {
     let mut rules = Vec::new();
-    for ((collective, bytes), selection) in &deployment.selections {
+    for (part, collective, bytes, selection) in decisions.selections() {
         let (implementation, parameters) = match selection {
             Selection::Settings(_) => continue,
             Selection::Mockup(id) => (id.clone(), BTreeMap::new()),
@@ -26,11 +26,10 @@ pub fn of(deployment: &Deployment, plan: &Plan, library: &str, ranks: usize, plu
                 )
             }
         };
-        let volumes: Vec<u64> = plan.volumes.get(collective).into_iter().flatten().copied().collect();
-        let (min_bytes, max_bytes) = range::around(&volumes, *bytes);
+        let (min_bytes, max_bytes) = range::around(&part.volumes_of(collective), bytes);
         rules.push(Rule {
             collective: collective.name().to_owned(),
-            ranks,
+            ranks: part.ranks,
             min_bytes,
             max_bytes,
             implementation,

@@ -11,7 +11,7 @@ use crate::launch::command::quote;
 pub fn variables(
     emitted: &Emitted,
     library: &str,
-    ranks: usize,
+    ranks: &str,
     environment: &[(String, String)],
     form: &[String],
 ) -> String {
@@ -57,7 +57,7 @@ pub fn variables(
 pub fn mvapich2(
     emitted: &Emitted,
     library: &str,
-    ranks: usize,
+    ranks: &str,
     parameters: &[(String, String)],
     others: &[(String, String)],
 ) -> String {
@@ -74,7 +74,7 @@ pub fn mvapich2(
              One user:   cat {directory}/{name} >> ~/.mvapich2.conf\n   \
              Everybody:  append it to /etc/mvapich2.conf on every node.\n   \
              The environment wins over the user's file, that over the system's, and in a file the first of two lines. Variables\n   \
-             MV2_<...>_TUNING replace the library's tables on communicators of every size, not of {ranks} ranks alone.\n\n",
+             MV2_<...>_TUNING replace the library's tables on communicators of every size, not of {ranks} alone.\n\n",
             words(parameters)
         ));
     }
@@ -105,11 +105,11 @@ pub fn simulated(emitted: &Emitted, library: &str, ranks: usize, platform: &str)
 }
 
 /// What it is, and the short way.
-fn beginning(emitted: &Emitted, library: &str, ranks: usize) -> String {
+fn beginning(emitted: &Emitted, library: &str, ranks: &str) -> String {
     let directory = quote(&emitted.directory.display().to_string());
     format!(
-        "Tuned settings for {library}, {ranks} ranks, written by kilter.\n\n\
-         They hold for this library, this machine and communicators of {ranks} ranks; the report beside this\n\
+        "Tuned settings for {library}, {ranks}, written by kilter.\n\n\
+         They hold for this library, this machine and communicators of {ranks}; the report beside this\n\
          directory shows what each one gained. Run `kilter check` again after every change of the machine.\n\n\
          Install them:   kilter apply {directory} --user --dry-run\n\
          shows what would be changed; --yes in place of --dry-run does it, --system does it for everybody, and `kilter rollback`\n\
@@ -125,6 +125,19 @@ fn forms(text: &mut String) {
     }
 }
 
+/// What was decided for some layouts and is not in the files; nothing where nothing was.
+#[must_use]
+pub fn left_out(lines: &[String]) -> String {
+    if lines.is_empty() {
+        return String::new();
+    }
+    let mut text = "\nLeft out, because what acts on several layouts must suit all of them; the report of a layout shows what it costs:\n".to_owned();
+    for line in lines {
+        let _ = writeln!(text, "   {}", super::forms::one_line(line));
+    }
+    text
+}
+
 /// What is to be known of the drop-in's profile.
 fn profile(text: &mut String, emitted: &Emitted, number: usize) {
     if let Some(name) = emitted.files.get(&File::Profile) {
@@ -138,7 +151,7 @@ fn profile(text: &mut String, emitted: &Emitted, number: usize) {
 
 /// How to install the files of Open MPI, for the administrator who finds them.
 #[must_use]
-pub fn text(emitted: &Emitted, library: &str, ranks: usize, environment: &[(String, String)]) -> String {
+pub fn text(emitted: &Emitted, library: &str, ranks: &str, environment: &[(String, String)]) -> String {
     let directory = quote(&emitted.directory.display().to_string());
     let mut text = beginning(emitted, library, ranks);
     if let Some(name) = emitted.files.get(&File::Parameters) {

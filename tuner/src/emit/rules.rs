@@ -270,6 +270,39 @@ mod tests {
         }
     }
 
+    /// The fence of one number of ranks is where the next one begins, in whatever order they come.
+    #[test]
+    fn rules_for_several_numbers_of_ranks_stand_side_by_side() {
+        let other = Choice { algorithm: 2, ..CHOICE };
+        for order in [[2, 3, 16], [16, 3, 2]] {
+            let mut rules = Rules::default();
+            for ranks in order {
+                let (range, choice) = match ranks {
+                    2 => ((1024, 4096), CHOICE),
+                    3 => ((0, u64::MAX), other),
+                    _ => ((2048, 8192), CHOICE),
+                };
+                rules.add(11, ranks, range, choice);
+            }
+            let rules = Rules::parse(&rules.to_text()).unwrap();
+            for ranks in 1..=20 {
+                for bytes in [0, 1023, 1024, 2047, 2048, 4096, 4097, 8192, 8193] {
+                    let expected = match ranks {
+                        2 if (1024..=4096).contains(&bytes) => CHOICE,
+                        3 => other,
+                        16 if (2048..=8192).contains(&bytes) => CHOICE,
+                        _ => Choice::default(),
+                    };
+                    assert_eq!(
+                        rules.lookup(11, ranks, bytes),
+                        expected,
+                        "{order:?}: {ranks} ranks, {bytes} bytes"
+                    );
+                }
+            }
+        }
+    }
+
     proptest! {
         #[test]
         fn what_is_written_is_read_back(

@@ -5,9 +5,9 @@ use std::path::Path;
 
 use anyhow::bail;
 
+use super::decisions::Decisions;
 use super::{Emitted, File, finish, read, readme, write};
 use crate::context::{Context, Setup};
-use crate::deployment::Deployment;
 
 const ARGUMENTS: &str = "smpirun.args";
 
@@ -20,15 +20,15 @@ const SETTING: &str = "--cfg=";
 pub struct ArgumentError(String);
 
 /// Writes everything a deployment needs into `directory`.
-pub(super) fn emit(context: &Context<'_>, deployment: &Deployment, directory: &Path) -> anyhow::Result<Emitted> {
-    if let Some(((collective, bytes), selection)) = deployment.selections.first_key_value() {
+pub(super) fn emit(context: &Context<'_>, decisions: &Decisions<'_>, directory: &Path) -> anyhow::Result<Emitted> {
+    if let Some((_, collective, bytes, selection)) = decisions.selections().next() {
         bail!(
             "`{}` for {collective} at {bytes} bytes: nothing that {} reads carries a choice for a size",
             selection.id(),
             context.library.name
         );
     }
-    let settings: Vec<(String, String)> = deployment
+    let settings: Vec<(String, String)> = decisions
         .assignments
         .iter()
         .map(|assignment| (assignment.name.clone(), assignment.value.clone()))
@@ -40,7 +40,7 @@ pub(super) fn emit(context: &Context<'_>, deployment: &Deployment, directory: &P
     };
     emitted.files.insert(File::Arguments, ARGUMENTS.to_owned());
     let platform = context.options.platform.as_ref();
-    finish(context, emitted, &[], |emitted, library| {
+    finish(context, decisions, emitted, &[], |emitted, library| {
         let platform = platform.map_or("", |platform| platform.id.as_str());
         readme::simulated(emitted, library, context.options.ranks, platform)
     })

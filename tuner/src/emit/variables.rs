@@ -5,30 +5,31 @@ use std::path::Path;
 
 use anyhow::bail;
 
+use super::decisions::Decisions;
 use super::{Emitted, File, dropin, environment, ranged, read, readme};
 use crate::config::library::Library;
 use crate::context::{Context, Setup};
-use crate::deployment::{Deployment, Selection};
+use crate::deployment::Selection;
 
 /// Writes everything a deployment needs into `directory`.
-pub(super) fn emit(context: &Context<'_>, deployment: &Deployment, directory: &Path) -> anyhow::Result<Emitted> {
+pub(super) fn emit(context: &Context<'_>, decisions: &Decisions<'_>, directory: &Path) -> anyhow::Result<Emitted> {
     let mut emitted = Emitted {
         directory: directory.to_path_buf(),
         ..Emitted::default()
     };
-    refuse_selections(context, deployment)?;
-    let assignments = deployment.assignments.iter();
+    refuse_selections(context, decisions)?;
+    let assignments = decisions.assignments.iter();
     let mut variables: Vec<(String, String)> = assignments
         .map(|assignment| (assignment.name.clone(), assignment.value.clone()))
         .collect();
     check(&context.library, &variables)?;
-    variables.extend(dropin::install(context, deployment, directory, &mut emitted)?);
-    finish(context, emitted, &variables)
+    variables.extend(dropin::install(context, decisions, directory, &mut emitted)?);
+    finish(context, decisions, emitted, &variables)
 }
 
 /// Refuses what would have to be switched while a program runs.
-pub(super) fn refuse_selections(context: &Context<'_>, deployment: &Deployment) -> anyhow::Result<()> {
-    for ((collective, bytes), selection) in &deployment.selections {
+pub(super) fn refuse_selections(context: &Context<'_>, decisions: &Decisions<'_>) -> anyhow::Result<()> {
+    for (_, collective, bytes, selection) in decisions.selections() {
         if let Selection::Settings(_) = selection {
             bail!(
                 "`{}` for {collective} at {bytes} bytes: nothing that {} reads carries a choice for a size",
@@ -55,12 +56,13 @@ pub(super) fn check(library: &Library, variables: &[(String, String)]) -> anyhow
 /// Writes the environment and the page that goes with it: all that is left to do where the library has no file of parameters.
 pub(super) fn finish(
     context: &Context<'_>,
+    decisions: &Decisions<'_>,
     emitted: Emitted,
     variables: &[(String, String)],
 ) -> anyhow::Result<Emitted> {
-    super::finish(context, emitted, variables, |emitted, library| {
+    super::finish(context, decisions, emitted, variables, |emitted, library| {
         let form = &context.library.launcher.environment;
-        readme::variables(emitted, library, context.options.ranks, variables, form)
+        readme::variables(emitted, library, &decisions.ranks(), variables, form)
     })
 }
 

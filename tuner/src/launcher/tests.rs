@@ -68,7 +68,7 @@ fn each_library_is_launched_in_its_own_way() {
 fn a_host_file_comes_with_what_makes_the_launcher_follow_it() {
     let options = options(&["--hostfile", "./hosts"]);
     let line = line(&options, "mpirun (Open MPI) 5.0.11", ("btl", "tcp,self"));
-    assert!(line.contains("--oversubscribe --hostfile ./hosts --map-by slot -np 2"), "{line}");
+    assert!(line.contains("--hostfile ./hosts --map-by slot -np 2"), "{line}");
 }
 
 /// The batch system's launcher knows nothing of the library: everything goes through the ranks' environment.
@@ -99,4 +99,36 @@ fn a_batch_system_starts_the_ranks_of_any_library() {
     slurm: srun --mpi=pmix --kill-on-bad-exit=1 --nodelist ./hosts --ntasks 2 env OMPI_MCA_btl=tcp,self 'LD_PRELOAD=/opt/a b/libkilter.so' worker
     slurm: srun --mpi=pmix --kill-on-bad-exit=1 --nodelist ./hosts --ntasks 2 env MV2_SMP_USE_CMA=0 'LD_PRELOAD=/opt/a b/libkilter.so' worker
     ");
+}
+
+/// How ranks are spread is said by each launcher's own option, and only where there is more than one node to choose from.
+#[test]
+fn a_layout_is_asked_for_in_each_launchers_own_way() {
+    let on = |arguments: &[&str], layout: &str| Options {
+        layout: Some(layout.parse().unwrap()),
+        ..options(arguments)
+    };
+    let placed = |options: &Options, version| line(options, version, ("a", "b")).replace(" worker", "");
+    let mut slurm = on(&[], "4x1");
+    let described = launcher::find("--launcher", "slurm").unwrap();
+    slurm.starts = described.starts;
+    insta::assert_snapshot!(
+        [
+            placed(&on(&["--hostfile", "./hosts"], "2x1"), OPEN_MPI),
+            placed(&on(&[], "2x1"), OPEN_MPI),
+            placed(&on(&[], "1x2"), OPEN_MPI),
+            placed(&on(&["--hostfile", "./hosts"], "1x2"), INTEL),
+            placed(&on(&["--hostfile", "./hosts"], "2x1"), MVAPICH2),
+            placed(&slurm, OPEN_MPI),
+        ]
+        .join("\n"),
+        @r"
+        mpirun --oversubscribe --hostfile ./hosts --map-by ppr:1:node -np 2 --mca a b -x 'LD_PRELOAD=/opt/a b/libkilter.so'
+        mpirun --oversubscribe --map-by ppr:1:node -np 2 --mca a b -x 'LD_PRELOAD=/opt/a b/libkilter.so'
+        mpirun --oversubscribe -np 2 --mca a b -x 'LD_PRELOAD=/opt/a b/libkilter.so'
+        mpirun -f ./hosts -ppn 2 -n 2 -genv a b -genv LD_PRELOAD '/opt/a b/libkilter.so'
+        mpirun -np 2 -hostfile ./hosts a=b 'LD_PRELOAD=/opt/a b/libkilter.so'
+        srun '--mpi={pmi}' --kill-on-bad-exit=1 --nodes 4 --ntasks-per-node 1 --ntasks 2 env OMPI_MCA_a=b 'LD_PRELOAD=/opt/a b/libkilter.so'
+        "
+    );
 }

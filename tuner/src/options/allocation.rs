@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use super::{OptionError, wrong};
 use crate::config::launcher::{self, Starts};
+use crate::layouts::Layout;
 
 /// How ranks are started, and where.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -70,6 +71,59 @@ pub(super) fn find(
     })
 }
 
+/// The layouts of the allocation that the command runs in: a rank on each of its nodes, and one on each core of theirs.
+///
+/// # Errors
+/// No batch system says both here, or a single rank would be all.
+pub(super) fn layouts(variable: &dyn Fn(&str) -> Option<String>) -> Result<Vec<Layout>, OptionError> {
+    let refused = |message: String| wrong("--layouts", message);
+    let value = |name: &str| variable(name).filter(|value| !value.is_empty());
+    let described = launcher::load_embedded().map_err(|error| refused(error.to_string()))?;
+    let mut known = Vec::new();
+    for allocation in described.into_iter().map(|launcher| launcher.allocation) {
+        let (Some(hosts), Some(cpus)) = (&allocation.hosts, &allocation.cpus) else {
+            continue;
+        };
+        known.push(allocation.inside.clone());
+        if value(&allocation.inside).is_none() {
+            continue;
+        }
+        let unreadable = |name: &str| {
+            refused(format!(
+                "`auto`: {name} is `{}`, which is no number of them; give layouts such as 8x1,8x16",
+                value(name).unwrap_or_default()
+            ))
+        };
+        let nodes = value(hosts)
+            .and_then(|text| text.parse::<usize>().ok())
+            .filter(|nodes| *nodes > 0);
+        let nodes = nodes.ok_or_else(|| unreadable(hosts))?;
+        let cores = value(cpus)
+            .and_then(|text| fewest(&text))
+            .ok_or_else(|| unreadable(cpus))?;
+        let mut layouts = [1, cores].map(|per_node| Layout { nodes, per_node }).to_vec();
+        layouts.dedup();
+        layouts.retain(|layout| layout.ranks() > 1);
+        if layouts.is_empty() {
+            return Err(refused(
+                "`auto`: the allocation has one core, on which collectives do nothing; ask for more".to_owned(),
+            ));
+        }
+        return Ok(layouts);
+    }
+    Err(refused(format!(
+        "`auto` asks an allocation, and {} is not set here; give layouts such as 8x1,8x16",
+        known.join(" or ")
+    )))
+}
+
+/// The smallest number of a list such as `16(x8),4`: every node has as many.
+fn fewest(text: &str) -> Option<usize> {
+    let number = |part: &str| part.split('(').next().unwrap_or(part).trim().parse().ok();
+    let all: Option<Vec<usize>> = text.split(',').map(number).collect();
+    all?.into_iter().min().filter(|cores| *cores > 0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -102,6 +156,37 @@ mod tests {
             (of_lsf.hostfile, of_lsf.agent),
             (Some("/h".into()), Some("blaunch".into()))
         );
+    }
+
+    #[test]
+    fn an_allocation_says_which_layouts_it_has() {
+        let layouts = |nodes: &str, cores: &str| {
+            let all = [
+                ("SLURM_JOB_ID", "7"),
+                ("SLURM_JOB_NUM_NODES", nodes),
+                ("SLURM_JOB_CPUS_PER_NODE", cores),
+            ];
+            let found = super::layouts(&|name| {
+                let mut all = all.iter();
+                all.find(|(known, _)| *known == name)
+                    .map(|(_, value)| (*value).to_owned())
+            });
+            found
+                .map(|layouts| layouts.iter().map(ToString::to_string).collect::<Vec<_>>().join(","))
+                .map_err(|error| error.to_string())
+        };
+        assert_eq!(layouts("8", "16(x8)").unwrap(), "8x1,8x16");
+        assert_eq!(layouts("3", "16(x2),4").unwrap(), "3x1,3x4");
+        assert_eq!(layouts("1", "4").unwrap(), "1x4");
+        assert_eq!(layouts("2", "1(x2)").unwrap(), "2x1");
+        assert!(layouts("1", "1").unwrap_err().contains("one core"));
+        assert!(
+            layouts("2", "many")
+                .unwrap_err()
+                .contains("SLURM_JOB_CPUS_PER_NODE is `many`")
+        );
+        let outside = super::layouts(&|_| None).unwrap_err().to_string();
+        assert!(outside.contains("SLURM_JOB_ID is not set here"), "{outside}");
     }
 
     #[test]

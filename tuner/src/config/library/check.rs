@@ -63,6 +63,9 @@ fn launcher(library: &Library) -> Option<String> {
     if !launcher.agent.is_empty() && !launcher.agent.iter().any(|part| part.contains("{agent}")) {
         return Some("launcher.agent must contain {agent}".to_owned());
     }
+    if !launcher.per_node.is_empty() && !launcher.per_node.iter().any(|part| part.contains("{per_node}")) {
+        return Some("launcher.per_node must contain {per_node}".to_owned());
+    }
     let text = launcher.platform.join(" ");
     if launcher.is_simulator() && !(text.contains("{platform}") && text.contains("{hostfile}")) {
         return Some("launcher.platform must contain {platform} and {hostfile}".to_owned());

@@ -147,6 +147,35 @@ fn what_no_file_can_carry_is_refused() {
 }
 
 proptest! {
+    /// Rules for further numbers of ranks leave those of the others alone.
+    #[test]
+    fn numbers_of_ranks_do_not_disturb_each_other(
+        first in 1_u64..20,
+        second in 1_u64..20,
+        ranks in 1_u64..20,
+        bytes in 0_u64..10_000,
+        parent: bool,
+        commutative: bool,
+    ) {
+        prop_assume!(first != second);
+        let size = Some("avg_msg_size");
+        let one = [rule((1000, 2000), "one", &[COMMUTATIVE])];
+        let two = [rule((1500, 4000), "two", &[])];
+        let tree = base().with_rules("reduce", first, size, &one).unwrap();
+        let tree = tree.with_rules("reduce", second, size, &two).unwrap();
+        let is = |_: &str| commutative;
+        let call = Call { parent, is: &is, ..reduce(ranks, bytes) };
+        let before = base();
+        let expected = if ranks == first && (1000..=2000).contains(&bytes) && commutative {
+            Some("algorithm=one")
+        } else if ranks == second && (1500..=4000).contains(&bytes) {
+            Some("algorithm=two")
+        } else {
+            name(&before, &call)
+        };
+        prop_assert_eq!(name(&tree, &call), expected);
+    }
+
     /// Outside a rule, every call gets what it had, the library's slip on `comm_size<` included.
     #[test]
     fn everything_else_stays_as_it_was(

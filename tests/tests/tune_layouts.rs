@@ -1,0 +1,179 @@
+//! `kilter tune --layouts`: several layouts in one go, and one set of files that holds for each.
+
+#![allow(clippy::unwrap_used, reason = "helpers of tests panic as tests do")]
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use kilter_tests::cluster::Cluster;
+use kilter_tests::{kilter, mpicc, root, run};
+use serde_json::Value;
+
+fn json(path: &Path) -> Value {
+    let text = fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    serde_json::from_str(&text).unwrap()
+}
+
+/// Adds the options under which the library's allreduce takes 2 ms longer than its reduce and broadcast, so that one of Kilter's rows is
+/// deployed whatever this machine is like.
+fn with_slow_allreduce(command: &mut Command, directory: &Path) {
+    let delay = directory.join("delay.so");
+    let source = root().join("tests/fixtures/delay.c");
+    mpicc(&[
+        "-shared",
+        "-fPIC",
+        "-O2",
+        "-o",
+        delay.to_str().unwrap(),
+        source.to_str().unwrap(),
+        "-ldl",
+    ]);
+    command
+        .args(["--env", &format!("LD_PRELOAD={}", delay.display())])
+        .args(["--env", "KILTER_TEST_DELAY_NS=2000000"]);
+}
+
+#[test]
+fn two_layouts_are_tuned_into_one_profile_and_proven_on_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let out = directory.path().join("out");
+    let mut tune = kilter("tune", &out);
+    tune.args(["--layouts", "2,1x3", "--guidelines", "GL12", "--sizes", "1024"])
+        .args([
+            "--launches",
+            "5",
+            "--budget",
+            "60",
+            "--rounds",
+            "1",
+            "--only",
+            "algorithms",
+        ])
+        .args(["--seed", "7"]);
+    with_slow_allreduce(&mut tune, directory.path());
+    let output = run(&mut tune, &[0, 1]);
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    println!("{said}");
+    let index = json(&out.join("layouts.json"));
+    let layouts: Vec<&str> = index["layouts"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|entry| entry["layout"].as_str().unwrap())
+        .collect();
+    assert_eq!(layouts, ["1x2", "1x3"]);
+    assert!(out.join("kilter.db").is_file(), "one database");
+    let page = fs::read_to_string(out.join("report.html")).unwrap();
+    if index["layouts"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .any(|entry| entry["violated_before"] == 0)
+    {
+        println!("skipped: 2 ms more are not found on this machine now");
+        return;
+    }
+    let mut violated = false;
+    for (layout, ranks) in [("1x2", 2), ("1x3", 3)] {
+        assert!(page.contains(&format!("href=\"{layout}/report.html\"")), "{page}");
+        assert!(out.join(layout).join("report.html").is_file());
+        let report = json(&out.join(layout).join("report.json"));
+        assert_eq!(report["ranks"], ranks);
+        for cell in report["cells"].as_array().unwrap() {
+            assert!(
+                cell["after"].is_object(),
+                "it is verified with the merged files: {cell:#}"
+            );
+            let (before, after) = (&cell["before"]["verdict"], &cell["after"]["verdict"]);
+            violated |= after == "violated" || (before == "violated" && after != "holds");
+        }
+        let launch = report["provenance"]["launch_after"].as_str().unwrap();
+        let profile = format!("KILTER_PROFILE={}", out.join("emit/kilter-profile.json").display());
+        assert!(
+            launch.contains(&profile),
+            "what is proven is the profile of all layouts: {launch}"
+        );
+    }
+    assert_eq!(output.status.code(), Some(i32::from(violated)));
+    let profile = json(&out.join("emit/kilter-profile.json"));
+    let mut ranks: Vec<u64> = profile["rules"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|rule| rule["ranks"].as_u64().unwrap())
+        .collect();
+    ranks.dedup();
+    assert_eq!(ranks, [2, 3], "{profile:#}");
+    let manifest = json(&out.join("emit/manifest.json"));
+    assert_eq!(manifest["tuned_under"]["layouts"], serde_json::json!(["1x2", "1x3"]));
+}
+
+#[test]
+fn a_layout_that_the_machine_does_not_have_is_named_with_what_was_got() {
+    let out = tempfile::tempdir().unwrap();
+    let mut tune = kilter("tune", out.path());
+    tune.args([
+        "--layouts",
+        "2x1",
+        "--guidelines",
+        "GL12",
+        "--sizes",
+        "8",
+        "--launches",
+        "3",
+    ]);
+    let output = run(&mut tune, &[2]);
+    let said = String::from_utf8_lossy(&output.stderr);
+    println!("{said}");
+    assert!(said.contains("2x1"), "{said}");
+    assert!(!out.path().join("emit").exists());
+}
+
+#[test]
+fn what_is_no_layout_is_refused_before_anything_runs() {
+    let out = tempfile::tempdir().unwrap();
+    for (arguments, part) in [
+        (&["--layouts", "2x"][..], "--layouts: `2x` is no layout"),
+        (&["--layouts", "auto"], "SLURM_JOB_ID is not set here"),
+        (&["--layouts", "2", "--platform", "ib-32x1"], "--layouts"),
+        (&["--layouts", "2", "-n", "4"], "--ranks"),
+    ] {
+        let mut tune = kilter("tune", out.path());
+        tune.args(arguments).env_remove("SLURM_JOB_ID");
+        let output = run(&mut tune, &[2]);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(said.contains(part), "{part} in {said}");
+    }
+    assert!(!out.path().join("kilter.db").exists());
+}
+
+#[test]
+fn ranks_are_spread_over_the_hosts_of_a_cluster() {
+    let Some(cluster) = Cluster::up("2") else { return };
+    let directory = tempfile::tempdir().unwrap();
+    let out = directory.path().join("out");
+    let mut tune = kilter("tune", &out);
+    tune.args(["--layouts", "2x1,2x2,1x2", "--guidelines", "GL12", "--sizes", "1024"])
+        .args([
+            "--launches",
+            "4",
+            "--budget",
+            "90",
+            "--rounds",
+            "1",
+            "--only",
+            "parameters",
+        ]);
+    let output = run(&mut cluster.inside(&tune, None), &[0, 1]);
+    println!("{}", String::from_utf8_lossy(&output.stdout));
+    for (layout, ranks, hosts) in [("2x1", 2, 2), ("2x2", 4, 2), ("1x2", 2, 1)] {
+        let report = json(&out.join(layout).join("report.json"));
+        assert_eq!(report["ranks"], ranks);
+        let found = report["provenance"]["hosts"].as_array().unwrap();
+        assert_eq!(found.len(), hosts, "{layout}: {found:?}");
+        let launch = report["provenance"]["launch_before"].as_str().unwrap();
+        let per_node = ranks / hosts;
+        assert!(launch.contains(&format!("ppr:{per_node}:node")), "{launch}");
+    }
+}

@@ -1,0 +1,86 @@
+//! `kilter tune --layouts`: the loop for each layout, then one staging directory for all of them, verified on each.
+
+use super::{Status, measuring, print, tune};
+use crate::layouts::Layout;
+use crate::layouts::index::Index;
+use crate::layouts::prove::{Member, prove};
+use crate::options::TuneOptions;
+use crate::report::model::Report;
+use crate::report::terminal;
+use crate::reporting;
+use crate::store::Store;
+
+pub(super) fn run(options: &TuneOptions, kinds: String) -> anyhow::Result<Status> {
+    measuring::prepare_process()?;
+    let layouts: Vec<Layout> = options.layouts.iter().filter_map(|own| own.layout).collect();
+    let names: Vec<String> = layouts.iter().map(ToString::to_string).collect();
+    // What is verified at the end comes from all of them, so that other layouts are another run.
+    let further = [kinds, format!("layouts {}", names.join(","))];
+    let found = options.layouts.iter().map(measuring::find);
+    let found = found.collect::<anyhow::Result<Vec<_>>>()?;
+    let store = Store::open(&options.common.db)?;
+    let contexts = options.layouts.iter().zip(found);
+    let contexts = contexts
+        .map(|(own, found)| measuring::begin(own, found, &store, "tune", &further))
+        .collect::<anyhow::Result<Vec<_>>>()?;
+    for context in &contexts {
+        measuring::ensure_work(context)?;
+    }
+    let mut members = Vec::new();
+    for (layout, context) in layouts.iter().zip(&contexts) {
+        context.progress.note(&format!(
+            "layout {layout} ({} of {}): {} ranks",
+            members.len() + 1,
+            layouts.len(),
+            layout.ranks()
+        ));
+        match tune::tuned(context, options) {
+            Ok(tuned) => {
+                context.progress.finish();
+                // Until all layouts are verified together: what its own files bring about.
+                measuring::write(context.options, &reporting::of_tune(context, &tuned))?;
+                members.push(Member {
+                    layout: *layout,
+                    context,
+                    tuned,
+                });
+            }
+            Err(error) => return measuring::failed(context, error.context(format!("layout {layout}"))),
+        }
+    }
+    let directory = options.common.out.join("emit");
+    let proven = match prove(&mut members, &directory) {
+        Ok(proven) => proven,
+        Err(error) => {
+            // Which layout's launch it was is in the error; none may replay it.
+            let error = error.context("verifying the files of all layouts");
+            return measuring::failed_together(&contexts, error);
+        }
+    };
+    let mut reports: Vec<(Layout, Report)> = Vec::new();
+    for member in &members {
+        let report = reporting::of_tune(member.context, &member.tuned);
+        measuring::write(member.context.options, &report)?;
+        member.context.run.record_report(&report)?;
+        reports.push((member.layout, report));
+    }
+    let emitted = proven.emitted.as_ref().map(|_| "emit".to_owned());
+    let index = Index::new(&reports, emitted, &proven.merged.left_out);
+    reporting::write(&options.common, "report.html", &index.to_html()?)?;
+    reporting::write(&options.common, "layouts.json", &index.to_json()?)?;
+    // Together, and only now: until here the same command resumes every layout.
+    for member in &members {
+        member.context.run.finish()?;
+    }
+    if options.common.json {
+        print(&index.to_json()?)?;
+    } else {
+        for (layout, report) in &reports {
+            print(&format!("layout {layout}\n\n{}", terminal::with_tables(report, false)))?;
+        }
+        print(&index.to_text())?;
+    }
+    let statuses = reports.iter().map(|(_, report)| Status::of(report));
+    let violated = statuses.into_iter().any(|status| status == Status::Violations);
+    Ok(if violated { Status::Violations } else { Status::Holds })
+}
