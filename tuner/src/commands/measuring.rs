@@ -15,7 +15,7 @@ use crate::launcher;
 use crate::options::Options;
 use crate::plan::Plan;
 use crate::programs::Programs;
-use crate::report::{csv, html, json, markdown, model::Report, terminal};
+use crate::report::{csv, html, json, junit, markdown, model::Report, terminal};
 use crate::reporting;
 use crate::store::Store;
 
@@ -39,6 +39,7 @@ pub(super) fn with_report(
         reporting::write(options, "report.html", &html::render(&report)?)?;
         reporting::write(options, "report.csv", &csv::to_string(&report))?;
         reporting::write(options, "report.md", &markdown::to_string(&report))?;
+        reporting::write(options, "report.xml", &junit::to_string(&report))?;
         context.run.record_report(&report)?;
         context.run.finish()?;
         print(&if options.json {

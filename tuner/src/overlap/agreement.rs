@@ -11,7 +11,7 @@ use kilter_protocol::overlap::Benchmark;
 use serde::Serialize;
 
 use super::adaptive::{self, Explored, SHARE};
-use super::class::Class;
+use super::band::Band;
 use super::grid::{Grid, Position};
 use super::measure::Surveyor;
 use super::model::Cell;
@@ -74,7 +74,6 @@ pub fn run(context: &Context<'_>, suite: &Suite) -> anyhow::Result<Agreement> {
     let mut rows = Vec::new();
     let mut library = String::new();
     for &benchmark in &suite.benchmarks {
-        let grid = suite.grid(benchmark, ranks);
         // One job after the other: even one that waits takes cycles from the other.
         let mut full = Surveyor::new(
             context,
@@ -82,6 +81,7 @@ pub fn run(context: &Context<'_>, suite: &Suite) -> anyhow::Result<Agreement> {
             &untouched,
             &format!("overlap/full/{}", benchmark.name()),
         )?;
+        let grid = full.grid(benchmark);
         let whole = full.map(benchmark, true)?;
         let full_seconds = full.take_seconds();
         library = full.finish(Vec::new())?.library;
@@ -149,7 +149,7 @@ fn by_point(cells: &[Cell]) -> BTreeMap<Key, &Cell> {
 fn agreement(benchmark: Benchmark, full: &BTreeMap<Key, &Cell>, cells: &[Cell]) -> f64 {
     let pairs = cells.iter().filter_map(|cell| {
         let other = full.get(&(cell.bytes, cell.computation_ns, cell.threads))?;
-        Some(Class::of(benchmark, cell) == Class::of(benchmark, other))
+        Some(Band::of(benchmark, cell) == Band::of(benchmark, other))
     });
     let (mut all, mut same) = (0_usize, 0_usize);
     for is_same in pairs {
