@@ -359,7 +359,7 @@ pub struct Overlap {
     /// Requests under way at once (many-requests).
     #[arg(long, value_name = "N", default_value_t = 4)]
     pub requests: u32,
-    /// Computing threads at most (thread-load; default: the processing units of this host).
+    /// Computing threads at most (thread-load; default: the processing units of rank 0's host, as hwloc counts them).
     #[arg(long, value_name = "N")]
     pub threads: Option<u32>,
     /// Measure every cell, and then adaptively, and say how far the two pictures agree and what the second one costs.

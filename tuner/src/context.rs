@@ -182,6 +182,7 @@ impl<'a> Context<'a> {
             sync: self.options.sync,
             cache: self.options.cache,
             settings: self.library.switching.acts,
+            asks_processing_units: false,
             clock_faults: Vec::new(),
         };
         let command = self.command(setup, &[])?;

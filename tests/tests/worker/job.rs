@@ -92,6 +92,7 @@ impl Job {
             sync: Synchronisation::Auto,
             cache: Cache::Warm,
             settings: Default::default(),
+            asks_processing_units: false,
             clock_faults: Vec::new(),
         };
         Job {

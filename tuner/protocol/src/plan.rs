@@ -50,6 +50,9 @@ pub struct Header {
     /// On what the settings of an item act.
     #[serde(default)]
     pub settings: SettingsAct,
+    /// Whether the start shall say what processing units rank 0's host has: asking for them takes milliseconds, and memory.
+    #[serde(default)]
+    pub asks_processing_units: bool,
     /// For tests: ranks with a wrong clock.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub clock_faults: Vec<ClockFault>,

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::cpus::ProcessingUnits;
 use crate::measuring::Synchronisation;
 
 /// One line of the report file.
@@ -105,6 +106,9 @@ pub struct Start {
     pub environment: BTreeMap<String, String>,
     /// Bytes above which `malloc` maps fresh pages, found by asking the allocator (smallest size mapped, rounded to a power of two).
     pub malloc_maps_from_bytes: Option<u64>,
+    /// What rank 0's host has, where the header asked for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub processing_units: Option<ProcessingUnits>,
 }
 
 /// What the job was.

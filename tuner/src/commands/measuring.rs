@@ -16,7 +16,7 @@ use crate::launcher;
 use crate::options::Options;
 use crate::plan::Plan;
 use crate::programs::Programs;
-use crate::report::{csv, html, json, markdown, model::Report, terminal};
+use crate::report::{csv, html, json, junit, markdown, model::Report, terminal};
 use crate::reporting;
 use crate::store::Store;
 
@@ -59,7 +59,8 @@ pub(super) fn write(options: &Options, report: &Report) -> anyhow::Result<()> {
     reporting::write(options, "report.json", &json::to_string(report)?)?;
     reporting::write(options, "report.html", &html::render(report)?)?;
     reporting::write(options, "report.csv", &csv::to_string(report))?;
-    reporting::write(options, "report.md", &markdown::to_string(report))
+    reporting::write(options, "report.md", &markdown::to_string(report))?;
+    reporting::write(options, "report.xml", &junit::to_string(report))
 }
 
 /// Runs `work` with a library, a store and a run, and then `present` on what it returns.

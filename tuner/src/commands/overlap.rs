@@ -4,7 +4,7 @@ use super::{Status, measuring, print};
 use crate::cli;
 use crate::context::{Context, Setup};
 use crate::overlap::options::OverlapOptions;
-use crate::overlap::{agreement, classify, html, measure, write};
+use crate::overlap::{agreement, classify, html, json, measure, write};
 use crate::reporting;
 
 /// The name of a survey's jobs in the database.
@@ -26,7 +26,7 @@ pub(super) fn run(typed: cli::Overlap) -> anyhow::Result<Status> {
     }
     let work = |context: &Context<'_>| measure::survey(context, suite, &Setup::default(), KEY);
     measuring::with_context(common, "overlap", &further, work, |context, survey| {
-        let json = serde_json::to_string_pretty(&survey)? + "\n";
+        let json = json::to_string(&survey)?;
         reporting::write(common, "overlap.json", &json)?;
         reporting::write(common, "overlap.csv", &write::csv(&survey))?;
         reporting::write(common, "overlap.html", &html::render(&survey)?)?;

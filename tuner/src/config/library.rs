@@ -276,9 +276,9 @@ pub struct Parameter {
     pub default: String,
     /// Values of the screening.
     pub r#try: Vec<Value>,
-    /// Values that are tried where an overlap target is missed, beside those above.
+    /// What is tried where an overlap target is missed, beside the values above.
     #[serde(default)]
-    pub overlap: Vec<Value>,
+    pub overlap: Vec<ForOverlap>,
     /// The range, where values are ordered.
     #[serde(default)]
     pub ordered: Option<Ordered>,
@@ -297,6 +297,47 @@ pub struct Parameter {
     /// What it does.
     pub summary: String,
 }
+
+/// What is tried where an overlap target is missed: a value, or `{ value = 1, together = { NAME = "TEXT" } }`.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(from = "ForOverlapWritten")]
+pub struct ForOverlap {
+    /// The parameter's value.
+    pub value: Value,
+    /// What is set along with it, beside what is for every value; `{spare}` stands for a list of a free processing unit for each rank of
+    /// a host. Where there are none, it is not tried.
+    pub together: BTreeMap<String, String>,
+}
+
+/// [`ForOverlap`] as it is written.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum ForOverlapWritten {
+    Alone(Value),
+    Together(Together),
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Together {
+    value: Value,
+    together: BTreeMap<String, String>,
+}
+
+impl From<ForOverlapWritten> for ForOverlap {
+    fn from(written: ForOverlapWritten) -> ForOverlap {
+        match written {
+            ForOverlapWritten::Alone(value) => ForOverlap {
+                value,
+                together: BTreeMap::new(),
+            },
+            ForOverlapWritten::Together(Together { value, together }) => ForOverlap { value, together },
+        }
+    }
+}
+
+/// Stands for the numbers of free processing units, such as `6,7`.
+pub const SPARE: &str = "{spare}";
 
 /// A value: TOML integers and strings both do.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]

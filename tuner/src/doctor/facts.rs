@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use kilter_protocol::cpus;
 use kilter_protocol::machine::Machine;
 
 /// Everything that the checks look at.
@@ -114,7 +115,7 @@ impl Host {
     /// Processors that are switched on.
     #[must_use]
     pub fn processors(&self) -> Option<usize> {
-        let count = cpu_list(self.text(ONLINE)?).len();
+        let count = cpus::parse(self.text(ONLINE)?).len();
         (count > 0).then_some(count)
     }
 
@@ -130,20 +131,6 @@ impl Host {
 pub const ONLINE: &str = "/sys/devices/system/cpu/online";
 /// Memory.
 pub const MEMORY: &str = "/proc/meminfo";
-
-/// The numbers of a list such as `0-3,8`; what is no number is left out.
-#[must_use]
-pub fn cpu_list(text: &str) -> BTreeSet<usize> {
-    let mut cpus = BTreeSet::new();
-    for part in text.trim().split(',') {
-        let (low, high) = part.split_once('-').unwrap_or((part, part));
-        if let (Ok(low), Ok(high)) = (low.trim().parse::<usize>(), high.trim().parse::<usize>()) {
-            // A damaged list must not make a set of everything.
-            cpus.extend((low..=high).take(1 << 16));
-        }
-    }
-    cpus
-}
 
 /// How two readings of `/proc/stat` say that the time between was spent.
 #[must_use]
@@ -175,13 +162,6 @@ pub fn moment(before: &str, after: &str) -> Option<Moment> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn lists_of_processors_are_read() {
-        assert_eq!(cpu_list("0-3,8\n").len(), 5);
-        assert_eq!(cpu_list("").len(), 0);
-        assert_eq!(cpu_list("x,2"), BTreeSet::from([2]));
-    }
 
     #[test]
     fn a_moment_is_the_difference_of_two_readings() {

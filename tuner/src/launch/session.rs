@@ -133,6 +133,13 @@ impl<'run> Session<'run> {
         self.answer(blocks, progress, true)
     }
 
+    /// The same job, whose start says what processing units rank 0's host has.
+    #[must_use]
+    pub fn asking_processing_units(mut self) -> Session<'run> {
+        self.spec.header.asks_processing_units = true;
+        self
+    }
+
     /// What the job said when it started, from the store if it did before.
     ///
     /// # Errors

@@ -42,6 +42,7 @@ pub(super) fn spec(key: &str, behaviour: &str) -> JobSpec {
             sync: Synchronisation::Auto,
             cache: Cache::Warm,
             settings: Default::default(),
+            asks_processing_units: false,
             clock_faults: Vec::new(),
         },
         limits: Limits {

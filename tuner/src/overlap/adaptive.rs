@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 
 use kilter_protocol::overlap::Benchmark;
 
-use super::class::{Class, contrast};
+use super::band::{Band, contrast};
 use super::fill::{self, Profile};
 use super::grid::{Grid, Position};
 use super::model::Cell;
@@ -121,7 +121,7 @@ impl Lines {
                 };
                 let gap = (b.column - a.column).max(b.row - a.row);
                 let contrast = contrast(benchmark, read(benchmark, left), read(benchmark, right));
-                let differ = Class::of(benchmark, left) != Class::of(benchmark, right);
+                let differ = Band::of(benchmark, left) != Band::of(benchmark, right);
                 if gap < 2 || !differ || contrast < LEAST_CONTRAST {
                     continue;
                 }

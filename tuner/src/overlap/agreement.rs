@@ -12,7 +12,7 @@ use kilter_protocol::overlap::Benchmark;
 use serde::Serialize;
 
 use super::adaptive::{self, Explored, SHARE};
-use super::class::Class;
+use super::band::Band;
 use super::grid::{Grid, Position};
 use super::measure::Surveyor;
 use super::model::Cell;
@@ -77,13 +77,13 @@ pub fn run(context: &Context<'_>, suite: &Suite) -> anyhow::Result<Agreement> {
     let mut rows = Vec::new();
     let mut library = String::new();
     for &benchmark in &suite.benchmarks {
-        let grid = suite.grid(benchmark, ranks);
         // One job after the other: even one that waits takes cycles from the other.
         let surveyor = |what: &str| {
             let label = format!("overlap/{what}/{}", benchmark.name());
             Surveyor::new(context, suite, &untouched, &label)
         };
         let mut full = surveyor("full")?;
+        let grid = full.grid(benchmark);
         let whole = full.map(benchmark, true)?;
         let full_seconds = full.take_seconds();
         library = full.finish(Vec::new())?.library;
@@ -150,7 +150,7 @@ fn by_point(cells: &[Cell]) -> BTreeMap<Key, &Cell> {
 /// Whether `cell` has the class that it has in `full`; nothing where it is not there.
 fn same(benchmark: Benchmark, full: &BTreeMap<Key, &Cell>, cell: &Cell) -> Option<bool> {
     let other = full.get(&(cell.bytes, cell.computation_ns, cell.threads))?;
-    Some(Class::of(benchmark, cell) == Class::of(benchmark, other))
+    Some(Band::of(benchmark, cell) == Band::of(benchmark, other))
 }
 
 /// The share of the cells that both have whose class is the same; 1 where they have none.

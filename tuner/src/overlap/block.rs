@@ -68,7 +68,7 @@ mod tests {
             benchmarks: Benchmark::ALL.to_vec(),
             sizes: vec![8, 64],
             computations_ns: vec![1000],
-            threads: vec![1, 2],
+            threads: Some(2),
             model: Model::ClockSpin,
             requests: 7,
             repetitions: 50,

@@ -2,15 +2,15 @@
 //!
 //! Communication takes what it takes at the same size, computation what it takes at the same load; between measured ones, both go along
 //! a line of logarithms. The ratio is told first on the lines of the coarse grid, by the nearest measured cell to either side, then
-//! between them, by the four cells of the surrounding lines in the same row or column: each votes for its class with the inverse of its
-//! distance, and the ratio is the weighted mean of those whose class wins, which is of that class, too.
+//! between them, by the four cells of the surrounding lines in the same row or column: each votes for its band with the inverse of its
+//! distance, and the ratio is the weighted mean of those whose band wins, which is of that band, too.
 
 use std::collections::BTreeMap;
 
 use kilter_protocol::overlap::Benchmark;
 
 use super::adaptive::{Lines, Measured};
-use super::class::Class;
+use super::band::Band;
 use super::grid::{Grid, Position};
 use super::model::{Cell, MASK_FACTOR};
 use super::reading::Quantity;
@@ -86,7 +86,7 @@ type Known = Option<Told>;
 
 #[derive(Debug, Clone, Copy)]
 struct Told {
-    class: Class,
+    band: Band,
     /// Ratio, or slowdown.
     value: f64,
     noise_seconds: f64,
@@ -97,7 +97,7 @@ impl Told {
         let (zero, unit) = Quantity::of(benchmark).scale(cell.communication_seconds, cell.computation_seconds);
         let value = (cell.overlapped_seconds - zero) / unit;
         Told {
-            class: Class::of(benchmark, cell),
+            band: Band::of(benchmark, cell),
             value: if value.is_finite() { value } else { 0.0 },
             noise_seconds: cell.noise_seconds,
         }
@@ -107,18 +107,18 @@ impl Told {
 /// The vote of neighbours at their distances in steps, which are above 0.
 fn vote(neighbours: &[(usize, Known)]) -> Known {
     let weight = |distance: usize| 1.0 / distance as f64;
-    let mut votes: BTreeMap<Option<Class>, f64> = BTreeMap::new();
+    let mut votes: BTreeMap<Option<Band>, f64> = BTreeMap::new();
     for (distance, known) in neighbours {
-        *votes.entry(known.map(|told| told.class)).or_default() += weight(*distance);
+        *votes.entry(known.map(|told| told.band)).or_default() += weight(*distance);
     }
     let (winner, _) = votes.into_iter().reduce(|a, b| if b.1 > a.1 { b } else { a })?;
-    let class = winner?;
+    let band = winner?;
     let mut sum: Option<(f64, f64, f64)> = None;
     for (distance, told) in neighbours
         .iter()
         .filter_map(|(distance, known)| Some((*distance, (*known)?)))
     {
-        if told.class != class {
+        if told.band != band {
             continue;
         }
         let of = weight(distance);
@@ -132,7 +132,7 @@ fn vote(neighbours: &[(usize, Known)]) -> Known {
         });
     }
     sum.map(|(_, value, noise_seconds)| Told {
-        class,
+        band,
         value,
         noise_seconds,
     })
@@ -223,8 +223,8 @@ fn inferred(
     let overlapped_seconds = zero + told.value * unit;
     // It is masked if and only if those are that it follows.
     let edge = unit / MASK_FACTOR;
-    let noise_seconds = match told.class {
-        Class::Masked => told.noise_seconds.max(edge * 1.001),
+    let noise_seconds = match told.band {
+        Band::Masked => told.noise_seconds.max(edge * 1.001),
         _ => told.noise_seconds.min(edge * 0.999),
     };
     Cell {

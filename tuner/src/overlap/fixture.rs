@@ -6,6 +6,18 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::model::{Cell, Failed, Map, Survey};
 
+impl Cell {
+    /// What perfect overlap takes.
+    pub(crate) fn ideal_seconds(&self) -> f64 {
+        self.communication_seconds.max(self.computation_seconds)
+    }
+
+    /// What is added to that without any: the time by which ratios are scripted.
+    pub(crate) fn serialised_overhead_seconds(&self) -> f64 {
+        self.communication_seconds.min(self.computation_seconds)
+    }
+}
+
 /// What times vary by in scripted cells.
 pub(crate) const NOISE_SECONDS: f64 = 1.5e-7;
 
@@ -16,25 +28,22 @@ pub(crate) fn communication(bytes: u64) -> f64 {
 
 /// A cell with this ratio.
 pub(crate) fn cell(bytes: u64, computation_ns: u64, threads: u32, communication_seconds: f64, ratio: f64) -> Cell {
-    let computation_seconds = computation_ns as f64 * 1e-9;
-    let (longer, shorter) = (
-        communication_seconds.max(computation_seconds),
-        communication_seconds.min(computation_seconds),
-    );
-    let overlapped_seconds = longer + ratio * shorter;
-    Cell {
+    let mut cell = Cell {
         bytes,
         computation_ns,
         threads,
         communication_seconds,
-        computation_seconds,
-        overlapped_seconds,
-        overlapped_interval_seconds: [overlapped_seconds - NOISE_SECONDS, overlapped_seconds + NOISE_SECONDS],
+        computation_seconds: computation_ns as f64 * 1e-9,
+        overlapped_seconds: 0.0,
+        overlapped_interval_seconds: [0.0; 2],
         noise_seconds: NOISE_SECONDS,
         repetitions: 50,
         disturbed: 0,
         inferred: false,
-    }
+    };
+    cell.overlapped_seconds = cell.ideal_seconds() + ratio * cell.serialised_overhead_seconds();
+    cell.overlapped_interval_seconds = [-NOISE_SECONDS, NOISE_SECONDS].map(|offset| cell.overlapped_seconds + offset);
+    cell
 }
 
 /// 8 B to 4 MiB against 1 us to 16 ms, powers of two: the ratio of a size and a computation time in nanoseconds.
@@ -128,6 +137,7 @@ pub(crate) fn survey(maps: Vec<Map>) -> Survey {
         ranks: 2,
         hosts: vec!["node-1".to_owned(); 2],
         processing_units: 2,
+        processing_units_by: "hwloc 2.8".to_owned(),
         transport: "vader, cma".to_owned(),
         computation: Model::FixedWork,
         command: "kilter overlap -n 2".to_owned(),

@@ -13,14 +13,10 @@ use super::palette::{STEPS, step};
 use super::reading::{Quantity, read, row};
 use crate::report::format;
 use crate::report::html::escape;
-use crate::report::html::scale::{LogAxis, size_ticks, size_value, time_ticks};
+use crate::report::html::scale::{BOTTOM, HEIGHT, LogAxis, TOP, WIDTH, size_ticks, size_value, time_ticks};
 
-const WIDTH: f64 = 520.0;
-const HEIGHT: f64 = 330.0;
 const LEFT: f64 = 68.0;
 const RIGHT: f64 = 438.0;
-const TOP: f64 = 14.0;
-const BOTTOM: f64 = 286.0;
 /// Where the bar of colours stands.
 const BAR: f64 = 450.0;
 const BAR_WIDTH: f64 = 14.0;

@@ -4,6 +4,7 @@
 //! All batches of a survey are questions to one job. A cell that takes its job down is noted as failed, and a new job measures the rest.
 
 use anyhow::Context as _;
+use kilter_protocol::cpus::ProcessingUnits;
 use kilter_protocol::overlap::Benchmark;
 use kilter_protocol::plan::Block;
 use kilter_protocol::report::Start;
@@ -18,7 +19,8 @@ use super::block;
 use super::grid::{Grid, Point, Position};
 use super::model::{Cell, Failed, Map, Survey};
 use super::noise::{Pool, Widths};
-use super::options::{Suite, processing_units};
+use super::options::Suite;
+use super::units;
 use crate::context::{Context, Setup};
 use crate::launch::session::{JobFailure, Session, SessionError};
 use crate::plan::derived_seed;
@@ -55,6 +57,7 @@ pub struct Surveyor<'c, 'a> {
     key: String,
     session: Session<'c>,
     start: Start,
+    units: ProcessingUnits,
     noise_seconds: Option<f64>,
     seconds: f64,
     failed: Vec<Failed>,
@@ -74,7 +77,7 @@ impl<'c, 'a> Surveyor<'c, 'a> {
         setup: &Setup,
         key: &str,
     ) -> anyhow::Result<Surveyor<'c, 'a>> {
-        let mut session = context.session(key, setup, true)?;
+        let mut session = context.session(key, setup, true)?.asking_processing_units();
         let failed = || format!("job `{key}` failed; its log is in {}", context.directory.display());
         let start = session.start().with_context(failed)?;
         context.confirm(setup, &start)?;
@@ -84,6 +87,7 @@ impl<'c, 'a> Surveyor<'c, 'a> {
             suite,
             key: key.to_owned(),
             session,
+            units: units::of(&start),
             start,
             noise_seconds: None,
             seconds: 0.0,
@@ -100,6 +104,19 @@ impl<'c, 'a> Surveyor<'c, 'a> {
         Surveyor { bounded: false, ..self }
     }
 
+    /// What rank 0's host has.
+    #[must_use]
+    pub fn units(&self) -> &ProcessingUnits {
+        &self.units
+    }
+
+    /// The points of a benchmark in this job.
+    #[must_use]
+    pub fn grid(&self, benchmark: Benchmark) -> Grid {
+        self.suite
+            .grid(benchmark, self.context.options.ranks, self.units.count())
+    }
+
     /// Seconds of measuring since this was last asked.
     pub fn take_seconds(&mut self) -> f64 {
         std::mem::take(&mut self.seconds)
@@ -110,7 +127,7 @@ impl<'c, 'a> Surveyor<'c, 'a> {
     /// # Errors
     /// As [`survey`].
     pub fn map(&mut self, benchmark: Benchmark, full: bool) -> anyhow::Result<Map> {
-        let grid = self.suite.grid(benchmark, self.context.options.ranks);
+        let grid = self.grid(benchmark);
         let explored = if full {
             self.full(benchmark, &grid)?
         } else {
@@ -310,7 +327,8 @@ impl<'c, 'a> Surveyor<'c, 'a> {
             ranks: self.context.options.ranks,
             transport: transport(self.context, &self.start),
             hosts: self.start.hosts,
-            processing_units: processing_units(),
+            processing_units: self.units.count(),
+            processing_units_by: self.units.by,
             computation: self.suite.model,
             command: self.context.typed.clone(),
             maps,

@@ -3,18 +3,19 @@
 //! * [`options`]: what can be asked for.
 //! * [`grid`]: where a benchmark is measured.
 //! * [`measure`]: questions to the worker; [`assemble`] makes cells of the answers, [`noise`] says what of them is none.
-//! * [`adaptive`]: the same picture from a fifth of the cells; [`class`] says where it changes, [`agreement`] puts it to the test.
+//! * [`adaptive`]: the same picture from a fifth of the cells; [`band`] says where it changes, [`agreement`] puts it to the test.
 //! * [`model`]: what a survey found; [`reading`]: what a cell says, or that it is noise.
+//! * [`units`]: what can compute on rank 0's host.
 //! * [`classify`]: what a map and a library do, in words.
-//! * [`html`]: heat maps, as a page and as a part of one; [`mod@write`]: a survey as text and CSV.
+//! * [`html`]: heat maps, as a page and as a part of one; [`mod@write`]: a survey as text and CSV, [`json`]: as it is.
 //! * [`targets`]: whether targets are met, and [`floor`]: which cannot be; [`tuning`]: how they are met.
 
 pub mod adaptive;
 pub mod agreement;
 mod asking;
 pub mod assemble;
+pub mod band;
 mod block;
-pub mod class;
 pub mod classify;
 mod fill;
 #[cfg(test)]
@@ -23,6 +24,7 @@ pub mod floor;
 pub mod grid;
 mod heatmap;
 pub mod html;
+pub mod json;
 pub mod measure;
 pub mod model;
 pub mod noise;
@@ -31,4 +33,5 @@ mod palette;
 pub mod reading;
 pub mod targets;
 pub mod tuning;
+pub mod units;
 pub mod write;

@@ -3,13 +3,14 @@
 //! Denis, Trahay: MPI Overlap: Benchmark and Analysis (ICPP 2016, doi:10.1109/ICPP.2016.37), section III.
 
 use kilter_protocol::overlap::{Benchmark, Model};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A cell is masked where the smaller of communication and computation is under so many times the noise.
 pub const MASK_FACTOR: f64 = 5.0;
 
 /// Maps of one library on one machine.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Survey {
     /// Version of this format.
     pub schema: u32,
@@ -19,11 +20,15 @@ pub struct Survey {
     pub ranks: usize,
     /// Host of each rank.
     pub hosts: Vec<String>,
-    /// Processing units of rank 0's host.
+    /// Processing units of rank 0's host that the job may use.
     pub processing_units: u32,
+    /// Who says so, such as `hwloc 2.8`.
+    #[serde(default)]
+    pub processing_units_by: String,
     /// What carries the messages, where it is known, for example `vader, cma`.
     pub transport: String,
     /// What computing was.
+    #[schemars(schema_with = "super::json::computation")]
     pub computation: Model,
     /// The command that was typed.
     pub command: String,
@@ -46,9 +51,10 @@ impl Survey {
 }
 
 /// The cells of one benchmark.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Map {
     /// Which.
+    #[schemars(schema_with = "super::json::benchmark")]
     pub benchmark: Benchmark,
     /// In ascending order of size, then computation (threads for [`Benchmark::ThreadLoad`]).
     pub cells: Vec<Cell>,
@@ -57,7 +63,7 @@ pub struct Map {
 }
 
 /// A cell that could not be measured.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Failed {
     /// Size of the message in bytes.
     pub bytes: u64,
@@ -70,7 +76,7 @@ pub struct Failed {
 }
 
 /// One benchmark at one size and one computation time: medians over repetitions, in seconds.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Cell {
     /// Size of the message in bytes.
     pub bytes: u64,
@@ -95,37 +101,4 @@ pub struct Cell {
     /// Whether it was filled in from its neighbours rather than measured.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub inferred: bool,
-}
-
-impl Cell {
-    /// `min(T_comm, T_comp)`: what serialising costs.
-    #[must_use]
-    pub fn serialised_overhead_seconds(&self) -> f64 {
-        self.communication_seconds.min(self.computation_seconds)
-    }
-
-    /// `max(T_comm, T_comp)`: what perfect overlap takes.
-    #[must_use]
-    pub fn ideal_seconds(&self) -> f64 {
-        self.communication_seconds.max(self.computation_seconds)
-    }
-
-    /// `(T_measured - max(T_comm, T_comp)) / min(T_comm, T_comp)`: 0 for perfect overlap, 1 for none; without a mask.
-    #[must_use]
-    pub fn ratio(&self) -> f64 {
-        (self.overlapped_seconds - self.ideal_seconds()) / self.serialised_overhead_seconds()
-    }
-
-    /// The ratio's 95 % interval, from that of `T_measured`.
-    #[must_use]
-    pub fn ratio_interval(&self) -> [f64; 2] {
-        self.overlapped_interval_seconds
-            .map(|seconds| (seconds - self.ideal_seconds()) / self.serialised_overhead_seconds())
-    }
-
-    /// Whether the ratio would be one of noise.
-    #[must_use]
-    pub fn is_masked(&self) -> bool {
-        self.serialised_overhead_seconds() < MASK_FACTOR * self.noise_seconds || !self.ratio().is_finite()
-    }
 }

@@ -31,8 +31,8 @@ pub struct Suite {
     pub sizes: Vec<u64>,
     /// In nanoseconds, ascending.
     pub computations_ns: Vec<u64>,
-    /// Numbers of computing threads, ascending.
-    pub threads: Vec<u32>,
+    /// Computing threads at most; `None`: as many as rank 0's host has processing units, which its worker says.
+    pub threads: Option<u32>,
     /// What computing is.
     pub model: Model,
     /// Requests under way at once, for [`Benchmark::ManyRequests`].
@@ -46,10 +46,11 @@ pub struct Suite {
 }
 
 impl Suite {
-    /// The points of a benchmark among `ranks` ranks.
+    /// The points of a benchmark among `ranks` ranks, on a host of so many processing units.
     #[must_use]
-    pub fn grid(&self, benchmark: Benchmark, ranks: usize) -> Grid {
-        Grid::of(benchmark, (&self.sizes, &self.computations_ns, &self.threads), ranks)
+    pub fn grid(&self, benchmark: Benchmark, ranks: usize, processing_units: u32) -> Grid {
+        let threads = grid::threads(self.threads.unwrap_or(processing_units), self.full);
+        Grid::of(benchmark, (&self.sizes, &self.computations_ns, &threads), ranks)
     }
 }
 
@@ -88,14 +89,13 @@ impl OverlapOptions {
                 "`0` requests send nothing; give at least 1, 4 by default",
             ));
         }
-        let most = typed.threads.unwrap_or_else(processing_units);
-        if most == 0 {
+        if typed.threads == Some(0) {
             return Err(wrong("--threads", "without a thread there is no load; give at least 1"));
         }
         let suite = Suite {
             benchmarks,
             computations_ns: computations(&typed.computation)?,
-            threads: grid::threads(most, typed.full),
+            threads: typed.threads,
             model: match typed.model {
                 cli::ModelChoice::Fixed => Model::FixedWork,
                 cli::ModelChoice::Clock => Model::ClockSpin,
@@ -112,13 +112,6 @@ impl OverlapOptions {
             benchmark_adaptive: typed.benchmark_adaptive,
         })
     }
-}
-
-/// Processing units that this process may run on. The ranks' hosts are taken to have as many: hwloc is not asked for theirs.
-#[must_use]
-pub fn processing_units() -> u32 {
-    let units = std::thread::available_parallelism().map_or(1, usize::from);
-    u32::try_from(units).unwrap_or(u32::MAX)
 }
 
 /// Options of other measuring commands: to take them in silence would promise what is not done.
@@ -256,7 +249,7 @@ mod tests {
 
     #[test]
     fn by_default_the_benchmarks_and_the_grid_of_the_paper() {
-        let options = options(&["--threads", "2"]).unwrap();
+        let options = options(&[]).unwrap();
         let Suite {
             benchmarks,
             sizes,
@@ -269,7 +262,13 @@ mod tests {
             (computations_ns.len(), computations_ns[0], computations_ns[1]),
             (27, 1000, 1414)
         );
-        assert_eq!(options.suite.threads, [1, 2]);
+        // As many threads as rank 0's host has processing units.
+        assert_eq!(options.suite.threads, None);
+        let threads = |units| -> Vec<u32> {
+            let grid = options.suite.grid(Benchmark::ThreadLoad, 2, units);
+            grid.loads.iter().map(|load| load.threads).collect()
+        };
+        assert_eq!((threads(2), threads(6)), (vec![1, 2], vec![1, 2, 3, 4, 6]));
         assert_eq!((options.suite.repetitions, options.suite.part_seconds), (50, 1.0));
         assert_eq!((options.suite.model, options.suite.full), (Model::FixedWork, false));
         // What a run is resumed by.
@@ -301,7 +300,8 @@ mod tests {
             (suite.repetitions, suite.model, suite.requests),
             (7, Model::ClockSpin, 9)
         );
-        assert_eq!((suite.full, suite.threads), (true, vec![1, 2, 3]));
+        assert_eq!((suite.full, suite.threads), (true, Some(3)));
+        assert_eq!(suite.grid(Benchmark::ThreadLoad, 2, 64).loads.len(), 3);
         assert_eq!(computations("1us..20us:x4").unwrap(), [1000, 4000, 16_000]);
     }
 

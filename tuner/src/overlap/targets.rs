@@ -23,7 +23,7 @@
 //!   hide behind it.
 //!
 //! A cell that the untouched library had and that could not be measured now is none of these: it keeps a target from holding.
-//! Cells that were filled in by the adaptive mode are not judged.
+//! Cells that were filled in by the adaptive mode are not judged. [`looks`] says when more launches are made.
 
 use std::collections::BTreeSet;
 
@@ -36,6 +36,7 @@ use crate::config::target::Target;
 use crate::report::format;
 use crate::verdict::Rule;
 
+pub mod looks;
 mod present;
 mod question;
 
@@ -195,6 +196,16 @@ pub fn judge(target: &Target, base: &[Survey], now: &[Survey], rule: &Rule) -> J
 /// may be the same. The correction for multiple tests runs over all their cells.
 #[must_use]
 pub fn judge_all(targets: &[Target], base: &[Survey], now: &[Survey], rule: &Rule) -> Vec<Judgement> {
+    judge_look(targets, (base, now), rule, 1.0)
+}
+
+/// As [`judge_all`], by a share of alpha and of the error of the interval's bound; adjusted p-values compare with all of alpha.
+fn judge_look(targets: &[Target], (base, now): (&[Survey], &[Survey]), rule: &Rule, share: f64) -> Vec<Judgement> {
+    let rule = &Rule {
+        alpha: share * rule.alpha,
+        confidence: 1.0 - share * (1.0 - rule.confidence),
+        ..*rule
+    };
     let asked: Vec<Asked> = targets.iter().map(|target| Asked::of(target, base, now)).collect();
     let tests = asked
         .iter()
@@ -226,7 +237,9 @@ pub fn judge_all(targets: &[Target], base: &[Survey], now: &[Survey], rule: &Rul
                 .map(|cell| {
                     // In the order in which the p-values were taken.
                     let p = if cell.masked { None } else { adjusted.next() };
-                    cell.judged(p, rule, tests)
+                    let mut judged = cell.judged(p, rule, tests);
+                    judged.p_adjusted = (judged.p_adjusted / share).min(1.0);
+                    judged
                 })
                 .collect(),
         })

@@ -8,10 +8,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use kilter_protocol::overlap::{Benchmark, Model};
 
-use super::grid::{self, Grid, Load, Point};
+use super::grid::{Grid, Load, Point};
 use super::measure::Surveyor;
 use super::model::{Cell, Map, Survey};
-use super::options::{Suite, processing_units};
+use super::options::Suite;
+use super::targets::looks::{self, FIRST_LAUNCHES as LAUNCHES, Launches};
 use super::targets::{self, Judgement, Standing, Verdict};
 use crate::config::target::Target;
 use crate::context::{Context, Setup};
@@ -22,12 +23,12 @@ use crate::search::necessity::id;
 use crate::search::space;
 use crate::search::trials::{Trials, damaged};
 
-/// Launches of the untouched library, and of what is judged against it.
-const LAUNCHES: usize = 3;
 /// Repetitions of each part of a cell.
 const REPETITIONS: u32 = 9;
 /// Seconds that the repetitions of a part may take.
 const PART_SECONDS: f64 = 0.4;
+/// Share of the search's budget that deciding the untouched library's targets may take beyond the first launches.
+const DECIDING_SHARE: f64 = 0.2;
 /// Candidates that are confirmed at most.
 const FINALISTS: usize = 2;
 /// A candidate that takes this share of the shortfall away in one launch is worth more launches.
@@ -48,6 +49,8 @@ pub struct Goals {
     targets: Vec<Target>,
     suite: Suite,
     points: BTreeMap<Benchmark, Vec<Point>>,
+    /// A free processing unit for each rank of rank 0's host, where there are enough.
+    spare: Option<Vec<usize>>,
     /// Launches of the untouched library.
     base: Vec<Survey>,
     before: Vec<Judgement>,
@@ -68,6 +71,7 @@ impl Goals {
             targets: wanted.to_vec(),
             suite,
             points: BTreeMap::new(),
+            spare: None,
             base: Vec::new(),
             before: Vec::new(),
             after: None,
@@ -80,14 +84,30 @@ impl Goals {
         }
         goals.find_points(context)?;
         let spent_before = context.budget.spent_seconds();
-        for launch in 0..LAUNCHES {
+        let mut launches = Launches::default();
+        let measure = |launches: &mut Launches, launch: usize| -> anyhow::Result<()> {
             let survey = goals.survey(context, &format!("targets/before/{launch}"), &Setup::default())?;
-            goals.base.push(survey);
+            launches.base.push(survey);
+            Ok(())
+        };
+        for launch in 0..LAUNCHES {
+            measure(&mut launches, launch)?;
         }
+        let seconds = context.budget.spent_seconds() - spent_before;
         // The proof takes as many launches, and as many of the untouched library in turn with them.
-        context.budget.reserve(2.0 * (context.budget.spent_seconds() - spent_before));
-        let rule = context.rule(context.noise_seconds());
-        goals.before = targets::judge_all(&goals.targets, &goals.base, &goals.base, &rule);
+        context.budget.reserve(2.0 * seconds);
+        let before = looks::judge_in_looks(
+            (&goals.targets, &context.rule(context.noise_seconds())),
+            &mut launches,
+            |further| {
+                let seconds = seconds / LAUNCHES as f64 * further as f64;
+                context.budget.with_share(DECIDING_SHARE, || !context.budget.search_exhausted(seconds))
+            },
+            // What is missed is searched for, which needs the budget.
+            |judged| !judged.iter().any(is_open) && looks::is_nearly_met(judged),
+            measure,
+        )?;
+        (goals.base, goals.before) = (launches.base, before);
         for judgement in &goals.before {
             context.progress.note(&format!(
                 "{}: {}",
@@ -125,9 +145,11 @@ impl Goals {
         }
         let ranks = context.options.ranks;
         let mut probe = Surveyor::new(context, &self.suite, &Setup::default(), "targets/sizes")?.whatever_it_costs();
+        self.spare = probe.units().spare();
         for (benchmark, sizes) in sizes {
             let sizes: Vec<u64> = sizes.into_iter().collect();
-            let threads = [1, processing_units()];
+            let mut threads = vec![1, probe.units().count()];
+            threads.dedup();
             let shortest = Grid::of(benchmark, (&sizes, &COMPUTATION_NS[..1], &threads), ranks);
             let all: Vec<Point> = shortest.positions().map(|position| shortest.point(position)).collect();
             if benchmark == Benchmark::ThreadLoad {
@@ -293,7 +315,7 @@ impl Goals {
             };
             all.extend(PROGRESS.iter().map(|pairs| pairs.iter().map(variable).collect()));
         }
-        let of_library = space::overlap_candidates(&context.library, &context.transports());
+        let of_library = space::overlap_candidates(&context.library, &context.transports(), self.spare.as_deref());
         all.extend(of_library.into_iter().map(|one| one.assignments));
         all.retain(|assignments| !assignments.iter().any(|one| banned.contains(one)));
         all
@@ -324,13 +346,35 @@ impl Goals {
         if self.targets.is_empty() {
             return Ok(());
         }
-        let (mut base, mut now) = (Vec::new(), Vec::new());
+        let mut launches = Launches {
+            base: Vec::new(),
+            now: Some(Vec::new()),
+        };
+        let measure = |launches: &mut Launches, launch: usize| -> anyhow::Result<()> {
+            let key = |which: &str| format!("{label}/targets/{launch}/{which}");
+            launches
+                .base
+                .push(self.survey(context, &key("before"), &Setup::default())?);
+            let now = self.survey(context, &key("after"), staged)?;
+            launches.now.get_or_insert_default().push(now);
+            Ok(())
+        };
+        let spent_before = context.budget.spent_seconds();
         for launch in 0..LAUNCHES {
-            base.push(self.survey(context, &format!("{label}/targets/{launch}/before"), &Setup::default())?);
-            now.push(self.survey(context, &format!("{label}/targets/{launch}/after"), staged)?);
+            measure(&mut launches, launch)?;
         }
-        let rule = context.rule(context.noise_seconds());
-        self.after = Some(targets::judge_all(&self.targets, &base, &now, &rule));
+        let spent = context.budget.spent_seconds();
+        let judged = looks::judge_in_looks(
+            (&self.targets, &context.rule(context.noise_seconds())),
+            &mut launches,
+            |further| {
+                let seconds = (spent - spent_before) / LAUNCHES as f64 * further as f64;
+                spent + seconds <= context.options.budget_seconds
+            },
+            looks::is_nearly_met,
+            measure,
+        )?;
+        self.after = Some(judged);
         Ok(())
     }
 
@@ -446,7 +490,7 @@ fn suite(wanted: &[Target]) -> Suite {
         benchmarks: targets::benchmarks(wanted).into_iter().collect(),
         sizes: Vec::new(),
         computations_ns: Vec::new(),
-        threads: grid::threads(processing_units(), false),
+        threads: None,
         model: Model::FixedWork,
         requests: 4,
         repetitions: REPETITIONS,

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
-use super::model::{Cell, Comparison, Outcome, Report};
+use super::model::{Cell, Comparison, Outcome, Report, TargetReport};
 
 /// Where a cell stands at the end of the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -124,6 +124,91 @@ impl Counts {
     }
 }
 
+/// Targets for overlap by what became of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct TargetCounts {
+    /// All that were asked for.
+    pub asked: usize,
+    /// That could not be met on this machine, and are not.
+    pub unattainable: usize,
+    /// Of the others, those that the untouched library misses.
+    pub missed_before: usize,
+    /// Of these, those that hold now.
+    pub met: usize,
+    /// Missed now, with what is deployed where something is.
+    pub missed: usize,
+    /// That the samples do not decide now.
+    pub undecided: usize,
+    /// Of these, those that were missed before.
+    pub unproven: usize,
+    /// That hold now.
+    pub hold: usize,
+    /// Whether they were measured again with what is deployed.
+    pub measured_again: bool,
+}
+
+impl TargetCounts {
+    /// Counts targets.
+    pub fn of(targets: &[TargetReport]) -> Self {
+        let mut counts = Self {
+            asked: targets.len(),
+            measured_again: targets.iter().any(|target| target.after.is_some()),
+            ..Self::default()
+        };
+        for target in targets {
+            let now = target.after.as_ref().unwrap_or(&target.before).as_str();
+            if !target.attainable {
+                counts.unattainable += 1;
+                continue;
+            }
+            let was_missed = target.before == "missed";
+            counts.missed_before += usize::from(was_missed);
+            match now {
+                "missed" => counts.missed += 1,
+                "undecided" => {
+                    counts.undecided += 1;
+                    counts.unproven += usize::from(was_missed);
+                }
+                "holds" => {
+                    counts.hold += 1;
+                    counts.met += usize::from(was_missed);
+                }
+                _ => {}
+            }
+        }
+        counts
+    }
+
+    /// `2 of 3 overlap targets missed before, 0 after, 1 undecided`; `None` where none were asked for. What is not certain, and what is
+    /// out of reach, is said.
+    fn headline(&self) -> Option<String> {
+        let targets = super::format::count(self.asked, "overlap target");
+        let mut headline = match (self.asked, self.measured_again) {
+            (0, _) => return None,
+            (_, true) => format!(
+                "{} of {targets} missed before, {} after",
+                self.missed_before, self.missed
+            ),
+            (asked, false) if self.hold == asked => match asked {
+                1 => "the overlap target holds".to_owned(),
+                _ => format!("all {targets} hold"),
+            },
+            (_, false) => format!("{} of {targets} missed", self.missed),
+        };
+        let unmeasured = self.asked - self.unattainable - self.missed - self.undecided - self.hold;
+        for (number, word) in [
+            (self.undecided, "undecided"),
+            (unmeasured, "not measured"),
+            (self.unattainable, "not attainable here"),
+        ] {
+            if number > 0 {
+                headline += &format!(", {number} {word}");
+            }
+        }
+        Some(headline)
+    }
+}
+
 /// A report in numbers.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Summary<'a> {
@@ -139,6 +224,8 @@ pub struct Summary<'a> {
     pub unproven: usize,
     /// Cells that only the deployed changes violate.
     pub introduced: usize,
+    /// Targets for overlap.
+    pub targets: TargetCounts,
     /// The cells of each guideline and function, monotony first, then split-robustness, then patterns.
     pub groups: Vec<Group<'a>>,
 }
@@ -156,12 +243,21 @@ impl<'a> Summary<'a> {
             fixed: number(Standing::Fixed),
             unproven: number(Standing::Unproven),
             introduced: number(Standing::Introduced),
+            targets: TargetCounts::of(&report.targets),
             groups: group(&report.cells),
         }
     }
 
-    /// The answer in one line: `4 violations before, 1 after`. What is not certain is said.
+    /// The answer in one line: `4 violations before, 1 after; 2 of 3 overlap targets missed before, 0 after`. What is not certain is
+    /// said.
     pub fn headline(&self) -> String {
+        match self.targets.headline() {
+            None => self.headline_of_cells(),
+            Some(targets) => format!("{}; {targets}", self.headline_of_cells()),
+        }
+    }
+
+    fn headline_of_cells(&self) -> String {
         let violations = |n| super::format::count(n, "violation");
         let before = self.before;
         let open = before.undecided + before.unstable;
@@ -357,6 +453,56 @@ mod tests {
         assert_eq!(headline(&report), "No violations found, 1 cell undecided");
         report.cells[1].after = Some(report.cells[1].before.clone());
         assert_eq!(headline(&report), "0 violations before, 0 after");
+    }
+
+    #[test]
+    fn the_headline_counts_targets() {
+        let target = |before: &str, after: Option<&str>, attainable| TargetReport {
+            target: "OV_SENDER".to_owned(),
+            benchmark: "sender".to_owned(),
+            statement: String::new(),
+            stated_for: String::new(),
+            before: before.to_owned(),
+            after: after.map(str::to_owned),
+            fix: None,
+            unmet_because: None,
+            attainable,
+            cells: Vec::new(),
+        };
+        let headline = |targets: Vec<TargetReport>| {
+            let report = Report {
+                targets,
+                ..fixture::tuned()
+            };
+            let headline = Summary::of(&report).headline();
+            let cells = "10 violations before, 1 after, 1 undecided";
+            headline.strip_prefix(cells).unwrap().to_owned()
+        };
+        assert_eq!(headline(Vec::new()), "");
+        assert_eq!(
+            headline(vec![
+                target("missed", Some("holds"), true),
+                target("missed", Some("undecided"), true),
+                target("holds", Some("holds"), true),
+                target("missed", Some("missed"), false),
+            ]),
+            "; 2 of 4 overlap targets missed before, 0 after, 1 undecided, 1 not attainable here"
+        );
+        assert_eq!(
+            headline(vec![target("missed", None, true), target("holds", None, true)]),
+            "; 1 of 2 overlap targets missed"
+        );
+        assert_eq!(
+            headline(vec![
+                target("not measured", None, true),
+                target("undecided", None, false)
+            ]),
+            "; 0 of 2 overlap targets missed, 1 not measured, 1 not attainable here"
+        );
+        assert_eq!(
+            headline(vec![target("holds", None, true)]),
+            "; the overlap target holds"
+        );
     }
 
     #[test]

@@ -4,8 +4,9 @@
 use std::collections::BTreeSet;
 
 use kilter_algorithms::{mockup, registry};
+use kilter_protocol::cpus;
 
-use crate::config::library::{Library, Parameter, Scale as ConfigScale, Value};
+use crate::config::library::{ForOverlap, Library, Parameter, SPARE, Scale as ConfigScale, Value};
 use crate::deployment::{Assignment, Selection};
 use crate::search::ordered::Scale;
 use crate::search::target::Target;
@@ -255,11 +256,14 @@ pub fn launch_candidates(library: &Library, transports: &[String], targets: &[Ta
 }
 
 /// The settings of a whole launch that overlap can depend on: how messages travel over the transports in use, and who looks after
-/// them meanwhile; what is there for overlap alone comes first.
+/// them meanwhile; what is there for overlap alone comes first. `spare` are processing units that are free for a thread of each rank of
+/// a host, if there are.
 #[must_use]
-pub fn overlap_candidates(library: &Library, transports: &[String]) -> Vec<LaunchCandidate> {
+pub fn overlap_candidates(library: &Library, transports: &[String], spare: Option<&[usize]>) -> Vec<LaunchCandidate> {
     let rows = || library.parameters.iter().filter(|row| is_carried(row, transports));
-    let made_for_it = rows().flat_map(|row| row.overlap.iter().map(move |value| launch_candidate(row, value)));
+    let spare = spare.map(|units| cpus::list(units.iter().copied()));
+    let made_for_it = rows().flat_map(|row| row.overlap.iter().map(move |tried| (row, tried)));
+    let made_for_it = made_for_it.filter_map(|(row, tried)| for_overlap(row, tried, spare.as_deref()));
     // What belongs to no transport and was not made for it is memory, collectives and the like.
     let of_transport = rows().filter(|row| row.transport.is_some() && row.collectives.is_empty());
     made_for_it
@@ -270,6 +274,24 @@ pub fn overlap_candidates(library: &Library, transports: &[String]) -> Vec<Launc
 /// Whether what it acts on is in use.
 fn is_carried(row: &Parameter, transports: &[String]) -> bool {
     row.transport.as_ref().is_none_or(|needed| transports.contains(needed))
+}
+
+/// What is tried for overlap; `None` where it needs a free processing unit and there is none.
+fn for_overlap(row: &Parameter, tried: &ForOverlap, spare: Option<&str>) -> Option<LaunchCandidate> {
+    let mut candidate = launch_candidate(row, &tried.value);
+    for (name, text) in &tried.together {
+        let value = if text.contains(SPARE) {
+            text.replace(SPARE, spare?)
+        } else {
+            text.clone()
+        };
+        candidate.assignments.push(Assignment {
+            name: name.clone(),
+            value,
+            environment: row.environment,
+        });
+    }
+    Some(candidate)
 }
 
 /// One value of it, with what goes along.
@@ -293,10 +315,12 @@ fn launch_candidate(row: &Parameter, value: &Value) -> LaunchCandidate {
 
 #[cfg(test)]
 mod tests {
+    use std::fmt::Write as _;
+
     use kilter_algorithms::Collective;
 
     use super::*;
-    use crate::config::library::find_for;
+    use crate::config::library::{find_for, load_embedded};
 
     fn openmpi() -> Library {
         find_for("mpirun (Open MPI) 4.1.4").unwrap()
@@ -438,7 +462,7 @@ mod tests {
     fn overlap_depends_on_how_messages_travel_and_on_threads() {
         let names = |transports: &[&str]| -> Vec<String> {
             let transports: Vec<String> = transports.iter().map(|&name| name.to_owned()).collect();
-            let all = overlap_candidates(&openmpi(), &transports);
+            let all = overlap_candidates(&openmpi(), &transports, None);
             all.into_iter().map(|candidate| candidate.parameter).collect()
         };
         let tcp = names(&["tcp"]);
@@ -452,6 +476,71 @@ mod tests {
             !for_guidelines
                 .iter()
                 .any(|one| one.parameter == "btl_tcp_progress_thread")
+        );
+    }
+
+    /// What is there for overlap alone in every description, by the transports of one host and of several.
+    #[test]
+    fn what_is_made_for_overlap() {
+        let mut text = String::new();
+        for library in load_embedded().unwrap() {
+            for transports in [&library.transports.one_host, &library.transports.several_hosts] {
+                let made_for_it = |candidate: &LaunchCandidate| {
+                    let row = library.parameters.iter().find(|row| row.name == candidate.parameter);
+                    row.is_some_and(|row| !row.overlap.is_empty() && row.r#try.is_empty())
+                };
+                let spare: &[usize] = &[6, 7];
+                for candidate in overlap_candidates(&library, transports, Some(spare)) {
+                    if made_for_it(&candidate) {
+                        let id = crate::search::necessity::id(&candidate.assignments);
+                        writeln!(text, "{}, {}: {id}", library.id, transports.join(" ")).unwrap();
+                    }
+                }
+            }
+        }
+        insta::assert_snapshot!(text, @r"
+        intelmpi-2021, shm: I_MPI_ASYNC_PROGRESS=1 I_MPI_ASYNC_PROGRESS_THREADS=1
+        intelmpi-2021, shm: I_MPI_ASYNC_PROGRESS=1 I_MPI_ASYNC_PROGRESS_THREADS=1 I_MPI_ASYNC_PROGRESS_PIN=6,7
+        intelmpi-2021, ofi: I_MPI_ASYNC_PROGRESS=1 I_MPI_ASYNC_PROGRESS_THREADS=1
+        intelmpi-2021, ofi: I_MPI_ASYNC_PROGRESS=1 I_MPI_ASYNC_PROGRESS_THREADS=1 I_MPI_ASYNC_PROGRESS_PIN=6,7
+        mpich-4.0, shm: MPIR_CVAR_ASYNC_PROGRESS=1
+        mpich-4.0, shm: MPIR_CVAR_ASYNC_PROGRESS=1 MPIR_CVAR_PROGRESS_THREAD_AFFINITY=auto
+        mpich-4.0, shm: MPIR_CVAR_ASYNC_PROGRESS=1 MPIR_CVAR_PROGRESS_THREAD_AFFINITY=6,7
+        mpich-4.0, shm: UCX_RNDV_THRESH=inf
+        mpich-4.0, shm: UCX_RNDV_THRESH=8192
+        mpich-4.0, ucx: MPIR_CVAR_ASYNC_PROGRESS=1
+        mpich-4.0, ucx: MPIR_CVAR_ASYNC_PROGRESS=1 MPIR_CVAR_PROGRESS_THREAD_AFFINITY=auto
+        mpich-4.0, ucx: MPIR_CVAR_ASYNC_PROGRESS=1 MPIR_CVAR_PROGRESS_THREAD_AFFINITY=6,7
+        mpich-4.0, ucx: UCX_RNDV_THRESH=inf
+        mpich-4.0, ucx: UCX_RNDV_THRESH=8192
+        mpich-4.3, shm: MPIR_CVAR_ASYNC_PROGRESS=1
+        mpich-4.3, shm: MPIR_CVAR_ASYNC_PROGRESS=1 MPIR_CVAR_PROGRESS_THREAD_AFFINITY=auto
+        mpich-4.3, shm: MPIR_CVAR_ASYNC_PROGRESS=1 MPIR_CVAR_PROGRESS_THREAD_AFFINITY=6,7
+        mpich-4.3, ucx: MPIR_CVAR_ASYNC_PROGRESS=1
+        mpich-4.3, ucx: MPIR_CVAR_ASYNC_PROGRESS=1 MPIR_CVAR_PROGRESS_THREAD_AFFINITY=auto
+        mpich-4.3, ucx: MPIR_CVAR_ASYNC_PROGRESS=1 MPIR_CVAR_PROGRESS_THREAD_AFFINITY=6,7
+        mpich-5.0, shm: MPIR_CVAR_ASYNC_PROGRESS=1
+        mpich-5.0, shm: MPIR_CVAR_ASYNC_PROGRESS=1 MPIR_CVAR_PROGRESS_THREAD_AFFINITY=auto
+        mpich-5.0, shm: MPIR_CVAR_ASYNC_PROGRESS=1 MPIR_CVAR_PROGRESS_THREAD_AFFINITY=6,7
+        mpich-5.0, ucx: MPIR_CVAR_ASYNC_PROGRESS=1
+        mpich-5.0, ucx: MPIR_CVAR_ASYNC_PROGRESS=1 MPIR_CVAR_PROGRESS_THREAD_AFFINITY=auto
+        mpich-5.0, ucx: MPIR_CVAR_ASYNC_PROGRESS=1 MPIR_CVAR_PROGRESS_THREAD_AFFINITY=6,7
+        openmpi-4.1, tcp: btl_tcp_progress_thread=1
+        openmpi-5.0, tcp: btl_tcp_progress_thread=1
+        ");
+        let pinned = |spare: Option<&[usize]>| {
+            let mpich = find_for("HYDRA build details: Version: 4.0.2").unwrap();
+            let all = overlap_candidates(&mpich, &["shm".to_owned()], spare);
+            let one = |candidate: &&LaunchCandidate| {
+                let named = |one: &Assignment| one.name == "MPIR_CVAR_PROGRESS_THREAD_AFFINITY";
+                candidate.assignments.iter().any(named)
+            };
+            all.iter().filter(one).count()
+        };
+        assert_eq!(
+            (pinned(None), pinned(Some(&[1]))),
+            (1, 2),
+            "without a spare unit only where the library chooses"
         );
     }
 

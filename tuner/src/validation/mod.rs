@@ -2,8 +2,8 @@
 //!
 //! Everything is drawn from one seed, trial by trial, so that the answer does not depend on the number of threads.
 //! [`machine`] makes the times, one file each counts false violations of single tests ([`single`]), of whole runs
-//! ([`runs`]), detected slowdowns ([`power`]), monotony against a flat correction ([`monotony`]) and benchmark seconds
-//! ([`cost`]); [`table`] prints.
+//! ([`runs`]), detected slowdowns ([`power`]), monotony against a flat correction ([`monotony`]), benchmark seconds
+//! ([`cost`]) and verdicts on targets for overlap ([`targets`]); [`table`] prints.
 
 pub mod cost;
 pub mod machine;
@@ -13,6 +13,7 @@ pub mod rate;
 pub mod runs;
 pub mod single;
 pub mod table;
+pub mod targets;
 
 use serde::Serialize;
 
@@ -42,6 +43,8 @@ pub struct Validation {
     pub monotony: Vec<monotony::Row>,
     /// Benchmark seconds.
     pub cost: cost::Cost,
+    /// Targets for overlap.
+    pub targets: Vec<targets::Row>,
 }
 
 impl Validation {
@@ -55,6 +58,7 @@ impl Validation {
                 .iter()
                 .all(|row| row.promised.is_none_or(|promised| row.found.at_least(promised)))
             && self.cost.passed()
+            && self.targets.iter().all(targets::Row::is_kept)
     }
 }
 
@@ -69,5 +73,6 @@ pub fn validate(options: &Options) -> Validation {
         power: power::validate(options),
         monotony: monotony::validate(options),
         cost: cost::validate(options),
+        targets: targets::validate(options),
     }
 }

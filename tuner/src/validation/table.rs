@@ -5,7 +5,8 @@ use std::fmt::Write as _;
 use super::machine::Noise;
 use super::power::SLOWDOWNS;
 use super::rate::Rate;
-use super::{Validation, monotony, power, runs, single};
+use super::targets::RATIOS;
+use super::{Validation, monotony, power, runs, single, targets};
 use crate::report::terminal::{plain, trimmed};
 
 /// Everything as text with a final newline.
@@ -54,6 +55,12 @@ pub fn text(found: &Validation) -> String {
         cost.agreed,
         cost.both_decided,
         mark(!cost.passed()),
+    );
+    let _ = writeln!(
+        out,
+        "\nTargets for overlap, ratio at most 0.2, 15 cells of the same true ratio in a run:\n\
+         cells that hold / are undecided / are missed (runs with a missed one, launches)\n{}",
+        for_targets(&found.targets)
     );
     let verdict = if found.passed() {
         "Every rate is within what is promised."
@@ -132,6 +139,29 @@ fn powers(rows: &[power::Row]) -> String {
         }));
         fields.push(format!("{:.1}", first.mean_launches));
         table.add_row(fields);
+    }
+    trimmed(&table)
+}
+
+fn for_targets(rows: &[targets::Row]) -> String {
+    let mut table = plain(&["launches", "ratio", "3 launches", "3, then more"], &[1, 2, 3]);
+    // One design after the other, each with the same conditions.
+    let (one_look, two_looks) = rows.split_at(rows.len() / 2);
+    for (index, (one, two)) in one_look.iter().zip(two_looks).enumerate() {
+        let fields = |row: &targets::Row| {
+            let open = 100.0 * (1.0 - row.holds.share() - row.missed.share());
+            format!(
+                "{} / {:.1} % / {} ({}, {:.1}){}",
+                percent(&row.holds),
+                open.abs(),
+                percent(&row.missed),
+                percent(&row.runs_with_missed),
+                row.mean_launches,
+                mark(!row.is_kept())
+            )
+        };
+        let condition = if index % RATIOS.len() == 0 { one.launches } else { "" };
+        table.add_row([condition.to_owned(), one.ratio.to_string(), fields(one), fields(two)]);
     }
     trimmed(&table)
 }

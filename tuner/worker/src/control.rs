@@ -142,7 +142,7 @@ impl Control {
             Some(line) => line.to_vec(),
             None => {
                 let parent = self.parent().unwrap_or_default();
-                self.sleep_until_message(parent)?;
+                sleep_until_message(self.comm, (parent, TAG_BROADCAST), [FIRST_SLEEP, LONGEST_SLEEP])?;
                 self.receive(parent, TAG_BROADCAST)?
             }
         };
@@ -264,32 +264,40 @@ impl Control {
             Ok(data)
         }
     }
+}
 
-    fn sleep_until_message(&self, from: usize) -> Result<(), MpiError> {
-        if clock::SIMULATED {
-            // A simulated rank that waits costs nothing, and one that sleeps stops them all.
+/// Sleeps until a message has come; between two looks for as long as `sleeps` say, first and longest.
+///
+/// # Errors
+/// The library's.
+pub(crate) fn sleep_until_message(
+    comm: MPI_Comm,
+    (from, tag): (usize, c_int),
+    sleeps: [Duration; 2],
+) -> Result<(), MpiError> {
+    if clock::SIMULATED {
+        // A simulated rank that waits costs nothing, and one that sleeps stops them all.
+        return Ok(());
+    }
+    let [mut sleep, longest] = sleeps;
+    loop {
+        let mut here: c_int = 0;
+        // SAFETY: writes the flag and the status.
+        unsafe {
+            let mut status = MaybeUninit::uninit();
+            pmpi!(PMPI_Iprobe(
+                from as c_int,
+                tag,
+                comm,
+                &raw mut here,
+                status.as_mut_ptr()
+            ))?;
+        }
+        if here != 0 {
             return Ok(());
         }
-        let mut sleep = FIRST_SLEEP;
-        loop {
-            let mut here: c_int = 0;
-            // SAFETY: writes the flag and the status.
-            unsafe {
-                let mut status = MaybeUninit::uninit();
-                pmpi!(PMPI_Iprobe(
-                    from as c_int,
-                    TAG_BROADCAST,
-                    self.comm,
-                    &raw mut here,
-                    status.as_mut_ptr()
-                ))?;
-            }
-            if here != 0 {
-                return Ok(());
-            }
-            std::thread::sleep(sleep);
-            sleep = (sleep * 2).min(LONGEST_SLEEP);
-        }
+        std::thread::sleep(sleep);
+        sleep = (sleep * 2).min(longest);
     }
 }
 

@@ -6,12 +6,14 @@ use std::ffi::{c_int, c_void};
 use anyhow::Context;
 use kilter_mpi::info;
 use kilter_mpi::mpit::ControlVariables;
+use kilter_protocol::cpus::ProcessingUnits;
 use kilter_protocol::plan::Header;
 use kilter_protocol::report::Start;
 use serde_json::json;
 
 use crate::clock;
 use crate::control::Control;
+use crate::processing_units;
 
 /// Sizes that the allocator is asked for, from 4 KiB to 64 MiB.
 const ALLOCATIONS: std::ops::RangeInclusive<u32> = 12..=26;
@@ -32,15 +34,33 @@ pub(crate) fn start(control: &Control, variables: &ControlVariables, header: &He
             .iter()
             .map(|name| std::env::var_os(name).map(|value| value.to_string_lossy().into_owned()))
             .collect::<Vec<_>>(),
+        "cpus": processing_units::bound(),
     });
-    let mut hosts = Vec::new();
+    let (mut hosts, mut cpus) = (Vec::new(), Vec::new());
     let (mut values, mut environment) = (Vec::new(), Vec::new());
     for facts in control.gather(own.to_string().into_bytes())? {
         let facts: serde_json::Value = serde_json::from_slice(&facts).context("facts of a rank")?;
         hosts.push(facts["host"].as_str().unwrap_or_default().to_owned());
+        cpus.push(facts["cpus"].as_str().unwrap_or_default().to_owned());
         values.push(facts["variables"].clone());
         environment.push(facts["environment"].clone());
     }
+    let malloc_maps_from_bytes = if control.is_root() {
+        malloc_maps_from_bytes()
+    } else {
+        None
+    };
+    // After the allocator, which it uses.
+    let asked = header.asks_processing_units && control.is_root() && !clock::SIMULATED;
+    let processing_units = asked.then(|| {
+        let (granted, by) = processing_units::granted();
+        let here = hosts.iter().zip(cpus).filter(|(host, _)| Some(*host) == hosts.first());
+        ProcessingUnits {
+            granted,
+            of_ranks: here.map(|(_, cpus)| cpus).collect(),
+            by,
+        }
+    });
     Ok(Start {
         library: info::library_version()?,
         ranks: control.p_ranks(),
@@ -49,11 +69,8 @@ pub(crate) fn start(control: &Control, variables: &ControlVariables, header: &He
         clock_read_seconds: clock::read_seconds(),
         variables: combine(&header.read_variables, &values),
         environment: combine(&header.read_environment, &environment),
-        malloc_maps_from_bytes: if control.is_root() {
-            malloc_maps_from_bytes()
-        } else {
-            None
-        },
+        malloc_maps_from_bytes,
+        processing_units,
         // What is known of measuring is added by the caller.
         ..Start::default()
     })

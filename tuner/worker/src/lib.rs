@@ -12,6 +12,7 @@
 //! * [`problem`], [`layout`], [`buffer`]: inputs, expected outputs, how they lie, guarded memory.
 //! * [`overlap`]: communication beside computation, which is measured in another way.
 //! * [`settings`]: the library's control variables, per item.
+//! * [`environment`], [`mod@processing_units`]: what the job and its hosts are.
 //! * [`plan_file`], [`report_file`]: the two files, which rank 0 alone touches.
 //!
 //! With the feature `simulated` it is a library for SimGrid's SMPI, where ranks are called in one process and time is simulated:
@@ -44,6 +45,7 @@ mod overhead;
 mod overlap;
 mod plan_file;
 mod problem;
+mod processing_units;
 mod program;
 mod report_file;
 mod round_time;
@@ -291,6 +293,7 @@ mod tests {
             sync: Synchronisation::Auto,
             cache: Cache::Warm,
             settings: Default::default(),
+            asks_processing_units: false,
             clock_faults: Vec::new(),
         }
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Algorithms, Library, Parameter, Value};
+use super::{Algorithms, ForOverlap, Library, Parameter, Value};
 
 /// The first thing that is wrong, with the key it stands under and what is allowed.
 pub(super) fn problem(library: &Library) -> Option<String> {
@@ -145,7 +145,10 @@ fn algorithms(row: &Algorithms) -> Option<String> {
 
 fn parameter(library: &Library, row: &Parameter) -> Option<String> {
     let wrong = |message: String| Some(format!("{}: {message}", row.name));
-    let names = std::iter::once(&row.name).chain(row.together.keys());
+    let with_overlap = || row.overlap.iter().flat_map(|tried| &tried.together);
+    let names = std::iter::once(&row.name)
+        .chain(row.together.keys())
+        .chain(with_overlap().map(|(name, _)| name));
     for name in names {
         if !is_name(name, row.environment) {
             return Some(format!(
@@ -156,14 +159,27 @@ fn parameter(library: &Library, row: &Parameter) -> Option<String> {
     if row.r#try.is_empty() && row.overlap.is_empty() {
         return wrong("`try` is empty; give the values of the screening, or remove the parameter".to_owned());
     }
-    let tried = || row.r#try.iter().chain(&row.overlap);
-    let values = tried().map(Value::to_string).chain(row.together.values().cloned());
+    let tried = || row.r#try.iter().chain(row.overlap.iter().map(|tried| &tried.value));
+    let values = tried()
+        .map(Value::to_string)
+        .chain(row.together.values().cloned())
+        .chain(with_overlap().map(|(_, text)| text.clone()));
     if let Some(value) = values.into_iter().find(|value| value.chars().any(char::is_control)) {
         return wrong(format!(
             "the value {value:?} holds a control character, which no file of settings can carry"
         ));
     }
-    if let Some(message) = twice("try", tried().map(Value::to_string)) {
+    // The same value may be tried with different companions.
+    let with = |tried: &ForOverlap| {
+        let companions = tried.together.iter().map(|(name, text)| format!(" {name}={text}"));
+        tried.value.to_string() + &companions.collect::<String>()
+    };
+    let all = row
+        .r#try
+        .iter()
+        .map(Value::to_string)
+        .chain(row.overlap.iter().map(with));
+    if let Some(message) = twice("try", all) {
         return wrong(message);
     }
     if tried().any(|value| value.to_string() == row.default) {

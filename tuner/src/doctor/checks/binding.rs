@@ -3,7 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use super::super::facts::{Facts, cpu_list};
+use kilter_protocol::cpus;
+
+use super::super::facts::Facts;
 use super::super::{Check, Judgement};
 
 pub(super) const CHECK: Check = Check {
@@ -20,7 +22,7 @@ fn judge(facts: &Facts) -> Judgement {
     let mut ranks_on: BTreeMap<(&str, usize), Vec<usize>> = BTreeMap::new();
     let mut unbound = 0;
     for (rank, place) in job.ranks.iter().enumerate() {
-        let cpus = cpu_list(&place.cpus);
+        let cpus = cpus::parse(&place.cpus);
         if cpus.len() == 1 {
             ranks_on
                 .entry((&place.host, cpus.first().copied().unwrap_or(0)))

@@ -71,7 +71,7 @@ fn explored(benchmark: Benchmark, grid: &Grid, full: &[Cell]) -> (Explored, Shar
             (cell.bytes, cell.computation_ns, cell.threads),
             (other.bytes, other.computation_ns, other.threads)
         );
-        Class::of(benchmark, cell) == Class::of(benchmark, other)
+        Band::of(benchmark, cell) == Band::of(benchmark, other)
     });
     let seconds = |cell: &Cell| cell.communication_seconds + cell.computation_seconds + cell.overlapped_seconds;
     let spent: f64 = explored

@@ -55,7 +55,14 @@ pub(super) fn facts(survey: &Survey, library: &Finding) -> Vec<(&'static str, St
         ("Hosts", hosts.join(", ")),
         (
             "Processing units",
-            format!("{} on the first rank’s host; {spare}", survey.processing_units),
+            format!(
+                "{} on the first rank’s host{}; {spare}",
+                survey.processing_units,
+                match survey.processing_units_by.as_str() {
+                    "" => String::new(),
+                    by => format!(", says {by}"),
+                }
+            ),
         ),
         ("Computation", computation.to_owned()),
         (

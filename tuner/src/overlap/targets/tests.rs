@@ -66,7 +66,8 @@ fn slower_communication_is_no_better_overlap() {
         cell.overlapped_seconds = overlapped;
         cell.overlapped_interval_seconds = cell.overlapped_interval_seconds.map(|seconds| seconds + later);
     });
-    assert!(slowed[0].maps[0].cells.iter().all(|cell| cell.ratio() < 0.2));
+    let own_ratio = |cell: &Cell| (cell.overlapped_seconds - cell.ideal_seconds()) / cell.serialised_overhead_seconds();
+    assert!(slowed[0].maps[0].cells.iter().all(|cell| own_ratio(cell) < 0.2));
     let own = verdicts(&slowed, &slowed);
     assert_eq!(own.standing(), Standing::Holds, "against itself it would pass");
     let judged = verdicts(&base, &slowed);

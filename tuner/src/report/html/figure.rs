@@ -8,17 +8,13 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use super::escape;
-use super::scale::{LogAxis, size_ticks, size_value, time_ticks};
+use super::scale::{BOTTOM, HEIGHT, LogAxis, TOP, WIDTH, size_ticks, size_value, time_ticks};
 use crate::report::format;
 use crate::report::model::{Cell, Comparison, Outcome};
 use crate::report::summary::Group;
 
-const WIDTH: f64 = 520.0;
-const HEIGHT: f64 = 330.0;
 const LEFT: f64 = 58.0;
 const RIGHT: f64 = 506.0;
-const TOP: f64 = 14.0;
-const BOTTOM: f64 = 286.0;
 /// Room for asterisks above the highest point.
 const STARS: f64 = 40.0;
 /// Half of the widest shading, in pixels.

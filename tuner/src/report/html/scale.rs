@@ -1,6 +1,13 @@
-//! Logarithmic axes: from values to pixels, and which values to label.
+//! What figures have in common: their size, and logarithmic axes: from values to pixels, and which values to label.
 
 use crate::report::format;
+
+/// A figure's size, in pixels.
+pub(crate) const WIDTH: f64 = 520.0;
+pub(crate) const HEIGHT: f64 = 330.0;
+/// Upper and lower edge of what is drawn between its axes; how far it reaches to the sides is each figure's own.
+pub(crate) const TOP: f64 = 14.0;
+pub(crate) const BOTTOM: f64 = 286.0;
 
 /// A logarithmic axis.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -88,14 +88,7 @@ impl<'a> Page<'a> {
             report,
             tuned: summary.after.is_some(),
             headline: summary.headline(),
-            mood: match (summary.remaining, summary.unproven, summary.before.holds) {
-                // Nothing measured or nothing certain is no good news.
-                (0, _, 0) if summary.fixed == 0 => "open",
-                (0, 0, _) => "good",
-                (0, _, _) => "open",
-                _ if summary.fixed > 0 && summary.introduced == 0 => "open",
-                _ => "bad",
-            },
+            mood: mood(&summary),
             details: details(&summary),
             not_verified: summary::not_verified(report),
             changes: report.changes.iter().map(change).collect(),
@@ -129,6 +122,22 @@ impl<'a> Page<'a> {
             facts: provenance::facts(report),
             method: provenance::method(report),
         }
+    }
+}
+
+/// The headline's colour: what is left to mend, of cells and of targets for overlap.
+fn mood(summary: &Summary<'_>) -> &'static str {
+    let targets = &summary.targets;
+    let remaining = summary.remaining + targets.missed;
+    let unproven = summary.unproven + targets.unproven;
+    let fixed = summary.fixed + targets.met;
+    match (remaining, unproven, summary.before.holds + targets.hold) {
+        // Nothing measured or nothing certain is no good news.
+        (0, _, 0) if fixed == 0 => "open",
+        (0, 0, _) => "good",
+        (0, _, _) => "open",
+        _ if fixed > 0 && summary.introduced == 0 => "open",
+        _ => "bad",
     }
 }
 

@@ -155,18 +155,11 @@ fn give_up() -> ! {
 /// # Safety
 /// The envelope's memory lives for `'b`, and is not written before the message is gone.
 #[inline]
-pub(super) unsafe fn isend<'b>(envelope: Envelope) -> Result<Started<'b>, MpiError> {
-    let Envelope {
-        data,
-        count,
-        datatype,
-        peer,
-        comm,
-    } = envelope;
+pub(super) unsafe fn isend<'b>(of: Envelope) -> Result<Started<'b>, MpiError> {
     // SAFETY: by this function's contract.
     unsafe {
         Started::new("MPI_Isend", |request| {
-            ffi::MPI_Isend(data, count, datatype, peer, TAG_DATA, comm, request)
+            ffi::MPI_Isend(of.data, of.count, of.datatype, of.peer, TAG_DATA, of.comm, request)
         })
     }
 }
@@ -179,18 +172,11 @@ pub(super) unsafe fn isend<'b>(envelope: Envelope) -> Result<Started<'b>, MpiErr
 /// # Safety
 /// The envelope's memory lives for `'b`, and nobody else uses it before the message is there.
 #[inline]
-pub(super) unsafe fn irecv<'b>(envelope: Envelope) -> Result<Started<'b>, MpiError> {
-    let Envelope {
-        data,
-        count,
-        datatype,
-        peer,
-        comm,
-    } = envelope;
+pub(super) unsafe fn irecv<'b>(of: Envelope) -> Result<Started<'b>, MpiError> {
     // SAFETY: by this function's contract.
     unsafe {
         Started::new("MPI_Irecv", |request| {
-            ffi::MPI_Irecv(data, count, datatype, peer, TAG_DATA, comm, request)
+            ffi::MPI_Irecv(of.data, of.count, of.datatype, of.peer, TAG_DATA, of.comm, request)
         })
     }
 }
@@ -203,16 +189,9 @@ pub(super) unsafe fn irecv<'b>(envelope: Envelope) -> Result<Started<'b>, MpiErr
 /// # Safety
 /// The envelope's memory is valid.
 #[inline]
-pub(super) unsafe fn send(envelope: Envelope) -> Result<(), MpiError> {
-    let Envelope {
-        data,
-        count,
-        datatype,
-        peer,
-        comm,
-    } = envelope;
+pub(super) unsafe fn send(of: Envelope) -> Result<(), MpiError> {
     // SAFETY: by this function's contract.
-    unsafe { mpi!(MPI_Send(data, count, datatype, peer, TAG_DATA, comm)) }
+    unsafe { mpi!(MPI_Send(of.data, of.count, of.datatype, of.peer, TAG_DATA, of.comm)) }
 }
 
 /// `MPI_Recv`.
@@ -223,17 +202,20 @@ pub(super) unsafe fn send(envelope: Envelope) -> Result<(), MpiError> {
 /// # Safety
 /// The envelope's memory is valid, and nobody else uses it.
 #[inline]
-pub(super) unsafe fn receive(envelope: Envelope) -> Result<(), MpiError> {
-    let Envelope {
-        data,
-        count,
-        datatype,
-        peer,
-        comm,
-    } = envelope;
+pub(super) unsafe fn receive(of: Envelope) -> Result<(), MpiError> {
     let status = constants::status_ignore();
     // SAFETY: by this function's contract.
-    unsafe { mpi!(MPI_Recv(data, count, datatype, peer, TAG_DATA, comm, status)) }
+    unsafe {
+        mpi!(MPI_Recv(
+            of.data,
+            of.count,
+            of.datatype,
+            of.peer,
+            TAG_DATA,
+            of.comm,
+            status
+        ))
+    }
 }
 
 /// `MPI_Send` of zero bytes.

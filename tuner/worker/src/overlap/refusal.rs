@@ -13,7 +13,7 @@ const MOST_COMPUTATION_NS: u64 = 500_000_000;
 /// Operations under way at once, at most.
 const MOST_REQUESTS: u32 = 1 << 16;
 
-/// The processing units that this host has.
+/// The processing units that this host has, whether or not the job may use them: to ask for more of them on purpose is no mistake.
 pub(super) fn processing_units() -> u32 {
     // SAFETY: asks for a number.
     let units = unsafe { libc::sysconf(libc::_SC_NPROCESSORS_ONLN) };

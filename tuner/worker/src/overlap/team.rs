@@ -3,7 +3,6 @@
 //! The names with P are called for this, so that nothing that interposes the names without it counts them to what is measured.
 
 use std::ffi::c_int;
-use std::mem::MaybeUninit;
 use std::time::Duration;
 
 use kilter_mpi::{MPI_Comm, MpiError, constants};
@@ -91,7 +90,7 @@ impl Team {
     pub(super) fn hear(&self) -> Result<Option<usize>, MpiError> {
         let parent = self.parent.unwrap_or_default();
         if self.wait == Wait::Sleep {
-            self.sleep_until_command(parent)?;
+            control::sleep_until_message(self.comm, (parent, TAG_COMMAND), [PAUSE; 2])?;
         }
         let mut command = [0_u64; 1];
         self.receive(parent, TAG_COMMAND, &mut command)?;
@@ -158,27 +157,6 @@ impl Team {
                 self.comm,
                 constants::status_ignore()
             ))
-        }
-    }
-
-    fn sleep_until_command(&self, parent: usize) -> Result<(), MpiError> {
-        loop {
-            let mut here: c_int = 0;
-            // SAFETY: writes the flag and the status.
-            unsafe {
-                let mut status = MaybeUninit::uninit();
-                pmpi!(PMPI_Iprobe(
-                    parent as c_int,
-                    TAG_COMMAND,
-                    self.comm,
-                    &raw mut here,
-                    status.as_mut_ptr()
-                ))?;
-            }
-            if here != 0 {
-                return Ok(());
-            }
-            std::thread::sleep(PAUSE);
         }
     }
 }

@@ -7,7 +7,7 @@ use super::reading::{GOOD, PARTIAL, Quantity, Reading, SERIALISED, read};
 
 /// A range of what is read off a cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Class {
+pub enum Band {
     /// It would be noise.
     Masked,
     /// Ratio up to 0.2; with computing threads, up to 1.2 times as long.
@@ -20,7 +20,7 @@ pub enum Class {
     Worse,
 }
 
-/// Upper ends of [`Class::Good`], [`Class::Partial`] and [`Class::Serialised`].
+/// Upper ends of [`Band::Good`], [`Band::Partial`] and [`Band::Serialised`].
 const fn ends(quantity: Quantity) -> [f64; 3] {
     match quantity {
         Quantity::Ratio => [GOOD, PARTIAL, SERIALISED],
@@ -28,22 +28,22 @@ const fn ends(quantity: Quantity) -> [f64; 3] {
     }
 }
 
-impl Class {
+impl Band {
     /// That of a cell.
     #[must_use]
-    pub fn of(benchmark: Benchmark, cell: &Cell) -> Class {
-        read(benchmark, cell).map_or(Class::Masked, |reading| Class::of_value(benchmark, reading.value))
+    pub fn of(benchmark: Benchmark, cell: &Cell) -> Band {
+        read(benchmark, cell).map_or(Band::Masked, |reading| Band::of_value(benchmark, reading.value))
     }
 
     /// That of a ratio, or of a slowdown.
     #[must_use]
-    pub fn of_value(benchmark: Benchmark, value: f64) -> Class {
+    pub fn of_value(benchmark: Benchmark, value: f64) -> Band {
         let above = |end: &f64| value > *end;
         match ends(Quantity::of(benchmark)).iter().filter(|end| above(end)).count() {
-            0 => Class::Good,
-            1 => Class::Partial,
-            2 => Class::Serialised,
-            _ => Class::Worse,
+            0 => Band::Good,
+            1 => Band::Partial,
+            2 => Band::Serialised,
+            _ => Band::Worse,
         }
     }
 }
@@ -71,32 +71,32 @@ mod tests {
 
     #[test]
     fn ratios_and_slowdowns_have_their_own_ends() {
-        for (value, class) in [
-            (-0.1, Class::Good),
-            (0.2, Class::Good),
-            (0.3, Class::Partial),
-            (0.8, Class::Partial),
-            (1.0, Class::Serialised),
-            (1.3, Class::Worse),
+        for (value, band) in [
+            (-0.1, Band::Good),
+            (0.2, Band::Good),
+            (0.3, Band::Partial),
+            (0.8, Band::Partial),
+            (1.0, Band::Serialised),
+            (1.3, Band::Worse),
         ] {
-            assert_eq!(Class::of_value(Benchmark::Receiver, value), class, "{value}");
+            assert_eq!(Band::of_value(Benchmark::Receiver, value), band, "{value}");
         }
-        for (value, class) in [
-            (1.0, Class::Good),
-            (1.5, Class::Partial),
-            (9.0, Class::Serialised),
-            (900.0, Class::Worse),
+        for (value, band) in [
+            (1.0, Band::Good),
+            (1.5, Band::Partial),
+            (9.0, Band::Serialised),
+            (900.0, Band::Worse),
         ] {
-            assert_eq!(Class::of_value(Benchmark::ThreadLoad, value), class, "{value}");
+            assert_eq!(Band::of_value(Benchmark::ThreadLoad, value), band, "{value}");
         }
     }
 
     #[test]
     fn noise_has_no_class_but_its_own() {
         let mut cell = fixture::cell(1 << 16, 100_000, 1, 40e-6, 1.0);
-        assert_eq!(Class::of(Benchmark::Sender, &cell), Class::Serialised);
+        assert_eq!(Band::of(Benchmark::Sender, &cell), Band::Serialised);
         cell.noise_seconds = 20e-6;
-        assert_eq!(Class::of(Benchmark::Sender, &cell), Class::Masked);
+        assert_eq!(Band::of(Benchmark::Sender, &cell), Band::Masked);
     }
 
     #[test]

@@ -1,0 +1,81 @@
+//! `overlap.json`: the survey as it is, with a schema that is published in `configs/schema/overlap.schema.json`.
+
+use kilter_protocol::overlap::{Benchmark, Model};
+use schemars::{Schema, SchemaGenerator, json_schema};
+
+use super::model::Survey;
+
+/// The survey as pretty-printed JSON with a final newline.
+///
+/// # Errors
+/// If serialisation fails, which no content of a survey causes.
+pub fn to_string(survey: &Survey) -> serde_json::Result<String> {
+    Ok(serde_json::to_string_pretty(survey)? + "\n")
+}
+
+/// The JSON schema of a survey, pretty-printed with a final newline.
+///
+/// # Errors
+/// If serialisation fails, which the schema of a fixed type does not.
+pub fn schema() -> serde_json::Result<String> {
+    Ok(serde_json::to_string_pretty(&schemars::schema_for!(Survey))? + "\n")
+}
+
+/// The words of a benchmark, which belongs to the format of the worker's plan.
+pub(super) fn benchmark(_: &mut SchemaGenerator) -> Schema {
+    one_of(&Benchmark::ALL)
+}
+
+/// The words of what computing is, likewise.
+pub(super) fn computation(_: &mut SchemaGenerator) -> Schema {
+    one_of(&[Model::FixedWork, Model::ClockSpin])
+}
+
+fn one_of<T: serde::Serialize>(all: &[T]) -> Schema {
+    let words: Vec<serde_json::Value> = all.iter().filter_map(|one| serde_json::to_value(one).ok()).collect();
+    json_schema!({ "type": "string", "enum": words })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::overlap::fixture;
+
+    #[test]
+    fn a_survey_survives_the_round_trip_and_one_of_an_older_version_is_read() {
+        let survey = fixture::without_threads();
+        let text = to_string(&survey).unwrap();
+        assert_eq!(serde_json::from_str::<Survey>(&text).unwrap(), survey);
+        let older = text.replacen("  \"processing_units_by\": \"hwloc 2.8\",\n", "", 1);
+        assert!(older.len() < text.len());
+        assert_eq!(serde_json::from_str::<Survey>(&older).unwrap().processing_units_by, "");
+    }
+
+    /// Every word that a survey is written with is one of the schema's.
+    #[test]
+    fn the_schema_has_the_words_of_a_survey() {
+        let schema = schema().unwrap();
+        let survey = serde_json::to_value(fixture::without_threads()).unwrap();
+        let mut words = vec![&survey["computation"]];
+        words.extend(survey["maps"].as_array().unwrap().iter().map(|map| &map["benchmark"]));
+        assert_eq!(words.len(), 7);
+        for word in words {
+            assert!(schema.contains(&word.to_string()), "{word}");
+        }
+    }
+
+    /// `KILTER_BLESS=1 cargo test -p kilter schema` rewrites the file.
+    #[test]
+    fn the_published_schema_is_current() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../configs/schema/overlap.schema.json");
+        let current = schema().unwrap();
+        if std::env::var_os("KILTER_BLESS").is_some() {
+            std::fs::write(path, &current).unwrap();
+        }
+        let published = std::fs::read_to_string(path).unwrap();
+        assert!(
+            published == current,
+            "{path} is stale; run KILTER_BLESS=1 cargo test -p kilter schema"
+        );
+    }
+}
