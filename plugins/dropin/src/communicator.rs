@@ -12,7 +12,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use kilter_abi::Context;
 use kilter_host::Hosted;
-use kilter_mpi::{MPI_Comm, MpiError, Real, constants, handle, info};
+use kilter_mpi::{MPI_Comm, MpiError, Real, attribute, constants, handle, info};
 use kilter_profile::Table;
 
 use crate::finish;
@@ -198,19 +198,13 @@ unsafe fn find(comm: MPI_Comm, started: &'static Started) -> *const c_void {
 }
 
 unsafe fn attribute_of(comm: MPI_Comm) -> Option<*const c_void> {
-    let (mut attribute, mut found): (*mut c_void, c_int) = (std::ptr::null_mut(), 0);
-    // SAFETY: the key was created at the start; the library writes a pointer and an int.
-    let code = unsafe {
-        let attribute: *mut *mut c_void = &raw mut attribute;
-        mpi_sys::PMPI_Comm_get_attr(comm, KEY.load(Ordering::Acquire), attribute.cast(), &raw mut found)
-    };
-    (code == 0 && found != 0 && !attribute.is_null()).then_some(attribute.cast_const())
+    // SAFETY: the key was created at the start; the communicator is valid by the contract of `look_up`.
+    unsafe { attribute::get(comm, KEY.load(Ordering::Acquire)) }
 }
 
 unsafe fn set_attribute(comm: MPI_Comm, attribute: *const c_void) -> Result<(), MpiError> {
     // SAFETY: the key was created at the start; the attribute lives until it is deleted.
-    let code = unsafe { mpi_sys::PMPI_Comm_set_attr(comm, KEY.load(Ordering::Acquire), attribute.cast_mut()) };
-    MpiError::check("PMPI_Comm_set_attr", code)
+    unsafe { attribute::set(comm, KEY.load(Ordering::Acquire), attribute) }
 }
 
 /// Decides what a communicator is, and remembers it.
@@ -419,32 +413,15 @@ impl Drop for State {
 
 /// Creates the key of the attributes, and the one whose end is the beginning of MPI's. False where the library refuses.
 pub(crate) fn prepare() -> bool {
-    let (mut key, mut end): (c_int, c_int) = (-1, -1);
-    // SAFETY: the functions live as long as the process; the end's attribute is static.
+    // SAFETY: the functions live as long as the process, and take what is set under their keys; the end's attribute is static. A
+    // duplicate, which gets no copy of an attribute, is looked at when it is used.
     unsafe {
-        let null = std::ptr::null_mut();
-        if mpi_sys::PMPI_Comm_create_keyval(Some(copy), Some(delete), &raw mut key, null) != 0
-            || mpi_sys::PMPI_Comm_create_keyval(Some(copy), Some(delete_of_self), &raw mut end, null) != 0
-        {
+        let (Ok(key), Ok(end)) = (attribute::create_key(delete), attribute::create_key(delete_of_self)) else {
             return false;
-        }
+        };
         KEY.store(key, Ordering::Release);
-        mpi_sys::PMPI_Comm_set_attr(constants::comm_self(), end, (&raw const PASS).cast_mut().cast()) == 0
+        attribute::set(constants::comm_self(), end, (&raw const PASS).cast()).is_ok()
     }
-}
-
-/// A duplicate gets no copy: it is looked at when it is used. (Open MPI wants a function, not null.)
-unsafe extern "C" fn copy(
-    _: MPI_Comm,
-    _: c_int,
-    _: *mut c_void,
-    _: *mut c_void,
-    _: *mut c_void,
-    flag: *mut c_int,
-) -> c_int {
-    // SAFETY: MPI passes a pointer to an int.
-    unsafe { *flag = 0 };
-    0
 }
 
 unsafe extern "C" fn delete(_: MPI_Comm, _: c_int, attribute: *mut c_void, _: *mut c_void) -> c_int {

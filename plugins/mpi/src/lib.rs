@@ -8,6 +8,7 @@
 //! * [`Arena`]: scratch that outlives the call, one per communicator.
 //! * [`mpit`]: control variables by name.
 //! * [`info`]: version, rank, size, duplicates of communicators.
+//! * [`attribute`]: attributes of communicators.
 //! * [`nodes()`]: which ranks share a node.
 //! * [`layout`]: how a datatype lies in memory.
 //! * [`handle`]: handles as numbers.
@@ -17,6 +18,7 @@
 
 mod arena;
 mod arguments;
+pub mod attribute;
 pub mod constants;
 mod error;
 pub mod handle;

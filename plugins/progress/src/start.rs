@@ -6,7 +6,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use std::thread::Thread;
 use std::time::Duration;
 
-use kilter_mpi::{MPI_Comm, MpiError, constants, info};
+use kilter_mpi::{MPI_Comm, MpiError, attribute, constants, info};
 
 use crate::cpus;
 use crate::exchange;
@@ -207,29 +207,11 @@ extern "C" fn at_exit() {
 /// # Safety
 /// MPI runs.
 unsafe fn finish_with_self() -> Result<(), MpiError> {
-    let mut key: c_int = -1;
-    let null = std::ptr::null_mut();
-    // SAFETY: writes one int; the functions live as long as the process, and the attribute is not looked at.
+    // SAFETY: MPI runs, by this function's contract; the function lives as long as the process and does not look at the attribute.
     unsafe {
-        let created = mpi_sys::PMPI_Comm_create_keyval(Some(copy), Some(delete), &raw mut key, null);
-        MpiError::check("PMPI_Comm_create_keyval", created)?;
-        let set = mpi_sys::PMPI_Comm_set_attr(constants::comm_self(), key, null);
-        MpiError::check("PMPI_Comm_set_attr", set)
+        let key = attribute::create_key(delete)?;
+        attribute::set(constants::comm_self(), key, std::ptr::null())
     }
-}
-
-/// A duplicate gets no copy. (Open MPI wants a function, not null.)
-unsafe extern "C" fn copy(
-    _: MPI_Comm,
-    _: c_int,
-    _: *mut c_void,
-    _: *mut c_void,
-    _: *mut c_void,
-    flag: *mut c_int,
-) -> c_int {
-    // SAFETY: MPI passes a pointer to an int.
-    unsafe { *flag = 0 };
-    0
 }
 
 unsafe extern "C" fn delete(_: MPI_Comm, _: c_int, _: *mut c_void, _: *mut c_void) -> c_int {

@@ -158,6 +158,19 @@ fn the_answer_comes_first() {
     assert!(section(&page, "quarantined").contains("ended by signal 11"));
 }
 
+/// A name that is longer than the column breaks there: with `break-word` it would widen the table beyond the page's edge.
+#[test]
+fn long_fixes_break_in_their_column() {
+    let page = render(&fixture::tuned()).unwrap();
+    for selector in [".violated .fix {", ".violated .fix code {"] {
+        let rules = page.split(selector).nth(1).and_then(|rest| rest.split('}').next());
+        assert!(
+            rules.unwrap().contains("overflow-wrap: anywhere"),
+            "{selector} {rules:?}"
+        );
+    }
+}
+
 #[test]
 fn a_report_of_holds_has_nothing_to_explain() {
     let page = render(&fixture::holding()).unwrap();

@@ -1,10 +1,9 @@
 //! What two-level rows cost where ranks do share nodes, and that nodes are left as seldom as their headers say.
 
-mod common;
-
-use common::{Case, Place};
 use kilter_algorithms::threads::{Network, run};
 use kilter_algorithms::{Algorithm, Collective, Transport, registry};
+
+use crate::common::{Case, Place};
 
 fn rows() -> impl Iterator<Item = &'static Algorithm> {
     registry::algorithms().filter(|row| row.id.ends_with(".two_level"))

@@ -1,10 +1,9 @@
 //! What the algorithms cost, counted on the thread transport, against their cost functions; and that scratch is kept.
 
-mod common;
-
-use common::Case;
 use kilter_algorithms::threads::{Network, Outcome, run};
 use kilter_algorithms::{Algorithm, Cost, Transport, registry};
+
+use crate::common::Case;
 
 /// A fast network in round numbers (binary fractions, so that sums are exact): no term is negligible.
 const NETWORK: Network = Network {

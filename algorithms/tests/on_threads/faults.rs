@@ -1,12 +1,11 @@
 //! A layer below that fails, at every operation of every rank in turn: the error comes out, no request is left behind,
 //! nobody hangs.
 
-mod common;
-
-use common::{Case, Place};
 use kilter_algorithms::shared_memory::Event;
 use kilter_algorithms::threads::{Network, RankError, ThreadRequest, ThreadTransport, run};
 use kilter_algorithms::{SharedMemory, Transport, TransportError, registry};
+
+use crate::common::{Case, Place};
 
 /// A transport whose operation of this number fails, and all after it that communicate, except waiting for what is
 /// under way.

@@ -1,8 +1,6 @@
 //! The operators of the matrix.
 
-mod common;
-
-use common::Op;
+use crate::common::Op;
 
 /// The matrix is as strong as its operators: each must notice a swap of operands, a missing and a doubled contribution.
 #[test]

@@ -1,10 +1,9 @@
 //! Messages, bytes and copies of the rows that only move data, by arguments of their own; all rows are in `counting.rs`.
 
-mod common;
-
-use common::Case;
 use kilter_algorithms::threads::{Network, Outcome};
 use kilter_algorithms::{Algorithm, Parameter, registry};
+
+use crate::common::Case;
 
 fn messages(outcome: &Outcome<Vec<u8>>) -> u64 {
     outcome.ranks.iter().map(|rank| rank.statistics.messages_sent).sum()

@@ -1,13 +1,12 @@
 //! Calls in shared memory that follow each other: of any rows, roots and sizes, with ranks that are late in ever other ways. A slot
 //! that is written again too early, or read too early, gives a wrong result here.
 
-mod common;
-
 use std::time::Duration;
 
-use common::{Case, Op};
 use kilter_algorithms::threads::{Network, run};
 use kilter_algorithms::{Algorithm, Collective, Need, Transport, TransportError, registry};
+
+use crate::common::{Case, Op, Place};
 
 fn rows() -> Vec<&'static Algorithm> {
     registry::algorithms()
@@ -88,7 +87,7 @@ fn ranks_on_several_nodes_are_told_so() {
     for row in rows() {
         let count = usize::from(row.collective.has_data());
         let case = Case {
-            place: common::Place::Filled(2),
+            place: Place::Filled(2),
             ..Case::new(row.id, 3, count)
         };
         let inputs = case.inputs();

@@ -1,0 +1,131 @@
+//! Jobs that hang, crash, never start or talk nonsense.
+
+use super::*;
+
+#[test]
+fn what_hangs_is_removed_named_and_not_tried_again() {
+    let site = Site::new();
+    let first = {
+        let run = site.run();
+        let mut session = site.session(&run, "hang b2 right");
+        session.spec.limits.stall_seconds = 1.5;
+        let all = blocks(&["b1", "b2", "b3"]);
+        let failure = failure(session.measure_all(&all, &mut |_| ()).unwrap_err());
+        assert!(matches!(failure, JobFailure::Hung { .. }), "{failure}");
+        assert_eq!((failure.what(), failure.suspect()), ("hung", Some("right")));
+        assert_eq!(failure.place().block.as_deref(), Some("b2"));
+        assert_eq!(failure.place().unfinished, ["left", "right"]);
+        site.nobody_is_left();
+        // What was done is kept, and the rest can be asked without the culprit.
+        session.spec.limits.stall_seconds = 60.0;
+        let outcomes = session.measure_all(&blocks(&["b1", "b3"]), &mut |_| ()).unwrap();
+        assert_eq!(outcomes, [expected("b1"), expected("b3")]);
+        assert_eq!(site.asked(2), ["b3"]);
+        session.close().unwrap();
+        failure
+    };
+    let run = site.run();
+    let mut session = site.session(&run, "good");
+    let again = failure(session.measure_all(&blocks(&["b1", "b2"]), &mut |_| ()).unwrap_err());
+    assert_eq!(again, first);
+    assert_eq!(run.launch_count().unwrap(), 2, "a stored hang was tried again");
+    assert_eq!(run.failures().unwrap().len(), 1);
+    assert_eq!(run.forget_failures("key").unwrap(), 1);
+    assert_eq!(session.measure(&block("b2")).unwrap(), expected("b2"));
+}
+
+#[test]
+fn what_crashes_is_named_with_its_last_words() {
+    let site = Site::new();
+    let run = site.run();
+    let mut session = site.session(&run, "crash b1 right");
+    let failure = failure(session.measure(&block("b1")).unwrap_err());
+    assert!(
+        matches!(&failure, JobFailure::Crashed { status, .. } if status == "exit status: 7"),
+        "{failure}"
+    );
+    assert_eq!((failure.what(), failure.suspect()), ("crashed", Some("right")));
+    assert!(failure.to_string().contains("stand-in: boom"), "{failure}");
+    assert_eq!(site.sql::<String>("SELECT outcome FROM launches"), ["crashed"]);
+    assert_eq!(run.stored_failure("key", "b1").unwrap().unwrap().state, "crashed");
+}
+
+#[test]
+fn a_silent_exit_is_a_crash() {
+    let site = Site::new();
+    let run = site.run();
+    let failure = failure(site.session(&run, "quit b1 left").measure(&block("b1")).unwrap_err());
+    assert!(
+        matches!(&failure, JobFailure::Crashed { status, .. } if status == "exit status: 0"),
+        "{failure}"
+    );
+    assert_eq!(failure.suspect(), Some("left"));
+}
+
+#[test]
+fn a_job_that_does_not_start_is_tried_once_per_session_and_again_when_resumed() {
+    for (behaviour, limit, part) in [
+        ("fails-to-start", 60.0, "not enough slots"),
+        ("never-starts", 0.3, "not within 0.3 s"),
+    ] {
+        let site = Site::new();
+        {
+            let run = site.run();
+            let mut session = site.session(&run, behaviour);
+            session.spec.limits.start_seconds = limit;
+            for _ in 0..2 {
+                let failure = failure(session.measure(&block("b1")).unwrap_err());
+                assert!(matches!(failure, JobFailure::DidNotStart { .. }), "{failure}");
+                assert!(failure.to_string().contains(part), "{failure}");
+            }
+            assert!(matches!(
+                session.start(),
+                Err(SessionError::Job(JobFailure::DidNotStart { .. }))
+            ));
+            assert_eq!(run.launch_count().unwrap(), 1);
+            assert!(matches!(
+                session.finish(),
+                Err(SessionError::Job(JobFailure::DidNotStart { .. }))
+            ));
+            site.nobody_is_left();
+        }
+        let run = site.run();
+        assert_eq!(
+            site.session(&run, "good").measure(&block("b1")).unwrap(),
+            expected("b1")
+        );
+    }
+}
+
+#[test]
+fn a_worker_that_never_answers_fails_in_the_end() {
+    let site = Site::new();
+    let run = site.run();
+    let mut session = site.session(&run, "ends-at-once");
+    let failure = failure(session.measure(&block("b1")).unwrap_err());
+    assert_eq!(
+        (failure.what(), failure.place().block.as_deref()),
+        ("crashed", Some("b1"))
+    );
+    assert_eq!(run.launch_count().unwrap(), MAX_TRIES as u64);
+}
+
+#[test]
+fn nonsense_in_the_report_is_named_by_file_and_line_and_ends_the_job() {
+    for (behaviour, part) in [
+        ("talks-nonsense b1", "nonsense"),
+        ("answers-another b1", "`nobody asked`"),
+    ] {
+        let site = Site::new();
+        let run = site.run();
+        let mut session = site.session(&run, behaviour);
+        let error = session.measure(&block("b1")).unwrap_err();
+        let message = error.to_string();
+        assert!(matches!(error, SessionError::Report { line: 4, .. }), "{message}");
+        assert!(
+            message.contains("run1-key-1.report.jsonl") && message.contains(part),
+            "{message}"
+        );
+        site.nobody_is_left();
+    }
+}
