@@ -86,6 +86,7 @@ fn tables_name_what_is_broken() {
         runs: Vec::new(),
         power: Vec::new(),
         monotony: Vec::new(),
+        targets: Vec::new(),
         cost: cost::validate(&tiny),
     };
     assert!(found.passed(), "{found:?}");

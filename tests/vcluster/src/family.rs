@@ -169,7 +169,15 @@ mod tests {
     #[test]
     fn nothing_in_a_table_is_left_open() {
         let words = [
-            "host", "ppn", "hostfile", "ranks", "agent", "interface", "tmp", "name", "value",
+            "host",
+            "ppn",
+            "hostfile",
+            "ranks",
+            "agent",
+            "interface",
+            "tmp",
+            "name",
+            "value",
         ]
         .map(|word| (word, "x"));
         for mpi in Mpi::value_variants() {

@@ -60,7 +60,9 @@ impl Launch {
             ("KILTER_WAITER", "block".to_owned()),
             ("KILTER_WAITER_US", "1000".to_owned()),
         ];
-        let priority = family.realtime_priority.map(|priority| ("KILTER_WAITER_FIFO", priority.to_owned()));
+        let priority = family
+            .realtime_priority
+            .map(|priority| ("KILTER_WAITER_FIFO", priority.to_owned()));
         environment.extend(priority);
         let tmp = text(&state.path("tmp"))?;
         let words = [
@@ -68,7 +70,12 @@ impl Launch {
             ("tmp", tmp.as_str()),
             ("ppn", ranks_per_host.as_str()),
         ];
-        let all = |pairs: Pairs| pairs.iter().map(|(name, value)| (*name, filled(value, &words))).collect::<Vec<_>>();
+        let all = |pairs: Pairs| {
+            pairs
+                .iter()
+                .map(|(name, value)| (*name, filled(value, &words)))
+                .collect::<Vec<_>>()
+        };
         environment.extend(all(family.environment));
         Ok(Self {
             family,
@@ -110,7 +117,10 @@ impl Launch {
             (&self.environment, self.family.variable),
         ] {
             for (name, value) in pairs {
-                command.extend(form.iter().map(|word| filled(word, &[("name", name), ("value", value)])));
+                command.extend(
+                    form.iter()
+                        .map(|word| filled(word, &[("name", name), ("value", value)])),
+                );
             }
         }
         Ok(command.into_iter().map(OsString::from).chain(rest).collect())

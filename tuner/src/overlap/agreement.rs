@@ -261,7 +261,12 @@ mod tests {
         );
         assert!((0.8..0.97).contains(&row.full_again), "{}", row.full_again);
         assert!(row.anew.agreement < row.replayed.agreement);
-        assert!(row.settled > row.anew.agreement, "{} {}", row.settled, row.anew.agreement);
+        assert!(
+            row.settled > row.anew.agreement,
+            "{} {}",
+            row.settled,
+            row.anew.agreement
+        );
         let found = Agreement {
             library: "Open MPI 4.1.4".to_owned(),
             ranks: 2,

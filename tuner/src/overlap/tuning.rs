@@ -101,7 +101,9 @@ impl Goals {
             &mut launches,
             |further| {
                 let seconds = seconds / LAUNCHES as f64 * further as f64;
-                context.budget.with_share(DECIDING_SHARE, || !context.budget.search_exhausted(seconds))
+                context
+                    .budget
+                    .with_share(DECIDING_SHARE, || !context.budget.search_exhausted(seconds))
             },
             // What is missed is searched for, which needs the budget.
             |judged| !judged.iter().any(is_open) && looks::is_nearly_met(judged),

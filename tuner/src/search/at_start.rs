@@ -59,7 +59,10 @@ pub fn search(
     };
     let mut tried: BTreeMap<(Collective, u64), Times> = BTreeMap::new();
     for trial in trials {
-        if context.budget.search_exhausted(launches.trial_seconds * (1 + (1 + PLACES) * CONFIRMING) as f64) {
+        if context
+            .budget
+            .search_exhausted(launches.trial_seconds * (1 + (1 + PLACES) * CONFIRMING) as f64)
+        {
             context
                 .progress
                 .warn("the budget ended before every algorithm that is chosen at the start was tried; raise --budget");

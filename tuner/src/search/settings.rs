@@ -66,7 +66,10 @@ pub fn search(
     };
     let mut scored: Vec<(f64, LaunchCandidate)> = Vec::new();
     for candidate in candidates {
-        if context.budget.search_exhausted(search.trials.trial_seconds * 2.0 * CONFIRMING as f64) {
+        if context
+            .budget
+            .search_exhausted(search.trials.trial_seconds * 2.0 * CONFIRMING as f64)
+        {
             context
                 .progress
                 .warn("the budget ended before every launch setting was tried; raise --budget");
@@ -120,7 +123,10 @@ pub fn search(
             if value == start {
                 return Ok(*cost);
             }
-            if context.budget.search_exhausted(search.trials.trial_seconds * 2.0 * CONFIRMING as f64) {
+            if context
+                .budget
+                .search_exhausted(search.trials.trial_seconds * 2.0 * CONFIRMING as f64)
+            {
                 return Ok(f64::INFINITY);
             }
             let assignment = Assignment {
