@@ -49,7 +49,8 @@ pub(crate) fn start(control: &Control, variables: &ControlVariables, header: &He
         clock_read_seconds: clock::read_seconds(),
         variables: combine(&header.read_variables, &values),
         environment: combine(&header.read_environment, &environment),
-        malloc_maps_from_bytes: if control.is_root() {
+        // A simulated rank's allocator is the simulator's, and to ask it walks the memory of all ranks.
+        malloc_maps_from_bytes: if control.is_root() && !clock::SIMULATED {
             malloc_maps_from_bytes()
         } else {
             None
