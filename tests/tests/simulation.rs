@@ -121,6 +121,40 @@ fn a_reduction_is_mended_by_another_algorithm() {
     assert!(launch.contains(&argument), "{launch}");
 }
 
+/// Half a minute of one core and 0.6 GiB; the ranks of a host share its link, and some algorithms know that.
+#[test]
+fn a_check_of_512_ranks_finds_the_slow_reduce_scatter() {
+    if !smpi() {
+        return;
+    }
+    let out = tempfile::tempdir().unwrap();
+    let mut check = kilter("check", out.path());
+    check
+        .args(["--mpirun", "smpirun", "--platform", "ib-32x16", "-n", "512"])
+        .args(["--sizes", "2KiB", "--guidelines", "GL9", "--quiet"])
+        // 512 copies of the worker are loaded before the first sign of life.
+        .args(["--mca", "smpi/coll-selector=mpich", "--stall-timeout", "120"]);
+    run(&mut check, &[1]);
+    let report = report(out.path());
+    let provenance = &report["provenance"];
+    assert_eq!(provenance["hosts"].as_array().unwrap().len(), 32, "{provenance}");
+    let cells = cells(&report, "GL9", 2048);
+    let [cell] = cells[..] else { panic!("{cells:?}") };
+    assert_eq!(cell["ranks"], 512);
+    let judged = &cell["before"];
+    let (seconds, ratio) = (judged["seconds"].as_f64().unwrap(), judged["ratio"].as_f64().unwrap());
+    assert_eq!(judged["verdict"], "violated");
+    // Known from a program that is no part of Kilter.
+    assert!(about(seconds, 53e-6) && about(ratio, 2.2), "{seconds} s, {ratio}");
+    // Times are exact: a second launch would find the same.
+    let launches = std::fs::read_dir(out.path().join("launches")).unwrap();
+    let plans = launches.filter(|entry| {
+        let name = entry.as_ref().unwrap().file_name();
+        name.to_string_lossy().ends_with(".plan.jsonl")
+    });
+    assert_eq!(plans.count(), 1);
+}
+
 #[test]
 fn a_platform_belongs_to_a_simulator() {
     let out = tempfile::tempdir().unwrap();

@@ -107,6 +107,8 @@ struct Work<'a, 'b> {
     timed: Timed,
     noise: Vec<f64>,
     cells: Cells,
+    /// What the predicting launch found where times are exact: another one would find the same.
+    known: Option<Timed>,
     /// Seconds spent by the whole command at which the launches end.
     limit_seconds: f64,
 }
@@ -139,6 +141,7 @@ pub fn verify(
         timed: Timed::default(),
         noise: Vec::new(),
         cells,
+        known: context.options.is_exact().then_some(pilot),
         limit_seconds,
     };
     work.warn_of_few_launches();
@@ -171,6 +174,12 @@ impl Work<'_, '_> {
 
     /// One launch of these subjects; returns what it cost in seconds.
     fn launch(&mut self, subjects: &BTreeSet<Subject>) -> anyhow::Result<f64> {
+        let has_all = |known: &Timed| subjects.iter().all(|subject| known.of(subject).is_some());
+        if let Some(known) = self.known.take().filter(has_all) {
+            self.timed = known;
+            self.verification.launches += 1;
+            return Ok(0.0);
+        }
         let number = self.verification.launches;
         let name = format!("{}/{number}", self.label);
         let seconds = self.context.options.repetitions.seconds;

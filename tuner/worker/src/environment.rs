@@ -45,7 +45,8 @@ pub(crate) fn start(control: &Control, variables: &ControlVariables, header: &He
         values.push(facts["variables"].clone());
         environment.push(facts["environment"].clone());
     }
-    let malloc_maps_from_bytes = if control.is_root() {
+    // A simulated rank's allocator is the simulator's, and to ask it walks the memory of all ranks.
+    let malloc_maps_from_bytes = if control.is_root() && !clock::SIMULATED {
         malloc_maps_from_bytes()
     } else {
         None

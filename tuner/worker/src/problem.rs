@@ -225,16 +225,24 @@ impl Problem {
             let block = (self.n_bytes / self.p_ranks).max(1);
             return (i / block, i / block * block);
         }
-        (0..self.p_ranks)
-            .map(|rank| (rank, self.block(rank)))
-            .find(|(_, (begin, length))| i < begin + length)
-            .map_or((0, 0), |(rank, (begin, _))| (rank, begin))
+        // Blocks end one after the other. Halving: a look at every rank, for every byte, takes minutes where there are thousands.
+        let (mut low, mut high) = (0, self.p_ranks - 1);
+        while low < high {
+            let middle = usize::midpoint(low, high);
+            let (begin, length) = self.block(middle);
+            if begin + length <= i {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        (low, self.block(low).0)
     }
 
     /// Byte `i` of the combination of what the ranks of a range give.
     fn combined(&self, ranks: std::ops::Range<usize>, i: usize) -> u8 {
         let size = self.element.bytes() as usize;
-        let sum = || -> u32 { ranks.clone().map(|rank| small_number(rank, self.slice, i / size)).sum() };
+        let sum = || sum_of_small_numbers(ranks.clone(), self.slice, i / size);
         match self.element {
             Element::Byte => combined_bytes(ranks, self.p_ranks, self.slice, i),
             Element::Int => sum().to_ne_bytes()[i % size],
@@ -286,9 +294,29 @@ pub(crate) fn moved(rank: usize, slice: usize, i: usize) -> u8 {
     (mix(((rank as u64) << 48) ^ ((slice as u64) << 36) ^ (i as u64 + 1)) >> 56) as u8
 }
 
-/// Element `i` that `rank` gives to be summed: 1 to 16, so that no rank's is nothing and sums of 2^20 ranks are exact in `f32`.
+/// Ranks that give each number once among them. A prime, so that no tree's part, nor the ranks of a node, are whole groups: where one
+/// such part is summed twice and another not at all, the sum is wrong.
+const GROUP: usize = 13;
+
+/// What the ranks of a group give together: 1 + 2 + ... + 13.
+const SUM_OF_GROUP: u32 = 91;
+
+/// Element `i` that `rank` gives to be summed: 1 to 13, so that no rank's is nothing and sums of 2^20 ranks are exact in `f32`; in an
+/// order of the group's own.
 fn small_number(rank: usize, slice: usize, i: usize) -> u32 {
-    (mix(((rank as u64) << 48) ^ ((slice as u64) << 36) ^ (i as u64 + 1)) >> 60) as u32 + 1
+    let group = (rank / GROUP) as u64;
+    let first = mix((group << 48) ^ ((slice as u64) << 36) ^ (i as u64 + 1)) >> 32;
+    ((first + rank as u64) % GROUP as u64) as u32 + 1
+}
+
+/// Element `i` of the sum of what the ranks of a range give. Takes no longer for more ranks: it is asked for at every byte.
+fn sum_of_small_numbers(ranks: std::ops::Range<usize>, slice: usize, i: usize) -> u32 {
+    let one_by_one = |ranks: std::ops::Range<usize>| -> u32 { ranks.map(|rank| small_number(rank, slice, i)).sum() };
+    let (first, end) = (ranks.start.next_multiple_of(GROUP), ranks.end / GROUP * GROUP);
+    if first >= end {
+        return one_by_one(ranks);
+    }
+    one_by_one(ranks.start..first) + ((end - first) / GROUP) as u32 * SUM_OF_GROUP + one_by_one(end..ranks.end)
 }
 
 /// Byte `i` of the OR of what the ranks of a range give to be combined.
@@ -420,6 +448,47 @@ mod tests {
                     .map(|i| combined_bytes(0..rank, p_ranks, 0, i) | combined_bytes(rank + 1..p_ranks, p_ranks, 0, i))
                     .collect();
                 assert_ne!(without, result, "p={p_ranks}: rank {rank} does not show");
+            }
+        }
+    }
+
+    #[test]
+    fn a_sum_is_that_of_its_ranks_and_shows_a_part_that_is_summed_twice() {
+        for i in 0..40 {
+            for range in [0..0, 0..1, 5..12, 0..13, 1..14, 12..40, 13..39, 3..1000, 26..26] {
+                let one_by_one: u32 = range.clone().map(|rank| small_number(rank, 2, i)).sum();
+                assert_eq!(sum_of_small_numbers(range.clone(), 2, i), one_by_one, "{range:?} {i}");
+            }
+        }
+        // The ranks of a node, or of a subtree, in place of those of the next one.
+        for part in [1, 2, 4, 8, 16, 24, 32, 48, 64, 128, 1024] {
+            let shows = (0..40).any(|i| {
+                let [one, next] = [0, part].map(|begin| sum_of_small_numbers(begin..begin + part, 0, i));
+                one != next
+            });
+            assert!(shows, "{part}");
+        }
+    }
+
+    #[test]
+    fn the_owner_of_a_byte_is_the_rank_whose_block_holds_it() {
+        for (counts, n_bytes) in [
+            (Counts::Triangle, 4 * 13 * 14),
+            (Counts::Triangle, 40),
+            (Counts::Root, 24),
+        ] {
+            for p_ranks in [1, 2, 3, 8, 13] {
+                let mut problem = problem(Collective::Gatherv, n_bytes, p_ranks, 0, p_ranks / 2);
+                problem.task.counts = counts;
+                let mut owned = 0;
+                for rank in 0..p_ranks {
+                    let (begin, length) = problem.block(rank);
+                    for i in begin..begin + length {
+                        assert_eq!(problem.owner(i), (rank, begin), "{counts:?} p={p_ranks}: byte {i}");
+                        owned += 1;
+                    }
+                }
+                assert_eq!(owned, n_bytes, "{counts:?} p={p_ranks}");
             }
         }
     }
