@@ -28,6 +28,30 @@ pub fn release(name: &str) -> PathBuf {
     path
 }
 
+/// A program of this workspace beside the running test, by cargo's build of the test's profile, not older than its sources.
+///
+/// It is not built here: a package by itself has other features than the workspace, and most of what it needs would be compiled
+/// once more.
+///
+/// # Panics
+/// It is not there, or a source has changed since it was built.
+#[must_use]
+pub fn up_to_date(name: &str) -> PathBuf {
+    let how = format!("run `cargo build -p {name}` first");
+    let test = std::env::current_exe().unwrap_or_default();
+    // Tests lie in `deps`.
+    let path = test.ancestors().nth(2).unwrap_or(Path::new("")).join(name);
+    let changed = |path: &Path| std::fs::metadata(path).and_then(|data| data.modified()).ok();
+    let built = changed(&path).unwrap_or_else(|| panic!("{} is missing: {how}", path.display()));
+    let list = path.with_extension("d");
+    let sources = std::fs::read_to_string(&list).unwrap_or_else(|error| panic!("{}: {error}: {how}", list.display()));
+    for source in sources.split_whitespace().skip(1).map(Path::new) {
+        let is_older = changed(source).is_some_and(|changed| changed <= built);
+        assert!(is_older, "{} is older than {}: {how}", path.display(), source.display());
+    }
+    path
+}
+
 /// `kilter COMMAND` with an output directory of its own.
 #[must_use]
 pub fn kilter(command: &str, out: &Path) -> Command {
@@ -123,4 +147,18 @@ pub fn processes_with(marker: &str) -> Vec<String> {
             )
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    /// The build script's doing; tests next to each other take each other's cores, and what they measure is wrong.
+    #[test]
+    fn tests_run_one_at_a_time() {
+        let threads = std::env::var("RUST_TEST_THREADS");
+        assert_eq!(
+            threads.as_deref(),
+            Ok("1"),
+            "run them by `cargo test`, or set RUST_TEST_THREADS=1"
+        );
+    }
 }

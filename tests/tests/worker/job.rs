@@ -21,31 +21,10 @@ const LIMIT: &str = "120";
 /// How long a test waits for something that must come.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The worker, built from the sources as they are.
+/// The worker, of the sources as they are.
 fn worker() -> &'static Path {
     static WORKER: OnceLock<PathBuf> = OnceLock::new();
-    WORKER.get_or_init(|| {
-        let mut cargo = Command::new(env!("CARGO"));
-        cargo.args([
-            "build",
-            "--package",
-            "kilter-worker",
-            "--message-format",
-            "json-render-diagnostics",
-        ]);
-        let output = cargo
-            .current_dir(kilter_tests::root())
-            .stderr(Stdio::inherit())
-            .output()
-            .unwrap();
-        assert!(output.status.success(), "{cargo:?} failed");
-        String::from_utf8_lossy(&output.stdout)
-            .lines()
-            .filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok())
-            .filter(|message| message["target"]["name"] == "kilter-worker")
-            .find_map(|message| message["executable"].as_str().map(PathBuf::from))
-            .expect("cargo names the program it built")
-    })
+    WORKER.get_or_init(|| kilter_tests::up_to_date("kilter-worker"))
 }
 
 /// One job at a time.

@@ -164,7 +164,10 @@ fn long_fixes_break_in_their_column() {
     let page = render(&fixture::tuned()).unwrap();
     for selector in [".violated .fix {", ".violated .fix code {"] {
         let rules = page.split(selector).nth(1).and_then(|rest| rest.split('}').next());
-        assert!(rules.unwrap().contains("overflow-wrap: anywhere"), "{selector} {rules:?}");
+        assert!(
+            rules.unwrap().contains("overflow-wrap: anywhere"),
+            "{selector} {rules:?}"
+        );
     }
 }
 
