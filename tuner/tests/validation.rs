@@ -3,7 +3,7 @@
 use kilter::report::model::Outcome;
 use kilter::stats::sample::Sample;
 use kilter::validation::machine::{Machine, Noise};
-use kilter::validation::{Options, Validation, cost, monotony, power, runs, single, table};
+use kilter::validation::{Options, Validation, cost, monotony, power, runs, single, table, targets};
 use kilter::verdict::{Family, Pair, Rule, Sequential, Stability, Test, judge_families};
 
 const OPTIONS: Options = Options { trials: 100, seed: 7 };
@@ -77,6 +77,22 @@ fn the_sequential_design_costs_less_and_says_the_same() {
 }
 
 #[test]
+fn targets_are_missed_and_held_as_promised_and_a_second_look_decides_more() {
+    let rows = targets::validate(&Options { trials: 100, ..OPTIONS });
+    assert_eq!(rows.len(), 2 * 4 * targets::RATIOS.len());
+    assert_promises(rows.iter().map(|row| (format!("{row:?}"), row.is_kept())));
+    let at_the_bound = |design| {
+        let row = rows.iter().find(|row| row.design == design && row.ratio == 0.2);
+        row.unwrap().holds.share()
+    };
+    let (one, two) = (
+        at_the_bound(targets::Design::OneLook),
+        at_the_bound(targets::Design::TwoLooks),
+    );
+    assert!(two > 1.5 * one, "{one} {two}");
+}
+
+#[test]
 fn tables_name_what_is_broken() {
     let tiny = Options { trials: 1, seed: 1 };
     let mut found = Validation {
@@ -88,6 +104,7 @@ fn tables_name_what_is_broken() {
         monotony: Vec::new(),
         targets: Vec::new(),
         cost: cost::validate(&tiny),
+        targets: Vec::new(),
     };
     assert!(found.passed(), "{found:?}");
     assert!(table::text(&found).ends_with("Every rate is within what is promised.\n"));
