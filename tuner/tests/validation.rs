@@ -104,7 +104,6 @@ fn tables_name_what_is_broken() {
         monotony: Vec::new(),
         targets: Vec::new(),
         cost: cost::validate(&tiny),
-        targets: Vec::new(),
     };
     assert!(found.passed(), "{found:?}");
     assert!(table::text(&found).ends_with("Every rate is within what is promised.\n"));
