@@ -304,7 +304,7 @@ pub struct Parameter {
 pub struct ForOverlap {
     /// The parameter's value.
     pub value: Value,
-    /// What is set along with it, beside what is for every value; `{spare}` stands for a list of a free processing unit for each rank of
+    /// What is set along with it in the ranks' environment, beside what is for every value; `{spare}` stands for a list of a free processing unit for each rank of
     /// a host. Where there are none, it is not tried.
     pub together: BTreeMap<String, String>,
 }

@@ -288,7 +288,7 @@ fn for_overlap(row: &Parameter, tried: &ForOverlap, spare: Option<&str>) -> Opti
         candidate.assignments.push(Assignment {
             name: name.clone(),
             value,
-            environment: row.environment,
+            environment: true,
         });
     }
     Some(candidate)
