@@ -126,7 +126,10 @@ fn a_layout_that_the_machine_does_not_have_is_named_with_what_was_got() {
     let output = run(&mut tune, &[2]);
     let said = String::from_utf8_lossy(&output.stderr);
     println!("{said}");
-    assert!(said.contains("2x1"), "{said}");
+    assert!(
+        said.contains("the ranks lie as") || said.contains("more processes than the ppr"),
+        "{said}"
+    );
     assert!(!out.path().join("emit").exists());
 }
 

@@ -290,7 +290,7 @@ pub struct Tune {
     #[command(flatten)]
     pub measure: Measure,
     /// Layouts to tune in one go, nodes by ranks per node: 8x1,8x16, or 2,4 for ranks of one node; in a Slurm allocation auto, which is
-    /// a rank on each node and one on each core. Each has its report in DIR/NxP and an equal share of --budget; DIR/emit holds the
+    /// a rank on each node and one on each CPU (as Slurm counts). Each has its report in DIR/NxP and an equal share of --budget; DIR/emit holds the
     /// settings of all.
     #[arg(long, value_name = "NxP,...", conflicts_with = "ranks")]
     pub layouts: Option<String>,

@@ -7,11 +7,20 @@ use anyhow::{Context as _, ensure};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use super::Change;
 use super::step::{self, Step};
+use super::{Change, layout};
 
 /// Version of the format.
 const SCHEMA: u32 = 1;
+
+/// A journal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Journal {
+    /// Where its entries are now.
+    pub directory: PathBuf,
+    /// The directory that will be the root of the system; entries name files as they are called then.
+    pub root: Option<PathBuf>,
+}
 
 /// What an entry is called in its directory.
 const NAME: &str = "journal.json";
@@ -46,6 +55,9 @@ pub struct Entry {
     pub directories: Vec<PathBuf>,
     /// Files that changed, in order.
     pub changes: Vec<Recorded>,
+    /// That of the [`Journal`]: in memory paths are what they are now.
+    #[serde(skip)]
+    pub root: Option<PathBuf>,
 }
 
 /// A file that changed.
@@ -94,7 +106,7 @@ pub fn sha256(bytes: &[u8]) -> String {
 impl Entry {
     /// An entry for changes that are about to be made, and for the directories that must be made for them.
     #[must_use]
-    pub fn new(library: &str, directories: Vec<PathBuf>, changes: &[Change]) -> Entry {
+    pub fn new(library: &str, directories: Vec<PathBuf>, changes: &[Change], root: Option<&Path>) -> Entry {
         let recorded = changes.iter().enumerate().map(|(index, change)| Recorded {
             path: change.path.clone(),
             mode: change.mode,
@@ -115,6 +127,20 @@ impl Entry {
             library: library.to_owned(),
             directories,
             changes: recorded.collect(),
+            root: root.map(Path::to_path_buf),
+        }
+    }
+
+    /// With other paths.
+    fn with_paths(self, path: impl Fn(&Path) -> PathBuf) -> Entry {
+        let changed = |recorded: Recorded| Recorded {
+            path: path(&recorded.path),
+            ..recorded
+        };
+        Entry {
+            directories: self.directories.iter().map(|directory| path(directory)).collect(),
+            changes: self.changes.into_iter().map(changed).collect(),
+            ..self
         }
     }
 
@@ -165,6 +191,7 @@ impl Entry {
     /// The steps that record a state.
     fn in_state(&self, state: State, directory: &Path) -> anyhow::Result<[Step; 2]> {
         let entry = Entry { state, ..self.clone() };
+        let entry = entry.with_paths(|path| layout::installed(self.root.as_deref(), path));
         let text = serde_json::to_string_pretty(&entry).context("the journal cannot be written")? + "\n";
         Ok(step::replace(&directory.join(NAME), text.as_bytes(), 0o600))
     }
@@ -204,9 +231,9 @@ impl Stored {
 ///
 /// # Errors
 /// A journal that cannot be read.
-pub fn entries(root: &Path) -> anyhow::Result<Vec<Stored>> {
+pub fn entries(journal: &Journal) -> anyhow::Result<Vec<Stored>> {
     let mut all = Vec::new();
-    for (number, directory) in directories(root)? {
+    for (number, directory) in directories(&journal.directory)? {
         let path = directory.join(NAME);
         let text = match std::fs::read_to_string(&path) {
             Ok(text) => text,
@@ -221,10 +248,14 @@ pub fn entries(root: &Path) -> anyhow::Result<Vec<Stored>> {
             path.display(),
             entry.schema
         );
+        let root = journal.root.as_deref();
         all.push(Stored {
             directory,
             number,
-            entry,
+            entry: Entry {
+                root: journal.root.clone(),
+                ..entry.with_paths(|path| layout::below(root, path))
+            },
         });
     }
     Ok(all)
@@ -234,9 +265,13 @@ pub fn entries(root: &Path) -> anyhow::Result<Vec<Stored>> {
 ///
 /// # Errors
 /// A journal that cannot be read.
-pub fn next_directory(root: &Path, entry: &Entry) -> anyhow::Result<PathBuf> {
-    let number = directories(root)?.last().map_or(1, |(number, _)| number + 1);
-    Ok(root.join(format!("{}-{number}", entry.time.replace([':', '-'], ""))))
+pub fn next_directory(journal: &Journal, entry: &Entry) -> anyhow::Result<PathBuf> {
+    let number = directories(&journal.directory)?
+        .last()
+        .map_or(1, |(number, _)| number + 1);
+    Ok(journal
+        .directory
+        .join(format!("{}-{number}", entry.time.replace([':', '-'], ""))))
 }
 
 /// The directories of entries, by running number.

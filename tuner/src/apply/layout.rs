@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 
+use super::journal::Journal;
 use crate::emit::manifest::SiteFile;
 use crate::launch::CommandSpec;
 use crate::launch::capture::capture;
@@ -37,16 +38,20 @@ impl Scope {
         }
     }
 
-    /// The directory of journals.
+    /// The journal of what was applied there.
     ///
     /// # Errors
     /// No home directory is known.
-    pub fn journal(&self) -> anyhow::Result<PathBuf> {
-        Ok(match self {
-            Scope::User => home()?.join(".local/state/kilter/journal"),
-            Scope::System(root) => below(root.as_deref(), Path::new("/var/lib/kilter/journal")),
-            Scope::Prefix(prefix) => prefix.join("var/lib/kilter/journal"),
-        })
+    pub fn journal(&self) -> anyhow::Result<Journal> {
+        let (directory, root) = match self {
+            Scope::User => (home()?.join(".local/state/kilter/journal"), None),
+            Scope::System(root) => {
+                let directory = below(root.as_deref(), Path::new("/var/lib/kilter/journal"));
+                (directory, root.clone())
+            }
+            Scope::Prefix(prefix) => (prefix.join("var/lib/kilter/journal"), None),
+        };
+        Ok(Journal { directory, root })
     }
 }
 
@@ -64,11 +69,17 @@ pub struct Layout {
 }
 
 /// A path as it is now, where `root` will be the root.
-fn below(root: Option<&Path>, path: &Path) -> PathBuf {
+pub(super) fn below(root: Option<&Path>, path: &Path) -> PathBuf {
     match root {
         Some(root) => root.join(path.strip_prefix("/").unwrap_or(path)),
         None => path.to_path_buf(),
     }
+}
+
+/// A path as it will be, where `root` will be the root.
+pub(super) fn installed(root: Option<&Path>, path: &Path) -> PathBuf {
+    let inside = root.and_then(|root| path.strip_prefix(root).ok());
+    inside.map_or_else(|| path.to_path_buf(), |inside| Path::new("/").join(inside))
 }
 
 impl Layout {
@@ -89,7 +100,7 @@ impl Layout {
             // The library has one place for the system and one for the user; the modules carry it elsewhere.
             (Some(SiteFile::Mvapich2), Scope::Prefix(_)) => None,
             (Some(SiteFile::OpenMpi), Scope::User) => Some(home()?.join(".openmpi/mca-params.conf")),
-            (Some(SiteFile::OpenMpi), Scope::System(_)) => Some(sysconfdir(mpirun)?.join(SITE)),
+            (Some(SiteFile::OpenMpi), Scope::System(root)) => Some(sysconfdir(mpirun, root.as_deref())?.join(SITE)),
             // Where the prefix is the library's own, its file is there.
             (Some(SiteFile::OpenMpi), Scope::Prefix(prefix)) => {
                 Some(prefix.join("etc").join(SITE)).filter(|file| file.exists())
@@ -98,7 +109,8 @@ impl Layout {
         let overrides = match (site_file, scope) {
             (Some(SiteFile::OpenMpi), Scope::Prefix(prefix)) if parameters.is_some() => Some(prefix.join("etc")),
             // Where the library does not say, nothing can be looked for.
-            (Some(SiteFile::OpenMpi), _) => sysconfdir(mpirun).ok(),
+            (Some(SiteFile::OpenMpi), Scope::System(root)) => sysconfdir(mpirun, root.as_deref()).ok(),
+            (Some(SiteFile::OpenMpi), _) => sysconfdir(mpirun, None).ok(),
             _ => None,
         };
         Ok(Layout {
@@ -121,8 +133,7 @@ impl Layout {
     /// Where a file will be that is at `path` now.
     #[must_use]
     pub fn installed(&self, path: &Path) -> PathBuf {
-        let inside = self.root.as_deref().and_then(|root| path.strip_prefix(root).ok());
-        inside.map_or_else(|| path.to_path_buf(), |inside| Path::new("/").join(inside))
+        installed(self.root.as_deref(), path)
     }
 }
 
@@ -138,8 +149,8 @@ fn home() -> anyhow::Result<PathBuf> {
         .context("the home directory is unknown: set HOME to it, or use --system or --prefix PATH")
 }
 
-/// Where Open MPI says that its files of the site are.
-fn sysconfdir(mpirun: &Path) -> anyhow::Result<PathBuf> {
+/// Where Open MPI says that its files of the site are, and they are, or will be where `root` is the root.
+fn sysconfdir(mpirun: &Path, root: Option<&Path>) -> anyhow::Result<PathBuf> {
     let beside = mpirun
         .parent()
         .map(|directory| directory.join("ompi_info"))
@@ -165,9 +176,9 @@ fn sysconfdir(mpirun: &Path) -> anyhow::Result<PathBuf> {
             )
         })?;
     anyhow::ensure!(
-        directory.is_dir(),
+        below(root, &directory).is_dir(),
         "`{spec}` names `{}`, which is not there: the library was moved after it was built; use --prefix PATH and load the module",
-        directory.display()
+        below(root, &directory).display()
     );
     Ok(directory)
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail, ensure};
 
-use super::journal::{self, Entry, State, Stored};
+use super::journal::{self, Entry, Journal, State, Stored};
 use super::layout::Layout;
 use super::plan::{self, Staged};
 use super::step::{self, Step};
@@ -61,9 +61,9 @@ impl Prepared {
 ///
 /// # Errors
 /// A file that its reader would refuse, a path that cannot be carried, a line of others that says something else.
-pub fn apply(root: &Path, staged: &Staged, layout: &Layout, put_aside: bool) -> anyhow::Result<Prepared> {
+pub fn apply(journal: &Journal, staged: &Staged, layout: &Layout, put_aside: bool) -> anyhow::Result<Prepared> {
     let library = &staged.manifest.library.id;
-    let earlier: BTreeSet<PathBuf> = journal::entries(root)?
+    let earlier: BTreeSet<PathBuf> = journal::entries(journal)?
         .into_iter()
         .filter(|stored| stored.entry.state == State::Applied && stored.entry.library == *library)
         .flat_map(|stored| stored.entry.changes)
@@ -91,7 +91,9 @@ pub fn apply(root: &Path, staged: &Staged, layout: &Layout, put_aside: bool) -> 
     let mut notes: Vec<String> = notes.collect();
     let changes = planned.changes;
     if let Some(root) = &layout.root {
-        stays_below(root, &changes)?;
+        for change in &changes {
+            stays_below(root, &change.path, change.link.as_deref())?;
+        }
     }
     if let Some(overrides) = &layout.overrides
         && let Some(content) = disk::current(&layout.on_disk(overrides))?.content
@@ -100,8 +102,8 @@ pub fn apply(root: &Path, staged: &Staged, layout: &Layout, put_aside: bool) -> 
         notes.extend(lines.into_iter().map(|line| format!("warning: {line}")));
     }
     let directories = disk::missing_directories(changes.iter().map(|change| change.path.as_path()));
-    let entry = Entry::new(library, directories, &changes);
-    let directory = journal::next_directory(root, &entry)?;
+    let entry = Entry::new(library, directories, &changes, layout.root.as_deref());
+    let directory = journal::next_directory(journal, &entry)?;
     Ok(Prepared {
         steps: entry.apply(&directory, &changes)?,
         entry: directory,
@@ -110,20 +112,21 @@ pub fn apply(root: &Path, staged: &Staged, layout: &Layout, put_aside: bool) -> 
     })
 }
 
-/// Refuses what a link leads out of another system's root: there it would change the running one.
-fn stays_below(root: &Path, changes: &[Change]) -> anyhow::Result<()> {
+/// Refuses what a link leads out of another system's root: there it would change the running one. `link`: what `path` was found by.
+///
+/// # Errors
+/// The path, and where it leads.
+pub fn stays_below(root: &Path, path: &Path, link: Option<&Path>) -> anyhow::Result<()> {
     let real = root.canonicalize();
     let real = real.with_context(|| format!("--root: `{}` is no directory", root.display()))?;
-    for change in changes {
-        let there = change.path.ancestors().find_map(|path| path.canonicalize().ok());
-        if let Some(outside) = there.filter(|there| !there.starts_with(&real)) {
-            bail!(
-                "`{}` is, by a link, in `{}`, which is outside of --root `{}`; nothing was changed",
-                change.link.as_deref().unwrap_or(&change.path).display(),
-                outside.display(),
-                root.display()
-            );
-        }
+    let there = path.ancestors().find_map(|path| path.canonicalize().ok());
+    if let Some(outside) = there.filter(|there| !there.starts_with(&real)) {
+        bail!(
+            "`{}` is, by a link, in `{}`, which is outside of --root `{}`; nothing was changed",
+            link.unwrap_or(path).display(),
+            outside.display(),
+            root.display()
+        );
     }
     Ok(())
 }
@@ -132,9 +135,9 @@ fn stays_below(root: &Path, changes: &[Change]) -> anyhow::Result<()> {
 ///
 /// # Errors
 /// Files that were edited since, or a journal that cannot be read.
-pub fn unfinished(root: &Path) -> anyhow::Result<Option<Prepared>> {
+pub fn unfinished(journal: &Journal) -> anyhow::Result<Option<Prepared>> {
     let cut_off = |stored: &Stored| matches!(stored.entry.state, State::Applying | State::Undoing);
-    let entries = journal::entries(root)?;
+    let entries = journal::entries(journal)?;
     entries
         .iter()
         .rev()
@@ -147,8 +150,8 @@ pub fn unfinished(root: &Path) -> anyhow::Result<Option<Prepared>> {
 ///
 /// # Errors
 /// Files that were edited since, or a journal that cannot be read.
-pub fn rollback(root: &Path) -> anyhow::Result<Option<Prepared>> {
-    let entries = journal::entries(root)?;
+pub fn rollback(journal: &Journal) -> anyhow::Result<Option<Prepared>> {
+    let entries = journal::entries(journal)?;
     let applied = |stored: &&Stored| stored.entry.state == State::Applied;
     entries.iter().rev().find(applied).map(back).transpose()
 }

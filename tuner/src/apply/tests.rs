@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 mod cut_off;
 
+use super::journal::{self, Journal};
 use super::layout::Layout;
 use super::plan::Staged;
 use super::session;
@@ -51,8 +52,11 @@ impl Home {
         std::fs::write(self.path(name), content).unwrap();
     }
 
-    fn journal(&self) -> PathBuf {
-        self.path("journal")
+    fn journal(&self) -> Journal {
+        Journal {
+            directory: self.path("journal"),
+            root: None,
+        }
     }
 
     fn layout(&self) -> Layout {
@@ -64,7 +68,7 @@ impl Home {
     }
 
     fn apply(&self, staged: &Staged, put_aside: bool) -> anyhow::Result<session::Prepared> {
-        std::fs::create_dir_all(self.journal()).unwrap();
+        std::fs::create_dir_all(self.journal().directory).unwrap();
         session::apply(&self.journal(), staged, &self.layout(), put_aside)
     }
 
@@ -78,7 +82,7 @@ impl Home {
         while let Some(directory) = open.pop() {
             for entry in std::fs::read_dir(directory).unwrap() {
                 let path = entry.unwrap().path();
-                if path == self.journal() {
+                if path == self.journal().directory {
                     continue;
                 }
                 let metadata = std::fs::symlink_metadata(&path).unwrap();
@@ -382,14 +386,18 @@ fn without_a_file_of_parameters_the_modules_carry_them() {
 fn a_system_below_another_root_is_installed_and_taken_back() {
     let home = Home::new();
     let before = home.tree();
-    std::fs::create_dir_all(home.journal()).unwrap();
+    std::fs::create_dir_all(home.journal().directory).unwrap();
     let layout = Layout {
         share: "/usr/local/share/kilter".into(),
         parameters: Some("/.openmpi/mca-params.conf".into()),
         root: Some(home.directory.path().to_path_buf()),
         ..Layout::default()
     };
-    let apply = |dropin| session::apply(&home.journal(), &staged(32768, dropin), &layout, false).unwrap();
+    let journal = Journal {
+        root: layout.root.clone(),
+        ..home.journal()
+    };
+    let apply = |dropin| session::apply(&journal, &staged(32768, dropin), &layout, false).unwrap();
     apply(true).carry_out(None).unwrap();
     let text = home.read(".openmpi/mca-params.conf");
     assert!(
@@ -414,8 +422,18 @@ fn a_system_below_another_root_is_installed_and_taken_back() {
             .exists(),
         "what is no longer wanted goes"
     );
-    home.rollback().unwrap().carry_out(None).unwrap();
-    home.rollback().unwrap().carry_out(None).unwrap();
+    for stored in journal::entries(&journal).unwrap() {
+        let entry = std::fs::read_to_string(stored.directory.join("journal.json")).unwrap();
+        let now = home.directory.path().display().to_string();
+        assert!(
+            entry.contains("\"/usr/local/share/kilter/") && !entry.contains(&now),
+            "{entry}"
+        );
+    }
+    for _ in 0..2 {
+        let prepared = session::rollback(&journal).unwrap().expect("an apply in force");
+        prepared.carry_out(None).unwrap();
+    }
     assert_eq!(home.tree(), before);
 }
 
@@ -423,7 +441,7 @@ fn a_system_below_another_root_is_installed_and_taken_back() {
 fn a_link_that_leads_out_of_the_root_is_refused() {
     for linked in [".openmpi/mca-params.conf", ".openmpi"] {
         let (home, outside) = (Home::new(), Home::new());
-        std::fs::create_dir_all(home.journal()).unwrap();
+        std::fs::create_dir_all(home.journal().directory).unwrap();
         std::fs::remove_file(home.path(".openmpi/mca-params.conf")).unwrap();
         if linked == ".openmpi" {
             std::fs::remove_dir(home.path(linked)).unwrap();
@@ -443,7 +461,7 @@ fn a_link_that_leads_out_of_the_root_is_refused() {
 #[test]
 fn what_the_site_overrides_is_named() {
     let home = Home::new();
-    std::fs::create_dir_all(home.journal()).unwrap();
+    std::fs::create_dir_all(home.journal().directory).unwrap();
     let overrides = |text: &str| {
         home.write("override.conf", text.as_bytes());
         let layout = Layout {
@@ -470,7 +488,7 @@ fn a_damaged_journal_takes_nothing_back() {
         .unwrap()
         .carry_out(None)
         .unwrap();
-    let entry = std::fs::read_dir(home.journal())
+    let entry = std::fs::read_dir(home.journal().directory)
         .unwrap()
         .next()
         .unwrap()

@@ -6,6 +6,7 @@ use std::time::Duration;
 use anyhow::{Context as _, bail, ensure};
 
 use super::{Status, print};
+use crate::apply::journal::Journal;
 use crate::apply::layout::{Layout, Scope};
 use crate::apply::session::{self, Prepared};
 use crate::apply::{consent, disk, version};
@@ -90,8 +91,11 @@ fn ensure_same_library(typed: &Apply, tuned: &TunedLibrary) -> anyhow::Result<()
 const VERSION_LIMIT: Duration = Duration::from_secs(20);
 
 /// Keeps other commands away, where something may be changed.
-pub(super) fn hold(place: &Place, journal: &Path) -> anyhow::Result<Option<std::fs::File>> {
-    (!place.dry_run).then(|| disk::lock(journal)).transpose()
+pub(super) fn hold(place: &Place, journal: &Journal) -> anyhow::Result<Option<std::fs::File>> {
+    if let Some(root) = &journal.root {
+        session::stays_below(root, &journal.directory, None)?;
+    }
+    (!place.dry_run).then(|| disk::lock(&journal.directory)).transpose()
 }
 
 /// Takes back what a command that was cut off had done.

@@ -19,7 +19,7 @@ pub(super) fn run(typed: &Rollback) -> anyhow::Result<Status> {
     let prepared = session::rollback(&journal)?.with_context(|| {
         format!(
             "nothing to take back: `{}` has no apply in force; --user, --system and --prefix PATH have journals of their own",
-            journal.display()
+            journal.directory.display()
         )
     })?;
     if carry_out(&typed.place, &prepared, "Take this back?")? {

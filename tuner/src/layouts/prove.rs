@@ -219,9 +219,12 @@ fn take_over(
     }
     match measured {
         Some(measured) => {
-            if let Some(emitted) = emitted.filter(|_| deployment != Deployment::default()) {
-                let setup: Setup = emit::staged(context, emitted)?;
-                tuned.goals.judge_deployed(context, "merged", &setup)?;
+            match emitted.filter(|_| deployment != Deployment::default()) {
+                Some(emitted) => {
+                    let setup: Setup = emit::staged(context, emitted)?;
+                    tuned.goals.judge_deployed(context, "merged", &setup)?;
+                }
+                None => tuned.goals.nothing_deployed(),
             }
             tuned.after = Some(measured.after);
             tuned.untouched = measured.untouched;
@@ -232,6 +235,10 @@ fn take_over(
             tuned.goals.nothing_deployed();
         }
     }
+    let because = left_out
+        .iter()
+        .map(|left_out| (left_out.what.as_str(), left_out.line()));
+    tuned.goals.keep_only(&deployment.assignments, because);
     tuned.emitted = emitted.cloned();
     tuned.deployment = deployment;
     Ok(())

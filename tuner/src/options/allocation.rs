@@ -71,7 +71,8 @@ pub(super) fn find(
     })
 }
 
-/// The layouts of the allocation that the command runs in: a rank on each of its nodes, and one on each core of theirs.
+/// The layouts of the allocation that the command runs in: a rank on each of its nodes, and one on each CPU of theirs, as Slurm counts them: cores, or
+/// hardware threads where the site says so.
 ///
 /// # Errors
 /// No batch system says both here, or a single rank would be all.

@@ -1,6 +1,6 @@
 //! The adaptive mode against every cell: how far the pictures agree, and what the second one costs.
 //!
-//! Both are measured in this run, in jobs of their own, and the full map twice: cells at the end of a class, or of the mask, change it
+//! Both are measured in this run, in jobs of their own, and the full map twice: cells at the end of a band, or of the mask, change it
 //! from one measurement to the next, so that no mode can agree with a full map better than another full map does. The adaptive mode
 //! is also replayed on the first full map, which leaves nothing but what it makes up.
 
@@ -21,7 +21,7 @@ use crate::context::{Context, Setup};
 use crate::report::format;
 use crate::report::terminal::trimmed;
 
-/// Share of the cells whose class is to be the same.
+/// Share of the cells whose band is to be the same.
 pub const GOAL: f64 = 0.95;
 
 /// What was found.
@@ -52,7 +52,7 @@ pub struct Row {
     pub adaptive_seconds: f64,
     /// The adaptive mode on the cells of the full map.
     pub replayed: Shares,
-    /// Cells whose class is the same in two full maps: what the machine allows.
+    /// Cells whose band is the same in two full maps: what the machine allows.
     pub full_again: f64,
     /// The adaptive mode measured anew, on these cells alone: agreement.
     pub settled: f64,
@@ -63,7 +63,7 @@ pub struct Row {
 pub struct Shares {
     /// Cells that it measures, of all.
     pub measured: f64,
-    /// Cells whose class is that of the full map, of those in both.
+    /// Cells whose band is that of the full map, of those in both.
     pub agreement: f64,
 }
 
@@ -147,13 +147,13 @@ fn by_point(cells: &[Cell]) -> BTreeMap<Key, &Cell> {
     cells.iter().map(|cell| (key(cell), cell)).collect()
 }
 
-/// Whether `cell` has the class that it has in `full`; nothing where it is not there.
+/// Whether `cell` has the band that it has in `full`; nothing where it is not there.
 fn same(benchmark: Benchmark, full: &BTreeMap<Key, &Cell>, cell: &Cell) -> Option<bool> {
     let other = full.get(&(cell.bytes, cell.computation_ns, cell.threads))?;
     Some(Band::of(benchmark, cell) == Band::of(benchmark, other))
 }
 
-/// The share of the cells that both have whose class is the same; 1 where they have none.
+/// The share of the cells that both have whose band is the same; 1 where they have none.
 fn agreement(benchmark: Benchmark, full: &BTreeMap<Key, &Cell>, cells: &[Cell]) -> f64 {
     let (mut all, mut agreeing) = (0_usize, 0_usize);
     for is_same in cells.iter().filter_map(|cell| same(benchmark, full, cell)) {
@@ -201,9 +201,9 @@ pub fn text(found: &Agreement) -> String {
     format!(
         "The adaptive mode against every cell: {}, {} ranks\n{}\n\
          All: {} against {}, {}. Goals: {} of the time, {} agreement.\n\
-         agreement: cells whose class (masked; ratio up to 0.2, 0.8, 1.2, beyond) is that of the full map.\n\
+         agreement: cells whose band (masked; ratio up to 0.2, 0.8, 1.2, beyond) is that of the full map.\n\
          full again: agreement of a second full map, which is what the machine allows. settled: agreement of the adaptive mode on the \
-         cells whose class was the same in both full maps.\n\
+         cells whose band was the same in both full maps.\n\
          replayed: the adaptive mode on the cells of the full map.\n",
         found.library,
         found.ranks,

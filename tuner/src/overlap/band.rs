@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn noise_has_no_class_but_its_own() {
+    fn noise_has_a_band_of_its_own() {
         let mut cell = fixture::cell(1 << 16, 100_000, 1, 40e-6, 1.0);
         assert_eq!(Band::of(Benchmark::Sender, &cell), Band::Serialised);
         cell.noise_seconds = 20e-6;

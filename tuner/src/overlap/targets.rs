@@ -199,7 +199,8 @@ pub fn judge_all(targets: &[Target], base: &[Survey], now: &[Survey], rule: &Rul
     judge_look(targets, (base, now), rule, 1.0)
 }
 
-/// As [`judge_all`], by a share of alpha and of the error of the interval's bound; adjusted p-values compare with all of alpha.
+/// As [`judge_all`], by a share of alpha and, where launches are enough for an interval of their own, of the error
+/// of its bound; adjusted p-values compare with all of alpha.
 fn judge_look(targets: &[Target], (base, now): (&[Survey], &[Survey]), rule: &Rule, share: f64) -> Vec<Judgement> {
     let rule = &Rule {
         alpha: share * rule.alpha,

@@ -61,15 +61,11 @@ pub struct Goals {
 }
 
 impl Goals {
-    /// Measures the untouched library; nothing where there is no target.
-    ///
-    /// # Errors
-    /// A job that fails.
-    pub fn begin(context: &Context<'_>, wanted: &[Target]) -> anyhow::Result<Goals> {
-        let suite = suite(wanted);
-        let mut goals = Goals {
+    /// Nothing measured.
+    fn of(wanted: &[Target]) -> Goals {
+        Goals {
             targets: wanted.to_vec(),
-            suite,
+            suite: suite(wanted),
             points: BTreeMap::new(),
             spare: None,
             base: Vec::new(),
@@ -78,7 +74,15 @@ impl Goals {
             chosen: Vec::new(),
             refused: Vec::new(),
             searched: false,
-        };
+        }
+    }
+
+    /// Measures the untouched library; nothing where there is no target.
+    ///
+    /// # Errors
+    /// A job that fails.
+    pub fn begin(context: &Context<'_>, wanted: &[Target]) -> anyhow::Result<Goals> {
+        let mut goals = Goals::of(wanted);
         if wanted.is_empty() {
             return Ok(goals);
         }
@@ -385,6 +389,16 @@ impl Goals {
         self.after = None;
     }
 
+    /// Takes back what was chosen, where not all of it is deployed after all; `because` says of settings (`name=value`) why they are not.
+    pub fn keep_only<'w>(&mut self, deployed: &[Assignment], because: impl Iterator<Item = (&'w str, String)>) {
+        if self.chosen.iter().all(|chosen| deployed.contains(chosen)) {
+            return;
+        }
+        let chosen: BTreeSet<String> = self.chosen.drain(..).map(|one| id(&[one])).collect();
+        let of_chosen = because.filter(|(what, _)| chosen.contains(*what));
+        self.refused.extend(of_chosen.map(|(_, line)| line));
+    }
+
     /// For the report, in the order of the targets.
     #[must_use]
     pub fn report(&self) -> Vec<TargetReport> {
@@ -541,6 +555,27 @@ mod tests {
             interval: [value, value],
             p_adjusted: 0.0,
         }
+    }
+
+    #[test]
+    fn what_is_not_deployed_after_all_is_no_fix_and_says_why() {
+        let setting = |name: &str| Assignment {
+            name: name.to_owned(),
+            value: "1".to_owned(),
+            environment: true,
+        };
+        let because = || [("A=1", "A is left out".to_owned()), ("C=1", "C is left out".to_owned())].into_iter();
+        let goals = || Goals {
+            chosen: vec![setting("A"), setting("B")],
+            ..Goals::of(&[])
+        };
+        let mut kept = goals();
+        kept.keep_only(&[setting("B"), setting("A")], because());
+        assert!(kept.chosen.len() == 2 && kept.refused.is_empty());
+        let mut taken_back = goals();
+        taken_back.keep_only(&[setting("B")], because());
+        assert!(taken_back.chosen.is_empty());
+        assert_eq!(taken_back.refused, ["A is left out"]);
     }
 
     fn judgement(target: &str, values: &[f64]) -> Judgement {

@@ -2,8 +2,8 @@
 //!
 //! The first look is at few launches: what is far from its bound is decided then. What is within its bound, but not by as much as the
 //! launches vary, is worth as many launches as the rule's test needs to decide among so many cells. Looking twice is paid for as in
-//! the sequential design of guidelines ([`crate::verdict::sequential`]): alpha, and the error of the interval's bound, are spent over
-//! the looks in proportion to the launches, and what is decided stays as it is.
+//! the sequential design of guidelines ([`crate::verdict::sequential`]): alpha, and where there are launches enough for it the error of
+//! the interval's bound, are spent over the looks in proportion to the launches, and what is decided stays as it is.
 
 use super::{Judgement, Standing, Verdict, judge_all, judge_look};
 use crate::config::target::Target;
