@@ -23,6 +23,8 @@ pub mod plan;
 pub mod prediction;
 pub mod programs;
 pub mod progress;
+#[cfg(test)]
+mod published;
 pub mod query;
 pub mod repetition_rule;
 pub mod report;

@@ -67,15 +67,6 @@ mod tests {
     /// `KILTER_BLESS=1 cargo test -p kilter schema` rewrites the file.
     #[test]
     fn the_published_schema_is_current() {
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../configs/schema/overlap.schema.json");
-        let current = schema().unwrap();
-        if std::env::var_os("KILTER_BLESS").is_some() {
-            std::fs::write(path, &current).unwrap();
-        }
-        let published = std::fs::read_to_string(path).unwrap();
-        assert!(
-            published == current,
-            "{path} is stale; run KILTER_BLESS=1 cargo test -p kilter schema"
-        );
+        crate::published::assert_current("overlap", &schema().unwrap());
     }
 }
