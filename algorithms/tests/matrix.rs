@@ -101,8 +101,11 @@ fn cases(algorithm: &'static Algorithm, p: usize) -> Vec<Case> {
     cases
 }
 
+/// All up to nine; beyond, an odd one, a prime, an even one and a power of two: more of them repeat what these show, in a third of the time.
+const RANKS: [usize; 13] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 13, 15, 16];
+
 fn matrix(algorithm: &'static Algorithm) {
-    for p in 1..=16 {
+    for p in RANKS {
         for case in cases(algorithm, p) {
             case.check(Network::FREE);
         }

@@ -25,7 +25,8 @@ use crate::stats::sample::Sample;
 use crate::verdict::Rule;
 
 /// Repetitions of the screening, per item.
-const SCREENING: Repetitions = Repetitions::until(4, 12, 0.05, 0.08);
+/// The time is for calls of milliseconds, which have it: with less they come to one repetition, and warm-ups fall out.
+const SCREENING: Repetitions = Repetitions::until(4, 12, 0.05, 0.25);
 /// Repetitions of the final, per item.
 const FINAL: Repetitions = Repetitions::until(8, 60, 0.02, 0.25);
 /// Candidates per block of the screening: few enough that drift within the block stays small.

@@ -2,7 +2,7 @@
 
 use super::Rule;
 use crate::stats::sample::Sample;
-use crate::stats::{holm, rank_sum};
+use crate::stats::{holm, rank_sum, signed_rank};
 
 /// For each candidate, whether it belongs with the fastest: the set from which the search takes the simplest.
 ///
@@ -14,6 +14,10 @@ use crate::stats::{holm, rank_sum};
 /// With few values the test can reject nothing, and "not significantly slower" would say nothing: three against three
 /// never go below p = 0.05. The test therefore excuses only those candidates that it could have rejected; the others
 /// are as good only within the floors.
+///
+/// The test compares launches as wholes, and cannot see what holds within each of them while they drift. So who is slower
+/// than the fastest by more than the floors in every launch of enough (2^-n no more than [`Rule::alpha`]: five) is not as good,
+/// whatever the test says; the i-th values of samples of one length belong to one launch.
 #[must_use]
 pub fn equivalent_to_best(times: &[Sample], rule: &Rule) -> Vec<bool> {
     let medians: Vec<f64> = times.iter().map(Sample::median).collect();
@@ -36,9 +40,21 @@ pub fn equivalent_to_best(times: &[Sample], rule: &Rule) -> Vec<bool> {
     for (position, &index) in others.iter().enumerate() {
         let within_floor = !rule.is_relevant(medians[index], medians[best]);
         let decidable = reachable[position] <= rule.alpha;
-        equivalent[index] = within_floor || (decidable && adjusted[position] > rule.alpha);
+        let by_chance = decidable && adjusted[position] > rule.alpha;
+        equivalent[index] = within_floor || (by_chance && !is_slower_in_each(&times[index], &times[best], rule));
     }
     equivalent
+}
+
+/// Whether `left` is slower than `right` by more than the floors in every launch, of which there are enough.
+fn is_slower_in_each(left: &Sample, right: &Sample, rule: &Rule) -> bool {
+    left.len() == right.len()
+        && signed_rank::smallest_p(left.len()) <= rule.alpha
+        && left
+            .values()
+            .iter()
+            .zip(right.values())
+            .all(|(left, right)| rule.is_relevant(*left, *right))
 }
 
 #[cfg(test)]
@@ -92,7 +108,8 @@ mod tests {
     #[test]
     fn with_enough_values_chance_is_told_from_slowness() {
         let best: Vec<f64> = (0..10).map(|i| 1.0 + 0.05 * f64::from(i)).collect();
-        let noisy: Vec<f64> = best.iter().map(|seconds| seconds + 0.08).collect();
+        // Slower in some launches, faster in others.
+        let noisy: Vec<f64> = best.iter().rev().map(|seconds| seconds + 0.08).collect();
         let slow: Vec<f64> = best.iter().map(|seconds| seconds + 0.4).collect();
         let times = samples(&[&slow, &noisy, &best]);
         assert_eq!(equivalent_to_best(&times, &Rule::default()), [false, true, true]);
@@ -102,7 +119,7 @@ mod tests {
     fn many_candidates_raise_what_the_test_needs() {
         // Five values decide among up to 12 others; with 13 others nothing is decidable, and only the floor is left.
         let best = [1.0, 1.2, 1.4, 1.6, 1.8];
-        let overlapping = best.map(|seconds| seconds + 0.1);
+        let overlapping = best.map(|seconds| seconds + 0.08);
         let family = |others: usize| {
             let mut candidates: Vec<&[f64]> = vec![&best];
             candidates.extend(std::iter::repeat_n(&overlapping[..], others));
@@ -110,6 +127,21 @@ mod tests {
         };
         assert!(family(12));
         assert!(!family(13));
+    }
+
+    #[test]
+    fn who_is_slower_in_every_launch_is_not_excused_by_their_drift() {
+        // Milliseconds of an allgather: the default and a composition of other calls, in five launches that got faster.
+        let default: &[f64] = &[4.55, 4.00, 3.59, 3.50, 3.47];
+        let composed: &[f64] = &[3.54, 3.65, 3.28, 3.20, 3.15];
+        let others = [4.52, 4.00, 3.65, 3.63, 3.55];
+        let equal = |default: &[f64]| equivalent_to_best(&samples(&[default, composed, &others]), &Rule::default())[0];
+        assert!(rank_sum::p_left_greater(&samples(&[default])[0], &samples(&[composed])[0]) > 0.025);
+        assert!(!equal(default));
+        // As slow in the end, but faster once.
+        assert!(equal(&[3.40, 4.00, 3.59, 3.50, 3.47]));
+        // Four launches are too few.
+        assert!(equivalent_to_best(&samples(&[&default[1..], &composed[1..]]), &Rule::default())[0]);
     }
 
     #[test]
