@@ -5,7 +5,7 @@
 //! it, and must neither miss a target that was not missed nor slow a collective or a small message.
 //!
 //! [`points`]: where a target is looked at; [`launches`]: one look; [`search`]: what is tried, [`gain`]: whether it comes nearer,
-//! [`side_effects`]: what it costs; [`account`]: what is reported.
+//! [`side_effects`]: what it costs; [`picture`]: a map of what changed; [`account`]: what is reported.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -24,11 +24,13 @@ use crate::search::necessity::id;
 mod account;
 mod gain;
 mod launches;
+mod picture;
 mod points;
 mod search;
 mod side_effects;
 
 use gain::is_open;
+use picture::Picture;
 
 /// Share of the search's budget that deciding the untouched library's targets may take beyond the first launches.
 const DECIDING_SHARE: f64 = 0.2;
@@ -45,6 +47,9 @@ pub struct Goals {
     base: Vec<Survey>,
     before: Vec<Judgement>,
     after: Option<Vec<Judgement>>,
+    /// Launches of what is deployed, in turn with the untouched library, by which `after` was judged.
+    deployed: Option<Launches>,
+    picture: Option<Picture>,
     chosen: Vec<Assignment>,
     refused: Vec<String>,
     searched: bool,
@@ -61,6 +66,8 @@ impl Goals {
             base: Vec::new(),
             before: Vec::new(),
             after: None,
+            deployed: None,
+            picture: None,
             chosen: Vec::new(),
             refused: Vec::new(),
             searched: false,
@@ -164,12 +171,16 @@ impl Goals {
             measure,
         )?;
         self.after = Some(judged);
+        self.deployed = Some(launches);
+        self.picture = None;
         Ok(())
     }
 
     /// Forgets what was judged: nothing is deployed after all.
     pub fn nothing_deployed(&mut self) {
         self.after = None;
+        self.deployed = None;
+        self.picture = None;
     }
 
     /// Takes back what was chosen, where not all of it is deployed after all; `because` says of settings (`name=value`) why they are not.

@@ -3,11 +3,32 @@
 use super::Goals;
 use super::gain::is_missed;
 use crate::deployment::Assignment;
+use crate::overlap::model::BeforeAndAfter;
+use crate::overlap::targets::looks::Launches;
 use crate::overlap::targets::{Judged, Judgement, Standing};
+use crate::overlap::together;
 use crate::report::model::{Fix, FixKind, Setting, TargetCell, TargetReport};
 use crate::search::necessity::id;
 
 impl Goals {
+    /// What was measured of overlap to judge the targets, for the report's pictures; nothing where there is no target.
+    #[must_use]
+    pub fn maps(&self) -> Option<BeforeAndAfter> {
+        let (before, after) = match (&self.picture, &self.deployed) {
+            (Some((before, after)), _) => (before.clone(), after.clone()),
+            (None, Some(Launches { base, now })) => (
+                together::of_launches(base)?,
+                now.as_deref().and_then(together::of_launches),
+            ),
+            (None, None) => (together::of_launches(&self.base)?, None),
+        };
+        Some(BeforeAndAfter {
+            is_grid: self.picture.is_some(),
+            after: after.map(|after| together::by_times_of(&before, after)),
+            before,
+        })
+    }
+
     /// For the report, in the order of the targets.
     #[must_use]
     pub fn report(&self) -> Vec<TargetReport> {
