@@ -58,6 +58,16 @@ impl Subject {
         }
     }
 
+    /// What an item times, whatever that is: what is no side of a guideline is known by its id.
+    #[must_use]
+    pub fn timed_by(item: &Item) -> Subject {
+        Subject::of(item).unwrap_or_else(|| Subject {
+            task: item.task,
+            text: item.id.clone(),
+            bytes: item.bytes,
+        })
+    }
+
     /// Id inside a block: unique, readable.
     #[must_use]
     pub fn item_id(&self) -> String {

@@ -34,6 +34,7 @@ pub fn of_tune(context: &Context<'_>, tuned: &Tuned) -> Report {
     let mut report = empty(context, "tune", &tuned.before);
     report.contests = tuned.contests.clone();
     report.targets = tuned.goals.report();
+    report.overlap = tuned.goals.maps();
     let after: BTreeMap<String, &Comparison> = tuned
         .after
         .iter()
@@ -144,6 +145,7 @@ fn empty(context: &Context<'_>, command: &str, verification: &Verification) -> R
         contests: Vec::new(),
         savings: Vec::new(),
         targets: Vec::new(),
+        overlap: None,
         quarantined: context.quarantine.list(),
         not_verified: not_verified(context, verification),
         warnings: context.progress.warnings(),

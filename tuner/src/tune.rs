@@ -130,6 +130,8 @@ pub fn tune(context: &Context<'_>, options: &TuneOptions) -> anyhow::Result<Tune
         tuned.emitted = None;
         tuned.goals.nothing_deployed();
     }
+    let staged = tuned.emitted.as_ref().map(|emitted| emit::staged(context, emitted));
+    tuned.goals.draw(context, staged.transpose()?.as_ref())?;
     Ok(tuned)
 }
 

@@ -57,7 +57,7 @@ pub(super) fn ensure_work(context: &Context<'_>) -> anyhow::Result<()> {
 /// Writes the reports on the guidelines.
 pub(super) fn write(options: &Options, report: &Report) -> anyhow::Result<()> {
     reporting::write(options, "report.json", &json::to_string(report)?)?;
-    reporting::write(options, "report.html", &html::render(report)?)?;
+    reporting::write(options, "report.html", &html::render_in(report, &options.out)?)?;
     reporting::write(options, "report.csv", &csv::to_string(report))?;
     reporting::write(options, "report.md", &markdown::to_string(report))?;
     reporting::write(options, "report.xml", &junit::to_string(report))

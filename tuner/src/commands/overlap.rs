@@ -27,7 +27,7 @@ pub(super) fn run(typed: cli::Overlap) -> anyhow::Result<Status> {
     let work = |context: &Context<'_>| measure::survey(context, suite, &Setup::default(), KEY);
     measuring::with_context(common, "overlap", &further, work, |context, survey| {
         let json = json::to_string(&survey)?;
-        reporting::write(common, "overlap.json", &json)?;
+        reporting::write(common, json::FILE, &json)?;
         reporting::write(common, "overlap.csv", &write::csv(&survey))?;
         reporting::write(common, "overlap.html", &html::render(&survey)?)?;
         context.run.finish()?;

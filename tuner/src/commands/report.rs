@@ -1,5 +1,7 @@
 //! `kilter report`: renders a stored report again.
 
+use std::path::Path;
+
 use anyhow::Context as _;
 
 use super::{Status, print};
@@ -13,7 +15,8 @@ pub(super) fn run(typed: &Render, verbose: bool) -> anyhow::Result<Status> {
         .with_context(|| format!("`{}` is no report of this version", typed.file.display()))?;
     match &typed.html {
         Some(path) => {
-            std::fs::write(path, html::render(&report)?)
+            let directory = typed.file.parent().unwrap_or(Path::new(""));
+            std::fs::write(path, html::render_in(&report, directory)?)
                 .with_context(|| format!("`{}` cannot be written", path.display()))?;
         }
         None => print(&terminal::with_tables(&report, verbose))?,

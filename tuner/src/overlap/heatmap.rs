@@ -41,9 +41,13 @@ const fn marks(quantity: Quantity) -> &'static [(f64, &'static str)] {
 
 /// Draws a map; `words` say what it shows. Nothing without cells. Ids begin with `overlap-` and the benchmark's name.
 pub(super) fn draw(map: &Map, words: &str) -> Option<String> {
+    draw_as(map, words, &format!("overlap-{}", map.benchmark.name()))
+}
+
+/// The same, with ids that begin with `key`.
+pub(super) fn draw_as(map: &Map, words: &str, key: &str) -> Option<String> {
     let axes = Axes::of(map)?;
     let quantity = Quantity::of(map.benchmark);
-    let key = format!("overlap-{}", map.benchmark.name());
     let mut out = String::with_capacity(256 * (map.cells.len() + map.failed.len()) + 8192);
     // Writing to a string cannot fail.
     let _ = write!(
@@ -80,7 +84,7 @@ pub(super) fn draw(map: &Map, words: &str) -> Option<String> {
     out.push_str("</g>");
     axes.inferred(&mut out, map);
     axes.failed(&mut out, map);
-    axes.communication(&mut out, map, &key);
+    axes.communication(&mut out, map, key);
     axes.frame(&mut out, map.benchmark);
     bar(&mut out, quantity);
     out.push_str("</svg>");

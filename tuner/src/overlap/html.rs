@@ -4,7 +4,7 @@
 use askama::Template;
 
 use super::classify::{Classification, Finding, classify};
-use super::model::{Map, Survey};
+use super::model::{BeforeAndAfter, Map, Survey};
 use super::reading::{Quantity, read, row};
 use super::targets::{self, Judgement, Standing};
 use super::{heatmap, palette};
@@ -13,8 +13,10 @@ use crate::report::format;
 use crate::report::sheet::Sheet;
 use crate::verdict::Rule;
 
+mod pairs;
 mod words;
 
+use pairs::PairView;
 use words::{caption, facts, subject, typeset};
 
 /// A page.
@@ -33,7 +35,12 @@ struct Page {
 #[derive(Template)]
 #[template(path = "overlap_section.html")]
 struct Section {
+    title: &'static str,
+    /// What the pairs show, and where the maps are from, if they need saying.
+    about_pairs: String,
+    about_maps: String,
     palettes: String,
+    pairs: Vec<PairView>,
     maps: Vec<MapView>,
     has_inferred: bool,
 }
@@ -105,7 +112,7 @@ pub fn render_judged(survey: &Survey, before: &[Judgement], after: Option<&[Judg
 /// # Errors
 /// If the template fails to write, which no content causes.
 pub fn section(survey: &Survey) -> anyhow::Result<String> {
-    section_of(survey, &classify(survey))
+    Ok(section_of(survey, &classify(survey))?)
 }
 
 /// The targets alone, likewise; empty if none was measured.
@@ -151,18 +158,65 @@ fn typeset_sheet(mut sheet: Sheet) -> Sheet {
     sheet
 }
 
-fn section_of(survey: &Survey, classes: &Classification) -> anyhow::Result<String> {
-    let section = Section {
-        palettes: palette::style(),
-        maps: survey
-            .maps
-            .iter()
-            .zip(&classes.maps)
-            .map(|(map, classes)| MapView::of(map, &classes.findings))
-            .collect(),
-        has_inferred: survey.maps.iter().flat_map(|map| &map.cells).any(|cell| cell.inferred),
-    };
-    Ok(section.render()?)
+fn section_of(survey: &Survey, classes: &Classification) -> askama::Result<String> {
+    Section {
+        title: "Overlap of communication and computation",
+        ..Section::of(survey, classes)
+    }
+    .render()
+}
+
+/// What the report of a run shows of overlap, under the table of its targets: what was measured for these before and after, side by
+/// side, and the maps of a survey beside the report. Empty where there is neither.
+///
+/// # Errors
+/// If the template fails to write, which no content causes.
+pub fn in_report(targets: Option<&BeforeAndAfter>, survey: Option<&Survey>) -> askama::Result<String> {
+    let pairs = targets.map(pairs::of).unwrap_or_default();
+    if pairs.is_empty() && survey.is_none() {
+        return Ok(String::new());
+    }
+    let maps = survey.map(|survey| Section::of(survey, &classify(survey)));
+    Section {
+        title: "Maps of overlap",
+        about_pairs: targets
+            .filter(|_| !pairs.is_empty())
+            .map(pairs::about)
+            .unwrap_or_default(),
+        about_maps: survey.map(pairs::about_survey).unwrap_or_default(),
+        pairs,
+        ..maps.unwrap_or_default()
+    }
+    .render()
+}
+
+impl Section {
+    fn of(survey: &Survey, classes: &Classification) -> Section {
+        Section {
+            maps: survey
+                .maps
+                .iter()
+                .zip(&classes.maps)
+                .map(|(map, classes)| MapView::of(map, &classes.findings))
+                .collect(),
+            has_inferred: survey.maps.iter().flat_map(|map| &map.cells).any(|cell| cell.inferred),
+            ..Section::default()
+        }
+    }
+}
+
+impl Default for Section {
+    fn default() -> Section {
+        Section {
+            title: "",
+            about_pairs: String::new(),
+            about_maps: String::new(),
+            palettes: palette::style(),
+            pairs: Vec::new(),
+            maps: Vec::new(),
+            has_inferred: false,
+        }
+    }
 }
 
 impl MapView {

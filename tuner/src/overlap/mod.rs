@@ -5,6 +5,7 @@
 //! * [`measure`]: questions to the worker; [`assemble`] makes cells of the answers, [`noise`] says what of them is none.
 //! * [`adaptive`]: the same picture from a fifth of the cells; [`band`] says where it changes, [`agreement`] puts it to the test.
 //! * [`model`]: what a survey found; [`reading`]: what a cell says, or that it is noise.
+//! * [`together`]: several launches as one survey.
 //! * [`units`]: what can compute on rank 0's host.
 //! * [`classify`]: what a map and a library do, in words.
 //! * [`html`]: heat maps, as a page and as a part of one; [`mod@write`]: a survey as text and CSV, [`json`]: as it is.
@@ -32,6 +33,7 @@ pub mod options;
 mod palette;
 pub mod reading;
 pub mod targets;
+pub mod together;
 pub mod tuning;
 pub mod units;
 pub mod write;

@@ -50,6 +50,18 @@ impl Survey {
     }
 }
 
+/// What a tuning run measured of the benchmarks that targets are stated for.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct BeforeAndAfter {
+    /// Whether it is a small grid, measured in one launch each, rather than the cells by which the targets were judged, medians over the
+    /// launches.
+    pub is_grid: bool,
+    /// The untouched library.
+    pub before: Survey,
+    /// What is deployed, by the times of communication and computation by themselves in the untouched library; absent where nothing is.
+    pub after: Option<Survey>,
+}
+
 /// The cells of one benchmark.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Map {

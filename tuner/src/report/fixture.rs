@@ -49,6 +49,7 @@ pub(crate) fn empty() -> Report {
         contests: Vec::new(),
         savings: Vec::new(),
         targets: Vec::new(),
+        overlap: None,
         quarantined: Vec::new(),
         not_verified: std::collections::BTreeMap::new(),
         warnings: Vec::new(),

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
+use crate::overlap::model::BeforeAndAfter;
+
 /// Version of the schema.
 pub const SCHEMA: u32 = 1;
 
@@ -33,6 +35,9 @@ pub struct Report {
     /// Targets for overlap, where they were asked for.
     #[serde(default)]
     pub targets: Vec<TargetReport>,
+    /// Maps of overlap at the points where the targets were looked at; absent where none were asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub overlap: Option<BeforeAndAfter>,
     /// Candidates that hung, crashed or delivered wrong data.
     pub quarantined: Vec<Quarantined>,
     /// What was asked for and could not be verified here: a guideline or one side of one, and why.

@@ -29,6 +29,8 @@ pub struct Trials<'s, 'a> {
     label: String,
     pub(super) targets: &'s [Target],
     base: Setup,
+    /// What is measured beside everything else.
+    further: Vec<Block>,
     launches: usize,
     /// Seconds of the longest launch so far.
     pub(super) trial_seconds: f64,
@@ -43,9 +45,16 @@ impl<'s, 'a> Trials<'s, 'a> {
             label,
             targets,
             base,
+            further: Vec::new(),
             launches: 0,
             trial_seconds: 0.0,
         }
+    }
+
+    /// The same, with these blocks in every launch. Their ids must differ from those of collectives.
+    #[must_use]
+    pub fn beside(self, further: Vec<Block>) -> Trials<'s, 'a> {
+        Trials { further, ..self }
     }
 
     /// Measures everything once under further assignments; `None` if the candidate failed and is in quarantine now.
@@ -95,8 +104,8 @@ impl<'s, 'a> Trials<'s, 'a> {
                         self.context.quarantine.add(&id, "wrong data", reason);
                         return Ok(None);
                     }
-                } else if let (Some(subject), Some(median)) = (Subject::of(item), outcome.median(&item.id)) {
-                    times.insert(subject, median);
+                } else if let Some(median) = outcome.median(&item.id) {
+                    times.insert(Subject::timed_by(item), median);
                 }
             }
         }
@@ -152,7 +161,9 @@ impl<'s, 'a> Trials<'s, 'a> {
             subjects.extend(target.bounds.iter().cloned());
         }
         let repetitions = self.context.options.repetitions_or(REPETITIONS);
-        plan::blocks(&subjects, self.context.run.seed, name, repetitions)
+        let mut blocks = plan::blocks(&subjects, self.context.run.seed, name, repetitions);
+        blocks.extend(self.further.iter().cloned());
+        blocks
     }
 
     /// Measures each of `configurations` several times, in turn, so that a machine that changes its speed changes it for all; the
@@ -183,16 +194,19 @@ impl<'s, 'a> Trials<'s, 'a> {
     }
 }
 
-/// The library's collectives that became slower: in every launch slower than in every launch before (by chance 1 in 252 with five
-/// each), and by more than launches differ.
+/// Whether something became slower: in every launch slower than in every launch before (by chance 1 in 252 with five each), and by
+/// more than launches differ.
+#[must_use]
+pub fn is_slower(before: &Sample, after: &Sample) -> bool {
+    after.min() > before.max() && after.median() > (1.0 + DAMAGE_FLOOR) * before.median()
+}
+
+/// The library's collectives that became slower.
 pub fn damaged<'t>(before: &'t Samples, after: &'t Samples) -> impl Iterator<Item = &'t Subject> {
-    let is_slower = |(subject, time): &(&'t Subject, &'t Sample)| {
-        is_library(subject)
-            && before.get(subject).is_some_and(|before| {
-                time.quantile(0.0) > before.quantile(1.0) && time.median() > (1.0 + DAMAGE_FLOOR) * before.median()
-            })
+    let is_damage = |(subject, time): &(&'t Subject, &'t Sample)| {
+        is_library(subject) && before.get(subject).is_some_and(|before| is_slower(before, time))
     };
-    after.iter().filter(is_slower).map(|(subject, _)| subject)
+    after.iter().filter(is_damage).map(|(subject, _)| subject)
 }
 
 /// Whether it is a collective of the library's by itself.

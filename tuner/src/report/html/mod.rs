@@ -11,10 +11,15 @@ mod provenance;
 pub(crate) mod scale;
 mod view;
 
+use std::path::Path;
+
 use askama::Template;
 use thiserror::Error;
 
 use super::model::Report;
+use crate::overlap::html::in_report;
+use crate::overlap::json;
+use crate::overlap::model::Survey;
 
 /// Why the page could not be made.
 #[derive(Debug, Error)]
@@ -30,7 +35,22 @@ pub struct HtmlError {
 ///
 /// If the template fails to write, which no content of a report causes.
 pub fn render(report: &Report) -> Result<String, HtmlError> {
-    Ok(view::Page::of(report).render()?)
+    render_with(report, None)
+}
+
+/// The same for a report that lies in `directory`, with the maps of the survey of overlap that lies beside it.
+///
+/// # Errors
+///
+/// As [`render`].
+pub fn render_in(report: &Report, directory: &Path) -> Result<String, HtmlError> {
+    let library = format!("{} {}", report.library.name, report.library.version);
+    render_with(report, json::beside(directory, &library, report.ranks).as_ref())
+}
+
+fn render_with(report: &Report, survey: Option<&Survey>) -> Result<String, HtmlError> {
+    let overlap = in_report(report.overlap.as_ref(), survey)?;
+    Ok(view::Page::of(report, overlap).render()?)
 }
 
 /// Text for element content and double-quoted attributes. Characters that XML forbids become U+FFFD.

@@ -86,6 +86,28 @@ fn every_kind_of_report_is_well_formed_and_fetches_nothing() {
 }
 
 #[test]
+fn maps_of_overlap_stand_under_the_targets_in_the_same_file() {
+    use crate::overlap::fixture as overlap;
+    use crate::overlap::model::BeforeAndAfter;
+
+    let survey = overlap::without_threads();
+    let mut report = fixture::tuned();
+    assert!(!render(&report).unwrap().contains("id=\"overlap\""));
+    report.overlap = Some(BeforeAndAfter {
+        is_grid: false,
+        before: survey.clone(),
+        after: Some(survey.clone()),
+    });
+    let page = render_with(&report, Some(&survey)).unwrap();
+    check_tags(&page);
+    assert_eq!(section(&page, "overlap").matches("class=\"plot heat\"").count(), 3 * 6);
+    assert!(page.contains("<a href=\"#overlap\">Maps</a>"));
+    for fetch in ["http:", "https:", "src=", "@import", "<link", "url(h"] {
+        assert!(!page.contains(fetch), "the page contains {fetch}");
+    }
+}
+
+#[test]
 fn text_from_outside_is_escaped() {
     const EVIL: &str = "<script>alert(1)</script>\"'&\u{1b}";
     let mut report = fixture::tuned();

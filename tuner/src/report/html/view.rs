@@ -27,6 +27,8 @@ pub(super) struct Page<'a> {
     pub(super) changes: Vec<ChangeView>,
     pub(super) savings: Option<savings::Table>,
     pub(super) targets: Option<Sheet>,
+    /// Maps of overlap, as markup; empty where there are none.
+    pub(super) overlap: String,
     pub(super) violations: Vec<ViolationView>,
     pub(super) figures: Vec<FigureView>,
     pub(super) matrix: Matrix,
@@ -81,7 +83,7 @@ pub(super) struct FigureView {
 }
 
 impl<'a> Page<'a> {
-    pub(super) fn of(report: &'a Report) -> Self {
+    pub(super) fn of(report: &'a Report, overlap: String) -> Self {
         let summary = Summary::of(report);
         let concerned: Vec<&Group<'_>> = summary.groups.iter().filter(|group| group.concerns()).collect();
         Self {
@@ -94,6 +96,7 @@ impl<'a> Page<'a> {
             changes: report.changes.iter().map(change).collect(),
             savings: savings::table(report),
             targets: targets::sheet(report),
+            overlap,
             violations: concerned
                 .iter()
                 .flat_map(|group| violations(group, &report.contests))

@@ -1,0 +1,117 @@
+//! How far targets are missed, and whether a setting comes nearer to them. Pure.
+
+use crate::overlap::targets::{Judgement, Standing, Verdict};
+
+/// Missed, by whatever could be mended.
+pub(super) fn is_open(judgement: &Judgement) -> bool {
+    is_missed(judgement) && judgement.not_attainable_because().is_none()
+}
+
+pub(super) fn is_missed(judgement: &Judgement) -> bool {
+    judgement.standing() == Standing::Missed
+}
+
+/// Why what was judged is not better than `present`: it must miss fewer cells of an open target, and no more of any.
+pub(super) fn objection(present: &[Judgement], judged: &[Judgement]) -> Option<String> {
+    let cells = |all: &[Judgement], target: &str| {
+        let found = all.iter().find(|one| one.target == target);
+        // A cell that could not be measured is not met.
+        found.map_or(0, |one| one.count(Verdict::Missed) + one.unmeasured)
+    };
+    let more = |one: &&Judgement| cells(judged, &one.target) > cells(present, &one.target);
+    let worse: Vec<&str> = present.iter().filter(more).map(|one| one.target.as_str()).collect();
+    let better = |one: &Judgement| is_open(one) && cells(judged, &one.target) < cells(present, &one.target);
+    match (present.iter().any(better), worse.is_empty()) {
+        (true, true) => None,
+        (_, false) => Some(format!("misses {}", worse.join(", "))),
+        (false, true) => Some("meets none of them for certain".to_owned()),
+    }
+}
+
+/// How much more than allowed the targets take that can be met, in parts of what could be hidden; the mean over their cells. A cell
+/// that could not be measured hid nothing.
+pub(super) fn shortfall(judgements: &[Judgement]) -> f64 {
+    let is_attainable = |one: &&Judgement| one.floor.as_ref().is_none_or(|floor| floor.value <= one.bound);
+    let mut excess: Vec<f64> = Vec::new();
+    for judgement in judgements.iter().filter(is_attainable) {
+        let cells = judgement.cells.iter().filter(|cell| cell.verdict != Verdict::Masked);
+        excess.extend(cells.map(|cell| (cell.value - judgement.bound).max(0.0)));
+        excess.extend(std::iter::repeat_n(1.0, judgement.unmeasured));
+    }
+    excess.iter().sum::<f64>() / excess.len().max(1) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use kilter_protocol::overlap::Benchmark;
+
+    use super::*;
+    use crate::overlap::floor::Floor;
+    use crate::overlap::targets::Judged;
+
+    fn cell(value: f64) -> Judged {
+        Judged {
+            bytes: 1 << 20,
+            computation_ns: 1_000_000,
+            threads: 1,
+            verdict: if value > 0.3 { Verdict::Missed } else { Verdict::Holds },
+            seconds: value,
+            allowed_seconds: 0.2,
+            value,
+            interval: [value, value],
+            p_adjusted: 0.0,
+        }
+    }
+
+    fn judgement(target: &str, values: &[f64]) -> Judgement {
+        Judgement {
+            target: target.to_owned(),
+            benchmark: Benchmark::Receiver,
+            statement: String::new(),
+            bound: 0.2,
+            cells: values.iter().copied().map(cell).collect(),
+            unmeasured: 0,
+            launches: [3, 3],
+            communication: 1.0,
+            floor: None,
+        }
+    }
+
+    #[test]
+    fn a_shortfall_is_the_mean_excess_of_what_can_be_met() {
+        let far = judgement("A", &[1.2, 0.7, 0.1]);
+        assert!((shortfall(std::slice::from_ref(&far)) - 0.5).abs() < 1e-12);
+        // What hangs hides nothing, and does not vanish from the mean.
+        let hung = Judgement {
+            unmeasured: 2,
+            ..judgement("A", &[0.1])
+        };
+        assert!((shortfall(&[hung]) - 2.0 / 3.0).abs() < 1e-12);
+        let unattainable = Judgement {
+            floor: Some(Floor {
+                value: 1.0,
+                because: String::new(),
+            }),
+            ..far
+        };
+        assert!(!is_open(&unattainable));
+        assert_eq!(shortfall(&[unattainable]), 0.0);
+    }
+
+    #[test]
+    fn what_meets_one_target_must_not_miss_another() {
+        let present = [judgement("A", &[1.0, 1.0]), judgement("B", &[0.1, 0.1])];
+        let with = |a: &[f64], b: &[f64]| objection(&present, &[judgement("A", a), judgement("B", b)]);
+        assert_eq!(with(&[0.1, 1.0], &[0.1, 0.1]), None);
+        assert_eq!(with(&[0.1, 0.1], &[0.1, 0.9]).unwrap(), "misses B");
+        assert_eq!(
+            with(&[1.0, 0.9], &[0.1, 0.1]).unwrap(),
+            "meets none of them for certain"
+        );
+        let hung = Judgement {
+            unmeasured: 2,
+            ..judgement("A", &[])
+        };
+        assert!(objection(&present, &[hung, judgement("B", &[0.1, 0.1])]).is_some());
+    }
+}
