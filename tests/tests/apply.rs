@@ -152,6 +152,7 @@ fn stage(directory: &Path) {
         algorithm: 1,
         fan: 0,
         segment_bytes: 0,
+        requests: None,
     };
     rules.add(7, 4, (0, u64::MAX), linear);
     fs::write(directory.join("openmpi-coll-rules.conf"), rules.to_text()).unwrap();
@@ -243,6 +244,47 @@ fn parameters_and_rules_take_effect_and_rollback_restores_the_bytes() {
         String::from_utf8_lossy(&nothing).contains("nothing to take back"),
         "{nothing:?}"
     );
+}
+
+/// The tuning fences its own communicator size, which would give the library's tree back to all others.
+#[test]
+fn rules_that_the_user_had_stay_in_force_where_the_tuning_sets_none() {
+    let user = User::new();
+    let staging = user.path("emit");
+    stage(&staging);
+    let mut ours = Rules::default();
+    let chain = Choice {
+        algorithm: 2,
+        ..Choice::default()
+    };
+    ours.add(7, 3, (0, u64::MAX), chain);
+    fs::write(staging.join("openmpi-coll-rules.conf"), ours.to_text()).unwrap();
+    let theirs = user.path("rules.conf");
+    fs::write(
+        &theirs,
+        "1 # collective\n7 # bcast\n1\n0 # ranks and more\n1\n0 1 0 0 # linear\n",
+    )
+    .unwrap();
+    let mine = format!(
+        "coll_tuned_use_dynamic_rules = 1\ncoll_tuned_dynamic_rules_filename = {}\n",
+        text(&theirs)
+    );
+    fs::write(user.parameters(), &mine).unwrap();
+    let before = files(&user.home());
+    let said = user.kilter(&["apply", text(&staging), "--yes"], 0).stderr;
+    let said = String::from_utf8_lossy(&said).into_owned();
+    assert!(said.contains("are kept where the tuning sets none"), "{said}");
+    let installed = user
+        .home()
+        .join(".local/share/kilter/openmpi-4.1/openmpi-coll-rules.conf");
+    assert_eq!(user.reads("", "coll_tuned_dynamic_rules_filename").0, text(&installed));
+    assert_eq!(
+        user.peers_of_rank_0(),
+        [1, 2, 3].into(),
+        "linear, as the user's rules say"
+    );
+    user.kilter(&["rollback", "--yes"], 0);
+    assert_eq!(files(&user.home()), before);
 }
 
 #[test]

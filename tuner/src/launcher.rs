@@ -22,7 +22,11 @@ const VERSION_LIMIT: Duration = Duration::from_secs(20);
 pub fn detect(options: &Options) -> anyhow::Result<(String, Library)> {
     let version = launcher_version(&options.mpirun, VERSION_LIMIT)?;
     let library = match &options.library_description {
-        Some(path) => library::load_file(path)?,
+        Some(path) => {
+            let library = library::load_file(path)?;
+            let number = library.version_of(&version);
+            library.for_version(&number)
+        }
         None => library::find_for(&version)?,
     };
     Ok((version, library))

@@ -155,16 +155,39 @@ pub fn of(text: &[u8]) -> Result<Option<Vec<u8>>, BlockError> {
     Ok(find(text)?.map(|found| text[found.bytes].to_vec()))
 }
 
-/// Puts a block with these parameters into a text, in place of the one it has, else at its end; without parameters, takes it out.
+/// What lines outside of the block set a parameter to: the last that is in force, else the last that was put aside.
 ///
 /// # Errors
-/// Broken marks; and without `put_aside`, lines that say something else, or the block of another library.
+/// Marks that do not make one block.
+pub fn set_by_others(text: &[u8], name: &str) -> Result<Option<String>, BlockError> {
+    let found = find(text)?;
+    let (mut active, mut aside) = (None, None);
+    let mut start = 0;
+    for line in text.split_inclusive(|b| *b == b'\n') {
+        let inside = found.as_ref().is_some_and(|found| found.bytes.contains(&start));
+        start += line.len();
+        let (place, line) = match line.strip_prefix(ASIDE) {
+            Some(original) => (&mut aside, original),
+            None => (&mut active, line),
+        };
+        if let Some((_, value)) = assignment(line).filter(|(set, _)| !inside && set == name) {
+            *place = Some(value);
+        }
+    }
+    Ok(active.or(aside))
+}
+
+/// Puts a block with these parameters into a text, in place of the one it has, else at its end; without parameters, takes it out.
+/// Lines for the parameters of `kept` may always be put aside: what they say is kept elsewhere.
+///
+/// # Errors
+/// Broken marks; and without `put_aside`, other lines that say something else, or the block of another library.
 pub fn merge(
     text: &[u8],
     library: &str,
     title: &[String],
     parameters: &[(String, String)],
-    put_aside: bool,
+    (put_aside, kept): (bool, &[&str]),
 ) -> Result<Merged, BlockError> {
     let found = find(text)?;
     if let Some(found) = found.as_ref().filter(|found| found.library != library) {
@@ -179,8 +202,10 @@ pub fn merge(
         }
     }
     let conflicts = conflicts(text, found.as_ref(), parameters);
-    if !conflicts.is_empty() && !put_aside {
-        return Err(BlockError::Conflicts(conflicts));
+    let stops = |conflict: &&Conflict| !put_aside && !kept.contains(&&*conflict.name);
+    let stopping: Vec<Conflict> = conflicts.iter().filter(stops).cloned().collect();
+    if !stopping.is_empty() {
+        return Err(BlockError::Conflicts(stopping));
     }
     let joined = found
         .as_ref()

@@ -62,6 +62,8 @@ pub struct Layout {
     pub share: PathBuf,
     /// The library's installed file of parameters; without one the modules carry them.
     pub parameters: Option<PathBuf>,
+    /// The site's file of parameters, where what is installed wins over it and it is not what changes.
+    pub site: Option<PathBuf>,
     /// The site's file whose parameters win over everything, where the library has one.
     pub overrides: Option<PathBuf>,
     /// The directory that will be the root of the system.
@@ -106,17 +108,19 @@ impl Layout {
                 Some(prefix.join("etc").join(SITE)).filter(|file| file.exists())
             }
         };
-        let overrides = match (site_file, scope) {
+        let directory = match (site_file, scope) {
             (Some(SiteFile::OpenMpi), Scope::Prefix(prefix)) if parameters.is_some() => Some(prefix.join("etc")),
             // Where the library does not say, nothing can be looked for.
             (Some(SiteFile::OpenMpi), Scope::System(root)) => sysconfdir(mpirun, root.as_deref()).ok(),
             (Some(SiteFile::OpenMpi), _) => sysconfdir(mpirun, None).ok(),
             _ => None,
         };
+        let site = directory.as_ref().map(|directory| directory.join(SITE));
         Ok(Layout {
             share,
+            site: site.filter(|site| parameters.as_ref() != Some(site)),
             parameters,
-            overrides: overrides.map(|directory| directory.join(OVERRIDES)),
+            overrides: directory.map(|directory| directory.join(OVERRIDES)),
             root: match scope {
                 Scope::System(root) => root.clone(),
                 _ => None,

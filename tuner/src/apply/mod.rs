@@ -13,6 +13,7 @@ pub mod layout;
 pub mod plan;
 pub mod relocate;
 pub mod session;
+pub mod site_rules;
 pub mod step;
 pub mod undo;
 pub mod version;

@@ -9,9 +9,11 @@ use super::Change;
 use super::block::{self, Conflict};
 use super::layout::Layout;
 use super::relocate::Relocation;
-use crate::emit::forms::{Exported, FORMS};
+use super::site_rules::{self, Found};
+use crate::config::library::RulesForm;
+use crate::emit::forms::{Exported, FORMS, one_line};
 use crate::emit::manifest::{Carries, Manifest, SiteFile};
-use crate::emit::rules::Rules;
+use crate::emit::rules::{Rules, numbers};
 use crate::emit::{comments, environment};
 
 /// A staging directory, read.
@@ -62,7 +64,8 @@ pub struct Changes {
 }
 
 impl Staged {
-    fn text(&self, name: &str) -> anyhow::Result<&str> {
+    /// A file's content as text.
+    pub(super) fn text(&self, name: &str) -> anyhow::Result<&str> {
         let path = self.directory.join(name);
         let bytes = self.files.get(name).map_or(&[][..], Vec::as_slice);
         std::str::from_utf8(bytes).with_context(|| format!("`{}` is no text", path.display()))
@@ -74,7 +77,7 @@ impl Staged {
 }
 
 /// What every file shall be under a layout; `earlier` are the files of Kilter's own that an earlier apply made for this library:
-/// what is no longer wanted of them goes.
+/// what is no longer wanted of them goes; `theirs` are the rules that are in force beside the tuning.
 ///
 /// # Errors
 /// A file that its reader would refuse or ignore, or a path that cannot be carried to its new place.
@@ -82,6 +85,7 @@ pub fn desired(
     staged: &Staged,
     layout: &Layout,
     earlier: &BTreeSet<PathBuf>,
+    theirs: &Found,
 ) -> anyhow::Result<Vec<(PathBuf, Desired)>> {
     let manifest = &staged.manifest;
     let id = &manifest.library.id;
@@ -101,8 +105,9 @@ pub fn desired(
             }
             Carries::Parameters | Carries::Arguments | Carries::Form | Carries::Readme => continue,
             Carries::Rules => {
-                if !name.ends_with(".json") {
-                    Rules::parse(staged.text(name)?).with_context(|| format!("`{}`", staged.path(name)))?;
+                if let Some(text) = rules(staged, name, theirs)? {
+                    files.push((own.join(name), whole(text, 0o644)));
+                    continue;
                 }
                 0o644
             }
@@ -149,6 +154,36 @@ pub fn desired(
         }
     }
     Ok(files)
+}
+
+/// The rules file of Open MPI with the rules that are in force beside it; `None` where it stays as it is.
+fn rules(staged: &Staged, name: &str, theirs: &Found) -> anyhow::Result<Option<String>> {
+    let Some(form) = site_rules::form(&staged.manifest, name) else {
+        return Ok(None);
+    };
+    let ours = Rules::read(staged.text(name)?, form).with_context(|| format!("`{}`", staged.path(name)))?;
+    let Found::Rules { file, rules, .. } = theirs else {
+        return Ok(None);
+    };
+    let merged = ours.over(rules);
+    let text = merged.write(form)?;
+    if Rules::read(&text, form)?.normalized() != merged {
+        bail!(
+            "the rules together with those of `{}` do not read back as they were written; please report this",
+            file.display()
+        );
+    }
+    // JSON has no comments.
+    Ok(Some(if form == RulesForm::Json {
+        text
+    } else {
+        let mut title = staged.manifest.title();
+        title.push(one_line(&format!(
+            "Where the tuning sets none, the rules of {} hold.",
+            file.display()
+        )));
+        numbers::titled(&comments(&title), &text)
+    }))
 }
 
 fn relocation(staged: &Staged, layout: &Layout) -> anyhow::Result<Relocation> {
@@ -216,7 +251,8 @@ fn whole(text: String, mode: u32) -> Desired {
     }
 }
 
-/// The changes from what is there to what shall be. `put_aside` allows to put lines of others aside.
+/// The changes from what is there to what shall be. `put_aside` allows to put lines of others aside; those of the parameters `kept` always
+/// may be.
 ///
 /// # Errors
 /// Lines of a site or user that say something else, by file and line.
@@ -224,7 +260,7 @@ pub fn changes(
     desired: Vec<(PathBuf, Desired)>,
     manifest: &Manifest,
     current: &BTreeMap<PathBuf, Current>,
-    put_aside: bool,
+    (put_aside, kept): (bool, &[&str]),
 ) -> anyhow::Result<Changes> {
     let mut all = Changes::default();
     for (path, desired) in desired {
@@ -239,7 +275,8 @@ pub fn changes(
             }
             Desired::Block(parameters) => {
                 let text = now.content.as_deref().unwrap_or_default();
-                let merged = block::merge(text, &manifest.library.id, &manifest.title(), &parameters, put_aside)
+                let (id, title) = (&manifest.library.id, manifest.title());
+                let merged = block::merge(text, id, &title, &parameters, (put_aside, kept))
                     .with_context(|| format!("`{}`", path.display()))?;
                 all.put_aside
                     .extend(merged.put_aside.into_iter().map(|line| (path.clone(), line)));

@@ -8,6 +8,7 @@ use anyhow::{Context as _, bail, ensure};
 use super::journal::{self, Entry, Journal, State, Stored};
 use super::layout::Layout;
 use super::plan::{self, Staged};
+use super::site_rules::{self, Found};
 use super::step::{self, Step};
 use super::{Change, diff, disk, undo};
 
@@ -69,7 +70,8 @@ pub fn apply(journal: &Journal, staged: &Staged, layout: &Layout, put_aside: boo
         .flat_map(|stored| stored.entry.changes)
         .map(|recorded| layout.installed(&recorded.path))
         .collect();
-    let desired = plan::desired(staged, layout, &earlier)?;
+    let theirs = site_rules::find(staged, layout, |path| Ok(disk::current(&layout.on_disk(path))?.content))?;
+    let desired = plan::desired(staged, layout, &earlier, &theirs)?;
     let desired: Vec<_> = desired
         .into_iter()
         .map(|(path, desired)| (layout.on_disk(&path), desired))
@@ -78,7 +80,11 @@ pub fn apply(journal: &Journal, staged: &Staged, layout: &Layout, put_aside: boo
         .iter()
         .map(|(path, _)| Ok((path.clone(), disk::current(path)?)))
         .collect::<anyhow::Result<BTreeMap<_, _>>>()?;
-    let planned = plan::changes(desired, &staged.manifest, &current, put_aside)?;
+    let planned = plan::changes(desired, &staged.manifest, &current, (put_aside, theirs.kept()));
+    let planned = match (planned, &theirs) {
+        (Err(error), Found::Unusable(why)) => return Err(error.context(why.clone())),
+        (planned, _) => planned?,
+    };
     let notes = planned.put_aside.iter().map(|(path, line)| {
         format!(
             "`{}`, line {}: `{} = {}` is put aside",
@@ -89,6 +95,7 @@ pub fn apply(journal: &Journal, staged: &Staged, layout: &Layout, put_aside: boo
         )
     });
     let mut notes: Vec<String> = notes.collect();
+    notes.extend(theirs.notes());
     let changes = planned.changes;
     if let Some(root) = &layout.root {
         for change in &changes {

@@ -5,6 +5,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 mod cut_off;
+mod site_rules;
 
 use super::journal::{self, Journal};
 use super::layout::Layout;
@@ -108,6 +109,7 @@ fn staged(limit: u64, dropin: bool) -> Staged {
         algorithm: 4,
         fan: 0,
         segment_bytes: 32768,
+        requests: None,
     };
     rules.add(11, 2, (1024, 4096), choice);
     let parameters = format!(

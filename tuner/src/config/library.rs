@@ -13,9 +13,11 @@ pub mod at_start;
 mod check;
 mod described;
 mod inherit;
+pub mod rules_file;
 
 pub use at_start::{AtStart, Form, Unit};
 pub use described::Described;
+pub use rules_file::{RulesFile, RulesForm};
 
 /// A library.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -40,6 +42,9 @@ pub struct Library {
     pub transports: Transports,
     /// What a job needs to switch parameters while it runs.
     pub switching: Switching,
+    /// What it reads of rules files, where it has such.
+    #[serde(default)]
+    pub rules_file: RulesFile,
     /// Algorithms of collectives, switched per communicator.
     #[serde(default)]
     pub algorithms: Vec<Algorithms>,
@@ -245,6 +250,8 @@ pub enum Column {
     Segment,
     /// Fan-out of a tree, or number of chains.
     Fan,
+    /// Requests in flight at most; not every release has it, see [`RulesFile`].
+    Requests,
 }
 
 /// Spacing of an ordered value.
@@ -425,29 +432,35 @@ impl Library {
         Ok(library)
     }
 
-    /// The text of a description that comes with Kilter, as a table.
+    /// A description that comes with Kilter as a table, with what it takes from those that it is like.
     fn table(id: &str) -> Result<toml::Table, String> {
         let tables: Vec<toml::Table> = embedded("libraries")
             .into_iter()
             .filter_map(|(_, text)| text.parse().ok())
             .collect();
         let id_of = |table: &toml::Table| {
-            table
-                .get("id")
-                .and_then(toml::Value::as_str)
-                .unwrap_or_default()
-                .to_owned()
+            let id = table.get("id").and_then(toml::Value::as_str);
+            id.unwrap_or_default().to_owned()
         };
-        // One that is like another one itself would need an order.
-        let whole: Vec<&toml::Table> = tables.iter().filter(|table| inherit::like(table).is_none()).collect();
-        whole
-            .iter()
-            .find(|table| id_of(table) == id)
-            .map(|table| (*table).clone())
-            .ok_or_else(|| {
-                let known: Vec<String> = whole.iter().map(|table| id_of(table)).collect();
+        // From the one that was asked for to the one that is like no other.
+        let mut chain: Vec<toml::Table> = Vec::new();
+        let mut next = Some(id.to_owned());
+        while let Some(id) = next {
+            let found = tables.iter().find(|table| id_of(table) == id).ok_or_else(|| {
+                let known: Vec<String> = tables.iter().map(id_of).collect();
                 format!("it is like `{id}`, which is none of {}", known.join(", "))
-            })
+            })?;
+            if chain.iter().any(|seen| id_of(seen) == id) {
+                return Err(format!("`{id}` is like itself, by way of others"));
+            }
+            next = inherit::like(found).map(str::to_owned);
+            chain.push(found.clone());
+        }
+        let whole = chain.pop().unwrap_or_default();
+        chain
+            .into_iter()
+            .rev()
+            .try_fold(whole, |base, own| inherit::filled(own, base))
     }
 
     /// What the rules file needs to know of a collective.
@@ -550,7 +563,7 @@ pub fn load_file(path: &Path) -> Result<Library, ConfigError> {
     Library::parse(&read(path)?, &path.display().to_string())
 }
 
-/// The description for a launcher's version line.
+/// The description for a launcher's version line, as it holds for that version.
 ///
 /// # Errors
 /// None fits.
@@ -562,6 +575,10 @@ pub fn find_for(version_line: &str) -> Result<Library, ConfigError> {
         .collect();
     all.into_iter()
         .find(|library| library.detect.iter().any(|part| version_line.contains(part)))
+        .map(|library| {
+            let version = library.version_of(version_line);
+            library.for_version(&version)
+        })
         .ok_or_else(|| ConfigError {
             file: "--mpirun".to_owned(),
             message: format!(

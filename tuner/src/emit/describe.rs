@@ -9,7 +9,7 @@ use anyhow::Context as _;
 use super::decisions::Decisions;
 use super::forms::{Exported, FORMS};
 use super::manifest::{self, Carries, Manifest, SiteFile, StagedFile, TunedLibrary, TunedUnder};
-use super::{Emitted, File, comments, environment, read, write};
+use super::{Emitted, File, comments, environment, read, rules, write};
 use crate::config::library::Emitter;
 use crate::context::Context;
 
@@ -24,10 +24,10 @@ pub(super) fn describe(
     let mut manifest = of(context, decisions, emitter, directory);
     let title = manifest.title();
     for file in [File::Parameters, File::Rules, File::Environment, File::Arguments] {
-        // Comments are for the formats that have them.
+        // Comments are for the formats that have them; only a rules file may have something before them.
         if let Some(name) = emitted.files.get(&file).filter(|name| !name.ends_with(".json")) {
             let text = read(directory, name)?;
-            write(directory, name, &(comments(&title) + &text))?;
+            write(directory, name, &rules::numbers::titled(&comments(&title), &text))?;
         }
     }
     if let Some(name) = emitted.files.get(&File::Profile) {

@@ -1,5 +1,6 @@
 //! From decisions to files: a staging directory that holds exactly what would be deployed, and the launch that uses it.
 
+pub mod command_line;
 pub mod decisions;
 mod describe;
 mod dropin;

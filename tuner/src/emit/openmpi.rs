@@ -1,19 +1,27 @@
-//! Open MPI 4.x: MCA parameter file, dynamic rules file, environment, profile; and the launch that uses them.
+//! Open MPI: MCA parameter file, dynamic rules file, environment, profile; and the launch that uses them.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use anyhow::{Context as _, bail};
+use anyhow::{Context as _, bail, ensure};
 use kilter_algorithms::Collective;
 
 use super::decisions::{Decisions, Part};
 use super::rules::{Choice, Rules};
-use super::{Emitted, File, dropin, environment, finish, mca, range, read, readme, write};
+use super::{Emitted, File, command_line, dropin, environment, finish, mca, range, read, readme, write};
+use crate::config::library::{Algorithms, Column, Library, RulesForm};
 use crate::context::{Context, Setup};
 use crate::deployment::Selection;
 
 const PARAMETERS: &str = "openmpi-mca-params.conf";
-const RULES: &str = "openmpi-coll-rules.conf";
+
+/// The rules file, by its form.
+const fn rules_name(form: RulesForm) -> &'static str {
+    match form {
+        RulesForm::Numbers => "openmpi-coll-rules.conf",
+        RulesForm::Json => "openmpi-coll-rules.json",
+    }
+}
 
 /// Variable with the list of parameter files, first one strongest. It replaces the default list, so the site's and the user's
 /// files are named after ours.
@@ -35,14 +43,15 @@ pub(super) fn emit(context: &Context<'_>, decisions: &Decisions<'_>, directory: 
         };
         list.push((assignment.name.clone(), assignment.value.clone()));
     }
-    let rules = rules(context, decisions)?;
+    let (rules, text) = rules(&context.library, decisions)?;
     if !rules.is_empty() {
-        write(directory, RULES, &rules.to_text())?;
-        emitted.files.insert(File::Rules, RULES.to_owned());
+        let name = rules_name(context.library.rules_file.form);
+        write(directory, name, &text)?;
+        emitted.files.insert(File::Rules, name.to_owned());
         parameters.push(("coll_tuned_use_dynamic_rules".to_owned(), "1".to_owned()));
         parameters.push((
             "coll_tuned_dynamic_rules_filename".to_owned(),
-            directory.join(RULES).display().to_string(),
+            directory.join(name).display().to_string(),
         ));
     }
     variables.extend(dropin::install(context, decisions, directory, &mut emitted)?);
@@ -50,43 +59,42 @@ pub(super) fn emit(context: &Context<'_>, decisions: &Decisions<'_>, directory: 
         write(directory, PARAMETERS, &mca::to_text(&parameters)?)?;
         emitted.files.insert(File::Parameters, PARAMETERS.to_owned());
     }
+    let one_job = command_line::words(&context.library.launcher, &parameters, &variables);
     finish(context, decisions, emitted, &variables, |emitted, library| {
-        readme::text(emitted, library, &decisions.ranks(), &variables)
+        readme::text(emitted, library, &decisions.ranks(), &one_job)
     })
 }
 
-/// The rules file, fenced by communicator size.
-fn rules(context: &Context<'_>, decisions: &Decisions<'_>) -> anyhow::Result<Rules> {
+/// The rules, fenced by communicator size, and their file's text.
+fn rules(library: &Library, decisions: &Decisions<'_>) -> anyhow::Result<(Rules, String)> {
     let mut rules = Rules::default();
     for part in &decisions.parts {
-        add(&mut rules, context, part)?;
+        add(&mut rules, library, part)?;
     }
-    let text = rules.to_text();
-    let read_back = Rules::parse(&text)?;
-    if read_back != rules {
+    let form = library.rules_file.form;
+    let text = rules.write(form)?;
+    let read_back = Rules::read(&text, form)?;
+    if read_back.normalized() != rules.normalized() {
         bail!("the rules file does not read back as it was written; please report this");
     }
-    Ok(rules)
+    Ok((rules, text))
 }
 
 /// The rules for one communicator size. A collective that must not be switched on size gets one rule for all sizes: the choice of its
 /// worst cell.
-fn add(rules: &mut Rules, context: &Context<'_>, part: &Part<'_>) -> anyhow::Result<()> {
+fn add(rules: &mut Rules, library: &Library, part: &Part<'_>) -> anyhow::Result<()> {
+    let none = |collective: Collective| format!("{} has no rules for {collective}", library.name);
     let mut by_collective: BTreeMap<Collective, Vec<(u64, Choice)>> = BTreeMap::new();
     for ((collective, bytes), selection) in part.selections {
         if let Selection::Settings(settings) = selection {
-            by_collective
-                .entry(*collective)
-                .or_default()
-                .push((*bytes, choice(*collective, settings)?));
+            let row = library.algorithms_of(*collective).with_context(|| none(*collective))?;
+            let choices = by_collective.entry(*collective).or_default();
+            choices.push((*bytes, choice(row, settings)?));
         }
     }
     let ranks = part.ranks as u64;
     for (collective, choices) in by_collective {
-        let entry = context
-            .library
-            .rules_entry(collective)
-            .with_context(|| format!("{} has no rules for {collective}", context.library.name))?;
+        let entry = library.rules_entry(collective).with_context(|| none(collective))?;
         if entry.size_switch {
             let volumes = part.volumes_of(collective);
             for (bytes, choice) in choices {
@@ -100,18 +108,21 @@ fn add(rules: &mut Rules, context: &Context<'_>, part: &Part<'_>) -> anyhow::Res
 }
 
 /// Settings `coll_tuned_<collective>_algorithm[_<knob>]` as columns of a rule.
-fn choice(collective: Collective, settings: &[(String, String)]) -> anyhow::Result<Choice> {
+fn choice(row: &Algorithms, settings: &[(String, String)]) -> anyhow::Result<Choice> {
     let mut choice = Choice::default();
-    let prefix = format!("coll_tuned_{collective}_algorithm");
     for (name, value) in settings {
         let value: u64 = value
             .parse()
             .with_context(|| format!("`{name}={value}`: a rule takes numbers only"))?;
-        match name.strip_prefix(&prefix) {
-            Some("") => choice.algorithm = value,
-            Some("_segmentsize") => choice.segment_bytes = value,
-            Some("_tree_fanout" | "_chain_fanout") => choice.fan = value,
-            _ => bail!("`{name}` cannot be carried by a rules file"),
+        let knob = name
+            .strip_prefix(&row.parameter)
+            .and_then(|rest| rest.strip_prefix('_'));
+        match knob.and_then(|knob| row.knobs.get(knob)?.column) {
+            Some(Column::Segment) => choice.segment_bytes = value,
+            Some(Column::Fan) => choice.fan = value,
+            Some(Column::Requests) => choice.requests = Some(value),
+            None if *name == row.parameter => choice.algorithm = value,
+            None => bail!("`{name}` cannot be carried by the rules file of this release"),
         }
     }
     Ok(choice)
@@ -122,7 +133,14 @@ pub(super) fn staged(context: &Context<'_>, emitted: &Emitted) -> anyhow::Result
     let mut setup = Setup::default();
     let directory = &emitted.directory;
     if let Some(name) = emitted.files.get(&File::Rules) {
-        Rules::parse(&read(directory, name)?)?;
+        let file = &context.library.rules_file;
+        let rules = Rules::read(&read(directory, name)?, file.form)?;
+        ensure!(
+            !rules.limits_requests() || file.carries_requests(&context.version),
+            "`{name}` has the column for requests, for which {} {} ignores the whole file; please report this",
+            context.library.name,
+            context.version
+        );
     }
     dropin::read_back(emitted)?;
     if let Some(name) = emitted.files.get(&File::Parameters) {
@@ -176,30 +194,97 @@ fn default_parameter_files(mpirun: &Path) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::library::find_for;
+    use crate::emit::decisions::{Selections, Volumes};
+
+    fn library(version: &str) -> Library {
+        find_for(&format!("mpirun (Open MPI) {version}")).unwrap()
+    }
+
+    fn settings(settings: &[(&str, &str)]) -> Vec<(String, String)> {
+        settings
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+            .collect()
+    }
 
     #[test]
     fn settings_become_columns() {
-        let settings = [
+        let library = library("4.1.4");
+        let settings = settings(&[
             ("coll_tuned_reduce_algorithm", "4"),
             ("coll_tuned_reduce_algorithm_segmentsize", "32768"),
-        ]
-        .map(|(name, value)| (name.to_owned(), value.to_owned()));
+            ("coll_tuned_reduce_algorithm_chain_fanout", "2"),
+        ]);
         let expected = Choice {
             algorithm: 4,
-            fan: 0,
+            fan: 2,
             segment_bytes: 32768,
+            requests: None,
         };
-        assert_eq!(choice(Collective::Reduce, &settings).unwrap(), expected);
+        let row = library.algorithms_of(Collective::Reduce).unwrap();
+        assert_eq!(choice(row, &settings).unwrap(), expected);
     }
 
     #[test]
     fn a_knob_without_a_column_is_refused() {
-        let settings = [("coll_tuned_bcast_algorithm_knomial_radix".to_owned(), "4".to_owned())];
+        for (version, collective, knob) in [
+            ("4.1.4", Collective::Bcast, "knomial_radix"),
+            ("4.1.4", Collective::Alltoall, "max_requests"),
+            ("5.0.6", Collective::Alltoall, "max_requests"),
+            ("5.0.11", Collective::Scatter, "max_requests"),
+            ("5.0.11", Collective::Bcast, "unheard_of"),
+        ] {
+            let library = library(version);
+            let row = library.algorithms_of(collective).unwrap();
+            let settings = settings(&[(&*row.parameter, "4"), (&*format!("{}_{knob}", row.parameter), "4")]);
+            let error = choice(row, &settings).unwrap_err().to_string();
+            assert!(
+                error.contains(knob) && error.contains("rules file of this release"),
+                "{version}: {error}"
+            );
+        }
+    }
+
+    /// The newest form that the release reads, and of its versions the oldest that does.
+    #[test]
+    fn what_is_written_follows_from_the_release_and_from_what_it_must_carry() {
+        let chosen = |more: &[(&str, &str)]| {
+            let all = [&[("coll_tuned_alltoall_algorithm", "4")][..], more].concat();
+            Selections::from([((Collective::Alltoall, 4096), Selection::Settings(settings(&all)))])
+        };
+        let volumes = Volumes::from([(Collective::Alltoall, [1024, 4096, 16384].into())]);
+        let text = |version: &str, selections: &Selections| {
+            let decisions = Decisions {
+                assignments: &[],
+                parts: vec![Part {
+                    ranks: 4,
+                    selections,
+                    volumes: &volumes,
+                }],
+                layouts: Vec::new(),
+                transports: Vec::new(),
+                left_out: Vec::new(),
+            };
+            rules(&library(version), &decisions).map(|(_, text)| text)
+        };
+        let (plain, limited) = (
+            chosen(&[]),
+            chosen(&[("coll_tuned_alltoall_algorithm_max_requests", "8")]),
+        );
+        for version in ["4.1.4", "5.0.6", "5.0.11"] {
+            assert!(text(version, &plain).unwrap().starts_with("# Rules"), "{version}");
+        }
+        assert!(text("4.1.4", &limited).is_err());
+        let version_2 = text("5.0.11", &limited).unwrap();
         assert!(
-            choice(Collective::Bcast, &settings)
-                .unwrap_err()
-                .to_string()
-                .contains("rules file")
+            version_2.starts_with("rule-file-version-2\n") && version_2.contains(" 4 0 0 8\n"),
+            "{version_2}"
+        );
+        let json = text("6.0.0", &limited).unwrap();
+        assert!(
+            json.starts_with("{\n  \"rule_file_version\": 3,\n") && json.contains("\"reqs\": 8"),
+            "{json}"
         );
     }
 }

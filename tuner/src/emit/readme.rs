@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{Emitted, File};
+use super::{Emitted, File, command_line};
 use crate::launch::command::quote;
 
 /// How to install the files of a library whose only place for settings is the environment; `form` is its launcher's, with `{name}`
@@ -149,11 +149,20 @@ fn profile(text: &mut String, emitted: &Emitted, number: usize) {
     }
 }
 
-/// How to install the files of Open MPI, for the administrator who finds them.
+/// How to install the files of Open MPI, for the administrator who finds them; `one_job` are the words of its launcher that do all of it
+/// for one job.
 #[must_use]
-pub fn text(emitted: &Emitted, library: &str, ranks: &str, environment: &[(String, String)]) -> String {
+pub fn text(emitted: &Emitted, library: &str, ranks: &str, one_job: &[String]) -> String {
     let directory = quote(&emitted.directory.display().to_string());
     let mut text = beginning(emitted, library, ranks);
+    if !one_job.is_empty() {
+        let line = command_line::line(one_job);
+        let _ = writeln!(
+            text,
+            "All of it for one job, where nothing is installed; this directory must be readable on every node:\n"
+        );
+        let _ = writeln!(text, "mpirun {line} ...\n");
+    }
     if let Some(name) = emitted.files.get(&File::Parameters) {
         let _ = writeln!(text, "1. {name}: parameters of Open MPI.");
         let _ = writeln!(
@@ -164,7 +173,7 @@ pub fn text(emitted: &Emitted, library: &str, ranks: &str, environment: &[(Strin
             text,
             "   Everybody:  append it to openmpi-mca-params.conf in `ompi_info --path sysconfdir`."
         );
-        let _ = writeln!(text, "   One job:    mpirun --mca NAME VALUE for each line.");
+        let _ = writeln!(text, "   One job:    `--mca NAME VALUE` for each line, as above.");
         let _ = writeln!(
             text,
             "   Both files are read together; a line in the user's file wins over the site's.\n"
@@ -182,15 +191,10 @@ pub fn text(emitted: &Emitted, library: &str, ranks: &str, environment: &[(Strin
         let _ = writeln!(text, "   without a word, so it must be readable on every node.\n");
     }
     if let Some(name) = emitted.files.get(&File::Environment) {
-        let flags: Vec<String> = environment
-            .iter()
-            .map(|(name, value)| format!("-x {name}={}", quote(value)))
-            .collect();
         let _ = writeln!(
             text,
-            "3. {name}: environment of the ranks. On the command line or in a job script:"
+            "3. {name}: environment of the ranks, `-x NAME=VALUE` for each on the command line, as above."
         );
-        let _ = writeln!(text, "     mpirun {} ...", flags.join(" "));
         let _ = writeln!(
             text,
             "   The file has the same variables for launchers that read files. LD_PRELOAD, where it is set, belongs to the"

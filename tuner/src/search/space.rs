@@ -438,6 +438,22 @@ mod tests {
         assert_eq!(family(&set), family(&base));
     }
 
+    /// What no file could deploy is not searched.
+    #[test]
+    fn requests_are_searched_where_the_rules_file_has_a_column_for_them() {
+        let base = Selection::Settings(vec![("coll_tuned_alltoall_algorithm".to_owned(), "4".to_owned())]);
+        let names = |version: &str| -> Vec<String> {
+            let library = find_for(&format!("mpirun (Open MPI) {version}")).unwrap();
+            knobs(&library, &base, 65536)
+                .into_iter()
+                .map(|knob| knob.name)
+                .collect()
+        };
+        assert_eq!(names("4.1.4"), [""; 0]);
+        assert_eq!(names("5.0.6"), [""; 0]);
+        assert_eq!(names("5.0.11"), ["coll_tuned_alltoall_algorithm_max_requests"]);
+    }
+
     #[test]
     fn a_message_smaller_than_the_smallest_segment_has_no_knob() {
         let scan = Selection::Algorithm("scan.pipelined_chain".to_owned(), vec![16384]);
@@ -527,6 +543,7 @@ mod tests {
         mpich-5.0, ucx: MPIR_CVAR_ASYNC_PROGRESS=1 MPIR_CVAR_PROGRESS_THREAD_AFFINITY=6,7
         openmpi-4.1, tcp: btl_tcp_progress_thread=1
         openmpi-5.0, tcp: btl_tcp_progress_thread=1
+        openmpi-6.0, tcp: btl_tcp_progress_thread=1
         ");
         let pinned = |spare: Option<&[usize]>| {
             let mpich = find_for("HYDRA build details: Version: 4.0.2").unwrap();

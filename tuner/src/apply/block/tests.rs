@@ -21,7 +21,7 @@ fn put(text: &str, parameters: &[(String, String)], aside: bool) -> Result<Merge
         "openmpi-4.1",
         &["A title.".to_owned()],
         parameters,
-        aside,
+        (aside, &[]),
     )
 }
 
@@ -41,6 +41,38 @@ fn the_block_comes_last_and_names_its_library() {
     btl_vader_eager_limit = 32768
     # <<< kilter <<<
     ");
+}
+
+/// What a line says that is kept elsewhere is put aside unasked, and nothing else with it.
+#[test]
+fn lines_that_are_kept_elsewhere_never_stop_it() {
+    let theirs = "btl_vader_eager_limit = 4096\npml = ob1\n";
+    let both = parameters(&[("btl_vader_eager_limit", "32768"), ("pml", "cm")]);
+    let merged = |kept: &[&str]| merge(theirs.as_bytes(), "openmpi-4.1", &[], &both, (false, kept));
+    let error = merged(&["btl_vader_eager_limit"]).unwrap_err().to_string();
+    assert!(error.starts_with("line 2: ") && !error.contains("line 1"), "{error}");
+    let merged = merged(&["btl_vader_eager_limit", "pml"]).unwrap();
+    assert_eq!(merged.put_aside.len(), 2);
+    let text = text(&merged);
+    assert!(
+        text.starts_with("# put aside by kilter: btl_vader_eager_limit = 4096\n# put aside"),
+        "{text}"
+    );
+    for (name, value) in [
+        ("btl_vader_eager_limit", Some("4096")),
+        ("pml", Some("ob1")),
+        ("btl", None),
+    ] {
+        for text in [theirs, &*text] {
+            assert_eq!(
+                set_by_others(text.as_bytes(), name).unwrap().as_deref(),
+                value,
+                "{text}"
+            );
+        }
+    }
+    let later = format!("{text}pml = ucx\n");
+    assert_eq!(set_by_others(later.as_bytes(), "pml").unwrap().as_deref(), Some("ucx"));
 }
 
 #[test]
@@ -86,7 +118,7 @@ fn what_was_put_aside_comes_back_when_the_block_no_longer_sets_it() {
 
 #[test]
 fn another_librarys_block_is_replaced_only_when_asked() {
-    let first = merge(b"", "openmpi-5.0", &[], &limit("1"), false).unwrap();
+    let first = merge(b"", "openmpi-5.0", &[], &limit("1"), (false, &[])).unwrap();
     let error = put(&text(&first), &limit("2"), false).unwrap_err().to_string();
     assert!(error.contains("line 1") && error.contains("openmpi-5.0"), "{error}");
     assert!(put(&text(&first), &limit("2"), true).is_ok());

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Algorithms, ForOverlap, Library, Parameter, Value};
+use super::{Algorithms, ForOverlap, Library, Parameter, Value, rules_file};
 
 /// The first thing that is wrong, with the key it stands under and what is allowed.
 pub(super) fn problem(library: &Library) -> Option<String> {
@@ -14,6 +14,7 @@ pub(super) fn problem(library: &Library) -> Option<String> {
             )
         })
         .or_else(|| twice("rules_id", library.algorithms.iter().filter_map(|row| row.rules_id)))
+        .or_else(|| rules_file::problem(&library.rules_file))
         .or_else(|| library.algorithms.iter().find_map(algorithms))
         .or_else(|| twice("parameter", library.parameters.iter().map(|row| row.name.as_str())))
         .or_else(|| library.parameters.iter().find_map(|row| parameter(library, row)))

@@ -17,7 +17,7 @@ fn open_mpi_is_found_by_its_version_line_and_others_are_not() {
     assert_eq!(openmpi().version_of("mpirun (Open MPI) 4.1.4"), "4.1.4");
     for other in [
         "HYDRA build details: Version: 3.4.3",
-        "mpirun (Open MPI) 6.0.0",
+        "mpirun (Open MPI) 7.0.0",
         "mpirun (Open MPI) 4.0.5",
         "",
     ] {
@@ -42,6 +42,13 @@ fn a_description_is_like_another_one() {
         new.algorithms_of(Collective::Allgather),
         old.algorithms_of(Collective::Allgather)
     );
+    let newest = find_for("mpirun (Open MPI) 6.0.0").unwrap();
+    assert_eq!(newest.id, "openmpi-6.0");
+    assert_eq!(
+        newest.algorithms_of(Collective::Allgatherv),
+        new.algorithms_of(Collective::Allgatherv)
+    );
+    assert_eq!(newest.rules_file.form, RulesForm::Json);
     let names = |library: &Library| -> Vec<String> { library.parameters.iter().map(|row| row.name.clone()).collect() };
     assert!(names(&new).contains(&"btl_sm_eager_limit".to_owned()));
     assert!(!names(&new).iter().any(|name| name.contains("vader")));
@@ -163,9 +170,24 @@ fn mistakes_name_the_file_and_what_is_allowed() {
             "unknown variant `log3`, expected `log2` or `linear`",
         ),
         (
+            "form = \"numbers\"",
+            "form = \"number\"",
+            "unknown variant `number`, expected `numbers` or `json`",
+        ),
+        (
+            "form = \"numbers\"",
+            "form = \"numbers\", requests_since = \"new\"",
+            "rules_file.requests_since is `new`",
+        ),
+        (
+            "form = \"numbers\"",
+            "form = \"json\", requests_since = \"5.0.7\"",
+            "requests_since belongs to form = \"numbers\"",
+        ),
+        (
             "column = \"fan\"",
             "column = \"fanout\"",
-            "unknown variant `fanout`, expected `segment` or `fan`",
+            "unknown variant `fanout`, expected one of `segment`, `fan`, `requests`",
         ),
         (
             "collective = \"bcast\"",

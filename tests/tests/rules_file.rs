@@ -1,0 +1,110 @@
+//! Rules files as Kilter writes them, read by the library: version 2 with its column for requests, and what a release makes of it that
+//! does not know it. Seen by who waits for whom, not by times.
+
+#![allow(clippy::unwrap_used, reason = "helpers of tests panic as tests do")]
+
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use kilter::emit::rules::{Choice, Rules};
+use kilter_tests::{root, run};
+
+/// Reductions on two ranks in segments of 1 KiB along a chain of both.
+fn pipelined(requests: Option<u64>) -> Rules {
+    let mut rules = Rules::default();
+    let choice = Choice {
+        algorithm: 3,
+        fan: 0,
+        segment_bytes: 1024,
+        requests,
+    };
+    rules.add(11, 2, (0, u64::MAX), choice);
+    rules
+}
+
+/// A library, with the application built for it.
+struct Library {
+    directory: tempfile::TempDir,
+    /// Of its programs; empty for what is in PATH.
+    bin: PathBuf,
+}
+
+impl Library {
+    fn new(bin: &Path, compiler: &str) -> Library {
+        let library = Library {
+            directory: tempfile::tempdir().unwrap(),
+            bin: bin.to_path_buf(),
+        };
+        let source = root().join("tests/fixtures/reduce_returns.c");
+        let mut compile = library.command(compiler);
+        run(compile.arg(source).arg("-o").arg(library.application()), &[0]);
+        library
+    }
+
+    fn application(&self) -> PathBuf {
+        self.directory.path().join("reduce_returns")
+    }
+
+    fn command(&self, program: &str) -> Command {
+        let mut command = Command::new("timeout");
+        command.arg("60").arg(self.bin.join(program));
+        for (name, _) in std::env::vars() {
+            if name.starts_with("OMPI_") || name == "LD_PRELOAD" {
+                command.env_remove(name);
+            }
+        }
+        if let Some(installed) = self.bin.parent() {
+            command.env("LD_LIBRARY_PATH", installed.join("lib"));
+        }
+        command
+    }
+
+    /// What the application says under these parameters.
+    fn says(&self, parameters: &[(&str, &str)]) -> String {
+        let mut job = self.command("mpirun");
+        job.args(["--allow-run-as-root", "--oversubscribe", "-np", "2"]);
+        job.args(["--mca", "coll_tuned_use_dynamic_rules", "1"]);
+        for (name, value) in parameters {
+            job.args(["--mca", name, value]);
+        }
+        let output = run(job.arg(self.application()), &[0]);
+        String::from_utf8_lossy(&output.stdout).trim().to_owned()
+    }
+
+    fn says_under(&self, rules: &Rules) -> String {
+        let file = self.directory.path().join("rules.conf");
+        fs::write(&file, rules.to_text()).unwrap();
+        self.says(&[("coll_tuned_dynamic_rules_filename", file.to_str().unwrap())])
+    }
+}
+
+#[test]
+fn a_limit_on_requests_holds_where_the_release_reads_version_2() {
+    let bin = root().join("target/mpi/openmpi-5.0/install/bin");
+    if !bin.join("mpicc").exists() {
+        let _ = writeln!(
+            std::io::stderr(),
+            "skipped: no Open MPI 5.0; `scripts/setup --mpi openmpi-5.0` installs it"
+        );
+        return;
+    }
+    let library = Library::new(&bin, "mpicc");
+    assert_eq!(library.says_under(&pipelined(Some(1))), "waited");
+    assert_eq!(library.says_under(&pipelined(None)), "returned");
+}
+
+/// So no version 2 is ever written for it.
+#[test]
+fn a_release_without_version_2_ignores_the_whole_file() {
+    let compiler = std::env::var("MPICC").unwrap_or_else(|_| "mpicc".to_owned());
+    let library = Library::new(Path::new(""), &compiler);
+    let asked_for = [
+        ("coll_tuned_reduce_algorithm", "3"),
+        ("coll_tuned_reduce_algorithm_segmentsize", "1024"),
+        ("coll_tuned_reduce_algorithm_max_requests", "1"),
+    ];
+    assert_eq!(library.says(&asked_for), "waited", "it has the limit, by another way");
+    assert_eq!(library.says_under(&pipelined(Some(1))), "returned");
+}

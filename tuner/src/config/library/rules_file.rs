@@ -1,0 +1,114 @@
+//! The file of rules by which Open MPI's `coll_tuned` chooses algorithms: which of its forms a release reads.
+
+use serde::Deserialize;
+
+use super::{Column, Library};
+
+/// What a release reads.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RulesFile {
+    /// Its form.
+    #[serde(default)]
+    pub form: RulesForm,
+    /// The first version of the library that reads a column for requests among the numbers (`rule-file-version-2`); without it, none
+    /// does.
+    #[serde(default)]
+    pub requests_since: Option<String>,
+}
+
+/// A form of the file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RulesForm {
+    /// Counts and numbers, versions 1 and 2.
+    #[default]
+    Numbers,
+    /// JSON, version 3.
+    Json,
+}
+
+impl RulesFile {
+    /// Whether a rule can say how many requests may be in flight, where the library has this version.
+    #[must_use]
+    pub fn carries_requests(&self, version: &str) -> bool {
+        match (self.form, &self.requests_since) {
+            (RulesForm::Json, _) => true,
+            (RulesForm::Numbers, Some(since)) => numbers(since) <= numbers(version),
+            (RulesForm::Numbers, None) => false,
+        }
+    }
+}
+
+/// The numbers of a version: of `5.0.7rc1` 5, 0 and 7.
+fn numbers(version: &str) -> Vec<u64> {
+    let number = |part: &str| {
+        let end = part.find(|c: char| !c.is_ascii_digit()).unwrap_or(part.len());
+        part[..end].parse().unwrap_or(0)
+    };
+    version.split('.').map(number).collect()
+}
+
+impl Library {
+    /// The description as it holds for one version: columns that its rules file does not have carry nothing there.
+    #[must_use]
+    pub fn for_version(mut self, version: &str) -> Library {
+        if !self.rules_file.carries_requests(version) {
+            let knobs = self.algorithms.iter_mut().flat_map(|row| row.knobs.values_mut());
+            for knob in knobs.filter(|knob| knob.column == Some(Column::Requests)) {
+                knob.column = None;
+            }
+        }
+        self
+    }
+}
+
+/// What is wrong with it, and what is allowed.
+pub(super) fn problem(file: &RulesFile) -> Option<String> {
+    let since = file.requests_since.as_deref()?;
+    if file.form == RulesForm::Json {
+        return Some(
+            "rules_file.requests_since belongs to form = \"numbers\": a rule of JSON always can say it".to_owned(),
+        );
+    }
+    let is_number = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
+    (!since.split('.').all(is_number))
+        .then(|| format!("rules_file.requests_since is `{since}`; give a version, such as \"5.0.7\""))
+}
+
+#[cfg(test)]
+mod tests {
+    use kilter_algorithms::Collective;
+
+    use super::*;
+    use crate::config::library::find_for;
+
+    #[test]
+    fn a_column_is_there_from_one_version_on() {
+        let column = |version: &str| {
+            let library = find_for(&format!("mpirun (Open MPI) {version}")).unwrap();
+            library.algorithms_of(Collective::Alltoall).unwrap().knobs["max_requests"].column
+        };
+        for (version, expected) in [
+            ("4.1.4", None),
+            ("4.1.8", None),
+            ("5.0.0", None),
+            ("5.0.6", None),
+            ("5.0.7", Some(Column::Requests)),
+            ("5.0.11", Some(Column::Requests)),
+            ("5.0.11rc1", Some(Column::Requests)),
+            ("6.0.0", Some(Column::Requests)),
+        ] {
+            assert_eq!(column(version), expected, "{version}");
+        }
+    }
+
+    /// The library reads one number for all of its scatters, whatever a rule says.
+    #[test]
+    fn scatter_takes_no_requests_from_a_rule() {
+        let library = find_for("mpirun (Open MPI) 5.0.11").unwrap();
+        let column = |collective| library.algorithms_of(collective).unwrap().knobs["max_requests"].column;
+        assert_eq!(column(Collective::Scatter), None);
+        assert_eq!(column(Collective::Reduce), Some(Column::Requests));
+    }
+}
