@@ -16,6 +16,7 @@ pub mod emit;
 pub mod launch;
 pub mod launcher;
 pub mod layouts;
+pub mod library_info;
 pub mod logging;
 pub mod options;
 pub mod overlap;

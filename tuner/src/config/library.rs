@@ -36,6 +36,9 @@ pub struct Library {
     /// Which emitter writes its files; without one it can be verified and not tuned.
     #[serde(default)]
     pub emitter: Option<Emitter>,
+    /// Which program of its own prints its parameters, where Kilter reads one.
+    #[serde(default)]
+    pub info: Option<InfoTool>,
     /// How jobs are launched.
     pub launcher: Launcher,
     /// Which transports carry messages.
@@ -121,6 +124,18 @@ pub enum Emitter {
     Smpi,
     /// The environment alone.
     Variables,
+}
+
+/// A library's own program that prints its parameters; a file each in `library_info/`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum InfoTool {
+    /// Intel MPI's.
+    ImpiInfo,
+    /// MPICH's.
+    Mpivars,
+    /// Open MPI's.
+    OmpiInfo,
 }
 
 /// Names of the transports in use, by where the ranks are.
@@ -377,6 +392,16 @@ pub struct Ordered {
     pub scale: Scale,
 }
 
+impl Parameter {
+    /// Whether what it acts on is among these transports.
+    #[must_use]
+    pub fn acts_on(&self, transports: &[String]) -> bool {
+        self.transport
+            .as_ref()
+            .is_none_or(|transport| transports.contains(transport))
+    }
+}
+
 impl Algorithms {
     /// The choices that run on this number of ranks.
     pub fn choices_on(&self, ranks: usize) -> impl Iterator<Item = &AlgorithmChoice> {
@@ -588,7 +613,5 @@ pub fn find_for(version_line: &str) -> Result<Library, ConfigError> {
         })
 }
 
-#[cfg(test)]
-mod live;
 #[cfg(test)]
 mod tests;

@@ -5,6 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use kilter_protocol::cpus;
 use kilter_protocol::machine::Machine;
 
+use crate::library_info::Difference;
+
 /// Everything that the checks look at.
 #[derive(Debug, Clone, Default)]
 pub struct Facts {
@@ -18,6 +20,8 @@ pub struct Facts {
     pub hosts: BTreeMap<String, Host>,
     /// The control variables of the library's description.
     pub described: Vec<Variable>,
+    /// What the library's own program prints of its parameters.
+    pub printed: Printed,
     /// The job's own facts, where one ran.
     pub job: Option<Machine>,
     /// Why no job ran although one was to.
@@ -35,6 +39,29 @@ pub struct Variable {
     pub reported: Option<String>,
     /// Whether that is the default.
     pub is_default: bool,
+}
+
+/// What the library's own program prints of its parameters, against the description.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Printed {
+    /// No library was found whose program could be asked.
+    #[default]
+    NotAsked,
+    /// Kilter reads no program of this library's.
+    NoProgram,
+    /// Why the program gave no answer.
+    NoAnswer(String),
+    /// It answered.
+    Compared {
+        /// Its name.
+        program: String,
+        /// Parameters that it prints.
+        parameters: usize,
+        /// The description.
+        description: String,
+        /// What is described otherwise.
+        differences: Vec<Difference>,
+    },
 }
 
 /// Why no job ran.

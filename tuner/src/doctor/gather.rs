@@ -6,10 +6,11 @@ use std::time::Duration;
 use kilter_protocol::machine::{MARK, Machine};
 
 use super::checks::FILES;
-use super::facts::{Facts, Host, Problem, Variable, moment};
+use super::facts::{Facts, Host, Printed, Problem, Variable, moment};
 use crate::config::library::Library;
 use crate::launch::capture::{CaptureError, capture};
 use crate::launcher;
+use crate::library_info::{self, ask::ask as ask_program};
 use crate::options::Options;
 use crate::programs::Programs;
 
@@ -135,6 +136,7 @@ pub fn all(options: &Options) -> Facts {
     };
     let version = library.version_of(&line);
     facts.library = format!("{} {version}", library.name);
+    facts.printed = printed(options, &library, &version);
     let found = Programs::find(
         options.libexec.as_deref(),
         &options.own_directory,
@@ -149,6 +151,24 @@ pub fn all(options: &Options) -> Facts {
         },
     }
     facts
+}
+
+/// What the library's own program prints, against the description; of parameters of transports, those of one host where there is no
+/// host file.
+fn printed(options: &Options, library: &Library, version: &str) -> Printed {
+    let Some(tool) = library.info else {
+        return Printed::NoProgram;
+    };
+    let transports = library.transports.on(options.hostfile.is_none());
+    match ask_program(tool, &options.mpirun, version) {
+        Ok(info) => Printed::Compared {
+            program: library_info::ask::name(tool).to_owned(),
+            parameters: info.parameters.len(),
+            description: library.id.clone(),
+            differences: library_info::differences(library, tool, &info, transports),
+        },
+        Err(error) => Printed::NoAnswer(error.to_string()),
+    }
 }
 
 impl Facts {

@@ -5,9 +5,10 @@ use std::fmt::Write as _;
 
 use kilter_protocol::machine::{Machine, RankPlace};
 
-use super::facts::{Facts, Host, Moment, Problem, Variable};
+use super::facts::{Facts, Host, Moment, Printed, Problem, Variable};
 use super::render::{Examination, text};
 use super::*;
+use crate::library_info::Difference;
 
 const FILES: &[(&str, &str)] = &[
     ("/sys/devices/system/cpu/online", "0-1"),
@@ -74,6 +75,7 @@ fn fit() -> Facts {
             variable("MPIR_CVAR_NOLOCAL", "0"),
             variable("MPIR_CVAR_BCAST_INTRA_ALGORITHM", "0"),
         ],
+        printed: printed(Vec::new()),
         problem: None,
     }
 }
@@ -85,6 +87,16 @@ fn variable(name: &str, default: &str) -> Variable {
         default: default.to_owned(),
         reported: Some(default.to_owned()),
         is_default: true,
+    }
+}
+
+/// What a library's program prints that differs so from its description.
+fn printed(differences: Vec<Difference>) -> Printed {
+    Printed::Compared {
+        program: "ompi_info".to_owned(),
+        parameters: 861,
+        description: "openmpi-4.1".to_owned(),
+        differences,
     }
 }
 
@@ -145,6 +157,49 @@ fn cases() -> Vec<(&'static str, &'static str, Facts)> {
                 f.described[0].reported = Some("1".to_owned());
                 f.described[0].is_default = false;
             }),
+        ),
+        (
+            "printed",
+            "another default, and a knob that is new",
+            with(|f| {
+                f.printed = printed(vec![
+                    Difference::Default {
+                        parameter: "btl_vader_eager_limit".to_owned(),
+                        described: "4096".to_owned(),
+                        reported: "8192".to_owned(),
+                    },
+                    Difference::NotDescribed("coll_tuned_scan_algorithm_segmentsize".to_owned()),
+                ]);
+            }),
+        ),
+        (
+            "printed",
+            "an algorithm of another name",
+            with(|f| {
+                f.printed = printed(vec![Difference::Value {
+                    parameter: "coll_tuned_scan_algorithm".to_owned(),
+                    number: "2".to_owned(),
+                    name: "recursive_doubling".to_owned(),
+                    described: true,
+                }]);
+            }),
+        ),
+        (
+            "printed",
+            "more than is described",
+            with(|f| {
+                f.printed = printed(vec![Difference::Value {
+                    parameter: "MPIR_CVAR_SCAN_INTRA_ALGORITHM".to_owned(),
+                    number: "2".to_owned(),
+                    name: "smp".to_owned(),
+                    described: false,
+                }]);
+            }),
+        ),
+        (
+            "printed",
+            "no program",
+            with(|f| f.printed = Printed::NoAnswer("there is no `ompi_info` beside the launcher `mpirun`".to_owned())),
         ),
         (
             "worker",

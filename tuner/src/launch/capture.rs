@@ -59,6 +59,14 @@ pub enum CaptureError {
 /// # Errors
 /// It does not start, or takes longer than `limit`.
 pub fn capture(spec: &CommandSpec, limit: Duration) -> Result<Captured, CaptureError> {
+    capture_at_most(spec, limit, MAX_OUTPUT_BYTES)
+}
+
+/// The same, and keeps so much of what it prints.
+///
+/// # Errors
+/// It does not start, or takes longer than `limit`.
+pub fn capture_at_most(spec: &CommandSpec, limit: Duration, max_bytes: u64) -> Result<Captured, CaptureError> {
     let failed = |source| ProcessError::Spawn {
         command: spec.to_string(),
         source,
@@ -72,7 +80,7 @@ pub fn capture(spec: &CommandSpec, limit: Duration) -> Result<Captured, CaptureE
     // A thread of its own, so that a command that prints more than a pipe holds can go on; it ends when the last writer does.
     let collector = std::thread::spawn(move || {
         let mut kept = Vec::new();
-        let _ = reader.by_ref().take(MAX_OUTPUT_BYTES).read_to_end(&mut kept);
+        let _ = reader.by_ref().take(max_bytes).read_to_end(&mut kept);
         let _ = std::io::copy(&mut reader, &mut std::io::sink());
         kept
     });

@@ -39,10 +39,7 @@ impl Library {
             });
             std::iter::once(chooses).chain(knobs)
         });
-        let exists = |row: &&Parameter| {
-            let transport = row.transport.as_ref();
-            !row.environment && transport.is_none_or(|transport| transports.contains(transport))
-        };
+        let exists = |row: &&Parameter| !row.environment && row.acts_on(transports);
         let parameters = self.parameters.iter().filter(exists).map(|row| Described {
             name: row.name.clone(),
             default: row.default.clone(),

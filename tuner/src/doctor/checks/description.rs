@@ -3,10 +3,7 @@
 
 use super::super::facts::Facts;
 use super::super::{Check, Judgement};
-use super::count;
-
-/// Names that are printed; the rest is counted.
-const SHOWN: usize = 5;
+use super::{count, some};
 
 pub(super) const CHECK: Check = Check {
     id: "description",
@@ -57,13 +54,5 @@ fn judge(facts: &Facts) -> Judgement {
         Judgement::fit(format!("all {all} described parameters are there, at their defaults"))
     } else {
         Judgement::note(says.join("; "))
-    }
-}
-
-fn some(names: &[String]) -> String {
-    let shown = names[..names.len().min(SHOWN)].join(", ");
-    match names.len().saturating_sub(SHOWN) {
-        0 => shown,
-        more => format!("{shown} and {more} more"),
     }
 }

@@ -14,6 +14,7 @@ mod library;
 mod load;
 mod malloc;
 mod memory;
+mod printed;
 mod smt;
 mod steal;
 mod timer;
@@ -40,6 +41,7 @@ pub static CHECKS: &[Check] = &[
     clocks::CHECK,
     transport::CHECK,
     description::CHECK,
+    printed::CHECK,
     memory::CHECK,
     hugepages::CHECK,
     malloc::CHECK,
@@ -70,4 +72,16 @@ pub static FILES: &[&str] = &[
 /// A time for people.
 fn time(seconds: f64) -> String {
     crate::report::format::seconds(seconds)
+}
+
+/// Names or lines that are shown; the rest is counted.
+const SHOWN: usize = 5;
+
+/// The first of them.
+fn some(lines: &[String]) -> String {
+    let shown = lines[..lines.len().min(SHOWN)].join(", ");
+    match lines.len().saturating_sub(SHOWN) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
 }

@@ -1,0 +1,112 @@
+//! Runs the library's program that prints its parameters.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::{LibraryInfo, program};
+use crate::config::library::InfoTool;
+use crate::launch::CommandSpec;
+use crate::launch::capture::{CaptureError, capture_at_most};
+
+/// It takes half a second; one that takes longer than this hangs.
+const LIMIT: Duration = Duration::from_secs(20);
+
+/// An `ompi_info` with few components prints half of 1 MiB.
+const MAX_OUTPUT_BYTES: u64 = 16 << 20;
+
+/// Why the program said nothing.
+#[derive(Debug, thiserror::Error)]
+pub enum InfoError {
+    /// There is none.
+    #[error("there is no `{program}` beside the launcher `{}`", launcher.display())]
+    Missing {
+        /// Its name.
+        program: &'static str,
+        /// The launcher.
+        launcher: PathBuf,
+    },
+    /// It does not start, or hangs.
+    #[error(transparent)]
+    Capture(#[from] CaptureError),
+    /// It belongs to another installation.
+    #[error("`{}` is of version {says}, and the launcher of {version}", program.display())]
+    Other {
+        /// The program.
+        program: PathBuf,
+        /// What it says.
+        says: String,
+        /// The launcher's version.
+        version: String,
+    },
+    /// No parameter was read.
+    #[error("`{command}` printed no parameters")]
+    NoParameters {
+        /// The command.
+        command: String,
+    },
+}
+
+/// The name of the program.
+#[must_use]
+pub fn name(tool: InfoTool) -> &'static str {
+    program(tool).name
+}
+
+/// Asks the program beside the launcher of a library of this version.
+///
+/// # Errors
+/// It is not there, of another version, or does not answer.
+pub fn ask(tool: InfoTool, launcher: &Path, version: &str) -> Result<LibraryInfo, InfoError> {
+    let row = program(tool);
+    let program = beside(launcher, row.name).ok_or_else(|| InfoError::Missing {
+        program: row.name,
+        launcher: launcher.to_path_buf(),
+    })?;
+    let mut argv = vec![program.display().to_string()];
+    argv.extend(row.arguments.iter().map(|word| (*word).to_owned()));
+    let spec = CommandSpec {
+        argv,
+        environment: Vec::new(),
+    };
+    let captured = capture_at_most(&spec, LIMIT, MAX_OUTPUT_BYTES)?;
+    if !captured.status.success() {
+        return Err(CaptureError::Failed {
+            command: spec.to_string(),
+            status: captured.status,
+            output: captured.output.lines().next().unwrap_or("no output").to_owned(),
+        }
+        .into());
+    }
+    let info = (row.parse)(&captured.output);
+    if info.parameters.is_empty() {
+        return Err(InfoError::NoParameters {
+            command: spec.to_string(),
+        });
+    }
+    if let Some(says) = info.version.as_ref().filter(|says| *says != version) {
+        return Err(InfoError::Other {
+            program,
+            says: says.clone(),
+            version: version.to_owned(),
+        });
+    }
+    Ok(info)
+}
+
+/// The file of this name in the directory of the launcher, as it is typed or found in PATH, or in that of the file that it is a link to.
+fn beside(launcher: &Path, name: &str) -> Option<PathBuf> {
+    let typed = launcher.parent().filter(|directory| !directory.as_os_str().is_empty());
+    let found = match typed {
+        Some(_) => launcher.to_path_buf(),
+        None => {
+            let path = std::env::var_os("PATH")?;
+            let mut places = std::env::split_paths(&path).map(|directory| directory.join(launcher));
+            places.find(|place| place.is_file())?
+        }
+    };
+    let real = found.canonicalize().unwrap_or_else(|_| found.clone());
+    [found, real]
+        .into_iter()
+        .map(|launcher| launcher.with_file_name(name))
+        .find(|program| program.is_file())
+}

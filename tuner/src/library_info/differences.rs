@@ -1,0 +1,267 @@
+//! The description of a library against what it says of itself. Pure.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use super::{Legal, LibraryInfo, program};
+use crate::config::library::{Algorithms, InfoTool, Library, Parameter, Value};
+
+/// What is described otherwise than it is reported.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Difference {
+    /// The library has no such parameter.
+    Unknown(String),
+    /// Another default.
+    Default {
+        /// The parameter.
+        parameter: String,
+        /// As described.
+        described: String,
+        /// As reported.
+        reported: String,
+    },
+    /// A legal value that only one of the two has.
+    Value {
+        /// The parameter.
+        parameter: String,
+        /// Its number.
+        number: String,
+        /// Its name.
+        name: String,
+        /// Whether the description has it.
+        described: bool,
+    },
+    /// Another largest number.
+    Last {
+        /// The parameter.
+        parameter: String,
+        /// As described.
+        described: u64,
+        /// As reported.
+        reported: u64,
+    },
+    /// A value that is tried and that the library does not take.
+    Illegal {
+        /// The parameter.
+        parameter: String,
+        /// The value.
+        value: String,
+        /// What it is no value of, as the library calls it.
+        kind: String,
+    },
+    /// The library has a knob that is not described.
+    NotDescribed(String),
+}
+
+impl Difference {
+    /// Whether the library has more than is described: that is not tried, and nothing else comes of it.
+    #[must_use]
+    pub fn is_more(&self) -> bool {
+        match self {
+            Difference::Value { described, .. } => !described,
+            Difference::Last {
+                described, reported, ..
+            } => described < reported,
+            Difference::NotDescribed(_) => true,
+            Difference::Unknown(_) | Difference::Default { .. } | Difference::Illegal { .. } => false,
+        }
+    }
+
+    /// Whether what is tried by the description is something else than it says, or nothing at all.
+    #[must_use]
+    pub fn misleads(&self) -> bool {
+        match self {
+            Difference::Value { described, .. } => *described,
+            Difference::Last {
+                described, reported, ..
+            } => described > reported,
+            Difference::Illegal { .. } => true,
+            Difference::Unknown(_) | Difference::Default { .. } | Difference::NotDescribed(_) => false,
+        }
+    }
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Difference::Unknown(name) => write!(f, "{name} is unknown to the library"),
+            Difference::Default {
+                parameter,
+                described,
+                reported,
+            } => write!(
+                f,
+                "{parameter}: default `{described}` is described, `{reported}` is reported"
+            ),
+            Difference::Value {
+                parameter,
+                number,
+                name,
+                described,
+            } => {
+                let by = if *described { "described" } else { "reported" };
+                write!(f, "{parameter}: value {number} {name} is only {by}")
+            }
+            Difference::Last {
+                parameter,
+                described,
+                reported,
+            } => write!(
+                f,
+                "{parameter}: numbers up to {described} are described, up to {reported} reported"
+            ),
+            Difference::Illegal { parameter, value, kind } => {
+                write!(f, "{parameter}: `{value}` is tried, which is no legal {kind}")
+            }
+            Difference::NotDescribed(name) => write!(f, "{name} is not described"),
+        }
+    }
+}
+
+/// What differs, among the parameters that the library's program prints; of those of transports, where these are in use.
+#[must_use]
+pub fn differences(library: &Library, tool: InfoTool, info: &LibraryInfo, transports: &[String]) -> Vec<Difference> {
+    let mut found = Comparison {
+        library,
+        info,
+        prints: program(tool).prints,
+        differences: Vec::new(),
+    };
+    library.algorithms.iter().for_each(|row| found.algorithms(row));
+    let in_use = library.parameters.iter().filter(|row| row.acts_on(transports));
+    in_use.for_each(|row| found.parameter(row));
+    let launcher = &library.launcher;
+    // From 5.0 on Open MPI's launcher is a program with parameters of its own.
+    let is_own = launcher.agent.iter().any(|word| word == "--mca");
+    let agent = launcher.agent.iter().filter(|word| is_own && word.starts_with("plm_"));
+    let switching = &library.switching;
+    let others = switching.parameters.keys().chain(switching.strict.keys()).chain(agent);
+    others.for_each(|name| found.exists(name, false));
+    found.differences
+}
+
+struct Comparison<'a> {
+    library: &'a Library,
+    info: &'a LibraryInfo,
+    prints: fn(&str, bool) -> bool,
+    differences: Vec<Difference>,
+}
+
+impl Comparison<'_> {
+    fn exists(&mut self, name: &str, environment: bool) {
+        if (self.prints)(name, environment) && !self.info.parameters.contains_key(name) {
+            self.differences.push(Difference::Unknown(name.to_owned()));
+        }
+    }
+
+    fn default(&mut self, name: &str, described: &str) {
+        let Some(reported) = self.info.parameters.get(name) else {
+            self.differences.push(Difference::Unknown(name.to_owned()));
+            return;
+        };
+        if let Some(reported) = &reported.default
+            && !self.library.same_value(name, described, reported)
+        {
+            self.differences.push(Difference::Default {
+                parameter: name.to_owned(),
+                described: described.to_owned(),
+                reported: reported.clone(),
+            });
+        }
+    }
+
+    fn algorithms(&mut self, row: &Algorithms) {
+        let parameter = &row.parameter;
+        if !(self.prints)(parameter, row.at_start.is_some()) {
+            return;
+        }
+        self.default(parameter, "ignore");
+        let Some(reported) = self.info.parameters.get(parameter) else {
+            return;
+        };
+        match &reported.legal {
+            Legal::Named(reported) => {
+                let choices = row.choices.iter();
+                let described: BTreeSet<_> = choices
+                    .map(|choice| (choice.value.to_string(), choice.name.clone()))
+                    .collect();
+                let differ = described.symmetric_difference(reported);
+                // By 0 the library decides.
+                for (number, name) in differ.filter(|(number, _)| number != "0") {
+                    self.differences.push(Difference::Value {
+                        parameter: parameter.clone(),
+                        number: number.clone(),
+                        name: name.clone(),
+                        described: described.contains(&(number.clone(), name.clone())),
+                    });
+                }
+            }
+            Legal::Range(_, last) => {
+                let described = row.choices.iter().map(|choice| choice.value).max().unwrap_or(0);
+                if described != *last {
+                    self.differences.push(Difference::Last {
+                        parameter: parameter.clone(),
+                        described,
+                        reported: *last,
+                    });
+                }
+            }
+            Legal::Number | Legal::Text => {}
+        }
+        for (knob, about) in &row.knobs {
+            self.default(&format!("{parameter}_{knob}"), &about.default.to_string());
+        }
+        // Where the variable is read at the start, its sub-parameters are many, and none is searched.
+        if row.at_start.is_none() {
+            let knobs = self.info.parameters.keys();
+            let knobs =
+                knobs.filter_map(|name| Some((name, name.strip_prefix(parameter.as_str())?.strip_prefix('_')?)));
+            // How many algorithms there are, which can be read only.
+            let unknown = knobs.filter(|(_, knob)| *knob != "count" && !row.knobs.contains_key(*knob));
+            let unknown = unknown.map(|(name, _)| Difference::NotDescribed(name.clone()));
+            self.differences.extend(unknown);
+        }
+        for name in row.together.keys() {
+            self.exists(name, row.at_start.is_some());
+        }
+    }
+
+    fn parameter(&mut self, row: &Parameter) {
+        let of_overlap = row.overlap.iter().flat_map(|tried| tried.together.keys());
+        for name in row.together.keys().chain(of_overlap) {
+            self.exists(name, row.environment);
+        }
+        if !(self.prints)(&row.name, row.environment) {
+            return;
+        }
+        self.default(&row.name, &row.default);
+        let Some(reported) = self.info.parameters.get(&row.name) else {
+            return;
+        };
+        let names: BTreeSet<_> = row
+            .names
+            .iter()
+            .map(|(name, number)| (number.clone(), name.clone()))
+            .collect();
+        if let Legal::Named(reported) = &reported.legal
+            && !names.is_empty()
+        {
+            for (number, name) in names.symmetric_difference(reported) {
+                self.differences.push(Difference::Value {
+                    parameter: row.name.clone(),
+                    number: number.clone(),
+                    name: name.clone(),
+                    described: names.contains(&(number.clone(), name.clone())),
+                });
+            }
+        }
+        let tried = row.r#try.iter().chain(row.overlap.iter().map(|tried| &tried.value));
+        for value in tried.map(Value::to_string).filter(|value| !reported.allows(value)) {
+            self.differences.push(Difference::Illegal {
+                parameter: row.name.clone(),
+                value,
+                kind: reported.kind.clone(),
+            });
+        }
+    }
+}

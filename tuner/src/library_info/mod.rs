@@ -1,0 +1,88 @@
+//! What a library says of its parameters through a program of its own, and how that differs from its description.
+//!
+//! [`ask`] runs the program beside the launcher, [`ompi_info`], [`impi_info`] and [`mpivars`] read what it prints, and [`differences`] compares.
+//! `kilter doctor` reports it: a library of another release may have other names, defaults and values than the one that was described.
+
+pub mod ask;
+mod differences;
+mod impi_info;
+mod mpivars;
+mod ompi_info;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+pub use differences::{Difference, differences};
+
+use crate::config::library::InfoTool;
+
+/// What the program says.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct LibraryInfo {
+    /// The library's version, where it says that.
+    pub version: Option<String>,
+    /// Its parameters by name.
+    pub parameters: BTreeMap<String, Reported>,
+}
+
+/// A parameter.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Reported {
+    /// What it is by default; `None` where that is not said, or a site's file or this user's environment has changed it.
+    pub default: Option<String>,
+    /// Its type, in the program's word.
+    pub kind: String,
+    /// What it may be.
+    pub legal: Legal,
+}
+
+/// What a parameter may be.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Legal {
+    /// Any number.
+    #[default]
+    Number,
+    /// Any text, or what is not said.
+    Text,
+    /// These numbers, with their names.
+    Named(BTreeSet<(String, String)>),
+    /// These numbers, both ends included.
+    Range(u64, u64),
+}
+
+impl Reported {
+    /// Whether it may be this.
+    #[must_use]
+    pub fn allows(&self, value: &str) -> bool {
+        match &self.legal {
+            Legal::Number => value.parse::<u64>().is_ok(),
+            Legal::Text => true,
+            Legal::Named(all) => all.iter().any(|(number, name)| number == value || name == value),
+            Legal::Range(first, last) => value
+                .parse()
+                .is_ok_and(|number: u64| (*first..=*last).contains(&number)),
+        }
+    }
+}
+
+/// A program that prints a library's parameters.
+struct Program {
+    name: &'static str,
+    /// With these arguments, it prints all of them.
+    arguments: &'static [&'static str],
+    /// Reads what it prints.
+    parse: fn(&str) -> LibraryInfo,
+    /// Whether it prints a parameter of this name, which is an environment variable or not.
+    prints: fn(name: &str, environment: bool) -> bool,
+}
+
+/// The row of a tool.
+fn program(tool: InfoTool) -> &'static Program {
+    match tool {
+        InfoTool::ImpiInfo => &impi_info::PROGRAM,
+        InfoTool::Mpivars => &mpivars::PROGRAM,
+        InfoTool::OmpiInfo => &ompi_info::PROGRAM,
+    }
+}
+
+#[cfg(test)]
+mod tests;
