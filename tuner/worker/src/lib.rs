@@ -11,7 +11,7 @@
 //! * [`program`]: calls that are more than plain collectives: other forms, strided data, parts of the ranks, messages.
 //! * [`problem`], [`layout`], [`buffer`]: inputs, expected outputs, how they lie, guarded memory.
 //! * [`overlap`]: communication beside computation, which is measured in another way.
-//! * [`settings`]: the library's control variables, per item.
+//! * [`settings`]: the library's control variables, per item; [`messages`]: what it sends for an item.
 //! * [`environment`], [`mod@processing_units`]: what the job and its hosts are.
 //! * [`plan_file`], [`report_file`]: the two files, which rank 0 alone touches.
 //!
@@ -40,6 +40,7 @@ mod layout;
 mod lead;
 mod line;
 mod measure;
+mod messages;
 mod order;
 mod overhead;
 mod overlap;
@@ -180,9 +181,11 @@ fn run(plan: &Path, report: &Path, speed: Speed) -> anyhow::Result<()> {
     // SAFETY: MPI_COMM_WORLD is an intracommunicator, and all ranks come here.
     let one_node =
         unsafe { kilter_mpi::is_one_node(kilter_mpi::constants::comm_world()) }.context("which ranks share a node")?;
+    let counters = messages::counters(&control, &header.counters)?;
     let mut session = Session {
         control,
         variables,
+        counters,
         header,
         time,
         sweep,
@@ -294,6 +297,7 @@ mod tests {
             cache: Cache::Warm,
             settings: Default::default(),
             asks_processing_units: false,
+            counters: Vec::new(),
             clock_faults: Vec::new(),
         }
     }

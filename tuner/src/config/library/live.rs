@@ -128,7 +128,9 @@ fn differences(library: &Library, live: &BTreeMap<String, Reported>) -> Vec<Stri
     // From 5.0 on the launcher is a program with parameters of its own.
     let is_own = launcher.agent.iter().any(|word| word == "--mca");
     let agent = launcher.agent.iter().filter(|word| is_own && word.starts_with("plm_"));
-    let others = library.switching.parameters.keys().chain(agent);
+    let counting = library.messages.iter();
+    let counting = counting.flat_map(|row| row.parameters.keys().chain(row.among.keys()));
+    let others = library.switching.parameters.keys().chain(agent).chain(counting);
     found.extend(
         others
             .filter(|name| !live.contains_key(*name))
@@ -177,6 +179,8 @@ fn differences_are_found() {
                 mca:coll:tuned:param:coll_tuned_scan_algorithm_count:value:3\n\
                 mca:coll:tuned:param:coll_tuned_use_dynamic_rules:help:a: b\n\
                 mca:plm:rsh:param:plm_rsh_agent:type:string\n\
+                mca:pml:base:param:pml:type:string\n\
+                mca:pml:monitoring:param:pml_monitoring_enable:type:int\n\
                 mca:btl:vader:param:btl_vader_eager_limit:value:4096\n\
                 mca:btl:vader:param:btl_vader_eager_limit:source:default\n\
                 mca:btl:vader:param:btl_vader_eager_limit:type:size_t\n";
@@ -208,6 +212,11 @@ fn differences_are_found() {
             "coll_tuned_use_dynamic_rules is unknown",
         ),
         ("plm_rsh_agent:", "plm_agent:", "plm_rsh_agent is unknown"),
+        (
+            "pml_monitoring_enable:",
+            "pml_monitoring:",
+            "pml_monitoring_enable is unknown",
+        ),
     ] {
         let found = differences(&small, &parse(&text.replace(from, to)));
         assert!(found.iter().any(|line| line.contains(part)), "{part}: {found:?}");
