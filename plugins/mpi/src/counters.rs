@@ -1,12 +1,13 @@
 //! Performance variables that hold a number for each rank of `MPI_COMM_WORLD`, through `MPI_T`, by name: what this rank has sent to
 //! each other, where a library counts that.
 
-use std::ffi::{CString, c_int};
+use std::ffi::{CStr, CString, c_int};
 use std::mem::MaybeUninit;
 
 use mpi_sys::{MPI_Datatype, MPI_T_enum, MPI_T_pvar_handle, MPI_T_pvar_session};
 
 use crate::constants;
+use crate::forgotten;
 use crate::mpit::{ControlVariables, MpitError};
 
 /// Why counters cannot be read.
@@ -120,13 +121,9 @@ impl Counters {
             what: what.to_owned(),
         };
         let c_name = CString::new(name).map_err(|_| unknown())?;
-        let mut index: c_int = -1;
-        // SAFETY: reads a string, writes one int.
-        if unsafe { mpi_sys::PMPI_T_pvar_get_index(c_name.as_ptr(), constants::t_pvar_class_size(), &raw mut index) }
-            != 0
-        {
-            return Err(unknown());
-        }
+        let index = index_of(&c_name)
+            .or_else(|| forgotten::register_again().then(|| index_of(&c_name))?)
+            .ok_or_else(unknown)?;
         let about = About::of(index, name)?;
         if about.bind != constants::t_bind_comm() {
             return Err(unsupported("is bound to no communicator"));
@@ -181,6 +178,13 @@ impl Counters {
         let numbers = numbers.iter().take(counter.ranks);
         Ok(numbers.map(|number| u64::from(u32::from_ne_bytes(*number))).collect())
     }
+}
+
+fn index_of(name: &CStr) -> Option<c_int> {
+    let mut index: c_int = -1;
+    // SAFETY: reads a string, writes one int.
+    let code = unsafe { mpi_sys::PMPI_T_pvar_get_index(name.as_ptr(), constants::t_pvar_class_size(), &raw mut index) };
+    (code == 0).then_some(index)
 }
 
 /// What the library says of a variable.

@@ -23,6 +23,7 @@ pub mod attribute;
 pub mod constants;
 pub mod counters;
 mod error;
+mod forgotten;
 pub mod handle;
 pub mod info;
 pub mod layout;

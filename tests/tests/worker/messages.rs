@@ -42,8 +42,13 @@ fn every_algorithm_has_its_fingerprint() {
         bcast("binomial", "6"),
         item("barrier", Collective::Barrier, 0, "barrier(n)"),
     ];
-    let job = job().option(&["--mca", "pml_monitoring_enable", "1"]);
+    let mut job = job().option(&["--mca", "pml_monitoring_enable", "1"]);
+    job.header.read_variables = vec!["pml_monitoring_enable".to_owned()];
     let finished = job.run_well(&[block("b", items)]);
+    let Some(Event::Start(start)) = finished.events.first() else {
+        panic!("{:?}", finished.events)
+    };
+    assert_eq!(start.variables["pml_monitoring_enable"], "1");
     assert_eq!(
         counted(&finished, "linear"),
         ["0>1:1 0>2:1 0>3:1", "0>1:64 0>2:64 0>3:64"]

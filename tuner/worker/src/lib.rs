@@ -169,6 +169,8 @@ fn run(plan: &Path, report: &Path, speed: Speed) -> anyhow::Result<()> {
     };
     let idle = check(&header, control.p_ranks()).with_context(|| format!("{}: the header", plan.position()))?;
     let variables = ControlVariables::open()?;
+    // Before variables are read: a component that counts may have to be asked for its own.
+    let counters = messages::counters(&control, &header.counters)?;
     let time = CommonTime::establish(&control, &header)?;
     let sweep = Sweep::new(header.cache);
     let mut start = environment::start(&control, &variables, &header)?;
@@ -181,7 +183,6 @@ fn run(plan: &Path, report: &Path, speed: Speed) -> anyhow::Result<()> {
     // SAFETY: MPI_COMM_WORLD is an intracommunicator, and all ranks come here.
     let one_node =
         unsafe { kilter_mpi::is_one_node(kilter_mpi::constants::comm_world()) }.context("which ranks share a node")?;
-    let counters = messages::counters(&control, &header.counters)?;
     let mut session = Session {
         control,
         variables,
