@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use kilter_tests::{cells, kilter, report, run};
+use kilter_tests::{cells, kilter, report, root, run};
 use serde_json::Value;
 
 fn tune(out: &Path, further: &[&str]) -> Value {
@@ -187,6 +187,47 @@ fn default_malloc_thresholds_and_an_algorithm_of_kilters_stand_side_by_side_on_f
         assert!(found["ratio_to_default"].as_f64().unwrap() > 0.0);
         println!("{}: {} of the default", found["id"], found["ratio_to_default"]);
     }
+    let proof = contest["proof"].as_str().unwrap();
+    assert!(proof.starts_with("proven by messages"), "{proof}");
     let html = std::fs::read_to_string(out.path().join("report.html")).unwrap();
-    assert!(html.contains("MALLOC_MMAP_THRESHOLD_"));
+    assert!(html.contains("MALLOC_MMAP_THRESHOLD_") && html.contains("proven by messages"));
+}
+
+/// Another component stands before the one whose algorithms are switched, as HAN does on several hosts of Open MPI 5.0: every setting
+/// reads back, and none is asked for.
+#[test]
+fn algorithms_that_nobody_asks_for_are_not_credited() {
+    let out = tempfile::tempdir().unwrap();
+    let description = std::fs::read_to_string(root().join("configs/libraries/openmpi-4.1.toml")).unwrap();
+    // Settings of whole launches are another matter.
+    let (algorithms, _) = description.split_once("[[parameters]]").unwrap();
+    let file = out.path().join("library.toml");
+    std::fs::write(&file, algorithms).unwrap();
+    run(
+        kilter("tune", out.path())
+            .arg("--library-description")
+            .arg(&file)
+            .args(["-n", "4", "--mca", "coll_basic_priority=90", "--guidelines", "GL8"])
+            .args(["--sizes", "64KiB", "--contest", "reduce@64KiB", "--only", "parameters"])
+            .args(["--launches", "4", "--budget", "20", "--rounds", "1"]),
+        &[0, 1],
+    );
+    let report = report(out.path());
+    let contest = &report["contests"][0];
+    let proof = contest["proof"].as_str().unwrap();
+    assert!(
+        proof.starts_with("no effect: each of the library's 7 algorithms"),
+        "{proof}"
+    );
+    let candidates = contest["candidates"].as_array().unwrap();
+    assert!(candidates.iter().all(|one| one["id"] == "default"), "{candidates:#?}");
+    assert_eq!(report["changes"].as_array().map(Vec::len), Some(0));
+    let away = report["quarantined"].as_array().unwrap();
+    let of_reduce = |one: &&Value| one["id"] == "coll_tuned_reduce_algorithm for reduce 65536";
+    assert!(
+        away.iter()
+            .find(of_reduce)
+            .is_some_and(|one| one["what"] == "had no effect"),
+        "{away:#?}"
+    );
 }

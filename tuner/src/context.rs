@@ -17,6 +17,7 @@ use crate::options::Options;
 use crate::plan::Plan;
 use crate::programs::{PROGRESS_LIBRARY, Programs};
 use crate::progress::Progress;
+use crate::search::proof::Proofs;
 use crate::search::quarantine::Quarantine;
 use crate::store::{Run, Store};
 use crate::verdict::Rule;
@@ -40,6 +41,8 @@ pub struct Setup {
     pub expected_environment: Vec<(String, String)>,
     /// Whether the job switches settings while it runs.
     pub switching: bool,
+    /// Performance variables whose growth during a call is reported.
+    pub counters: Vec<String>,
 }
 
 impl Setup {
@@ -109,6 +112,8 @@ pub struct Context<'a> {
     pub progress: Progress,
     /// Candidates never to be proposed again.
     pub quarantine: Quarantine,
+    /// What proved that candidates ran.
+    pub proofs: Proofs,
     /// Directory of plans, reports and logs of the launches.
     pub directory: PathBuf,
     /// How a command is built.
@@ -149,6 +154,7 @@ impl<'a> Context<'a> {
             template,
             programs,
             quarantine: Quarantine::default(),
+            proofs: Proofs::default(),
             budget: Budget::new(options.budget_seconds),
             noise_seconds: Cell::new(0.0),
             transports: RefCell::default(),
@@ -183,6 +189,7 @@ impl<'a> Context<'a> {
             cache: self.options.cache,
             settings: self.library.switching.acts,
             asks_processing_units: false,
+            counters: setup.counters.clone(),
             clock_faults: Vec::new(),
         };
         let command = self.command(setup, &[])?;

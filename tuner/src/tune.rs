@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use kilter_algorithms::Collective;
 
 use crate::context::{Context, Setup};
-use crate::deployment::{Assignment, Deployment};
+use crate::deployment::{Assignment, Deployment, Selection};
 use crate::emit::{self, Emitted};
 use crate::options::TuneOptions;
 use crate::overlap::tuning::Goals;
@@ -16,10 +16,10 @@ use crate::search::at_start;
 use crate::search::choose::Decision;
 use crate::search::contest::Contests;
 use crate::search::target::{Target, ask_for, dearest_first, targets};
-use crate::search::{necessity, settings};
+use crate::search::{necessity, proof, settings};
 use crate::stats::sample::Sample;
 use crate::verdict::{self, Pair, Rule};
-use crate::verification::{Medians, Verification, verify};
+use crate::verification::{JudgedCell, Medians, Verification, verify};
 
 /// What the loop ended with.
 #[derive(Debug)]
@@ -245,7 +245,17 @@ impl State {
             (before != Some(chosen)).then(|| target.name())
         };
         let covered: BTreeSet<String> = decisions.iter().filter_map(covered).collect();
-        let (needed, superfluous) = necessity::needed(std::mem::take(&mut settings.accepted), &covered);
+        let (mut needed, superfluous) = necessity::needed(std::mem::take(&mut settings.accepted), &covered);
+        // The algorithms of the library that were chosen were measured under it, and would not be asked for without it.
+        let is_algorithm = |(_, decision): &(Target, Decision)| matches!(decision.chosen, Some(Selection::Settings(_)));
+        let has_algorithm = decisions.iter().any(is_algorithm);
+        let admits = |accepted: &necessity::Accepted| {
+            let row = |one: &Assignment| context.library.parameters.iter().find(|row| row.name == one.name);
+            let mut rows = accepted.assignments.iter().filter_map(row);
+            has_algorithm && rows.any(|row| row.admits_algorithms)
+        };
+        let (admitting, superfluous): (Vec<_>, Vec<_>) = superfluous.into_iter().partition(admits);
+        needed.extend(admitting);
         for accepted in superfluous {
             let id = accepted.id();
             let fixes: Vec<&str> = accepted.fixes.iter().map(String::as_str).collect();
@@ -268,6 +278,26 @@ impl State {
     fn give_up(&mut self, target: &Target, reason: &str) {
         for cell in &target.cells {
             self.unfixed.insert(cell.clone(), reason.to_owned());
+        }
+    }
+
+    /// Takes back a selection whose rule the library does not follow, and gives its cells up.
+    fn take_back_idle(&mut self, context: &Context<'_>, key: (Collective, u64), reason: &str, before: &Verification) {
+        let Some(selection) = self.deployment.selections.remove(&key) else {
+            return;
+        };
+        let text = format!("`{}` is taken back: {reason}", selection.id());
+        context.progress.warn(&text);
+        // For this cell: elsewhere its rule may be followed.
+        let id = format!("{} for {} {}", selection.id(), key.0, key.1);
+        context.quarantine.add(&id, "had no effect", reason);
+        self.banned.cells.insert(key);
+        let is_its = |judged: &&JudgedCell| {
+            let left = &judged.cell.left;
+            left.collective().map(|collective| (collective, left.bytes)) == Some(key)
+        };
+        for judged in before.cells.iter().filter(is_its) {
+            self.unfixed.insert(judged.cell.name(), text.clone());
         }
     }
 
@@ -327,8 +357,11 @@ fn deploy_and_verify(
     tuned: &mut Tuned,
 ) -> anyhow::Result<()> {
     for attempt in 0..ATTEMPTS {
-        let emitted = emit::emit(context, &state.deployment)?;
-        let setup = emit::staged(context, &emitted)?;
+        let Some((emitted, setup)) = emit_what_acts(context, &format!("{label}/{attempt}"), state, tuned)? else {
+            tuned.deployment = state.deployment.clone();
+            emit::clear(context)?;
+            return Ok(());
+        };
         let (after, untouched) = verify(context, &format!("{label}/{attempt}"), &setup, true, f64::INFINITY)?;
         emit::confirm_ran(context, &emitted, &after);
         let slower = slower(context, &after, &untouched)?;
@@ -352,6 +385,32 @@ fn deploy_and_verify(
         }
     }
     Ok(())
+}
+
+/// Emits what is decided, without the rules that the library does not follow when it is launched with the files; `None` where nothing is
+/// left.
+fn emit_what_acts(
+    context: &Context<'_>,
+    label: &str,
+    state: &mut State,
+    tuned: &Tuned,
+) -> anyhow::Result<Option<(Emitted, Setup)>> {
+    // Each time with less in it.
+    for time in 0.. {
+        let emitted = emit::emit(context, &state.deployment)?;
+        let setup = emit::staged(context, &emitted)?;
+        let idle = proof::not_carried_out(context, &format!("{label}/{time}"), &setup, &state.deployment)?;
+        if idle.is_empty() {
+            return Ok(Some((emitted, setup)));
+        }
+        for (key, reason) in idle {
+            state.take_back_idle(context, key, &reason, &tuned.before);
+        }
+        if state.deployment.is_empty() {
+            break;
+        }
+    }
+    Ok(None)
 }
 
 /// Share of the budget that the first verification may spend: the search and the proof of what it finds need the rest.

@@ -89,6 +89,50 @@ int PMPI_T_enum_get_item(MPI_T_enum items, int position, int *value, char *name,
     return MPI_T_ERR_INVALID;
 }
 
+/* It has no performance variables: the first function says so, and the others are never reached. */
+int PMPI_T_pvar_get_index(const char *name, int variable_class, int *index) {
+    (void)name, (void)variable_class, (void)index;
+    return MPI_T_ERR_INVALID;
+}
+
+int PMPI_T_pvar_get_info(int index, char *name, int *name_length, int *verbosity, int *variable_class, MPI_Datatype *datatype,
+                         MPI_T_enum *items, char *description, int *description_length, int *bind, int *is_read_only,
+                         int *is_continuous, int *is_atomic) {
+    (void)index, (void)name, (void)name_length, (void)verbosity, (void)variable_class, (void)datatype, (void)items;
+    (void)description, (void)description_length, (void)bind, (void)is_read_only, (void)is_continuous, (void)is_atomic;
+    return MPI_T_ERR_INVALID;
+}
+
+int PMPI_T_pvar_session_create(MPI_T_pvar_session *session) {
+    *session = 0;
+    return MPI_SUCCESS;
+}
+
+int PMPI_T_pvar_session_free(MPI_T_pvar_session *session) {
+    (void)session;
+    return MPI_SUCCESS;
+}
+
+int PMPI_T_pvar_handle_alloc(MPI_T_pvar_session session, int index, void *object, MPI_T_pvar_handle *handle, int *count) {
+    (void)session, (void)index, (void)object, (void)handle, (void)count;
+    return MPI_T_ERR_INVALID;
+}
+
+int PMPI_T_pvar_handle_free(MPI_T_pvar_session session, MPI_T_pvar_handle *handle) {
+    (void)session, (void)handle;
+    return MPI_SUCCESS;
+}
+
+int PMPI_T_pvar_start(MPI_T_pvar_session session, MPI_T_pvar_handle handle) {
+    (void)session, (void)handle;
+    return MPI_T_ERR_INVALID;
+}
+
+int PMPI_T_pvar_read(MPI_T_pvar_session session, MPI_T_pvar_handle handle, void *buffer) {
+    (void)session, (void)handle, (void)buffer;
+    return MPI_T_ERR_INVALID;
+}
+
 /* SMPI's ends the simulation with "not yet implemented", and the Rust binding calls it before every MPI_Finalize. No simulated
  * program was spawned. */
 int MPI_Comm_get_parent(MPI_Comm *parent) {

@@ -63,6 +63,8 @@ const int kilter_combiner_resized = MPI_COMBINER_RESIZED;
 const int kilter_t_scope_constant = MPI_T_SCOPE_CONSTANT;
 const int kilter_t_scope_readonly = MPI_T_SCOPE_READONLY;
 const int kilter_t_bind_no_object = MPI_T_BIND_NO_OBJECT;
+const int kilter_t_bind_comm = MPI_T_BIND_MPI_COMM;
+const int kilter_t_pvar_class_size = MPI_T_PVAR_CLASS_SIZE;
 MPI_T_enum kilter_t_enum_null(void) { return MPI_T_ENUM_NULL; }
 
 /* The family whose ABI the library has: what a plugin must share with the program that loads it. */

@@ -119,6 +119,10 @@ constants! {
     t_scope_readonly = kilter_t_scope_readonly: c_int;
     /// `MPI_T_BIND_NO_OBJECT`.
     t_bind_no_object = kilter_t_bind_no_object: c_int;
+    /// `MPI_T_BIND_MPI_COMM`.
+    t_bind_comm = kilter_t_bind_comm: c_int;
+    /// `MPI_T_PVAR_CLASS_SIZE`.
+    t_pvar_class_size = kilter_t_pvar_class_size: c_int;
 }
 
 /// `MPI_IN_PLACE`.

@@ -7,6 +7,7 @@
 //! * [`Pipeline`]: mock-ups, compositions of library calls whose data shapes chain.
 //! * [`Arena`]: scratch that outlives the call, one per communicator.
 //! * [`mpit`]: control variables by name.
+//! * [`counters`]: performance variables that count what a rank sends to each other.
 //! * [`info`]: version, rank, size, duplicates of communicators.
 //! * [`attribute`]: attributes of communicators.
 //! * [`nodes()`]: which ranks share a node.
@@ -20,7 +21,9 @@ mod arena;
 mod arguments;
 pub mod attribute;
 pub mod constants;
+pub mod counters;
 mod error;
+mod forgotten;
 pub mod handle;
 pub mod info;
 pub mod layout;

@@ -72,6 +72,7 @@ impl Job {
             cache: Cache::Warm,
             settings: Default::default(),
             asks_processing_units: false,
+            counters: Vec::new(),
             clock_faults: Vec::new(),
         };
         Job {

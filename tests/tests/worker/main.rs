@@ -7,6 +7,7 @@ mod carrying_out;
 mod faults;
 mod guidelines;
 mod job;
+mod messages;
 mod overlap;
 mod protocol;
 mod settings;

@@ -53,6 +53,10 @@ pub struct Header {
     /// Whether the start shall say what processing units rank 0's host has: asking for them takes milliseconds, and memory.
     #[serde(default)]
     pub asks_processing_units: bool,
+    /// MPI_T performance variables with a number for each rank: how much they grow during one call of an item, on every rank, is
+    /// reported beside its settings. What the library does not have is left out.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub counters: Vec<String>,
     /// For tests: ranks with a wrong clock.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub clock_faults: Vec<ClockFault>,

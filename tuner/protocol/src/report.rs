@@ -35,13 +35,15 @@ pub enum Event {
         /// Item id.
         item: String,
     },
-    /// The settings of an item as the library reports them after they were written.
+    /// The settings of an item as the library reports them after they were written; or what its counters say of one call. An item may
+    /// have both, in two lines.
     Settings {
         /// Block id.
         block: String,
         /// Item id.
         item: String,
-        /// Name, value read back (the worst disagreement over the ranks, where they differ).
+        /// Name, value read back (the worst disagreement over the ranks, where they differ); of a counter `0>1:2 1>0:1`, that rank 0
+        /// counted 2 for rank 1 and rank 1 counted 1 for rank 0.
         read_back: Vec<(String, String)>,
     },
     /// The item is out of its block; the others go on.

@@ -48,6 +48,9 @@ pub struct Library {
     /// What it reads of rules files, where it has such.
     #[serde(default)]
     pub rules_file: RulesFile,
+    /// What shows which messages a call sends, where something does.
+    #[serde(default)]
+    pub messages: Option<Messages>,
     /// Algorithms of collectives, switched per communicator.
     #[serde(default)]
     pub algorithms: Vec<Algorithms>,
@@ -173,6 +176,20 @@ pub struct Switching {
     /// choices may do so, too: they are set where nothing but what was asked for is called.
     #[serde(default)]
     pub strict: BTreeMap<String, String>,
+}
+
+/// What shows which messages a call sends, in a launch of its own: counting takes time.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Messages {
+    /// MPI_T performance variables with a number for each rank of `MPI_COMM_WORLD`.
+    pub counters: Vec<String>,
+    /// Parameters of the launch; where one does not read back, nothing is counted.
+    #[serde(default)]
+    pub parameters: BTreeMap<String, String>,
+    /// Lists of components that must have another one where a site has set them.
+    #[serde(default)]
+    pub among: BTreeMap<String, String>,
 }
 
 /// The algorithms of one collective.
@@ -310,6 +327,10 @@ pub struct Parameter {
     /// What is set along with it; `{value}` stands for its value.
     #[serde(default)]
     pub together: BTreeMap<String, String>,
+    /// It decides whether the library's algorithms are asked for at all: it is tried first, and stays where one of them is chosen under
+    /// it.
+    #[serde(default)]
+    pub admits_algorithms: bool,
     /// It is the fair competitor of other candidates, so a contest that was asked for always measures it.
     #[serde(default)]
     pub confirm_always: bool,
@@ -512,6 +533,15 @@ impl Library {
         self.algorithms
             .iter()
             .find(|algorithms| algorithms.collective == collective)
+    }
+
+    /// The parameters that decide whether its algorithms are asked for, where these transports are in use.
+    pub fn admitting<'l>(&'l self, transports: &'l [String]) -> impl Iterator<Item = &'l Parameter> {
+        let in_use = |row: &&Parameter| row.transport.as_ref().is_none_or(|needed| transports.contains(needed));
+        self.parameters
+            .iter()
+            .filter(|row| row.admits_algorithms)
+            .filter(in_use)
     }
 
     /// Whether a value that was asked for and one that is reported mean the same: `true` and `1`, a name and its number.

@@ -43,6 +43,7 @@ pub(super) fn spec(key: &str, behaviour: &str) -> JobSpec {
             cache: Cache::Warm,
             settings: Default::default(),
             asks_processing_units: false,
+            counters: Vec::new(),
             clock_faults: Vec::new(),
         },
         limits: Limits {

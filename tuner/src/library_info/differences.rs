@@ -135,7 +135,10 @@ pub fn differences(library: &Library, tool: InfoTool, info: &LibraryInfo, transp
     let is_own = launcher.agent.iter().any(|word| word == "--mca");
     let agent = launcher.agent.iter().filter(|word| is_own && word.starts_with("plm_"));
     let switching = &library.switching;
-    let others = switching.parameters.keys().chain(switching.strict.keys()).chain(agent);
+    let counting = library.messages.iter();
+    let counting = counting.flat_map(|row| row.parameters.keys().chain(row.among.keys()));
+    let others = switching.parameters.keys().chain(switching.strict.keys());
+    let others = others.chain(agent).chain(counting);
     others.for_each(|name| found.exists(name, false));
     found.differences
 }

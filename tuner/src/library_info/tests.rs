@@ -74,6 +74,8 @@ fn differences_from_ompi_info_are_found() {
                 mca:coll:tuned:param:coll_tuned_scan_algorithm_count:value:3\n\
                 mca:coll:tuned:param:coll_tuned_use_dynamic_rules:help:a: b\n\
                 mca:plm:rsh:param:plm_rsh_agent:type:string\n\
+                mca:pml:base:param:pml:type:string\n\
+                mca:pml:monitoring:param:pml_monitoring_enable:type:int\n\
                 mca:btl:vader:param:btl_vader_eager_limit:value:4096\n\
                 mca:btl:vader:param:btl_vader_eager_limit:source:default\n\
                 mca:btl:vader:param:btl_vader_eager_limit:type:size_t\n";
@@ -118,6 +120,11 @@ fn differences_from_ompi_info_are_found() {
             "coll_tuned_use_dynamic_rules is unknown",
         ),
         ("plm_rsh_agent:", "plm_agent:", "plm_rsh_agent is unknown"),
+        (
+            "pml_monitoring_enable:",
+            "pml_monitoring:",
+            "pml_monitoring_enable is unknown",
+        ),
     ] {
         let found = found(&text.replace(from, to));
         assert!(found.iter().any(|line| line.contains(part)), "{part}: {found:?}");

@@ -404,6 +404,7 @@ fn contests() -> Vec<Contest> {
     let contest = |function: &str, bytes, bound: f64, candidates: &[(&str, Option<FixKind>, f64, bool, bool)]| {
         let default = candidates.iter().find(|row| row.1.is_none()).map_or(1.0, |row| row.2);
         Contest {
+            proof: None,
             function: function.to_owned(),
             bytes,
             candidates: candidates

@@ -247,6 +247,9 @@ pub struct Contest {
     pub bytes: u64,
     /// Candidates, fastest first, the default among them.
     pub candidates: Vec<Contestant>,
+    /// What shows that choosing among the library's algorithms acts here, or that it does not; absent where none of them was compared.
+    #[serde(default)]
+    pub proof: Option<String>,
     /// The cost models that candidates were predicted by.
     #[serde(default)]
     pub models: Vec<CostModel>,

@@ -102,6 +102,7 @@ pub fn choose_among(
             function: target.function.clone(),
             bytes: target.bytes(),
             candidates: contestants,
+            proof: None,
             models: Vec::new(),
             left_out: Vec::new(),
         },

@@ -18,6 +18,7 @@ use crate::report::model::FixKind;
 use crate::search::choose::{Decision, Measured, choose_among};
 use crate::search::guide::Guide;
 use crate::search::ordered::{self, Ordered};
+use crate::search::proof::{self, Finding};
 use crate::search::ranking::{best_of_kinds, ranked, to_refine};
 use crate::search::space::{self, Knob};
 use crate::search::target::Target;
@@ -93,20 +94,55 @@ impl<'c, 'a> Contests<'c, 'a> {
     pub fn run(&self, targets: &[Target], kinds: &dyn Fn(FixKind) -> bool) -> anyhow::Result<Vec<(Target, Decision)>> {
         let finals = self.screen_all(targets, kinds, &front)?;
         let held = self.finals(finals, FINAL_LAUNCHES)?;
+        let findings = proof::of_finalists(self.context, &self.label, &self.setup, &held)?;
         let rule = self.context.rule(self.context.noise_seconds());
         held.into_iter()
             .map(|held| {
                 let Held {
                     target,
-                    candidates,
+                    mut candidates,
                     bounds,
                 } = held;
+                let finding = findings.get(&target.name());
+                let credited = |one: &Selection| finding.is_none_or(|finding| finding.credits(one));
+                candidates.retain(|candidate| candidate.selection.as_ref().is_none_or(&credited));
                 let mut decision = self.choose_proven(&target, candidates.clone(), &bounds, &rule)?;
+                if let Some(finding) = finding {
+                    self.tell(&target, finding, &mut decision);
+                }
                 let library = &self.context.library;
                 self.guide.explain(library, &target, &candidates, &mut decision.contest);
                 Ok((target, decision))
             })
             .collect()
+    }
+
+    /// Puts into the decision, and where it matters into the list of what had no effect, what proves that the library's algorithms act.
+    fn tell(&self, target: &Target, finding: &Finding, decision: &mut Decision) {
+        let context = self.context;
+        let mut text = finding.text();
+        if let Finding::NoEffect { .. } = finding {
+            let transports = context.transports();
+            let admitting: Vec<String> = context
+                .library
+                .admitting(&transports)
+                .map(|row| format!("`{}`", row.name))
+                .collect();
+            if !admitting.is_empty() {
+                text += &format!(
+                    "; whether they are asked for depends on {}, of which no other value was accepted",
+                    admitting.join(", ")
+                );
+            }
+            let row = target.collective().and_then(|one| context.library.algorithms_of(one));
+            let id = format!("{} for {}", row.map_or("", |row| &row.parameter), target.name());
+            context.progress.warn(&format!("`{id}` is not credited: {text}"));
+            context.quarantine.add(&id, "had no effect", &text);
+            if let Some(reason) = &mut decision.unfixed_because {
+                *reason += &format!("; the library's own algorithms: {text}");
+            }
+        }
+        decision.contest.proof = Some(text);
     }
 
     /// Measures every candidate of the kinds asked for, refines the front runners' knobs, and picks who goes on.

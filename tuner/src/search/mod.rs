@@ -6,6 +6,7 @@ pub mod contest;
 pub mod guide;
 pub mod necessity;
 pub mod ordered;
+pub mod proof;
 pub mod quarantine;
 pub mod ranking;
 pub mod settings;

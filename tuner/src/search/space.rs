@@ -240,7 +240,8 @@ pub fn with_knob(selection: &Selection, name: &str, value: u64) -> Selection {
     }
 }
 
-/// The settings of a whole launch, most promising first, for the transports in use and the targets there are.
+/// The settings of a whole launch, most promising first, for the transports in use and the targets there are; what decides whether the
+/// library's algorithms are asked for comes before all others, since contests depend on it.
 #[must_use]
 pub fn launch_candidates(library: &Library, transports: &[String], targets: &[Target]) -> Vec<LaunchCandidate> {
     let acts_on = |row: &Parameter, target: &Target| {
@@ -250,8 +251,10 @@ pub fn launch_candidates(library: &Library, transports: &[String], targets: &[Ta
     let wanted = |row: &&Parameter| {
         is_carried(row, transports) && (row.collectives.is_empty() || targets.iter().any(|target| acts_on(row, target)))
     };
-    let rows = library.parameters.iter().filter(wanted);
-    rows.flat_map(|row| row.r#try.iter().map(|value| launch_candidate(row, value)))
+    let mut rows: Vec<&Parameter> = library.parameters.iter().filter(wanted).collect();
+    rows.sort_by_key(|row| !row.admits_algorithms);
+    rows.into_iter()
+        .flat_map(|row| row.r#try.iter().map(move |value| launch_candidate(row, value)))
         .collect()
 }
 
@@ -472,6 +475,31 @@ mod tests {
             .unwrap();
         assert_eq!(malloc.assignments.len(), 2);
         assert!(malloc.assignments.iter().all(|assignment| assignment.environment));
+    }
+
+    /// On several hosts HAN stands before the algorithms that contests compare.
+    #[test]
+    fn what_admits_algorithms_comes_first() {
+        let library = find_for("mpirun (Open MPI) 5.0.11").unwrap();
+        let names = |transport: &str, collective| -> Vec<String> {
+            let target = Target::unbounded(collective, 65536);
+            let all = launch_candidates(&library, &[transport.to_owned()], &[target]);
+            all.into_iter().map(|candidate| candidate.parameter).collect()
+        };
+        let tcp = names("tcp", Collective::Bcast);
+        assert_eq!(tcp[0], "coll_han_priority");
+        assert!(tcp.len() > 5, "{tcp:?}");
+        for (transport, collective) in [("sm", Collective::Bcast), ("tcp", Collective::Scan)] {
+            assert!(
+                !names(transport, collective).contains(&tcp[0]),
+                "{transport} {collective}"
+            );
+        }
+        let admitting: Vec<&str> = library
+            .admitting(&library.transports.several_hosts)
+            .map(|row| row.name.as_str())
+            .collect();
+        assert_eq!(admitting, ["coll_han_priority"]);
     }
 
     #[test]

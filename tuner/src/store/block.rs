@@ -15,7 +15,7 @@ pub struct BlockOutcome {
     pub samples: BTreeMap<String, ItemSamples>,
     /// Item id to the reason why it is out.
     pub failed: BTreeMap<String, String>,
-    /// Item id to settings as the library reports them: name, value.
+    /// Item id to settings as the library reports them, and to what its counters say: name, value.
     pub read_back: BTreeMap<String, Vec<(String, String)>>,
     /// Wall time of the block, in seconds.
     pub seconds: f64,
@@ -136,8 +136,8 @@ impl Run {
             if kind == "failed" {
                 outcome.failed.insert(item, detail);
             } else {
-                let read_back = self.parse(&detail, "item_notes.detail", block)?;
-                outcome.read_back.insert(item, read_back);
+                let read_back: Vec<(String, String)> = self.parse(&detail, "item_notes.detail", block)?;
+                outcome.read_back.entry(item).or_default().extend(read_back);
             }
         }
         Ok(())

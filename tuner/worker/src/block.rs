@@ -4,6 +4,7 @@ use kilter_algorithms::Collective;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
+use kilter_mpi::counters::Counters;
 use kilter_mpi::mpit::ControlVariables;
 use kilter_protocol::plan::{Block, Header, Item, Repetitions, Root, SettingsAct};
 use kilter_protocol::report::Event;
@@ -16,6 +17,7 @@ use crate::control::{Control, Refusal};
 use crate::implementation::{self, Place};
 use crate::lead::Lead;
 use crate::measure::{Agreed, Machine, Repetition, measure};
+use crate::messages;
 use crate::overlap::Speed;
 use crate::report_file::ReportFile;
 use crate::schedule::{Schedule, WARM_UPS};
@@ -31,6 +33,8 @@ pub(crate) struct Session {
     pub(crate) control: Control,
     /// The library's control variables.
     pub(crate) variables: ControlVariables,
+    /// Its counters of messages, where the header names some and it has them.
+    pub(crate) counters: Option<Counters>,
     /// The plan's first line.
     pub(crate) header: Header,
     /// What starts are agreed in.
@@ -268,7 +272,10 @@ fn prepare(session: &mut Session, block: &Block, item: &Item) -> anyhow::Result<
         candidate.free()?;
         return Ok(Err(refusal));
     }
-    let mut try_out = |session: &mut Session| try_out(session, item, &mut candidate);
+    let mut try_out = |session: &mut Session| match try_out(session, item, &mut candidate)? {
+        Ok(()) => messages::count(session, block, item, &mut candidate).map(Ok),
+        refused => Ok(refused),
+    };
     let tried = match session.header.settings {
         SettingsAct::OnNewCommunicators => try_out(session)?,
         SettingsAct::OnCalls => {

@@ -11,7 +11,7 @@
 //! * [`program`]: calls that are more than plain collectives: other forms, strided data, parts of the ranks, messages.
 //! * [`problem`], [`layout`], [`buffer`]: inputs, expected outputs, how they lie, guarded memory.
 //! * [`overlap`]: communication beside computation, which is measured in another way.
-//! * [`settings`]: the library's control variables, per item.
+//! * [`settings`]: the library's control variables, per item; [`messages`]: what it sends for an item.
 //! * [`environment`], [`mod@processing_units`]: what the job and its hosts are.
 //! * [`plan_file`], [`report_file`]: the two files, which rank 0 alone touches.
 //!
@@ -40,6 +40,7 @@ mod layout;
 mod lead;
 mod line;
 mod measure;
+mod messages;
 mod order;
 mod overhead;
 mod overlap;
@@ -168,6 +169,8 @@ fn run(plan: &Path, report: &Path, speed: Speed) -> anyhow::Result<()> {
     };
     let idle = check(&header, control.p_ranks()).with_context(|| format!("{}: the header", plan.position()))?;
     let variables = ControlVariables::open()?;
+    // Before variables are read: a component that counts may have to be asked for its own.
+    let counters = messages::counters(&control, &header.counters)?;
     let time = CommonTime::establish(&control, &header)?;
     let sweep = Sweep::new(header.cache);
     let mut start = environment::start(&control, &variables, &header)?;
@@ -183,6 +186,7 @@ fn run(plan: &Path, report: &Path, speed: Speed) -> anyhow::Result<()> {
     let mut session = Session {
         control,
         variables,
+        counters,
         header,
         time,
         sweep,
@@ -294,6 +298,7 @@ mod tests {
             cache: Cache::Warm,
             settings: Default::default(),
             asks_processing_units: false,
+            counters: Vec::new(),
             clock_faults: Vec::new(),
         }
     }

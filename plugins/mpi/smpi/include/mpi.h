@@ -27,8 +27,12 @@ extern SMPI_Comm smpi_MPI_COMM_UNINITIALIZED;
 /* The tools interface, which SMPI does not have; control_variables.c answers for it. */
 typedef int MPI_T_cvar_handle;
 typedef void *MPI_T_enum;
+typedef int MPI_T_pvar_session;
+typedef int MPI_T_pvar_handle;
 #define MPI_T_ENUM_NULL ((MPI_T_enum)0)
 #define MPI_T_BIND_NO_OBJECT 0
+#define MPI_T_BIND_MPI_COMM 1
+#define MPI_T_PVAR_CLASS_SIZE 3
 #define MPI_T_SCOPE_CONSTANT 1
 #define MPI_T_SCOPE_READONLY 2
 /* Of these, SMPI has enumerators without functions that return them. */
@@ -46,5 +50,15 @@ int PMPI_T_cvar_read(MPI_T_cvar_handle handle, void *buffer);
 int PMPI_T_cvar_write(MPI_T_cvar_handle handle, const void *buffer);
 int PMPI_T_enum_get_info(MPI_T_enum items, int *count, char *name, int *name_length);
 int PMPI_T_enum_get_item(MPI_T_enum items, int position, int *value, char *name, int *name_length);
+int PMPI_T_pvar_get_index(const char *name, int variable_class, int *index);
+int PMPI_T_pvar_get_info(int index, char *name, int *name_length, int *verbosity, int *variable_class, MPI_Datatype *datatype,
+                         MPI_T_enum *items, char *description, int *description_length, int *bind, int *is_read_only,
+                         int *is_continuous, int *is_atomic);
+int PMPI_T_pvar_session_create(MPI_T_pvar_session *session);
+int PMPI_T_pvar_session_free(MPI_T_pvar_session *session);
+int PMPI_T_pvar_handle_alloc(MPI_T_pvar_session session, int index, void *object, MPI_T_pvar_handle *handle, int *count);
+int PMPI_T_pvar_handle_free(MPI_T_pvar_session session, MPI_T_pvar_handle *handle);
+int PMPI_T_pvar_start(MPI_T_pvar_session session, MPI_T_pvar_handle handle);
+int PMPI_T_pvar_read(MPI_T_pvar_session session, MPI_T_pvar_handle handle, void *buffer);
 
 #endif

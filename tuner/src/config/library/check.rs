@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Algorithms, ForOverlap, Library, Parameter, Value, rules_file};
+use super::{Algorithms, ForOverlap, Library, Messages, Parameter, Value, rules_file};
 
 /// The first thing that is wrong, with the key it stands under and what is allowed.
 pub(super) fn problem(library: &Library) -> Option<String> {
@@ -16,6 +16,7 @@ pub(super) fn problem(library: &Library) -> Option<String> {
         .or_else(|| twice("rules_id", library.algorithms.iter().filter_map(|row| row.rules_id)))
         .or_else(|| rules_file::problem(&library.rules_file))
         .or_else(|| library.algorithms.iter().find_map(algorithms))
+        .or_else(|| library.messages.as_ref().and_then(messages))
         .or_else(|| twice("parameter", library.parameters.iter().map(|row| row.name.as_str())))
         .or_else(|| library.parameters.iter().find_map(|row| parameter(library, row)))
 }
@@ -76,6 +77,17 @@ fn launcher(library: &Library) -> Option<String> {
         return Some("launcher.program must be the name of a file beside the worker".to_owned());
     }
     None
+}
+
+fn messages(row: &Messages) -> Option<String> {
+    if row.counters.is_empty() {
+        return Some("messages.counters is empty; name performance variables, or remove the table".to_owned());
+    }
+    let names = row.parameters.keys().chain(row.among.keys());
+    let wrong = names.into_iter().find(|name| !is_name(name, false))?;
+    Some(format!(
+        "messages: parameter name `{wrong}` cannot be set; allowed: letters, digits and `_`"
+    ))
 }
 
 fn algorithms(row: &Algorithms) -> Option<String> {

@@ -281,6 +281,16 @@ fn mistakes_name_the_file_and_what_is_allowed() {
             "\"no\\nne\" holds a control character",
         ),
         (
+            "counters = [\"pml_monitoring_messages_count\", \"pml_monitoring_messages_size\"]",
+            "counters = []",
+            "messages.counters is empty",
+        ),
+        (
+            "pml_monitoring_enable = \"1\"",
+            "\"pml monitoring\" = \"1\"",
+            "messages: parameter name `pml monitoring` cannot be set",
+        ),
+        (
             "try = [8192, 32768, 65536, 2048]",
             "try = []",
             "btl_vader_eager_limit: `try` is empty",

@@ -12,6 +12,8 @@ pub(super) struct ContestView {
     pub(super) rows: Vec<ContestantView>,
     /// How many more rows are folded away.
     pub(super) rest: Vec<ContestantView>,
+    /// What shows that the library's algorithms act; may be empty.
+    pub(super) proof: String,
     /// What the cost models say.
     pub(super) model: Vec<String>,
 }
@@ -95,6 +97,7 @@ impl ContestView {
             bound: bound.map_or_else(|| format::NONE.to_owned(), time),
             rows,
             rest,
+            proof: contest.proof.clone().unwrap_or_default(),
             model: cost_model::lines(contest)
                 .iter()
                 .map(|line| line.replace(" us", " µs"))
