@@ -297,6 +297,14 @@ pub struct Tune {
     /// Use only this kind of fix.
     #[arg(long, value_enum, value_name = "KIND")]
     pub only: Option<Only>,
+    /// Functions that no fix may touch, such as reduce,isend: they are verified, and what is violated of them stays. Settings that act
+    /// on all functions alike, such as eager limits, are not meant: they are not taken where they slow any.
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub leave: Vec<String>,
+    /// Scratch that an algorithm or a mock-up may keep on a rank for a communicator, such as 16MiB: who needs more for the size of a
+    /// cell is no candidate there.
+    #[arg(long, value_name = "SIZE")]
+    pub scratch_limit: Option<String>,
     /// Put this collective at this size through the contest even if it breaks no guideline, such as reduce@512KiB. Repeatable.
     #[arg(long, value_name = "FUNCTION@SIZE")]
     pub contest: Vec<String>,

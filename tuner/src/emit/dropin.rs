@@ -52,7 +52,8 @@ fn install_dropin(
     let plugin = copy(&context.programs.plugin()?, &libraries)?;
     let library = format!("{} {}", context.library.name, context.version);
     let relative = Path::new(LIBRARIES).join(plugin.file_name().unwrap_or_default());
-    let profile = profile::of(decisions, &library, &relative.display().to_string());
+    let limits = &context.options.limits;
+    let profile = profile::of(decisions, &library, &relative.display().to_string(), limits);
     let Some(profile) = profile else {
         return Ok(None);
     };

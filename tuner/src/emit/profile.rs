@@ -7,10 +7,12 @@ use kilter_profile::{Profile, Rule, VERSION};
 use super::decisions::Decisions;
 use super::range;
 use crate::deployment::{Selection, algorithm_parameters};
+use crate::search::limits::{Call, Limits};
 
-/// The profile of what is decided; `None` where nothing needs the drop-in.
+/// The profile of what is decided; `None` where nothing needs the drop-in. A rule ends where its implementation would do what `limits`
+/// forbid.
 #[must_use]
-pub fn of(decisions: &Decisions<'_>, library: &str, plugin: &str) -> Option<Profile> {
+pub fn of(decisions: &Decisions<'_>, library: &str, plugin: &str, limits: &Limits) -> Option<Profile> {
     let mut rules = Vec::new();
     for (part, collective, bytes, selection) in decisions.selections() {
         let (implementation, parameters) = match selection {
@@ -26,7 +28,13 @@ pub fn of(decisions: &Decisions<'_>, library: &str, plugin: &str) -> Option<Prof
                 )
             }
         };
-        let (min_bytes, max_bytes) = range::around(&part.volumes_of(collective), bytes);
+        let (min_bytes, high) = range::around(&part.volumes_of(collective), bytes);
+        let call = Call {
+            ranks: part.ranks,
+            bytes,
+            nodes: None,
+        };
+        let max_bytes = limits.reach(selection, call, high);
         rules.push(Rule {
             collective: collective.name().to_owned(),
             ranks: part.ranks,

@@ -104,6 +104,7 @@ pub fn choose_among(
             candidates: contestants,
             models: Vec::new(),
             left_out: Vec::new(),
+            refused: Vec::new(),
         },
     }
 }

@@ -5,6 +5,7 @@
 //! Three rounds, each with fewer candidates and more repetitions (successive halving): a screening of all, a refinement of the
 //! ordered knobs of the front runners by argmin, and a final over several launches, whose medians decide.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use kilter_protocol::plan::{Block, Implementation, Item, Repetitions};
@@ -14,9 +15,10 @@ use crate::correctness::admit;
 use crate::deployment::{Deployment, Selection};
 use crate::launch::session::{BlockOutcome, Session, SessionError};
 use crate::plan;
-use crate::report::model::FixKind;
+use crate::report::model::{FixKind, Refused};
 use crate::search::choose::{Decision, Measured, choose_among};
 use crate::search::guide::Guide;
+use crate::search::limits::Call;
 use crate::search::ordered::{self, Ordered};
 use crate::search::ranking::{best_of_kinds, ranked, to_refine};
 use crate::search::space::{self, Knob};
@@ -60,6 +62,8 @@ pub struct Contests<'c, 'a> {
     deployment: &'c Deployment,
     label: String,
     guide: Guide,
+    /// What the options forbid, by the name of the target.
+    refused: RefCell<BTreeMap<String, Vec<Refused>>>,
 }
 
 impl<'c, 'a> Contests<'c, 'a> {
@@ -73,6 +77,7 @@ impl<'c, 'a> Contests<'c, 'a> {
             deployment,
             label: label.to_owned(),
             guide: Guide::new(context.nodes(), true),
+            refused: RefCell::default(),
         }
     }
 
@@ -103,6 +108,7 @@ impl<'c, 'a> Contests<'c, 'a> {
                 let mut decision = self.choose_proven(&target, candidates.clone(), &bounds, &rule)?;
                 let library = &self.context.library;
                 self.guide.explain(library, &target, &candidates, &mut decision.contest);
+                self.add_refused(&target, &mut decision);
                 Ok((target, decision))
             })
             .collect()
@@ -147,6 +153,7 @@ impl<'c, 'a> Contests<'c, 'a> {
         let all = space::selections(&context.library, target, context.options.ranks, one_node);
         let mut ratios: BTreeMap<Selection, f64> = BTreeMap::new();
         let candidates: Vec<Selection> = all.into_iter().filter(|selection| kinds(selection.kind())).collect();
+        let candidates = self.allowed(target, candidates);
         let (candidates, note) = self.guide.field(target, candidates);
         if let Some(note) = note {
             context.progress.note(&note);
@@ -161,6 +168,57 @@ impl<'c, 'a> Contests<'c, 'a> {
             }
         }
         Ok(ratios)
+    }
+
+    /// Why the options forbid a candidate; `None` where they do not.
+    fn refusal(&self, target: &Target, selection: &Selection) -> Option<String> {
+        let nodes = self.context.nodes();
+        let call = Call {
+            ranks: self.context.options.ranks,
+            bytes: target.bytes(),
+            nodes: nodes.as_ref(),
+        };
+        self.context.options.limits.refusal(selection, call)
+    }
+
+    /// The candidates that the options do not forbid, in the order given; says and keeps why the others are none.
+    fn allowed(&self, target: &Target, candidates: Vec<Selection>) -> Vec<Selection> {
+        let mut refused = Vec::new();
+        let mut allowed = Vec::with_capacity(candidates.len());
+        for selection in candidates {
+            match self.refusal(target, &selection) {
+                None => allowed.push(selection),
+                Some(because) => refused.push(Refused {
+                    id: selection.id(),
+                    because,
+                }),
+            }
+        }
+        if !refused.is_empty() {
+            let lines: Vec<String> = refused
+                .iter()
+                .map(|one| format!("{} {}", one.id, one.because))
+                .collect();
+            let note = format!("{}: not measured: {}", target.name(), lines.join("; "));
+            self.context.progress.note(&note);
+            self.refused.borrow_mut().insert(target.name(), refused);
+        }
+        allowed
+    }
+
+    /// Adds to a decision what the options forbid.
+    fn add_refused(&self, target: &Target, decision: &mut Decision) {
+        let Some(refused) = self.refused.borrow().get(&target.name()).cloned() else {
+            return;
+        };
+        if let Some(reason) = &mut decision.unfixed_because {
+            let ids: Vec<&str> = refused.iter().map(|one| one.id.as_str()).collect();
+            reason.push_str(&format!(
+                "; not measured, since the options forbid them: {}",
+                ids.join(", ")
+            ));
+        }
+        decision.contest.refused = refused;
     }
 
     /// Searches the ordered knobs of one candidate, one after the other.
@@ -188,6 +246,9 @@ impl<'c, 'a> Contests<'c, 'a> {
                 let candidate = space::with_knob(&base, &name, value);
                 if let Some(known) = ratios.get(&candidate) {
                     return Ok(*known);
+                }
+                if self.refusal(target, &candidate).is_some() {
+                    return Ok(f64::INFINITY);
                 }
                 let measured = job.ratios(target, std::slice::from_ref(&candidate), SCREENING)?;
                 let ratio = measured.get(&candidate).copied().unwrap_or(f64::INFINITY);

@@ -14,6 +14,8 @@ pub(super) struct ContestView {
     pub(super) rest: Vec<ContestantView>,
     /// What the cost models say.
     pub(super) model: Vec<String>,
+    /// What the options forbid, and why.
+    pub(super) refused: Vec<String>,
 }
 
 /// One candidate.
@@ -98,6 +100,11 @@ impl ContestView {
             model: cost_model::lines(contest)
                 .iter()
                 .map(|line| line.replace(" us", " µs"))
+                .collect(),
+            refused: contest
+                .refused
+                .iter()
+                .map(|refused| format!("{}: {}", refused.id, refused.because))
                 .collect(),
         }
     }
