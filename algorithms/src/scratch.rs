@@ -52,9 +52,6 @@ pub(crate) fn shared(setting: &Setting<'_>) -> usize {
 
 /// `n`.
 pub(crate) fn one_volume(setting: &Setting<'_>) -> usize {
-    if setting.p_ranks < 2 {
-        return 0;
-    }
     kept(setting.n_bytes)
 }
 
@@ -68,17 +65,11 @@ pub(crate) fn one_volume_inside(setting: &Setting<'_>) -> usize {
 
 /// `2 n`.
 pub(crate) fn two_volumes(setting: &Setting<'_>) -> usize {
-    if setting.p_ranks < 2 {
-        return 0;
-    }
     kept(setting.n_bytes.saturating_mul(2))
 }
 
 /// `2 b`.
 pub(crate) fn two_blocks(setting: &Setting<'_>) -> usize {
-    if setting.p_ranks < 2 {
-        return 0;
-    }
     blocks(setting, 2)
 }
 

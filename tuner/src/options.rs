@@ -98,6 +98,8 @@ pub struct Options {
     pub stall_seconds: f64,
     /// What a fix may not do.
     pub limits: Limits,
+    /// Plugins of the user, whose algorithms compete.
+    pub plugins: Vec<PathBuf>,
     /// Directory of worker, drop-in and plugin, where given; [`crate::programs`] says where they are looked for else.
     pub libexec: Option<PathBuf>,
     /// Directory of `kilter` itself.
@@ -245,6 +247,7 @@ impl Options {
             library_description: typed.library_description,
             stall_seconds: typed.stall_timeout,
             limits: Limits::default(),
+            plugins: Vec::new(),
             libexec,
             own_directory: own_directory()?,
         };
@@ -445,7 +448,15 @@ impl TuneOptions {
                 Ok((collective, parse_bytes("--contest", size)?))
             })
             .collect::<Result<Vec<_>, OptionError>>()?;
-        let limits = limits(typed.leave, typed.scratch_limit.as_deref(), &contests)?;
+        let plugins = plugins(&typed.plugins)?;
+        let mut limits = limits(typed.leave, typed.scratch_limit.as_deref(), &contests)?;
+        limits.only_plugins = typed.only == Some(cli::Only::Plugins);
+        if limits.only_plugins && plugins.is_empty() {
+            return Err(wrong(
+                "--only",
+                "`plugins` needs one or more; give them by --plugin FILE",
+            ));
+        }
         let mut layouts = match &typed.layouts {
             Some(text) => of_layouts(&layout_list(text)?, &typed.measure)?,
             None => Vec::new(),
@@ -459,13 +470,14 @@ impl TuneOptions {
         };
         for options in layouts.iter_mut().chain([&mut common]) {
             options.limits = limits.clone();
+            options.plugins = plugins.clone();
         }
         Ok(TuneOptions {
             common,
             layouts,
             parameters: matches!(typed.only, None | Some(cli::Only::Parameters)),
             mockups: matches!(typed.only, None | Some(cli::Only::Mockups | cli::Only::Algorithms)),
-            algorithms: matches!(typed.only, None | Some(cli::Only::Algorithms)),
+            algorithms: matches!(typed.only, None | Some(cli::Only::Algorithms | cli::Only::Plugins)),
             contests,
             rounds: typed.rounds,
             targets: targets(&typed.targets, &typed.target_file)?,
@@ -473,11 +485,24 @@ impl TuneOptions {
     }
 }
 
+/// The plugins of a list, each once.
+pub(crate) fn plugins(typed: &[PathBuf]) -> Result<Vec<PathBuf>, OptionError> {
+    let mut files: Vec<PathBuf> = Vec::with_capacity(typed.len());
+    for file in typed {
+        let file = absolute("--plugin", file)?;
+        if !files.contains(&file) {
+            files.push(file);
+        }
+    }
+    Ok(files)
+}
+
 /// What a fix may not do.
 fn limits(leave: Vec<String>, scratch: Option<&str>, contests: &[(Collective, u64)]) -> Result<Limits, OptionError> {
     let limits = Limits {
         left_alone: functions("--leave", leave)?,
         scratch_bytes: scratch.map(|text| parse_bytes("--scratch-limit", text)).transpose()?,
+        only_plugins: false,
     };
     for (collective, _) in contests {
         if limits.leaves(collective.name()).is_some() {
@@ -758,10 +783,22 @@ mod tests {
         let expected = Limits {
             left_alone: vec!["reduce".to_owned(), "isend".to_owned()],
             scratch_bytes: Some(16 << 20),
+            only_plugins: false,
         };
         assert_eq!(options.common.limits, expected);
         assert!(options.layouts.iter().all(|layout| layout.limits == expected));
         assert_eq!(tuned(&[]).unwrap().common.limits, Limits::default());
+    }
+
+    #[test]
+    fn plugins_compete_with_the_rest_or_alone() {
+        let all = tuned(&["--plugin", "/a.so", "--plugin", "/b.so", "--plugin", "/a.so"]).unwrap();
+        assert_eq!(all.common.plugins, [PathBuf::from("/a.so"), PathBuf::from("/b.so")]);
+        assert!(all.parameters && all.mockups && all.algorithms && !all.common.limits.only_plugins);
+        let alone = tuned(&["--plugin", "/a.so", "--only", "plugins"]).unwrap();
+        assert!(!alone.parameters && !alone.mockups && alone.algorithms && alone.common.limits.only_plugins);
+        let none = tuned(&["--only", "plugins"]).unwrap_err().to_string();
+        assert!(none.contains("--plugin FILE"), "{none}");
     }
 
     #[test]

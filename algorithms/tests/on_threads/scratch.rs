@@ -6,7 +6,7 @@ use kilter_algorithms::{Algorithm, Need, Nodes, Parameter, Setting, registry};
 use crate::common::{Case, Place};
 
 /// Powers of two, and numbers beside them: trees, halves and folds differ there.
-const RANKS: [usize; 9] = [1, 2, 3, 4, 5, 7, 8, 12, 16];
+const RANKS: [usize; 8] = [1, 2, 3, 4, 5, 7, 8, 16];
 
 fn bound(case: &Case, nodes: &Nodes) -> u64 {
     let setting = Setting {
@@ -63,10 +63,13 @@ fn places(algorithm: &Algorithm) -> &'static [Place] {
 #[test]
 fn no_rank_keeps_more_than_its_row_says() {
     let mut used = 0;
-    let check = |case: &Case| {
+    let mut beyond = Vec::new();
+    let mut check = |case: &Case| {
         let (kept, bound) = (kept(case), bound(case, &case.place.nodes(case.p)));
-        assert!(kept <= bound, "{kept} B are kept, the row says {bound} B\nin {case}");
-        kept
+        used += kept;
+        if kept > bound {
+            beyond.push(format!("{kept} B are kept, the row says {bound} B\nin {case}"));
+        }
     };
     for algorithm in registry::algorithms() {
         for p in RANKS.into_iter().filter(|&p| algorithm.unmet(p, true, true).is_none()) {
@@ -77,7 +80,7 @@ fn no_rank_keeps_more_than_its_row_says() {
                 for count in counts(algorithm) {
                     for &place in places(algorithm) {
                         for &root in &roots {
-                            used += check(&Case {
+                            check(&Case {
                                 root,
                                 parameters: parameters.clone(),
                                 place,
@@ -89,6 +92,7 @@ fn no_rank_keeps_more_than_its_row_says() {
             }
         }
     }
+    assert!(beyond.is_empty(), "{} cases:\n{}", beyond.len(), beyond.join("\n"));
     assert!(used > 0, "nothing was kept");
 }
 

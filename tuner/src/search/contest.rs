@@ -1,6 +1,6 @@
 //! Contests inside running jobs: every candidate for a violated cell against the default and the bounds, interleaved in the
 //! same job. Algorithms and knobs of the library are switched through MPI_T on a duplicated communicator, Kilter's own run over
-//! point-to-point calls, mock-ups over the library.
+//! point-to-point calls, mock-ups over the library, and those of a plugin as the plugin will.
 //!
 //! Three rounds, each with fewer candidates and more repetitions (successive halving): a screening of all, a refinement of the
 //! ordered knobs of the front runners by argmin, and a final over several launches, whose medians decide.
@@ -150,10 +150,13 @@ impl<'c, 'a> Contests<'c, 'a> {
     ) -> anyhow::Result<BTreeMap<Selection, f64>> {
         let context = self.context;
         let one_node = !context.options.place().several_nodes;
-        let all = space::selections(&context.library, target, context.options.ranks, one_node);
+        let (library, ranks) = (&context.library, context.options.ranks);
+        let mut all = space::selections(library, target, ranks, one_node);
+        all.extend(space::of_plugins(library, &context.plugins, target, ranks, one_node));
         let mut ratios: BTreeMap<Selection, f64> = BTreeMap::new();
-        let candidates: Vec<Selection> = all.into_iter().filter(|selection| kinds(selection.kind())).collect();
-        let candidates = self.allowed(target, candidates);
+        let is_wanted = |one: &Selection| kinds(one.kind()) && context.options.limits.asks_for(one);
+        let candidates: Vec<Selection> = all.into_iter().filter(is_wanted).collect();
+        let candidates = self.proven(self.allowed(target, candidates))?;
         let (candidates, note) = self.guide.field(target, candidates);
         if let Some(note) = note {
             context.progress.note(&note);
@@ -168,6 +171,33 @@ impl<'c, 'a> Contests<'c, 'a> {
             }
         }
         Ok(ratios)
+    }
+
+    /// All but rows of plugins that fail the correctness matrix: what is not known to be right with its defaults is not run beside others
+    /// at all. (What is chosen is admitted with its own values, whoever's it is.)
+    fn proven(&self, candidates: Vec<Selection>) -> anyhow::Result<Vec<Selection>> {
+        let mut wrong: Vec<String> = Vec::new();
+        let mut seen: Vec<String> = Vec::new();
+        for selection in candidates.iter().filter(|one| matches!(one, Selection::Plugin(_))) {
+            // The one with the defaults comes first.
+            let family = space::family(selection);
+            if seen.contains(&family) {
+                continue;
+            }
+            seen.push(family.clone());
+            if self.context.quarantine.contains(&family) {
+                wrong.push(family);
+            } else if let Err(reason) = admit(self.context, selection)? {
+                let text = format!("`{family}` is no candidate: it failed the correctness matrix: {reason}");
+                self.context.progress.warn(&text);
+                self.context
+                    .quarantine
+                    .add(&family, "failed the correctness matrix", &reason);
+                wrong.push(family);
+            }
+        }
+        let is_right = |one: &Selection| !wrong.contains(&space::family(one));
+        Ok(candidates.into_iter().filter(is_right).collect())
     }
 
     /// Why the options forbid a candidate; `None` where they do not.
@@ -417,6 +447,15 @@ pub fn item(target: &Target, selection: Option<&Selection>) -> Item {
                         ..library
                     }
                 }
+                Selection::Plugin(row) => Item {
+                    id,
+                    implementation: Implementation::Plugin {
+                        file: row.file.display().to_string(),
+                        id: row.id.clone(),
+                        parameters: row.values(),
+                    },
+                    ..library
+                },
                 Selection::Algorithm(algorithm, parameters) => Item {
                     id,
                     implementation: Implementation::Algorithm {

@@ -13,6 +13,8 @@ pub struct Limits {
     pub left_alone: Vec<String>,
     /// Bytes of scratch that an algorithm or a mock-up may keep on a rank.
     pub scratch_bytes: Option<u64>,
+    /// Only plugins of the user may be deployed.
+    pub only_plugins: bool,
 }
 
 /// A call for which memory is reckoned.
@@ -43,18 +45,22 @@ impl Limits {
         rows.flat_map(|row| &row.collectives).any(left)
     }
 
+    /// Whether candidates of this one's origin are asked for.
+    #[must_use]
+    pub fn asks_for(&self, selection: &Selection) -> bool {
+        !self.only_plugins || matches!(selection, Selection::Plugin(_))
+    }
+
     /// Why a selection is no candidate for a call; `None` where it is.
     #[must_use]
     pub fn refusal(&self, selection: &Selection, call: Call<'_>) -> Option<String> {
         let limit = self.scratch_bytes?;
-        let kept = scratch_bytes(selection, call)?;
-        (kept > limit).then(|| {
-            format!(
-                "keeps up to {} of scratch on a rank, --scratch-limit allows {}",
-                format::bytes(kept),
-                format::bytes(limit)
-            )
-        })
+        let kept = match scratch_bytes(selection, call) {
+            Some(kept) if kept <= limit => return None,
+            Some(kept) => format!("keeps up to {} of scratch on a rank", format::bytes(kept)),
+            None => "does not say how much scratch it keeps on a rank".to_owned(),
+        };
+        Some(format!("{kept}, --scratch-limit allows {}", format::bytes(limit)))
     }
 
     /// The largest volume from `call`'s up to `high` at which the selection is a candidate, as it is at `call`'s.
@@ -85,6 +91,8 @@ pub fn scratch_bytes(selection: &Selection, call: Call<'_>) -> Option<u64> {
     let n_bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
     match selection {
         Selection::Settings(_) => Some(0),
+        // The plugin ABI has no word for it.
+        Selection::Plugin(_) => None,
         Selection::Mockup(id) => Some(mockup::find(id)?.scratch(ranks, n_bytes) as u64),
         Selection::Algorithm(id, parameters) => {
             let row = registry::find(id)?;
@@ -117,6 +125,7 @@ pub fn scratch_bytes(selection: &Selection, call: Call<'_>) -> Option<u64> {
 mod tests {
     use super::*;
     use crate::config::library::find_for;
+    use crate::deployment::PluginRow;
 
     const MIB: u64 = 1 << 20;
 
@@ -160,6 +169,13 @@ mod tests {
         let mockup = Selection::Mockup("reduce.as_allreduce".to_owned());
         assert!(limits.refusal(&mockup, call(2 * MIB)).is_some());
         assert_eq!(Limits::default().refusal(&doubling, call(1 << 40)), None);
+        let plugin = Selection::Plugin(PluginRow {
+            file: "/p.so".into(),
+            id: "allreduce.mine".to_owned(),
+            parameters: Vec::new(),
+        });
+        let reason = limits.refusal(&plugin, call(8)).unwrap();
+        assert!(reason.starts_with("does not say how much scratch"), "{reason}");
     }
 
     #[test]
