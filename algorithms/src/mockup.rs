@@ -3,7 +3,7 @@
 //! A mock-up is the right side of a guideline, and a remedy: where a guideline is violated, its mock-up is faster than the
 //! function itself, and the drop-in can run it. Ids follow PGMPITuneLib: `<collective>.as_<call>_<call>`.
 
-use crate::Collective;
+use crate::{Collective, Shape, scratch};
 
 /// A row of the table of mock-ups.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,6 +20,32 @@ use Collective::{
     Allgather, Allreduce, Alltoall, Bcast, Exscan, Gather, Reduce, ReduceLocal, ReduceScatter, ReduceScatterBlock,
     Scan, Scatter, Scatterv,
 };
+
+impl Mockup {
+    /// Bytes that a communicator keeps for its calls with `n_bytes` of contiguous data, at most, on the rank that needs most; what the
+    /// library takes inside them is not counted.
+    #[must_use]
+    pub fn scratch(&self, p_ranks: usize, n_bytes: usize) -> usize {
+        let between = match self.calls {
+            // The broadcast works in the buffer that the call before it has filled.
+            [_, Bcast] => 0,
+            [first, _] if matches!(first.output(), Shape::Blocks) => n_bytes.div_ceil(p_ranks.max(1)),
+            _ => n_bytes,
+        };
+        let has_blocks = |call: &Collective| call.has_blocks();
+        let row_bytes = p_ranks.saturating_mul(scratch::ELEMENT_BYTES).max(1);
+        let is_padded =
+            !self.collective.has_blocks() && self.calls.iter().any(has_blocks) && !n_bytes.is_multiple_of(row_bytes);
+        if n_bytes == 0 {
+            0
+        } else if is_padded {
+            // What is padded has a copy at both ends.
+            scratch::kept(n_bytes.saturating_add(row_bytes)).saturating_mul(3)
+        } else {
+            scratch::kept(between)
+        }
+    }
+}
 
 /// All mock-ups of GL3 to GL17.
 pub static MOCKUPS: &[Mockup] = &[

@@ -126,6 +126,8 @@ pub struct Algorithm {
     pub parameters: &'static [Parameter],
     /// Cost in a setting.
     pub cost: fn(&Setting<'_>) -> Cost,
+    /// Bytes that a communicator keeps for calls in a setting, at most, on the rank that needs most.
+    pub scratch: fn(&Setting<'_>) -> usize,
 }
 
 impl Algorithm {

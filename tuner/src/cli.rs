@@ -297,6 +297,17 @@ pub struct Tune {
     /// Use only this kind of fix.
     #[arg(long, value_enum, value_name = "KIND")]
     pub only: Option<Only>,
+    /// A plugin whose algorithms compete with the rest, each only after it has passed the correctness matrix here. Repeatable.
+    #[arg(long = "plugin", value_name = "FILE")]
+    pub plugins: Vec<PathBuf>,
+    /// Functions that no fix may touch, such as reduce,isend: they are verified, and what is violated of them stays. Settings that act
+    /// on all functions alike, such as eager limits, are not meant: they are not taken where they slow any.
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub leave: Vec<String>,
+    /// Scratch that an algorithm or a mock-up may keep on a rank for a communicator, such as 16MiB: who needs more for the size of a
+    /// cell is no candidate there.
+    #[arg(long, value_name = "SIZE")]
+    pub scratch_limit: Option<String>,
     /// Put this collective at this size through the contest even if it breaks no guideline, such as reduce@512KiB. Repeatable.
     #[arg(long, value_name = "FUNCTION@SIZE")]
     pub contest: Vec<String>,
@@ -317,12 +328,15 @@ pub struct Benchmark {
     /// Measuring.
     #[command(flatten)]
     pub measure: Measure,
+    /// A plugin whose algorithms compete on Kilter's side, each only after it has passed the correctness matrix here. Repeatable.
+    #[arg(long = "plugin", value_name = "FILE")]
+    pub plugins: Vec<PathBuf>,
     /// Instead of the best with the best, compare each of Kilter's algorithms with the library forced to the same one.
     #[arg(long)]
     pub same: bool,
     /// Instead of Kilter's collectives, put the search to the test: its launches, its seconds and what it finds, against measuring
     /// every candidate with every value of its knobs in a launch of its own. Takes long; --budget ends it.
-    #[arg(long, conflicts_with_all = ["same", "latency"])]
+    #[arg(long, conflicts_with_all = ["same", "latency", "plugins"])]
     pub search: bool,
     /// Seconds that a message of no length takes through the network: with --bandwidth, adds the lower bound of each cell.
     #[arg(long, value_name = "SECONDS", requires = "bandwidth")]
@@ -741,4 +755,6 @@ pub enum Only {
     Algorithms,
     /// Mock-ups alone, through the drop-in.
     Mockups,
+    /// The algorithms of --plugin alone, through the drop-in.
+    Plugins,
 }

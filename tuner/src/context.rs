@@ -15,6 +15,7 @@ use crate::launch::command::TemplateError;
 use crate::launch::{CommandSpec, CommandTemplate, JobSpec, Limits, Session};
 use crate::options::Options;
 use crate::plan::Plan;
+use crate::plugins::Plugin;
 use crate::programs::{PROGRESS_LIBRARY, Programs};
 use crate::progress::Progress;
 use crate::search::proof::Proofs;
@@ -120,6 +121,8 @@ pub struct Context<'a> {
     pub template: CommandTemplate,
     /// Worker, drop-in and plugin for the library.
     pub programs: Programs,
+    /// Plugins of the user, whose rows compete.
+    pub plugins: Vec<Plugin>,
     /// Seconds of measuring.
     pub budget: Budget,
     noise_seconds: Cell<f64>,
@@ -155,6 +158,7 @@ impl<'a> Context<'a> {
             programs,
             quarantine: Quarantine::default(),
             proofs: Proofs::default(),
+            plugins: Vec::new(),
             budget: Budget::new(options.budget_seconds),
             noise_seconds: Cell::new(0.0),
             transports: RefCell::default(),

@@ -1,6 +1,7 @@
 //! What is to be deployed: the decisions so far. Pure data; [`crate::emit`] writes it, [`crate::search`] extends it.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 
 use kilter_algorithms::Collective;
 
@@ -31,6 +32,40 @@ pub enum Selection {
     Mockup(String),
     /// An algorithm of the registry, by id, with one value per parameter.
     Algorithm(String, Vec<u64>),
+    /// A row of a user's plugin.
+    Plugin(PluginRow),
+}
+
+/// A row of a plugin with values for its parameters.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PluginRow {
+    /// The shared object.
+    pub file: PathBuf,
+    /// Its id.
+    pub id: String,
+    /// Its parameters, in its order.
+    pub parameters: Vec<PluginParameter>,
+}
+
+/// A parameter of a plugin's row.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PluginParameter {
+    /// Its name.
+    pub name: String,
+    /// Smallest legal value.
+    pub min: u64,
+    /// Largest legal value.
+    pub max: u64,
+    /// Its value.
+    pub value: u64,
+}
+
+impl PluginRow {
+    /// One value per parameter.
+    #[must_use]
+    pub fn values(&self) -> Vec<u64> {
+        self.parameters.iter().map(|parameter| parameter.value).collect()
+    }
 }
 
 impl Selection {
@@ -43,13 +78,38 @@ impl Selection {
                 .map(|(name, value)| format!("{name}={value}"))
                 .collect::<Vec<_>>()
                 .join(" "),
-            Selection::Mockup(id) => id.clone(),
-            Selection::Algorithm(id, parameters) => {
-                let values = algorithm_parameters(id, parameters);
-                std::iter::once(id.clone())
-                    .chain(values.into_iter().map(|(name, value)| format!("{name}={value}")))
+            Selection::Mockup(_) | Selection::Algorithm(..) | Selection::Plugin(_) => {
+                let values = self.parameters().into_iter();
+                self.implementation()
+                    .map(str::to_owned)
+                    .into_iter()
+                    .chain(values.map(|(name, value)| format!("{name}={value}")))
                     .collect::<Vec<_>>()
                     .join(" ")
+            }
+        }
+    }
+
+    /// The id by which a profile names what the drop-in runs; `None` for settings of the library.
+    #[must_use]
+    pub fn implementation(&self) -> Option<&str> {
+        match self {
+            Selection::Settings(_) => None,
+            Selection::Mockup(id) | Selection::Algorithm(id, _) => Some(id),
+            Selection::Plugin(row) => Some(&row.id),
+        }
+    }
+
+    /// Names and values: settings of the library, or parameters of what the drop-in runs.
+    #[must_use]
+    pub fn parameters(&self) -> Vec<(String, String)> {
+        match self {
+            Selection::Settings(settings) => settings.clone(),
+            Selection::Mockup(_) => Vec::new(),
+            Selection::Algorithm(id, parameters) => algorithm_parameters(id, parameters),
+            Selection::Plugin(row) => {
+                let named = |one: &PluginParameter| (one.name.clone(), one.value.to_string());
+                row.parameters.iter().map(named).collect()
             }
         }
     }
@@ -60,21 +120,17 @@ impl Selection {
         match self {
             Selection::Settings(_) => FixKind::Parameter,
             Selection::Mockup(_) => FixKind::Mockup,
-            Selection::Algorithm(..) => FixKind::Algorithm,
+            Selection::Algorithm(..) | Selection::Plugin(_) => FixKind::Algorithm,
         }
     }
 
     /// As the report shows it.
     #[must_use]
     pub fn fix(&self) -> Fix {
-        let settings = match self {
-            Selection::Settings(settings) => settings.clone(),
-            Selection::Mockup(_) => Vec::new(),
-            Selection::Algorithm(id, parameters) => algorithm_parameters(id, parameters),
-        };
         Fix {
             kind: self.kind(),
-            settings: settings
+            settings: self
+                .parameters()
                 .into_iter()
                 .map(|(name, value)| Setting { name, value })
                 .collect(),

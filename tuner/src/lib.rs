@@ -21,6 +21,7 @@ pub mod logging;
 pub mod options;
 pub mod overlap;
 pub mod plan;
+pub mod plugins;
 pub mod prediction;
 pub mod programs;
 pub mod progress;

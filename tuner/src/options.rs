@@ -20,6 +20,7 @@ use crate::layouts::{self, Layout};
 use crate::plan::Place;
 use crate::repetition_rule;
 use crate::scope::Scope;
+use crate::search::limits::Limits;
 use crate::verdict::{Correction, Test};
 
 /// Options that every measuring command shares.
@@ -95,6 +96,10 @@ pub struct Options {
     pub library_description: Option<PathBuf>,
     /// Seconds of silence that mean a hang.
     pub stall_seconds: f64,
+    /// What a fix may not do.
+    pub limits: Limits,
+    /// Plugins of the user, whose algorithms compete.
+    pub plugins: Vec<PathBuf>,
     /// Directory of worker, drop-in and plugin, where given; [`crate::programs`] says where they are looked for else.
     pub libexec: Option<PathBuf>,
     /// Directory of `kilter` itself.
@@ -214,7 +219,7 @@ impl Options {
             sizes: parse_sizes(&typed.sizes)?,
             guidelines: typed.guidelines,
             guideline_files: typed.guideline_file,
-            functions: functions(typed.functions)?,
+            functions: functions("--functions", typed.functions)?,
             mix: typed.mix.map(|path| mix(&path, typed.ranks)).transpose()?,
             root: root(&typed.root, typed.ranks)?,
             element: match typed.element {
@@ -241,6 +246,8 @@ impl Options {
             quiet: typed.quiet,
             library_description: typed.library_description,
             stall_seconds: typed.stall_timeout,
+            limits: Limits::default(),
+            plugins: Vec::new(),
             libexec,
             own_directory: own_directory()?,
         };
@@ -317,15 +324,11 @@ impl Options {
 }
 
 /// Names of functions as guidelines call them: whatever the language can call.
-pub(crate) fn functions(names: Vec<String>) -> Result<Vec<String>, OptionError> {
+pub(crate) fn functions(option: &'static str, names: Vec<String>) -> Result<Vec<String>, OptionError> {
     for name in &names {
         if format!("{name}(n)").parse::<Side>().is_err() {
-            name.parse::<Side>().map_err(|error| {
-                wrong(
-                    "--functions",
-                    format!("`{name}` is no function; allowed: {}", error.allowed),
-                )
-            })?;
+            name.parse::<Side>()
+                .map_err(|error| wrong(option, format!("`{name}` is no function; allowed: {}", error.allowed)))?;
         }
     }
     Ok(names)
@@ -444,29 +447,70 @@ impl TuneOptions {
                 let collective = name.parse().map_err(|error| wrong("--contest", format!("{error}")))?;
                 Ok((collective, parse_bytes("--contest", size)?))
             })
-            .collect::<Result<_, OptionError>>()?;
-        let layouts = match &typed.layouts {
+            .collect::<Result<Vec<_>, OptionError>>()?;
+        let plugins = plugins(&typed.plugins)?;
+        let mut limits = limits(typed.leave, typed.scratch_limit.as_deref(), &contests)?;
+        limits.only_plugins = typed.only == Some(cli::Only::Plugins);
+        if limits.only_plugins && plugins.is_empty() {
+            return Err(wrong(
+                "--only",
+                "`plugins` needs one or more; give them by --plugin FILE",
+            ));
+        }
+        let mut layouts = match &typed.layouts {
             Some(text) => of_layouts(&layout_list(text)?, &typed.measure)?,
             None => Vec::new(),
         };
-        let common = match layouts.first() {
+        let mut common = match layouts.first() {
             Some(first) => Options {
                 out: absolute("--out", &typed.measure.out)?,
                 ..first.clone()
             },
             None => Options::new(typed.measure)?,
         };
+        for options in layouts.iter_mut().chain([&mut common]) {
+            options.limits = limits.clone();
+            options.plugins = plugins.clone();
+        }
         Ok(TuneOptions {
             common,
             layouts,
             parameters: matches!(typed.only, None | Some(cli::Only::Parameters)),
             mockups: matches!(typed.only, None | Some(cli::Only::Mockups | cli::Only::Algorithms)),
-            algorithms: matches!(typed.only, None | Some(cli::Only::Algorithms)),
+            algorithms: matches!(typed.only, None | Some(cli::Only::Algorithms | cli::Only::Plugins)),
             contests,
             rounds: typed.rounds,
             targets: targets(&typed.targets, &typed.target_file)?,
         })
     }
+}
+
+/// The plugins of a list, each once.
+pub(crate) fn plugins(typed: &[PathBuf]) -> Result<Vec<PathBuf>, OptionError> {
+    let mut files: Vec<PathBuf> = Vec::with_capacity(typed.len());
+    for file in typed {
+        let file = absolute("--plugin", file)?;
+        if !files.contains(&file) {
+            files.push(file);
+        }
+    }
+    Ok(files)
+}
+
+/// What a fix may not do.
+fn limits(leave: Vec<String>, scratch: Option<&str>, contests: &[(Collective, u64)]) -> Result<Limits, OptionError> {
+    let limits = Limits {
+        left_alone: functions("--leave", leave)?,
+        scratch_bytes: scratch.map(|text| parse_bytes("--scratch-limit", text)).transpose()?,
+        only_plugins: false,
+    };
+    for (collective, _) in contests {
+        if limits.leaves(collective.name()).is_some() {
+            let message = format!("`{collective}` is put through a contest by --contest; take it out of one of them");
+            return Err(wrong("--leave", message));
+        }
+    }
+    Ok(limits)
 }
 
 /// Options of `verify-algorithms`.
@@ -715,6 +759,64 @@ mod tests {
         let rule = repetitions(&asked);
         assert_eq!((rule.min, rule.max, rule.step), (20, 1000, 10));
         assert_eq!(repetition_rule::to_text(&rule.stop), "cov-median=0.01/20");
+    }
+
+    fn tuned(arguments: &[&str]) -> Result<TuneOptions, OptionError> {
+        let words = ["kilter", "tune"].iter().chain(arguments);
+        match cli::Cli::try_parse_from(words).unwrap().command {
+            cli::Command::Tune(typed) => TuneOptions::new(typed),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn what_a_fix_may_not_do_holds_for_every_layout() {
+        let options = tuned(&[
+            "--leave",
+            "reduce,isend",
+            "--scratch-limit",
+            "16MiB",
+            "--layouts",
+            "2,4",
+        ])
+        .unwrap();
+        let expected = Limits {
+            left_alone: vec!["reduce".to_owned(), "isend".to_owned()],
+            scratch_bytes: Some(16 << 20),
+            only_plugins: false,
+        };
+        assert_eq!(options.common.limits, expected);
+        assert!(options.layouts.iter().all(|layout| layout.limits == expected));
+        assert_eq!(tuned(&[]).unwrap().common.limits, Limits::default());
+    }
+
+    #[test]
+    fn plugins_compete_with_the_rest_or_alone() {
+        let all = tuned(&["--plugin", "/a.so", "--plugin", "/b.so", "--plugin", "/a.so"]).unwrap();
+        assert_eq!(all.common.plugins, [PathBuf::from("/a.so"), PathBuf::from("/b.so")]);
+        assert!(all.parameters && all.mockups && all.algorithms && !all.common.limits.only_plugins);
+        let alone = tuned(&["--plugin", "/a.so", "--only", "plugins"]).unwrap();
+        assert!(!alone.parameters && !alone.mockups && alone.algorithms && alone.common.limits.only_plugins);
+        let none = tuned(&["--only", "plugins"]).unwrap_err().to_string();
+        assert!(none.contains("--plugin FILE"), "{none}");
+    }
+
+    #[test]
+    fn limits_that_make_no_sense_say_what_is_allowed() {
+        for (arguments, part) in [
+            (
+                &["--leave", "reduse"][..],
+                "--leave: `reduse` is no function; allowed: ",
+            ),
+            (&["--scratch-limit", "much"], "--scratch-limit: `much` is not a size"),
+            (
+                &["--leave", "reduce", "--contest", "reduce@4KiB"],
+                "take it out of one of them",
+            ),
+        ] {
+            let message = tuned(arguments).unwrap_err().to_string();
+            assert!(message.contains(part), "{message}");
+        }
     }
 
     #[test]

@@ -45,7 +45,7 @@ impl Subject {
         (*self == Subject::library(collective, self.bytes)).then_some(collective)
     }
 
-    /// What an item times; `None` for an algorithm of the registry, which is no side of a guideline.
+    /// What an item times; `None` for an algorithm of the registry or a plugin, which is no side of a guideline.
     #[must_use]
     pub fn of(item: &Item) -> Option<Subject> {
         match &item.implementation {
@@ -54,7 +54,7 @@ impl Subject {
                 text: text.clone(),
                 bytes: item.bytes,
             }),
-            Implementation::Algorithm { .. } | Implementation::Overlap(_) => None,
+            Implementation::Algorithm { .. } | Implementation::Plugin { .. } | Implementation::Overlap(_) => None,
         }
     }
 

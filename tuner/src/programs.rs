@@ -13,6 +13,9 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use anyhow::Context as _;
+use kilter_protocol::plugin::Rows;
+
 use crate::config::library::Library;
 use crate::launch::capture::{CaptureError, capture};
 use crate::launch::command::CommandSpec;
@@ -145,6 +148,37 @@ impl Programs {
     /// It does not lie beside the worker.
     pub fn plugin(&self) -> anyhow::Result<PathBuf> {
         self.beside("libkilter_collectives.so")
+    }
+
+    /// The rows of a plugin, which the worker loads and reads by itself, without a launcher.
+    ///
+    /// # Errors
+    /// The plugin is refused, or the worker does not answer.
+    pub fn rows_of(&self, plugin: &Path) -> anyhow::Result<Rows> {
+        let spec = CommandSpec {
+            argv: vec![
+                self.worker.display().to_string(),
+                "rows".to_owned(),
+                plugin.display().to_string(),
+            ],
+            environment: Vec::new(),
+        };
+        let captured = capture(&spec, ANSWER_LIMIT)?;
+        let lines = || captured.output.lines().map(str::trim).filter(|line| !line.is_empty());
+        if !captured.status.success() {
+            let said = lines().last().unwrap_or("the worker does not say why");
+            anyhow::bail!("{}", said.trim_start_matches("kilter-worker: "));
+        }
+        let line = lines().find(|line| line.starts_with('{'));
+        let line = line.with_context(|| format!("`{spec}` printed no rows; build it with `{}`", self.build))?;
+        let rows: Rows = serde_json::from_str(line).with_context(|| format!("what `{spec}` printed"))?;
+        anyhow::ensure!(
+            rows.v == kilter_protocol::VERSION,
+            "`{}` is of another version than this kilter; build it with `{}`",
+            self.worker.display(),
+            self.build
+        );
+        Ok(rows)
     }
 
     /// The library with the progress thread.

@@ -72,6 +72,7 @@ pub fn tune(context: &Context<'_>, options: &TuneOptions) -> anyhow::Result<Tune
         if !context.plan.calls.is_empty() {
             dearest_first(&mut targets, &|left| context.plan.calls_of(left));
         }
+        state.leave(context, &mut targets);
         let violated = targets.len();
         if round == 1 {
             let volume = |(collective, bytes): &(Collective, u64)| {
@@ -273,6 +274,20 @@ impl State {
                 .note(&format!("chosen: {}={}", assignment.name, assignment.value));
             self.deployment.assign(assignment);
         }
+    }
+
+    /// Gives up what no fix may touch.
+    fn leave(&mut self, context: &Context<'_>, targets: &mut Vec<Target>) {
+        targets.retain(|target| {
+            let left = context.options.limits.leaves(&target.function);
+            if let Some(reason) = &left {
+                context
+                    .progress
+                    .note(&format!("{} is violated, and {reason}", target.name()));
+                self.give_up(target, reason);
+            }
+            left.is_none()
+        });
     }
 
     fn give_up(&mut self, target: &Target, reason: &str) {

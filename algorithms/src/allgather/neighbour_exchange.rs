@@ -35,6 +35,7 @@ pub(crate) static INFO: Algorithm = Algorithm {
     needs: &[Need::EvenRanks],
     parameters: &[],
     cost,
+    scratch: crate::scratch::none,
 };
 
 fn cost(setting: &Setting<'_>) -> Cost {

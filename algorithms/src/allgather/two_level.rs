@@ -42,6 +42,7 @@ pub(crate) static INFO: Algorithm = Algorithm {
     needs: &[],
     parameters: &[],
     cost,
+    scratch,
 };
 
 fn cost(setting: &Setting<'_>) -> Cost {
@@ -79,6 +80,15 @@ fn blocks_among_leaders(nodes: &Nodes) -> usize {
     (0..graph.rounds())
         .map(|round| largest(graph.skip(round + 1) - graph.skip(round)))
         .sum()
+}
+
+fn scratch(setting: &Setting<'_>) -> usize {
+    if setting.nodes.are_runs() {
+        // Leaders gather in the output; on the node others gather for them.
+        crate::scratch::subtree(setting, on_node(setting).p_ranks.div_ceil(2))
+    } else {
+        crate::scratch::one_volume(setting)
+    }
 }
 
 pub(crate) fn run<T: Transport>(transport: &mut T, arguments: Arguments<'_>) -> Result<(), TransportError> {

@@ -40,6 +40,7 @@ pub(crate) static INFO: Algorithm = Algorithm {
     needs: &[Need::Commutative],
     parameters: &[],
     cost,
+    scratch,
 };
 
 pub(crate) fn cost(setting: &Setting<'_>) -> Cost {
@@ -53,6 +54,11 @@ pub(crate) fn cost(setting: &Setting<'_>) -> Cost {
         bytes_sent: 2.0 * bytes,
         bytes_reduced: bytes,
     }
+}
+
+fn scratch(setting: &Setting<'_>) -> usize {
+    let spare_bytes = circulant::spare_bytes(setting.p_ranks, crate::scratch::block(setting));
+    crate::scratch::kept(spare_bytes)
 }
 
 pub(crate) fn run<T: Transport>(transport: &mut T, arguments: Arguments<'_>) -> Result<(), TransportError> {

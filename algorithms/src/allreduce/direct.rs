@@ -35,6 +35,7 @@ pub(crate) static INFO: Algorithm = Algorithm {
     needs: &[],
     parameters: &[],
     cost,
+    scratch: pairwise::reduce_scatter_kept::<MANY_AHEAD>,
 };
 
 fn cost(setting: &Setting<'_>) -> Cost {

@@ -32,6 +32,7 @@ pub(crate) static INFO: Algorithm = Algorithm {
     needs: &[],
     parameters: &[],
     cost,
+    scratch,
 };
 
 fn cost(setting: &Setting<'_>) -> Cost {
@@ -41,6 +42,10 @@ fn cost(setting: &Setting<'_>) -> Cost {
         bytes_sent: 2.0 * half.bytes_sent,
         ..half
     }
+}
+
+fn scratch(setting: &Setting<'_>) -> usize {
+    (reduce::linear::INFO.scratch)(setting)
 }
 
 pub(crate) fn run<T: Transport>(transport: &mut T, arguments: Arguments<'_>) -> Result<(), TransportError> {

@@ -23,7 +23,7 @@
 //! ```
 
 use super::{circulant, rabenseifner, recursive_doubling, ring};
-use crate::parts::two_level::{Levels, among_leaders, call, choice, on_node, own_parameters, sum};
+use crate::parts::two_level::{Levels, among_leaders, call, choice, combined_kept, on_node, own_parameters, sum};
 use crate::registry::Parameter;
 use crate::{Algorithm, Arguments, Collective, Cost, Need, Setting, Transport, TransportError, bcast, reduce};
 
@@ -39,6 +39,7 @@ pub(crate) static INFO: Algorithm = Algorithm {
     needs: &[Need::Commutative],
     parameters: &[LEADERS],
     cost,
+    scratch,
 };
 
 /// By the value of `leaders`.
@@ -64,6 +65,10 @@ fn cost(setting: &Setting<'_>) -> Cost {
         (row.cost)(&among_leaders(setting, row)),
         (bcast::binomial::INFO.cost)(&on_node(setting)),
     ])
+}
+
+fn scratch(setting: &Setting<'_>) -> usize {
+    combined_kept(setting, &reduce::binomial::INFO, choice(&CHOICES, setting.parameters))
 }
 
 pub(crate) fn run<T: Transport>(transport: &mut T, arguments: Arguments<'_>) -> Result<(), TransportError> {

@@ -47,6 +47,7 @@ pub(crate) static INFO: Algorithm = Algorithm {
         summary: "base of the digits of a distance: a larger one means more messages and fewer bytes",
     }],
     cost,
+    scratch,
 };
 
 /// The places of digits of the distances among `p` ranks, by their values: 1, `radix`, `radix^2`, ...
@@ -81,6 +82,12 @@ fn digit_blocks(place: usize, p: usize, radix: usize) -> usize {
         .sum()
 }
 
+/// Blocks in all messages of the digit that has most.
+fn longest_blocks(p: usize, radix: usize) -> usize {
+    let all = places(p, radix).map(|place| digit_blocks(place, p, radix));
+    all.max().unwrap_or(0)
+}
+
 fn cost(setting: &Setting<'_>) -> Cost {
     let &Setting {
         p_ranks: p,
@@ -101,6 +108,11 @@ fn cost(setting: &Setting<'_>) -> Cost {
     }
 }
 
+fn scratch(setting: &Setting<'_>) -> usize {
+    let (p, radix) = (setting.p_ranks, setting.parameters[0] as usize);
+    crate::scratch::blocks(setting, 2 * longest_blocks(p, radix))
+}
+
 pub(crate) fn run<T: Transport>(transport: &mut T, arguments: Arguments<'_>) -> Result<(), TransportError> {
     let Arguments {
         input,
@@ -112,11 +124,7 @@ pub(crate) fn run<T: Transport>(transport: &mut T, arguments: Arguments<'_>) -> 
     let block_bytes = input.len() / p;
     let block = |rank: usize| rank * block_bytes..(rank + 1) * block_bytes;
     transport.copy(&input[block(rank)], &mut output[block(rank)]);
-    let longest = places(p, radix)
-        .map(|place| digit_blocks(place, p, radix))
-        .max()
-        .unwrap_or(0)
-        * block_bytes;
+    let longest = longest_blocks(p, radix) * block_bytes;
     if longest == 0 {
         return Ok(());
     }

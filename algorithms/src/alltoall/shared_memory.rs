@@ -22,6 +22,7 @@ pub(crate) static INFO: Algorithm = Algorithm {
     needs: &[Need::OneNode],
     parameters: &[SEGMENT_BYTES],
     cost,
+    scratch: crate::scratch::shared,
 };
 
 fn cost(setting: &Setting<'_>) -> Cost {

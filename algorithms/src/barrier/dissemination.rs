@@ -39,6 +39,7 @@ pub(crate) static INFO: Algorithm = Algorithm {
     needs: &[],
     parameters: &[RADIX],
     cost,
+    scratch: crate::scratch::none,
 };
 
 const RADIX: Parameter = Parameter {

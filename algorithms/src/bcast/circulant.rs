@@ -45,6 +45,7 @@ pub(crate) static INFO: Algorithm = Algorithm {
     needs: &[],
     parameters: &[SEGMENT_BYTES],
     cost,
+    scratch: crate::scratch::none,
 };
 
 pub(crate) fn cost(setting: &Setting<'_>) -> Cost {

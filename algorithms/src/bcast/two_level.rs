@@ -36,6 +36,7 @@ pub(crate) static INFO: Algorithm = Algorithm {
     needs: &[],
     parameters: &[LEADERS, SEGMENT_BYTES],
     cost,
+    scratch: crate::scratch::none,
 };
 
 /// By the value of `leaders`.

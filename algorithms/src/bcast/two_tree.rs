@@ -38,6 +38,7 @@ pub(crate) static INFO: Algorithm = Algorithm {
     needs: &[],
     parameters: &[SEGMENT_BYTES],
     cost,
+    scratch: crate::scratch::none,
 };
 
 fn cost(setting: &Setting<'_>) -> Cost {

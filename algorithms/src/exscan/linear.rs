@@ -31,6 +31,7 @@ pub(crate) static INFO: Algorithm = Algorithm {
     needs: &[],
     parameters: &[],
     cost,
+    scratch: crate::scratch::one_volume_inside,
 };
 
 fn cost(setting: &Setting<'_>) -> Cost {

@@ -45,6 +45,7 @@ pub(crate) static INFO: Algorithm = Algorithm {
     needs: &[],
     parameters: &[SEGMENT_BYTES],
     cost,
+    scratch: crate::scratch::one_volume_inside,
 };
 
 /// Segments that may be on their way to a rank, as in the inclusive scan.

@@ -42,6 +42,7 @@ pub(crate) static INFO: Algorithm = Algorithm {
     needs: &[],
     parameters: &[],
     cost,
+    scratch: crate::scratch::two_volumes,
 };
 
 /// Combinations of one rank in the round of this distance: into what it sends in the next one, and into what it keeps.

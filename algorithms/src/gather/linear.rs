@@ -31,6 +31,7 @@ pub(crate) static INFO: Algorithm = Algorithm {
     needs: &[],
     parameters: &[],
     cost,
+    scratch: crate::scratch::none,
 };
 
 fn cost(setting: &Setting<'_>) -> Cost {

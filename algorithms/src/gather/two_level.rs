@@ -24,7 +24,7 @@
 
 use super::binomial;
 use crate::overlap::Overlap;
-use crate::parts::two_level::{Levels, call, rounds_and_all_blocks};
+use crate::parts::two_level::{Levels, blocks_kept, call, rounds_and_all_blocks};
 use crate::schedule::Halving;
 use crate::{Algorithm, Arguments, Collective, Cost, Setting, Transport, TransportError};
 
@@ -40,6 +40,7 @@ pub(crate) static INFO: Algorithm = Algorithm {
     needs: &[],
     parameters: &[],
     cost,
+    scratch: blocks_kept,
 };
 
 fn cost(setting: &Setting<'_>) -> Cost {

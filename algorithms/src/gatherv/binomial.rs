@@ -44,6 +44,7 @@ pub(crate) static INFO: Algorithm = Algorithm {
     needs: &[],
     parameters: &[],
     cost,
+    scratch: crate::scratch::half_the_blocks,
 };
 
 fn cost(setting: &Setting<'_>) -> Cost {

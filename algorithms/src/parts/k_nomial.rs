@@ -1,6 +1,7 @@
 //! What gather and scatter over the tree of [`crate::schedule::Splitting`] have in common.
 
 use crate::schedule::splitting_rounds;
+use crate::scratch::subtree;
 use crate::{Cost, Parameter, Setting};
 
 /// The tunable of k-nomial trees.
@@ -28,4 +29,10 @@ pub(crate) fn cost(setting: &Setting<'_>) -> Cost {
         bytes_sent: n_bytes as f64 * (p_ranks - 1) as f64 / p_ranks as f64,
         bytes_reduced: 0.0,
     }
+}
+
+/// The blocks of the largest subtree that is not the root's.
+pub(crate) fn scratch(setting: &Setting<'_>) -> usize {
+    let radix = usize::try_from(setting.parameters[0]).unwrap_or(usize::MAX).max(2);
+    subtree(setting, setting.p_ranks.div_ceil(radix))
 }

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::overlap::{Overlap, WINDOW};
 use crate::schedule::{absolute, relative};
-use crate::{Cost, Setting, Transport, TransportError};
+use crate::{Cost, Setting, Transport, TransportError, scratch};
 
 /// Blocks that may be on their way to a rank or be combined by it, where scratch matters.
 pub(crate) const FEW_AHEAD: usize = 2;
@@ -62,6 +62,18 @@ fn slots_bytes<const AHEAD: usize>(rank: usize, p: usize, block_bytes: usize) ->
 pub(crate) fn scratch_bytes<const AHEAD: usize>(rank: usize, p: usize, block_bytes: usize) -> usize {
     let lower = if (1..p - 1).contains(&rank) { block_bytes } else { 0 };
     slots_bytes::<AHEAD>(rank, p, block_bytes) + lower
+}
+
+/// The most blocks of scratch that any rank needs for [`reduce_scatter`].
+pub(crate) fn scratch_blocks<const AHEAD: usize>(p: usize) -> usize {
+    // The first, one in the middle and the last differ, all in the middle are alike.
+    let ranks = [0, 1, p.saturating_sub(1)].into_iter().filter(|&rank| rank < p);
+    ranks.map(|rank| scratch_bytes::<AHEAD>(rank, p, 1)).max().unwrap_or(0)
+}
+
+/// Scratch of [`reduce_scatter`] as rows state it.
+pub(crate) fn reduce_scatter_kept<const AHEAD: usize>(setting: &Setting<'_>) -> usize {
+    scratch::blocks(setting, scratch_blocks::<AHEAD>(setting.p_ranks))
 }
 
 /// [`reduce_scatter`] with scratch of the caller's.

@@ -3,7 +3,7 @@
 use crate::overlap::{Overlap, SHORT_BYTES, WINDOW, send_each};
 use crate::registry::Parameter;
 use crate::schedule::whole_elements;
-use crate::{Transport, TransportError};
+use crate::{Setting, Transport, TransportError};
 
 /// The tunable of pipelines.
 pub(crate) const SEGMENT_BYTES: Parameter = Parameter {
@@ -50,6 +50,18 @@ pub(crate) fn cost_segment(n_bytes: usize, parameters: &[u64]) -> usize {
     usize::try_from(parameters[0])
         .unwrap_or(usize::MAX)
         .clamp(1, n_bytes.max(1))
+}
+
+/// Bytes of the slots in which the segments of a second child come, at most.
+pub(crate) fn slots_bytes(setting: &Setting<'_>) -> usize {
+    let segment = cost_segment(setting.n_bytes, setting.parameters);
+    if setting.n_bytes <= segment {
+        return setting.n_bytes;
+    }
+    // Where segments hold whole elements, there may be one more of them, and each is shorter.
+    AHEAD
+        .saturating_mul(segment)
+        .min(setting.n_bytes.saturating_add(segment))
 }
 
 /// Bytes of a segment in a call.

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::overlap::exchange;
 use crate::schedule::{Fold, floor_log2, fold, fold_rank, fold_run};
-use crate::{Cost, Setting, Transport, TransportError};
+use crate::{Cost, Setting, Transport, TransportError, scratch};
 
 /// Of [`reduce_scatter`].
 pub(crate) fn reduce_scatter_cost(setting: &Setting<'_>) -> Cost {
@@ -32,6 +32,18 @@ pub(crate) fn reduce_scatter_cost(setting: &Setting<'_>) -> Cost {
         bytes_sent: folded_bytes + halved + unfolded_bytes,
         bytes_reduced: folded_bytes + halved,
     }
+}
+
+/// Scratch of [`reduce_scatter`] as rows state it: where ranks are folded, both ranks' data and what the first round brings; else what
+/// the first two rounds bring.
+pub(crate) fn reduce_scatter_kept(setting: &Setting<'_>) -> usize {
+    let (p, n_bytes) = (setting.p_ranks, setting.n_bytes);
+    scratch::kept(match p {
+        0..=2 => 0,
+        _ if !p.is_power_of_two() => n_bytes.saturating_mul(2),
+        4 => n_bytes.div_ceil(2),
+        _ => n_bytes.div_ceil(4).saturating_mul(3),
+    })
 }
 
 /// The numbers of the active ranks whose blocks the rank of this number combines after a round, and of those whose blocks

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use crate::group::{Group, leader};
 use crate::registry::Algorithm;
 use crate::schedule::ceil_log2;
+use crate::scratch;
 use crate::{Arguments, Cost, Nodes, Setting, Transport, TransportError};
 
 /// A rank's place.
@@ -177,5 +178,36 @@ pub(crate) fn rounds_and_all_blocks(setting: &Setting<'_>) -> Cost {
         rounds: f64::from(ceil_log2(largest) + ceil_log2(nodes.count())),
         bytes_sent: (p_ranks - 1 + largest - smallest) as f64 * (n_bytes as f64 / p_ranks as f64),
         bytes_reduced: 0.0,
+    }
+}
+
+/// Scratch of a gather or scatter by binomial trees on both levels: the blocks of the nodes below a leader, or of the ranks below
+/// another one on its node.
+pub(crate) fn blocks_kept(setting: &Setting<'_>) -> usize {
+    let nodes = setting.nodes;
+    let largest = on_node(setting).p_ranks;
+    if nodes.count() == 1 {
+        return scratch::half_the_blocks(setting);
+    }
+    // Where the order of nodes is not that of ranks, the root has all blocks in scratch, too.
+    let ranks = if nodes.are_runs() {
+        nodes.count().div_ceil(2) * largest
+    } else {
+        setting.p_ranks
+    };
+    scratch::subtree(setting, ranks.min(setting.p_ranks))
+}
+
+/// Scratch of a reduction that is combined on each node and then among the leaders, who run `row`: what comes from the node, what its
+/// binomial tree takes, and what the leaders take.
+pub(crate) fn combined_kept(setting: &Setting<'_>, binomial: &Algorithm, row: &Algorithm) -> usize {
+    let on_node = on_node(setting);
+    let leaders = || (row.scratch)(&among_leaders(setting, row));
+    match (on_node.p_ranks, setting.nodes.count()) {
+        (1, _) => leaders(),
+        (_, 1) => (binomial.scratch)(&on_node),
+        _ => scratch::kept(setting.n_bytes)
+            .saturating_mul(2)
+            .saturating_add(leaders()),
     }
 }

@@ -11,8 +11,9 @@ mod follow;
 pub(crate) use follow::{broadcast_cost, reduce_cost};
 
 use crate::overlap::{Overlap, WINDOW};
+use crate::parts::pipeline::cost_segment;
 use crate::schedule::{TwoTreeNode, absolute, relative, two_tree_node, two_tree_top};
-use crate::{Transport, TransportError};
+use crate::{Setting, Transport, TransportError, scratch};
 
 /// Pairs of segments, one for each tree, for which receives are posted ahead.
 const AHEAD: usize = WINDOW / 2;
@@ -55,6 +56,16 @@ impl Streams {
     fn has_own(&self, j: usize, segments: usize) -> bool {
         2 * j + self.own_tree < segments
     }
+}
+
+/// Scratch of [`reduce`] as rows state it: half of the volume where it is combined, and slots for a second child.
+pub(crate) fn reduce_kept(setting: &Setting<'_>) -> usize {
+    if setting.p_ranks < 3 {
+        return 0;
+    }
+    let segment = cost_segment(setting.n_bytes, setting.parameters);
+    let slots = segment.saturating_mul(1 + AHEAD);
+    scratch::kept(setting.n_bytes.div_ceil(2).saturating_add(slots))
 }
 
 /// Gives every rank the root's `data`.

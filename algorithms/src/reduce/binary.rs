@@ -39,6 +39,7 @@ pub(crate) static INFO: Algorithm = Algorithm {
     needs: &[Need::Commutative],
     parameters: &[SEGMENT_BYTES],
     cost,
+    scratch,
 };
 
 fn cost(setting: &Setting<'_>) -> Cost {
@@ -59,6 +60,16 @@ fn cost(setting: &Setting<'_>) -> Cost {
         bytes_sent: bytes,
         bytes_reduced: bytes,
     }
+}
+
+fn scratch(setting: &Setting<'_>) -> usize {
+    let slots = pipeline::slots_bytes(setting);
+    crate::scratch::kept(match setting.p_ranks {
+        0..=2 => 0,
+        // The root alone has two children.
+        3 => slots,
+        _ => setting.n_bytes.saturating_add(slots),
+    })
 }
 
 pub(crate) fn run<T: Transport>(transport: &mut T, arguments: Arguments<'_>) -> Result<(), TransportError> {

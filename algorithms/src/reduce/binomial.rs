@@ -35,6 +35,7 @@ pub(crate) static INFO: Algorithm = Algorithm {
     needs: &[],
     parameters: &[],
     cost,
+    scratch,
 };
 
 fn cost(setting: &Setting<'_>) -> Cost {
@@ -49,6 +50,15 @@ fn cost(setting: &Setting<'_>) -> Cost {
         bytes_sent: bytes,
         bytes_reduced: bytes,
     }
+}
+
+fn scratch(setting: &Setting<'_>) -> usize {
+    crate::scratch::kept(match setting.p_ranks {
+        0 | 1 => 0,
+        // Ranks other than the root have one child at most.
+        2..=4 => setting.n_bytes,
+        _ => setting.n_bytes.saturating_mul(2),
+    })
 }
 
 pub(crate) fn run<T: Transport>(transport: &mut T, arguments: Arguments<'_>) -> Result<(), TransportError> {

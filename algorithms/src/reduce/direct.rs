@@ -38,6 +38,7 @@ pub(crate) static INFO: Algorithm = Algorithm {
     needs: &[],
     parameters: &[],
     cost,
+    scratch,
 };
 
 fn cost(setting: &Setting<'_>) -> Cost {
@@ -47,6 +48,10 @@ fn cost(setting: &Setting<'_>) -> Cost {
         bytes_sent: 2.0 * half.bytes_sent,
         ..half
     }
+}
+
+fn scratch(setting: &Setting<'_>) -> usize {
+    crate::scratch::blocks(setting, 1 + pairwise::scratch_blocks::<MANY_AHEAD>(setting.p_ranks))
 }
 
 pub(crate) fn run<T: Transport>(transport: &mut T, arguments: Arguments<'_>) -> Result<(), TransportError> {

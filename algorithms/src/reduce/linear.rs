@@ -31,6 +31,7 @@ pub(crate) static INFO: Algorithm = Algorithm {
     needs: &[],
     parameters: &[],
     cost,
+    scratch,
 };
 
 /// Contributions that may be on their way or be combined, besides the first one.
@@ -48,6 +49,11 @@ fn cost(setting: &Setting<'_>) -> Cost {
         bytes_sent: bytes,
         bytes_reduced: bytes,
     }
+}
+
+fn scratch(setting: &Setting<'_>) -> usize {
+    let slots = setting.p_ranks.saturating_sub(1).min(AHEAD);
+    crate::scratch::kept(setting.n_bytes.saturating_mul(slots))
 }
 
 pub(crate) fn run<T: Transport>(transport: &mut T, arguments: Arguments<'_>) -> Result<(), TransportError> {

@@ -42,6 +42,7 @@ pub(crate) static INFO: Algorithm = Algorithm {
     needs: &[Need::Commutative],
     parameters: &[SEGMENT_BYTES],
     cost,
+    scratch: crate::scratch::one_volume_inside,
 };
 
 fn cost(setting: &Setting<'_>) -> Cost {

@@ -45,6 +45,7 @@ pub(crate) static INFO: Algorithm = Algorithm {
     needs: &[],
     parameters: &[],
     cost,
+    scratch: crate::scratch::two_volumes,
 };
 
 fn cost(setting: &Setting<'_>) -> Cost {

@@ -45,6 +45,7 @@ pub(crate) static INFO: Algorithm = Algorithm {
     needs: &[Need::Commutative],
     parameters: &[],
     cost,
+    scratch,
 };
 
 fn cost(setting: &Setting<'_>) -> Cost {
@@ -59,6 +60,11 @@ fn cost(setting: &Setting<'_>) -> Cost {
         bytes_sent: 2.0 * steps * block_bytes,
         bytes_reduced: steps * block_bytes,
     }
+}
+
+fn scratch(setting: &Setting<'_>) -> usize {
+    let blocks = if setting.p_ranks < 2 { 0 } else { 3 };
+    crate::scratch::blocks(setting, blocks)
 }
 
 pub(crate) fn run<T: Transport>(transport: &mut T, arguments: Arguments<'_>) -> Result<(), TransportError> {

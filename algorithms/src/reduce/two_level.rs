@@ -22,7 +22,7 @@
 //! ```
 
 use super::{binomial, ring};
-use crate::parts::two_level::{Levels, among_leaders, call, choice, on_node, own_parameters, sum};
+use crate::parts::two_level::{Levels, among_leaders, call, choice, combined_kept, on_node, own_parameters, sum};
 use crate::registry::Parameter;
 use crate::{Algorithm, Arguments, Collective, Cost, Need, Setting, Transport, TransportError};
 
@@ -38,6 +38,7 @@ pub(crate) static INFO: Algorithm = Algorithm {
     needs: &[Need::Commutative],
     parameters: &[LEADERS],
     cost,
+    scratch,
 };
 
 /// By the value of `leaders`.
@@ -57,6 +58,10 @@ fn cost(setting: &Setting<'_>) -> Cost {
         (binomial::INFO.cost)(&on_node(setting)),
         (row.cost)(&among_leaders(setting, row)),
     ])
+}
+
+fn scratch(setting: &Setting<'_>) -> usize {
+    combined_kept(setting, &binomial::INFO, choice(&CHOICES, setting.parameters))
 }
 
 pub(crate) fn run<T: Transport>(transport: &mut T, arguments: Arguments<'_>) -> Result<(), TransportError> {

@@ -28,6 +28,7 @@ pub(crate) static INFO: Algorithm = Algorithm {
     needs: &[Need::Commutative],
     parameters: &[SEGMENT_BYTES],
     cost,
+    scratch: two_tree::reduce_kept,
 };
 
 fn cost(setting: &Setting<'_>) -> Cost {

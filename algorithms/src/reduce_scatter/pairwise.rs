@@ -36,6 +36,7 @@ pub(crate) static INFO: Algorithm = Algorithm {
     needs: &[],
     parameters: &[],
     cost: pairwise::reduce_scatter_cost,
+    scratch: pairwise::reduce_scatter_kept::<FEW_AHEAD>,
 };
 
 pub(crate) fn run<T: Transport>(transport: &mut T, arguments: Arguments<'_>) -> Result<(), TransportError> {

@@ -35,6 +35,7 @@ pub(crate) static INFO: Algorithm = Algorithm {
     needs: &[Need::Commutative],
     parameters: &[],
     cost: recursive_halving::reduce_scatter_cost,
+    scratch: recursive_halving::reduce_scatter_kept,
 };
 
 pub(crate) fn run<T: Transport>(transport: &mut T, arguments: Arguments<'_>) -> Result<(), TransportError> {

@@ -35,6 +35,7 @@ pub(crate) static INFO: Algorithm = Algorithm {
     needs: &[Need::Commutative],
     parameters: &[],
     cost,
+    scratch,
 };
 
 fn cost(setting: &Setting<'_>) -> Cost {
@@ -48,6 +49,12 @@ fn cost(setting: &Setting<'_>) -> Cost {
         bytes_sent: bytes,
         bytes_reduced: bytes,
     }
+}
+
+fn scratch(setting: &Setting<'_>) -> usize {
+    let p = setting.p_ranks;
+    // Half of the blocks, rounded up, are held, and the other half comes.
+    if p <= 2 { 0 } else { crate::scratch::blocks(setting, p) }
 }
 
 pub(crate) fn run<T: Transport>(transport: &mut T, arguments: Arguments<'_>) -> Result<(), TransportError> {

@@ -36,6 +36,7 @@ pub(crate) static INFO: Algorithm = Algorithm {
     needs: &[Need::Commutative],
     parameters: &[],
     cost: ring::reduce_scatter_cost,
+    scratch: crate::scratch::two_blocks,
 };
 
 pub(crate) fn run<T: Transport>(transport: &mut T, arguments: Arguments<'_>) -> Result<(), TransportError> {

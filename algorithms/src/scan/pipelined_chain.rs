@@ -45,6 +45,7 @@ pub(crate) static INFO: Algorithm = Algorithm {
     needs: &[],
     parameters: &[SEGMENT_BYTES],
     cost,
+    scratch,
 };
 
 /// Segments that may be on their way to a rank or be combined by it. More than two, so that the handshake of a
@@ -69,6 +70,15 @@ fn cost(setting: &Setting<'_>) -> Cost {
         bytes_sent: bytes,
         bytes_reduced: bytes,
     }
+}
+
+fn scratch(setting: &Setting<'_>) -> usize {
+    let ahead = if setting.p_ranks < 2 {
+        0
+    } else {
+        pipeline::slots_bytes(setting)
+    };
+    crate::scratch::kept(ahead)
 }
 
 pub(crate) fn run<T: Transport>(transport: &mut T, arguments: Arguments<'_>) -> Result<(), TransportError> {

@@ -38,6 +38,7 @@ pub(crate) static INFO: Algorithm = Algorithm {
     needs: &[],
     parameters: &[],
     cost,
+    scratch: crate::scratch::one_volume,
 };
 
 fn cost(setting: &Setting<'_>) -> Cost {

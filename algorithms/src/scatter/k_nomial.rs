@@ -40,6 +40,7 @@ pub(crate) static INFO: Algorithm = Algorithm {
     needs: &[],
     parameters: &[k_nomial::RADIX],
     cost: k_nomial::cost,
+    scratch: k_nomial::scratch,
 };
 
 pub(crate) fn run<T: Transport>(transport: &mut T, arguments: Arguments<'_>) -> Result<(), TransportError> {

@@ -44,6 +44,7 @@ pub(crate) static INFO: Algorithm = Algorithm {
     needs: &[],
     parameters: &[],
     cost,
+    scratch,
 };
 
 fn cost(setting: &Setting<'_>) -> Cost {
@@ -61,6 +62,11 @@ fn cost(setting: &Setting<'_>) -> Cost {
         bytes_sent: (words * LENGTH_BYTES) as f64 + blocks as f64 * block,
         bytes_reduced: 0.0,
     }
+}
+
+fn scratch(setting: &Setting<'_>) -> usize {
+    let lengths = crate::scratch::kept(setting.p_ranks * LENGTH_BYTES);
+    lengths.saturating_add(crate::scratch::half_the_blocks(setting))
 }
 
 pub(crate) fn run<T: Transport>(transport: &mut T, arguments: Arguments<'_>) -> Result<(), TransportError> {

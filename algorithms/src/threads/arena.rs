@@ -11,6 +11,7 @@ pub struct Arena {
     /// Index: the binary logarithm of the buffers' length.
     free: Vec<Vec<Vec<u8>>>,
     allocations: u64,
+    bytes: u64,
 }
 
 impl Arena {
@@ -33,6 +34,7 @@ impl Arena {
         }
         buffer.resize(class_bytes, 0);
         self.allocations += 1;
+        self.bytes += class_bytes as u64;
         Ok(buffer)
     }
 
@@ -46,6 +48,12 @@ impl Arena {
             self.free.resize_with(class + 1, Vec::new);
         }
         self.free[class].push(buffer);
+    }
+
+    /// Bytes of all of them: what it has kept if all were given back.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.bytes
     }
 
     /// How many buffers were allocated, ever.
@@ -67,7 +75,7 @@ mod tests {
             assert!(buffer.len() >= bytes);
             arena.give(buffer);
         }
-        assert_eq!(arena.allocations(), 1);
+        assert_eq!((arena.allocations(), arena.bytes()), (1, 1024));
         let (one, other) = (arena.take(1000).unwrap(), arena.take(1000).unwrap());
         assert_eq!((one.len(), other.len(), arena.allocations()), (1024, 1024, 2));
     }

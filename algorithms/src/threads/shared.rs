@@ -86,6 +86,12 @@ impl Shared {
         Box::new(unsafe { SharedMemory::new(rank, slot_bytes, regions) })
     }
 
+    /// Bytes of this rank's region, where there is one.
+    pub(super) fn region_bytes(&self) -> usize {
+        let memory = self.memory.as_ref();
+        memory.map_or(0, |memory| SharedMemory::region_bytes(memory.slot_bytes()))
+    }
+
     pub(super) fn give(&mut self, view: Box<SharedMemory>) {
         self.view = Some(view);
     }

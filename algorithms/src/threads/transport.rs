@@ -28,6 +28,8 @@ pub struct Statistics {
     pub scratch_open: u64,
     /// Scratch buffers really allocated.
     pub scratch_allocations: u64,
+    /// Bytes of these buffers, and of this rank's region of shared memory.
+    pub scratch_bytes: u64,
     /// Model time in seconds.
     pub seconds: f64,
     /// What led to this rank's state, in messages one after the other, bytes sent and bytes combined: model time with
@@ -45,6 +47,7 @@ impl Default for Statistics {
             requests_open: 0,
             scratch_open: 0,
             scratch_allocations: 0,
+            scratch_bytes: 0,
             seconds: 0.0,
             critical_path: Cost::ZERO,
         }
@@ -120,6 +123,7 @@ impl<'a> ThreadTransport<'a> {
         let [seconds, rounds, bytes_sent, bytes_reduced] = self.clocks.now();
         Statistics {
             scratch_allocations: self.arena.allocations(),
+            scratch_bytes: self.arena.bytes() + self.shared.region_bytes() as u64,
             seconds,
             critical_path: Cost {
                 rounds,

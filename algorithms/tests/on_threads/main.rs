@@ -7,6 +7,7 @@ mod counting;
 mod data_movement;
 mod faults;
 mod operators;
+mod scratch;
 mod shared_memory;
 mod threads;
 mod two_level;

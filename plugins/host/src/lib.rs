@@ -1,5 +1,5 @@
-//! The host's side of the plugin ABI: what the drop-in and `kilter-verify` share, so that a plugin that one of them loads and
-//! calls is loaded and called by the other in the same way.
+//! The host's side of the plugin ABI: what the drop-in, `kilter-verify` and the worker share, so that a plugin that one of
+//! them loads and calls is loaded and called by the others in the same way.
 //!
 //! * [`plugins`]: loading a plugin and checking its rows, before anything of it is called.
 //! * [`trust`]: whose files are loaded at all.

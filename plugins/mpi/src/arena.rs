@@ -23,6 +23,7 @@ pub struct Arena {
     /// The free buffer that was given back last, or an empty one: most calls want the one of the call before.
     last: Vec<u8>,
     allocations: u64,
+    bytes: u64,
     /// This rank and the number of ranks, once known.
     place: Option<(usize, usize)>,
     /// Number and length of the equal blocks that the tables describe, if they do.
@@ -48,6 +49,12 @@ impl Arena {
     #[must_use]
     pub fn allocations(&self) -> u64 {
         self.allocations
+    }
+
+    /// Bytes of all of them: what it has kept if all were given back.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.bytes
     }
 
     /// This rank and the number of ranks of the arena's communicator; asked once.
@@ -152,6 +159,7 @@ impl Arena {
         // Writes every page now: the first message must not pay for page faults.
         buffer.resize(length, 0);
         self.allocations += 1;
+        self.bytes += length as u64;
         Some(buffer)
     }
 
@@ -217,7 +225,7 @@ mod tests {
             assert!(buffer.len() >= bytes && buffer.len().is_power_of_two());
             arena.give(buffer);
         }
-        assert_eq!(arena.allocations(), 2, "256 and 1024");
+        assert_eq!((arena.allocations(), arena.bytes()), (2, 1280), "256 and 1024");
         let (first, second) = (arena.take(1000).unwrap(), arena.take(1000).unwrap());
         assert_ne!(first.as_ptr(), second.as_ptr());
         assert_eq!(arena.allocations(), 3);

@@ -1,8 +1,10 @@
 //! The implementations that rules may name: Kilter's algorithms and mock-ups, and rows of plugins.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use kilter_algorithms::{Collective, mockup, registry};
+
+use crate::Profile;
 
 /// What a profile needs to know of an implementation.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -67,6 +69,40 @@ impl Catalogue {
         Catalogue {
             rows: algorithms.chain(mockups).collect(),
         }
+    }
+
+    /// Kilter's own, and whatever else the rules of a profile name, if it names plugins beside Kilter's: for those who cannot load
+    /// them. Their rows are taken to be as the rules have them.
+    #[must_use]
+    pub fn trusting(profile: &Profile) -> Catalogue {
+        let mut catalogue = Catalogue::built_in();
+        if profile.plugins.len() < 2 {
+            return catalogue;
+        }
+        let any = |name: &String| Range {
+            name: name.clone(),
+            min: 0,
+            max: u64::MAX,
+            default: 0,
+        };
+        for rule in &profile.rules {
+            let Some(collective) = rule.collective() else { continue };
+            let same = profile
+                .rules
+                .iter()
+                .filter(|other| other.implementation == rule.implementation);
+            let names: BTreeSet<&String> = same.flat_map(|other| other.parameters.keys()).collect();
+            catalogue.add(
+                &rule.implementation,
+                Implementation {
+                    collective,
+                    parameters: names.into_iter().map(any).collect(),
+                    power_of_two_ranks: false,
+                    even_ranks: false,
+                },
+            );
+        }
+        catalogue
     }
 
     /// Adds a plugin's row. Kilter's own and those added before stay: the row that was there is returned, and nothing changes.

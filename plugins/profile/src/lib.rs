@@ -89,6 +89,17 @@ impl Profile {
         Ok(profile)
     }
 
+    /// The same where plugins that the profile names beside Kilter's cannot be loaded: what only they know is not checked
+    /// ([`Catalogue::trusting`]).
+    ///
+    /// # Errors
+    /// As for [`Profile::parse`].
+    pub fn parse_trusting(text: &str, origin: &str) -> Result<Profile, ProfileError> {
+        let profile = Profile::read(text, origin)?;
+        profile.check(&Catalogue::trusting(&profile), origin)?;
+        Ok(profile)
+    }
+
     /// Reads a profile without looking at what its rules mean.
     ///
     /// # Errors

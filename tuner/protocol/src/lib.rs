@@ -9,6 +9,7 @@ pub mod machine;
 pub mod measuring;
 pub mod overlap;
 pub mod plan;
+pub mod plugin;
 pub mod repetitions;
 pub mod report;
 pub mod task;

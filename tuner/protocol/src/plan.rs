@@ -180,6 +180,15 @@ pub enum Implementation {
         /// One value per parameter of the row.
         parameters: Vec<u64>,
     },
+    /// A row of a plugin, which the worker loads as the drop-in does.
+    Plugin {
+        /// The shared object.
+        file: String,
+        /// The row's id.
+        id: String,
+        /// One value per parameter of the row.
+        parameters: Vec<u64>,
+    },
     /// Communication beside computation; all items of a block are of this kind, or none.
     Overlap(crate::overlap::Overlap),
 }

@@ -4,7 +4,7 @@ use kilter_algorithms::Collective;
 
 use super::bound::Network;
 use crate::cli;
-use crate::options::{OptionError, Options, wrong};
+use crate::options::{OptionError, Options, plugins, wrong};
 
 /// Options of `benchmark`.
 #[derive(Debug, Clone)]
@@ -27,7 +27,10 @@ impl BenchmarkOptions {
     /// # Errors
     /// The first option that makes no sense.
     pub fn new(typed: cli::Benchmark) -> Result<BenchmarkOptions, OptionError> {
-        let common = Options::new(typed.measure)?;
+        let common = Options {
+            plugins: plugins(&typed.plugins)?,
+            ..Options::new(typed.measure)?
+        };
         let mut collectives = Vec::new();
         for name in &common.functions {
             let collective: Collective = name.parse().map_err(|error| wrong("--functions", format!("{error}")))?;

@@ -15,6 +15,7 @@ use crate::launch::{self, JobFailure, SessionError};
 use crate::launcher;
 use crate::options::Options;
 use crate::plan::Plan;
+use crate::plugins;
 use crate::programs::Programs;
 use crate::report::{csv, html, json, junit, markdown, model::Report, terminal};
 use crate::reporting;
@@ -141,18 +142,25 @@ pub(super) fn begin<'a>(
         guidelines,
     } = found;
     let plan = Plan::within(&guidelines, &options.scope(), options.place());
-    let fingerprint = fingerprint(options, command, further, &version, &guidelines);
+    let plugins = plugins::load(&options.plugins, &programs, &library)?;
+    // A plugin that was built anew is another candidate.
+    let of_plugins = plugins
+        .iter()
+        .map(|plugin| format!("{} {}", plugin.file.display(), plugin.digest));
+    let further: Vec<String> = further.iter().cloned().chain(of_plugins).collect();
+    let fingerprint = fingerprint(options, command, &further, &version, &guidelines);
     let seed = options.seed.unwrap_or_else(fresh_seed);
     let command_line = command_line();
     let run = store.begin_or_resume(&fingerprint, seed, &command_line, &version, options.ranks)?;
     let template = launcher::template(options, &library)?;
-    let context = Context::new(
+    let mut context = Context::new(
         options,
         (library, number),
         (store, run, command_line),
         plan,
         (template, programs),
     );
+    context.plugins = plugins;
     for warning in doctor::quick(options) {
         context.progress.warn(&warning.text);
     }

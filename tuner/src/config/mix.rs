@@ -136,7 +136,8 @@ impl Mix {
 fn calls(raw: RawCalls, at: &Range<usize>) -> Result<Calls, (Range<usize>, String)> {
     let place = raw.function.span();
     let function = raw.function.into_inner();
-    functions(vec![function.clone()]).map_err(|error| (place.clone(), format!("function: {}", error.message)))?;
+    functions("--functions", vec![function.clone()])
+        .map_err(|error| (place.clone(), format!("function: {}", error.message)))?;
     let has_bytes = !WITHOUT_BYTES.contains(&function.as_str());
     let bytes = match raw.bytes {
         Some(bytes) if !has_bytes => {

@@ -17,6 +17,7 @@ pub fn admit(context: &Context<'_>, selection: &Selection) -> anyhow::Result<Res
         Selection::Settings(_) => return Ok(Ok(())),
         Selection::Mockup(id) => (id, Vec::new()),
         Selection::Algorithm(id, values) => (id, values.clone()),
+        Selection::Plugin(row) => (&row.id, row.values()),
     };
     let parameters = serde_json::to_string(&values)?;
     let wanted = Wanted {
@@ -24,7 +25,10 @@ pub fn admit(context: &Context<'_>, selection: &Selection) -> anyhow::Result<Res
         values,
     };
     let inquiry = Inquiry {
-        plugin: context.programs.plugin()?,
+        plugin: match selection {
+            Selection::Plugin(row) => row.file.clone(),
+            _ => context.programs.plugin()?,
+        },
         rows: vec![wanted],
         case: None,
         depth: Depth::Reduced,

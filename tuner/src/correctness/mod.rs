@@ -290,7 +290,7 @@ pub fn machine(options: &Options) -> String {
 }
 
 /// FNV-1a of the file: tells builds apart, not adversaries.
-fn digest(plugin: &Path) -> anyhow::Result<String> {
+pub(crate) fn digest(plugin: &Path) -> anyhow::Result<String> {
     let bytes = std::fs::read(plugin).with_context(|| format!("cannot read plugin `{}`", plugin.display()))?;
     let hash = bytes.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)

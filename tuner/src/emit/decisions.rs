@@ -2,6 +2,7 @@
 //! number of ranks; layouts that were tuned together have a part each.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 use kilter_algorithms::Collective;
 
@@ -73,6 +74,17 @@ impl<'a> Decisions<'a> {
     pub fn needs_dropin(&self) -> bool {
         self.selections()
             .any(|(_, _, _, selection)| selection.kind() != FixKind::Parameter)
+    }
+
+    /// The files of plugins of the user of which rows are deployed, each once.
+    #[must_use]
+    pub fn plugins(&self) -> BTreeSet<&'a Path> {
+        let all = self.selections();
+        all.filter_map(|(_, _, _, selection)| match selection {
+            Selection::Plugin(row) => Some(row.file.as_path()),
+            _ => None,
+        })
+        .collect()
     }
 
     /// Whether anything needs the progress thread.

@@ -33,7 +33,7 @@ pub(super) fn describe(
     if let Some(name) = emitted.files.get(&File::Profile) {
         // The drop-in compares this with what the library says of itself, and warns.
         let path = directory.join(name).display().to_string();
-        let mut profile = kilter_profile::Profile::parse(&read(directory, name)?, &path)?;
+        let mut profile = kilter_profile::Profile::parse_trusting(&read(directory, name)?, &path)?;
         let said = context.library_string();
         if !said.is_empty() {
             profile.library = said;

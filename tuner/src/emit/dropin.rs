@@ -1,4 +1,4 @@
-//! What is preloaded, beside the library's own files: the drop-in with its profile and plugin, the progress thread, and the variables
+//! What is preloaded, beside the library's own files: the drop-in with its profile and plugins, the progress thread, and the variables
 //! that load them.
 
 use std::path::{Path, PathBuf};
@@ -49,10 +49,19 @@ fn install_dropin(
     }
     let libraries = libraries(directory)?;
     let dropin = copy(&context.programs.dropin()?, &libraries)?;
-    let plugin = copy(&context.programs.plugin()?, &libraries)?;
+    let mut plugins = vec![relative(&copy(&context.programs.plugin()?, &libraries)?)];
+    for (number, plugin) in decisions.plugins().into_iter().enumerate() {
+        // Two may have one file name, and one of ours may be taken.
+        let name = plugin.file_name().unwrap_or_default().to_string_lossy();
+        let name = if libraries.join(&*name).exists() {
+            format!("{}-{name}", number + 1)
+        } else {
+            name.into_owned()
+        };
+        plugins.push(relative(&copy_as(plugin, &libraries, &name)?));
+    }
     let library = format!("{} {}", context.library.name, context.version);
-    let relative = Path::new(LIBRARIES).join(plugin.file_name().unwrap_or_default());
-    let profile = profile::of(decisions, &library, &relative.display().to_string());
+    let profile = profile::of(decisions, &library, plugins, &context.options.limits);
     let Some(profile) = profile else {
         return Ok(None);
     };
@@ -75,18 +84,29 @@ fn libraries(directory: &Path) -> anyhow::Result<PathBuf> {
 pub(super) fn read_back(emitted: &Emitted) -> anyhow::Result<()> {
     if let Some(name) = emitted.files.get(&File::Profile) {
         let path = emitted.directory.join(name);
-        kilter_profile::Profile::parse(&read(&emitted.directory, name)?, &path.display().to_string())?;
+        kilter_profile::Profile::parse_trusting(&read(&emitted.directory, name)?, &path.display().to_string())?;
     }
     Ok(())
 }
 
-/// Copies a shared object so that only its owner can write it: the drop-in refuses others.
+/// Where a copy lies, as the profile beside the directory of copies names it.
+fn relative(copied: &Path) -> String {
+    let name = copied.file_name().unwrap_or_default();
+    Path::new(LIBRARIES).join(name).display().to_string()
+}
+
+/// Copies a shared object under its own name.
 fn copy(from: &Path, directory: &Path) -> anyhow::Result<PathBuf> {
+    let name = from
+        .file_name()
+        .with_context(|| format!("`{}` is no file", from.display()))?;
+    copy_as(from, directory, &name.to_string_lossy())
+}
+
+/// Copies a shared object so that only its owner can write it: the drop-in refuses others.
+fn copy_as(from: &Path, directory: &Path, name: &str) -> anyhow::Result<PathBuf> {
     use std::os::unix::fs::PermissionsExt as _;
-    let to = directory.join(
-        from.file_name()
-            .with_context(|| format!("`{}` is no file", from.display()))?,
-    );
+    let to = directory.join(name);
     std::fs::copy(from, &to).with_context(|| format!("`{}` cannot be copied to `{}`", from.display(), to.display()))?;
     std::fs::set_permissions(&to, std::fs::Permissions::from_mode(0o755))
         .with_context(|| format!("the mode of `{}` cannot be set", to.display()))?;

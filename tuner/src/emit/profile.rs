@@ -6,40 +6,41 @@ use kilter_profile::{Profile, Rule, VERSION};
 
 use super::decisions::Decisions;
 use super::range;
-use crate::deployment::{Selection, algorithm_parameters};
+use crate::search::limits::{Call, Limits};
 
-/// The profile of what is decided; `None` where nothing needs the drop-in.
+/// The profile of what is decided; `None` where nothing needs the drop-in. A rule ends where its implementation would do what `limits`
+/// forbid.
 #[must_use]
-pub fn of(decisions: &Decisions<'_>, library: &str, plugin: &str) -> Option<Profile> {
+pub fn of(decisions: &Decisions<'_>, library: &str, plugins: Vec<String>, limits: &Limits) -> Option<Profile> {
     let mut rules = Vec::new();
     for (part, collective, bytes, selection) in decisions.selections() {
-        let (implementation, parameters) = match selection {
-            Selection::Settings(_) => continue,
-            Selection::Mockup(id) => (id.clone(), BTreeMap::new()),
-            Selection::Algorithm(id, values) => {
-                let named = algorithm_parameters(id, values).into_iter();
-                (
-                    id.clone(),
-                    named
-                        .filter_map(|(name, value)| Some((name, value.parse().ok()?)))
-                        .collect(),
-                )
-            }
+        let Some(implementation) = selection.implementation() else {
+            continue;
         };
-        let (min_bytes, max_bytes) = range::around(&part.volumes_of(collective), bytes);
+        let named = selection.parameters().into_iter();
+        let parameters: BTreeMap<String, u64> = named
+            .filter_map(|(name, value)| Some((name, value.parse().ok()?)))
+            .collect();
+        let (min_bytes, high) = range::around(&part.volumes_of(collective), bytes);
+        let call = Call {
+            ranks: part.ranks,
+            bytes,
+            nodes: None,
+        };
+        let max_bytes = limits.reach(selection, call, high);
         rules.push(Rule {
             collective: collective.name().to_owned(),
             ranks: part.ranks,
             min_bytes,
             max_bytes,
-            implementation,
+            implementation: implementation.to_owned(),
             parameters,
         });
     }
     (!rules.is_empty()).then(|| Profile {
         version: VERSION,
         library: library.to_owned(),
-        plugins: vec![plugin.to_owned()],
+        plugins,
         rules,
     })
 }

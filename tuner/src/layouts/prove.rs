@@ -5,7 +5,7 @@ use std::path::Path;
 use super::Layout;
 use super::merge::{Chosen, Extent, LeftOut, Merged, merge};
 use crate::context::{Context, Setup};
-use crate::deployment::{Deployment, Selection};
+use crate::deployment::Deployment;
 use crate::emit::decisions::{Decisions, Part};
 use crate::emit::{self, Emitted};
 use crate::plan::Subject;
@@ -173,10 +173,7 @@ fn implementations(deployment: &Deployment) -> Vec<String> {
     let mut ids: Vec<String> = deployment
         .selections
         .values()
-        .filter_map(|selection| match selection {
-            Selection::Settings(_) => None,
-            Selection::Mockup(id) | Selection::Algorithm(id, _) => Some(id.clone()),
-        })
+        .filter_map(|selection| selection.implementation().map(str::to_owned))
         .collect();
     ids.sort_unstable();
     ids.dedup();

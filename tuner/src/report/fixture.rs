@@ -422,6 +422,7 @@ fn contests() -> Vec<Contest> {
                 .collect(),
             models: Vec::new(),
             left_out: Vec::new(),
+            refused: Vec::new(),
         }
     };
     let (parameter, mockup, algorithm) = (

@@ -256,6 +256,18 @@ pub struct Contest {
     /// Candidates that were not measured, since a model puts them far above the best.
     #[serde(default)]
     pub left_out: Vec<LeftOut>,
+    /// Candidates that were not measured, since what was asked for forbids them.
+    #[serde(default)]
+    pub refused: Vec<Refused>,
+}
+
+/// A candidate that the options forbid.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Refused {
+    /// Such as `reduce.binomial`.
+    pub id: String,
+    /// Why: `keeps up to 2 MiB of scratch on a rank, --scratch-limit allows 1 MiB`.
+    pub because: String,
 }
 
 /// Prices fitted to what was measured near a cell: a call takes `rounds * alpha + bytes sent * beta + bytes combined * gamma`.

@@ -235,7 +235,7 @@ fn selection(row: &Algorithms, choice: u64) -> Selection {
 fn number(selection: &Selection) -> Option<u64> {
     match selection {
         Selection::Settings(settings) => settings.first()?.1.parse().ok(),
-        Selection::Mockup(_) | Selection::Algorithm(..) => None,
+        Selection::Mockup(_) | Selection::Algorithm(..) | Selection::Plugin(_) => None,
     }
 }
 

@@ -31,7 +31,7 @@ pub struct Decision {
 ///
 /// A candidate fixes the target when its median is within the rule's floor of every bound. Among the fixing candidates those
 /// statistically as good as the fastest compete by simplicity: default, then parameters (fewer first), then mock-ups, then
-/// algorithms; ties go to the faster one.
+/// Kilter's algorithms, then a plugin's; ties go to the faster one.
 #[must_use]
 pub fn choose(target: &Target, candidates: &[Measured], bounds: &[Sample], rule: &Rule) -> Decision {
     choose_among(target, candidates, bounds, rule, &|_| true)
@@ -105,6 +105,7 @@ pub fn choose_among(
             proof: None,
             models: Vec::new(),
             left_out: Vec::new(),
+            refused: Vec::new(),
         },
     }
 }
@@ -137,6 +138,8 @@ fn simplicity(candidate: &Measured) -> (u8, usize) {
         Some(Selection::Settings(settings)) => (1, settings.len()),
         Some(Selection::Mockup(_)) => (2, 0),
         Some(Selection::Algorithm(..)) => (3, 0),
+        // One more file to install.
+        Some(Selection::Plugin(_)) => (3, 1),
     }
 }
 
@@ -191,6 +194,22 @@ mod tests {
             measured(algorithm(), 5800.0),
         ];
         assert_eq!(decide(&candidates, Some(8098.0)).chosen, settings(1));
+    }
+
+    #[test]
+    fn among_equals_kilters_own_algorithm_is_simpler_than_a_plugins() {
+        let plugin = Some(Selection::Plugin(crate::deployment::PluginRow {
+            file: "/p.so".into(),
+            id: "scan.mine".to_owned(),
+            parameters: Vec::new(),
+        }));
+        let both = [
+            measured(None, 9671.0),
+            measured(plugin.clone(), 5800.0),
+            measured(algorithm(), 5810.0),
+        ];
+        assert_eq!(decide(&both, Some(8098.0)).chosen, algorithm());
+        assert_eq!(decide(&both[..2], Some(8098.0)).chosen, plugin);
     }
 
     #[test]

@@ -1,10 +1,11 @@
 //! Contests inside running jobs: every candidate for a violated cell against the default and the bounds, interleaved in the
 //! same job. Algorithms and knobs of the library are switched through MPI_T on a duplicated communicator, Kilter's own run over
-//! point-to-point calls, mock-ups over the library.
+//! point-to-point calls, mock-ups over the library, and those of a plugin as the plugin will.
 //!
 //! Three rounds, each with fewer candidates and more repetitions (successive halving): a screening of all, a refinement of the
 //! ordered knobs of the front runners by argmin, and a final over several launches, whose medians decide.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use kilter_protocol::plan::{Block, Implementation, Item, Repetitions};
@@ -14,9 +15,10 @@ use crate::correctness::admit;
 use crate::deployment::{Deployment, Selection};
 use crate::launch::session::{BlockOutcome, Session, SessionError};
 use crate::plan;
-use crate::report::model::FixKind;
+use crate::report::model::{FixKind, Refused};
 use crate::search::choose::{Decision, Measured, choose_among};
 use crate::search::guide::Guide;
+use crate::search::limits::Call;
 use crate::search::ordered::{self, Ordered};
 use crate::search::proof::{self, Finding};
 use crate::search::ranking::{best_of_kinds, ranked, to_refine};
@@ -62,6 +64,8 @@ pub struct Contests<'c, 'a> {
     deployment: &'c Deployment,
     label: String,
     guide: Guide,
+    /// What the options forbid, by the name of the target.
+    refused: RefCell<BTreeMap<String, Vec<Refused>>>,
 }
 
 impl<'c, 'a> Contests<'c, 'a> {
@@ -75,6 +79,7 @@ impl<'c, 'a> Contests<'c, 'a> {
             deployment,
             label: label.to_owned(),
             guide: Guide::new(context.nodes(), true),
+            refused: RefCell::default(),
         }
     }
 
@@ -112,6 +117,7 @@ impl<'c, 'a> Contests<'c, 'a> {
                 }
                 let library = &self.context.library;
                 self.guide.explain(library, &target, &candidates, &mut decision.contest);
+                self.add_refused(&target, &mut decision);
                 Ok((target, decision))
             })
             .collect()
@@ -181,9 +187,13 @@ impl<'c, 'a> Contests<'c, 'a> {
     ) -> anyhow::Result<BTreeMap<Selection, f64>> {
         let context = self.context;
         let one_node = !context.options.place().several_nodes;
-        let all = space::selections(&context.library, target, context.options.ranks, one_node);
+        let (library, ranks) = (&context.library, context.options.ranks);
+        let mut all = space::selections(library, target, ranks, one_node);
+        all.extend(space::of_plugins(library, &context.plugins, target, ranks, one_node));
         let mut ratios: BTreeMap<Selection, f64> = BTreeMap::new();
-        let candidates: Vec<Selection> = all.into_iter().filter(|selection| kinds(selection.kind())).collect();
+        let is_wanted = |one: &Selection| kinds(one.kind()) && context.options.limits.asks_for(one);
+        let candidates: Vec<Selection> = all.into_iter().filter(is_wanted).collect();
+        let candidates = self.proven(self.allowed(target, candidates))?;
         let (candidates, note) = self.guide.field(target, candidates);
         if let Some(note) = note {
             context.progress.note(&note);
@@ -198,6 +208,84 @@ impl<'c, 'a> Contests<'c, 'a> {
             }
         }
         Ok(ratios)
+    }
+
+    /// All but rows of plugins that fail the correctness matrix: what is not known to be right with its defaults is not run beside others
+    /// at all. (What is chosen is admitted with its own values, whoever's it is.)
+    fn proven(&self, candidates: Vec<Selection>) -> anyhow::Result<Vec<Selection>> {
+        let mut wrong: Vec<String> = Vec::new();
+        let mut seen: Vec<String> = Vec::new();
+        for selection in candidates.iter().filter(|one| matches!(one, Selection::Plugin(_))) {
+            // The one with the defaults comes first.
+            let family = space::family(selection);
+            if seen.contains(&family) {
+                continue;
+            }
+            seen.push(family.clone());
+            if self.context.quarantine.contains(&family) {
+                wrong.push(family);
+            } else if let Err(reason) = admit(self.context, selection)? {
+                let text = format!("`{family}` is no candidate: it failed the correctness matrix: {reason}");
+                self.context.progress.warn(&text);
+                self.context
+                    .quarantine
+                    .add(&family, "failed the correctness matrix", &reason);
+                wrong.push(family);
+            }
+        }
+        let is_right = |one: &Selection| !wrong.contains(&space::family(one));
+        Ok(candidates.into_iter().filter(is_right).collect())
+    }
+
+    /// Why the options forbid a candidate; `None` where they do not.
+    fn refusal(&self, target: &Target, selection: &Selection) -> Option<String> {
+        let nodes = self.context.nodes();
+        let call = Call {
+            ranks: self.context.options.ranks,
+            bytes: target.bytes(),
+            nodes: nodes.as_ref(),
+        };
+        self.context.options.limits.refusal(selection, call)
+    }
+
+    /// The candidates that the options do not forbid, in the order given; says and keeps why the others are none.
+    fn allowed(&self, target: &Target, candidates: Vec<Selection>) -> Vec<Selection> {
+        let mut refused = Vec::new();
+        let mut allowed = Vec::with_capacity(candidates.len());
+        for selection in candidates {
+            match self.refusal(target, &selection) {
+                None => allowed.push(selection),
+                Some(because) => refused.push(Refused {
+                    id: selection.id(),
+                    because,
+                }),
+            }
+        }
+        if !refused.is_empty() {
+            let lines: Vec<String> = refused
+                .iter()
+                .map(|one| format!("{} {}", one.id, one.because))
+                .collect();
+            let note = format!("{}: not measured: {}", target.name(), lines.join("; "));
+            self.context.progress.note(&note);
+            self.refused.borrow_mut().insert(target.name(), refused);
+        }
+        allowed
+    }
+
+    /// Adds to a decision what the options forbid.
+    fn add_refused(&self, target: &Target, decision: &mut Decision) {
+        let Some(refused) = self.refused.borrow().get(&target.name()).cloned() else {
+            return;
+        };
+        if let Some(reason) = &mut decision.unfixed_because {
+            let ids: Vec<&str> = refused.iter().map(|one| one.id.as_str()).collect();
+            reason.push_str(&format!(
+                "; not measured, since the options forbid them: {}",
+                ids.join(", ")
+            ));
+        }
+        decision.contest.refused = refused;
     }
 
     /// Searches the ordered knobs of one candidate, one after the other.
@@ -225,6 +313,9 @@ impl<'c, 'a> Contests<'c, 'a> {
                 let candidate = space::with_knob(&base, &name, value);
                 if let Some(known) = ratios.get(&candidate) {
                     return Ok(*known);
+                }
+                if self.refusal(target, &candidate).is_some() {
+                    return Ok(f64::INFINITY);
                 }
                 let measured = job.ratios(target, std::slice::from_ref(&candidate), SCREENING)?;
                 let ratio = measured.get(&candidate).copied().unwrap_or(f64::INFINITY);
@@ -393,6 +484,15 @@ pub fn item(target: &Target, selection: Option<&Selection>) -> Item {
                         ..library
                     }
                 }
+                Selection::Plugin(row) => Item {
+                    id,
+                    implementation: Implementation::Plugin {
+                        file: row.file.display().to_string(),
+                        id: row.id.clone(),
+                        parameters: row.values(),
+                    },
+                    ..library
+                },
                 Selection::Algorithm(algorithm, parameters) => Item {
                     id,
                     implementation: Implementation::Algorithm {

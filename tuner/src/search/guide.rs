@@ -200,7 +200,7 @@ fn node_ranks(nodes: &Nodes) -> usize {
 fn own_row(selection: &Selection) -> Option<Row> {
     match selection {
         Selection::Algorithm(id, parameters) => Some((registry::find(id)?, parameters.clone())),
-        Selection::Settings(_) | Selection::Mockup(_) => None,
+        Selection::Settings(_) | Selection::Mockup(_) | Selection::Plugin(_) => None,
     }
 }
 

@@ -4,6 +4,7 @@ pub mod at_start;
 pub mod choose;
 pub mod contest;
 pub mod guide;
+pub mod limits;
 pub mod necessity;
 pub mod ordered;
 pub mod proof;

@@ -57,7 +57,9 @@ pub fn search(
     }
     let trials = Trials::new(context, format!("{label}/settings"), targets, base);
     let mut search = Search { trials };
-    let candidates = space::launch_candidates(&context.library, &context.transports(), targets);
+    let mut candidates = space::launch_candidates(&context.library, &context.transports(), targets);
+    let limits = &context.options.limits;
+    candidates.retain(|candidate| !limits.leaves_parameter(&context.library, &candidate.parameter));
     context
         .progress
         .phase("search launch settings", candidates.len() as u64);

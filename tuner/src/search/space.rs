@@ -7,7 +7,8 @@ use kilter_algorithms::{mockup, registry};
 use kilter_protocol::cpus;
 
 use crate::config::library::{ForOverlap, Library, Parameter, SPARE, Scale as ConfigScale, Value};
-use crate::deployment::{Assignment, Selection};
+use crate::deployment::{Assignment, PluginRow, Selection};
+use crate::plugins::{self, Plugin};
 use crate::search::ordered::Scale;
 use crate::search::target::Target;
 
@@ -78,15 +79,41 @@ pub fn selections(library: &Library, target: &Target, ranks: usize, one_node: bo
     let fitting = algorithms.filter(|row| row.unmet(ranks, true, one_node).is_none());
     for row in fitting {
         let default = Selection::Algorithm(row.id.to_owned(), row.default_parameters());
-        let longer = knobs(library, &default, target.bytes()).into_iter().find_map(|knob| {
-            let bytes = knob_value(&default, &knob.name)? * LONGER_SEGMENT;
-            (knob.name == OWN_SEGMENT && bytes <= knob.max && bytes < target.bytes())
-                .then(|| with_knob(&default, &knob.name, bytes))
-        });
-        selections.push(default);
-        selections.extend(longer);
+        selections.extend(with_longer_segment(library, target, default));
     }
     selections
+}
+
+/// What plugins of the user have for this target, on the same grid.
+#[must_use]
+pub fn of_plugins(
+    library: &Library,
+    plugins: &[Plugin],
+    target: &Target,
+    ranks: usize,
+    one_node: bool,
+) -> Vec<Selection> {
+    let Some(collective) = target.collective() else {
+        return Vec::new();
+    };
+    let fitting = |row: &&plugins::Row| {
+        row.collective == collective && row.needs.unmet(ranks, target.bytes(), one_node).is_none()
+    };
+    plugins
+        .iter()
+        .flat_map(|plugin| plugin.rows.iter().filter(fitting).map(|row| plugin.selection(row)))
+        .flat_map(|default| with_longer_segment(library, target, default))
+        .collect()
+}
+
+/// A candidate with its default parameters, and with segments of [`LONGER_SEGMENT`] times the length where it has any.
+fn with_longer_segment(library: &Library, target: &Target, default: Selection) -> Vec<Selection> {
+    let longer = knobs(library, &default, target.bytes()).into_iter().find_map(|knob| {
+        let bytes = knob_value(&default, &knob.name)?.saturating_mul(LONGER_SEGMENT);
+        (knob.name == OWN_SEGMENT && bytes <= knob.max && bytes < target.bytes())
+            .then(|| with_knob(&default, &knob.name, bytes))
+    });
+    std::iter::once(default).chain(longer).collect()
 }
 
 /// Every candidate with every value of its ordered knobs that a search could come to, together with [`selections`]: powers of two or
@@ -142,6 +169,7 @@ pub fn family(selection: &Selection) -> String {
             .map(|(name, value)| format!("{name}={value}"))
             .unwrap_or_default(),
         Selection::Mockup(id) | Selection::Algorithm(id, _) => id.clone(),
+        Selection::Plugin(row) => row.id.clone(),
     }
 }
 
@@ -163,6 +191,16 @@ fn all_knobs(library: &Library, selection: &Selection, bytes: u64) -> Vec<Knob> 
                 name: parameter.name.to_owned(),
                 min: parameter.min,
                 max: limit(parameter.name, parameter.max, bytes),
+                scale: Scale::Log2,
+            })
+            .collect(),
+        Selection::Plugin(row) => row
+            .parameters
+            .iter()
+            .map(|parameter| Knob {
+                name: parameter.name.clone(),
+                min: parameter.min,
+                max: limit(&parameter.name, parameter.max, bytes),
                 scale: Scale::Log2,
             })
             .collect(),
@@ -216,6 +254,10 @@ pub fn knob_value(selection: &Selection, name: &str) -> Option<u64> {
                 .position(|parameter| parameter.name == name)?;
             values.get(position).copied()
         }
+        Selection::Plugin(row) => {
+            let known = row.parameters.iter().find(|parameter| parameter.name == name)?;
+            Some(known.value)
+        }
     }
 }
 
@@ -236,6 +278,17 @@ pub fn with_knob(selection: &Selection, name: &str, value: u64) -> Selection {
                 *slot = value;
             }
             Selection::Algorithm(id.clone(), values)
+        }
+        Selection::Plugin(row) => {
+            let mut parameters = row.parameters.clone();
+            let known = parameters.iter_mut().find(|parameter| parameter.name == name);
+            if let Some(parameter) = known {
+                parameter.value = value;
+            }
+            Selection::Plugin(PluginRow {
+                parameters,
+                ..row.clone()
+            })
         }
     }
 }
@@ -349,6 +402,49 @@ mod tests {
         ] {
             assert!(ids.iter().any(|id| id == expected), "{expected} is missing in {ids:?}");
         }
+    }
+
+    #[test]
+    fn rows_of_plugins_stand_on_the_same_grid_and_must_suit() {
+        use kilter_protocol::plugin::{Needs, Parameter};
+        let row = |id: &str, needs| plugins::Row {
+            id: id.to_owned(),
+            collective: Collective::Reduce,
+            needs,
+            parameters: vec![Parameter {
+                name: "segment_bytes".to_owned(),
+                min: 1,
+                max: 1 << 20,
+                default: 8192,
+            }],
+        };
+        let even = Needs {
+            even_ranks: true,
+            ..Needs::default()
+        };
+        let plugin = Plugin {
+            file: "/p.so".into(),
+            digest: String::new(),
+            rows: vec![row("reduce.mine", Needs::default()), row("reduce.even", even)],
+        };
+        let ids = |collective, bytes| -> Vec<String> {
+            let target = Target::unbounded(collective, bytes);
+            let all = of_plugins(&openmpi(), std::slice::from_ref(&plugin), &target, 3, true);
+            all.iter().map(Selection::id).collect()
+        };
+        assert_eq!(
+            ids(Collective::Reduce, 262_144),
+            ["reduce.mine segment_bytes=8192", "reduce.mine segment_bytes=32768"]
+        );
+        assert_eq!(ids(Collective::Reduce, 16), ["reduce.mine segment_bytes=8192"]);
+        assert_eq!(ids(Collective::Bcast, 16), Vec::<String>::new());
+        let mine = plugin.selection(&plugin.rows[0]);
+        let set = with_knob(&mine, "segment_bytes", 64);
+        assert_eq!(
+            (knob_value(&set, "segment_bytes"), family(&set)),
+            (Some(64), family(&mine))
+        );
+        assert_eq!(knobs(&openmpi(), &set, 4096)[0].max, 4096);
     }
 
     #[test]

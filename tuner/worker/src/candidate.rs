@@ -9,17 +9,26 @@ use kilter_protocol::plan::Item;
 
 use crate::buffer::GuardedBuffer;
 use crate::implementation::{How, Recipe};
+use crate::plugin::Host;
 use crate::problem::{Problem, Wrong};
 use crate::program::{Memory, Program, datatypes};
 
 /// An item with all it needs; buffers are allocated and written once, before anything is measured.
 pub(crate) struct Candidate {
     comm: MPI_Comm,
-    arena: Arena,
+    /// What calls keep on it.
+    kept: Kept,
     /// One per root that is taken in turn; one alone where the root is fixed.
     turns: Vec<Turn>,
     /// The turn that runs next.
     next: usize,
+}
+
+/// What calls keep on a communicator.
+struct Kept {
+    arena: Arena,
+    /// Of the plugin whose row the item runs, where it does.
+    host: Option<Host>,
 }
 
 /// The item with one root.
@@ -78,9 +87,21 @@ impl Candidate {
     pub(crate) fn new(recipes: Vec<(Recipe, Buffers)>, seed: u64) -> anyhow::Result<(Candidate, Result<(), String>)> {
         // SAFETY: MPI_COMM_WORLD is an intracommunicator; every rank prepares the same items in the same order.
         let comm = unsafe { info::comm_private(constants::comm_world()) }.context("no communicator for the item")?;
+        let mut parts = recipes.iter().flat_map(|(recipe, _)| &recipe.parts);
+        let of_plugin = parts.find_map(|part| match &part.how {
+            How::Plugin(call) => Some(call),
+            _ => None,
+        });
+        let host = match of_plugin {
+            Some(call) => Some(Host::new(call, comm, (info::rank(comm)?, info::size(comm)?))),
+            None => None,
+        };
         let mut candidate = Candidate {
             comm,
-            arena: Arena::new(),
+            kept: Kept {
+                arena: Arena::new(),
+                host,
+            },
             turns: Vec::with_capacity(recipes.len()),
             next: 0,
         };
@@ -115,7 +136,7 @@ impl Candidate {
         let turns = self.turns.len();
         let turn = &mut self.turns[self.next];
         self.next = if self.next + 1 == turns { 0 } else { self.next + 1 };
-        turn.run(self.comm, &mut self.arena)
+        turn.run(self.comm, &mut self.kept)
     }
 
     /// Writes the inputs, and outputs that are wrong until calls have made them right.
@@ -137,7 +158,15 @@ impl Candidate {
     /// The library's.
     pub(crate) fn free(mut self) -> anyhow::Result<()> {
         // SAFETY: all ranks free the same items in the same order, and none is carried out any more.
-        unsafe { self.arena.release() }.context("the item's shared memory cannot be freed")?;
+        unsafe {
+            self.kept
+                .arena
+                .release()
+                .context("the item's shared memory cannot be freed")?;
+            if let Some(host) = self.kept.host.take() {
+                host.release();
+            }
+        }
         for program in self.turns.into_iter().flat_map(|turn| turn.programs).flatten() {
             program.free().context("what the item made cannot be freed")?;
         }
@@ -174,7 +203,7 @@ impl Turn {
     }
 
     #[inline]
-    fn run(&mut self, comm: MPI_Comm, arena: &mut Arena) -> anyhow::Result<()> {
+    fn run(&mut self, comm: MPI_Comm, kept: &mut Kept) -> anyhow::Result<()> {
         self.has_run = true;
         for (part, programs) in self.recipe.parts.iter().zip(&mut self.programs) {
             // No division: it would be in every time.
@@ -193,7 +222,7 @@ impl Turn {
                 unsafe {
                     let send = self.buffers.send.pointer().add(offsets.send).cast_const();
                     let recv = self.buffers.recv.pointer().add(offsets.recv);
-                    call(&part.how, comm, (problem, self.units[index]), send, recv, arena)?;
+                    call(&part.how, comm, (problem, self.units[index]), send, recv, kept)?;
                 }
             }
         }
@@ -257,18 +286,18 @@ pub(crate) fn describe(wrong: Wrong) -> String {
 
 /// What a library is told that data is made of; found before anything is measured.
 #[derive(Debug, Clone, Copy)]
-struct Unit {
-    datatype: MPI_Datatype,
-    op: MPI_Op,
+pub(crate) struct Unit {
+    pub(crate) datatype: MPI_Datatype,
+    pub(crate) op: MPI_Op,
     /// Its size in bytes.
     bytes: usize,
     /// How many there are in the total volume.
-    count: usize,
+    pub(crate) count: usize,
 }
 
 impl Unit {
     /// Volumes of a guideline are whole elements; a call beside the data may not be, and is only moved.
-    fn of(problem: &Problem) -> Unit {
+    pub(crate) fn of(problem: &Problem) -> Unit {
         let element = problem.element;
         let bytes = element.bytes() as usize;
         let blocks = if problem.task.functionality.has_blocks() {
@@ -304,8 +333,9 @@ unsafe fn call(
     (problem, unit): (&Problem, Unit),
     send: *const u8,
     recv: *mut u8,
-    arena: &mut Arena,
+    kept: &mut Kept,
 ) -> anyhow::Result<()> {
+    let Kept { arena, host } = kept;
     let Unit {
         datatype,
         op,
@@ -346,6 +376,10 @@ unsafe fn call(
                 entry
                     .run(&mut transport, arguments)
                     .with_context(|| format!("algorithm `{}`", entry.row().id))?;
+            }
+            How::Plugin(call) => {
+                let host = host.as_mut().context("a plugin without a context")?;
+                call.run(host, send, recv)?;
             }
             How::Program(side) => anyhow::bail!("`{side}` was not compiled"),
         }

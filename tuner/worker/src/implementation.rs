@@ -1,6 +1,7 @@
 //! From an item of the plan to the calls that carry it out.
 
 use std::ffi::c_int;
+use std::path::Path;
 
 use kilter_algorithms::{Collective, Entry, registry};
 use kilter_mpi::{OverMpi, Pipeline};
@@ -10,6 +11,7 @@ use kilter_protocol::expression::{
 use kilter_protocol::plan::{Element, Implementation, Item};
 use kilter_protocol::task::{Functionality, Task};
 
+use crate::plugin::PluginCall;
 use crate::problem::Problem;
 
 /// More calls than this in one repetition are a mistake in the plan.
@@ -56,6 +58,8 @@ pub(crate) enum How {
         /// Bytes of each rank's block, where the row takes blocks that differ; they do not.
         blocks: Vec<usize>,
     },
+    /// A row of a plugin.
+    Plugin(Box<PluginCall>),
     /// Anything else that a side may be.
     Program(Side),
 }
@@ -103,6 +107,16 @@ pub(crate) fn recipe(item: &Item, place: Place) -> Result<Recipe, String> {
                 .ok_or_else(|| format!("no algorithm of Kilter's does {}", item.task))?;
             let how = algorithm(target, id, Some(parameters), place, item.bytes)?;
             recipe.add(how, 1, &[Problem::new(item.task, item.bytes, place, 0)?]);
+        }
+        Implementation::Plugin { file, id, parameters } => {
+            let target = item
+                .task
+                .collective()
+                .ok_or_else(|| format!("no row of a plugin does {}", item.task))?;
+            check_blocks(item.bytes, target.has_blocks(), place)?;
+            let problem = Problem::new(item.task, item.bytes, place, 0)?;
+            let call = PluginCall::new((Path::new(file), id.as_str()), parameters, target, &problem, place)?;
+            recipe.add(How::Plugin(Box::new(call)), 1, &[problem]);
         }
         Implementation::Expression { text } => {
             let side: Side = text

@@ -11,6 +11,7 @@
 //! * [`program`]: calls that are more than plain collectives: other forms, strided data, parts of the ranks, messages.
 //! * [`problem`], [`layout`], [`buffer`]: inputs, expected outputs, how they lie, guarded memory.
 //! * [`overlap`]: communication beside computation, which is measured in another way.
+//! * [`plugin`]: rows of a user's plugin, loaded and called as the drop-in does.
 //! * [`settings`]: the library's control variables, per item; [`messages`]: what it sends for an item.
 //! * [`environment`], [`mod@processing_units`]: what the job and its hosts are.
 //! * [`plan_file`], [`report_file`]: the two files, which rank 0 alone touches.
@@ -19,7 +20,7 @@
 //! what is different then is in `simulated` and marked there.
 //!
 //! `kilter-worker library`, run by itself, prints the first line of `MPI_Get_library_version` and the library's file; `kilter-worker describe`, run
-//! under `mpirun`, prints what [`describe`] says.
+//! under `mpirun`, prints what [`describe`] says; `kilter-worker rows PLUGIN`, run by itself, prints the rows of a plugin.
 //!
 //! Nothing else is printed on standard output. What goes wrong for one item is a line of the report; what stops the job is a message
 //! on standard error and `MPI_Abort`.
@@ -45,6 +46,7 @@ mod order;
 mod overhead;
 mod overlap;
 mod plan_file;
+mod plugin;
 mod problem;
 mod processing_units;
 mod program;
@@ -91,6 +93,11 @@ pub fn work(arguments: Vec<PathBuf>) -> u8 {
         && what.as_os_str() == "library"
     {
         return say_library();
+    }
+    if let [what, file] = arguments.as_slice()
+        && what.as_os_str() == "rows"
+    {
+        return say_rows(file);
     }
     let question = arguments
         .split_first()
@@ -141,6 +148,22 @@ fn say_library() -> u8 {
             }
             Ok(())
         });
+    match said {
+        Ok(()) => 0,
+        Err(error) => {
+            eprintln!("kilter-worker: {error:#}");
+            NOT_BEGUN
+        }
+    }
+}
+
+/// Prints the rows of a plugin, for which MPI need not be initialised.
+fn say_rows(file: &Path) -> u8 {
+    use std::io::Write as _;
+    let said = plugin::rows(file).map_err(anyhow::Error::msg).and_then(|rows| {
+        let line = serde_json::to_string(&rows)?;
+        Ok(writeln!(std::io::stdout(), "{line}")?)
+    });
     match said {
         Ok(()) => 0,
         Err(error) => {

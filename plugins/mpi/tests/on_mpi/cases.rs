@@ -130,8 +130,8 @@ fn mockups(job: &Job, kind: &Kind) {
     for mockup in MOCKUPS {
         let pipeline = Pipeline::of(mockup).unwrap_or_else(|error| panic!("{}: {error}", mockup.id));
         let collective = pipeline.target();
-        let mut arena = Arena::new();
         for count in counts(job.p_ranks) {
+            let mut arena = Arena::new();
             let elements = elements_for(collective, job.p_ranks, count);
             let blocks = model::equal_counts(job.p_ranks, elements);
             let mut allocations = Vec::new();
@@ -157,6 +157,13 @@ fn mockups(job: &Job, kind: &Kind) {
                     mockup.id
                 );
             }
+            let (kept, bound) = (arena.bytes(), mockup.scratch(job.p_ranks, elements * kind.bytes));
+            assert!(
+                kept <= bound as u64,
+                "{}: {kept} B are kept for {elements} elements of {} B, its row says {bound} B",
+                mockup.id,
+                kind.bytes
+            );
         }
     }
 }

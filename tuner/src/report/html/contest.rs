@@ -16,6 +16,8 @@ pub(super) struct ContestView {
     pub(super) proof: String,
     /// What the cost models say.
     pub(super) model: Vec<String>,
+    /// What the options forbid, and why.
+    pub(super) refused: Vec<String>,
 }
 
 /// One candidate.
@@ -101,6 +103,11 @@ impl ContestView {
             model: cost_model::lines(contest)
                 .iter()
                 .map(|line| line.replace(" us", " µs"))
+                .collect(),
+            refused: contest
+                .refused
+                .iter()
+                .map(|refused| format!("{}: {}", refused.id, refused.because))
                 .collect(),
         }
     }

@@ -1,0 +1,69 @@
+//! What a fix may not do: functions that are left alone, and scratch.
+
+use kilter_tests::{cells, kilter, report, root, run};
+
+/// Beside a preloaded library that slows it, a broadcast breaks its guideline on any machine.
+fn slow_bcast(directory: &std::path::Path) -> String {
+    let library = directory.join("slow_bcast.so").display().to_string();
+    let source = root().join("tests/fixtures/slow_bcast.c").display().to_string();
+    kilter_tests::mpicc(&["-std=gnu11", "-shared", "-fPIC", "-o", &library, &source, "-ldl"]);
+    format!("LD_PRELOAD={library}")
+}
+
+#[test]
+fn a_function_that_is_left_alone_stays_violated_with_that_reason() {
+    let directory = tempfile::tempdir().unwrap();
+    let out = directory.path().join("out");
+    let slow = slow_bcast(directory.path());
+    run(
+        kilter("tune", &out)
+            .args(["-n", "2", "--guidelines", "GL10", "--sizes", "1024", "--launches", "4"])
+            .args(["--budget", "60", "--leave", "bcast", "--env", &slow]),
+        &[1],
+    );
+    let report = report(&out);
+    let cell = cells(&report, "GL10", 1024)[0];
+    assert_eq!(cell["before"]["verdict"], "violated", "{cell:#}");
+    assert_eq!(cell["unfixed_because"], "no fix may touch bcast (--leave)", "{cell:#}");
+    assert_eq!(report["changes"].as_array().unwrap().len(), 0);
+    assert!(!out.join("emit").exists(), "nothing is emitted");
+}
+
+#[test]
+fn who_keeps_too_much_scratch_is_no_candidate_and_the_report_says_why() {
+    let directory = tempfile::tempdir().unwrap();
+    let out = directory.path().join("out");
+    run(
+        kilter("tune", &out)
+            .args([
+                "-n",
+                "2",
+                "--guidelines",
+                "GL8",
+                "--sizes",
+                "64KiB",
+                "--launches",
+                "3",
+                "--fixed",
+            ])
+            .args(["--budget", "60", "--rounds", "1", "--only", "algorithms"])
+            .args(["--contest", "reduce@64KiB", "--scratch-limit", "40KiB"]),
+        &[0, 1],
+    );
+    let contest = &report(&out)["contests"][0];
+    let ids = |list: &str| -> Vec<String> {
+        let all = contest[list].as_array().unwrap().iter();
+        all.map(|one| one["id"].as_str().unwrap().to_owned()).collect()
+    };
+    let (measured, refused) = (ids("candidates"), ids("refused"));
+    println!("measured {measured:?}, refused {refused:?}");
+    assert!(refused.contains(&"reduce.binomial".to_owned()) && refused.contains(&"reduce.as_allreduce".to_owned()));
+    assert!(measured.iter().all(|id| !refused.contains(id)) && measured.len() > 1);
+    assert!(
+        contest["refused"][0]["because"]
+            .as_str()
+            .unwrap()
+            .contains("--scratch-limit allows 40 KiB"),
+        "{contest:#}"
+    );
+}

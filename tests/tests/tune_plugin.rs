@@ -1,0 +1,134 @@
+//! `kilter tune --plugin`: a row of a user's plugin wins a contest, is emitted with its file, and runs in the verification.
+
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use kilter_tests::{cells, kilter, mpicc, release, report, root, run};
+
+fn built(directory: &Path, name: &str, source: &str, options: &[&str]) -> PathBuf {
+    let file = directory.join(name);
+    let (output, source) = (file.display().to_string(), root().join(source).display().to_string());
+    let fixed = ["-std=gnu11", "-O1", "-shared", "-fPIC", "-o", &output, &source];
+    mpicc(&[&fixed[..], options].concat());
+    fs::set_permissions(&file, Permissions::from_mode(0o755)).unwrap();
+    file
+}
+
+/// The plugin of the kit, in C.
+fn example(directory: &Path) -> PathBuf {
+    let include = format!("-I{}", root().join("plugins/abi/include").display());
+    built(directory, "mine.so", "plugins/example/c/kilter_plugin.c", &[&include])
+}
+
+#[test]
+fn a_plugins_row_wins_is_emitted_and_runs() {
+    let directory = tempfile::tempdir().unwrap();
+    let plugin = example(directory.path());
+    // The library's broadcast is slow, and so is whatever calls it; messages are not.
+    let slow = built(
+        directory.path(),
+        "slow_bcast.so",
+        "tests/fixtures/slow_bcast.c",
+        &["-ldl"],
+    );
+    let out = directory.path().join("out");
+    run(
+        kilter("tune", &out)
+            .args(["-n", "2", "--guidelines", "GL10", "--sizes", "1024", "--launches", "4"])
+            .args(["--budget", "60", "--rounds", "1", "--only", "plugins"])
+            .arg("--plugin")
+            .arg(&plugin)
+            .args(["--env", &format!("LD_PRELOAD={}", slow.display())]),
+        &[0],
+    );
+    let report = report(&out);
+    let cell = cells(&report, "GL10", 1024)[0];
+    assert_eq!(
+        (&cell["before"]["verdict"], &cell["after"]["verdict"]),
+        (&"violated".into(), &"holds".into()),
+        "{cell:#}"
+    );
+    let fix = &cell["fix"];
+    assert!(
+        fix["kind"] == "algorithm"
+            && fix["id"]
+                .as_str()
+                .unwrap()
+                .starts_with("bcast.example_chain segment_bytes="),
+        "{fix:#}"
+    );
+    let candidates = report["contests"][0]["candidates"].as_array().unwrap();
+    assert!(
+        candidates
+            .iter()
+            .all(|one| one["kind"].is_null() || one["id"].as_str().unwrap().contains("example_chain")),
+        "nothing else was asked for: {candidates:#?}"
+    );
+    assert_eq!(
+        report["quarantined"].as_array().unwrap().len(),
+        0,
+        "the drop-in ran it: {report:#}"
+    );
+    let text = fs::read_to_string(out.join("emit/kilter-profile.json")).unwrap();
+    let profile: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(
+        profile["rules"][0]["implementation"], "bcast.example_chain",
+        "{profile:#}"
+    );
+    assert!(
+        profile["plugins"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .any(|one| one == "lib/mine.so"),
+        "{profile:#}"
+    );
+    assert_eq!(
+        fs::read(out.join("emit/lib/mine.so")).unwrap(),
+        fs::read(&plugin).unwrap(),
+        "what is deployed is a copy"
+    );
+    // What was emitted can be installed.
+    let prefix = directory.path().join("prefix");
+    let mut apply = Command::new(release("kilter"));
+    apply.arg("apply").arg(out.join("emit"));
+    run(apply.arg("--yes").arg("--prefix").arg(&prefix), &[0]);
+    let installed = installed(&prefix, "mine.so");
+    assert!(installed.is_some(), "nothing below {}", prefix.display());
+}
+
+fn installed(below: &Path, name: &str) -> Option<PathBuf> {
+    fs::read_dir(below)
+        .ok()?
+        .flatten()
+        .map(|entry| entry.path())
+        .find_map(|path| {
+            if path.is_dir() {
+                installed(&path, name)
+            } else {
+                path.ends_with(name).then_some(path)
+            }
+        })
+}
+
+#[test]
+fn a_plugin_that_cannot_be_used_ends_the_command_before_anything_is_measured() {
+    let directory = tempfile::tempdir().unwrap();
+    let refused = |plugin: &Path| {
+        let out = directory.path().join("out");
+        let output = run(kilter("tune", &out).args(["-n", "2", "--plugin"]).arg(plugin), &[2]);
+        assert!(!out.join("launches").exists(), "nothing is launched");
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    };
+    let said = refused(Path::new("/nonexistent/mine.so"));
+    assert!(
+        said.contains("--plugin `/nonexistent/mine.so`") && said.contains("cannot open"),
+        "{said}"
+    );
+    let plugin = example(directory.path());
+    fs::set_permissions(&plugin, Permissions::from_mode(0o775)).unwrap();
+    let said = refused(&plugin);
+    assert!(said.contains("775") && said.contains("chmod go-w"), "{said}");
+}

@@ -1,0 +1,212 @@
+//! What a fix may not do: functions that are left alone, and memory. Pure.
+
+use kilter_algorithms::{Collective, Nodes, Setting, mockup, registry};
+
+use crate::config::library::Library;
+use crate::deployment::Selection;
+use crate::report::format;
+
+/// What a fix may not do; the default forbids nothing.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Limits {
+    /// Functions that no fix may touch, by name.
+    pub left_alone: Vec<String>,
+    /// Bytes of scratch that an algorithm or a mock-up may keep on a rank.
+    pub scratch_bytes: Option<u64>,
+    /// Only plugins of the user may be deployed.
+    pub only_plugins: bool,
+}
+
+/// A call for which memory is reckoned.
+#[derive(Debug, Clone, Copy)]
+pub struct Call<'a> {
+    /// Ranks of the communicator.
+    pub ranks: usize,
+    /// Total volume in bytes.
+    pub bytes: u64,
+    /// Which ranks share a node, where that is known.
+    pub nodes: Option<&'a Nodes>,
+}
+
+impl Limits {
+    /// Why no fix may touch a function; `None` where one may.
+    #[must_use]
+    pub fn leaves(&self, function: &str) -> Option<String> {
+        let is_left = self.left_alone.iter().any(|left| left == function);
+        is_left.then(|| format!("no fix may touch {function} (--leave)"))
+    }
+
+    /// Whether a parameter of the library is for functions of which one is left alone. What is for no function in particular, as eager
+    /// limits are, is for all of them and not meant.
+    #[must_use]
+    pub fn leaves_parameter(&self, library: &Library, parameter: &str) -> bool {
+        let left = |collective: &Collective| self.leaves(collective.name()).is_some();
+        let rows = library.parameters.iter().filter(|row| row.name == parameter);
+        rows.flat_map(|row| &row.collectives).any(left)
+    }
+
+    /// Whether candidates of this one's origin are asked for.
+    #[must_use]
+    pub fn asks_for(&self, selection: &Selection) -> bool {
+        !self.only_plugins || matches!(selection, Selection::Plugin(_))
+    }
+
+    /// Why a selection is no candidate for a call; `None` where it is.
+    #[must_use]
+    pub fn refusal(&self, selection: &Selection, call: Call<'_>) -> Option<String> {
+        let limit = self.scratch_bytes?;
+        let kept = match scratch_bytes(selection, call) {
+            Some(kept) if kept <= limit => return None,
+            Some(kept) => format!("keeps up to {} of scratch on a rank", format::bytes(kept)),
+            None => "does not say how much scratch it keeps on a rank".to_owned(),
+        };
+        Some(format!("{kept}, --scratch-limit allows {}", format::bytes(limit)))
+    }
+
+    /// The largest volume from `call`'s up to `high` at which the selection is a candidate, as it is at `call`'s.
+    #[must_use]
+    pub fn reach(&self, selection: &Selection, call: Call<'_>, high: u64) -> u64 {
+        let allowed = |bytes| self.refusal(selection, Call { bytes, ..call }).is_none();
+        if allowed(high) {
+            return high;
+        }
+        // No row keeps less for more data.
+        let (mut within, mut beyond) = (call.bytes, high.max(call.bytes));
+        while beyond - within > 1 {
+            let middle = within + (beyond - within) / 2;
+            if allowed(middle) {
+                within = middle;
+            } else {
+                beyond = middle;
+            }
+        }
+        within
+    }
+}
+
+/// Bytes of scratch that calls keep on the rank that needs most, at most; `None` where nothing says so.
+#[must_use]
+pub fn scratch_bytes(selection: &Selection, call: Call<'_>) -> Option<u64> {
+    let Call { ranks, bytes, nodes } = call;
+    let n_bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
+    match selection {
+        Selection::Settings(_) => Some(0),
+        // The plugin ABI has no word for it.
+        Selection::Plugin(_) => None,
+        Selection::Mockup(id) => Some(mockup::find(id)?.scratch(ranks, n_bytes) as u64),
+        Selection::Algorithm(id, parameters) => {
+            let row = registry::find(id)?;
+            let on = |nodes: &Nodes| {
+                let setting = Setting {
+                    p_ranks: ranks,
+                    n_bytes,
+                    parameters,
+                    nodes,
+                };
+                (row.scratch)(&setting) as u64
+            };
+            match nodes {
+                Some(nodes) => Some(on(nodes)),
+                // Alone, together, and on two nodes in turn, which is the dearest placement for rows of two levels.
+                None => [
+                    Nodes::each_alone(ranks),
+                    Nodes::one(ranks),
+                    Nodes::new(&(0..ranks).map(|rank| rank % 2).collect::<Vec<_>>()),
+                ]
+                .iter()
+                .map(on)
+                .max(),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::library::find_for;
+    use crate::deployment::PluginRow;
+
+    const MIB: u64 = 1 << 20;
+
+    fn limited(bytes: u64) -> Limits {
+        Limits {
+            scratch_bytes: Some(bytes),
+            ..Limits::default()
+        }
+    }
+
+    fn call(bytes: u64) -> Call<'static> {
+        Call {
+            ranks: 8,
+            bytes,
+            nodes: None,
+        }
+    }
+
+    fn algorithm(id: &str) -> Selection {
+        let row = registry::find(id).unwrap();
+        Selection::Algorithm(id.to_owned(), row.default_parameters())
+    }
+
+    #[test]
+    fn what_keeps_more_than_allowed_is_no_candidate_and_the_reason_has_both_numbers() {
+        let limits = limited(MIB);
+        let doubling = algorithm("allreduce.recursive_doubling");
+        assert_eq!(limits.refusal(&doubling, call(MIB)), None);
+        assert_eq!(
+            limits.refusal(&doubling, call(MIB + 8)).unwrap(),
+            "keeps up to 2 MiB of scratch on a rank, --scratch-limit allows 1 MiB"
+        );
+        // In place, or in the library.
+        for free in [
+            algorithm("allreduce.ring"),
+            Selection::Mockup("allreduce.as_reduce_bcast".to_owned()),
+            Selection::Settings(vec![("coll_tuned_allreduce_algorithm".to_owned(), "4".to_owned())]),
+        ] {
+            assert_eq!(limits.refusal(&free, call(64 * MIB)), None, "{}", free.id());
+        }
+        let mockup = Selection::Mockup("reduce.as_allreduce".to_owned());
+        assert!(limits.refusal(&mockup, call(2 * MIB)).is_some());
+        assert_eq!(Limits::default().refusal(&doubling, call(1 << 40)), None);
+        let plugin = Selection::Plugin(PluginRow {
+            file: "/p.so".into(),
+            id: "allreduce.mine".to_owned(),
+            parameters: Vec::new(),
+        });
+        let reason = limits.refusal(&plugin, call(8)).unwrap();
+        assert!(reason.starts_with("does not say how much scratch"), "{reason}");
+    }
+
+    #[test]
+    fn a_rule_reaches_no_further_than_the_memory() {
+        let doubling = algorithm("allreduce.recursive_doubling");
+        assert_eq!(limited(MIB).reach(&doubling, call(4096), 8 * MIB), MIB);
+        assert_eq!(limited(MIB).reach(&doubling, call(4096), 8192), 8192);
+        assert_eq!(
+            limited(MIB).reach(&algorithm("allreduce.ring"), call(4096), 8 * MIB),
+            8 * MIB
+        );
+        assert_eq!(Limits::default().reach(&doubling, call(4096), u64::MAX), u64::MAX);
+    }
+
+    #[test]
+    fn parameters_of_functions_that_are_left_alone_are_left_alone() {
+        let limits = Limits {
+            left_alone: vec!["gather".to_owned(), "isend".to_owned()],
+            ..Limits::default()
+        };
+        assert_eq!(limits.leaves("gather").unwrap(), "no fix may touch gather (--leave)");
+        assert_eq!(
+            (limits.leaves("isend").is_some(), limits.leaves("reduce")),
+            (true, None)
+        );
+        let mvapich2 = find_for("Version: mvapich2-2.3.7").unwrap();
+        assert!(limits.leaves_parameter(&mvapich2, "MV2_USE_DIRECT_GATHER"));
+        assert!(
+            !limits.leaves_parameter(&mvapich2, "MV2_SMP_EAGERSIZE"),
+            "of all functions"
+        );
+        assert!(!Limits::default().leaves_parameter(&mvapich2, "MV2_USE_DIRECT_GATHER"));
+    }
+}

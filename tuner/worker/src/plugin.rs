@@ -1,0 +1,338 @@
+//! Rows of a user's plugin as implementations of an item: loaded and called as the drop-in does.
+
+use std::collections::BTreeMap;
+use std::ffi::c_int;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::ptr;
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use anyhow::Context as _;
+use kilter_abi::{
+    Arguments, NEEDS_EVEN_RANKS, NEEDS_INT_VOLUME, NEEDS_ONE_NODE, NEEDS_POWER_OF_TWO_RANKS, Plugin, UNAVAILABLE,
+};
+use kilter_algorithms::Collective;
+use kilter_host::Hosted;
+use kilter_host::plugins::{self, Loaded};
+use kilter_mpi::{MPI_Comm, MpiError, constants};
+use kilter_protocol::plugin::{Needs, Parameter, Row, Rows};
+
+use crate::candidate::Unit;
+use crate::implementation::Place;
+use crate::problem::Problem;
+
+/// A plugin stays until the process ends, and is loaded once.
+static LOADED: OnceLock<Mutex<BTreeMap<PathBuf, &'static Loaded>>> = OnceLock::new();
+
+/// The plugin in this file.
+fn load(file: &Path) -> Result<&'static Loaded, String> {
+    if cfg!(feature = "simulated") {
+        return Err("a simulated rank loads no plugin: all ranks are in one process".to_owned());
+    }
+    let mut loaded = LOADED
+        .get_or_init(Mutex::default)
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner);
+    if let Some(known) = loaded.get(file) {
+        return Ok(known);
+    }
+    let fresh: &'static Loaded = Box::leak(Box::new(plugins::load(file).map_err(|error| error.to_string())?));
+    loaded.insert(file.to_owned(), fresh);
+    Ok(fresh)
+}
+
+fn needs(bits: u32) -> Needs {
+    Needs {
+        power_of_two_ranks: bits & NEEDS_POWER_OF_TWO_RANKS != 0,
+        even_ranks: bits & NEEDS_EVEN_RANKS != 0,
+        int_volume: bits & NEEDS_INT_VOLUME != 0,
+        one_node: bits & NEEDS_ONE_NODE != 0,
+    }
+}
+
+/// What a plugin has.
+///
+/// # Errors
+/// Why it is not used.
+pub(crate) fn rows(file: &Path) -> Result<Rows, String> {
+    let parameter = |&(name, [min, max, default]): &(&str, [u64; 3])| Parameter {
+        name: name.to_owned(),
+        min,
+        max,
+        default,
+    };
+    let row = |row: &plugins::Row| Row {
+        id: row.id.to_owned(),
+        collective: row.collective.name().to_owned(),
+        needs: needs(row.algorithm.needs),
+        parameters: row.parameters.iter().map(parameter).collect(),
+    };
+    Ok(Rows {
+        v: kilter_protocol::VERSION,
+        rows: load(file)?.rows.iter().map(row).collect(),
+    })
+}
+
+/// A call of a row, but for its buffers.
+pub(crate) struct PluginCall {
+    plugin: &'static Plugin,
+    row: &'static plugins::Row,
+    /// Its lists and parameters are the boxes below, which stay where they are.
+    arguments: Arguments,
+    has_send: bool,
+    has_recv: bool,
+    _parameters: Box<[u64]>,
+    _counts: Box<[i64]>,
+    _displacements: Box<[i64]>,
+}
+
+impl fmt::Debug for PluginCall {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("PluginCall").field(&self.row.id).finish()
+    }
+}
+
+impl PluginCall {
+    /// Looks up a row and checks what it is given.
+    ///
+    /// # Errors
+    /// Why the problem cannot be solved by it.
+    pub(crate) fn new(
+        (file, id): (&Path, &str),
+        parameters: &[u64],
+        collective: Collective,
+        problem: &Problem,
+        place: Place,
+    ) -> Result<PluginCall, String> {
+        let loaded = load(file)?;
+        let row = loaded.rows.iter().find(|row| row.id == id).ok_or_else(|| {
+            let known: Vec<&str> = loaded.rows.iter().map(|row| row.id).collect();
+            format!("`{}` has no row `{id}`; it has {}", file.display(), known.join(", "))
+        })?;
+        if row.collective != collective {
+            return Err(format!("row `{id}` implements {}, not {collective}", row.collective));
+        }
+        if let Some(reason) = needs(row.algorithm.needs).unmet(place.p_ranks, problem.n_bytes as u64, place.one_node) {
+            return Err(format!("row `{id}` does not run here: {reason}"));
+        }
+        if parameters.len() != row.parameters.len() {
+            return Err(format!(
+                "row `{id}` takes {} parameters, and {} are given",
+                row.parameters.len(),
+                parameters.len()
+            ));
+        }
+        for (value, (name, [min, max, _])) in parameters.iter().zip(&row.parameters) {
+            if !(min..=max).contains(&value) {
+                return Err(format!("row `{id}`: {name} = {value} is outside {min} to {max}"));
+            }
+        }
+        let parameters: Box<[u64]> = parameters.into();
+        let p = place.p_ranks;
+        let unit = Unit::of(problem);
+        let block = (unit.count / p) as i64;
+        let counts: Box<[i64]> = vec![block; p].into();
+        let displacements: Box<[i64]> = (0..p as i64).map(|rank| rank * block).collect();
+        let mut arguments = Arguments {
+            struct_size: size_of::<Arguments>() as u32,
+            collective: row.algorithm.collective,
+            algorithm: row.algorithm,
+            send: ptr::null(),
+            recv: ptr::null_mut(),
+            send_count: 0,
+            recv_count: 0,
+            send_type: constants::datatype_null(),
+            recv_type: constants::datatype_null(),
+            send_counts: ptr::null(),
+            send_displacements: ptr::null(),
+            recv_counts: ptr::null(),
+            recv_displacements: ptr::null(),
+            op: if collective.has_operator() {
+                unit.op
+            } else {
+                constants::op_null()
+            },
+            root: if collective.has_root() {
+                c_int::try_from(problem.root).unwrap_or(0)
+            } else {
+                0
+            },
+            bytes: if collective.has_data() && collective.volume_is_known() {
+                problem.n_bytes as u64
+            } else {
+                0
+            },
+            parameters: parameters.as_ptr(),
+        };
+        let lists = (counts.as_ptr(), displacements.as_ptr());
+        let is_root = problem.rank == problem.root;
+        let send = sides(collective, is_root, true);
+        let recv = sides(collective, is_root, false);
+        if send != Side::Nothing {
+            arguments.send_type = unit.datatype;
+        }
+        if recv != Side::Nothing {
+            arguments.recv_type = unit.datatype;
+        }
+        match send {
+            Side::Nothing | Side::Whole => {}
+            Side::Block => arguments.send_count = block,
+            Side::Lists => (arguments.send_counts, arguments.send_displacements) = lists,
+        }
+        match recv {
+            Side::Nothing => {}
+            Side::Whole => arguments.recv_count = unit.count as i64,
+            Side::Block => arguments.recv_count = block,
+            // Blocks of a reduction lie one behind the other.
+            Side::Lists if collective.has_operator() => arguments.recv_counts = lists.0,
+            Side::Lists => (arguments.recv_counts, arguments.recv_displacements) = lists,
+        }
+        Ok(PluginCall {
+            plugin: loaded.plugin,
+            row,
+            arguments,
+            has_send: problem.send_bytes() > 0,
+            has_recv: problem.recv_bytes() > 0,
+            _parameters: parameters,
+            _counts: counts,
+            _displacements: displacements,
+        })
+    }
+
+    /// Makes the call.
+    ///
+    /// # Errors
+    /// What the row returned.
+    ///
+    /// # Safety
+    /// `send` and `recv` are valid for the bytes of the problem; `host` is this plugin's on a communicator all of whose ranks make the
+    /// same call.
+    pub(crate) unsafe fn run(&self, host: &mut Host, send: *const u8, recv: *mut u8) -> anyhow::Result<()> {
+        let arguments = Arguments {
+            send: if self.has_send { send.cast() } else { ptr::null() },
+            recv: if self.has_recv { recv.cast() } else { ptr::null_mut() },
+            ..self.arguments
+        };
+        let id = self.row.id;
+        let run = self
+            .row
+            .algorithm
+            .run
+            .with_context(|| format!("row `{id}` has no entry"))?;
+        // SAFETY: context and arguments are as the ABI says, by this function's contract.
+        let code = unsafe { run(host.hosted.lend(), &raw const arguments) };
+        anyhow::ensure!(
+            code != UNAVAILABLE,
+            "row `{id}` says that it cannot run on this communicator"
+        );
+        Ok(MpiError::check(id, code)?)
+    }
+}
+
+/// What a row is told of one side of a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Side {
+    /// Nothing: MPI has no such argument, or it means nothing on this rank.
+    Nothing,
+    /// The count of all.
+    Whole,
+    /// The count of one block.
+    Block,
+    /// Counts and displacements of each rank's block.
+    Lists,
+}
+
+/// What the ABI names of the send or the receive side of a collective on this rank.
+fn sides(collective: Collective, is_root: bool, is_send: bool) -> Side {
+    match (collective, is_send) {
+        (Collective::Barrier | Collective::ReduceLocal, _) => Side::Nothing,
+        // One count and type for both sides, and one buffer.
+        (Collective::ReduceScatter, false) => Side::Lists,
+        (Collective::ReduceScatterBlock, false) => Side::Block,
+        (Collective::Bcast, false) => Side::Whole,
+        (Collective::Bcast, true) => Side::Nothing,
+        (collective, is_send) if collective.has_operator() => {
+            if is_send {
+                Side::Nothing
+            } else {
+                Side::Whole
+            }
+        }
+        (Collective::Alltoallv, _) | (Collective::Allgatherv, false) => Side::Lists,
+        (Collective::Gatherv, false) | (Collective::Scatterv, true) => {
+            if is_root {
+                Side::Lists
+            } else {
+                Side::Nothing
+            }
+        }
+        _ => Side::Block,
+    }
+}
+
+/// What a plugin has on an item's communicator.
+pub(crate) struct Host {
+    /// The plugin may keep its address.
+    hosted: Box<Hosted>,
+    plugin: &'static Plugin,
+}
+
+impl Host {
+    /// For calls of this row on the private communicator of an item.
+    pub(crate) fn new(call: &PluginCall, comm: MPI_Comm, place: (usize, usize)) -> Host {
+        let (rank, size) = place;
+        Host {
+            hosted: Box::new(Hosted::new(comm, rank, size)),
+            plugin: call.plugin,
+        }
+    }
+
+    /// Lets the plugin free what it keeps.
+    ///
+    /// # Safety
+    /// No call is under way; all ranks of the communicator make this call before it is freed.
+    pub(crate) unsafe fn release(mut self) {
+        // SAFETY: by this function's contract; only rows of this plugin ran with the context.
+        unsafe { self.hosted.release(self.plugin) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As the table of `kilter_plugin.h` has it.
+    #[test]
+    fn arguments_are_those_that_the_abi_names() {
+        use Side::{Block, Lists, Nothing, Whole};
+        for (collective, at_root, elsewhere) in [
+            (Collective::Allgather, [Block, Block], [Block, Block]),
+            (Collective::Allgatherv, [Block, Lists], [Block, Lists]),
+            (Collective::Allreduce, [Nothing, Whole], [Nothing, Whole]),
+            (Collective::Alltoall, [Block, Block], [Block, Block]),
+            (Collective::Alltoallv, [Lists, Lists], [Lists, Lists]),
+            (Collective::Barrier, [Nothing, Nothing], [Nothing, Nothing]),
+            (Collective::Bcast, [Nothing, Whole], [Nothing, Whole]),
+            (Collective::Exscan, [Nothing, Whole], [Nothing, Whole]),
+            (Collective::Gather, [Block, Block], [Block, Block]),
+            (Collective::Gatherv, [Block, Lists], [Block, Nothing]),
+            (Collective::Reduce, [Nothing, Whole], [Nothing, Whole]),
+            (Collective::ReduceScatter, [Nothing, Lists], [Nothing, Lists]),
+            (Collective::ReduceScatterBlock, [Nothing, Block], [Nothing, Block]),
+            (Collective::Scan, [Nothing, Whole], [Nothing, Whole]),
+            (Collective::Scatter, [Block, Block], [Block, Block]),
+            (Collective::Scatterv, [Lists, Block], [Nothing, Block]),
+        ] {
+            for (is_root, expected) in [(true, at_root), (false, elsewhere)] {
+                let told = [true, false].map(|is_send| sides(collective, is_root, is_send));
+                assert_eq!(told, expected, "{collective}, root: {is_root}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_no_plugin_is_refused_by_name() {
+        let error = rows(Path::new("/nonexistent/plugin.so")).unwrap_err();
+        assert!(error.contains("/nonexistent/plugin.so"), "{error}");
+    }
+}
