@@ -209,3 +209,39 @@ pub fn text(emitted: &Emitted, library: &str, ranks: &str, one_job: &[String]) -
     );
     text
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The line is taken from the page as a person would.
+    #[test]
+    fn the_line_for_one_job_gives_the_launcher_what_the_files_have() {
+        let emitted = Emitted {
+            directory: "/tmp/it's here".into(),
+            files: [(File::Parameters, "openmpi-mca-params.conf".to_owned())].into(),
+            ..Emitted::default()
+        };
+        let words: Vec<String> = [
+            "--mca",
+            "name",
+            "/tmp/it's here/$x",
+            "-x",
+            "A=b c",
+            "--mca",
+            "other",
+            "",
+        ]
+        .map(str::to_owned)
+        .into();
+        let page = text(&emitted, "Open MPI 4.1.4", "2 ranks", &words);
+        let line = page.lines().find(|line| line.starts_with("mpirun ")).unwrap();
+        let line = line.strip_suffix(" ...").unwrap();
+        let script = format!("mpirun() {{ printf '%s\\n' \"$@\"; }}\n{line}");
+        let output = std::process::Command::new("sh").args(["-c", &script]).output().unwrap();
+        let said = String::from_utf8(output.stdout).unwrap();
+        assert_eq!(said.split_terminator('\n').collect::<Vec<_>>(), words, "{page}");
+        let nothing = text(&emitted, "Open MPI 4.1.4", "2 ranks", &[]);
+        assert!(!nothing.lines().any(|line| line.starts_with("mpirun ")), "{nothing}");
+    }
+}
