@@ -2,9 +2,10 @@
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests panic as tests do")]
 
+use std::io::Write as _;
 use std::path::Path;
 
-use kilter_tests::{kilter, run};
+use kilter_tests::{in_path, kilter, run};
 use serde_json::Value;
 
 const ARGUMENTS: [&str; 14] = [
@@ -107,4 +108,90 @@ fn a_small_survey_is_complete_and_a_resumed_one_launches_nothing() {
     let again = survey(out);
     assert_eq!(again["maps"], found["maps"]);
     assert_eq!(serde_json::from_slice::<Value>(&output.stdout).unwrap(), again);
+}
+
+/// A survey that is made in a few seconds.
+struct Small {
+    name: &'static str,
+    launcher: &'static str,
+    /// Its benchmarks, sizes and computations.
+    grid: [&'static str; 3],
+    /// Cells of each map.
+    cells: usize,
+    /// How many of them are measured at least, and at most.
+    measured: [usize; 2],
+}
+
+const SMALL: [Small; 2] = [
+    // 9 sizes by 9 computation times: every second one of both is measured first, 25 cells, and by half as many what lies at borders.
+    Small {
+        name: "adaptive",
+        launcher: "mpirun.openmpi",
+        grid: ["receiver", "1KiB..256KiB:x2", "5us..1280us:x2"],
+        cells: 9 * 9,
+        measured: [5 * 5, 5 * 5 * 3 / 2],
+    },
+    Small {
+        name: "MPICH",
+        launcher: "mpirun.mpich",
+        grid: ["sender,iallreduce", "8,4KiB,256KiB", "40us,320us"],
+        cells: 3 * 2,
+        measured: [6, 6],
+    },
+];
+
+/// Whether a launcher and Kilter's build for its library are there; a launcher without a build is a mistake of who runs the tests.
+fn is_there(launcher: &str) -> bool {
+    if !in_path(launcher) {
+        // Past the test harness, which hides what a passing test prints.
+        let _ = writeln!(
+            std::io::stderr(),
+            "skipped: no `{launcher}` in PATH; scripts/setup installs it"
+        );
+        return false;
+    }
+    true
+}
+
+#[test]
+fn small_surveys_are_whole_on_either_library_and_filled_in_where_they_are_adaptive() {
+    for small in SMALL.iter().filter(|small| is_there(small.launcher)) {
+        let out = tempfile::tempdir().unwrap();
+        let [benchmarks, sizes, computations] = small.grid;
+        let mut overlap = kilter("overlap", out.path());
+        overlap
+            .args(["-n", "2", "--mpirun", small.launcher, "--benchmarks", benchmarks])
+            .args(["--sizes", sizes, "--computation", computations])
+            .args(["--repetitions", "5", "--seed", "7", "--budget", "300", "--quiet"])
+            // Beside other tests ranks lose their processors, which is no reason to void a round of these.
+            .args(["--wait", "sleep"]);
+        run(&mut overlap, &[0]);
+        let found = survey(out.path());
+        let maps = found["maps"].as_array().unwrap();
+        assert_eq!(maps.len(), benchmarks.split(',').count(), "{}", small.name);
+        for map in maps {
+            let (cells, failed) = (map["cells"].as_array().unwrap(), map["failed"].as_array().unwrap());
+            assert!(
+                failed.is_empty() && cells.len() == small.cells,
+                "{}: {} cells, {failed:?}",
+                small.name,
+                cells.len()
+            );
+            let measured = cells.iter().filter(|cell| cell.get("inferred").is_none()).count();
+            let [least, most] = small.measured;
+            assert!(
+                (least..=most).contains(&measured),
+                "{}: {measured} measured",
+                small.name
+            );
+            for cell in cells {
+                let seconds = |part: &str| cell[part].as_f64().unwrap();
+                // Whatever the machine is busy with, a fixed amount of work is never much shorter than asked for. The whole may be, once a
+                // latency is taken off it that waited for a processor.
+                let least = 0.5e-9 * cell["computation_ns"].as_f64().unwrap();
+                let (both, computation) = (seconds("overlapped_seconds"), seconds("computation_seconds"));
+                assert!(computation > least && both.is_finite(), "{}: {cell}", small.name);
+            }
+        }
+    }
 }

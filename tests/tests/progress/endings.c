@@ -1,6 +1,7 @@
 /* How a program may end while an operation is under way: "abort", "exit" (without MPI_Finalize), else by MPI_Finalize, after it had
- * two children: one that ends at once, and one that runs another program. */
+ * two children: one that ends at once, and one that runs another program. With "where" it first prints the CPUs of the progress thread. */
 #define _GNU_SOURCE
+#include <dirent.h>
 #include <dlfcn.h>
 #include <mpi.h>
 #include <stdio.h>
@@ -27,6 +28,41 @@ static void let_it_begin(void) {
     pause_ms(50);
 }
 
+/* A line of a file of the kernel's about a thread of this process that begins so, without the beginning; or empty. */
+static void about_thread(const char *thread, const char *file, const char *begin, char *line, int size) {
+    char path[300];
+    snprintf(path, sizeof path, "/proc/self/task/%s/%s", thread, file);
+    FILE *stream = fopen(path, "r");
+    while (stream && fgets(line, size, stream)) {
+        if (strncmp(line, begin, strlen(begin)) == 0) {
+            line[strcspn(line, "\n")] = 0;
+            memmove(line, line + strlen(begin), strlen(line + strlen(begin)) + 1);
+            fclose(stream);
+            return;
+        }
+    }
+    line[0] = 0;
+    if (stream) {
+        fclose(stream);
+    }
+}
+
+/* Where the kernel lets the progress thread run. */
+static void print_cpus(void) {
+    DIR *threads = opendir("/proc/self/task");
+    for (struct dirent *entry; threads && (entry = readdir(threads));) {
+        char line[400];
+        about_thread(entry->d_name, "comm", "", line, sizeof line);
+        if (strcmp(line, "kilter-progress") == 0) {
+            about_thread(entry->d_name, "status", "Cpus_allowed_list:\t", line, sizeof line);
+            printf("CPUS %s\n", line);
+        }
+    }
+    if (threads) {
+        closedir(threads);
+    }
+}
+
 int main(int argc, char **argv) {
     const char *ending = argc > 1 ? argv[1] : "";
     int value = 0;
@@ -35,6 +71,9 @@ int main(int argc, char **argv) {
     MPI_Recv_init(&value, 1, MPI_INT, 0, 9, MPI_COMM_SELF, &request);
     MPI_Start(&request);
     let_it_begin();
+    if (strcmp(ending, "where") == 0) {
+        print_cpus();
+    }
     if (strcmp(ending, "abort") == 0) {
         MPI_Abort(MPI_COMM_WORLD, 7);
     }

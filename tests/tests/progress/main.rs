@@ -128,6 +128,44 @@ fn with_a_free_core_it_is_bound_there() {
     );
 }
 
+/// The first and the last CPU that this process may run on, as the kernel lists them: `0-1`, `2,5-7`.
+fn outermost_cpus() -> [String; 2] {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let list = status
+        .lines()
+        .find_map(|line| line.strip_prefix("Cpus_allowed_list:"))
+        .unwrap()
+        .trim();
+    let mut numbers = list.split([',', '-']);
+    let first = numbers.next().unwrap();
+    [first.to_owned(), numbers.next_back().unwrap_or(first).to_owned()]
+}
+
+#[test]
+fn on_a_core_that_is_named_it_runs_there() {
+    let [first, last] = outermost_cpus();
+    if first == last {
+        job::skipped("one core alone");
+        return;
+    }
+    let mpi = Mpi::OpenMpi;
+    let program = built(mpi, "endings.c");
+    // The launcher may have given the first one to the rank, so that it has to be forced there; the last one is free for it.
+    for (cpu, mode) in [(&last, "on"), (&first, "force")] {
+        let variables = [("KILTER_PROGRESS_CPU", cpu.as_str()), ("KILTER_PROGRESS", mode)];
+        let output = run(mpi, &[&program, Path::new("where")], 1, &variables);
+        assert!(output.ok, "{output:?}");
+        // Alone, and by the kernel's account.
+        let bound = format!("CPUS {cpu}\n");
+        assert!(output.stdout.starts_with(&bound), "{mode} on {cpu}: {output:?}");
+        let lines = said(&output);
+        assert!(
+            lines.len() == 1 && lines[0].contains(&format!(", bound to CPU {cpu};")),
+            "{lines:?}"
+        );
+    }
+}
+
 /// What is wrong is said once, and the program runs as if the library were not there.
 #[test]
 fn what_is_wrong_is_said_once() {
