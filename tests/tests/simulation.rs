@@ -5,7 +5,7 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests panic as tests do")]
 
 use std::io::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use kilter_tests::{cells, in_path, kilter, release, report, root, run};
@@ -55,6 +55,20 @@ fn about(value: f64, expected: f64) -> bool {
     (value / expected - 1.0).abs() < 0.05
 }
 
+/// A description with few candidates for reductions, for the sake of time.
+fn with_two_reductions(directory: &Path) -> PathBuf {
+    let text = std::fs::read_to_string(root().join("configs/libraries/smpi-3.32.toml")).unwrap();
+    let mut description: toml::Table = text.parse().unwrap();
+    for parameter in description["parameters"].as_array_mut().unwrap() {
+        if parameter["name"].as_str() == Some("smpi/reduce") {
+            parameter["try"] = vec!["flat_tree", "mpich"].into();
+        }
+    }
+    let file = directory.join("smpi.toml");
+    std::fs::write(&file, description.to_string()).unwrap();
+    file
+}
+
 #[test]
 fn selectors_break_guidelines_on_32_hosts() {
     if !smpi() {
@@ -87,16 +101,8 @@ fn a_reduction_is_mended_by_another_algorithm() {
         return;
     }
     let out = tempfile::tempdir().unwrap();
-    // Few of the candidates, for the sake of time; one of them does not mend it.
-    let text = std::fs::read_to_string(root().join("configs/libraries/smpi-3.32.toml")).unwrap();
-    let mut description: toml::Table = text.parse().unwrap();
-    for parameter in description["parameters"].as_array_mut().unwrap() {
-        if parameter["name"].as_str() == Some("smpi/reduce") {
-            parameter["try"] = vec!["flat_tree", "mpich"].into();
-        }
-    }
-    let file = out.path().join("smpi.toml");
-    std::fs::write(&file, description.to_string()).unwrap();
+    // One of them does not mend it.
+    let file = with_two_reductions(out.path());
     let mut tune = on_32_hosts("tune", "ompi", "GL8", out.path());
     tune.args(["--only", "parameters", "--library-description"]).arg(&file);
     run(&mut tune, &[0]);
@@ -119,6 +125,36 @@ fn a_reduction_is_mended_by_another_algorithm() {
     );
     let launch = report["provenance"]["launch_after"].as_str().unwrap();
     assert!(launch.contains(&argument), "{launch}");
+}
+
+/// Algorithms that are settings of a whole launch compete on both sides of the benchmark of the search.
+#[test]
+fn the_search_is_compared_with_every_setting_of_a_launch() {
+    if !smpi() {
+        return;
+    }
+    let out = tempfile::tempdir().unwrap();
+    let mut benchmark = kilter("benchmark", out.path());
+    benchmark
+        .args(["--search", "--quiet", "--functions", "reduce", "--sizes", "8,64"])
+        .args(["--mpirun", "smpirun", "--platform", "ib-32x1", "-n", "8"])
+        .arg("--library-description")
+        .arg(with_two_reductions(out.path()));
+    run(&mut benchmark, &[0]);
+    let text = std::fs::read_to_string(out.path().join("benchmark-search.json")).unwrap();
+    let found: Value = serde_json::from_str(&text).unwrap();
+    let rows = found["rows"].as_array().unwrap();
+    assert_eq!(rows.len(), 2, "{found:#}");
+    let of_settings = |side: &str| found[side]["of_settings"].as_u64().unwrap();
+    // The launch as it is and both values: once for all cells, with whom it confirms; once for each cell.
+    assert!((3..=6).contains(&of_settings("search")), "{found:#}");
+    assert_eq!(of_settings("exhaustive"), 6, "{found:#}");
+    // One launch for each other candidate, which are the same for both sizes.
+    let others = rows[0]["candidates"].as_u64().unwrap() - 2;
+    assert_eq!(found["exhaustive"]["launches"].as_u64(), Some(others + 6), "{found:#}");
+    // Times are exact: the search finds what is as good as the best.
+    let ratios = rows.iter().map(|row| row["ratio"].as_f64().unwrap());
+    assert!(ratios.fold(0.0, f64::max) <= 1.05, "{found:#}");
 }
 
 /// Half a minute of one core and 0.6 GiB; the ranks of a host share its link, and some algorithms know that.

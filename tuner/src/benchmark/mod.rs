@@ -5,12 +5,13 @@
 //! * [`bound`]: what no algorithm can be faster than.
 //! * [`options`]: what can be asked for.
 //! * [`present`]: as text and CSV.
-//! * [`search`]: what the search costs, and how good it is.
+//! * [`search`]: what the search costs, and how good it is; [`whole_launch`]: where algorithms are settings of whole launches.
 
 pub mod bound;
 pub mod options;
 pub mod present;
 pub mod search;
+mod whole_launch;
 
 use std::collections::BTreeMap;
 

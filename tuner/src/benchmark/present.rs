@@ -133,6 +133,13 @@ pub fn search_text(benchmark: &SearchBenchmark) -> String {
         effort(&benchmark.exhaustive),
         1.0 / benchmark.share_of_launches()
     ));
+    let [few, many] = [&benchmark.search, &benchmark.exhaustive].map(|one| one.of_settings);
+    if many > 0 {
+        text.push_str(&format!(
+            "Of these, {few} and {many} try algorithms that are settings of whole launches: the search in launches for all cells together, the \
+             other side in one for each cell.\n"
+        ));
+    }
     text.push_str(&format!(
         "Within {} of the best: {} of {}. Times are medians of jobs in which both, and the three fastest of all, were measured again.\n",
         format::percent(WITHIN - 1.0),

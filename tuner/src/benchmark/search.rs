@@ -1,11 +1,13 @@
 //! What the search costs and how good it is: against measuring every candidate in a launch of its own, on the same space.
 //!
 //! The space of a cell is all that can be switched in a job for its collective: every algorithm of the library and of Kilter's with
-//! every value of its ordered knobs (powers of two, or integers), and every mock-up. Settings of whole launches are not in it: the
-//! search makes a launch for each of them, too.
+//! every value of its ordered knobs (powers of two, or integers), and every mock-up; and where the library's algorithms are settings
+//! of a whole launch, these ([`whole_launch`]). Settings that act on all messages are not in it: the search makes a launch for each
+//! of them, too.
 //!
 //! Both sides measure the default beside each candidate. A launch of the exhaustive side takes one candidate through all sizes,
-//! which is the fewest launches that a tuner without switching needs. Launches and seconds are counted from the store. What both
+//! which is the fewest launches that a tuner without switching needs; a setting of a whole launch has one for each cell, since what
+//! crashes at one size would take the others with it. Launches and seconds are counted from the store. What both
 //! found is then measured again, interleaved in the same jobs: the fastest of many noisy times is not the fastest.
 
 use std::collections::BTreeMap;
@@ -14,7 +16,7 @@ use kilter_algorithms::Collective;
 use serde::Serialize;
 
 use super::options::BenchmarkOptions;
-use super::{Side, ratio, targets};
+use super::{Side, ratio, targets, whole_launch};
 use crate::context::Context;
 use crate::deployment::{Deployment, Selection};
 use crate::search::choose::{Measured, simplest_of_best};
@@ -58,6 +60,8 @@ pub struct Effort {
     pub launches: u64,
     /// Wall seconds of these, from the store.
     pub seconds: f64,
+    /// Those among the launches that try settings of whole launches.
+    pub of_settings: u64,
 }
 
 /// A cell.
@@ -109,15 +113,17 @@ pub fn run(context: &Context<'_>, options: &BenchmarkOptions) -> anyhow::Result<
         .iter()
         .flat_map(|collective| targets(&options.common, *collective))
         .collect();
+    let in_turn = whole_launch::search(context, SEARCH, &all)?;
     let searching = Contests::new(context, &nothing_deployed, SEARCH);
     let fields = searching.screen_all(&all, &|_| true, &front)?;
     let rule = context.rule(context.noise_seconds());
     let choices: Vec<(Target, Option<Selection>)> = searching
         .finals(fields, FINAL_LAUNCHES)?
         .into_iter()
-        .filter_map(|Held { target, candidates, .. }| {
-            let chosen = simplest_of_best(&candidates, &rule)?;
-            Some((target, chosen.selection.clone()))
+        .filter_map(|mut held| {
+            in_turn.join(&whole_launch::candidates(context, &held.target), &mut held);
+            let chosen = simplest_of_best(&held.candidates, &rule)?.selection.clone();
+            Some((held.target, chosen))
         })
         .collect();
     let mut measured = Vec::new();
@@ -133,7 +139,7 @@ pub fn run(context: &Context<'_>, options: &BenchmarkOptions) -> anyhow::Result<
     }
     let reached = |target: &Target| measured.iter().any(|(other, _)| other == target);
     let not_reached = all.iter().filter(|target| !reached(target)).map(Target::name).collect();
-    let fields = measured
+    let fields: Vec<(Target, Vec<Selection>)> = measured
         .iter()
         .map(|(target, ratios)| {
             let mut field: Vec<Selection> = fastest(ratios);
@@ -145,8 +151,7 @@ pub fn run(context: &Context<'_>, options: &BenchmarkOptions) -> anyhow::Result<
             (target.clone(), field)
         })
         .collect();
-    let rows = Contests::new(context, &nothing_deployed, "again")
-        .finals(fields, FINAL_LAUNCHES.max(options.common.launches.min(10)))?
+    let rows = again(context, &nothing_deployed, fields, options)?
         .into_iter()
         .filter_map(|held| {
             let (_, chosen) = choices.iter().find(|(target, _)| *target == held.target)?;
@@ -156,7 +161,12 @@ pub fn run(context: &Context<'_>, options: &BenchmarkOptions) -> anyhow::Result<
         .collect();
     let effort = |label: &str| -> anyhow::Result<Effort> {
         let (launches, seconds) = context.run.launches_of(&format!("{label}/"))?;
-        Ok(Effort { launches, seconds })
+        let (of_settings, _) = context.run.launches_of(&format!("{label}/{}/", whole_launch::LABEL))?;
+        Ok(Effort {
+            launches,
+            seconds,
+            of_settings,
+        })
     };
     Ok(SearchBenchmark {
         library: format!("{} {}", context.library.name, context.version),
@@ -178,6 +188,8 @@ pub fn run(context: &Context<'_>, options: &BenchmarkOptions) -> anyhow::Result<
 /// Labels of the launches of both sides.
 const SEARCH: &str = "search";
 const EXHAUSTIVE: &str = "exhaustive";
+/// Of what both found, measured once more.
+const AGAIN_LABEL: &str = "again";
 
 /// Every candidate of a collective in a launch of its own, over all its targets; one map for each target, `None` where the budget
 /// ended before all were measured.
@@ -197,11 +209,11 @@ fn exhaust(
     let contests = Contests::new(context, nothing_deployed, EXHAUSTIVE);
     let phase = format!("every candidate of {collective} in its own launch");
     context.progress.phase(&phase, candidates.len() as u64);
+    let ended = format!("the budget ended while {collective} was measured in full; raise --budget");
     let mut ratios = vec![Ratios::new(); targets.len()];
     for (number, (selection, fits)) in candidates.iter().enumerate() {
         if context.budget.exhausted() {
-            let text = format!("the budget ended while {collective} was measured in full; raise --budget");
-            context.progress.warn(&text);
+            context.progress.warn(&ended);
             return Ok(None);
         }
         let own: Vec<&Target> = fits.iter().map(|index| targets[*index]).collect();
@@ -212,7 +224,38 @@ fn exhaust(
         }
         context.progress.step(1);
     }
+    for (target, ratios) in targets.iter().zip(&mut ratios) {
+        let Some(of_settings) = whole_launch::exhaust(context, EXHAUSTIVE, target)? else {
+            context.progress.warn(&ended);
+            return Ok(None);
+        };
+        ratios.extend(of_settings);
+    }
     Ok(Some(ratios))
+}
+
+/// What is to be compared, once more: in the same jobs, or in launches in turn.
+fn again(
+    context: &Context<'_>,
+    nothing_deployed: &Deployment,
+    fields: Vec<(Target, Vec<Selection>)>,
+    options: &BenchmarkOptions,
+) -> anyhow::Result<Vec<Held>> {
+    let mut in_jobs = Vec::new();
+    let mut joining = Vec::new();
+    for (target, mut field) in fields {
+        let own = whole_launch::candidates(context, &target);
+        let in_turn = whole_launch::again(context, AGAIN_LABEL, &target, &field)?;
+        field.retain(|selection| !own.contains_key(selection));
+        in_jobs.push((target, field));
+        joining.push((in_turn, own));
+    }
+    let launches = FINAL_LAUNCHES.max(options.common.launches.min(10));
+    let mut all = Contests::new(context, nothing_deployed, AGAIN_LABEL).finals(in_jobs, launches)?;
+    for (held, (in_turn, own)) in all.iter_mut().zip(&joining) {
+        in_turn.join(own, held);
+    }
+    Ok(all)
 }
 
 fn fastest(ratios: &Ratios) -> Vec<Selection> {
@@ -280,10 +323,12 @@ mod tests {
             search: Effort {
                 launches: 6,
                 seconds: 12.0,
+                of_settings: 3,
             },
             exhaustive: Effort {
                 launches: 120,
                 seconds: 130.0,
+                of_settings: 40,
             },
             rows: vec![off, right, kept],
             failed: BTreeMap::from([("scan.odd".to_owned(), "crashed: signal 11\nmore".to_owned())]),
@@ -297,6 +342,7 @@ mod tests {
          scan        1 KiB          40  40.0 us  20.0 us  recursive_doubling  20.0 us  recursive_doubling   1.00  [1.00, 1.00]
          scan        1 KiB          40  40.0 us  40.0 us  default             20.0 us  recursive_doubling   2.00  [2.00, 2.00]
         Search: 6 launches, 12 s. Every candidate: 120 launches, 130 s. That is 1/20 of the launches.
+        Of these, 3 and 40 try algorithms that are settings of whole launches: the search in launches for all cells together, the other side in one for each cell.
         Within 5 % of the best: 1 of 3 cells. Times are medians of jobs in which both, and the three fastest of all, were measured again.
         Not measured: scan.odd: crashed: signal 11
         Not reached within the budget (raise --budget): scan 8

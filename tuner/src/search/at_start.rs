@@ -21,12 +21,12 @@ use crate::search::trials::{CONFIRMING, Samples, Times, Trials, damaged};
 use crate::stats::sample::Sample;
 
 /// Choices that are confirmed for each target.
-const PLACES: usize = 2;
+pub const PLACES: usize = 2;
 /// A choice that takes more than this of the default's time in the screening is no finalist.
-const PROMISING: f64 = 0.97;
+pub const PROMISING: f64 = 0.97;
 
 /// A choice for each of some collectives: what one launch tries.
-type Trial = Vec<(Collective, u64)>;
+pub type Trial = Vec<(Collective, u64)>;
 /// A choice for each of some volumes of some collectives: what is deployed.
 type Picks = BTreeMap<(Collective, u64), u64>;
 
@@ -57,29 +57,7 @@ pub fn search(
     let Some(present) = launches.launch(&[])? else {
         anyhow::bail!("the library's own collectives failed under the settings so far")
     };
-    let mut tried: BTreeMap<(Collective, u64), Times> = BTreeMap::new();
-    for trial in trials {
-        if context
-            .budget
-            .search_exhausted(launches.trial_seconds * (1 + (1 + PLACES) * CONFIRMING) as f64)
-        {
-            context
-                .progress
-                .warn("the budget ended before every algorithm that is chosen at the start was tried; raise --budget");
-            break;
-        }
-        context.progress.step(1);
-        if let Some(times) = launches.launch(&values(library, &trial))? {
-            tried.extend(trial.into_iter().map(|choice| (choice, times.clone())));
-        } else if trial.len() > 1 {
-            // One of them does not run here: the others are innocent.
-            for choice in trial {
-                if let Some(times) = launches.launch(&values(library, &[choice]))? {
-                    tried.insert(choice, times);
-                }
-            }
-        }
-    }
+    let tried = screen(&mut launches, trials)?;
     let standing = standing(context, assignments)?;
     let mut places = Vec::new();
     for place in 0..PLACES {
@@ -160,6 +138,40 @@ pub fn search(
     Ok(outcome)
 }
 
+/// Makes the launches that are to be tried, as long as the budget has room to confirm the best: the times of the launch in which each
+/// choice was tried. Who fails is missing.
+///
+/// # Errors
+/// A failure that no candidate explains.
+pub fn screen(launches: &mut Trials<'_, '_>, trials: Vec<Trial>) -> anyhow::Result<BTreeMap<(Collective, u64), Times>> {
+    let context = launches.context;
+    let library = &context.library;
+    let mut tried = BTreeMap::new();
+    for trial in trials {
+        if context
+            .budget
+            .search_exhausted(launches.trial_seconds * (1 + (1 + PLACES) * CONFIRMING) as f64)
+        {
+            context
+                .progress
+                .warn("the budget ended before every algorithm that is chosen at the start was tried; raise --budget");
+            break;
+        }
+        context.progress.step(1);
+        if let Some(times) = launches.launch(&values(library, &trial))? {
+            tried.extend(trial.into_iter().map(|choice| (choice, times.clone())));
+        } else if trial.len() > 1 {
+            // One of them does not run here: the others are innocent.
+            for choice in trial {
+                if let Some(times) = launches.launch(&values(library, &[choice]))? {
+                    tried.insert(choice, times);
+                }
+            }
+        }
+    }
+    Ok(tried)
+}
+
 /// Takes out what the library would not carry out, but replace by another algorithm: in its strict mode the job ends then.
 fn prove(
     launches: &mut Trials<'_, '_>,
@@ -180,8 +192,9 @@ fn prove(
     Ok(())
 }
 
-/// The launches that try every choice of every collective that is too slow.
-fn trials(library: &Library, targets: &[Target], ranks: usize) -> Vec<Trial> {
+/// The launches that try every choice of every collective of the targets.
+#[must_use]
+pub fn trials(library: &Library, targets: &[Target], ranks: usize) -> Vec<Trial> {
     let collectives: BTreeSet<Collective> = targets.iter().filter_map(Target::collective).collect();
     let mut trials: Vec<Trial> = Vec::new();
     for (row, _) in collectives.into_iter().filter_map(|one| library.chosen_at_start(one)) {
@@ -195,8 +208,9 @@ fn trials(library: &Library, targets: &[Target], ranks: usize) -> Vec<Trial> {
     trials
 }
 
-/// A choice for all sizes of a collective.
-fn values(library: &Library, trial: &[(Collective, u64)]) -> Vec<Assignment> {
+/// What has to be set for these choices, each for all sizes of its collective.
+#[must_use]
+pub fn values(library: &Library, trial: &[(Collective, u64)]) -> Vec<Assignment> {
     let one = |(collective, choice): &(Collective, u64)| {
         library
             .chosen_at_start(*collective)

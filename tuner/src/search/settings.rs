@@ -67,28 +67,9 @@ pub fn search(
         anyhow::bail!("the library's own collectives failed under the settings so far")
     };
     let mut scored: Vec<(f64, LaunchCandidate)> = Vec::new();
-    for candidate in candidates {
-        if context
-            .budget
-            .search_exhausted(search.trials.trial_seconds * 2.0 * CONFIRMING as f64)
-        {
-            context
-                .progress
-                .warn("the budget ended before every launch setting was tried; raise --budget");
-            break;
-        }
-        context.progress.step(1);
-        if candidate
-            .assignments
-            .iter()
-            .any(|assignment| banned.contains(assignment))
-        {
-            continue;
-        }
-        if let Some(times) = search.trials.launch(&candidate.assignments)? {
-            search.refuse(&candidate, &times, &present, &mut outcome);
-            scored.push((search.cost(&times, &present), candidate));
-        }
+    for (candidate, times) in screen(&mut search.trials, candidates, banned)? {
+        search.refuse(&candidate, &times, &present, &mut outcome);
+        scored.push((search.cost(&times, &present), candidate));
     }
     scored.sort_by(|a, b| a.0.total_cmp(&b.0));
     let neutral = search.cost(&present, &present);
@@ -151,6 +132,40 @@ pub fn search(
     finalists.sort_by(|a, b| a.0.total_cmp(&b.0));
     search.confirm(&finalists, &mut outcome)?;
     Ok(outcome)
+}
+
+/// Measures each candidate in a launch of its own, as long as the budget has room to confirm the best; who fails or is `banned` is
+/// missing.
+///
+/// # Errors
+/// A failure that no candidate explains.
+pub fn screen(
+    trials: &mut Trials<'_, '_>,
+    candidates: Vec<LaunchCandidate>,
+    banned: &BTreeSet<Assignment>,
+) -> anyhow::Result<Vec<(LaunchCandidate, Times)>> {
+    let context = trials.context;
+    let mut screened = Vec::new();
+    for candidate in candidates {
+        if context
+            .budget
+            .search_exhausted(trials.trial_seconds * 2.0 * CONFIRMING as f64)
+        {
+            context
+                .progress
+                .warn("the budget ended before every launch setting was tried; raise --budget");
+            break;
+        }
+        context.progress.step(1);
+        let is_banned = |assignment: &Assignment| banned.contains(assignment);
+        if candidate.assignments.iter().any(is_banned) {
+            continue;
+        }
+        if let Some(times) = trials.launch(&candidate.assignments)? {
+            screened.push((candidate, times));
+        }
+    }
+    Ok(screened)
 }
 
 /// What launches cost, and which are worth more of them.

@@ -311,6 +311,19 @@ pub fn launch_candidates(library: &Library, transports: &[String], targets: &[Ta
         .collect()
 }
 
+/// Those of [`launch_candidates`] that belong to the collectives of the targets, rather than to all messages: where a library's
+/// algorithms are settings of a whole launch, its algorithms.
+#[must_use]
+pub fn own_launch_candidates(library: &Library, transports: &[String], targets: &[Target]) -> Vec<LaunchCandidate> {
+    let of_all = |one: &LaunchCandidate| {
+        let row = library.parameters.iter().find(|row| row.name == one.parameter);
+        row.is_none_or(|row| row.collectives.is_empty())
+    };
+    let mut candidates = launch_candidates(library, transports, targets);
+    candidates.retain(|one| !of_all(one));
+    candidates
+}
+
 /// The settings of a whole launch that overlap can depend on: how messages travel over the transports in use, and who looks after
 /// them meanwhile; what is there for overlap alone comes first. `spare` are processing units that are free for a thread of each rank of
 /// a host, if there are.

@@ -1,4 +1,4 @@
-//! Launches under further settings: each measures the targets with their bounds and, briefly, everything else.
+//! Launches under further settings: each measures the targets with their bounds and, briefly, everything else; or the targets alone.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -31,6 +31,8 @@ pub struct Trials<'s, 'a> {
     base: Setup,
     /// What is measured beside everything else.
     further: Vec<Block>,
+    /// Whether nothing but the targets is measured.
+    alone: bool,
     launches: usize,
     /// Seconds of the longest launch so far.
     pub(super) trial_seconds: f64,
@@ -46,6 +48,7 @@ impl<'s, 'a> Trials<'s, 'a> {
             targets,
             base,
             further: Vec::new(),
+            alone: false,
             launches: 0,
             trial_seconds: 0.0,
         }
@@ -57,13 +60,29 @@ impl<'s, 'a> Trials<'s, 'a> {
         Trials { further, ..self }
     }
 
-    /// Measures everything once under further assignments; `None` if the candidate failed and is in quarantine now.
+    /// Measures the targets with their bounds and nothing else: what fails then is put away for them, and not for other sizes.
+    #[must_use]
+    pub fn of_targets_alone(self) -> Trials<'s, 'a> {
+        Trials { alone: true, ..self }
+    }
+
+    /// Under which name a candidate is put away.
+    fn put_away_as(&self, id: &str) -> String {
+        if !self.alone {
+            return id.to_owned();
+        }
+        let names: Vec<String> = self.targets.iter().map(Target::name).collect();
+        format!("{id} for {}", names.join(", "))
+    }
+
+    /// Measures once under further assignments; `None` if the candidate failed and is in quarantine now.
     ///
     /// # Errors
     /// A failure that no candidate explains.
     pub fn launch(&mut self, assignments: &[Assignment]) -> anyhow::Result<Option<Times>> {
         let id = id(assignments);
-        if self.context.quarantine.contains(&id) {
+        let put_away_as = self.put_away_as(&id);
+        if self.context.quarantine.contains(&put_away_as) {
             return Ok(None);
         }
         let setup = self.base.clone().with(assignments);
@@ -77,7 +96,9 @@ impl<'s, 'a> Trials<'s, 'a> {
         let outcomes = match measured {
             Ok((outcomes, start)) => {
                 if let Err(error) = self.context.confirm(&setup, &start) {
-                    self.context.quarantine.add(&id, "had no effect", &format!("{error:#}"));
+                    self.context
+                        .quarantine
+                        .add(&put_away_as, "had no effect", &format!("{error:#}"));
                     return Ok(None);
                 }
                 outcomes
@@ -85,9 +106,9 @@ impl<'s, 'a> Trials<'s, 'a> {
             Err(SessionError::Job(failure)) if !assignments.is_empty() => {
                 let what = failure.what();
                 self.context.progress.warn(&format!(
-                    "candidate `{id}` {what} and is not proposed again; see the report"
+                    "candidate `{put_away_as}` {what} and is not proposed again; see the report"
                 ));
-                self.context.quarantine.add(&id, what, &failure.to_string());
+                self.context.quarantine.add(&put_away_as, what, &failure.to_string());
                 return Ok(None);
             }
             Err(error) => return Err(error.into()),
@@ -101,7 +122,7 @@ impl<'s, 'a> Trials<'s, 'a> {
             for item in &block.items {
                 if let Some(reason) = outcome.failed.get(&item.id) {
                     if !assignments.is_empty() {
-                        self.context.quarantine.add(&id, "wrong data", reason);
+                        self.context.quarantine.add(&put_away_as, "wrong data", reason);
                         return Ok(None);
                     }
                 } else if let Some(median) = outcome.median(&item.id) {
@@ -155,7 +176,11 @@ impl<'s, 'a> Trials<'s, 'a> {
     }
 
     fn blocks(&self, name: &str) -> Vec<Block> {
-        let mut subjects = self.context.plan.library_subjects();
+        let mut subjects = if self.alone {
+            BTreeSet::new()
+        } else {
+            self.context.plan.library_subjects()
+        };
         for target in self.targets {
             subjects.insert(target.left.clone());
             subjects.extend(target.bounds.iter().cloned());
