@@ -166,7 +166,7 @@ impl Programs {
         let captured = capture(&spec, ANSWER_LIMIT)?;
         let lines = || captured.output.lines().map(str::trim).filter(|line| !line.is_empty());
         if !captured.status.success() {
-            let said = lines().last().unwrap_or("the worker does not say why");
+            let said = lines().next_back().unwrap_or("the worker does not say why");
             anyhow::bail!("{}", said.trim_start_matches("kilter-worker: "));
         }
         let line = lines().find(|line| line.starts_with('{'));
