@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::io::Write as _;
 
-use kilter_tests::{in_path, kilter, run};
+use kilter_tests::{in_path, kilter, root, run};
 use serde_json::Value;
 
 /// Status and findings by check.
@@ -24,7 +24,8 @@ fn doctor(arguments: &[&str]) -> (i32, Value, BTreeMap<String, Value>) {
     (output.status.code().unwrap(), examination, by_id)
 }
 
-fn check(launcher: &str, library: &str, variable: &str) {
+/// The finding on what the library's own program prints.
+fn check(launcher: &str, library: &str, variable: &str) -> Value {
     let (status, examination, found) = doctor(&["-n", "2", "--mpirun", launcher]);
     println!("{examination:#}");
     assert_eq!(
@@ -51,11 +52,40 @@ fn check(launcher: &str, library: &str, variable: &str) {
         let bad = matches!(finding["level"].as_str(), Some("warning" | "error"));
         assert_eq!(bad, finding["action"].is_string(), "{finding}");
     }
+    found["printed"].clone()
 }
 
 #[test]
 fn this_machine_is_examined_with_open_mpi() {
-    check("mpirun", "Open MPI 4.1.", "btl_vader_single_copy_mechanism=");
+    let printed = check("mpirun", "Open MPI 4.1.", "btl_vader_single_copy_mechanism=");
+    assert_eq!(printed["level"], "fit", "{printed}");
+    assert!(printed["says"].as_str().unwrap().starts_with("`ompi_info` prints "));
+}
+
+/// A description that another release's has become: the doctor says where `ompi_info` contradicts it.
+#[test]
+fn a_description_of_another_release_is_contradicted() {
+    let real = std::fs::read_to_string(root().join("configs/libraries/openmpi-4.1.toml")).unwrap();
+    let old = "{ value = 2, name = \"recursive_doubling\", kilter = \"scan.recursive_doubling\" }";
+    assert!(real.contains(old), "scan has another line now");
+    let changed = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(
+        changed.path(),
+        real.replacen(old, "{ value = 2, name = \"binomial\" }", 1),
+    )
+    .unwrap();
+    let (status, _, found) = doctor(&["-n", "2", "--library-description", changed.path().to_str().unwrap()]);
+    assert_eq!(status, 1);
+    let printed = &found["printed"];
+    assert_eq!(printed["level"], "warning", "{printed}");
+    let says = printed["says"].as_str().unwrap();
+    assert!(
+        says.contains("value 2 binomial is only described")
+            && says.contains("value 2 recursive_doubling is only reported"),
+        "{says}"
+    );
+    let action = printed["action"].as_str().unwrap();
+    assert!(action.contains("--library-description"), "{action}");
 }
 
 #[test]
@@ -64,7 +94,9 @@ fn this_machine_is_examined_with_mpich() {
         let _ = writeln!(std::io::stderr(), "skipped: no `mpirun.mpich` in PATH");
         return;
     }
-    check("mpirun.mpich", "MPICH 4.0.", "MPIR_CVAR_NOLOCAL=");
+    let printed = check("mpirun.mpich", "MPICH 4.0.", "MPIR_CVAR_NOLOCAL=");
+    assert_eq!(printed["level"], "fit", "{printed}");
+    assert!(printed["says"].as_str().unwrap().starts_with("`mpivars` prints "));
 }
 
 #[test]

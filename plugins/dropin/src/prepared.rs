@@ -116,16 +116,20 @@ impl PreparedCalls {
         let Some(run) = implementation.row.algorithm.run else {
             return;
         };
-        let prepared = Box::into_raw(Box::new(Prepared {
+        let prepared = Prepared {
             arguments: *arguments,
             in_place: is_in_place(collective, send, recv),
             run,
             context,
             implementation,
-        }));
-        let before = self.places[place(collective, arguments.recv_count, arguments.root)].replace(prepared);
+        };
+        let kept = &self.places[place(collective, arguments.recv_count, arguments.root)];
         // SAFETY: null or a box of this value's that nobody uses, by this function's contract.
-        unsafe { free(before) };
+        match unsafe { kept.get().as_mut() } {
+            // Its memory serves again: programs that take turns between many counts allocate nothing for it.
+            Some(before) => *before = prepared,
+            None => kept.set(Box::into_raw(Box::new(prepared))),
+        }
     }
 
     /// Forgets all.

@@ -1,7 +1,7 @@
 //! Files that steer a program must belong to whom it runs as, or to root, and nobody else may write them.
 
-use std::fs::File;
-use std::os::unix::fs::MetadataExt;
+use std::fs::{File, OpenOptions};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 /// Why a file is not used.
@@ -47,7 +47,10 @@ pub fn open(path: &Path) -> Result<File, TrustError> {
         path: path.to_owned(),
         error,
     };
-    let file = File::open(path).map_err(failed)?;
+    // Or opening a pipe would wait until somebody writes to it.
+    let mut options = OpenOptions::new();
+    let options = options.read(true).custom_flags(libc::O_NONBLOCK);
+    let file = options.open(path).map_err(failed)?;
     let metadata = file.metadata().map_err(failed)?;
     if !metadata.is_file() {
         return Err(TrustError::NoFile(path.to_owned()));
@@ -85,6 +88,9 @@ mod tests {
         let path = directory.path().join("profile.json");
         assert!(matches!(open(&path), Err(TrustError::Open { .. })));
         assert!(matches!(open(directory.path()), Err(TrustError::NoFile(_))));
+        let pipe = directory.path().join("pipe");
+        let made = std::process::Command::new("mkfifo").arg(&pipe).status().unwrap();
+        assert!(made.success() && matches!(open(&pipe), Err(TrustError::NoFile(_))));
         fs::write(&path, "{}").unwrap();
         for (mode, trusted) in [
             (0o600, true),

@@ -33,6 +33,13 @@ pub(crate) enum Mpi {
 }
 
 impl Mpi {
+    /// Those that are installed, each for the same tests.
+    pub(crate) fn installed() -> Vec<Mpi> {
+        let mut all = vec![Mpi::OpenMpi, Mpi::Mpich];
+        all.retain(|mpi| mpi.is_there());
+        all
+    }
+
     /// The folder with Kilter's build for it.
     fn build(self) -> PathBuf {
         match self {
@@ -64,7 +71,7 @@ impl Mpi {
         let path = self.build().join(name);
         let how = match self {
             Mpi::OpenMpi => "cargo build -p kilter-dropin -p kilter-collectives -p kilter-example -p kilter-progress",
-            Mpi::Mpich => "scripts/build --mpi mpich-4.0",
+            Mpi::Mpich => "scripts/build --mpi mpich-4.0 -p kilter-example",
         };
         assert!(path.exists(), "{} is missing: run `{how}` first", path.display());
         path
@@ -99,6 +106,16 @@ impl Mpi {
         } else {
             self.built("mpicc", "verify.c", &["-std=c11", "-O1"], "verify")
         }
+    }
+
+    /// `verify.c` with one count: every collective, in a fraction of the time.
+    pub(crate) fn brief(self) -> PathBuf {
+        self.built("mpicc", "verify.c", &["-std=c11", "-O1", "-DBRIEF"], "verify_brief")
+    }
+
+    /// Compiles a C file.
+    pub(crate) fn compile(self, file: &Path, options: &[&str], output: &Path) {
+        compile_with(&self.compiler("mpicc"), file, options, output);
     }
 
     /// The library's version as profiles have it: what a tuned profile would say here.
@@ -144,11 +161,6 @@ pub(crate) fn skipped(reason: &str) {
 
 pub(crate) fn source(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(name)
-}
-
-/// Compiles a C file with Open MPI's compiler.
-pub(crate) fn compile(file: &Path, options: &[&str], output: &Path) {
-    compile_with(&Mpi::OpenMpi.compiler("mpicc"), file, options, output);
 }
 
 fn compile_with(compiler: &str, file: &Path, options: &[&str], output: &Path) {
@@ -207,12 +219,6 @@ impl Output {
     }
 }
 
-/// Open MPI's version as profiles have it.
-pub(crate) fn version() -> &'static str {
-    static VERSION: OnceLock<String> = OnceLock::new();
-    VERSION.get_or_init(|| Mpi::OpenMpi.version())
-}
-
 /// A folder with a profile in it.
 pub(crate) struct Deployed {
     pub(crate) directory: tempfile::TempDir,
@@ -269,14 +275,9 @@ impl Deployed {
         fs::set_permissions(&plugin, Permissions::from_mode(0o755)).expect("the owner sets the mode");
     }
 
-    /// Writes a profile.
-    pub(crate) fn profile(profile: Profile) -> Deployed {
-        let deployed = Deployed::text(&profile.to_json().expect("a profile is JSON"));
-        deployed.add(
-            &Mpi::OpenMpi.library("libkilter_collectives.so"),
-            "libkilter_collectives.so",
-        );
-        deployed
+    /// Writes a profile that names no plugin of Kilter's.
+    pub(crate) fn profile(profile: &Profile) -> Deployed {
+        Deployed::text(&profile.to_json().expect("a profile is JSON"))
     }
 
     pub(crate) fn set_mode(&self, mode: u32) {
@@ -286,6 +287,11 @@ impl Deployed {
     /// Runs `verify.c` with this profile.
     pub(crate) fn verify(&self, ranks: usize, variables: &[(&str, &str)]) -> Output {
         self.run(Mpi::OpenMpi, &[verify()], ranks, variables)
+    }
+
+    /// Runs the brief form of `verify.c` with this profile.
+    pub(crate) fn brief(&self, mpi: Mpi, ranks: usize, variables: &[(&str, &str)]) -> Output {
+        self.run(mpi, &[&mpi.brief()], ranks, variables)
     }
 
     /// Runs a program with this profile, counting.

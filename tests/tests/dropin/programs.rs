@@ -68,47 +68,47 @@ fn threads_with_communicators_of_their_own_do_not_disturb_each_other() {
 /// A tool in front sees every call; one behind sees none that the drop-in exports, since it asks the library itself.
 #[test]
 fn another_tool_of_the_profiling_interface_may_be_preloaded_too() {
-    let mpi = Mpi::OpenMpi;
-    let options = ["-std=c11", "-shared", "-fPIC"];
-    let tool = mpi.built("mpicc", "counting_tool.c", &options, "counting_tool.so");
-    let (tool, dropin) = (
-        tool.display().to_string(),
-        mpi.library("libkilter.so").display().to_string(),
-    );
-    let program = mpi.built("mpif90", "fortran.F90", &[], "fortran_stacked");
-    let c_program = mpi.built("mpicc", "threads.c", &["-std=c11", "-O1", "-pthread"], "threads");
-    let deployed = Deployed::rules(rules());
-    for (preload, seen) in [(format!("{tool}:{dropin}"), 800), (format!("{dropin}:{tool}"), 0)] {
-        let output = deployed.run(mpi, &[&c_program], 2, &[("LD_PRELOAD", &preload)]);
-        assert!(output.ok, "{output:?}");
-        assert_eq!(output.calls()["bcast.binomial"], 800, "{preload}: {}", output.stderr);
-        assert!(
-            output.stderr.contains(&format!("TOOL {seen}\n")),
-            "{preload}: {}",
-            output.stderr
+    for mpi in Mpi::installed() {
+        let options = ["-std=c11", "-shared", "-fPIC"];
+        let tool = mpi.built("mpicc", "counting_tool.c", &options, "counting_tool.so");
+        let (tool, dropin) = (
+            tool.display().to_string(),
+            mpi.library("libkilter.so").display().to_string(),
         );
-        ran(
-            &deployed.run(mpi, &[&program], 2, &[("LD_PRELOAD", &preload)]),
-            &preload,
-        );
+        let options = ["-fallow-argument-mismatch", "-DKILTER_MPIF_H"];
+        let program = mpi.built("mpif90", "fortran.F90", &options, "fortran_MPIF_H");
+        let c_program = mpi.built("mpicc", "threads.c", &["-std=c11", "-O1", "-pthread"], "threads");
+        let deployed = Deployed::for_library(mpi, rules());
+        for (preload, seen) in [(format!("{tool}:{dropin}"), 800), (format!("{dropin}:{tool}"), 0)] {
+            let case = format!("{mpi:?}, {preload}");
+            let output = deployed.run(mpi, &[&c_program], 2, &[("LD_PRELOAD", &preload)]);
+            assert!(output.ok, "{case}: {output:?}");
+            if !output.stdout.contains("NO THREADS") {
+                assert_eq!(output.calls()["bcast.binomial"], 800, "{case}: {}", output.stderr);
+                let counted = output.stderr.contains(&format!("TOOL {seen}\n"));
+                assert!(counted, "{case}: {}", output.stderr);
+            }
+            ran(&deployed.run(mpi, &[&program], 2, &[("LD_PRELOAD", &preload)]), &case);
+        }
     }
 }
 
 #[test]
 fn an_error_goes_to_the_handler_of_the_programs_communicator() {
-    let mpi = Mpi::OpenMpi;
-    let include = format!("-I{}", job::source("../plugins/abi/include").display());
-    let options = ["-std=c11", "-shared", "-fPIC", "-DFAILS", &include];
-    let plugin = mpi.built("mpicc", "foreign_plugin.c", &options, "failing_plugin");
-    let deployed = Deployed::profile(kilter_profile::Profile {
-        version: kilter_profile::VERSION,
-        library: mpi.version(),
-        plugins: vec!["failing.so".to_owned()],
-        rules: vec![rule("bcast", 3, 1..=u64::MAX, "bcast.example_chain")],
-    });
-    deployed.add(&plugin, "failing.so");
-    let program = mpi.built("mpicc", "errors.c", &["-std=c11"], "errors");
-    let output = deployed.run(mpi, &[&program], 3, &[]);
-    assert!(output.ok, "{output:?}");
-    assert_eq!(output.stdout, "HANDLED 1 CODES 1 1\n");
+    for mpi in Mpi::installed() {
+        let include = format!("-I{}", job::source("../plugins/abi/include").display());
+        let options = ["-std=c11", "-shared", "-fPIC", "-DFAILS", &include];
+        let plugin = mpi.built("mpicc", "foreign_plugin.c", &options, "failing_plugin");
+        let deployed = Deployed::profile(&kilter_profile::Profile {
+            version: kilter_profile::VERSION,
+            library: mpi.version(),
+            plugins: vec!["failing.so".to_owned()],
+            rules: vec![rule("bcast", 2, 1..=u64::MAX, "bcast.example_chain")],
+        });
+        deployed.add(&plugin, "failing.so");
+        let program = mpi.built("mpicc", "errors.c", &["-std=c11"], "errors");
+        let output = deployed.run(mpi, &[&program], 2, &[]);
+        assert!(output.ok, "{mpi:?}: {output:?}");
+        assert_eq!(output.stdout, "HANDLED 1 CODES 1 1\n", "{mpi:?}");
+    }
 }

@@ -186,7 +186,8 @@ fn mode_off_does_nothing_and_says_nothing() {
 #[test]
 fn a_program_can_ask_what_ran() {
     let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join("kilter_counts");
-    job::compile(&job::source("tests/dropin/counts.c"), &["-std=c11", "-ldl"], &program);
+    let source = job::source("tests/dropin/counts.c");
+    Mpi::OpenMpi.compile(&source, &["-std=c11", "-ldl"], &program);
     let deployed = Deployed::rules(vec![
         rule("allreduce", 2, 1..=64, "allreduce.as_reduce_bcast"),
         rule("bcast", 2, 1..=64, "bcast.as_scatter_allgather"),

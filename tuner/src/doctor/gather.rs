@@ -390,6 +390,9 @@ mod tests {
                 .iter()
                 .any(|variable| variable.name.starts_with("btl_tcp"))
         );
+        // What a job reads at its start, MPI_T does not have.
+        let intel = crate::config::library::find_for("Intel(R) MPI Library for Linux* OS, Version 2021.19.0").unwrap();
+        assert_eq!(intel.described(intel.transports.on(true)), []);
         let left: Vec<&String> = facts.job.as_ref().unwrap().variables.keys().collect();
         assert!(
             left.iter().all(|name| library.transports.variables.contains(name)),

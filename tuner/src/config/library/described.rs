@@ -22,11 +22,12 @@ impl Described {
 }
 
 impl Library {
-    /// Every control variable of the description that exists where these transports are in use; environment variables are read by
-    /// nobody who could be asked.
+    /// Every control variable of the description that exists where these transports are in use; environment variables, those that choose
+    /// algorithms at the start among them, are read by nobody who could be asked.
     #[must_use]
     pub fn described(&self, transports: &[String]) -> Vec<Described> {
-        let algorithms = self.algorithms.iter().flat_map(|row| {
+        let switched = self.algorithms.iter().filter(|row| row.at_start.is_none());
+        let algorithms = switched.flat_map(|row| {
             let chooses = Described {
                 name: row.parameter.clone(),
                 default: "0".to_owned(),

@@ -1,0 +1,92 @@
+//! Libraries that `scripts/setup --mpi NAME` installs beside those of the system: each is known by its launcher, runs its own worker, and
+//! gives verdicts. Skipped where they are not installed.
+
+#![allow(clippy::unwrap_used, reason = "helpers of tests panic as tests do")]
+
+use std::io::Write as _;
+use std::path::PathBuf;
+
+use kilter_tests::{cells, kilter, release, report, run};
+use serde_json::Value;
+
+/// The launcher of a library; `None`, and a line past the test harness, where it or Kilter's build for it is not there.
+fn launcher(name: &str) -> Option<PathBuf> {
+    let target = release("kilter").parent().unwrap().parent().unwrap().to_path_buf();
+    let own = target.join("mpi").join(name);
+    let launcher = own.join("install/bin/mpiexec");
+    if launcher.exists() && own.join("release/kilter-worker").exists() {
+        return Some(launcher);
+    }
+    let text = format!("skipped: no {name}; make it with `scripts/setup --mpi {name} && scripts/build --mpi {name}`");
+    let _ = writeln!(std::io::stderr(), "{text}");
+    None
+}
+
+/// One guideline at one size on two ranks, and what the doctor says of the library: `named` is its name, `version` how that begins.
+fn verified(name: &str, named: &str, version: &str) {
+    let Some(launcher) = launcher(name) else { return };
+    let out = tempfile::tempdir().unwrap();
+    let what = ["-n", "2", "--guidelines", "GL8", "--sizes", "4096", "--launches", "2"];
+    run(
+        kilter("check", out.path())
+            .args(what)
+            // No clocks have to be made one, and a verdict is all that is asked for.
+            .args(["--sync", "barrier", "--min-repetitions", "5", "--max-repetitions", "10"])
+            .arg("--quiet")
+            .arg("--mpirun")
+            .arg(&launcher),
+        &[0, 1],
+    );
+    let report = report(out.path());
+    assert_eq!(report["library"]["name"], named);
+    let found = report["library"]["version"].as_str().unwrap();
+    assert!(found.starts_with(version), "{name}: {found}");
+    // Two ranks of one job: not two jobs of one rank each with another library.
+    assert_eq!(report["ranks"], 2);
+    let cells = cells(&report, "GL8", 4096);
+    assert!(!cells.is_empty(), "{name}: {report:#}");
+    for cell in cells {
+        let verdict = cell["before"]["verdict"].as_str().unwrap();
+        assert!(
+            ["holds", "violated", "undecided"].contains(&verdict),
+            "{name}: {cell:#}"
+        );
+        let seconds = cell["before"]["seconds"].as_f64().unwrap();
+        assert!(seconds > 0.0, "{name}: {cell:#}");
+    }
+
+    let output = run(
+        kilter("doctor", out.path())
+            .args(["-n", "2", "--format", "json", "--mpirun"])
+            .arg(&launcher),
+        &[0, 1],
+    );
+    let examination: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let library = examination["library"].as_str().unwrap();
+    assert!(library.starts_with(&format!("{named} {version}")), "{name}: {library}");
+    let findings = examination["findings"].as_array().unwrap();
+    let level = |id: &str| findings.iter().find(|finding| finding["id"] == id).unwrap()["level"].clone();
+    for id in ["library", "worker", "hosts", "printed"] {
+        assert_eq!(level(id), "fit", "{name}: {examination:#}");
+    }
+}
+
+#[test]
+fn open_mpi_5_0_gives_verdicts() {
+    verified("openmpi-5.0", "Open MPI", "5.0.");
+}
+
+#[test]
+fn mpich_4_3_gives_verdicts() {
+    verified("mpich-4.3", "MPICH", "4.3.");
+}
+
+#[test]
+fn mpich_5_0_gives_verdicts() {
+    verified("mpich-5.0", "MPICH", "5.0.");
+}
+
+#[test]
+fn intel_mpi_2021_gives_verdicts() {
+    verified("intelmpi-2021", "Intel MPI", "2021.");
+}
