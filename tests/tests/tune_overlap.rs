@@ -53,6 +53,8 @@ fn a_missed_target_is_met_by_the_progress_thread_as_it_is_emitted() {
     assert_eq!(target["target"], "HALF");
     assert_eq!(target["before"], "missed", "{target:#}");
     assert_ne!(target["after"], "missed", "{target:#}");
+    let page = std::fs::read_to_string(out.path().join("report.html")).unwrap();
+    assert!(page.contains("id=\"overlap-before-receiver-t\"") && page.contains("id=\"overlap-after-receiver-t\""));
     let fix = target["fix"]["id"].as_str().unwrap();
     assert!(fix.starts_with("KILTER_PROGRESS=on"), "{target:#}");
     let cell = &target["cells"][0];
