@@ -17,8 +17,8 @@ fn a_function_that_is_left_alone_stays_violated_with_that_reason() {
     let slow = slow_bcast(directory.path());
     run(
         kilter("tune", &out)
-            .args(["-n", "2", "--guidelines", "GL10", "--sizes", "1024", "--launches", "4"])
-            .args(["--budget", "60", "--leave", "bcast", "--env", &slow]),
+            .args(["-n", "2", "--guidelines", "GL10", "--sizes", "1024", "--launches", "5"])
+            .args(["--fixed", "--budget", "60", "--leave", "bcast", "--env", &slow]),
         &[1],
     );
     let report = report(&out);

@@ -36,8 +36,8 @@ fn a_plugins_row_wins_is_emitted_and_runs() {
     let out = directory.path().join("out");
     run(
         kilter("tune", &out)
-            .args(["-n", "2", "--guidelines", "GL10", "--sizes", "1024", "--launches", "4"])
-            .args(["--budget", "60", "--rounds", "1", "--only", "plugins"])
+            .args(["-n", "2", "--guidelines", "GL10", "--sizes", "1024", "--launches", "5"])
+            .args(["--fixed", "--budget", "60", "--rounds", "1", "--only", "plugins"])
             .arg("--plugin")
             .arg(&plugin)
             .args(["--env", &format!("LD_PRELOAD={}", slow.display())]),

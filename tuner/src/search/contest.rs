@@ -161,17 +161,20 @@ impl<'c, 'a> Contests<'c, 'a> {
         kinds: &dyn Fn(FixKind) -> bool,
         front: &dyn Fn(&BTreeMap<Selection, f64>) -> Vec<Selection>,
     ) -> anyhow::Result<Vec<(Target, Vec<Selection>)>> {
+        // Before the job of the screening: while rows of plugins are verified, no worker waits beside them and takes a core.
+        let fields = targets.iter().map(|target| self.candidates(target, kinds));
+        let fields = fields.collect::<anyhow::Result<Vec<_>>>()?;
         let mut screening = Job::new(self, "screening");
         let mut finals: Vec<(Target, Vec<Selection>)> = Vec::new();
         self.context.progress.phase("screen candidates", targets.len() as u64);
-        for target in targets {
+        for (target, field) in targets.iter().zip(fields) {
             if self.context.budget.search_exhausted(0.0) {
                 self.context
                     .progress
                     .warn("the budget ended before every violated cell was searched; raise --budget");
                 break;
             }
-            let ratios = self.screen(&mut screening, target, kinds)?;
+            let ratios = self.screen(&mut screening, target, field)?;
             finals.push((target.clone(), front(&ratios)));
             self.context.progress.step(1);
         }
@@ -179,21 +182,25 @@ impl<'c, 'a> Contests<'c, 'a> {
         Ok(finals)
     }
 
-    fn screen(
-        &self,
-        job: &mut Job<'_, 'c, 'a>,
-        target: &Target,
-        kinds: &dyn Fn(FixKind) -> bool,
-    ) -> anyhow::Result<BTreeMap<Selection, f64>> {
+    /// What is asked for, allowed, and, where a plugin has it, right.
+    fn candidates(&self, target: &Target, kinds: &dyn Fn(FixKind) -> bool) -> anyhow::Result<Vec<Selection>> {
         let context = self.context;
         let one_node = !context.options.place().several_nodes;
         let (library, ranks) = (&context.library, context.options.ranks);
         let mut all = space::selections(library, target, ranks, one_node);
         all.extend(space::of_plugins(library, &context.plugins, target, ranks, one_node));
+        all.retain(|one| kinds(one.kind()) && context.options.limits.asks_for(one));
+        self.proven(self.allowed(target, all))
+    }
+
+    fn screen(
+        &self,
+        job: &mut Job<'_, 'c, 'a>,
+        target: &Target,
+        candidates: Vec<Selection>,
+    ) -> anyhow::Result<BTreeMap<Selection, f64>> {
+        let context = self.context;
         let mut ratios: BTreeMap<Selection, f64> = BTreeMap::new();
-        let is_wanted = |one: &Selection| kinds(one.kind()) && context.options.limits.asks_for(one);
-        let candidates: Vec<Selection> = all.into_iter().filter(is_wanted).collect();
-        let candidates = self.proven(self.allowed(target, candidates))?;
         let (candidates, note) = self.guide.field(target, candidates);
         if let Some(note) = note {
             context.progress.note(&note);
