@@ -40,7 +40,7 @@ fn every_algorithm_has_its_fingerprint() {
         bcast("linear", "1"),
         bcast("pipeline", "3"),
         bcast("binomial", "6"),
-        item("barrier", Collective::Barrier, 0, "barrier(n)"),
+        item("barrier", Collective::Barrier, 0, "barrier"),
     ];
     let mut job = job().option(&["--mca", "pml_monitoring_enable", "1"]);
     job.header.read_variables = vec!["pml_monitoring_enable".to_owned()];
