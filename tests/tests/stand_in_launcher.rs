@@ -117,28 +117,66 @@ fn a_check_is_launched_as_each_library_wants_it() {
     );
 }
 
-/// What makes ranges of sizes act.
-const INDEXED: &str = "MV2_USE_INDEXED_ALLREDUCE_TUNING=0 MV2_USE_INDEXED_TUNING=0";
+/// A library that chooses its algorithms when a job starts, with Open MPI behind it: its allreduce is slowed down unless the variable
+/// asks for the fast choice.
+struct StandIn {
+    /// In `tests/fixtures`.
+    description: &'static str,
+    /// How its launcher is asked for its version.
+    option: &'static str,
+    /// What that says, around the version.
+    says: [&'static str; 2],
+    /// The variable, and the choice.
+    variable: &'static str,
+    fast: &'static str,
+    /// Beginnings of the variables that its launcher hands on by itself.
+    hands_on: &'static str,
+    /// By how much its allreduce is slowed down, in nanoseconds: far above what a busy machine adds, so that no clocks have to agree.
+    delay_ns: &'static str,
+    /// Repetitions in a launch at least and at most.
+    repetitions: [&'static str; 2],
+    /// Launches of a verification at most.
+    launches: &'static str,
+}
 
-/// The loop on a library that chooses its algorithms when a job starts: MVAPICH2's forms, and Open MPI behind them, whose allreduce
-/// takes 3 ms longer than its reduce and broadcast unless the variable asks for the choice 9.
-#[test]
-fn a_variable_that_chooses_at_the_start_is_searched_written_and_verified() {
-    let directory = tempfile::tempdir().unwrap();
-    let library = directory.path().join("mvapich2.so");
-    let source = root().join("tests/fixtures/mvapich2.c");
-    mpicc(&["-shared", "-fPIC", "-O2", "-o", text(&library), text(&source), "-ldl"]);
+/// A tuning: where it wrote, and what was launched, without what is the same in every launch.
+fn tuned(stand_in: &StandIn, directory: &Path) -> (PathBuf, Vec<String>) {
+    let library = directory.join("at_start.so");
+    let source = root().join("tests/fixtures/at_start.c");
+    let variable = format!("-DVARIABLE=\"{}\"", stand_in.variable);
+    mpicc(&[
+        "-shared",
+        "-fPIC",
+        "-O2",
+        &variable,
+        "-o",
+        text(&library),
+        text(&source),
+        "-ldl",
+    ]);
     let said = run(Command::new(release("kilter-worker")).arg("library"), &[0]);
     let said = String::from_utf8_lossy(&said.stdout).into_owned();
     let version = said.split_once('v').unwrap().1.split(',').next().unwrap().to_owned();
-    let out = directory.path().join("out");
-    let record = directory.path().join("record");
+    let out = directory.join("out");
+    let record = directory.join("record");
+    let fast = format!("KILTER_TEST_FAST={}", stand_in.fast);
+    let delay = format!("KILTER_TEST_DELAY_NS={}", stand_in.delay_ns);
+    let [least, most] = stand_in.repetitions;
     run(
         kilter("tune", &out)
-            .args(["-n", "2", "--guidelines", "GL12", "--sizes", "1024", "--launches", "8"])
+            .args([
+                "-n",
+                "2",
+                "--guidelines",
+                "GL12",
+                "--sizes",
+                "1024",
+                "--launches",
+                stand_in.launches,
+            ])
             .args([
                 "--budget",
-                "60",
+                "240",
                 "--rounds",
                 "1",
                 "--only",
@@ -147,12 +185,11 @@ fn a_variable_that_chooses_at_the_start_is_searched_written_and_verified() {
                 "7",
                 "--quiet",
             ])
-            // The delay is far above what a busy machine adds: no clocks have to agree for it.
             .args([
                 "--min-repetitions",
-                "15",
+                least,
                 "--max-repetitions",
-                "20",
+                most,
                 "--wait",
                 "sleep",
                 "--sync",
@@ -161,12 +198,13 @@ fn a_variable_that_chooses_at_the_start_is_searched_written_and_verified() {
             .args(["--mpirun", text(&launcher())])
             .args(["--libexec", text(release("kilter-worker").parent().unwrap())])
             .arg("--library-description")
-            .arg(root().join("tests/fixtures/mvapich2_on_openmpi.toml"))
+            .arg(root().join("tests/fixtures").join(stand_in.description))
             .args(["--env", &format!("LD_PRELOAD={}", text(&library))])
-            .args(["--env", "KILTER_TEST_DELAY_NS=3000000", "--env", "KILTER_TEST_FAST=9"])
-            .env("KILTER_TEST_OPTION", "-v")
-            .env("KILTER_TEST_SAYS", format!("Version: mvapich2-{version}"))
+            .args(["--env", &delay, "--env", &fast])
+            .env("KILTER_TEST_OPTION", stand_in.option)
+            .env("KILTER_TEST_SAYS", stand_in.says.join(&version))
             .env("KILTER_TEST_MPIRUN", "mpirun.openmpi")
+            .env("KILTER_TEST_RECORDED", stand_in.hands_on)
             .env("KILTER_TEST_RECORD", &record),
         &[0],
     );
@@ -182,12 +220,42 @@ fn a_variable_that_chooses_at_the_start_is_searched_written_and_verified() {
     ]
     .map(|(path, name)| (path.to_owned(), name));
     let places: Vec<(&Path, &str)> = places.iter().map(|(path, name)| (path.as_path(), *name)).collect();
-    // The site's variables stand last, and are the same in every launch.
-    let site = " LD_PRELOAD=LIBRARY KILTER_TEST_DELAY_NS=3000000 KILTER_TEST_FAST=9 LIBEXEC/kilter-worker FILE FILE";
-    let lines: Vec<String> = recorded(&record, &places)
+    // The site's variables stand last where they stand in the command, and are the same in every launch.
+    let site = format!(" LD_PRELOAD=LIBRARY {delay} {fast} LIBEXEC/kilter-worker FILE FILE");
+    let lines = recorded(&record, &places)
         .iter()
-        .map(|line| line.replace(site, " ...").replace(INDEXED, "INDEXED"))
+        .map(|line| line.replace(&site, " ..."))
         .collect();
+    (out, lines)
+}
+
+/// `kilter COMMAND` for a user with this home.
+fn kilter_of(home: &Path, command: &str) -> Command {
+    let mut kilter = Command::new(release("kilter"));
+    kilter.arg(command).env("HOME", home);
+    kilter
+}
+
+/// What makes ranges of sizes act.
+const INDEXED: &str = "MV2_USE_INDEXED_ALLREDUCE_TUNING=0 MV2_USE_INDEXED_TUNING=0";
+
+/// The loop on MVAPICH2's forms.
+#[test]
+fn a_variable_that_chooses_at_the_start_is_searched_written_and_verified() {
+    let directory = tempfile::tempdir().unwrap();
+    let mvapich2 = StandIn {
+        description: "mvapich2_on_openmpi.toml",
+        option: "-v",
+        says: ["Version: mvapich2-", ""],
+        variable: "MV2_INTER_ALLREDUCE_TUNING",
+        fast: "9",
+        hands_on: "nothing",
+        delay_ns: "3000000",
+        repetitions: ["15", "20"],
+        launches: "8",
+    };
+    let (out, lines) = tuned(&mvapich2, directory.path());
+    let lines: Vec<String> = lines.iter().map(|line| line.replace(INDEXED, "INDEXED")).collect();
     assert_eq!(
         lines,
         [
@@ -220,17 +288,64 @@ fn a_variable_that_chooses_at_the_start_is_searched_written_and_verified() {
     fs::create_dir(&home).unwrap();
     let own = home.join(".mvapich2.conf");
     fs::write(&own, "# ours\nMV2_SMP_USE_CMA = 1\n").unwrap();
-    let kilter = |command: &str| {
-        let mut kilter = Command::new(release("kilter"));
-        kilter.arg(command).env("HOME", &home);
-        kilter
-    };
-    run(kilter("apply").arg(out.join("emit")).args(["--user", "--yes"]), &[0]);
+    let apply = ["--user", "--yes"];
+    run(kilter_of(&home, "apply").arg(out.join("emit")).args(apply), &[0]);
     let merged = fs::read_to_string(&own).unwrap();
     assert!(
         merged.starts_with("# ours\nMV2_SMP_USE_CMA = 1\n") && merged.contains("\nMV2_INTER_ALLREDUCE_TUNING = 9\n"),
         "{merged}"
     );
-    run(kilter("rollback").args(["--user", "--yes"]), &[0]);
+    run(kilter_of(&home, "rollback").args(apply), &[0]);
     assert_eq!(fs::read_to_string(&own).unwrap(), "# ours\nMV2_SMP_USE_CMA = 1\n");
+}
+
+/// The loop on HPE MPT's: a launcher that hands its own environment on, switches and thresholds, and no file of the library's.
+#[test]
+fn a_switch_in_the_environment_is_searched_written_and_verified() {
+    let directory = tempfile::tempdir().unwrap();
+    let mpt = StandIn {
+        description: "mpt_on_openmpi.toml",
+        option: "--version",
+        says: ["MPT: libxmpi.so 'HPE MPT ", "  10/02/18 04:03:22'"],
+        variable: "MPI_COLL_RED_RB_MIN",
+        fast: "2048",
+        hands_on: "MPI_",
+        delay_ns: "40000000",
+        repetitions: ["3", "4"],
+        launches: "4",
+    };
+    let (out, lines) = tuned(&mpt, directory.path());
+    // What is for gatherv is not tried.
+    assert_eq!(
+        lines,
+        [
+            "-n 2 LIBEXEC/kilter-worker FILE FILE",
+            "MPI_COLL_RED_RB_MIN=2048",
+            "MPI_COLL_RED_RB_MIN=131072",
+        ]
+    );
+    let read = |path: &Path| fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let emit = out.join("emit");
+    let settings: Vec<String> = read(&emit.join("kilter.env"))
+        .lines()
+        .filter(|line| !line.starts_with('#'))
+        .map(str::to_owned)
+        .collect();
+    assert_eq!(settings, ["MPI_COLL_RED_RB_MIN=2048"]);
+    for form in ["kilter.sh", "slurm-prolog.sh", "README.txt"] {
+        let page = read(&emit.join(form));
+        assert!(page.contains("MPI_COLL_RED_RB_MIN=2048"), "{form}: {page}");
+    }
+    // A user's module and shell fragment come and go.
+    let home = directory.path().join("home");
+    fs::create_dir(&home).unwrap();
+    let applied = home.join(".local/share/kilter/mpt-on-openmpi/kilter.sh");
+    run(kilter_of(&home, "apply").arg(&emit).args(["--user", "--yes"]), &[0]);
+    assert!(
+        read(&applied).contains("MPI_COLL_RED_RB_MIN=2048"),
+        "{}",
+        read(&applied)
+    );
+    run(kilter_of(&home, "rollback").args(["--user", "--yes"]), &[0]);
+    assert!(!applied.exists());
 }

@@ -1,6 +1,6 @@
 //! What a library says of its parameters through a program of its own, and how that differs from its description.
 //!
-//! [`ask`] runs the program beside the launcher, [`ompi_info`], [`impi_info`] and [`mpivars`] read what it prints, and [`differences`] compares.
+//! [`ask`] runs the program beside the launcher, [`ompi_info`], [`impi_info`] and [`mpivars`] read what it prints, and [`differences()`] compares.
 //! `kilter doctor` reports it: a library of another release may have other names, defaults and values than the one that was described.
 
 pub mod ask;
