@@ -1,5 +1,7 @@
 //! `kilter tune --plugin`: a row of a user's plugin wins a contest, is emitted with its file, and runs in the verification.
 
+#![allow(clippy::unwrap_used, reason = "helpers of tests panic as tests do")]
+
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
