@@ -140,7 +140,10 @@ fn differences_from_ompi_info_are_found() {
 fn differences_from_impi_info_are_found() {
     let library = find_for("Intel(R) MPI Library for Linux* OS, Version 2021.19.0 Build 1").unwrap();
     let bcast = library.algorithms_of(Collective::Bcast).unwrap().clone();
-    let asynchronous = library.parameters.iter().filter(|row| row.name.starts_with("I_MPI_ASYNC"));
+    let asynchronous = library
+        .parameters
+        .iter()
+        .filter(|row| row.name.starts_with("I_MPI_ASYNC"));
     let small = Library {
         algorithms: vec![bcast],
         parameters: asynchronous.cloned().collect(),
