@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use kilter::emit::rules::{Choice, Rules};
-use kilter_tests::{root, run};
+use kilter_tests::{release, root, run};
 
 /// Reductions on two ranks in segments of 1 KiB along a chain of both.
 fn pipelined(requests: Option<u64>) -> Rules {
@@ -49,7 +49,7 @@ impl Library {
 
     fn command(&self, program: &str) -> Command {
         let mut command = Command::new("timeout");
-        command.arg("60").arg(self.bin.join(program));
+        command.args(["--kill-after=5", "60"]).arg(self.bin.join(program));
         for (name, _) in std::env::vars() {
             if name.starts_with("OMPI_") || name == "LD_PRELOAD" {
                 command.env_remove(name);
@@ -82,7 +82,8 @@ impl Library {
 
 #[test]
 fn a_limit_on_requests_holds_where_the_release_reads_version_2() {
-    let bin = root().join("target/mpi/openmpi-5.0/install/bin");
+    let target = release("kilter").parent().and_then(Path::parent).unwrap().to_path_buf();
+    let bin = target.join("mpi/openmpi-5.0/install/bin");
     if !bin.join("mpicc").exists() {
         let _ = writeln!(
             std::io::stderr(),

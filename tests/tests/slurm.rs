@@ -12,10 +12,10 @@ use kilter_tests::{cells, in_path, kilter, report, root, run};
 struct VirtualSlurm<'d>(&'d Path);
 
 impl VirtualSlurm<'_> {
-    /// `scripts/virtual-slurm WORDS`, ended after a minute and a half.
+    /// `scripts/virtual-slurm WORDS`, ended after five minutes.
     fn command(&self, words: &[&str]) -> Command {
         let mut command = Command::new("timeout");
-        command.args(["--kill-after=5", "90"]);
+        command.args(["--kill-after=5", "300"]);
         command.arg(root().join("scripts/virtual-slurm")).args(words);
         command.env("VIRTUAL_SLURM", self.0);
         command
@@ -50,6 +50,12 @@ fn a_check_runs_inside_an_allocation_of_two_nodes() {
         .args(["--launches", "2", "--quiet"]);
     let mut inside = slurm.command(&["run"]);
     inside.arg(check.get_program()).args(check.get_args());
+    for (name, value) in check.get_envs() {
+        match value {
+            Some(value) => inside.env(name, value),
+            None => inside.env_remove(name),
+        };
+    }
     run(&mut inside, &[0, 1]);
     let report = report(&out);
     let launch = report["provenance"]["launch_before"].as_str().unwrap();

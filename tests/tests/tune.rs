@@ -209,7 +209,7 @@ fn algorithms_that_nobody_asks_for_are_not_credited() {
             .arg(&file)
             .args(["-n", "4", "--mca", "coll_basic_priority=90", "--guidelines", "GL8"])
             .args(["--sizes", "64KiB", "--contest", "reduce@64KiB", "--only", "parameters"])
-            .args(["--launches", "4", "--budget", "20", "--rounds", "1"]),
+            .args(["--launches", "4", "--budget", "120", "--rounds", "1"]),
         &[0, 1],
     );
     let report = report(out.path());
