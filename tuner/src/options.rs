@@ -499,8 +499,16 @@ pub(crate) fn plugins(typed: &[PathBuf]) -> Result<Vec<PathBuf>, OptionError> {
 
 /// What a fix may not do.
 fn limits(leave: Vec<String>, scratch: Option<&str>, contests: &[(Collective, u64)]) -> Result<Limits, OptionError> {
+    let leave = leave.iter().map(|name| name.trim().to_owned()).collect();
+    let left_alone = functions("--leave", leave)?;
+    // Written as calls they are sides of guidelines, and would never be found among functions.
+    let is_name = |text: &str| text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    if let Some(name) = left_alone.iter().find(|name| *name == "A" || !is_name(name)) {
+        let message = format!("`{name}` is no name of a function; write it as in guidelines, such as reduce");
+        return Err(wrong("--leave", message));
+    }
     let limits = Limits {
-        left_alone: functions("--leave", leave)?,
+        left_alone,
         scratch_bytes: scratch.map(|text| parse_bytes("--scratch-limit", text)).transpose()?,
         only_plugins: false,
     };
@@ -809,6 +817,10 @@ mod tests {
                 "--leave: `reduse` is no function; allowed: ",
             ),
             (&["--scratch-limit", "much"], "--scratch-limit: `much` is not a size"),
+            (
+                &["--leave", "reduce(n)"],
+                "--leave: `reduce(n)` is no name of a function",
+            ),
             (
                 &["--leave", "reduce", "--contest", "reduce@4KiB"],
                 "take it out of one of them",

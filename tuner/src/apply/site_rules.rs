@@ -140,7 +140,13 @@ pub fn find(
     if text.contains(OURS) {
         return unusable("Kilter wrote it, and what it says may be out of date");
     }
-    match Rules::read(&text, form) {
+    // A release that is given JSON still reads numbers.
+    let theirs = if form == RulesForm::Json && text.trim_start().starts_with('{') {
+        RulesForm::Json
+    } else {
+        RulesForm::Numbers
+    };
+    match Rules::read(&text, theirs) {
         Err(error) => unusable(&format!("{error}; put that right")),
         Ok(rules) if rules.limits_requests() && !carries_requests(staged, &ours.name, form)? => {
             unusable("it has the column for requests, for which this release ignores the whole file")

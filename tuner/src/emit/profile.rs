@@ -21,13 +21,13 @@ pub fn of(decisions: &Decisions<'_>, library: &str, plugins: Vec<String>, limits
         let parameters: BTreeMap<String, u64> = named
             .filter_map(|(name, value)| Some((name, value.parse().ok()?)))
             .collect();
-        let (min_bytes, high) = range::around(&part.volumes_of(collective), bytes);
+        let around = range::around(&part.volumes_of(collective), bytes);
         let call = Call {
             ranks: part.ranks,
             bytes,
             nodes: None,
         };
-        let max_bytes = limits.reach(selection, call, high);
+        let (min_bytes, max_bytes) = limits.reach(selection, call, around);
         rules.push(Rule {
             collective: collective.name().to_owned(),
             ranks: part.ranks,

@@ -63,14 +63,20 @@ impl Limits {
         Some(format!("{kept}, --scratch-limit allows {}", format::bytes(limit)))
     }
 
-    /// The largest volume from `call`'s up to `high` at which the selection is a candidate, as it is at `call`'s.
+    /// The volumes around `call`'s, from `low` to `high` at most, at which the selection is a candidate, as it is at `call`'s.
     #[must_use]
-    pub fn reach(&self, selection: &Selection, call: Call<'_>, high: u64) -> u64 {
-        let allowed = |bytes| self.refusal(selection, Call { bytes, ..call }).is_none();
-        if allowed(high) {
-            return high;
+    pub fn reach(&self, selection: &Selection, call: Call<'_>, (low, high): (u64, u64)) -> (u64, u64) {
+        let may = |bytes| self.refusal(selection, Call { bytes, ..call }).is_none();
+        // A volume that does not divide into blocks is padded and keeps more than a larger one that does; a volume and the one before it
+        // are not both of them such that nothing is padded.
+        let allowed = |bytes: u64| may(bytes) && may(bytes.saturating_sub(1));
+        if !allowed(call.bytes) {
+            return (call.bytes, call.bytes);
         }
-        // No row keeps less for more data.
+        if allowed(high) {
+            return (low, high);
+        }
+        // But for that, nothing keeps less for more data.
         let (mut within, mut beyond) = (call.bytes, high.max(call.bytes));
         while beyond - within > 1 {
             let middle = within + (beyond - within) / 2;
@@ -80,7 +86,7 @@ impl Limits {
                 beyond = middle;
             }
         }
-        within
+        (low, within)
     }
 }
 
@@ -181,13 +187,33 @@ mod tests {
     #[test]
     fn a_rule_reaches_no_further_than_the_memory() {
         let doubling = algorithm("allreduce.recursive_doubling");
-        assert_eq!(limited(MIB).reach(&doubling, call(4096), 8 * MIB), MIB);
-        assert_eq!(limited(MIB).reach(&doubling, call(4096), 8192), 8192);
-        assert_eq!(
-            limited(MIB).reach(&algorithm("allreduce.ring"), call(4096), 8 * MIB),
-            8 * MIB
+        let reach = |one: &Selection, high| limited(MIB).reach(one, call(4096), (1024, high));
+        assert_eq!(reach(&doubling, 8 * MIB), (1024, MIB));
+        assert_eq!(reach(&doubling, 8192), (1024, 8192));
+        assert_eq!(reach(&algorithm("allreduce.ring"), 8 * MIB), (1024, 8 * MIB));
+        let all = Limits::default().reach(&doubling, call(4096), (0, u64::MAX));
+        assert_eq!(all, (0, u64::MAX));
+    }
+
+    /// 1 MiB divides into blocks and keeps 256 KiB, less than what a few bytes less are padded to.
+    #[test]
+    fn a_rule_has_no_volume_that_is_padded_beyond_the_memory() {
+        let mockup = Selection::Mockup("bcast.as_scatter_allgather".to_owned());
+        let limits = limited(MIB / 2);
+        let at = |bytes| Call {
+            ranks: 4,
+            ..call(bytes)
+        };
+        assert!(limits.refusal(&mockup, at(MIB)).is_none() && limits.refusal(&mockup, at(MIB - 4)).is_some());
+        assert_eq!(limits.reach(&mockup, at(MIB), (MIB / 2, 2 * MIB)), (MIB, MIB));
+        let (low, high) = limits.reach(&mockup, at(4096), (2048, 2 * MIB));
+        assert_eq!(low, 2048);
+        assert!(
+            (low..=high)
+                .step_by(1000)
+                .all(|bytes| limits.refusal(&mockup, at(bytes)).is_none()),
+            "{high}"
         );
-        assert_eq!(Limits::default().reach(&doubling, call(4096), u64::MAX), u64::MAX);
     }
 
     #[test]

@@ -216,13 +216,18 @@ pub fn not_carried_out(
     };
     let mut idle = Vec::new();
     for ((key, _, expected), (block, outcome)) in asked.into_iter().zip(blocks.iter().zip(outcomes)) {
-        let got = sent(messages, outcome, &block.items[0].id);
-        if got.as_ref() != Some(&expected) {
+        let Some(got) = sent(messages, outcome, &block.items[0].id) else {
+            let (collective, bytes) = key;
+            context.progress.warn(&format!(
+                "that the rule for {collective} {bytes} acts is not proven: nothing was counted under the emitted files"
+            ));
+            continue;
+        };
+        if got != expected {
             idle.push((
                 key,
                 format!(
-                    "launched with the emitted files the library sends `{}`, not `{expected}` as when it was switched in the job",
-                    got.unwrap_or_default()
+                    "launched with the emitted files the library sends `{got}`, not `{expected}` as when it was switched in the job"
                 ),
             ));
         }
@@ -279,7 +284,14 @@ fn counted<'c>(context: &'c Context<'_>, name: &str, setup: &Setup, blocks: &[Bl
             context.budget.spend(seconds + context.launch_seconds());
             if let Err(error) = context.confirm(&setup, &start) {
                 let why = format!("messages cannot be counted: {error:#}");
-                context.proofs.uncountable.replace(Some(why.clone()));
+                // What else the launch has may fail as well, and says nothing of other launches.
+                let took = |name: &String, value: &String| {
+                    let reported = start.variables.get(name);
+                    reported.is_some_and(|reported| context.library.same_value(name, value, reported))
+                };
+                if !messages.parameters.iter().all(|(name, value)| took(name, value)) {
+                    context.proofs.uncountable.replace(Some(why.clone()));
+                }
                 return Ok(Err(why));
             }
             Ok(Ok((messages, outcomes)))

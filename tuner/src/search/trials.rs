@@ -63,7 +63,11 @@ impl<'s, 'a> Trials<'s, 'a> {
     /// Measures the targets with their bounds and nothing else: what fails then is put away for them, and not for other sizes.
     #[must_use]
     pub fn of_targets_alone(self) -> Trials<'s, 'a> {
-        Trials { alone: true, ..self }
+        Trials {
+            alone: true,
+            further: Vec::new(),
+            ..self
+        }
     }
 
     /// Under which name a candidate is put away.
@@ -96,6 +100,9 @@ impl<'s, 'a> Trials<'s, 'a> {
         let outcomes = match measured {
             Ok((outcomes, start)) => {
                 if let Err(error) = self.context.confirm(&setup, &start) {
+                    if assignments.is_empty() {
+                        return Err(error);
+                    }
                     self.context
                         .quarantine
                         .add(&put_away_as, "had no effect", &format!("{error:#}"));
@@ -205,8 +212,14 @@ impl<'s, 'a> Trials<'s, 'a> {
         let mut all: Vec<BTreeMap<Subject, Vec<f64>>> = vec![BTreeMap::new(); configurations.len()];
         for _ in 0..launches {
             for (configuration, medians) in configurations.iter().zip(&mut all) {
-                for (subject, seconds) in self.launch(configuration)?.unwrap_or_default() {
-                    medians.entry(subject).or_default().push(seconds);
+                match self.launch(configuration)? {
+                    Some(times) => {
+                        for (subject, seconds) in times {
+                            medians.entry(subject).or_default().push(seconds);
+                        }
+                    }
+                    // It was put away, and is not launched again: the launches before say nothing for it.
+                    None => medians.clear(),
                 }
                 self.context.progress.step(1);
             }

@@ -77,13 +77,13 @@ pub(crate) fn rows(file: &Path) -> Result<Rows, String> {
 pub(crate) struct PluginCall {
     plugin: &'static Plugin,
     row: &'static plugins::Row,
-    /// Its lists and parameters are the boxes below, which stay where they are.
+    /// Its lists and parameters are the vectors below, whose contents stay where they are.
     arguments: Arguments,
     has_send: bool,
     has_recv: bool,
-    _parameters: Box<[u64]>,
-    _counts: Box<[i64]>,
-    _displacements: Box<[i64]>,
+    _parameters: Vec<u64>,
+    _counts: Vec<i64>,
+    _displacements: Vec<i64>,
 }
 
 impl fmt::Debug for PluginCall {
@@ -127,12 +127,12 @@ impl PluginCall {
                 return Err(format!("row `{id}`: {name} = {value} is outside {min} to {max}"));
             }
         }
-        let parameters: Box<[u64]> = parameters.into();
+        let parameters = parameters.to_vec();
         let p = place.p_ranks;
         let unit = Unit::of(problem);
         let block = (unit.count / p) as i64;
-        let counts: Box<[i64]> = vec![block; p].into();
-        let displacements: Box<[i64]> = (0..p as i64).map(|rank| rank * block).collect();
+        let counts = vec![block; p];
+        let displacements: Vec<i64> = (0..p as i64).map(|rank| rank * block).collect();
         let mut arguments = Arguments {
             struct_size: size_of::<Arguments>() as u32,
             collective: row.algorithm.collective,

@@ -58,17 +58,7 @@ impl Goals {
         let setup = launch.clone().with(assignments);
         match self.survey(context, key, &setup) {
             Ok(survey) => Ok(Some(survey)),
-            // The database and the user are nobody's fault.
-            Err(error)
-                if error.chain().any(|cause| {
-                    matches!(
-                        cause.downcast_ref(),
-                        Some(SessionError::Interrupted { .. } | SessionError::Store(_))
-                    )
-                }) =>
-            {
-                Err(error)
-            }
+            Err(error) if ends_the_run(&error) => Err(error),
             Err(error) if !assignments.is_empty() => {
                 context.quarantine.add(&id, "could not be run", &format!("{error:#}"));
                 Ok(None)
@@ -76,4 +66,10 @@ impl Goals {
             Err(error) => Err(error),
         }
     }
+}
+
+/// Whether a failure has nothing to do with what was launched: the user, or the database.
+pub(super) fn ends_the_run(error: &anyhow::Error) -> bool {
+    let ends = |cause: &SessionError| matches!(cause, SessionError::Interrupted { .. } | SessionError::Store(_));
+    error.chain().any(|cause| cause.downcast_ref().is_some_and(ends))
 }

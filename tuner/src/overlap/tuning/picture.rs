@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use kilter_protocol::overlap::Benchmark;
 
 use super::Goals;
+use super::launches::ends_the_run;
 use super::points::{COMPUTATION_NS, COVERS, REPETITIONS};
 use crate::context::{Context, Setup};
 use crate::overlap::grid::{Grid, Point};
@@ -25,8 +26,10 @@ pub(super) type Picture = (Survey, Option<Survey>);
 impl Goals {
     /// Measures the picture, where the budget has room for all of it; `staged` is what is deployed.
     ///
+    /// A job that fails leaves it out: what was tuned is measured already.
+    ///
     /// # Errors
-    /// A job that fails.
+    /// An interruption, or a failure of the database.
     pub fn draw(&mut self, context: &Context<'_>, staged: Option<&Setup>) -> anyhow::Result<()> {
         let Some(judged) = together::of_launches(&self.base) else {
             return Ok(());
@@ -42,9 +45,19 @@ impl Goals {
         if points.is_empty() || context.budget.spent_seconds() + times * once > context.options.budget_seconds {
             return Ok(());
         }
-        let before = self.survey_at(context, &points, "targets/picture/before", &Setup::default())?;
-        let after = staged.map(|staged| self.survey_at(context, &points, "targets/picture/after", staged));
-        self.picture = Some((before, after.transpose()?));
+        let surveys = self
+            .survey_at(context, &points, "targets/picture/before", &Setup::default())
+            .and_then(|before| {
+                let after = staged.map(|staged| self.survey_at(context, &points, "targets/picture/after", staged));
+                Ok((before, after.transpose()?))
+            });
+        match surveys {
+            Ok(picture) => self.picture = Some(picture),
+            Err(error) if ends_the_run(&error) => return Err(error),
+            Err(error) => context
+                .progress
+                .warn(&format!("the report has no small maps of overlap: {error:#}")),
+        }
         Ok(())
     }
 }
