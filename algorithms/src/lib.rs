@@ -36,7 +36,7 @@ pub mod scan;
 pub mod scatter;
 pub mod scatterv;
 pub mod schedule;
-mod scratch;
+pub mod scratch;
 pub mod shared_memory;
 pub mod threads;
 pub mod transport;

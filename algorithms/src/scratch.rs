@@ -9,7 +9,14 @@
 use crate::{Setting, SharedMemory};
 
 /// The smallest buffer that an arena makes.
-const SMALLEST_BYTES: usize = 256;
+pub const SMALLEST_BYTES: usize = 256;
+
+/// The length of the buffer that an arena makes for so many bytes; `None` where no length is large enough.
+#[inline]
+#[must_use]
+pub fn class_bytes(bytes: usize) -> Option<usize> {
+    bytes.max(SMALLEST_BYTES).checked_next_power_of_two()
+}
 
 /// No element of a basic type is longer: a block that is not divided evenly is a whole number of elements.
 pub(crate) const ELEMENT_BYTES: usize = 16;
@@ -22,8 +29,7 @@ pub(crate) fn kept(bytes: usize) -> usize {
     if bytes == 0 {
         return 0;
     }
-    let class = bytes.max(SMALLEST_BYTES).checked_next_power_of_two();
-    class.unwrap_or(usize::MAX)
+    class_bytes(bytes).unwrap_or(usize::MAX)
 }
 
 /// The longest of the blocks that the volume is cut into.

@@ -1,9 +1,7 @@
 //! Scratch buffers that live longer than a call.
 
 use crate::TransportError;
-
-/// Buffers smaller than this share one size class.
-const MIN_BYTES: usize = 64;
+use crate::scratch::{SMALLEST_BYTES, class_bytes};
 
 /// Free lists of buffers by size class, a power of two; counts what it really allocates.
 #[derive(Debug, Default)]
@@ -21,26 +19,26 @@ impl Arena {
     /// [`TransportError::NoMemory`].
     pub fn take(&mut self, bytes: usize) -> Result<Vec<u8>, TransportError> {
         let no_memory = TransportError::NoMemory { bytes };
-        let Some(class_bytes) = bytes.max(MIN_BYTES).checked_next_power_of_two() else {
+        let Some(length) = class_bytes(bytes) else {
             return Err(no_memory);
         };
-        let class = class_bytes.ilog2() as usize;
+        let class = length.ilog2() as usize;
         if let Some(buffer) = self.free.get_mut(class).and_then(Vec::pop) {
             return Ok(buffer);
         }
         let mut buffer = Vec::new();
-        if buffer.try_reserve_exact(class_bytes).is_err() {
+        if buffer.try_reserve_exact(length).is_err() {
             return Err(no_memory);
         }
-        buffer.resize(class_bytes, 0);
+        buffer.resize(length, 0);
         self.allocations += 1;
-        self.bytes += class_bytes as u64;
+        self.bytes += length as u64;
         Ok(buffer)
     }
 
     /// Takes a buffer back. One that did not come from an arena is dropped.
     pub fn give(&mut self, buffer: Vec<u8>) {
-        if buffer.len() < MIN_BYTES || !buffer.len().is_power_of_two() {
+        if buffer.len() < SMALLEST_BYTES || !buffer.len().is_power_of_two() {
             return;
         }
         let class = buffer.len().ilog2() as usize;
@@ -92,8 +90,8 @@ mod tests {
     #[test]
     fn foreign_buffers_are_dropped() {
         let mut arena = Arena::default();
-        arena.give(vec![0; 100]);
+        arena.give(vec![0; 300]);
         arena.give(Vec::new());
-        assert_eq!(arena.take(100).unwrap().len(), 128);
+        assert_eq!(arena.take(300).unwrap().len(), 512);
     }
 }

@@ -6,14 +6,12 @@
 use std::ffi::c_int;
 use std::sync::Arc;
 
+use kilter_algorithms::scratch::class_bytes;
 use kilter_algorithms::{Nodes, SharedMemory, TransportError};
 use mpi_sys::MPI_Comm;
 
 use crate::shared_memory::{Window, is_crowded};
 use crate::{MpiError, info};
-
-/// The smallest size class, in bytes: what is smaller is rounded up to it.
-const SMALLEST_CLASS: usize = 256;
 
 /// Scratch buffers by power-of-two size class, and the count tables of v-variants.
 #[derive(Debug, Default)]
@@ -141,7 +139,7 @@ impl Arena {
     #[inline]
     #[must_use]
     pub fn take(&mut self, bytes: usize) -> Option<Vec<u8>> {
-        let length = bytes.max(SMALLEST_CLASS).checked_next_power_of_two()?;
+        let length = class_bytes(bytes)?;
         if self.last.len() == length {
             return Some(std::mem::take(&mut self.last));
         }
