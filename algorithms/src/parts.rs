@@ -5,6 +5,7 @@ pub(crate) mod binomial;
 pub(crate) mod blocks;
 pub(crate) mod circulant;
 pub(crate) mod doubling;
+pub(crate) mod few;
 pub(crate) mod halving;
 pub(crate) mod k_nomial;
 pub(crate) mod pairwise;

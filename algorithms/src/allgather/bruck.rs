@@ -10,8 +10,8 @@
 //!
 //! The fewest rounds and the least volume for every `p`: for small sizes.
 //!
-//! Blocks lie in the order of ranks from the rank's own one on, and are rotated to their places at the end. For five
-//! ranks, letters are the blocks of ranks 0 to 4:
+//! Blocks lie in the order of ranks from the rank's own one on, and are rotated to their places at the end (but among two or three
+//! ranks, where each message is one block). For five ranks, letters are the blocks of ranks 0 to 4:
 //!
 //! ```text
 //!              rank 0   rank 1   rank 2   rank 3   rank 4
@@ -22,6 +22,7 @@
 //! rotated      abcde    abcde    abcde    abcde    abcde
 //! ```
 
+use crate::parts::few;
 use crate::schedule::{absolute, ceil_log2, relative};
 use crate::{Algorithm, Arguments, Collective, Cost, Setting, Transport, TransportError};
 
@@ -57,6 +58,11 @@ pub(crate) fn run<T: Transport>(transport: &mut T, arguments: Arguments<'_>) -> 
     let (rank, p) = (transport.rank(), transport.size());
     if input.is_empty() {
         return Ok(());
+    }
+    if p <= few::MOST_RANKS {
+        let block = |rank: usize| rank * input.len()..(rank + 1) * input.len();
+        transport.copy(input, &mut output[block(rank)]);
+        return few::allgather(transport, output, block);
     }
     transport.copy(input, &mut output[..input.len()]);
     let mut held = 1;

@@ -12,8 +12,8 @@
 //! message has more than half of the blocks, and the rounds are those of the reduce-scatter, back
 //! ([`crate::reduce_scatter_block`]).
 //!
-//! Blocks lie in the order of ranks from the rank's own one on, and are rotated to their places at the end. For five
-//! ranks, letters are the blocks of ranks 0 to 4:
+//! Blocks lie in the order of ranks from the rank's own one on, and are rotated to their places at the end (but among two or three
+//! ranks, where each message is one block). For five ranks, letters are the blocks of ranks 0 to 4:
 //!
 //! ```text
 //!              rank 0   rank 1   rank 2   rank 3   rank 4
@@ -25,6 +25,7 @@
 //! ```
 
 use crate::parts::circulant::{Turned, allgather};
+use crate::parts::few;
 use crate::schedule::ceil_log2;
 use crate::{Algorithm, Arguments, Collective, Cost, Setting, Transport, TransportError};
 
@@ -58,6 +59,11 @@ fn cost(setting: &Setting<'_>) -> Cost {
 pub(crate) fn run<T: Transport>(transport: &mut T, arguments: Arguments<'_>) -> Result<(), TransportError> {
     let Arguments { input, output, .. } = arguments;
     let (rank, p, block_bytes) = (transport.rank(), transport.size(), input.len());
+    if p <= few::MOST_RANKS {
+        let block = |rank: usize| rank * block_bytes..(rank + 1) * block_bytes;
+        transport.copy(input, &mut output[block(rank)]);
+        return few::allgather(transport, output, block);
+    }
     transport.copy(input, &mut output[..block_bytes]);
     let turned = Turned::new(rank, p, |rank| rank * block_bytes);
     allgather(transport, output, &turned)?;

@@ -10,8 +10,8 @@
 //!
 //! The fewest rounds: for small sizes, and for blocks of lengths so different that a ring would wait for the longest.
 //!
-//! Blocks lie in the order of ranks from the rank's own one on, and are rotated to their places at the end. For five
-//! ranks, rank 2 without data:
+//! Blocks lie in the order of ranks from the rank's own one on, and are rotated to their places at the end (but among two or three
+//! ranks, where each message is one block). For five ranks, rank 2 without data:
 //!
 //! ```text
 //!              rank 0   rank 1   rank 2   rank 3   rank 4
@@ -25,6 +25,7 @@
 use std::ops::Range;
 
 use crate::overlap::exchange;
+use crate::parts::few;
 use crate::schedule::{absolute, ceil_log2, relative};
 use crate::{Algorithm, Arguments, Collective, Cost, Setting, Transport, TransportError};
 
@@ -64,6 +65,12 @@ pub(crate) fn run<T: Transport>(transport: &mut T, arguments: Arguments<'_>) -> 
     } = arguments;
     let (rank, p) = (transport.rank(), transport.size());
     let bytes_of = |ranks: Range<usize>| -> usize { ranks.map(|rank| output_blocks[rank % p]).sum() };
+    if p <= few::MOST_RANKS {
+        let begin = |rank: usize| bytes_of(0..rank);
+        let block = |rank: usize| begin(rank)..begin(rank) + output_blocks[rank];
+        transport.copy(input, &mut output[block(rank)]);
+        return few::allgather(transport, output, block);
+    }
     transport.copy(input, &mut output[..input.len()]);
     let (mut held, mut held_bytes) = (1, input.len());
     while held < p {

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::overlap::{Overlap, WINDOW};
+use crate::overlap::{Overlap, SHORT_BYTES, WINDOW};
 use crate::schedule::{absolute, relative};
 use crate::{Cost, Setting, Transport, TransportError, scratch};
 
@@ -92,6 +92,13 @@ pub(crate) fn reduce_scatter_in<T: Transport, const AHEAD: usize>(
         return Ok(());
     }
     let bytes = result.len();
+    if p == 2 && (1..=SHORT_BYTES).contains(&bytes) {
+        let other = 1 - rank;
+        let block = &input[block_of(other)];
+        if (1..=SHORT_BYTES).contains(&block.len()) {
+            return of_two_short(transport, (own, result), (other, block), scratch);
+        }
+    }
     let (slots_bytes, all_bytes) = (
         slots_bytes::<AHEAD>(rank, p, bytes),
         scratch_bytes::<AHEAD>(rank, p, bytes),
@@ -159,6 +166,23 @@ pub(crate) fn reduce_scatter_in<T: Transport, const AHEAD: usize>(
             .reduce_local(lower.as_deref().unwrap_or(own), higher)?;
     }
     overlap.finish()
+}
+
+/// [`reduce_scatter_in`] between two ranks, of a few bytes: one exchange, and nothing to do meanwhile, so that requests would only cost.
+fn of_two_short<T: Transport>(
+    transport: &mut T,
+    (own, result): (&[u8], &mut [u8]),
+    (other, block): (usize, &[u8]),
+    scratch: &mut [u8],
+) -> Result<(), TransportError> {
+    if transport.rank() == 0 {
+        transport.sendrecv(other, block, other, result)?;
+        return transport.reduce_local(own, result);
+    }
+    let received = &mut scratch[..result.len()];
+    transport.copy(own, result);
+    transport.sendrecv(other, block, other, received)?;
+    transport.reduce_local(received, result)
 }
 
 /// Gives every rank each other's block of `data`, straight from rank to rank; at the start each has its own.

@@ -18,7 +18,7 @@
 //!   floor, the larger of `effect_floor * min(C, P)` and the noise.
 //! * **holds**: an excess above the floor is excluded.
 //! * **undecided**: neither.
-//! * **masked**: `min(C, P)` is under [`MASK_FACTOR`](super::model::MASK_FACTOR) times the noise of the untouched
+//! * **masked**: `min(C, P)` is under [`MASK_FACTOR`] times the noise of the untouched
 //!   library; says nothing and is not counted as a test. Noise of what is judged masks nothing: a setting that makes times erratic would
 //!   hide behind it.
 //!
@@ -31,7 +31,7 @@ use kilter_protocol::overlap::Benchmark;
 use serde::Serialize;
 
 use super::floor::{self, Floor};
-use super::model::Survey;
+use super::model::{MASK_FACTOR, Survey};
 use crate::config::target::Target;
 use crate::report::format;
 use crate::verdict::Rule;
@@ -166,6 +166,12 @@ impl Judgement {
         }
     }
 
+    /// Whether nothing can be said, since what could be hidden is near the noise in every cell.
+    #[must_use]
+    pub fn is_lost_in_noise(&self) -> bool {
+        !self.cells.is_empty() && self.standing() == Standing::Unknown
+    }
+
     /// Why nothing that could be deployed would meet it, where it is not met.
     #[must_use]
     pub fn not_attainable_because(&self) -> Option<&str> {
@@ -173,14 +179,17 @@ impl Judgement {
         (self.standing() == Standing::Missed || self.standing() == Standing::Undecided).then_some(&floor.because)
     }
 
-    /// What the reader must know beside the verdicts: that it is not attainable, that cells are missing.
+    /// What the reader must know beside the verdicts: that it is not attainable, that noise hides it, that cells are missing.
     #[must_use]
     pub fn remark(&self) -> Option<String> {
         let because = self.not_attainable_because();
         let because = because.map(|because| format!("not attainable here, because {because}"));
+        let noise = self
+            .is_lost_in_noise()
+            .then(|| format!("not told from noise: what could be hidden is under {MASK_FACTOR} times of it in every cell"));
         let missing = (self.unmeasured > 0)
             .then(|| format!("{} could not be measured again", format::count(self.unmeasured, "cell")));
-        let parts: Vec<String> = because.into_iter().chain(missing).collect();
+        let parts: Vec<String> = because.into_iter().chain(noise).chain(missing).collect();
         (!parts.is_empty()).then(|| parts.join("; "))
     }
 }

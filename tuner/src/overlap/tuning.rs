@@ -14,8 +14,8 @@ use kilter_protocol::overlap::Benchmark;
 use super::grid::Point;
 use super::model::Survey;
 use super::options::Suite;
-use super::targets::Judgement;
 use super::targets::looks::{self, FIRST_LAUNCHES as LAUNCHES, Launches};
+use super::targets::{self, Judgement};
 use crate::config::target::Target;
 use crate::context::{Context, Setup};
 use crate::deployment::Assignment;
@@ -84,17 +84,14 @@ impl Goals {
             return Ok(goals);
         }
         goals.find_points(context)?;
-        let spent_before = context.budget.spent_seconds();
-        let mut launches = Launches::default();
-        let measure = |launches: &mut Launches, launch: usize| -> anyhow::Result<()> {
-            let survey = goals.survey(context, &format!("targets/before/{launch}"), &Setup::default())?;
-            launches.base.push(survey);
-            Ok(())
-        };
-        for launch in 0..LAUNCHES {
-            measure(&mut launches, launch)?;
+        let (mut launches, mut seconds) = goals.first_look(context, "targets/before")?;
+        if goals.are_lost_in_noise(context, &launches) && goals.affords_more_precision(context, seconds) {
+            goals.look_more_precisely();
+            context
+                .progress
+                .note("overlap: a target cannot be told from noise; measuring again, with more repetitions");
+            (launches, seconds) = goals.first_look(context, "targets/before/precisely")?;
         }
-        let seconds = context.budget.spent_seconds() - spent_before;
         // The proof takes as many launches, and as many of the untouched library in turn with them.
         context.budget.reserve(2.0 * seconds);
         let before = looks::judge_in_looks(
@@ -108,20 +105,49 @@ impl Goals {
             },
             // What is missed is searched for, which needs the budget.
             |judged| !judged.iter().any(is_open) && looks::is_nearly_met(judged),
-            measure,
+            |launches, launch| goals.base_launch(context, "targets/before", launches, launch),
         )?;
         (goals.base, goals.before) = (launches.base, before);
         for judgement in &goals.before {
             context.progress.note(&format!(
                 "{}: {}",
                 judgement.target,
-                judgement.not_attainable_because().map_or_else(
-                    || judgement.standing().name().to_owned(),
-                    |because| format!("not attainable here, because {because}")
-                )
+                judgement
+                    .remark()
+                    .unwrap_or_else(|| judgement.standing().name().to_owned())
             ));
         }
         Ok(goals)
+    }
+
+    /// The first launches of the untouched library, and the seconds of measuring that they took.
+    fn first_look(&self, context: &Context<'_>, label: &str) -> anyhow::Result<(Launches, f64)> {
+        let before = context.budget.spent_seconds();
+        let mut launches = Launches::default();
+        for launch in 0..LAUNCHES {
+            self.base_launch(context, label, &mut launches, launch)?;
+        }
+        Ok((launches, context.budget.spent_seconds() - before))
+    }
+
+    /// Adds the launch of this number of the untouched library.
+    fn base_launch(
+        &self,
+        context: &Context<'_>,
+        label: &str,
+        launches: &mut Launches,
+        launch: usize,
+    ) -> anyhow::Result<()> {
+        let survey = self.survey(context, &format!("{label}/{launch}"), &Setup::default())?;
+        launches.base.push(survey);
+        Ok(())
+    }
+
+    /// Whether nothing can be said of some target, since what could be hidden is near the noise in all of its cells.
+    fn are_lost_in_noise(&self, context: &Context<'_>, launches: &Launches) -> bool {
+        let rule = context.rule(context.noise_seconds());
+        let judged = targets::judge_all(&self.targets, &launches.base, &launches.base, &rule);
+        judged.iter().any(Judgement::is_lost_in_noise)
     }
 
     /// Whether there is something to fix that has not been searched for in vain.

@@ -16,6 +16,8 @@ use crate::overlap::targets;
 pub(super) const REPETITIONS: u32 = 9;
 /// Seconds that the repetitions of a part may take.
 const PART_SECONDS: f64 = 0.4;
+/// So many times as often is looked where the noise hid a target: medians vary by less than half as much then.
+const MORE_PRECISELY: u32 = 5;
 /// How many times as long as communication the computation takes that a target is looked at with.
 pub(super) const COVERS: f64 = 3.0;
 /// Shortest and longest of them, in nanoseconds.
@@ -57,6 +59,20 @@ impl Goals {
         }
         probe.finish(Vec::new())?;
         Ok(())
+    }
+
+    /// From now on each point is measured more often: interruptions by others then enter fewer of the medians.
+    pub(super) fn look_more_precisely(&mut self) {
+        self.suite.repetitions *= MORE_PRECISELY;
+        self.suite.part_seconds *= f64::from(MORE_PRECISELY);
+    }
+
+    /// Whether the first launches, which took so many seconds, can be made again so often within the part of the budget that
+    /// deciding may take.
+    pub(super) fn affords_more_precision(&self, context: &Context<'_>, seconds: f64) -> bool {
+        // And three times as much for the search and the proof, each of which looks as often.
+        let further = f64::from(MORE_PRECISELY) * seconds;
+        !context.budget.search_exhausted(4.0 * further)
     }
 }
 
