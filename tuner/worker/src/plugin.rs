@@ -202,7 +202,7 @@ impl PluginCall {
     /// Makes the call.
     ///
     /// # Errors
-    /// What the row returned.
+    /// What the row returned; [`Unavailable`] where it is that.
     ///
     /// # Safety
     /// `send` and `recv` are valid for the bytes of the problem; `host` is this plugin's on a communicator all of whose ranks make the
@@ -221,13 +221,24 @@ impl PluginCall {
             .with_context(|| format!("row `{id}` has no entry"))?;
         // SAFETY: context and arguments are as the ABI says, by this function's contract.
         let code = unsafe { run(host.hosted.lend(), &raw const arguments) };
-        anyhow::ensure!(
-            code != UNAVAILABLE,
-            "row `{id}` says that it cannot run on this communicator"
-        );
+        if code == UNAVAILABLE {
+            return Err(anyhow::Error::new(Unavailable(id)));
+        }
         Ok(MpiError::check(id, code)?)
     }
 }
+
+/// What a row says that lacks what it needs on its communicator: a drop-in would leave the call to the library.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Unavailable(&'static str);
+
+impl fmt::Display for Unavailable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "row `{}` says that it cannot run on this communicator", self.0)
+    }
+}
+
+impl std::error::Error for Unavailable {}
 
 /// What a row is told of one side of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
