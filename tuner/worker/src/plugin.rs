@@ -15,7 +15,7 @@ use kilter_algorithms::Collective;
 use kilter_host::Hosted;
 use kilter_host::plugins::{self, Loaded};
 use kilter_mpi::{MPI_Comm, MpiError, constants};
-use kilter_protocol::plugin::{Needs, Parameter, Row, Rows};
+use kilter_protocol::plugin::{Needs, Parameter, Row, Rows, Scratch};
 
 use crate::candidate::Unit;
 use crate::implementation::Place;
@@ -50,6 +50,24 @@ fn needs(bits: u32) -> Needs {
     }
 }
 
+fn scratch(said: kilter_abi::Scratch) -> Scratch {
+    let kilter_abi::Scratch {
+        is_known: _,
+        fixed_bytes,
+        bytes_per_rank,
+        volumes,
+        blocks,
+        segments,
+    } = said;
+    Scratch {
+        fixed_bytes,
+        bytes_per_rank,
+        volumes,
+        blocks,
+        segments,
+    }
+}
+
 /// What a plugin has.
 ///
 /// # Errors
@@ -66,6 +84,7 @@ pub(crate) fn rows(file: &Path) -> Result<Rows, String> {
         collective: row.collective.name().to_owned(),
         needs: needs(row.algorithm.needs),
         parameters: row.parameters.iter().map(parameter).collect(),
+        scratch: row.scratch.map(scratch),
     };
     Ok(Rows {
         v: kilter_protocol::VERSION,
