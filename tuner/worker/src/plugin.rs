@@ -8,9 +8,7 @@ use std::ptr;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use anyhow::Context as _;
-use kilter_abi::{
-    Arguments, NEEDS_EVEN_RANKS, NEEDS_INT_VOLUME, NEEDS_ONE_NODE, NEEDS_POWER_OF_TWO_RANKS, Plugin, UNAVAILABLE,
-};
+use kilter_abi::{Arguments, Plugin, UNAVAILABLE};
 use kilter_algorithms::Collective;
 use kilter_host::Hosted;
 use kilter_host::plugins::{self, Loaded};
@@ -42,11 +40,19 @@ fn load(file: &Path) -> Result<&'static Loaded, String> {
 }
 
 fn needs(bits: u32) -> Needs {
+    let kilter_abi::Needs {
+        // As all that is measured do.
+        commutative: _,
+        power_of_two_ranks,
+        even_ranks,
+        int_volume,
+        one_node,
+    } = kilter_abi::Needs::of(bits);
     Needs {
-        power_of_two_ranks: bits & NEEDS_POWER_OF_TWO_RANKS != 0,
-        even_ranks: bits & NEEDS_EVEN_RANKS != 0,
-        int_volume: bits & NEEDS_INT_VOLUME != 0,
-        one_node: bits & NEEDS_ONE_NODE != 0,
+        power_of_two_ranks,
+        even_ranks,
+        int_volume,
+        one_node,
     }
 }
 
