@@ -17,6 +17,12 @@ statsmodels', the standard error SciPy's.
 
 import json
 import pathlib
+import sys
+
+# What follows is not there on every machine.
+if {"-h", "--help"} & set(sys.argv[1:]):
+    print(__doc__.strip())
+    sys.exit()
 
 import numpy
 import scipy

@@ -18,16 +18,21 @@ fn built(directory: &Path, name: &str, source: &str, options: &[&str]) -> PathBu
     file
 }
 
+fn plugin(directory: &Path, name: &str, source: &str) -> PathBuf {
+    let include = format!("-I{}", root().join("plugins/abi/include").display());
+    built(directory, name, source, &[&include])
+}
+
 /// The plugin of the kit, in C.
 fn example(directory: &Path) -> PathBuf {
-    let include = format!("-I{}", root().join("plugins/abi/include").display());
-    built(directory, "mine.so", "plugins/example/c/kilter_plugin.c", &[&include])
+    plugin(directory, "mine.so", "plugins/example/c/kilter_plugin.c")
 }
 
 #[test]
 fn a_plugins_row_wins_is_emitted_and_runs() {
     let directory = tempfile::tempdir().unwrap();
     let plugin = example(directory.path());
+    let unavailable = self::plugin(directory.path(), "unavailable.so", "tests/fixtures/unavailable.c");
     // The library's broadcast is slow, and so is whatever calls it; messages are not.
     let slow = built(
         directory.path(),
@@ -36,12 +41,16 @@ fn a_plugins_row_wins_is_emitted_and_runs() {
         &["-ldl"],
     );
     let out = directory.path().join("out");
-    run(
+    let tuned = run(
         kilter("tune", &out)
             .args(["-n", "2", "--guidelines", "GL10", "--sizes", "1024", "--launches", "5"])
             .args(["--fixed", "--budget", "60", "--rounds", "1", "--only", "plugins"])
+            // Rows that did not say what they keep would be no candidates.
+            .args(["--scratch-limit", "2KiB"])
             .arg("--plugin")
             .arg(&plugin)
+            .arg("--plugin")
+            .arg(&unavailable)
             .args(["--env", &format!("LD_PRELOAD={}", slow.display())]),
         &[0, 1],
     );
@@ -66,11 +75,19 @@ fn a_plugins_row_wins_is_emitted_and_runs() {
             .all(|one| one["kind"].is_null() || one["id"].as_str().unwrap().contains("example_chain")),
         "nothing else was asked for: {candidates:#?}"
     );
-    assert_eq!(
-        report["quarantined"].as_array().unwrap().len(),
-        0,
-        "the drop-in ran it: {report:#}"
+    // The drop-in ran what was chosen, and the row that cannot run where it is measured took nothing down.
+    let put_away = report["quarantined"].as_array().unwrap();
+    assert!(
+        put_away.len() == 1 && put_away[0]["id"] == "bcast.nowhere" && put_away[0]["what"] == "could not be run",
+        "{put_away:#?}"
     );
+    let detail = put_away[0]["detail"].as_str().unwrap();
+    assert!(
+        detail.contains("row `bcast.nowhere` says that it cannot run on this communicator"),
+        "{detail}"
+    );
+    let warning = format!("candidate `bcast.nowhere` could not be run and is not proposed again: {detail}");
+    assert!(String::from_utf8_lossy(&tuned.stderr).contains(&warning), "{tuned:?}");
     let text = fs::read_to_string(out.join("emit/kilter-profile.json")).unwrap();
     let profile: serde_json::Value = serde_json::from_str(&text).unwrap();
     assert_eq!(

@@ -366,7 +366,8 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// Puts a candidate that failed its self-check into quarantine; the library's own failures are warnings.
+    /// Puts a candidate that failed its self-check, or that says that it cannot run here, into quarantine, with a warning; the library's
+    /// own failures are warnings.
     pub fn quarantine_failed(&self, item: &str, reason: &str) {
         let what = if reason.starts_with("wrong data") {
             "delivered wrong data"
@@ -380,6 +381,9 @@ impl<'a> Context<'a> {
                 "the library's own `{item}` {what}: {reason}; report it to its developers"
             ));
         } else {
+            self.progress.warn(&format!(
+                "candidate `{item}` {what} and is not proposed again: {reason}"
+            ));
             self.quarantine.add(item, what, reason);
         }
     }

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use kilter_algorithms::Collective;
+use kilter_protocol::plugin::{SEGMENT, Scratch};
 
 use crate::config::library::Library;
 use crate::plan::Subject;
@@ -45,6 +46,8 @@ pub struct PluginRow {
     pub id: String,
     /// Its parameters, in its order.
     pub parameters: Vec<PluginParameter>,
+    /// What it keeps of scratch, where it says so.
+    pub scratch: Option<Scratch>,
 }
 
 /// A parameter of a plugin's row.
@@ -65,6 +68,14 @@ impl PluginRow {
     #[must_use]
     pub fn values(&self) -> Vec<u64> {
         self.parameters.iter().map(|parameter| parameter.value).collect()
+    }
+
+    /// What it keeps of scratch on the rank that needs most, at most; `None` where it does not say.
+    #[must_use]
+    pub fn scratch_bytes(&self, p_ranks: usize, n_bytes: u64) -> Option<u64> {
+        let mut segments = self.parameters.iter().filter(|parameter| parameter.name == SEGMENT);
+        let segment = segments.next().map(|parameter| parameter.value);
+        Some(self.scratch?.bytes(p_ranks, n_bytes, segment))
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail, ensure};
 use kilter_algorithms::{Collective, mockup, registry};
-use kilter_protocol::plugin::{self, Needs, Parameter};
+use kilter_protocol::plugin::{self, Needs, Parameter, Scratch};
 
 use crate::config::library::Library;
 use crate::correctness;
@@ -34,6 +34,8 @@ pub struct Row {
     pub needs: Needs,
     /// Its tunables.
     pub parameters: Vec<Parameter>,
+    /// What it keeps of scratch, where it says so.
+    pub scratch: Option<Scratch>,
 }
 
 impl Plugin {
@@ -50,6 +52,7 @@ impl Plugin {
             file: self.file.clone(),
             id: row.id.clone(),
             parameters: row.parameters.iter().map(at_default).collect(),
+            scratch: row.scratch,
         })
     }
 }
@@ -85,6 +88,7 @@ fn from_rows(file: &Path, said: plugin::Rows) -> anyhow::Result<Plugin> {
             id: row.id,
             needs: row.needs,
             parameters: row.parameters,
+            scratch: row.scratch,
         })
     };
     let rows = said.rows.into_iter().map(row).collect::<anyhow::Result<Vec<_>>>()?;
@@ -131,6 +135,7 @@ mod tests {
             collective: Collective::Bcast,
             needs: Needs::default(),
             parameters: Vec::new(),
+            scratch: None,
         };
         Plugin {
             file: file.into(),

@@ -55,6 +55,7 @@ pub fn tune(context: &Context<'_>, options: &TuneOptions) -> anyhow::Result<Tune
         deployment: Deployment::default(),
         banned: Bans::default(),
         unfixed: BTreeMap::new(),
+        idle: BTreeMap::new(),
     };
     let mut tuned = Tuned {
         after: None,
@@ -125,7 +126,7 @@ pub fn tune(context: &Context<'_>, options: &TuneOptions) -> anyhow::Result<Tune
                 .judge_deployed(context, &label, &emit::staged(context, emitted)?)?;
         }
     }
-    tuned.unfixed = state.unfixed;
+    tuned.unfixed = state.reasons();
     if tuned.deployment.is_empty() {
         tuned.after = None;
         tuned.emitted = None;
@@ -140,14 +141,26 @@ pub fn tune(context: &Context<'_>, options: &TuneOptions) -> anyhow::Result<Tune
 #[derive(Debug, Default)]
 struct Bans {
     assignments: BTreeSet<Assignment>,
+    /// For these nothing is proposed.
     cells: BTreeSet<(Collective, u64)>,
+    /// For these nothing of the kind: where the library does not follow its rule, Kilter's own code runs all the same.
+    kinds: BTreeSet<((Collective, u64), FixKind)>,
 }
 
-#[derive(Debug)]
+impl Bans {
+    /// Whether a fix of a kind may be proposed for a cell.
+    fn allow(&self, key: (Collective, u64), kind: FixKind) -> bool {
+        !self.cells.contains(&key) && !self.kinds.contains(&(key, kind))
+    }
+}
+
+#[derive(Debug, Default)]
 struct State {
     deployment: Deployment,
     banned: Bans,
     unfixed: BTreeMap<String, String>,
+    /// By the name of a cell of a guideline: whose rule was taken back because the library does not follow it, and what was said.
+    idle: BTreeMap<String, ((Collective, u64), String)>,
 }
 
 impl State {
@@ -179,11 +192,6 @@ impl State {
                 settings.contestants.entry(target).or_default().extend(more);
             }
         }
-        let allowed = |kind: FixKind| match kind {
-            FixKind::Parameter => options.parameters,
-            FixKind::Mockup => options.mockups,
-            FixKind::Algorithm => options.algorithms,
-        };
         let open: Vec<Target> = targets
             .iter()
             .filter(|target| {
@@ -196,6 +204,15 @@ impl State {
             let reason = "no algorithm or mock-up replaces it; among the library's parameters none made it hold";
             self.give_up(target, reason);
         }
+        let allowed = |target: &Target, kind: FixKind| {
+            let is_asked_for = match kind {
+                FixKind::Parameter => options.parameters,
+                FixKind::Mockup => options.mockups,
+                FixKind::Algorithm => options.algorithms,
+            };
+            let key = target.collective().map(|collective| (collective, target.bytes()));
+            is_asked_for && key.is_none_or(|key| self.banned.allow(key, kind))
+        };
         let decisions = Contests::new(context, &self.deployment, &label).run(&open, &allowed)?;
         self.deployment.assignments = verified.assignments.clone();
         self.assign_needed(context, &verified, &mut settings, &decisions);
@@ -296,24 +313,50 @@ impl State {
         }
     }
 
-    /// Takes back a selection whose rule the library does not follow, and gives its cells up.
+    /// Takes back a selection whose rule the library does not follow; in the next round the cell may be fixed in another way.
     fn take_back_idle(&mut self, context: &Context<'_>, key: (Collective, u64), reason: &str, before: &Verification) {
-        let Some(selection) = self.deployment.selections.remove(&key) else {
-            return;
-        };
-        let text = format!("`{}` is taken back: {reason}", selection.id());
-        context.progress.warn(&text);
-        // For this cell: elsewhere its rule may be followed.
-        let id = format!("{} for {} {}", selection.id(), key.0, key.1);
-        context.quarantine.add(&id, "had no effect", reason);
-        self.banned.cells.insert(key);
         let is_its = |judged: &&JudgedCell| {
             let left = &judged.cell.left;
             left.collective().map(|collective| (collective, left.bytes)) == Some(key)
         };
-        for judged in before.cells.iter().filter(is_its) {
-            self.unfixed.insert(judged.cell.name(), text.clone());
+        let cells = before.cells.iter().filter(is_its).map(|judged| judged.cell.name());
+        let Some((selection, text)) = self.forgo_idle(key, reason, cells) else {
+            return;
+        };
+        context.progress.warn(&text);
+        // For this cell: elsewhere its rule may be followed.
+        let id = format!("{} for {} {}", selection.id(), key.0, key.1);
+        context.quarantine.add(&id, "had no effect", reason);
+    }
+
+    /// Removes the selection of a cell, bans its kind there, and keeps for the cells by these names why; gives it with what is to be
+    /// said.
+    fn forgo_idle(
+        &mut self,
+        key: (Collective, u64),
+        reason: &str,
+        cells: impl Iterator<Item = String>,
+    ) -> Option<(Selection, String)> {
+        let selection = self.deployment.selections.remove(&key)?;
+        let text = format!("`{}` is taken back: {reason}", selection.id());
+        self.banned.kinds.insert((key, selection.kind()));
+        self.idle.extend(cells.map(|cell| (cell, (key, text.clone()))));
+        Some((selection, text))
+    }
+
+    /// Why cells have no fix, with what was taken back of those for which nothing else was found.
+    fn reasons(&self) -> BTreeMap<String, String> {
+        let mut reasons = self.unfixed.clone();
+        for (cell, (key, text)) in &self.idle {
+            if self.deployment.selections.contains_key(key) {
+                continue;
+            }
+            reasons
+                .entry(cell.clone())
+                .and_modify(|reason| *reason = format!("{reason}; {text}"))
+                .or_insert_with(|| text.clone());
         }
+        reasons
     }
 
     /// Takes back what made something slower; `verified` is what was deployed, and slowed nothing, before this round. Returns
@@ -478,4 +521,67 @@ pub(crate) fn slower(
         .filter(|(_, comparison)| comparison.verdict == Outcome::Violated)
         .map(|(subject, comparison)| (subject, comparison.ratio))
         .collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BCAST: (Collective, u64) = (Collective::Bcast, 4096);
+
+    fn with_rule() -> State {
+        let rule = vec![("coll_tuned_bcast_algorithm".to_owned(), "6".to_owned())];
+        let mut state = State::default();
+        state.deployment.selections.insert(BCAST, Selection::Settings(rule));
+        state
+    }
+
+    fn forgo(state: &mut State) -> Option<(Selection, String)> {
+        state.forgo_idle(
+            BCAST,
+            "the library sends `0>1:1`",
+            std::iter::once("GL10 4096".to_owned()),
+        )
+    }
+
+    #[test]
+    fn where_the_library_does_not_follow_a_rule_kilters_own_may_still_fix_the_cell() {
+        let mut state = with_rule();
+        let (_, text) = forgo(&mut state).unwrap();
+        assert_eq!(
+            text,
+            "`coll_tuned_bcast_algorithm=6` is taken back: the library sends `0>1:1`"
+        );
+        assert!(state.deployment.is_empty());
+        let allowed =
+            |key| [FixKind::Parameter, FixKind::Mockup, FixKind::Algorithm].map(|kind| state.banned.allow(key, kind));
+        assert_eq!(allowed(BCAST), [false, true, true]);
+        assert_eq!(allowed((BCAST.0, 8)), [true; 3]);
+        // Neither given up nor closed, so the next round looks for another fix.
+        assert!(state.unfixed.is_empty() && state.banned.cells.is_empty());
+        assert_eq!(forgo(&mut state), None);
+    }
+
+    #[test]
+    fn a_cell_for_which_nothing_else_is_found_says_what_was_taken_back() {
+        let mut state = with_rule();
+        let (_, text) = forgo(&mut state).unwrap();
+        let reason = |state: &State| state.reasons().get("GL10 4096").cloned();
+        assert_eq!(reason(&state), Some(text.clone()));
+        state
+            .unfixed
+            .insert("GL10 4096".to_owned(), "nothing is faster".to_owned());
+        assert_eq!(reason(&state), Some(format!("nothing is faster; {text}")));
+        state.unfixed.clear();
+        let other = Selection::Mockup("bcast.as_scatter_allgather".to_owned());
+        state.deployment.selections.insert(BCAST, other);
+        assert_eq!(reason(&state), None);
+    }
+
+    #[test]
+    fn what_slowed_a_cell_closes_it_for_every_kind() {
+        let mut bans = Bans::default();
+        bans.cells.insert(BCAST);
+        assert!(!bans.allow(BCAST, FixKind::Algorithm) && bans.allow((BCAST.0, 8), FixKind::Algorithm));
+    }
 }

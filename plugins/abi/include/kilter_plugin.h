@@ -147,6 +147,17 @@ typedef struct kilter_algorithm {
     int (*run)(kilter_context *context, const kilter_arguments *arguments);
 } kilter_algorithm;
 
+/* What a row keeps of scratch on the rank that needs most, by `grow` or by itself, for calls of a total volume of n bytes on p ranks:
+ * at most the sum of these. */
+typedef struct kilter_scratch {
+    uint64_t is_known;       /* 1; 0 where the row does not say */
+    uint64_t fixed_bytes;
+    uint64_t bytes_per_rank; /* times p */
+    uint64_t volumes;        /* times n */
+    uint64_t blocks;         /* times n / p, which is rounded up to a multiple of 16, and is n at most */
+    uint64_t segments;       /* times the row's parameter "segment_bytes", which is n at most; times n where it has none */
+} kilter_scratch;
+
 /* The exported object. */
 typedef struct kilter_plugin_v1 {
     uint64_t magic;        /* KILTER_PLUGIN_MAGIC */
@@ -161,6 +172,10 @@ typedef struct kilter_plugin_v1 {
        freed, at the latest at the beginning of MPI_Finalize: it may free together what ranks can free only together, such as a
        window. */
     void (*release)(kilter_context *context);
+    /* What the rows keep of scratch, one for each and in their order, and how many there are; called once, after `algorithms`. NULL: no
+       row says it, and where scratch is bounded (kilter tune --scratch-limit) none is a candidate. Plugins that were built before this
+       field was added have a smaller struct_size, and none says it. */
+    const kilter_scratch *(*scratch)(uint32_t *count);
 } kilter_plugin_v1;
 
 /* The symbol a plugin defines. */

@@ -4,6 +4,7 @@
 
 use std::ffi::{c_char, c_int, c_void};
 use std::fmt;
+use std::mem::MaybeUninit;
 
 use mpi_sys::{MPI_Comm, MPI_Datatype, MPI_Op};
 
@@ -44,6 +45,57 @@ pub const UNAVAILABLE: c_int = -1;
 /// All bits of needs that this version knows.
 pub const NEEDS_KNOWN: u32 =
     NEEDS_COMMUTATIVE | NEEDS_POWER_OF_TWO_RANKS | NEEDS_EVEN_RANKS | NEEDS_INT_VOLUME | NEEDS_ONE_NODE;
+
+/// What a row needs of a call, by name: the bits of `kilter_algorithm.needs`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Needs {
+    /// [`NEEDS_COMMUTATIVE`].
+    pub commutative: bool,
+    /// [`NEEDS_POWER_OF_TWO_RANKS`].
+    pub power_of_two_ranks: bool,
+    /// [`NEEDS_EVEN_RANKS`].
+    pub even_ranks: bool,
+    /// [`NEEDS_INT_VOLUME`].
+    pub int_volume: bool,
+    /// [`NEEDS_ONE_NODE`].
+    pub one_node: bool,
+}
+
+impl Needs {
+    /// Those of a row; bits beside [`NEEDS_KNOWN`] are passed over.
+    #[inline]
+    #[must_use]
+    pub const fn of(bits: u32) -> Needs {
+        Needs {
+            commutative: bits & NEEDS_COMMUTATIVE != 0,
+            power_of_two_ranks: bits & NEEDS_POWER_OF_TWO_RANKS != 0,
+            even_ranks: bits & NEEDS_EVEN_RANKS != 0,
+            int_volume: bits & NEEDS_INT_VOLUME != 0,
+            one_node: bits & NEEDS_ONE_NODE != 0,
+        }
+    }
+
+    /// The bits of a row.
+    #[must_use]
+    pub fn bits(self) -> u32 {
+        let Needs {
+            commutative,
+            power_of_two_ranks,
+            even_ranks,
+            int_volume,
+            one_node,
+        } = self;
+        [
+            (commutative, NEEDS_COMMUTATIVE),
+            (power_of_two_ranks, NEEDS_POWER_OF_TWO_RANKS),
+            (even_ranks, NEEDS_EVEN_RANKS),
+            (int_volume, NEEDS_INT_VOLUME),
+            (one_node, NEEDS_ONE_NODE),
+        ]
+        .iter()
+        .fold(0, |bits, (is_needed, bit)| if *is_needed { bits | bit } else { bits })
+    }
+}
 
 /// `enum kilter_collective`: names in the order of their numbers.
 pub const COLLECTIVES: [&str; 16] = [
@@ -172,6 +224,24 @@ pub struct Algorithm {
     pub run: Option<unsafe extern "C" fn(context: *mut Context, arguments: *const Arguments) -> c_int>,
 }
 
+/// `kilter_scratch`.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Scratch {
+    /// 1; 0 where the row does not say what it keeps.
+    pub is_known: u64,
+    /// Whatever the call.
+    pub fixed_bytes: u64,
+    /// Times the number of ranks.
+    pub bytes_per_rank: u64,
+    /// Times the total volume.
+    pub volumes: u64,
+    /// Times a rank's block of it.
+    pub blocks: u64,
+    /// Times the row's parameter `segment_bytes`.
+    pub segments: u64,
+}
+
 /// `kilter_plugin_v1`.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
@@ -192,7 +262,12 @@ pub struct Plugin {
     pub algorithms: Option<unsafe extern "C" fn(count: *mut u32) -> *const Algorithm>,
     /// Frees a context's state.
     pub release: Option<unsafe extern "C" fn(context: *mut Context)>,
+    /// What each row keeps of scratch; called once, after the rows. Plugins built with an earlier header of this version lack it.
+    pub scratch: Option<unsafe extern "C" fn(count: *mut u32) -> *const Scratch>,
 }
+
+/// The size of a plugin's object in the first header of this version.
+const SMALLEST_BYTES: usize = std::mem::offset_of!(Plugin, scratch);
 
 // SAFETY: a plugin's object is constant and lives as long as the process, and so does all it points to.
 unsafe impl Sync for Plugin {}
@@ -221,7 +296,7 @@ pub enum PluginError {
         here: MpiIdentity,
     },
     /// Shorter than this version of the ABI has it.
-    #[error("its `kilter_plugin` has {0} bytes, fewer than the {size} of this ABI", size = size_of::<Plugin>())]
+    #[error("its `kilter_plugin` has {0} bytes, fewer than the {SMALLEST_BYTES} of this ABI")]
     Size(u32),
 }
 
@@ -241,7 +316,8 @@ impl fmt::Display for MpiIdentity {
 }
 
 impl Plugin {
-    /// Checks an object before anything of it is called. Reads 24 bytes first, and the rest only where these are right.
+    /// Checks an object before anything of it is called. Reads 24 bytes first, and the rest only where these are right. Gives a copy,
+    /// in which fields that the plugin's header did not have yet are null.
     ///
     /// # Errors
     /// Which check failed.
@@ -249,7 +325,7 @@ impl Plugin {
     /// # Safety
     /// `object` points to at least 24 readable bytes, aligned as a [`Plugin`]; where they are a plugin's, the rest is as the
     /// ABI says and lives as long as the process.
-    pub unsafe fn check(object: *const Plugin) -> Result<&'static Plugin, PluginError> {
+    pub unsafe fn check(object: *const Plugin) -> Result<Plugin, PluginError> {
         // SAFETY: these fields lie in the first 24 bytes.
         let (magic, version, size, identity) = unsafe {
             (
@@ -269,17 +345,23 @@ impl Plugin {
             let (plugin, here) = (MpiIdentity(identity), MpiIdentity(MPI_IDENTITY));
             return Err(PluginError::MpiLibrary { plugin, here });
         }
-        if (size as usize) < size_of::<Plugin>() {
+        let known = (size as usize).min(size_of::<Plugin>());
+        if known < SMALLEST_BYTES {
             return Err(PluginError::Size(size));
         }
-        // SAFETY: it is a plugin's object of this version, constant until the process ends.
-        Ok(unsafe { &*object })
+        let mut plugin = MaybeUninit::<Plugin>::zeroed();
+        // SAFETY: it is a plugin's object of this version and has as many bytes, constant until the process ends; zeros are a null
+        // pointer or no function in each field that they do not reach.
+        unsafe {
+            std::ptr::copy_nonoverlapping(object.cast::<u8>(), plugin.as_mut_ptr().cast::<u8>(), known);
+            Ok(plugin.assume_init())
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{ABI_VERSION, MAGIC, MPI_IDENTITY, Plugin, PluginError};
+    use super::{ABI_VERSION, MAGIC, MPI_IDENTITY, NEEDS_KNOWN, Needs, Plugin, PluginError, SMALLEST_BYTES, Scratch};
 
     const GOOD: Plugin = Plugin {
         magic: MAGIC,
@@ -290,6 +372,7 @@ mod tests {
         name: c"test".as_ptr(),
         algorithms: None,
         release: None,
+        scratch: None,
     };
 
     fn check(plugin: &Plugin) -> Option<PluginError> {
@@ -309,6 +392,41 @@ mod tests {
         });
         let text = other.map(|error| error.to_string()).unwrap_or_default();
         assert!(text.contains("MPICH") && text.contains("Open MPI"), "{text}");
+    }
+
+    #[test]
+    fn needs_and_their_bits_say_the_same() {
+        for bits in 0..=NEEDS_KNOWN {
+            assert_eq!(Needs::of(bits).bits(), bits & NEEDS_KNOWN);
+        }
+        assert_eq!(Needs::of(!NEEDS_KNOWN), Needs::default());
+        let one_node = Needs {
+            one_node: true,
+            ..Needs::default()
+        };
+        assert_eq!((one_node.bits(), Needs::of(16)), (16, one_node));
+    }
+
+    /// What follows an object that ends before the field is not taken for it.
+    #[test]
+    fn a_plugin_of_an_earlier_header_says_nothing_of_scratch() {
+        unsafe extern "C" fn scratch(_: *mut u32) -> *const Scratch {
+            std::ptr::null()
+        }
+        let now = Plugin {
+            scratch: Some(scratch),
+            ..GOOD
+        };
+        let before = Plugin {
+            struct_size: SMALLEST_BYTES as u32,
+            ..now
+        };
+        for (plugin, says) in [(&now, true), (&before, false)] {
+            // SAFETY: a whole object is passed.
+            let checked = unsafe { Plugin::check(plugin) }.unwrap();
+            assert_eq!(checked.scratch.is_some(), says);
+            assert_eq!((checked.magic, checked.name), (plugin.magic, plugin.name));
+        }
     }
 
     #[test]

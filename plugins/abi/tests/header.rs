@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use kilter_abi::{Algorithm, Arguments, Context, Parameter, Plugin};
+use kilter_abi::{Algorithm, Arguments, Context, Parameter, Plugin, Scratch};
 
 fn source(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(name)
@@ -100,6 +100,17 @@ fn expected() -> Vec<String> {
     );
     structure!(
         lines,
+        "kilter_scratch",
+        Scratch,
+        is_known,
+        fixed_bytes,
+        bytes_per_rank,
+        volumes,
+        blocks,
+        segments
+    );
+    structure!(
+        lines,
         "kilter_plugin_v1",
         Plugin,
         magic,
@@ -109,7 +120,8 @@ fn expected() -> Vec<String> {
         reserved,
         name,
         algorithms,
-        release
+        release,
+        scratch
     );
     lines
 }

@@ -77,6 +77,14 @@ int main(void) {
     FIELD(kilter_algorithm, data);
     FIELD(kilter_algorithm, run);
 
+    SIZE(kilter_scratch);
+    FIELD(kilter_scratch, is_known);
+    FIELD(kilter_scratch, fixed_bytes);
+    FIELD(kilter_scratch, bytes_per_rank);
+    FIELD(kilter_scratch, volumes);
+    FIELD(kilter_scratch, blocks);
+    FIELD(kilter_scratch, segments);
+
     SIZE(kilter_plugin_v1);
     FIELD(kilter_plugin_v1, magic);
     FIELD(kilter_plugin_v1, abi_version);
@@ -86,5 +94,6 @@ int main(void) {
     FIELD(kilter_plugin_v1, name);
     FIELD(kilter_plugin_v1, algorithms);
     FIELD(kilter_plugin_v1, release);
+    FIELD(kilter_plugin_v1, scratch);
     return 0;
 }

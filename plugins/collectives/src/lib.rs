@@ -25,4 +25,6 @@ pub static PLUGIN: Plugin = Plugin {
     name: c"kilter-collectives".as_ptr(),
     algorithms: Some(rows::algorithms),
     release: Some(call::release),
+    // The registry says it, to all that ask.
+    scratch: None,
 };

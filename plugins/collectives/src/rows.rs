@@ -3,10 +3,7 @@
 use std::ffi::{CString, c_char, c_void};
 use std::sync::OnceLock;
 
-use kilter_abi::{
-    Algorithm, NEEDS_COMMUTATIVE, NEEDS_EVEN_RANKS, NEEDS_INT_VOLUME, NEEDS_ONE_NODE, NEEDS_POWER_OF_TWO_RANKS,
-    Parameter,
-};
+use kilter_abi::{Algorithm, Needs, Parameter};
 use kilter_algorithms::{Collective, Entry, Need, mockup, registry};
 use kilter_mpi::{OverMpi, Pipeline};
 
@@ -39,9 +36,12 @@ impl Row {
 
     fn in_c(&'static self) -> Option<Algorithm> {
         let needs = match self {
-            Row::Algorithm(entry) => entry.row().needs.iter().fold(0, |bits, need| bits | bit(*need)),
+            Row::Algorithm(entry) => needs(entry.row().needs),
             // They call the library's functions with int counts.
-            Row::Mockup(..) => NEEDS_INT_VOLUME,
+            Row::Mockup(..) => Needs {
+                int_volume: true,
+                ..Needs::default()
+            },
         };
         let parameters: Vec<Parameter> = match self {
             Row::Algorithm(entry) => entry.row().parameters.iter().filter_map(parameter).collect(),
@@ -51,7 +51,7 @@ impl Row {
         Some(Algorithm {
             id: c_string(self.id())?,
             collective: kilter_abi::collective_number(self.collective().name())?,
-            needs,
+            needs: needs.bits(),
             parameter_count: u32::try_from(parameters.len()).ok()?,
             reserved: 0,
             parameters: parameters.as_ptr(),
@@ -61,13 +61,17 @@ impl Row {
     }
 }
 
-const fn bit(need: Need) -> u32 {
-    match need {
-        Need::Commutative => NEEDS_COMMUTATIVE,
-        Need::PowerOfTwoRanks => NEEDS_POWER_OF_TWO_RANKS,
-        Need::EvenRanks => NEEDS_EVEN_RANKS,
-        Need::OneNode => NEEDS_ONE_NODE,
+fn needs(of_row: &[Need]) -> Needs {
+    let mut needs = Needs::default();
+    for need in of_row {
+        match need {
+            Need::Commutative => needs.commutative = true,
+            Need::PowerOfTwoRanks => needs.power_of_two_ranks = true,
+            Need::EvenRanks => needs.even_ranks = true,
+            Need::OneNode => needs.one_node = true,
+        }
     }
+    needs
 }
 
 /// A text that C reads and that lives as long as the process.

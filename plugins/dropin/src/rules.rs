@@ -3,9 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use kilter_abi::{
-    NEEDS_COMMUTATIVE, NEEDS_EVEN_RANKS, NEEDS_INT_VOLUME, NEEDS_ONE_NODE, NEEDS_POWER_OF_TWO_RANKS, Plugin,
-};
+use kilter_abi::{Needs, Plugin};
 use kilter_algorithms::Collective;
 use kilter_host::plugins::{self, LoadError, Row};
 use kilter_profile::{Catalogue, Entry, Profile, ProfileError, Range, Table};
@@ -27,12 +25,12 @@ pub(crate) struct Implementation {
 impl Implementation {
     /// Whether it wants a commutative operator.
     pub(crate) fn needs_commutative(&self) -> bool {
-        self.row.algorithm.needs & NEEDS_COMMUTATIVE != 0
+        Needs::of(self.row.algorithm.needs).commutative
     }
 
     /// Whether it runs only where all ranks are on one node.
     pub(crate) fn needs_one_node(&self) -> bool {
-        self.row.algorithm.needs & NEEDS_ONE_NODE != 0
+        Needs::of(self.row.algorithm.needs).one_node
     }
 
     /// Counts a call.
@@ -49,7 +47,7 @@ impl Implementation {
 
     /// Whether it takes no more bytes than an int counts.
     pub(crate) fn needs_int_volume(&self) -> bool {
-        self.row.algorithm.needs & NEEDS_INT_VOLUME != 0
+        Needs::of(self.row.algorithm.needs).int_volume
     }
 }
 
@@ -173,11 +171,12 @@ fn described(row: &Row) -> kilter_profile::Implementation {
         max,
         default,
     };
+    let needs = Needs::of(row.algorithm.needs);
     kilter_profile::Implementation {
         collective: row.collective,
         parameters: row.parameters.iter().map(range).collect(),
-        power_of_two_ranks: row.algorithm.needs & NEEDS_POWER_OF_TWO_RANKS != 0,
-        even_ranks: row.algorithm.needs & NEEDS_EVEN_RANKS != 0,
+        power_of_two_ranks: needs.power_of_two_ranks,
+        even_ranks: needs.even_ranks,
     }
 }
 

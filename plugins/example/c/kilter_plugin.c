@@ -83,6 +83,16 @@ static const kilter_algorithm *algorithms(uint32_t *count) {
     return rows;
 }
 
+/* What each row asks of `grow`: the chain the whole volume, packed. */
+static const kilter_scratch scratch_of_rows[sizeof rows / sizeof rows[0]] = {
+    {.is_known = 1, .volumes = 1},
+};
+
+static const kilter_scratch *scratch(uint32_t *count) {
+    *count = sizeof scratch_of_rows / sizeof scratch_of_rows[0];
+    return scratch_of_rows;
+}
+
 const kilter_plugin_v1 kilter_plugin = {
     .magic = KILTER_PLUGIN_MAGIC,
     .abi_version = KILTER_ABI_VERSION,
@@ -90,4 +100,5 @@ const kilter_plugin_v1 kilter_plugin = {
     .mpi_identity = KILTER_MPI_IDENTITY,
     .name = "example",
     .algorithms = algorithms,
+    .scratch = scratch,
 };

@@ -7,7 +7,7 @@
 use std::ffi::{c_int, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use kilter_abi::{ABI_VERSION, Algorithm, Arguments, Context, MAGIC, MPI_IDENTITY, Parameter, Plugin};
+use kilter_abi::{ABI_VERSION, Algorithm, Arguments, Context, MAGIC, MPI_IDENTITY, Parameter, Plugin, Scratch};
 use kilter_mpi::{MpiError, constants, layout};
 
 const TAG: c_int = 1;
@@ -24,6 +24,7 @@ pub static PLUGIN: Plugin = Plugin {
     algorithms: Some(algorithms),
     // The scratch that the host keeps is all the state there is.
     release: None,
+    scratch: Some(scratch),
 };
 
 const PARAMETERS: &[Parameter] = &[Parameter {
@@ -43,6 +44,22 @@ static ROWS: [Algorithm; 1] = [Algorithm {
     data: std::ptr::null(),
     run: Some(run),
 }];
+
+/// What each row asks of `grow`: the chain the whole volume, packed.
+static SCRATCH: [Scratch; 1] = [Scratch {
+    is_known: 1,
+    fixed_bytes: 0,
+    bytes_per_rank: 0,
+    volumes: 1,
+    blocks: 0,
+    segments: 0,
+}];
+
+unsafe extern "C" fn scratch(count: *mut u32) -> *const Scratch {
+    // SAFETY: by the ABI, the host lends a number to write.
+    unsafe { *count = SCRATCH.len() as u32 };
+    SCRATCH.as_ptr()
+}
 
 unsafe extern "C" fn algorithms(count: *mut u32) -> *const Algorithm {
     // SAFETY: by the ABI, the host lends a number to write.

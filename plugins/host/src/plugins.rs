@@ -3,7 +3,7 @@
 use std::ffi::{CStr, c_char};
 use std::path::{Path, PathBuf};
 
-use kilter_abi::{Algorithm, NEEDS_KNOWN, Parameter, Plugin, PluginError, SYMBOL};
+use kilter_abi::{Algorithm, NEEDS_KNOWN, Parameter, Plugin, PluginError, SYMBOL, Scratch};
 use kilter_algorithms::Collective;
 use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
 
@@ -41,11 +41,21 @@ pub enum LoadError {
         /// What is wrong.
         what: &'static str,
     },
+    /// What it says of scratch is not for its rows.
+    #[error("plugin `{path}` says of {said} rows what they keep of scratch, and has {rows}: one entry is for each row")]
+    Scratch {
+        /// The file.
+        path: PathBuf,
+        /// Number of entries.
+        said: usize,
+        /// Number of rows.
+        rows: usize,
+    },
 }
 
 /// A plugin in this process; it stays until the process ends.
 pub struct Loaded {
-    /// The exported object.
+    /// A copy of the exported object.
     pub plugin: &'static Plugin,
     /// Its rows, checked.
     pub rows: Vec<Row>,
@@ -61,6 +71,8 @@ pub struct Row {
     pub algorithm: &'static Algorithm,
     /// Its tunables: name, smallest, largest, default value.
     pub parameters: Vec<(&'static str, [u64; 3])>,
+    /// What it keeps of scratch, where it says so.
+    pub scratch: Option<Scratch>,
 }
 
 /// Loads a plugin and reads its rows. Nothing of it is called before it is known to fit.
@@ -84,6 +96,7 @@ pub fn load(path: &Path) -> Result<Loaded, LoadError> {
         path: path.to_owned(),
         error,
     })?;
+    let plugin: &'static Plugin = Box::leak(Box::new(plugin));
     std::mem::forget(library);
     let mut rows = Vec::new();
     // SAFETY: version, size and MPI identity have been checked, so that this is the ABI's function and array.
@@ -104,8 +117,35 @@ pub fn load(path: &Path) -> Result<Loaded, LoadError> {
                 what,
             })?);
         }
+        if let Some(said) = scratch(plugin) {
+            if said.len() != rows.len() {
+                return Err(LoadError::Scratch {
+                    path: path.to_owned(),
+                    said: said.len(),
+                    rows: rows.len(),
+                });
+            }
+            for (row, said) in rows.iter_mut().zip(said) {
+                row.scratch = (said.is_known != 0).then_some(*said);
+            }
+        }
     }
     Ok(Loaded { plugin, rows })
+}
+
+/// What its rows keep of scratch; `None` where it does not say.
+///
+/// # Safety
+/// The plugin's functions are those of the ABI.
+unsafe fn scratch(plugin: &Plugin) -> Option<&'static [Scratch]> {
+    let mut count = 0;
+    // SAFETY: by this function's contract.
+    let table = unsafe { plugin.scratch?(&raw mut count) };
+    if table.is_null() {
+        return None;
+    }
+    // SAFETY: an array of so many, which lives as long as the process.
+    Some(unsafe { std::slice::from_raw_parts(table, count as usize) })
 }
 
 /// Checks a row.
@@ -157,6 +197,7 @@ unsafe fn row(algorithm: &'static Algorithm) -> Result<Row, &'static str> {
         collective,
         algorithm,
         parameters,
+        scratch: None,
     })
 }
 

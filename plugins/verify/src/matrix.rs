@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::collections::BTreeMap;
 
-use kilter_abi::{NEEDS_COMMUTATIVE, NEEDS_EVEN_RANKS, NEEDS_ONE_NODE, NEEDS_POWER_OF_TWO_RANKS, UNAVAILABLE};
+use kilter_abi::{Needs, UNAVAILABLE};
 use kilter_algorithms::Collective;
 use kilter_host::Hosted;
 use kilter_host::plugins::{Loaded, Row};
@@ -222,20 +222,20 @@ impl<'a> Matrix<'a> {
                     continue;
                 }
                 let operator = case.op.map(|op| &OPERATORS[op]);
-                let needs = chosen.row.algorithm.needs;
+                let needs = Needs::of(chosen.row.algorithm.needs);
                 let commutes = operator.is_none_or(|operator| operator.commutative);
-                if needs & NEEDS_COMMUTATIVE != 0 && !commutes {
+                if needs.commutative && !commutes {
                     tally.skip("its operator must commute");
                     continue;
                 }
                 // The drop-in calls no row where nothing is moved. The halves of a split decide each for themselves.
                 let obstacle = if problem.volume == Some(0) && collective.has_data() {
                     Some("no data is moved")
-                } else if needs & NEEDS_POWER_OF_TWO_RANKS != 0 && !p.is_power_of_two() {
+                } else if needs.power_of_two_ranks && !p.is_power_of_two() {
                     Some("its number of ranks must be a power of two")
-                } else if needs & NEEDS_EVEN_RANKS != 0 && !p.is_multiple_of(2) {
+                } else if needs.even_ranks && !p.is_multiple_of(2) {
                     Some("its number of ranks must be even")
-                } else if needs & NEEDS_ONE_NODE != 0 && !self.places[at].1.one_node {
+                } else if needs.one_node && !self.places[at].1.one_node {
                     Some("all ranks must be on one node")
                 } else {
                     None

@@ -9,6 +9,7 @@ mod guidelines;
 mod job;
 mod messages;
 mod overlap;
+mod plugin;
 mod protocol;
 mod settings;
 mod starting;

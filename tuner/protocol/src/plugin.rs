@@ -23,6 +23,9 @@ pub struct Row {
     pub needs: Needs,
     /// Its tunables.
     pub parameters: Vec<Parameter>,
+    /// What it keeps of scratch, where it says so.
+    #[serde(default)]
+    pub scratch: Option<Scratch>,
 }
 
 /// What a row needs of a call; that an operator commutes is true of all that is measured.
@@ -36,6 +39,49 @@ pub struct Needs {
     pub int_volume: bool,
     /// All ranks are on one node.
     pub one_node: bool,
+}
+
+/// What a row keeps of scratch on the rank that needs most: at most the sum of these. `kilter_scratch` of `kilter_plugin.h`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+pub struct Scratch {
+    /// Whatever the call.
+    pub fixed_bytes: u64,
+    /// Times the number of ranks.
+    pub bytes_per_rank: u64,
+    /// Times the volume.
+    pub volumes: u64,
+    /// Times a rank's block of it.
+    pub blocks: u64,
+    /// Times the row's parameter [`SEGMENT`].
+    pub segments: u64,
+}
+
+/// The parameter of a row that cuts its messages.
+pub const SEGMENT: &str = "segment_bytes";
+
+/// Blocks that the volume does not divide into are a whole number of elements, of which none of a basic type is longer.
+const ELEMENT_BYTES: u64 = 16;
+
+impl Scratch {
+    /// Its bytes for calls of a volume.
+    #[must_use]
+    pub fn bytes(self, p_ranks: usize, n_bytes: u64, segment_bytes: Option<u64>) -> u64 {
+        let ranks = p_ranks.max(1) as u64;
+        let block = n_bytes.div_ceil(ranks).checked_next_multiple_of(ELEMENT_BYTES);
+        [
+            (self.bytes_per_rank, ranks),
+            (self.volumes, n_bytes),
+            (self.blocks, block.map_or(n_bytes, |block| block.min(n_bytes))),
+            (
+                self.segments,
+                segment_bytes.map_or(n_bytes, |segment| segment.min(n_bytes)),
+            ),
+        ]
+        .iter()
+        .fold(self.fixed_bytes, |sum, (times, bytes)| {
+            sum.saturating_add(times.saturating_mul(*bytes))
+        })
+    }
 }
 
 /// A tunable of a row.
@@ -71,7 +117,27 @@ impl Needs {
 
 #[cfg(test)]
 mod tests {
-    use super::Needs;
+    use super::{Needs, Scratch};
+
+    #[test]
+    fn scratch_is_the_sum_of_what_is_kept() {
+        let of = |scratch: Scratch| scratch.bytes(8, 1000, Some(64));
+        let none = Scratch::default();
+        assert_eq!(of(none), 0);
+        let all = Scratch {
+            fixed_bytes: 5,
+            bytes_per_rank: 2,
+            volumes: 1,
+            blocks: 3,
+            segments: 2,
+        };
+        // A block of 125 bytes is 8 elements of 16.
+        assert_eq!(of(all), 5 + 2 * 8 + 1000 + 3 * 128 + 2 * 64);
+        // Neither a block nor a segment is longer than the volume.
+        assert_eq!(all.bytes(8, 10, Some(64)), 5 + 2 * 8 + 10 + 3 * 10 + 2 * 10);
+        assert_eq!(Scratch { segments: 2, ..none }.bytes(8, 1000, None), 2000);
+        assert_eq!(Scratch { volumes: 2, ..all }.bytes(1, u64::MAX, None), u64::MAX);
+    }
 
     #[test]
     fn a_call_that_does_not_suit_is_named() {

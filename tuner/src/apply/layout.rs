@@ -10,6 +10,9 @@ use crate::launch::CommandSpec;
 use crate::launch::capture::capture;
 use crate::launch::command::quote;
 
+/// What is Kilter's own lies there, with a folder for each library, below a home's `.local`, the system's `/usr/local` or a prefix.
+pub(super) const SHARE: &str = "share/kilter";
+
 /// `ompi_info --path` takes a tenth of a second.
 const INFO_LIMIT: std::time::Duration = std::time::Duration::from_secs(20);
 
@@ -91,9 +94,9 @@ impl Layout {
     /// No home directory is known, or the library does not say where its files are.
     pub fn find(scope: &Scope, site_file: Option<SiteFile>, mpirun: &Path) -> anyhow::Result<Layout> {
         let share = match scope {
-            Scope::User => home()?.join(".local/share/kilter"),
-            Scope::System(_) => "/usr/local/share/kilter".into(),
-            Scope::Prefix(prefix) => prefix.join("share/kilter"),
+            Scope::User => home()?.join(".local").join(SHARE),
+            Scope::System(_) => Path::new("/usr/local").join(SHARE),
+            Scope::Prefix(prefix) => prefix.join(SHARE),
         };
         let parameters = match (site_file, scope) {
             (None, _) => None,

@@ -64,13 +64,22 @@ impl Prepared {
 /// A file that its reader would refuse, a path that cannot be carried, a line of others that says something else.
 pub fn apply(journal: &Journal, staged: &Staged, layout: &Layout, put_aside: bool) -> anyhow::Result<Prepared> {
     let library = &staged.manifest.library.id;
-    let earlier: BTreeSet<PathBuf> = journal::entries(journal)?
+    let entries = journal::entries(journal)?;
+    let changed = entries.iter().flat_map(|stored| &stored.entry.changes);
+    // Where there is a block, the rest of the file is another's.
+    let written: BTreeSet<String> = changed
+        .filter(|recorded| recorded.block.is_none())
+        .filter_map(|recorded| recorded.new.clone())
+        .collect();
+    let earlier: BTreeSet<PathBuf> = entries
         .into_iter()
         .filter(|stored| stored.entry.state == State::Applied && stored.entry.library == *library)
         .flat_map(|stored| stored.entry.changes)
         .map(|recorded| layout.installed(&recorded.path))
         .collect();
-    let theirs = site_rules::find(staged, layout, |path| Ok(disk::current(&layout.on_disk(path))?.content))?;
+    let theirs = site_rules::find(staged, layout, &written, |path| {
+        Ok(disk::current(&layout.on_disk(path))?.content)
+    })?;
     let desired = plan::desired(staged, layout, &earlier, &theirs)?;
     let desired: Vec<_> = desired
         .into_iter()

@@ -1,22 +1,26 @@
 //! Rules of Open MPI that a site or a user has already. The library reads one rules file only, so where the tuning brings its own,
 //! theirs are put below it and hold wherever the tuning leaves the choice to the library.
 
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
+use serde_json::Value;
 
 use super::block;
-use super::layout::Layout;
+use super::journal::sha256;
+use super::layout::{Layout, SHARE};
 use super::plan::Staged;
 use crate::config::library::{self, RulesForm};
-use crate::emit::manifest::{Carries, Manifest, SiteFile};
+use crate::emit::manifest::{self, Carries, Manifest, SiteFile};
 use crate::emit::rules::Rules;
 
 /// The parameter that names the file.
 pub const FILE: &str = "coll_tuned_dynamic_rules_filename";
 /// The one without which the file is not read.
 const SWITCH: &str = "coll_tuned_use_dynamic_rules";
-/// What every rules file says that Kilter wrote as numbers.
+/// What every rules file says that Kilter wrote as numbers. JSON has no comments: see [`is_kilters`].
 const OURS: &str = "written by kilter";
 /// Collectives that must not be switched on message size, by their numbers: Open MPI looks at arguments that differ between ranks.
 const UNSAFE: [(u64, &str); 2] = [(9, "gather"), (15, "scatter")];
@@ -85,13 +89,15 @@ pub fn form(manifest: &Manifest, name: &str) -> Option<RulesForm> {
     }
 }
 
-/// Finds what is in force beside the tuning. `read` gives the content of a file, as those name it who read it when all is installed.
+/// Finds what is in force beside the tuning. `written` are the checksums of what Kilter has written here before; `read` gives the content
+/// of a file, as those name it who read it when all is installed.
 ///
 /// # Errors
 /// A file of parameters that cannot be read, or with broken marks.
 pub fn find(
     staged: &Staged,
     layout: &Layout,
+    written: &BTreeSet<String>,
     read: impl Fn(&Path) -> anyhow::Result<Option<Vec<u8>>>,
 ) -> anyhow::Result<Found> {
     let manifest = &staged.manifest;
@@ -137,7 +143,7 @@ pub fn find(
         Err(error) => return unusable(&format!("{error:#}")),
     };
     let text = String::from_utf8_lossy(&content);
-    if text.contains(OURS) {
+    if text.contains(OURS) || written.contains(&sha256(&content)) || is_kilters(&file, &ours.name, &read) {
         return unusable("Kilter wrote it, and what it says may be out of date");
     }
     // A release that is given JSON still reads numbers.
@@ -153,6 +159,24 @@ pub fn find(
         }
         Ok(rules) => Ok(Found::Rules { file, named_in, rules }),
     }
+}
+
+/// Whether a file lies where Kilter puts rules files of this name: installed for others, whose journal need not be readable, or beside the
+/// manifest of a staging directory that lists it.
+fn is_kilters(file: &Path, name: &str, read: impl Fn(&Path) -> anyhow::Result<Option<Vec<u8>>>) -> bool {
+    if file.file_name() != Some(OsStr::new(name)) {
+        return false;
+    }
+    if file.ancestors().nth(2).is_some_and(|share| share.ends_with(SHARE)) {
+        return true;
+    }
+    let manifest = read(&file.with_file_name(manifest::NAME)).ok().flatten();
+    let manifest: Value = manifest
+        .and_then(|content| serde_json::from_slice(&content).ok())
+        .unwrap_or_default();
+    // Of any version.
+    let lists = |files: &Vec<Value>| files.iter().any(|file| file["name"] == name);
+    manifest["kilter"].is_string() && manifest["files"].as_array().is_some_and(lists)
 }
 
 /// Whether the release reads how many requests a rule allows; of one that is not described, what was staged says it.

@@ -125,7 +125,7 @@ pub fn run(context: &Context<'_>, options: &BenchmarkOptions) -> anyhow::Result<
                 .collect()
         } else {
             let front = |ratios: &BTreeMap<Selection, f64>| best_of_kinds(&ranked(ratios), FINALISTS);
-            contests.screen_all(&targets, &|_| true, &front)?
+            contests.screen_all(&targets, &|_, _| true, &front)?
         };
         let reached: Vec<&Target> = fields.iter().map(|(target, _)| target).collect();
         if !options.same {

@@ -115,7 +115,7 @@ pub fn run(context: &Context<'_>, options: &BenchmarkOptions) -> anyhow::Result<
         .collect();
     let in_turn = whole_launch::search(context, SEARCH, &all)?;
     let searching = Contests::new(context, &nothing_deployed, SEARCH);
-    let fields = searching.screen_all(&all, &|_| true, &front)?;
+    let fields = searching.screen_all(&all, &|_, _| true, &front)?;
     let rule = context.rule(context.noise_seconds());
     let choices: Vec<(Target, Option<Selection>)> = searching
         .finals(fields, FINAL_LAUNCHES)?

@@ -202,6 +202,7 @@ mod tests {
             file: "/p.so".into(),
             id: "scan.mine".to_owned(),
             parameters: Vec::new(),
+            scratch: None,
         }));
         let both = [
             measured(None, 9671.0),

@@ -96,7 +96,11 @@ impl<'c, 'a> Contests<'c, 'a> {
     ///
     /// # Errors
     /// A failure that no candidate explains.
-    pub fn run(&self, targets: &[Target], kinds: &dyn Fn(FixKind) -> bool) -> anyhow::Result<Vec<(Target, Decision)>> {
+    pub fn run(
+        &self,
+        targets: &[Target],
+        kinds: &dyn Fn(&Target, FixKind) -> bool,
+    ) -> anyhow::Result<Vec<(Target, Decision)>> {
         let finals = self.screen_all(targets, kinds, &front)?;
         let held = self.finals(finals, FINAL_LAUNCHES)?;
         let findings = proof::of_finalists(self.context, &self.label, &self.setup, &held)?;
@@ -158,7 +162,7 @@ impl<'c, 'a> Contests<'c, 'a> {
     pub fn screen_all(
         &self,
         targets: &[Target],
-        kinds: &dyn Fn(FixKind) -> bool,
+        kinds: &dyn Fn(&Target, FixKind) -> bool,
         front: &dyn Fn(&BTreeMap<Selection, f64>) -> Vec<Selection>,
     ) -> anyhow::Result<Vec<(Target, Vec<Selection>)>> {
         // Before the job of the screening: while rows of plugins are verified, no worker waits beside them and takes a core.
@@ -183,13 +187,13 @@ impl<'c, 'a> Contests<'c, 'a> {
     }
 
     /// What is asked for, allowed, and, where a plugin has it, right.
-    fn candidates(&self, target: &Target, kinds: &dyn Fn(FixKind) -> bool) -> anyhow::Result<Vec<Selection>> {
+    fn candidates(&self, target: &Target, kinds: &dyn Fn(&Target, FixKind) -> bool) -> anyhow::Result<Vec<Selection>> {
         let context = self.context;
         let one_node = !context.options.place().several_nodes;
         let (library, ranks) = (&context.library, context.options.ranks);
         let mut all = space::selections(library, target, ranks, one_node);
         all.extend(space::of_plugins(library, &context.plugins, target, ranks, one_node));
-        all.retain(|one| kinds(one.kind()) && context.options.limits.asks_for(one));
+        all.retain(|one| kinds(target, one.kind()) && context.options.limits.asks_for(one));
         self.proven(self.allowed(target, all))
     }
 

@@ -97,8 +97,7 @@ pub fn scratch_bytes(selection: &Selection, call: Call<'_>) -> Option<u64> {
     let n_bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
     match selection {
         Selection::Settings(_) => Some(0),
-        // The plugin ABI has no word for it.
-        Selection::Plugin(_) => None,
+        Selection::Plugin(row) => row.scratch_bytes(ranks, bytes),
         Selection::Mockup(id) => Some(mockup::find(id)?.scratch(ranks, n_bytes) as u64),
         Selection::Algorithm(id, parameters) => {
             let row = registry::find(id)?;
@@ -131,7 +130,9 @@ pub fn scratch_bytes(selection: &Selection, call: Call<'_>) -> Option<u64> {
 mod tests {
     use super::*;
     use crate::config::library::find_for;
-    use crate::deployment::PluginRow;
+    use crate::deployment::{PluginParameter, PluginRow};
+    use crate::search::space::with_knob;
+    use kilter_protocol::plugin::Scratch;
 
     const MIB: u64 = 1 << 20;
 
@@ -175,13 +176,53 @@ mod tests {
         let mockup = Selection::Mockup("reduce.as_allreduce".to_owned());
         assert!(limits.refusal(&mockup, call(2 * MIB)).is_some());
         assert_eq!(Limits::default().refusal(&doubling, call(1 << 40)), None);
-        let plugin = Selection::Plugin(PluginRow {
+    }
+
+    fn of_plugin(scratch: Option<Scratch>) -> Selection {
+        Selection::Plugin(PluginRow {
             file: "/p.so".into(),
             id: "allreduce.mine".to_owned(),
-            parameters: Vec::new(),
-        });
-        let reason = limits.refusal(&plugin, call(8)).unwrap();
-        assert!(reason.starts_with("does not say how much scratch"), "{reason}");
+            parameters: vec![PluginParameter {
+                name: "segment_bytes".to_owned(),
+                min: 1,
+                max: MIB,
+                value: 8192,
+            }],
+            scratch,
+        })
+    }
+
+    #[test]
+    fn a_row_of_a_plugin_is_bounded_by_what_it_says_and_left_out_where_it_says_nothing() {
+        let limits = limited(MIB);
+        let reason = limits.refusal(&of_plugin(None), call(8)).unwrap();
+        assert_eq!(
+            reason,
+            "does not say how much scratch it keeps on a rank, --scratch-limit allows 1 MiB"
+        );
+        let volume = of_plugin(Some(Scratch {
+            volumes: 1,
+            ..Scratch::default()
+        }));
+        assert_eq!(limits.refusal(&volume, call(MIB)), None);
+        assert_eq!(
+            limits.refusal(&volume, call(2 * MIB)).unwrap(),
+            "keeps up to 2 MiB of scratch on a rank, --scratch-limit allows 1 MiB"
+        );
+        assert_eq!(
+            limits.reach(&volume, call(4096), (1024, 8 * MIB)),
+            (1024, MIB),
+            "its rule ends there"
+        );
+        let segments = |bytes| {
+            let row = of_plugin(Some(Scratch {
+                segments: 2,
+                ..Scratch::default()
+            }));
+            limits.refusal(&with_knob(&row, "segment_bytes", bytes), call(64 * MIB))
+        };
+        assert_eq!(segments(MIB / 2), None);
+        assert!(segments(MIB).is_some());
     }
 
     #[test]

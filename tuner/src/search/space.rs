@@ -430,6 +430,7 @@ mod tests {
                 max: 1 << 20,
                 default: 8192,
             }],
+            scratch: None,
         };
         let even = Needs {
             even_ranks: true,

@@ -302,6 +302,12 @@ fn try_out(session: &mut Session, item: &Item, candidate: &mut Candidate) -> any
     }
     for _ in 0..candidate.turns() {
         candidate.run()?;
+        // A plugin may say on one rank alone that it cannot run, and the others would wait for that rank in the next turn.
+        if candidate.runs_plugin()
+            && let Err(refusal) = session.control.agree(candidate.availability())?
+        {
+            return Ok(Err(refusal));
+        }
     }
     Ok(session.control.agree(candidate.check())?)
 }
@@ -321,6 +327,10 @@ fn check_barrier(session: &Session, candidate: &mut Candidate) -> anyhow::Result
         candidate.run()?;
         let left = session.time.now_ns();
         let [last_in, first_out, _] = control.exchange_max([entered, u64::MAX - left, 0])?;
+        // What did not run kept nobody waiting.
+        if let Err(refusal) = control.agree(candidate.availability())? {
+            return Ok(Err(refusal));
+        }
         // Half the delay is left to clocks that agree only roughly.
         let slack = BARRIER_DELAY.as_nanos() as u64 / 2;
         let broken = last_in > (u64::MAX - first_out).saturating_add(slack);

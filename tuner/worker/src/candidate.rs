@@ -3,13 +3,13 @@
 use std::ffi::c_int;
 
 use anyhow::Context;
-use kilter_algorithms::Arguments;
+use kilter_algorithms::{Arguments, TransportError};
 use kilter_mpi::{Arena, CallArguments, MPI_Comm, MPI_Datatype, MPI_Op, MpiTransport, constants, info, library_call};
 use kilter_protocol::plan::Item;
 
 use crate::buffer::GuardedBuffer;
 use crate::implementation::{How, Recipe};
-use crate::plugin::Host;
+use crate::plugin::{Host, Unavailable};
 use crate::problem::{Problem, Wrong};
 use crate::program::{Memory, Program, datatypes};
 
@@ -22,6 +22,8 @@ pub(crate) struct Candidate {
     turns: Vec<Turn>,
     /// The turn that runs next.
     next: usize,
+    /// Why it cannot run on its communicator, once its row has said so: it is not called any more.
+    unavailable: Option<String>,
 }
 
 /// What calls keep on a communicator.
@@ -104,6 +106,7 @@ impl Candidate {
             },
             turns: Vec::with_capacity(recipes.len()),
             next: 0,
+            unavailable: None,
         };
         for (recipe, buffers) in recipes {
             let mut turn = Turn {
@@ -127,16 +130,47 @@ impl Candidate {
         self.turns.len()
     }
 
-    /// Carries the item out once. Called by all ranks.
+    /// Carries the item out once, unless its row has said that it cannot run here. Called by all ranks.
     ///
     /// # Errors
     /// Those of the library or of the algorithm; the other ranks may then be waiting for this one.
     #[inline]
     pub(crate) fn run(&mut self) -> anyhow::Result<()> {
+        if self.unavailable.is_some() {
+            return Ok(());
+        }
         let turns = self.turns.len();
         let turn = &mut self.turns[self.next];
         self.next = if self.next + 1 == turns { 0 } else { self.next + 1 };
-        turn.run(self.comm, &mut self.kept)
+        match turn.run(self.comm, &mut self.kept) {
+            Ok(()) => Ok(()),
+            Err(error) => self.excuse(error),
+        }
+    }
+
+    /// Keeps what a row says that cannot run here, which the ranks then agree on; any other error ends the job.
+    #[cold]
+    fn excuse(&mut self, error: anyhow::Error) -> anyhow::Result<()> {
+        // Memory is taken by all ranks together, before anything else is done.
+        let no_memory = matches!(error.downcast_ref(), Some(TransportError::NoSharedMemory { .. }));
+        if !no_memory && !error.is::<Unavailable>() {
+            return Err(error);
+        }
+        self.unavailable = Some(format!("not available: {error:#}"));
+        Ok(())
+    }
+
+    /// Whether the item can run on its communicator, as far as is known on this rank.
+    ///
+    /// # Errors
+    /// Why not.
+    pub(crate) fn availability(&self) -> Result<(), String> {
+        self.unavailable.clone().map_or(Ok(()), Err)
+    }
+
+    /// Whether another's code says if the item can run.
+    pub(crate) fn runs_plugin(&self) -> bool {
+        self.kept.host.is_some()
     }
 
     /// Writes the inputs, and outputs that are wrong until calls have made them right.
@@ -147,8 +181,9 @@ impl Candidate {
     /// Compares outputs with what they must be, and everything else with what it was; of the turns that have run.
     ///
     /// # Errors
-    /// The first byte that is wrong on this rank.
+    /// Why the item did not run, or the first byte that is wrong on this rank.
     pub(crate) fn check(&self) -> Result<(), String> {
+        self.availability()?;
         self.turns.iter().filter(|turn| turn.has_run).try_for_each(Turn::check)
     }
 

@@ -8,14 +8,12 @@ use std::ptr;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use anyhow::Context as _;
-use kilter_abi::{
-    Arguments, NEEDS_EVEN_RANKS, NEEDS_INT_VOLUME, NEEDS_ONE_NODE, NEEDS_POWER_OF_TWO_RANKS, Plugin, UNAVAILABLE,
-};
+use kilter_abi::{Arguments, Plugin, UNAVAILABLE};
 use kilter_algorithms::Collective;
 use kilter_host::Hosted;
 use kilter_host::plugins::{self, Loaded};
 use kilter_mpi::{MPI_Comm, MpiError, constants};
-use kilter_protocol::plugin::{Needs, Parameter, Row, Rows};
+use kilter_protocol::plugin::{Needs, Parameter, Row, Rows, Scratch};
 
 use crate::candidate::Unit;
 use crate::implementation::Place;
@@ -42,11 +40,37 @@ fn load(file: &Path) -> Result<&'static Loaded, String> {
 }
 
 fn needs(bits: u32) -> Needs {
+    let kilter_abi::Needs {
+        // As all that is measured do.
+        commutative: _,
+        power_of_two_ranks,
+        even_ranks,
+        int_volume,
+        one_node,
+    } = kilter_abi::Needs::of(bits);
     Needs {
-        power_of_two_ranks: bits & NEEDS_POWER_OF_TWO_RANKS != 0,
-        even_ranks: bits & NEEDS_EVEN_RANKS != 0,
-        int_volume: bits & NEEDS_INT_VOLUME != 0,
-        one_node: bits & NEEDS_ONE_NODE != 0,
+        power_of_two_ranks,
+        even_ranks,
+        int_volume,
+        one_node,
+    }
+}
+
+fn scratch(said: kilter_abi::Scratch) -> Scratch {
+    let kilter_abi::Scratch {
+        is_known: _,
+        fixed_bytes,
+        bytes_per_rank,
+        volumes,
+        blocks,
+        segments,
+    } = said;
+    Scratch {
+        fixed_bytes,
+        bytes_per_rank,
+        volumes,
+        blocks,
+        segments,
     }
 }
 
@@ -66,6 +90,7 @@ pub(crate) fn rows(file: &Path) -> Result<Rows, String> {
         collective: row.collective.name().to_owned(),
         needs: needs(row.algorithm.needs),
         parameters: row.parameters.iter().map(parameter).collect(),
+        scratch: row.scratch.map(scratch),
     };
     Ok(Rows {
         v: kilter_protocol::VERSION,
@@ -202,7 +227,7 @@ impl PluginCall {
     /// Makes the call.
     ///
     /// # Errors
-    /// What the row returned.
+    /// What the row returned; [`Unavailable`] where it is that.
     ///
     /// # Safety
     /// `send` and `recv` are valid for the bytes of the problem; `host` is this plugin's on a communicator all of whose ranks make the
@@ -221,13 +246,24 @@ impl PluginCall {
             .with_context(|| format!("row `{id}` has no entry"))?;
         // SAFETY: context and arguments are as the ABI says, by this function's contract.
         let code = unsafe { run(host.hosted.lend(), &raw const arguments) };
-        anyhow::ensure!(
-            code != UNAVAILABLE,
-            "row `{id}` says that it cannot run on this communicator"
-        );
+        if code == UNAVAILABLE {
+            return Err(anyhow::Error::new(Unavailable(id)));
+        }
         Ok(MpiError::check(id, code)?)
     }
 }
+
+/// What a row says that lacks what it needs on its communicator: a drop-in would leave the call to the library.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Unavailable(&'static str);
+
+impl fmt::Display for Unavailable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "row `{}` says that it cannot run on this communicator", self.0)
+    }
+}
+
+impl std::error::Error for Unavailable {}
 
 /// What a row is told of one side of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

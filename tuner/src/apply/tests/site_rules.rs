@@ -1,6 +1,7 @@
 //! Rules that a site or a user has already stay in force where the tuning sets none.
 
 use super::*;
+use crate::config::library::RulesForm;
 
 /// For every size of communicators at once, as sites write them; with comments in what is no UTF-8.
 const THEIRS: &[u8] = b"# m\xfcller\n2\n7\n1\n0\n2\n0 0 0 0\n512 1 0 0\n11\n1\n0\n1\n0 5 0 0\n";
@@ -168,4 +169,90 @@ fn a_site_that_switches_gather_on_size_is_warned() {
         notes.contains("warning: ") && notes.contains("switches gather on the message size"),
         "{notes}"
     );
+}
+
+/// [`staged`] for a release that reads JSON, in which Kilter can leave no mark.
+fn staged_as_json(limit: u64) -> Staged {
+    let mut staged = staged(limit, false);
+    let rules = Rules::parse(&String::from_utf8_lossy(&staged.files["openmpi-coll-rules.conf"])).unwrap();
+    staged.files.remove("openmpi-coll-rules.conf");
+    let json = rules.write(RulesForm::Json).unwrap();
+    staged.files.insert(JSON.to_owned(), json.into_bytes());
+    for file in &mut staged.manifest.files {
+        file.name = file.name.replace("openmpi-coll-rules.conf", JSON);
+    }
+    let parameters = staged.files.get_mut("openmpi-mca-params.conf").unwrap();
+    *parameters = String::from_utf8_lossy(parameters)
+        .replace("openmpi-coll-rules.conf", JSON)
+        .into_bytes();
+    staged.manifest.library.id = "openmpi-6.0".to_owned();
+    staged.manifest.library.version = "6.0.0".to_owned();
+    staged
+}
+
+const JSON: &str = "openmpi-coll-rules.json";
+
+/// What Kilter says of rules in JSON that lie in `file` of a home, after `prepare` has been there.
+fn said_of(file: &str, rules: &[u8], prepare: impl Fn(&Home)) -> String {
+    let home = Home::new();
+    prepare(&home);
+    std::fs::create_dir_all(home.path(file).parent().unwrap()).unwrap();
+    home.write(file, rules);
+    let named = home.path(file).display().to_string();
+    let parameters = format!("coll_tuned_use_dynamic_rules = 1\ncoll_tuned_dynamic_rules_filename = {named}\n");
+    home.write(PARAMETERS, parameters.as_bytes());
+    match home.apply(&staged_as_json(32768), false) {
+        Ok(prepared) => prepared.notes.join("\n"),
+        Err(error) => format!("{error:#}"),
+    }
+}
+
+#[test]
+fn json_that_kilter_wrote_is_not_taken_for_a_sites_rules() {
+    // Of another tuning, so that it is not what is installed now.
+    let mut old = Rules::default();
+    let choice = Choice {
+        algorithm: 3,
+        fan: 0,
+        segment_bytes: 0,
+        requests: None,
+    };
+    old.add(7, 2, (1, 512), choice);
+    let old = old.write(RulesForm::Json).unwrap().into_bytes();
+    let ours = "Kilter wrote it, and what it says may be out of date";
+
+    let of_a_site = said_of("rules.json", &old, |_| ());
+    assert!(of_a_site.contains("are kept where the tuning sets none"), "{of_a_site}");
+    // A copy of what was installed once, by the journal; it was taken back since.
+    let copied = said_of("rules.json", &old, |home| {
+        let mut earlier = staged_as_json(1);
+        earlier.files.insert(JSON.to_owned(), old.clone());
+        home.apply(&earlier, false).unwrap().carry_out(None).unwrap();
+        assert_eq!(home.read(&format!("share/openmpi-6.0/{JSON}")).as_bytes(), old);
+        home.rollback().unwrap().carry_out(None).unwrap();
+    });
+    assert!(copied.contains(ours), "{copied}");
+    // Installed for others.
+    let installed = said_of(&format!("opt/share/kilter/openmpi-6.0/{JSON}"), &old, |_| ());
+    assert!(installed.contains(ours), "{installed}");
+    // Still in the directory that the tuning wrote.
+    let manifest = |name: &str| {
+        format!(r#"{{"schema": 1, "kilter": "0.1.0", "files": [{{"name": "{name}", "carries": "rules"}}]}}"#)
+    };
+    let beside = |text: String| {
+        said_of(&format!("emit/{JSON}"), &old, move |home| {
+            std::fs::create_dir(home.path("emit")).unwrap();
+            home.write("emit/manifest.json", text.as_bytes());
+        })
+    };
+    let emitted = beside(manifest(JSON));
+    assert!(emitted.contains(ours), "{emitted}");
+    for other in [
+        manifest("other.json"),
+        manifest(JSON).replace("kilter", "other"),
+        "{".to_owned(),
+    ] {
+        let said = beside(other);
+        assert!(said.contains("are kept where the tuning sets none"), "{said}");
+    }
 }

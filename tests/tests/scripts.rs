@@ -1,0 +1,31 @@
+//! Every script says what it does when it is asked, and does nothing else.
+
+#![allow(clippy::unwrap_used, reason = "tests panic")]
+
+use std::fs;
+use std::process::Command;
+
+use kilter_tests::{root, run};
+
+#[test]
+fn help_is_the_comment_at_the_head() {
+    let mut scripts: Vec<_> = fs::read_dir(root().join("scripts"))
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.is_file())
+        // It hands over to a program, which has to be built for that.
+        .filter(|path| !path.ends_with("virtual-cluster"))
+        .collect();
+    scripts.sort();
+    assert!(scripts.len() > 20, "{scripts:?}");
+    for script in scripts {
+        let text = fs::read_to_string(&script).unwrap();
+        let second = text.lines().nth(1).unwrap();
+        let head = second.trim_start_matches("\"\"\"").trim_start_matches("# ");
+        // What does not know the option may begin a benchmark.
+        let output = run(Command::new("timeout").arg("10").arg(&script).arg("--help"), &[0]);
+        let printed = String::from_utf8_lossy(&output.stdout);
+        assert!(printed.contains(head), "{}: {printed}", script.display());
+        assert!(output.stderr.is_empty(), "{}: {output:?}", script.display());
+    }
+}
