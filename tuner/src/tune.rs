@@ -15,6 +15,8 @@ use crate::report::model::{Contest, FixKind, Outcome};
 use crate::search::at_start;
 use crate::search::choose::Decision;
 use crate::search::contest::Contests;
+use crate::search::gates;
+use crate::search::pairs::Pairs;
 use crate::search::target::{Target, ask_for, dearest_first, targets};
 use crate::search::{necessity, proof, settings};
 use crate::stats::sample::Sample;
@@ -32,6 +34,8 @@ pub struct Tuned {
     pub untouched: Medians,
     /// The decisions.
     pub deployment: Deployment,
+    /// Which of them need each other.
+    pub pairs: Pairs,
     /// What was written.
     pub emitted: Option<Emitted>,
     /// Why a violated cell has no fix, by cell name.
@@ -53,6 +57,7 @@ pub fn tune(context: &Context<'_>, options: &TuneOptions) -> anyhow::Result<Tune
     let goals = Goals::begin(context, &options.targets)?;
     let mut state = State {
         deployment: Deployment::default(),
+        pairs: Pairs::default(),
         banned: Bans::default(),
         unfixed: BTreeMap::new(),
     };
@@ -60,6 +65,7 @@ pub fn tune(context: &Context<'_>, options: &TuneOptions) -> anyhow::Result<Tune
         after: None,
         untouched: Medians::new(),
         deployment: Deployment::default(),
+        pairs: Pairs::default(),
         emitted: None,
         unfixed: BTreeMap::new(),
         contests: Vec::new(),
@@ -101,6 +107,7 @@ pub fn tune(context: &Context<'_>, options: &TuneOptions) -> anyhow::Result<Tune
         };
         if !targets.is_empty() {
             state.search(context, options, round, launch.clone(), &targets, &mut tuned.contests)?;
+            state.take_back_halves(context, &verified, &tuned.before);
         }
         if options.parameters && tuned.goals.are_missed() {
             let launch = launch.with(&state.deployment.assignments);
@@ -126,6 +133,7 @@ pub fn tune(context: &Context<'_>, options: &TuneOptions) -> anyhow::Result<Tune
         }
     }
     tuned.unfixed = state.unfixed;
+    tuned.pairs = state.pairs;
     if tuned.deployment.is_empty() {
         tuned.after = None;
         tuned.emitted = None;
@@ -146,6 +154,7 @@ struct Bans {
 #[derive(Debug)]
 struct State {
     deployment: Deployment,
+    pairs: Pairs,
     banned: Bans,
     unfixed: BTreeMap<String, String>,
 }
@@ -196,7 +205,13 @@ impl State {
             let reason = "no algorithm or mock-up replaces it; among the library's parameters none made it hold";
             self.give_up(target, reason);
         }
-        let decisions = Contests::new(context, &self.deployment, &label).run(&open, &allowed)?;
+        let mut decisions = Contests::new(context, &self.deployment, &label).run(&open, &allowed)?;
+        let mut paired = BTreeMap::new();
+        if options.parameters {
+            let (deployed, banned) = (&self.deployment, &self.banned.assignments);
+            paired = gates::search(context, &label, deployed, banned, &allowed, &mut decisions)?;
+        }
+        let standing = self.pairs.clone();
         self.deployment.assignments = verified.assignments.clone();
         self.assign_needed(context, &verified, &mut settings, &decisions);
         for (target, decision) in decisions {
@@ -210,9 +225,16 @@ impl State {
                     .progress
                     .note(&format!("chosen for {}: {}", target.name(), selection.id()));
                 if let Some(collective) = target.collective() {
-                    self.deployment
-                        .selections
-                        .insert((collective, target.bytes()), selection);
+                    let cell = (collective, target.bytes());
+                    let needs = paired.remove(&cell);
+                    let needs = needs.unwrap_or_else(|| standing.in_force(collective, &selection, &context.library));
+                    for assignment in &needs {
+                        let Assignment { name, value, .. } = assignment;
+                        context.progress.note(&format!("chosen along with it: {name}={value}"));
+                        self.deployment.assign(assignment.clone());
+                    }
+                    self.pairs.set(cell, needs);
+                    self.deployment.selections.insert(cell, selection);
                 }
             } else if let Some(reason) = decision.unfixed_because {
                 self.give_up(&target, settings.refused.get(&target.name()).unwrap_or(&reason));
@@ -306,13 +328,37 @@ impl State {
         // For this cell: elsewhere its rule may be followed.
         let id = format!("{} for {} {}", selection.id(), key.0, key.1);
         context.quarantine.add(&id, "had no effect", reason);
+        self.give_up_cell(key, &text, before);
+    }
+
+    /// Gives up what was violated at this volume of this collective; nothing is selected for it again.
+    fn give_up_cell(&mut self, key: (Collective, u64), reason: &str, before: &Verification) {
         self.banned.cells.insert(key);
         let is_its = |judged: &&JudgedCell| {
             let left = &judged.cell.left;
             left.collective().map(|collective| (collective, left.bytes)) == Some(key)
         };
         for judged in before.cells.iter().filter(is_its) {
-            self.unfixed.insert(judged.cell.name(), text.clone());
+            self.unfixed.insert(judged.cell.name(), reason.to_owned());
+        }
+    }
+
+    /// Takes back what acts only together with something that is not deployed any more.
+    fn take_back_halves(&mut self, context: &Context<'_>, verified: &Deployment, before: &Verification) {
+        let fallen = self.pairs.fall(&mut self.deployment, verified);
+        for (cell, selection, needs) in fallen.selections {
+            let needs = necessity::id(&needs);
+            let text = format!(
+                "`{}` is taken back: it acts only with `{needs}`, which is taken back",
+                selection.id()
+            );
+            context.progress.warn(&text);
+            self.give_up_cell(cell, &text, before);
+        }
+        for Assignment { name, value, .. } in fallen.assignments {
+            context.progress.note(&format!(
+                "`{name}={value}` is not deployed any more: nothing is left that acts only with it"
+            ));
         }
     }
 
@@ -372,12 +418,13 @@ fn deploy_and_verify(
     tuned: &mut Tuned,
 ) -> anyhow::Result<()> {
     for attempt in 0..ATTEMPTS {
-        let Some((emitted, setup)) = emit_what_acts(context, &format!("{label}/{attempt}"), state, tuned)? else {
+        let label = format!("{label}/{attempt}");
+        let Some((emitted, setup)) = emit_what_acts(context, &label, verified, state, tuned)? else {
             tuned.deployment = state.deployment.clone();
             emit::clear(context)?;
             return Ok(());
         };
-        let (after, untouched) = verify(context, &format!("{label}/{attempt}"), &setup, true, f64::INFINITY)?;
+        let (after, untouched) = verify(context, &label, &setup, true, f64::INFINITY)?;
         emit::confirm_ran(context, &emitted, &after);
         let slower = slower(context, &after, &untouched)?;
         tuned.deployment = state.deployment.clone();
@@ -393,6 +440,7 @@ fn deploy_and_verify(
             }
             return Ok(());
         }
+        state.take_back_halves(context, verified, &tuned.before);
         tuned.deployment = state.deployment.clone();
         if state.deployment.is_empty() {
             emit::clear(context)?;
@@ -403,10 +451,11 @@ fn deploy_and_verify(
 }
 
 /// Emits what is decided, without the rules that the library does not follow when it is launched with the files; `None` where nothing is
-/// left.
+/// left. `verified` is what was deployed before.
 fn emit_what_acts(
     context: &Context<'_>,
     label: &str,
+    verified: &Deployment,
     state: &mut State,
     tuned: &Tuned,
 ) -> anyhow::Result<Option<(Emitted, Setup)>> {
@@ -421,6 +470,7 @@ fn emit_what_acts(
         for (key, reason) in idle {
             state.take_back_idle(context, key, &reason, &tuned.before);
         }
+        state.take_back_halves(context, verified, &tuned.before);
         if state.deployment.is_empty() {
             break;
         }
