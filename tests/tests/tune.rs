@@ -194,22 +194,24 @@ fn default_malloc_thresholds_and_an_algorithm_of_kilters_stand_side_by_side_on_f
 }
 
 /// Another component stands before the one whose algorithms are switched, as HAN does on several hosts of Open MPI 5.0: every setting
-/// reads back, and none is asked for.
+/// reads back, and none is asked for. With a setting that takes the component out, they are compared again.
 #[test]
-fn algorithms_that_nobody_asks_for_are_not_credited() {
+fn algorithms_that_nobody_asks_for_are_not_credited_but_with_what_admits_them() {
     let out = tempfile::tempdir().unwrap();
     let description = std::fs::read_to_string(root().join("configs/libraries/openmpi-4.1.toml")).unwrap();
-    // Settings of whole launches are another matter.
+    // The other settings of whole launches are another matter.
     let (algorithms, _) = description.split_once("[[parameters]]").unwrap();
+    let gate = "[[parameters]]\nname = \"coll_basic_priority\"\ndefault = \"90\"\ntry = [10]\nadmits_algorithms = true\n\
+                collectives = [\"reduce\"]\nsummary = \"what stands before the component whose algorithms are switched\"\n";
     let file = out.path().join("library.toml");
-    std::fs::write(&file, algorithms).unwrap();
+    std::fs::write(&file, format!("{algorithms}{gate}")).unwrap();
     run(
         kilter("tune", out.path())
             .arg("--library-description")
             .arg(&file)
             .args(["-n", "4", "--mca", "coll_basic_priority=90", "--guidelines", "GL8"])
             .args(["--sizes", "64KiB", "--contest", "reduce@64KiB", "--only", "parameters"])
-            .args(["--launches", "4", "--budget", "120", "--rounds", "1"]),
+            .args(["--launches", "2", "--budget", "120", "--rounds", "1"]),
         &[0, 1],
     );
     let report = report(out.path());
@@ -219,8 +221,18 @@ fn algorithms_that_nobody_asks_for_are_not_credited() {
         proof.starts_with("no effect: each of the library's 7 algorithms"),
         "{proof}"
     );
+    assert!(
+        proof.contains("; with `coll_basic_priority=10`: proven by messages: the library's 7 algorithms"),
+        "{proof}"
+    );
     let candidates = contest["candidates"].as_array().unwrap();
-    assert!(candidates.iter().all(|one| one["id"] == "default"), "{candidates:#?}");
+    let ids = candidates.iter().map(|one| one["id"].as_str().unwrap());
+    let (with, without): (Vec<&str>, Vec<&str>) = ids.partition(|id| id.starts_with("coll_basic_priority=10"));
+    assert_eq!(without, ["default"]);
+    assert!(
+        with.contains(&"coll_basic_priority=10") && with.iter().any(|id| id.contains(" coll_tuned_reduce_algorithm=")),
+        "{with:?}"
+    );
     assert_eq!(report["changes"].as_array().map(Vec::len), Some(0));
     let away = report["quarantined"].as_array().unwrap();
     let of_reduce = |one: &&Value| one["id"] == "coll_tuned_reduce_algorithm for reduce 65536";

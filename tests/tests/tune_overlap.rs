@@ -51,7 +51,10 @@ fn a_missed_target_is_met_by_the_progress_thread_as_it_is_emitted() {
     let report = report(out.path());
     let target = &report["targets"][0];
     assert_eq!(target["target"], "HALF");
-    if ["undecided", "not measured"].iter().any(|word| target["before"] == *word) {
+    if ["undecided", "not measured"]
+        .iter()
+        .any(|word| target["before"] == *word)
+    {
         println!("skipped: others use this machine so much that a message of 8 ms does not show: {target:#}");
         return;
     }

@@ -16,6 +16,7 @@ use crate::report::model::{
     Cell, Change, Comparison, Fix, FixKind, Library, Outcome, Provenance, Report, SCHEMA, Setting,
 };
 use crate::savings;
+use crate::search::pairs::Pairs;
 use crate::tune::Tuned;
 use crate::verification::{JudgedCell, Verification};
 
@@ -52,7 +53,7 @@ pub fn of_tune(context: &Context<'_>, tuned: &Tuned) -> Report {
         let in_force = cell.after.as_ref().unwrap_or(&cell.before);
         let still = in_force.verdict == Outcome::Violated;
         if judged.comparison.verdict == Outcome::Violated && !still {
-            cell.fix = fix(&tuned.deployment, judged);
+            cell.fix = fix(&tuned.deployment, &tuned.pairs, judged);
         }
         if still {
             cell.unfixed_because = Some(reason(tuned, judged));
@@ -181,12 +182,12 @@ fn cell(context: &Context<'_>, judged: &JudgedCell) -> Cell {
     }
 }
 
-/// What fixed a cell: the selection for its left side, else the settings of every launch.
-fn fix(deployment: &Deployment, judged: &JudgedCell) -> Option<Fix> {
+/// What fixed a cell: the selection for its left side, with what it needs, else the settings of every launch.
+fn fix(deployment: &Deployment, pairs: &Pairs, judged: &JudgedCell) -> Option<Fix> {
     let left = &judged.cell.left;
-    let selected = |collective| deployment.selections.get(&(collective, left.bytes));
-    if let Some(selection) = left.collective().and_then(selected) {
-        return Some(selection.fix());
+    let cell = left.collective().map(|collective| (collective, left.bytes));
+    if let Some((cell, selection)) = cell.and_then(|cell| Some((cell, deployment.selections.get(&cell)?))) {
+        return Some(pairs.fix(cell, selection, deployment));
     }
     if deployment.assignments.is_empty() {
         return None;

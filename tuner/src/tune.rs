@@ -15,6 +15,8 @@ use crate::report::model::{Contest, FixKind, Outcome};
 use crate::search::at_start;
 use crate::search::choose::Decision;
 use crate::search::contest::Contests;
+use crate::search::gates;
+use crate::search::pairs::Pairs;
 use crate::search::target::{Target, ask_for, dearest_first, targets};
 use crate::search::{necessity, proof, settings};
 use crate::stats::sample::Sample;
@@ -32,6 +34,8 @@ pub struct Tuned {
     pub untouched: Medians,
     /// The decisions.
     pub deployment: Deployment,
+    /// Which of them need each other.
+    pub pairs: Pairs,
     /// What was written.
     pub emitted: Option<Emitted>,
     /// Why a violated cell has no fix, by cell name.
@@ -53,6 +57,7 @@ pub fn tune(context: &Context<'_>, options: &TuneOptions) -> anyhow::Result<Tune
     let goals = Goals::begin(context, &options.targets)?;
     let mut state = State {
         deployment: Deployment::default(),
+        pairs: Pairs::default(),
         banned: Bans::default(),
         unfixed: BTreeMap::new(),
         idle: BTreeMap::new(),
@@ -61,6 +66,7 @@ pub fn tune(context: &Context<'_>, options: &TuneOptions) -> anyhow::Result<Tune
         after: None,
         untouched: Medians::new(),
         deployment: Deployment::default(),
+        pairs: Pairs::default(),
         emitted: None,
         unfixed: BTreeMap::new(),
         contests: Vec::new(),
@@ -102,6 +108,7 @@ pub fn tune(context: &Context<'_>, options: &TuneOptions) -> anyhow::Result<Tune
         };
         if !targets.is_empty() {
             state.search(context, options, round, launch.clone(), &targets, &mut tuned.contests)?;
+            state.take_back_halves(context, &verified, &tuned.before);
         }
         if options.parameters && tuned.goals.are_missed() {
             let launch = launch.with(&state.deployment.assignments);
@@ -127,6 +134,7 @@ pub fn tune(context: &Context<'_>, options: &TuneOptions) -> anyhow::Result<Tune
         }
     }
     tuned.unfixed = state.reasons();
+    tuned.pairs = state.pairs;
     if tuned.deployment.is_empty() {
         tuned.after = None;
         tuned.emitted = None;
@@ -157,6 +165,7 @@ impl Bans {
 #[derive(Debug, Default)]
 struct State {
     deployment: Deployment,
+    pairs: Pairs,
     banned: Bans,
     unfixed: BTreeMap<String, String>,
     /// By the name of a cell of a guideline: whose rule was taken back because the library does not follow it, and what was said.
@@ -213,7 +222,13 @@ impl State {
             let key = target.collective().map(|collective| (collective, target.bytes()));
             is_asked_for && key.is_none_or(|key| self.banned.allow(key, kind))
         };
-        let decisions = Contests::new(context, &self.deployment, &label).run(&open, &allowed)?;
+        let mut decisions = Contests::new(context, &self.deployment, &label).run(&open, &allowed)?;
+        let mut paired = BTreeMap::new();
+        if options.parameters {
+            let (deployed, banned) = (&self.deployment, &self.banned.assignments);
+            paired = gates::search(context, &label, deployed, banned, &allowed, &mut decisions)?;
+        }
+        let standing = self.pairs.clone();
         self.deployment.assignments = verified.assignments.clone();
         self.assign_needed(context, &verified, &mut settings, &decisions);
         for (target, decision) in decisions {
@@ -227,9 +242,16 @@ impl State {
                     .progress
                     .note(&format!("chosen for {}: {}", target.name(), selection.id()));
                 if let Some(collective) = target.collective() {
-                    self.deployment
-                        .selections
-                        .insert((collective, target.bytes()), selection);
+                    let cell = (collective, target.bytes());
+                    let needs = paired.remove(&cell);
+                    let needs = needs.unwrap_or_else(|| standing.in_force(collective, &selection, &context.library));
+                    for assignment in &needs {
+                        let Assignment { name, value, .. } = assignment;
+                        context.progress.note(&format!("chosen along with it: {name}={value}"));
+                        self.deployment.assign(assignment.clone());
+                    }
+                    self.pairs.set(cell, needs);
+                    self.deployment.selections.insert(cell, selection);
                 }
             } else if let Some(reason) = decision.unfixed_because {
                 self.give_up(&target, settings.refused.get(&target.name()).unwrap_or(&reason));
@@ -315,12 +337,7 @@ impl State {
 
     /// Takes back a selection whose rule the library does not follow; in the next round the cell may be fixed in another way.
     fn take_back_idle(&mut self, context: &Context<'_>, key: (Collective, u64), reason: &str, before: &Verification) {
-        let is_its = |judged: &&JudgedCell| {
-            let left = &judged.cell.left;
-            left.collective().map(|collective| (collective, left.bytes)) == Some(key)
-        };
-        let cells = before.cells.iter().filter(is_its).map(|judged| judged.cell.name());
-        let Some((selection, text)) = self.forgo_idle(key, reason, cells) else {
+        let Some((selection, text)) = self.forgo_idle(key, reason, names_at(key, before)) else {
             return;
         };
         context.progress.warn(&text);
@@ -357,6 +374,33 @@ impl State {
                 .or_insert_with(|| text.clone());
         }
         reasons
+    }
+
+    /// Gives up what was violated at this volume of this collective; nothing is selected for it again.
+    fn give_up_cell(&mut self, key: (Collective, u64), reason: &str, before: &Verification) {
+        self.banned.cells.insert(key);
+        for cell in names_at(key, before) {
+            self.unfixed.insert(cell, reason.to_owned());
+        }
+    }
+
+    /// Takes back what acts only together with something that is not deployed any more.
+    fn take_back_halves(&mut self, context: &Context<'_>, verified: &Deployment, before: &Verification) {
+        let fallen = self.pairs.fall(&mut self.deployment, verified);
+        for (cell, selection, needs) in fallen.selections {
+            let needs = necessity::id(&needs);
+            let text = format!(
+                "`{}` is taken back: it acts only with `{needs}`, which is taken back",
+                selection.id()
+            );
+            context.progress.warn(&text);
+            self.give_up_cell(cell, &text, before);
+        }
+        for Assignment { name, value, .. } in fallen.assignments {
+            context.progress.note(&format!(
+                "`{name}={value}` is not deployed any more: nothing is left that acts only with it"
+            ));
+        }
     }
 
     /// Takes back what made something slower; `verified` is what was deployed, and slowed nothing, before this round. Returns
@@ -405,6 +449,19 @@ impl State {
     }
 }
 
+/// Names of the cells of this volume of this collective.
+fn names_at(key: (Collective, u64), verification: &Verification) -> impl Iterator<Item = String> {
+    let is_its = move |judged: &&JudgedCell| {
+        let left = &judged.cell.left;
+        left.collective().map(|collective| (collective, left.bytes)) == Some(key)
+    };
+    verification
+        .cells
+        .iter()
+        .filter(is_its)
+        .map(|judged| judged.cell.name())
+}
+
 /// Emits what is decided and verifies exactly these files in fresh launches; takes back what slows anything, and verifies again.
 /// `verified` is what was deployed before.
 fn deploy_and_verify(
@@ -415,12 +472,13 @@ fn deploy_and_verify(
     tuned: &mut Tuned,
 ) -> anyhow::Result<()> {
     for attempt in 0..ATTEMPTS {
-        let Some((emitted, setup)) = emit_what_acts(context, &format!("{label}/{attempt}"), state, tuned)? else {
+        let label = format!("{label}/{attempt}");
+        let Some((emitted, setup)) = emit_what_acts(context, &label, verified, state, tuned)? else {
             tuned.deployment = state.deployment.clone();
             emit::clear(context)?;
             return Ok(());
         };
-        let (after, untouched) = verify(context, &format!("{label}/{attempt}"), &setup, true, f64::INFINITY)?;
+        let (after, untouched) = verify(context, &label, &setup, true, f64::INFINITY)?;
         emit::confirm_ran(context, &emitted, &after);
         let slower = slower(context, &after, &untouched)?;
         tuned.deployment = state.deployment.clone();
@@ -436,6 +494,7 @@ fn deploy_and_verify(
             }
             return Ok(());
         }
+        state.take_back_halves(context, verified, &tuned.before);
         tuned.deployment = state.deployment.clone();
         if state.deployment.is_empty() {
             emit::clear(context)?;
@@ -446,10 +505,11 @@ fn deploy_and_verify(
 }
 
 /// Emits what is decided, without the rules that the library does not follow when it is launched with the files; `None` where nothing is
-/// left.
+/// left. `verified` is what was deployed before.
 fn emit_what_acts(
     context: &Context<'_>,
     label: &str,
+    verified: &Deployment,
     state: &mut State,
     tuned: &Tuned,
 ) -> anyhow::Result<Option<(Emitted, Setup)>> {
@@ -464,6 +524,7 @@ fn emit_what_acts(
         for (key, reason) in idle {
             state.take_back_idle(context, key, &reason, &tuned.before);
         }
+        state.take_back_halves(context, verified, &tuned.before);
         if state.deployment.is_empty() {
             break;
         }

@@ -328,7 +328,7 @@ pub struct Parameter {
     #[serde(default)]
     pub together: BTreeMap<String, String>,
     /// It decides whether the library's algorithms are asked for at all: it is tried first, and stays where one of them is chosen under
-    /// it.
+    /// it; where messages show that none is asked for, and nothing else fixes a cell, each of its values is tried together with them.
     #[serde(default)]
     pub admits_algorithms: bool,
     /// It is the fair competitor of other candidates, so a contest that was asked for always measures it.

@@ -184,9 +184,9 @@ impl Judgement {
     pub fn remark(&self) -> Option<String> {
         let because = self.not_attainable_because();
         let because = because.map(|because| format!("not attainable here, because {because}"));
-        let noise = self
-            .is_lost_in_noise()
-            .then(|| format!("not told from noise: what could be hidden is under {MASK_FACTOR} times of it in every cell"));
+        let noise = self.is_lost_in_noise().then(|| {
+            format!("not told from noise: what could be hidden is under {MASK_FACTOR} times of it in every cell")
+        });
         let missing = (self.unmeasured > 0)
             .then(|| format!("{} could not be measured again", format::count(self.unmeasured, "cell")));
         let parts: Vec<String> = because.into_iter().chain(noise).chain(missing).collect();

@@ -23,6 +23,8 @@ pub struct Decision {
     pub chosen: Option<Selection>,
     /// Why nothing is deployed, where the cell has bounds and none is met.
     pub unfixed_because: Option<String>,
+    /// Something else decides which algorithm runs, so that none of the library's was credited.
+    pub hidden: bool,
     /// For the report.
     pub contest: Contest,
 }
@@ -98,6 +100,7 @@ pub fn choose_among(
     Decision {
         chosen: deployed.and_then(|candidate| candidate.selection.clone()),
         unfixed_because,
+        hidden: false,
         contest: Contest {
             function: target.function.clone(),
             bytes: target.bytes(),

@@ -57,6 +57,9 @@ pub struct Held {
     pub bounds: Vec<Sample>,
 }
 
+/// By item, a median of each launch in seconds.
+type Medians = BTreeMap<String, Vec<f64>>;
+
 /// Runs the contests of one round of tuning.
 pub struct Contests<'c, 'a> {
     context: &'c Context<'a>,
@@ -81,6 +84,12 @@ impl<'c, 'a> Contests<'c, 'a> {
             guide: Guide::new(context.nodes(), true),
             refused: RefCell::default(),
         }
+    }
+
+    /// How its jobs are launched.
+    #[must_use]
+    pub fn setup(&self) -> &Setup {
+        &self.setup
     }
 
     /// Measures what the cost model would leave out, too.
@@ -117,6 +126,7 @@ impl<'c, 'a> Contests<'c, 'a> {
                 candidates.retain(|candidate| candidate.selection.as_ref().is_none_or(&credited));
                 let mut decision = self.choose_proven(&target, candidates.clone(), &bounds, &rule)?;
                 if let Some(finding) = finding {
+                    decision.hidden = matches!(finding, Finding::NoEffect { .. });
                     self.tell(&target, finding, &mut decision);
                 }
                 let library = &self.context.library;
@@ -139,10 +149,7 @@ impl<'c, 'a> Contests<'c, 'a> {
                 .map(|row| format!("`{}`", row.name))
                 .collect();
             if !admitting.is_empty() {
-                text += &format!(
-                    "; whether they are asked for depends on {}, of which no other value was accepted",
-                    admitting.join(", ")
-                );
+                text += &format!("; whether they are asked for depends on {}", admitting.join(", "));
             }
             let row = target.collective().and_then(|one| context.library.algorithms_of(one));
             let id = format!("{} for {}", row.map_or("", |row| &row.parameter), target.name());
@@ -345,23 +352,68 @@ impl<'c, 'a> Contests<'c, 'a> {
     /// # Errors
     /// A failure that no candidate explains.
     pub fn finals(&self, finals: Vec<(Target, Vec<Selection>)>, most_launches: usize) -> anyhow::Result<Vec<Held>> {
-        let launches = most_launches.min(self.context.options.launches).max(1);
-        let mut medians: Vec<BTreeMap<String, Vec<f64>>> = vec![BTreeMap::new(); finals.len()];
+        let launches = self.launches_of_finals(most_launches);
+        let mut medians = vec![Medians::new(); finals.len()];
         self.context
             .progress
             .phase("compare finalists", (launches * finals.len()) as u64);
         for launch in 0..launches {
-            let mut job = Job::new(self, &format!("final/{launch}"));
-            for ((target, front), medians) in finals.iter().zip(&mut medians) {
-                let outcome = job.measure(target, front, self.context.options.repetitions_or(FINAL))?;
-                for id in outcome.samples.keys() {
-                    medians.entry(id.clone()).or_default().extend(outcome.median(id));
-                }
-                self.context.progress.step(1);
-            }
-            job.finish()?;
+            self.final_launch(launch, &finals, &mut medians)?;
         }
-        Ok(finals
+        Ok(self.held(finals, medians))
+    }
+
+    /// As [`Contests::finals`], in turn with launches of `without`, where the defaults and the bounds are measured alone: each contest, and
+    /// what was measured without.
+    ///
+    /// # Errors
+    /// A failure that no candidate explains.
+    pub fn finals_in_turn(
+        &self,
+        without: &Contests<'_, '_>,
+        finals: Vec<(Target, Vec<Selection>)>,
+        most_launches: usize,
+    ) -> anyhow::Result<Vec<(Held, Held)>> {
+        let launches = self.launches_of_finals(most_launches);
+        let alone = finals.iter().map(|(target, _)| (target.clone(), Vec::new()));
+        let alone: Vec<(Target, Vec<Selection>)> = alone.collect();
+        let mut medians = vec![Medians::new(); finals.len()];
+        let mut of_alone = medians.clone();
+        self.context
+            .progress
+            .phase("compare finalists in turn", (2 * launches * finals.len()) as u64);
+        for launch in 0..launches {
+            without.final_launch(launch, &alone, &mut of_alone)?;
+            self.final_launch(launch, &finals, &mut medians)?;
+        }
+        let held = self.held(finals, medians).into_iter();
+        Ok(held.zip(without.held(alone, of_alone)).collect())
+    }
+
+    fn launches_of_finals(&self, most: usize) -> usize {
+        most.min(self.context.options.launches).max(1)
+    }
+
+    /// One launch with all finals; their medians are added to those that there are.
+    fn final_launch(
+        &self,
+        launch: usize,
+        finals: &[(Target, Vec<Selection>)],
+        medians: &mut [Medians],
+    ) -> anyhow::Result<()> {
+        let mut job = Job::new(self, &format!("final/{launch}"));
+        for ((target, front), medians) in finals.iter().zip(medians) {
+            let outcome = job.measure(target, front, self.context.options.repetitions_or(FINAL))?;
+            for id in outcome.samples.keys() {
+                medians.entry(id.clone()).or_default().extend(outcome.median(id));
+            }
+            self.context.progress.step(1);
+        }
+        job.finish()
+    }
+
+    fn held(&self, finals: Vec<(Target, Vec<Selection>)>, medians: Vec<Medians>) -> Vec<Held> {
+        finals
             .into_iter()
             .zip(medians)
             .map(|((target, front), medians)| {
@@ -395,7 +447,7 @@ impl<'c, 'a> Contests<'c, 'a> {
                     bounds,
                 }
             })
-            .collect())
+            .collect()
     }
 
     /// One candidate in a job of its own, over several targets; its time over the default's for each, `None` where it has none.
@@ -416,7 +468,10 @@ impl<'c, 'a> Contests<'c, 'a> {
 
     /// The best candidate that passes the correctness matrix on this library and machine: who does not goes into quarantine,
     /// and the choice is made again without it.
-    fn choose_proven(
+    ///
+    /// # Errors
+    /// A failure of the matrix that the candidate does not explain.
+    pub fn choose_proven(
         &self,
         target: &Target,
         mut candidates: Vec<Measured>,

@@ -3,10 +3,12 @@
 pub mod at_start;
 pub mod choose;
 pub mod contest;
+pub mod gates;
 pub mod guide;
 pub mod limits;
 pub mod necessity;
 pub mod ordered;
+pub mod pairs;
 pub mod proof;
 pub mod quarantine;
 pub mod ranking;

@@ -377,8 +377,10 @@ impl Search<'_, '_> {
     }
 }
 
-/// Adds the launch-wide candidates to a contest's list, so that all competitors for a cell stand side by side.
-pub fn merge(contest: &mut Contest, contestants: Vec<Contestant>) {
+/// Adds the launch-wide candidates to a contest's list, so that all competitors for a cell stand side by side; what stands there by the
+/// same name was measured beside more, and stays.
+pub fn merge(contest: &mut Contest, mut contestants: Vec<Contestant>) {
+    contestants.retain(|one| contest.candidates.iter().all(|other| other.id != one.id));
     contest.candidates.extend(contestants);
     contest
         .candidates

@@ -311,6 +311,15 @@ pub fn launch_candidates(library: &Library, transports: &[String], targets: &[Ta
         .collect()
 }
 
+/// Those of [`launch_candidates`] that decide whether the library's algorithms are asked for.
+#[must_use]
+pub fn admitting_candidates(library: &Library, transports: &[String], targets: &[Target]) -> Vec<LaunchCandidate> {
+    let admitting: Vec<&str> = library.admitting(transports).map(|row| row.name.as_str()).collect();
+    let mut candidates = launch_candidates(library, transports, targets);
+    candidates.retain(|one| admitting.contains(&one.parameter.as_str()));
+    candidates
+}
+
 /// Those of [`launch_candidates`] that belong to the collectives of the targets, rather than to all messages: where a library's
 /// algorithms are settings of a whole launch, its algorithms.
 #[must_use]

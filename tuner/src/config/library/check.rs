@@ -172,6 +172,11 @@ fn parameter(library: &Library, row: &Parameter) -> Option<String> {
     if row.r#try.is_empty() && row.overlap.is_empty() {
         return wrong("`try` is empty; give the values of the screening, or remove the parameter".to_owned());
     }
+    if row.admits_algorithms && row.r#try.is_empty() {
+        return wrong(
+            "`admits_algorithms` is for values in `try`, which is empty; give some, or remove the key".to_owned(),
+        );
+    }
     let tried = || row.r#try.iter().chain(row.overlap.iter().map(|tried| &tried.value));
     let values = tried()
         .map(Value::to_string)

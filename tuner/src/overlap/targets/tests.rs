@@ -153,7 +153,12 @@ fn masked_inferred_and_missing_cells_are_no_evidence() {
     assert_eq!(judged.standing(), Standing::Unknown);
     assert_eq!(judged.count(Verdict::Masked), judged.cells.len());
     assert!(!judged.cells.is_empty() && judged.cells.iter().all(|cell| cell.p_adjusted == 1.0));
-    assert!(judged.is_lost_in_noise() && judged.remark().is_some_and(|remark| remark.starts_with("not told from noise")));
+    assert!(
+        judged.is_lost_in_noise()
+            && judged
+                .remark()
+                .is_some_and(|remark| remark.starts_with("not told from noise"))
+    );
     assert!(text(&[judged], None).contains("near the noise in 55"));
     // A candidate that makes times erratic does not hide behind its own noise.
     let erratic = verdicts(&bad, &masked);
@@ -170,7 +175,10 @@ fn masked_inferred_and_missing_cells_are_no_evidence() {
     let judged = verdicts(&bad, &good);
     assert_eq!((judged.standing(), judged.unmeasured), (Standing::Undecided, 1));
     let nothing = verdicts(&[], &good);
-    assert_eq!((nothing.standing(), nothing.is_lost_in_noise()), (Standing::Unknown, false));
+    assert_eq!(
+        (nothing.standing(), nothing.is_lost_in_noise()),
+        (Standing::Unknown, false)
+    );
     let one_above = edit(masked, |cell| {
         if (cell.bytes, cell.computation_ns) == (1 << 20, 1_024_000) {
             cell.noise_seconds = 0.0;
