@@ -1,4 +1,5 @@
 use super::*;
+use crate::config::embedded;
 
 /// The text of an embedded description.
 fn description(name: &str) -> &'static str {

@@ -1,0 +1,50 @@
+//! `compare` as typed.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+/// Options of `compare`.
+#[derive(Debug, Args)]
+pub struct Compare {
+    /// What to compare with the others: a report.json, a database (its last finished run), or DATABASE:RUN.
+    #[arg(value_name = "BASE")]
+    pub base: PathBuf,
+    /// What is compared with it, in the same forms.
+    #[arg(value_name = "OTHER", required = true)]
+    pub others: Vec<PathBuf>,
+    /// Which verdicts of a tuned run count.
+    #[arg(long, value_enum, default_value_t = Stage::Now)]
+    pub stage: Stage,
+    /// Smallest change that counts, as a fraction (default: the larger effect floor of the two runs).
+    #[arg(long, value_name = "FRACTION")]
+    pub tolerance: Option<f64>,
+    /// Write the comparison as a page, too.
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+    /// Format of standard output.
+    #[arg(long, value_enum, default_value_t = CompareFormat::Text)]
+    pub format: CompareFormat,
+}
+
+/// Formats of `compare`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum CompareFormat {
+    /// Tables.
+    Text,
+    /// For programs.
+    Json,
+    /// A line per cell that is in any of them.
+    Csv,
+    /// For tickets.
+    Markdown,
+}
+
+/// Which verdicts of a tuned run count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Stage {
+    /// With what is deployed; without, where nothing was.
+    Now,
+    /// Of the untouched library.
+    Before,
+}

@@ -1,0 +1,201 @@
+//! What every measuring command can be told.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+use super::Format;
+use crate::verification::REPETITIONS;
+
+/// Options of every measuring command.
+#[derive(Debug, Clone, Args)]
+pub struct Measure {
+    /// The launcher of the MPI library to measure.
+    #[arg(long, value_name = "PATH", env = "KILTER_MPIRUN", default_value = "mpirun")]
+    pub mpirun: PathBuf,
+    /// Number of ranks.
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 2)]
+    pub ranks: usize,
+    /// Hosts to run on, in the launcher's own format.
+    #[arg(long, value_name = "FILE", env = "KILTER_HOSTFILE")]
+    pub hostfile: Option<PathBuf>,
+    /// Simulated machine, for a library that is a simulator (`smpirun`): a name such as ib-32x1, or a file like those in
+    /// configs/platforms. Its times are exact: one launch of one repetition, whatever --launches and the options of repetitions say.
+    #[arg(long, value_name = "NAME", env = "KILTER_PLATFORM", conflicts_with = "hostfile")]
+    pub platform: Option<String>,
+    /// Program that starts the launcher's daemons on other hosts, instead of ssh.
+    #[arg(long, value_name = "PATH", env = "KILTER_LAUNCH_AGENT")]
+    pub launch_agent: Option<PathBuf>,
+    /// How ranks are started inside an allocation of a batch system: slurm, pbs, lsf or jsm (default: by the library's own launcher,
+    /// which --mpirun names; it says which library it is in any case).
+    #[arg(long, value_name = "NAME", env = "KILTER_LAUNCHER")]
+    pub launcher: Option<String>,
+    /// The process management interface that the launcher offers to the library, such as pmix or pmi2 (default: pmix with slurm).
+    #[arg(long, value_name = "NAME", env = "KILTER_PMI", requires = "launcher")]
+    pub pmi: Option<String>,
+    /// A parameter of the library that every launch needs on this site, such as `btl=tcp,self` (Open MPI) or
+    /// `MPIR_CVAR_CH4_NETMOD=ucx` (MPICH). Repeatable; in the variable separated by `;`.
+    #[arg(long = "mca", value_name = "NAME=VALUE", env = "KILTER_MCA", value_delimiter = ';')]
+    pub mca: Vec<String>,
+    /// An environment variable that every rank needs on this site. Repeatable; in the variable separated by `;`.
+    #[arg(long = "env", value_name = "NAME=VALUE", env = "KILTER_ENV", value_delimiter = ';')]
+    pub environment: Vec<String>,
+    /// How ranks wait for the start of a repetition: spin where each has a core, sleep where they share cores.
+    #[arg(long, value_enum, env = "KILTER_WAIT", default_value_t = WaitChoice::Auto)]
+    pub wait: WaitChoice,
+    /// How ranks start a repetition together: on one clock, on clocks that were made one, or after a barrier, which under-reports.
+    #[arg(long, value_enum, env = "KILTER_SYNC", default_value_t = SyncChoice::Auto)]
+    pub sync: SyncChoice,
+    /// What the caches hold when a repetition starts: the buffers of the one before, or nothing of them.
+    #[arg(long, value_enum, default_value_t = CacheChoice::Warm)]
+    pub cache: CacheChoice,
+    /// When an item was repeated often enough; all methods named must hold: rse=T, cov-mean=T/WINDOW, cov-median=T/WINDOW; or none.
+    #[arg(long, value_name = "METHODS", default_value = "rse=0.02")]
+    pub repetitions: String,
+    /// Repetitions of an item in a launch at least.
+    #[arg(long, value_name = "N", default_value_t = 8)]
+    pub min_repetitions: u32,
+    /// Repetitions of an item in a launch at most.
+    #[arg(long, value_name = "N", default_value_t = 60)]
+    pub max_repetitions: u32,
+    /// Repetitions between two looks whether they are enough.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub repetition_step: u32,
+    /// Seconds that the repetitions of an item may take in a launch; what is slow gets fewer.
+    #[arg(long, value_name = "SECONDS", default_value_t = REPETITIONS.seconds)]
+    pub repetition_seconds: f64,
+    /// Total volumes n in bytes: a list such as 1,4096,1MiB, or a range 1..1MiB of powers of two, or 1..1MiB:x4 of powers of four.
+    #[arg(long, value_name = "SIZES", default_value = "1..1MiB:x4")]
+    pub sizes: String,
+    /// Guidelines by id, family, or the beginning of an id, such as GL8,III,TGT35* (default: all).
+    #[arg(long, value_name = "IDS", value_delimiter = ',')]
+    pub guidelines: Vec<String>,
+    /// A site's own guideline file (TOML). Repeatable.
+    #[arg(long, value_name = "FILE")]
+    pub guideline_file: Vec<PathBuf>,
+    /// Only guidelines whose left side is one of these functions, such as reduce,gather,isend (default: all).
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub functions: Vec<String>,
+    /// Only what an application calls, from a file (TOML) that lists function, volume, how often and size of the communicator, as
+    /// configs/mixes/example.toml shows: nothing else is measured, and what saves it more time counts for more. A range of volumes
+    /// stands for the sizes of --sizes within it.
+    #[arg(long, value_name = "FILE")]
+    pub mix: Option<PathBuf>,
+    /// Make all launches of all cells and judge once at their end, whatever could have been decided earlier.
+    #[arg(long)]
+    pub fixed: bool,
+    /// Root of rooted collectives: a rank, or rotating for each rank in turn.
+    #[arg(long, value_name = "RANK", default_value = "0")]
+    pub root: String,
+    /// Elements that are moved and combined: bytes by a bitwise OR, numbers by a sum.
+    #[arg(long = "type", value_enum, value_name = "TYPE", default_value_t = ElementChoice::Byte)]
+    pub element: ElementChoice,
+    /// Launches per verification (R) at most: cells that are decided earlier get fewer.
+    #[arg(long, value_name = "R", default_value_t = 20)]
+    pub launches: usize,
+    /// Seconds of measuring for the whole command.
+    #[arg(long, value_name = "SECONDS", default_value_t = 600.0)]
+    pub budget: f64,
+    /// Seed of every order (default: drawn, and reported).
+    #[arg(long, value_name = "S")]
+    pub seed: Option<u64>,
+    /// Directory of everything that is written.
+    #[arg(long, value_name = "DIR", default_value = "kilter-out")]
+    pub out: PathBuf,
+    /// Database of samples (default: kilter.db in the output directory).
+    #[arg(long, value_name = "FILE")]
+    pub db: Option<PathBuf>,
+    /// Significance level after correction for all tests of the run.
+    #[arg(long, value_name = "P", default_value_t = 0.05)]
+    pub alpha: f64,
+    /// Test of "the left side is slower".
+    #[arg(long, value_enum, value_name = "TEST", default_value_t = TestChoice::RankSum)]
+    pub test: TestChoice,
+    /// Correction for all tests of the run: of the chance of any false violation, or of their expected share.
+    #[arg(long, value_enum, value_name = "METHOD", default_value_t = CorrectionChoice::Holm)]
+    pub correction: CorrectionChoice,
+    /// Smallest slowdown that counts, as a fraction.
+    #[arg(long, value_name = "FRACTION", default_value_t = 0.05)]
+    pub effect_floor: f64,
+    /// Format of standard output.
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub format: Format,
+    /// No progress on standard error.
+    #[arg(short, long)]
+    pub quiet: bool,
+    /// Describe the MPI library by this file instead of the built-in descriptions.
+    #[arg(long, value_name = "FILE")]
+    pub library_description: Option<PathBuf>,
+    /// Seconds without any sign of life after which a job counts as hung.
+    #[arg(long, value_name = "SECONDS", default_value_t = 20.0)]
+    pub stall_timeout: f64,
+    /// Directory of kilter-worker, libkilter.so and libkilter_collectives.so (default: from where kilter is
+    /// `../libexec/kilter/<library>`, as `scripts/install` makes it, or `../mpi/<library>/release`, as `scripts/build --mpi`
+    /// makes it, else where kilter itself is).
+    #[arg(long, value_name = "DIR", env = "KILTER_LIBEXEC")]
+    pub libexec: Option<PathBuf>,
+}
+
+/// Tests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum TestChoice {
+    /// Wilcoxon's rank-sum test.
+    RankSum,
+    /// Kolmogorov's and Smirnov's test.
+    Ks,
+}
+
+/// Corrections for multiple tests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum CorrectionChoice {
+    /// Holm's: the probability of one or more false violations.
+    Holm,
+    /// Benjamini's and Hochberg's: the expected share of false ones among the violations.
+    Bh,
+}
+
+/// Types of elements.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ElementChoice {
+    /// MPI_BYTE.
+    Byte,
+    /// MPI_INT.
+    Int,
+    /// MPI_FLOAT.
+    Float,
+    /// MPI_DOUBLE.
+    Double,
+}
+
+/// How ranks wait.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum WaitChoice {
+    /// Spin if the ranks fit the cores of this host, else sleep.
+    Auto,
+    /// Spin.
+    Spin,
+    /// Sleep.
+    Sleep,
+}
+
+/// How ranks start together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum SyncChoice {
+    /// The shared clock where there is one, else the round time.
+    Auto,
+    /// All ranks read one clock.
+    SharedClock,
+    /// Every rank learns rank 0's clock by messages.
+    RoundTime,
+    /// A barrier and local times.
+    Barrier,
+}
+
+/// What the caches hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum CacheChoice {
+    /// The user's buffers.
+    Warm,
+    /// Other memory: twice the last-level cache is swept before each repetition.
+    Cold,
+}

@@ -1,0 +1,73 @@
+//! `query` as typed.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+/// Options of `query`.
+#[derive(Debug, Args)]
+pub struct Query {
+    /// What to print.
+    #[arg(value_enum, default_value_t = Queried::Runs)]
+    pub what: Queried,
+    /// The database.
+    #[arg(long, value_name = "FILE", default_value = "kilter-out/kilter.db")]
+    pub db: PathBuf,
+    /// Runs by number, or `last`, such as 3,last.
+    #[arg(long, value_name = "RUNS", value_delimiter = ',')]
+    pub run: Vec<String>,
+    /// Libraries whose version string contains this, in any case.
+    #[arg(long, value_name = "TEXT")]
+    pub library: Option<String>,
+    /// Guidelines by id (of cells).
+    #[arg(long, value_name = "IDS", value_delimiter = ',')]
+    pub guidelines: Vec<String>,
+    /// Collectives, such as reduce,gather (of cells and samples).
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub functions: Vec<String>,
+    /// Sizes or ranges of sizes, ends included, such as 8,1KiB..1MiB (of cells and samples).
+    #[arg(long, value_name = "SIZES", value_delimiter = ',')]
+    pub sizes: Vec<String>,
+    /// Numbers of ranks.
+    #[arg(long, value_name = "N", value_delimiter = ',')]
+    pub ranks: Vec<u32>,
+    /// Verdicts (of cells): holds, violated, undecided, unstable.
+    #[arg(long, value_name = "VERDICTS", value_delimiter = ',')]
+    pub verdict: Vec<String>,
+    /// Not before this day or time in UTC, such as 2026-11-21 or 2026-11-21T12:00:00Z.
+    #[arg(long, value_name = "DATE")]
+    pub since: Option<String>,
+    /// Not after this day or time in UTC; the whole day counts.
+    #[arg(long, value_name = "DATE")]
+    pub until: Option<String>,
+    /// Runs that reached a host whose name contains this, in any case.
+    #[arg(long, value_name = "TEXT")]
+    pub host: Option<String>,
+    /// Format of standard output.
+    #[arg(long, value_enum, default_value_t = QueryFormat::Text)]
+    pub format: QueryFormat,
+}
+
+/// What `query` prints.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Queried {
+    /// A line per run.
+    Runs,
+    /// A line per launch.
+    Launches,
+    /// A line per cell and phase, with its verdict.
+    Cells,
+    /// A line per repetition.
+    Samples,
+}
+
+/// Formats of `query`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum QueryFormat {
+    /// Columns for people.
+    Text,
+    /// RFC 4180, times in seconds, sizes in bytes.
+    Csv,
+    /// An array of objects.
+    Json,
+}

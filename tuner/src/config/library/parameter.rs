@@ -1,0 +1,143 @@
+//! A library's parameters of a whole launch: the values that are tried, and the range where they are ordered.
+
+use std::collections::BTreeMap;
+
+use kilter_algorithms::Collective;
+use serde::Deserialize;
+
+/// A parameter of a whole launch.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Parameter {
+    /// As the library spells it.
+    pub name: String,
+    /// Whether it is an environment variable of the ranks.
+    #[serde(default)]
+    pub environment: bool,
+    /// It acts on these collectives alone, and is tried only where one of them is too slow; empty if it may act on all.
+    #[serde(default, deserialize_with = "crate::config::collective_name::list")]
+    pub collectives: Vec<Collective>,
+    /// Only where this transport is in use.
+    #[serde(default)]
+    pub transport: Option<String>,
+    /// The library's default.
+    pub default: String,
+    /// Values of the screening.
+    pub r#try: Vec<Value>,
+    /// What is tried where an overlap target is missed, beside the values above.
+    #[serde(default)]
+    pub overlap: Vec<ForOverlap>,
+    /// The range, where values are ordered.
+    #[serde(default)]
+    pub ordered: Option<Ordered>,
+    /// Other names of values, as the library may report them.
+    #[serde(default)]
+    pub names: BTreeMap<String, String>,
+    /// What is set along with it; `{value}` stands for its value.
+    #[serde(default)]
+    pub together: BTreeMap<String, String>,
+    /// It decides whether the library's algorithms are asked for at all: it is tried first, and stays where one of them is chosen under
+    /// it; where messages show that none is asked for, and nothing else fixes a cell, each of its values is tried together with them.
+    #[serde(default)]
+    pub admits_algorithms: bool,
+    /// It is the fair competitor of other candidates, so a contest that was asked for always measures it.
+    #[serde(default)]
+    pub confirm_always: bool,
+    /// Unit.
+    #[serde(default)]
+    pub unit: Option<String>,
+    /// What it does.
+    pub summary: String,
+}
+
+/// What is tried where an overlap target is missed: a value, or `{ value = 1, together = { NAME = "TEXT" } }`.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(from = "ForOverlapWritten")]
+pub struct ForOverlap {
+    /// The parameter's value.
+    pub value: Value,
+    /// What is set along with it in the ranks' environment, beside what is for every value; `{spare}` stands for a list of a free processing unit for each rank of
+    /// a host. Where there are none, it is not tried.
+    pub together: BTreeMap<String, String>,
+}
+
+/// [`ForOverlap`] as it is written.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum ForOverlapWritten {
+    Alone(Value),
+    Together(Together),
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Together {
+    value: Value,
+    together: BTreeMap<String, String>,
+}
+
+impl From<ForOverlapWritten> for ForOverlap {
+    fn from(written: ForOverlapWritten) -> ForOverlap {
+        match written {
+            ForOverlapWritten::Alone(value) => ForOverlap {
+                value,
+                together: BTreeMap::new(),
+            },
+            ForOverlapWritten::Together(Together { value, together }) => ForOverlap { value, together },
+        }
+    }
+}
+
+/// Stands for the numbers of free processing units, such as `6,7`.
+pub const SPARE: &str = "{spare}";
+
+/// A value: TOML integers and strings both do.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(untagged)]
+pub enum Value {
+    /// A number.
+    Number(u64),
+    /// A word.
+    Word(String),
+}
+
+impl std::fmt::Display for Value {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Value::Number(number) => write!(f, "{number}"),
+            Value::Word(word) => f.write_str(word),
+        }
+    }
+}
+
+/// The range of an ordered parameter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Ordered {
+    /// Smallest value worth trying.
+    pub min: u64,
+    /// Largest value worth trying.
+    pub max: u64,
+    /// Spacing.
+    pub scale: Scale,
+}
+
+/// Spacing of an ordered value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Scale {
+    /// Powers of two.
+    Log2,
+    /// Integers.
+    Linear,
+}
+
+impl Parameter {
+    /// Whether what it acts on is among these transports.
+    #[must_use]
+    pub fn acts_on(&self, transports: &[String]) -> bool {
+        self.transport
+            .as_ref()
+            .is_none_or(|transport| transports.contains(transport))
+    }
+}

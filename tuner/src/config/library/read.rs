@@ -1,0 +1,110 @@
+//! Reading descriptions: those that come with Kilter, those by file, and the one that fits a launcher.
+
+use std::path::Path;
+
+use super::{Algorithms, Library, check, inherit};
+use crate::config::{ConfigError, embedded, read};
+
+impl Library {
+    /// Reads a file's text; `file` is named in errors.
+    ///
+    /// # Errors
+    /// Whatever is wrong, with the line and what is allowed.
+    pub fn parse(text: &str, file: &str) -> Result<Library, ConfigError> {
+        let wrong = |message: String| ConfigError {
+            file: file.to_owned(),
+            message,
+        };
+        let refused = |error: toml::de::Error| wrong(error.to_string().trim_end().to_owned());
+        let own: toml::Table = text.parse().map_err(refused)?;
+        let mut library: Library = match inherit::like(&own).map(str::to_owned) {
+            // As the text has it, so that errors name its lines.
+            None => toml::from_str(text).map_err(refused)?,
+            Some(id) => {
+                let base = Library::table(&id).map_err(&wrong)?;
+                inherit::filled(own, base)
+                    .map_err(&wrong)?
+                    .try_into()
+                    .map_err(|error| wrong(format!("together with what `{id}` has: {error}")))?
+            }
+        };
+        library.algorithms.iter_mut().for_each(Algorithms::name_the_nameless);
+        check::problem(&library).map_or(Ok(()), |message| Err(wrong(message)))?;
+        Ok(library)
+    }
+
+    /// A description that comes with Kilter as a table, with what it takes from those that it is like.
+    fn table(id: &str) -> Result<toml::Table, String> {
+        let tables: Vec<toml::Table> = embedded("libraries")
+            .into_iter()
+            .filter_map(|(_, text)| text.parse().ok())
+            .collect();
+        let id_of = |table: &toml::Table| {
+            let id = table.get("id").and_then(toml::Value::as_str);
+            id.unwrap_or_default().to_owned()
+        };
+        // From the one that was asked for to the one that is like no other.
+        let mut chain: Vec<toml::Table> = Vec::new();
+        let mut next = Some(id.to_owned());
+        while let Some(id) = next {
+            let found = tables.iter().find(|table| id_of(table) == id).ok_or_else(|| {
+                let known: Vec<String> = tables.iter().map(id_of).collect();
+                format!("it is like `{id}`, which is none of {}", known.join(", "))
+            })?;
+            if chain.iter().any(|seen| id_of(seen) == id) {
+                return Err(format!("`{id}` is like itself, by way of others"));
+            }
+            next = inherit::like(found).map(str::to_owned);
+            chain.push(found.clone());
+        }
+        let whole = chain.pop().unwrap_or_default();
+        chain
+            .into_iter()
+            .rev()
+            .try_fold(whole, |base, own| inherit::filled(own, base))
+    }
+}
+
+/// The descriptions that come with Kilter.
+///
+/// # Errors
+/// A file is wrong: a defect of this build.
+pub fn load_embedded() -> Result<Vec<Library>, ConfigError> {
+    embedded("libraries")
+        .into_iter()
+        .map(|(file, text)| Library::parse(text, &file))
+        .collect()
+}
+
+/// A description by file.
+///
+/// # Errors
+/// It cannot be read or is wrong.
+pub fn load_file(path: &Path) -> Result<Library, ConfigError> {
+    Library::parse(&read(path)?, &path.display().to_string())
+}
+
+/// The description for a launcher's version line, as it holds for that version.
+///
+/// # Errors
+/// None fits.
+pub fn find_for(version_line: &str) -> Result<Library, ConfigError> {
+    let all = load_embedded()?;
+    let known: Vec<String> = all
+        .iter()
+        .map(|library| format!("`{}` ({})", library.detect.join("` or `"), library.id))
+        .collect();
+    all.into_iter()
+        .find(|library| library.detect.iter().any(|part| version_line.contains(part)))
+        .map(|library| {
+            let version = library.version_of(version_line);
+            library.for_version(&version)
+        })
+        .ok_or_else(|| ConfigError {
+            file: "--mpirun".to_owned(),
+            message: format!(
+                "no description fits `{version_line}`; known: {}; give another --mpirun, or --library-description FILE",
+                known.join(", ")
+            ),
+        })
+}

@@ -1,0 +1,40 @@
+//! Versions of a library, as its launcher and its jobs say them.
+
+use super::Library;
+
+impl Library {
+    /// The version number in the launcher's version line.
+    #[must_use]
+    pub fn version_of(&self, line: &str) -> String {
+        version_in(line).unwrap_or_else(|| line.to_owned())
+    }
+
+    /// The name of a build of Kilter for this version of the library, such as `mpich-4.0`.
+    #[must_use]
+    pub fn build_name(&self, version: &str) -> String {
+        let mut numbers = version.split('.');
+        let mut next = || numbers.next().unwrap_or("0");
+        self.builds.replace("{major}", next()).replace("{minor}", next())
+    }
+
+    /// Whether the first line of `MPI_Get_library_version` is this library in this version.
+    #[must_use]
+    pub fn is_reported_by(&self, version: &str, line: &str) -> bool {
+        let line = line.split_whitespace().collect::<Vec<_>>().join(" ");
+        line.contains(&self.reports) && version_in(&line).is_none_or(|reported| reported == version)
+    }
+}
+
+/// The first word that is a version number, without a `v` or the library's name before it and punctuation after it.
+#[must_use]
+pub fn version_in(line: &str) -> Option<String> {
+    line.split_whitespace()
+        .map(|word| word.strip_prefix("mvapich2-").unwrap_or(word))
+        .map(|word| {
+            word.strip_prefix('v')
+                .unwrap_or(word)
+                .trim_end_matches([',', ';', ')', '.'])
+        })
+        .find(|word| word.starts_with(|c: char| c.is_ascii_digit()) && word.contains('.'))
+        .map(str::to_owned)
+}

@@ -1,0 +1,250 @@
+//! What `tune` was meant to do.
+
+use std::path::PathBuf;
+
+use kilter_algorithms::Collective;
+
+use super::values::absolute;
+use super::{OptionError, Options, allocation, functions, parse_bytes, plugins, wrong};
+use crate::cli;
+use crate::config::ConfigError;
+use crate::config::target::{self, Target};
+use crate::layouts::{self, Layout};
+use crate::search::limits::Limits;
+
+/// Options of `tune`.
+#[derive(Debug, Clone)]
+pub struct TuneOptions {
+    /// Measuring; with layouts, where their common results go.
+    pub common: Options,
+    /// Measuring of each layout that is tuned; empty where a number of ranks is.
+    pub layouts: Vec<Options>,
+    /// Whether parameters of the library may change.
+    pub parameters: bool,
+    /// Whether mock-ups may be deployed.
+    pub mockups: bool,
+    /// Whether algorithms may be deployed.
+    pub algorithms: bool,
+    /// Collectives and sizes that are put through the contest in any case.
+    pub contests: Vec<(Collective, u64)>,
+    /// Rounds at most.
+    pub rounds: usize,
+    /// Targets for overlap that shall be met.
+    pub targets: Vec<Target>,
+}
+
+impl TuneOptions {
+    /// Checks what was typed.
+    ///
+    /// # Errors
+    /// The first option that makes no sense.
+    pub fn new(typed: cli::Tune) -> Result<TuneOptions, OptionError> {
+        if typed.rounds == 0 {
+            return Err(wrong(
+                "--rounds",
+                "`0` rounds search nothing; use `kilter check` to verify only",
+            ));
+        }
+        let contests = typed
+            .contest
+            .iter()
+            .map(|text| {
+                let (name, size) = text.split_once('@').ok_or_else(|| {
+                    wrong(
+                        "--contest",
+                        format!("`{text}` is not FUNCTION@SIZE, such as reduce@512KiB"),
+                    )
+                })?;
+                let collective = name.parse().map_err(|error| wrong("--contest", format!("{error}")))?;
+                Ok((collective, parse_bytes("--contest", size)?))
+            })
+            .collect::<Result<Vec<_>, OptionError>>()?;
+        let plugins = plugins(&typed.plugins)?;
+        let mut limits = limits(typed.leave, typed.scratch_limit.as_deref(), &contests)?;
+        limits.only_plugins = typed.only == Some(cli::Only::Plugins);
+        if limits.only_plugins && plugins.is_empty() {
+            return Err(wrong(
+                "--only",
+                "`plugins` needs one or more; give them by --plugin FILE",
+            ));
+        }
+        let mut layouts = match &typed.layouts {
+            Some(text) => of_layouts(&layout_list(text)?, &typed.measure)?,
+            None => Vec::new(),
+        };
+        let mut common = match layouts.first() {
+            Some(first) => Options {
+                out: absolute("--out", &typed.measure.out)?,
+                ..first.clone()
+            },
+            None => Options::new(typed.measure)?,
+        };
+        for options in layouts.iter_mut().chain([&mut common]) {
+            options.limits = limits.clone();
+            options.plugins = plugins.clone();
+        }
+        Ok(TuneOptions {
+            common,
+            layouts,
+            parameters: matches!(typed.only, None | Some(cli::Only::Parameters)),
+            mockups: matches!(typed.only, None | Some(cli::Only::Mockups | cli::Only::Algorithms)),
+            algorithms: matches!(typed.only, None | Some(cli::Only::Algorithms | cli::Only::Plugins)),
+            contests,
+            rounds: typed.rounds,
+            targets: targets(&typed.targets, &typed.target_file)?,
+        })
+    }
+}
+
+/// The targets of these names, `all` for all of them, and those of files.
+fn targets(names: &[String], files: &[PathBuf]) -> Result<Vec<Target>, OptionError> {
+    let wrong_file = |error: ConfigError| wrong("--target-file", error.to_string());
+    let known = target::load_embedded().map_err(|error| wrong("--targets", error.to_string()))?;
+    let mut chosen = Vec::new();
+    for name in names {
+        let found: Vec<&Target> = known.iter().filter(|one| name == "all" || one.id == *name).collect();
+        if found.is_empty() {
+            let ids: Vec<&str> = known.iter().map(|one| one.id.as_str()).collect();
+            return Err(wrong(
+                "--targets",
+                format!("`{name}` is no target; allowed: all, {}", ids.join(", ")),
+            ));
+        }
+        chosen.extend(found.into_iter().cloned());
+    }
+    for file in files {
+        chosen.push(target::load_file(file).map_err(wrong_file)?);
+    }
+    chosen.dedup_by(|a, b| a.id == b.id);
+    Ok(chosen)
+}
+
+/// The layouts of a list, or of the allocation.
+fn layout_list(text: &str) -> Result<Vec<Layout>, OptionError> {
+    if text == "auto" {
+        return allocation::layouts(&|name| std::env::var(name).ok());
+    }
+    layouts::parse_list(text).map_err(|message| wrong("--layouts", message))
+}
+
+/// The options of each layout: a directory of its own, one database, an equal share of the budget.
+fn of_layouts(layouts: &[Layout], typed: &cli::Measure) -> Result<Vec<Options>, OptionError> {
+    if let Some(platform) = &typed.platform {
+        return Err(wrong(
+            "--layouts",
+            format!(
+                "ranks lie on the simulated machine `{platform}` as its description says, and what is found holds for all sizes of \
+                 communicators; give --ranks, and a command for each number of them"
+            ),
+        ));
+    }
+    let db = typed.db.clone().unwrap_or_else(|| typed.out.join("kilter.db"));
+    let each = layouts.iter().map(|layout| {
+        let own = cli::Measure {
+            ranks: layout.ranks(),
+            out: typed.out.join(layout.to_string()),
+            db: Some(db.clone()),
+            budget: typed.budget / layouts.len() as f64,
+            ..typed.clone()
+        };
+        Ok(Options {
+            layout: Some(*layout),
+            several_hosts: layout.nodes > 1,
+            ..Options::new(own)?
+        })
+    });
+    each.collect()
+}
+
+/// What a fix may not do.
+fn limits(leave: Vec<String>, scratch: Option<&str>, contests: &[(Collective, u64)]) -> Result<Limits, OptionError> {
+    let leave = leave.iter().map(|name| name.trim().to_owned()).collect();
+    let left_alone = functions("--leave", leave)?;
+    // Written as calls they are sides of guidelines, and would never be found among functions.
+    let is_name = |text: &str| text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    if let Some(name) = left_alone.iter().find(|name| *name == "A" || !is_name(name)) {
+        let message = format!("`{name}` is no name of a function; write it as in guidelines, such as reduce");
+        return Err(wrong("--leave", message));
+    }
+    let limits = Limits {
+        left_alone,
+        scratch_bytes: scratch.map(|text| parse_bytes("--scratch-limit", text)).transpose()?,
+        only_plugins: false,
+    };
+    for (collective, _) in contests {
+        if limits.leaves(collective.name()).is_some() {
+            let message = format!("`{collective}` is put through a contest by --contest; take it out of one of them");
+            return Err(wrong("--leave", message));
+        }
+    }
+    Ok(limits)
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser as _;
+
+    use super::*;
+
+    fn tuned(arguments: &[&str]) -> Result<TuneOptions, OptionError> {
+        let words = ["kilter", "tune"].iter().chain(arguments);
+        match cli::Cli::try_parse_from(words).unwrap().command {
+            cli::Command::Tune(typed) => TuneOptions::new(typed),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn what_a_fix_may_not_do_holds_for_every_layout() {
+        let options = tuned(&[
+            "--leave",
+            "reduce,isend",
+            "--scratch-limit",
+            "16MiB",
+            "--layouts",
+            "2,4",
+        ])
+        .unwrap();
+        let expected = Limits {
+            left_alone: vec!["reduce".to_owned(), "isend".to_owned()],
+            scratch_bytes: Some(16 << 20),
+            only_plugins: false,
+        };
+        assert_eq!(options.common.limits, expected);
+        assert!(options.layouts.iter().all(|layout| layout.limits == expected));
+        assert_eq!(tuned(&[]).unwrap().common.limits, Limits::default());
+    }
+
+    #[test]
+    fn plugins_compete_with_the_rest_or_alone() {
+        let all = tuned(&["--plugin", "/a.so", "--plugin", "/b.so", "--plugin", "/a.so"]).unwrap();
+        assert_eq!(all.common.plugins, [PathBuf::from("/a.so"), PathBuf::from("/b.so")]);
+        assert!(all.parameters && all.mockups && all.algorithms && !all.common.limits.only_plugins);
+        let alone = tuned(&["--plugin", "/a.so", "--only", "plugins"]).unwrap();
+        assert!(!alone.parameters && !alone.mockups && alone.algorithms && alone.common.limits.only_plugins);
+        let none = tuned(&["--only", "plugins"]).unwrap_err().to_string();
+        assert!(none.contains("--plugin FILE"), "{none}");
+    }
+
+    #[test]
+    fn limits_that_make_no_sense_say_what_is_allowed() {
+        for (arguments, part) in [
+            (
+                &["--leave", "reduse"][..],
+                "--leave: `reduse` is no function; allowed: ",
+            ),
+            (&["--scratch-limit", "much"], "--scratch-limit: `much` is not a size"),
+            (
+                &["--leave", "reduce(n)"],
+                "--leave: `reduce(n)` is no name of a function",
+            ),
+            (
+                &["--leave", "reduce", "--contest", "reduce@4KiB"],
+                "take it out of one of them",
+            ),
+        ] {
+            let message = tuned(arguments).unwrap_err().to_string();
+            assert!(message.contains(part), "{message}");
+        }
+    }
+}
