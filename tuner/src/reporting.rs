@@ -140,6 +140,15 @@ fn empty(context: &Context<'_>, command: &str, verification: &Verification) -> R
             sync_residual_seconds: verification.sync.map_or(0.0, |sync| sync.residual_seconds),
             sync_bound_seconds: verification.sync.map_or(0.0, |sync| sync.bound_seconds),
             kilter_version: env!("CARGO_PKG_VERSION").to_owned(),
+            simulated_machine: options.platform.as_ref().map(|platform| platform.id.clone()),
+            site_parameters: options
+                .site_parameters
+                .iter()
+                .map(|(name, value)| Setting {
+                    name: name.clone(),
+                    value: value.clone(),
+                })
+                .collect(),
         },
         cells: Vec::new(),
         changes: Vec::new(),

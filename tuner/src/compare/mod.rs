@@ -87,6 +87,8 @@ impl Compared {
                 hosts if hosts.len() <= 3 => hosts.join(", "),
                 hosts => format::count(hosts.len(), "host"),
             }),
+            row("times", &Operand::times),
+            row("settings", &Operand::settings),
             row("date", &|side| side.report.provenance.started.clone()),
             row("command", &|side| side.report.command.clone()),
             row("launches", &|side| side.report.provenance.launches.to_string()),
@@ -103,6 +105,11 @@ impl Compared {
         ] {
             rows.push(row(name, &|side| number(counts(side)).to_string()));
         }
+        // What goes without saying: that times were measured, and that nothing was asked for.
+        if self.sides.iter().all(|side| side.machine().is_none()) {
+            rows.retain(|row| row[0].text != "times");
+        }
+        rows.retain(|row| row[0].text != "settings" || row[1..].iter().any(|entry| !entry.text.is_empty()));
         Sheet {
             title: "What is compared".to_owned(),
             note: String::new(),

@@ -82,14 +82,40 @@ impl Operand {
         Operand { label, source, report }
     }
 
-    /// Head of its column in tables.
+    /// Head of its column in tables. A simulator says so, and what it was asked to be: that is another library each time.
     #[must_use]
     pub fn column(&self) -> String {
         let report = &self.report;
-        format!(
-            "{}: {} {}, {} ranks",
-            self.label, report.library.name, report.library.version, report.ranks
-        )
+        let (label, library) = (&self.label, &report.library);
+        let name = format!("{label}: {} {}", library.name, library.version);
+        match self.machine() {
+            Some(_) if !report.provenance.site_parameters.is_empty() => {
+                format!("{name}, {}, {} simulated ranks", self.settings(), report.ranks)
+            }
+            Some(_) => format!("{name}, {} simulated ranks", report.ranks),
+            None => format!("{name}, {} ranks", report.ranks),
+        }
+    }
+
+    /// The simulated machine, where it was one.
+    #[must_use]
+    pub fn machine(&self) -> Option<&str> {
+        self.report.provenance.simulated_machine.as_deref()
+    }
+
+    /// What was asked for in every launch: `smpi/coll-selector=ompi`.
+    pub(super) fn settings(&self) -> String {
+        let settings = self.report.provenance.site_parameters.iter();
+        let each: Vec<String> = settings.map(|one| format!("{}={}", one.name, one.value)).collect();
+        each.join(" ")
+    }
+
+    /// Where its times come from.
+    pub(super) fn times(&self) -> String {
+        match self.machine() {
+            Some(machine) => format!("simulated on {machine}"),
+            None => "measured".to_owned(),
+        }
     }
 }
 

@@ -34,6 +34,8 @@ pub struct Pair {
     pub moved_but_holding: usize,
     /// Functions at a size whose times were compared.
     pub times: usize,
+    /// Why none were, although both have them.
+    pub times_apart: Option<String>,
     /// What became worse: verdicts, then ratios, then times.
     pub regressions: Vec<Shift>,
     /// What became better.
@@ -119,6 +121,7 @@ impl Pair {
             newly_decided: 0,
             moved_but_holding: 0,
             times: 0,
+            times_apart: times::apart(base, other),
             regressions: Vec::new(),
             improvements: Vec::new(),
             only_base: missing(&base.report, &other.report),
@@ -132,10 +135,12 @@ impl Pair {
                 pair.cell(cell, current(cell), current(found));
             }
         }
-        let (compared, slower, faster) = times::compare(&base.report, &other.report, tolerance);
-        pair.times = compared;
-        pair.regressions.extend(slower);
-        pair.improvements.extend(faster);
+        if pair.times_apart.is_none() {
+            let (compared, slower, faster) = times::compare(&base.report, &other.report, tolerance);
+            pair.times = compared;
+            pair.regressions.extend(slower);
+            pair.improvements.extend(faster);
+        }
         // Within a kind the largest change first.
         let extent = |shift: &Shift| shift.factor.ln().abs();
         for list in [&mut pair.regressions, &mut pair.improvements] {

@@ -2,7 +2,7 @@ use super::operand::Operand;
 use super::pair::{Pair, ShiftKind};
 use super::*;
 use crate::report::fixture;
-use crate::report::model::{Outcome, Report};
+use crate::report::model::{Outcome, Report, Setting};
 use crate::store::Store;
 
 fn compared(reports: Vec<Report>) -> Compared {
@@ -142,6 +142,46 @@ fn times_are_compared_with_correction_and_tolerance() {
         pair(few(), few_launches).regressions.is_empty(),
         "two launches prove nothing after correction"
     );
+}
+
+/// The fixture's check as if a simulator had been asked to be this library: one launch, exact times.
+fn simulated(selector: &str) -> Report {
+    let mut report = few();
+    report.provenance.simulated_machine = Some("ib-32x1".to_owned());
+    report.provenance.site_parameters = vec![Setting {
+        name: "smpi/coll-selector".to_owned(),
+        value: selector.to_owned(),
+    }];
+    for cell in &mut report.cells {
+        cell.before.left_medians.truncate(1);
+    }
+    report
+}
+
+#[test]
+fn simulated_times_say_so_and_are_compared_with_their_like_alone() {
+    let apart = compared(vec![few(), simulated("ompi")]);
+    assert_eq!((apart.pairs[0].common, apart.pairs[0].times), (33, 0));
+    let text = text::to_text(&apart);
+    for part in [
+        "times are not compared: those of A are measured, those of B simulated on ib-32x1",
+        "B: Open MPI 4.1.4, smpi/coll-selector=ompi, 2 simulated ranks",
+        "A: Open MPI 4.1.4, 2 ranks",
+    ] {
+        assert!(text.contains(part), "{part}\n{text}");
+    }
+    let mut slower = simulated("mpich");
+    for cell in slower.cells.iter_mut().filter(|cell| cell.function == "scan") {
+        cell.before.left_medians[0] *= 1.3;
+    }
+    // One launch of each: no test could tell them apart, and none is needed.
+    let found = pair(simulated("ompi"), slower);
+    assert!(found.times > 4 && found.times_apart.is_none());
+    assert_eq!(found.regressions.len(), 4);
+    for shift in &found.regressions {
+        assert!(shift.kind == ShiftKind::Time && shift.interval.is_none(), "{shift:?}");
+        assert!((shift.factor - 1.3).abs() < 1e-9, "{shift:?}");
+    }
 }
 
 #[test]

@@ -100,6 +100,9 @@ pub(super) fn conclusions(pair: &Pair) -> Vec<String> {
             format::percent(pair.tolerance)
         ),
     ];
+    if let Some(why) = &pair.times_apart {
+        lines.push(format!("times are not compared: {why}"));
+    }
     if pair.no_longer_decided + pair.newly_decided > 0 {
         lines.push(format!(
             "decided in {} only: {}; in {} only: {}",

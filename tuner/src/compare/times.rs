@@ -1,10 +1,12 @@
 //! Times of the same function at the same size in two runs.
 //!
 //! Judged like a guideline: the launch medians of both runs by the rank-sum test, two-sided (twice the smaller tail), corrected
-//! by Holm over all functions and sizes, and an effect beyond the tolerance.
+//! by Holm over all functions and sizes, and an effect beyond the tolerance. Times on one simulated machine are exact: an effect
+//! beyond the tolerance is all that it takes.
 
 use std::collections::BTreeMap;
 
+use super::operand::Operand;
 use super::pair::{Shift, ShiftKind};
 use crate::report::format;
 use crate::report::model::{Cell, Report};
@@ -18,6 +20,19 @@ const CONFIDENCE: f64 = 0.95;
 /// Left side, measured bytes, ranks.
 type Subject = (String, u64, usize);
 
+/// Why times of two runs say nothing of each other: a model of a network and a network, or two models.
+pub(super) fn apart(base: &Operand, other: &Operand) -> Option<String> {
+    (base.machine() != other.machine()).then(|| {
+        format!(
+            "those of {} are {}, those of {} {}",
+            base.label,
+            base.times(),
+            other.label,
+            other.times()
+        )
+    })
+}
+
 /// Number of subjects compared, what became slower, what became faster.
 pub(super) fn compare(base: &Report, other: &Report, tolerance: f64) -> (usize, Vec<Shift>, Vec<Shift>) {
     let (before, after) = (subjects(base), subjects(other));
@@ -25,9 +40,13 @@ pub(super) fn compare(base: &Report, other: &Report, tolerance: f64) -> (usize, 
         .iter()
         .filter_map(|(subject, from)| Some((subject, from, after.get(subject)?)))
         .collect();
+    let is_exact = base.provenance.simulated_machine.is_some() && other.provenance.simulated_machine.is_some();
     let p: Vec<f64> = common
         .iter()
         .map(|(_, from, to)| {
+            if is_exact {
+                return 0.0;
+            }
             let tail = rank_sum::p_left_greater(to, from).min(rank_sum::p_left_greater(from, to));
             (2.0 * tail).min(1.0)
         })
@@ -48,7 +67,7 @@ pub(super) fn compare(base: &Report, other: &Report, tolerance: f64) -> (usize, 
             from: format::seconds(from.median()),
             to: format::seconds(to.median()),
             factor: estimate.ratio,
-            interval: Some((estimate.low, estimate.high)),
+            interval: (!is_exact).then_some((estimate.low, estimate.high)),
         };
         if estimate.ratio > 1.0 + tolerance && estimate.low > 1.0 {
             slower.push(shift);

@@ -43,6 +43,8 @@ pub(crate) fn empty() -> Report {
             sync_residual_seconds: 6.4e-8,
             sync_bound_seconds: 3.1e-7,
             kilter_version: "0.1.0".to_owned(),
+            simulated_machine: None,
+            site_parameters: Vec::new(),
         },
         cells: Vec::new(),
         changes: Vec::new(),

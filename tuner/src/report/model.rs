@@ -102,6 +102,12 @@ pub struct Provenance {
     pub sync_bound_seconds: f64,
     /// Version of Kilter.
     pub kilter_version: String,
+    /// The simulated machine, such as `ib-32x1`, on which all times are exact; absent where ranks really ran.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub simulated_machine: Option<String>,
+    /// Parameters that were asked for in every launch (`--mca`).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub site_parameters: Vec<Setting>,
 }
 
 /// One guideline at one size.

@@ -33,6 +33,7 @@ pub(super) fn facts(report: &Report) -> Vec<Fact> {
             format!("{} on {}", report.ranks, format::count(p.hosts.len(), "host")),
         ),
         text("Hosts", p.hosts.join(", ")),
+        text("Simulated machine", p.simulated_machine.clone().unwrap_or_default()),
         text("Started", p.started.clone()),
         text("Measuring time", format::span(p.measuring_seconds)),
         text("Launches per cell (R)", p.launches.to_string()),
