@@ -47,6 +47,9 @@ pub struct Proofs {
 /// What a launch that counts has answered, or why there is none.
 type Counted<'c> = Result<(&'c Messages, Vec<BlockOutcome>), String>;
 
+/// The same for one block.
+type CountedBlock<'c> = Result<(&'c Messages, BlockOutcome), String>;
+
 /// What is known of the library's algorithms for a cell.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Finding {
@@ -145,16 +148,16 @@ pub fn of_finalists(
             block(context, label, target, all.collect())
         })
         .collect();
-    let counted = counted(context, &format!("{label}/proof"), setup, &blocks)?;
-    let (messages, outcomes) = match &counted {
-        Ok(counted) => counted,
-        Err(why) => {
-            let unknown = |(target, ..): &(&Target, _, _)| (target.name(), Finding::Unknown(why.clone()));
-            return Ok(asked.iter().map(unknown).collect());
-        }
-    };
+    let counted = counted_each(context, &format!("{label}/proof"), setup, &blocks)?;
     let mut findings = BTreeMap::new();
-    for ((target, selections, count), (block, outcome)) in asked.iter().zip(blocks.iter().zip(outcomes)) {
+    for ((target, selections, count), (block, counted)) in asked.iter().zip(blocks.iter().zip(counted)) {
+        let (messages, outcome) = match &counted {
+            Ok((messages, outcome)) => (*messages, outcome),
+            Err(why) => {
+                findings.insert(target.name(), Finding::Unknown(why.clone()));
+                continue;
+            }
+        };
         let sent = |item: &Item| sent(messages, outcome, &item.id);
         let of_selections: Vec<Option<String>> = block.items[1..].iter().map(sent).collect();
         let forced: Vec<String> = of_selections[..*count].iter().flatten().cloned().collect();
@@ -298,6 +301,31 @@ fn counted<'c>(context: &'c Context<'_>, name: &str, setup: &Setup, blocks: &[Bl
         }
         Err(SessionError::Job(failure)) => Ok(Err(format!("the launch that counts messages failed: {failure}"))),
         Err(error) => Err(error.into()),
+    }
+}
+
+/// As [`counted`], block by block; where the job fails, each block has a job of its own. Every item has a communicator of its own, and Open MPI
+/// 5.0.11 under HAN does not survive many of them while it counts.
+fn counted_each<'c>(
+    context: &'c Context<'_>,
+    name: &str,
+    setup: &Setup,
+    blocks: &[Block],
+) -> anyhow::Result<Vec<CountedBlock<'c>>> {
+    let together = counted(context, name, setup, blocks)?;
+    match together {
+        Ok((messages, outcomes)) => Ok(outcomes.into_iter().map(|one| Ok((messages, one))).collect()),
+        Err(why) if blocks.len() == 1 => Ok(vec![Err(why)]),
+        Err(_) => {
+            let alone = blocks.iter().enumerate().map(|(number, block)| {
+                let one = counted(context, &format!("{name}/{number}"), setup, std::slice::from_ref(block))?;
+                Ok(one.and_then(|(messages, mut outcomes)| {
+                    let outcome = outcomes.pop().ok_or("nothing was counted for this cell")?;
+                    Ok((messages, outcome))
+                }))
+            });
+            alone.collect()
+        }
     }
 }
 
