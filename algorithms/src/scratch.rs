@@ -19,7 +19,7 @@ pub fn class_bytes(bytes: usize) -> Option<usize> {
 }
 
 /// No element of a basic type is longer: a block that is not divided evenly is a whole number of elements.
-pub(crate) const ELEMENT_BYTES: usize = 16;
+pub(crate) const ELEMENT_BYTES: usize = 32;
 
 /// Regions of shared memory are whole pages.
 const PAGE_BYTES: usize = 4096;

@@ -23,9 +23,11 @@ fn help_is_the_comment_at_the_head() {
         let second = text.lines().nth(1).unwrap();
         let head = second.trim_start_matches("\"\"\"").trim_start_matches("# ");
         // What does not know the option may begin a benchmark.
-        let output = run(Command::new("timeout").arg("10").arg(&script).arg("--help"), &[0]);
-        let printed = String::from_utf8_lossy(&output.stdout);
-        assert!(printed.contains(head), "{}: {printed}", script.display());
-        assert!(output.stderr.is_empty(), "{}: {output:?}", script.display());
+        for arguments in [&["--help"][..], &["name", "--help"]] {
+            let output = run(Command::new("timeout").arg("10").arg(&script).args(arguments), &[0]);
+            let printed = String::from_utf8_lossy(&output.stdout);
+            assert!(printed.contains(head), "{}: {printed}", script.display());
+            assert!(output.stderr.is_empty(), "{}: {output:?}", script.display());
+        }
     }
 }

@@ -51,10 +51,11 @@ fn a_missed_target_is_met_by_the_progress_thread_as_it_is_emitted() {
     let report = report(out.path());
     let target = &report["targets"][0];
     assert_eq!(target["target"], "HALF");
-    if ["undecided", "not measured"]
-        .iter()
-        .any(|word| target["before"] == *word)
-    {
+    let said = String::from_utf8_lossy(&output.stderr);
+    if target["before"] == "undecided" || said.contains("HALF: not told from noise") {
+        // Noise is an excuse only after more repetitions.
+        let is_noise = target["before"] == "undecided" || said.contains("measuring again, with more repetitions");
+        assert!(is_noise, "{target:#}");
         println!("skipped: others use this machine so much that a message of 8 ms does not show: {target:#}");
         return;
     }

@@ -314,8 +314,9 @@ impl<'a> Context<'a> {
         // The verification of what is deployed measures the untouched library's left sides as well.
         self.budget.reserve(1.6 * self.budget.spent_seconds());
         self.noise_seconds.set(before.noise_seconds);
-        let everywhere = self.library.transports.on(before.hosts.len() <= 1);
-        self.transports.replace(everywhere.to_vec());
+        let site = &self.options.site_parameters;
+        self.transports
+            .replace(self.library.transports_in_use(before.hosts.len() <= 1, site));
     }
 
     /// Spread of the empty operation, in seconds.

@@ -46,6 +46,18 @@ pub struct Tuned {
     pub goals: Goals,
 }
 
+impl Tuned {
+    /// Everything was taken back: what was measured with it says nothing of the library as it is.
+    fn deploy_nothing(&mut self, context: &Context<'_>) -> anyhow::Result<()> {
+        self.deployment = Deployment::default();
+        self.after = None;
+        self.untouched.clear();
+        self.emitted = None;
+        self.goals.nothing_deployed();
+        emit::clear(context)
+    }
+}
+
 /// Runs the loop.
 ///
 /// # Errors
@@ -389,8 +401,12 @@ impl State {
         let fallen = self.pairs.fall(&mut self.deployment, verified);
         for (cell, selection, needs) in fallen.selections {
             let needs = necessity::id(&needs);
+            let why = match selection {
+                Selection::Settings(_) => "it acts only",
+                _ => "it was found to fix the cell only together",
+            };
             let text = format!(
-                "`{}` is taken back: it acts only with `{needs}`, which is taken back",
+                "`{}` is taken back: {why} with `{needs}`, which is taken back",
                 selection.id()
             );
             context.progress.warn(&text);
@@ -474,9 +490,7 @@ fn deploy_and_verify(
     for attempt in 0..ATTEMPTS {
         let label = format!("{label}/{attempt}");
         let Some((emitted, setup)) = emit_what_acts(context, &label, verified, state, tuned)? else {
-            tuned.deployment = state.deployment.clone();
-            emit::clear(context)?;
-            return Ok(());
+            return tuned.deploy_nothing(context);
         };
         let (after, untouched) = verify(context, &label, &setup, true, f64::INFINITY)?;
         emit::confirm_ran(context, &emitted, &after);
@@ -497,8 +511,7 @@ fn deploy_and_verify(
         state.take_back_halves(context, verified, &tuned.before);
         tuned.deployment = state.deployment.clone();
         if state.deployment.is_empty() {
-            emit::clear(context)?;
-            return Ok(());
+            return tuned.deploy_nothing(context);
         }
     }
     Ok(())

@@ -154,7 +154,7 @@ typedef struct kilter_scratch {
     uint64_t fixed_bytes;
     uint64_t bytes_per_rank; /* times p */
     uint64_t volumes;        /* times n */
-    uint64_t blocks;         /* times n / p, which is rounded up to a multiple of 16, and is n at most */
+    uint64_t blocks;         /* times n / p, which is rounded up to a multiple of 32, and is n at most */
     uint64_t segments;       /* times the row's parameter "segment_bytes", which is n at most; times n where it has none */
 } kilter_scratch;
 

@@ -60,7 +60,7 @@ pub struct Scratch {
 pub const SEGMENT: &str = "segment_bytes";
 
 /// Blocks that the volume does not divide into are a whole number of elements, of which none of a basic type is longer.
-const ELEMENT_BYTES: u64 = 16;
+const ELEMENT_BYTES: u64 = 32;
 
 impl Scratch {
     /// Its bytes for calls of a volume.

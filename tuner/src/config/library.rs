@@ -1,6 +1,6 @@
 //! Descriptions of MPI libraries: how they are launched, which parameters they have, what they can switch and deploy.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use kilter_algorithms::Collective;
 use kilter_protocol::plan::SettingsAct;
@@ -179,6 +179,35 @@ impl Library {
         self.algorithms
             .iter()
             .find(|algorithms| algorithms.collective == collective)
+    }
+
+    /// Names of the transports in use where all ranks are on one host, or on several, and the site sets these parameters: a list of
+    /// components in one of [`Transports::variables`], or of those left out (`^`).
+    #[must_use]
+    pub fn transports_in_use(&self, one_host: bool, site: &[(String, String)]) -> Vec<String> {
+        let usual = self.transports.on(one_host);
+        let named = self.parameters.iter().filter_map(|row| row.transport.as_ref());
+        let known: BTreeSet<&String> = named.chain(usual).chain(&self.transports.several_hosts).collect();
+        let lists = site.iter().filter(|(name, _)| self.transports.variables.contains(name));
+        for (_, list) in lists {
+            let (left_out, names) = match list.strip_prefix('^') {
+                Some(names) => (true, names),
+                None => (false, list.as_str()),
+            };
+            let names: Vec<&str> = names.split(',').map(str::trim).collect();
+            if !known.iter().any(|known| names.contains(&known.as_str())) {
+                continue;
+            }
+            let is_there = |one: &&String| names.contains(&one.as_str()) != left_out;
+            // What is usual there comes first in the library's own order, too.
+            let first: Vec<String> = usual.iter().filter(is_there).cloned().collect();
+            return if first.is_empty() {
+                known.into_iter().filter(is_there).cloned().collect()
+            } else {
+                first
+            };
+        }
+        usual.to_vec()
     }
 
     /// The parameters that decide whether its algorithms are asked for, where these transports are in use.

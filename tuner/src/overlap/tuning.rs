@@ -1,7 +1,7 @@
 //! Overlap targets in the loop of `kilter tune`: measured before, fixed as violations are, measured again with what is deployed.
 //!
 //! A candidate is a setting of a whole launch: how messages travel, threads of the library's, Kilter's progress thread. It has to
-//! meet a target that was missed, judged by the times of the untouched library (see [`targets`](super::targets)), in several launches in turn with
+//! meet a target that was missed, judged by the times of the untouched library (see [`targets`]), in several launches in turn with
 //! it, and must neither miss a target that was not missed nor slow a collective or a small message.
 //!
 //! [`points`]: where a target is looked at; [`launches`]: one look; [`search`]: what is tried, [`gain`]: whether it comes nearer,

@@ -142,7 +142,27 @@ fn hold(
     let under = Contests::new(context, &with_gate, &label);
     let outside_label = format!("{label}/without");
     let without = Contests::new(context, base, &outside_label);
-    let finals = under.screen_all(targets, kinds, &front)?;
+    // What was to be known before: how long a launch of these cells takes. The screening counts as one.
+    let launches = 2 * FINAL_LAUNCHES.min(context.options.launches) + 1;
+    let (finals, why) = if context
+        .budget
+        .search_exhausted(launches as f64 * (context.launch_seconds() + alone.trial_seconds))
+    {
+        (
+            Vec::new(),
+            "the budget ended before algorithms were compared under it; raise --budget",
+        )
+    } else {
+        let why = "the budget ended before this cell was screened under it; raise --budget";
+        (under.screen_all(targets, kinds, &front)?, why)
+    };
+    let is_missing = |target: &Target| targets.contains(target) && !finals.iter().any(|(other, _)| other == target);
+    for (_, decision) in decisions.iter_mut().filter(|(target, _)| is_missing(target)) {
+        add_reason(decision, &gate.assignments, why);
+    }
+    if finals.is_empty() {
+        return Ok(Vec::new());
+    }
     let held = under.finals_in_turn(&without, finals, FINAL_LAUNCHES)?;
     let (held, of_library): (Vec<Held>, Vec<Held>) = held.into_iter().unzip();
     let findings = proof::of_finalists(context, &label, under.setup(), &held)?;
@@ -212,6 +232,16 @@ fn settle(decision: &mut Decision, gate: &[Assignment], contest: Judged<'_>, rul
     };
     let (chosen, why_not) = match (judged.chosen, judged.unfixed_because) {
         (Some(selection), _) if is_faster(&selection) => (Some(selection), None),
+        (Some(selection), _)
+            if default_without.is_none_or(|default| rule.test.smallest_p(default.len()) > rule.alpha) =>
+        {
+            let why_not = format!(
+                "`{}` meets the bound, and {} are too few to tell whether it is faster than the library without it; use more --launches",
+                selection.id(),
+                crate::report::format::count(default_without.map_or(0, Sample::len), "launch"),
+            );
+            (None, Some(why_not))
+        }
         (Some(selection), _) => {
             let id = selection.id();
             (

@@ -1,8 +1,8 @@
 //! Selections that act only together with a setting of whole launches ([`crate::search::gates`]): either half is taken back with the
 //! other. Pure.
 //!
-//! That such a selection has no effect without its setting is known: messages have shown it. So it falls with the setting, and is not
-//! deployed to be found idle. A setting that was deployed for selections alone fixes nothing without them, and touches every call.
+//! That an algorithm of the library's has no effect without its setting is known: messages have shown it; a mock-up or an algorithm of Kilter's
+//! was found to fix its cell with the setting only. So it falls with the setting, and is not deployed to be found idle. A setting that was deployed for selections alone fixes nothing without them, and touches every call.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,6 +19,8 @@ pub type Cell = (Collective, u64);
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Pairs {
     needs: BTreeMap<Cell, Vec<Assignment>>,
+    /// All that were deployed so and have not fallen yet, also those that no selection needs any more.
+    deployed: BTreeSet<Assignment>,
 }
 
 /// What has lost its other half.
@@ -36,6 +38,7 @@ impl Pairs {
         if needs.is_empty() {
             self.needs.remove(&cell);
         } else {
+            self.deployed.extend(needs.iter().cloned());
             self.needs.insert(cell, needs);
         }
     }
@@ -59,7 +62,6 @@ impl Pairs {
     /// Takes out of a deployment each selection of which a setting that it needs is gone, and then each setting of which no selection is
     /// left that needs it; one that had another value in what was `verified` gets it back.
     pub fn fall(&mut self, deployment: &mut Deployment, verified: &Deployment) -> Fallen {
-        let before: BTreeSet<Assignment> = self.needs.values().flatten().cloned().collect();
         let mut fallen = Fallen::default();
         self.needs.retain(|cell, needs| {
             let stands = needs.iter().all(|one| deployment.assignments.contains(one));
@@ -69,7 +71,8 @@ impl Pairs {
             stands && deployment.selections.contains_key(cell)
         });
         let needed: BTreeSet<Assignment> = self.needs.values().flatten().cloned().collect();
-        for one in before.difference(&needed) {
+        let before = std::mem::replace(&mut self.deployed, needed);
+        for one in before.difference(&self.deployed) {
             let Some(place) = deployment.assignments.iter().position(|other| other == one) else {
                 continue;
             };
@@ -179,8 +182,11 @@ mod tests {
         let (mut pairs, mut now) = (pairs(&[LONG]), deployed(&[gate()], &[LONG, SCAN]));
         assert_eq!(pairs.fall(&mut now, &Deployment::default()), Fallen::default());
         assert_eq!(now, deployed(&[gate()], &[LONG, SCAN]));
-        // Chosen anew, and for itself.
+        // Chosen anew, and for itself: the setting has lost its other half.
         pairs.set(LONG, Vec::new());
+        let fallen = pairs.fall(&mut now, &Deployment::default());
+        assert_eq!((fallen.assignments, fallen.selections), (vec![gate()], Vec::new()));
+        assert_eq!(now, deployed(&[], &[LONG, SCAN]));
         assert_eq!(pairs, Pairs::default());
     }
 

@@ -2,7 +2,7 @@
 //! would be credited with the default's time.
 //!
 //! A fingerprint is what every rank sends to every other during one call, as the library itself counts it (`messages` in its
-//! description), in a launch that times nothing. Two rules, each one launch:
+//! description), in a launch that times nothing. Two rules, each one launch, or one more for each cell where that one fails:
 //!
 //! * **In the search**, before a choice is made: every algorithm that the library has for the collective is forced in turn, beside the
 //!   default. If two of them differ, choosing acts. If all are alike ([`LEAST_FORCED`] or more, on [`LEAST_RANKS`] ranks or more, where
@@ -299,7 +299,10 @@ fn counted<'c>(context: &'c Context<'_>, name: &str, setup: &Setup, blocks: &[Bl
             }
             Ok(Ok((messages, outcomes)))
         }
-        Err(SessionError::Job(failure)) => Ok(Err(format!("the launch that counts messages failed: {failure}"))),
+        Err(SessionError::Job(failure)) => {
+            context.budget.spend(context.launch_seconds());
+            Ok(Err(format!("the launch that counts messages failed: {failure}")))
+        }
         Err(error) => Err(error.into()),
     }
 }
@@ -317,14 +320,31 @@ fn counted_each<'c>(
         Ok((messages, outcomes)) => Ok(outcomes.into_iter().map(|one| Ok((messages, one))).collect()),
         Err(why) if blocks.len() == 1 => Ok(vec![Err(why)]),
         Err(_) => {
-            let alone = blocks.iter().enumerate().map(|(number, block)| {
+            let mut counted_any = false;
+            let mut given_up = None;
+            let mut each = Vec::with_capacity(blocks.len());
+            for (number, block) in blocks.iter().enumerate() {
+                if given_up.is_none() && context.budget.exhausted() {
+                    given_up = Some("the budget ended before the messages of this cell were counted".to_owned());
+                }
+                if let Some(why) = &given_up {
+                    each.push(Err(why.clone()));
+                    continue;
+                }
                 let one = counted(context, &format!("{name}/{number}"), setup, std::slice::from_ref(block))?;
-                Ok(one.and_then(|(messages, mut outcomes)| {
+                let one = one.and_then(|(messages, mut outcomes)| {
                     let outcome = outcomes.pop().ok_or("nothing was counted for this cell")?;
                     Ok((messages, outcome))
-                }))
-            });
-            alone.collect()
+                });
+                match &one {
+                    Ok(_) => counted_any = true,
+                    // Not for its cells' sake, then, and each failure may take as long as a stall is waited for.
+                    Err(why) if !counted_any => given_up = Some(why.clone()),
+                    Err(_) => {}
+                }
+                each.push(one);
+            }
+            Ok(each)
         }
     }
 }

@@ -392,3 +392,19 @@ fn mistakes_in_what_is_chosen_at_the_start_are_named() {
         assert!(error.starts_with("x.toml: ") && error.contains(part), "`{to}`: {error}");
     }
 }
+
+#[test]
+fn a_site_s_list_of_components_says_which_transports_are_in_use() {
+    let library = openmpi();
+    let with = |list: &str| library.transports_in_use(true, &[("btl".to_owned(), list.to_owned())]);
+    assert_eq!(library.transports_in_use(true, &[]), ["vader"]);
+    assert_eq!(with("tcp,self"), ["tcp"]);
+    assert_eq!(with("^vader"), ["tcp"]);
+    // Within a host the usual one is preferred where it is there.
+    assert_eq!(with("self, tcp, vader"), ["vader"]);
+    assert_eq!(with("^openib"), ["vader"]);
+    assert_eq!(with("ofi,self"), ["vader"], "nothing is known of it");
+    let other = [("coll".to_owned(), "^tcp".to_owned())];
+    assert_eq!(library.transports_in_use(true, &other), ["vader"]);
+    assert_eq!(library.transports_in_use(false, &[]), ["tcp"]);
+}

@@ -9,7 +9,7 @@ use kilter_protocol::overlap::Benchmark;
 
 use super::Goals;
 use super::launches::ends_the_run;
-use super::points::{COMPUTATION_NS, COVERS, REPETITIONS};
+use super::points::{COMPUTATION_NS, COVERS};
 use crate::context::{Context, Setup};
 use crate::overlap::grid::{Grid, Point};
 use crate::overlap::model::{Map, Survey};
@@ -40,7 +40,13 @@ impl Goals {
             .iter()
             .filter_map(|map| Some((map.benchmark, around(map, ranks)?)))
             .collect();
-        let once = context.launch_seconds() + judged.maps.iter().map(|map| seconds(&points, map)).sum::<f64>();
+        let repetitions = self.suite.repetitions;
+        let once = context.launch_seconds()
+            + judged
+                .maps
+                .iter()
+                .map(|map| seconds(&points, map, repetitions))
+                .sum::<f64>();
         let times = if staged.is_some() { 2.0 } else { 1.0 };
         if points.is_empty() || context.budget.spent_seconds() + times * once > context.options.budget_seconds {
             return Ok(());
@@ -91,13 +97,13 @@ fn steps(low: f64, high: f64) -> impl Iterator<Item = u64> {
 
 /// What the points of a map's benchmark take in a launch: each part by itself, and the whole as if nothing were hidden. A size takes as long
 /// as the next larger one that was measured.
-fn seconds(points: &BTreeMap<Benchmark, Vec<Point>>, map: &Map) -> f64 {
+fn seconds(points: &BTreeMap<Benchmark, Vec<Point>>, map: &Map, repetitions: u32) -> f64 {
     let communication: BTreeMap<u64, f64> = map
         .cells
         .iter()
         .map(|cell| (cell.bytes, cell.communication_seconds))
         .collect();
-    let rounds = f64::from(REPETITIONS + UNCOUNTED);
+    let rounds = f64::from(repetitions + UNCOUNTED);
     let of_point = |point: &Point| {
         let larger = communication.range(point.bytes..).next();
         let alone = larger
@@ -112,6 +118,7 @@ fn seconds(points: &BTreeMap<Benchmark, Vec<Point>>, map: &Map) -> f64 {
 mod tests {
     use super::*;
     use crate::overlap::fixture;
+    use crate::overlap::tuning::points::REPETITIONS;
 
     /// 64 KiB, 1 MiB and 8 MiB beside computation of three times communication, which takes these milliseconds.
     fn judged(benchmark: Benchmark, ms: [f64; 3]) -> Map {
@@ -156,10 +163,10 @@ mod tests {
         let points = |all: Vec<Point>| BTreeMap::from([(Benchmark::Receiver, all)]);
         let all = around(&map, 2).unwrap();
         // 64 KiB beside 333 us: twice 1.333 ms in each of 12 rounds.
-        let first = seconds(&points(vec![all[0]]), &map);
+        let first = seconds(&points(vec![all[0]]), &map, REPETITIONS);
         assert!((first - 12.0 * 2.0 * 1.333_333e-3).abs() < 1e-6, "{first}");
-        let whole = seconds(&points(all), &map);
+        let whole = seconds(&points(all), &map, REPETITIONS);
         assert!((55.0..60.0).contains(&whole), "{whole}");
-        assert_eq!(seconds(&BTreeMap::new(), &map), 0.0);
+        assert_eq!(seconds(&BTreeMap::new(), &map, REPETITIONS), 0.0);
     }
 }

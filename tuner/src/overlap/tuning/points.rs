@@ -67,8 +67,7 @@ impl Goals {
         self.suite.part_seconds *= f64::from(MORE_PRECISELY);
     }
 
-    /// Whether the first launches, which took so many seconds, can be made again so often within the part of the budget that
-    /// deciding may take.
+    /// Whether the first launches, which took so many seconds, can be made again so often within what the budget has for searching.
     pub(super) fn affords_more_precision(&self, context: &Context<'_>, seconds: f64) -> bool {
         // And three times as much for the search and the proof, each of which looks as often.
         let further = f64::from(MORE_PRECISELY) * seconds;
