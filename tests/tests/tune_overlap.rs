@@ -40,7 +40,7 @@ fn a_missed_target_is_met_by_the_progress_thread_as_it_is_emitted() {
         "--launches",
         "2",
         "--budget",
-        "120",
+        "240",
         "--rounds",
         "1",
     ])

@@ -11,6 +11,7 @@ use crate::overlap::grid::{Grid, Load, Point};
 use crate::overlap::measure::Surveyor;
 use crate::overlap::options::Suite;
 use crate::overlap::targets;
+use crate::overlap::targets::looks::FIRST_LAUNCHES;
 
 /// Repetitions of each part of a cell.
 pub(super) const REPETITIONS: u32 = 9;
@@ -69,9 +70,10 @@ impl Goals {
 
     /// Whether the first launches, which took so many seconds, can be made again so often within what the budget has for searching.
     pub(super) fn affords_more_precision(&self, context: &Context<'_>, seconds: f64) -> bool {
-        // And three times as much for the search and the proof, each of which looks as often.
-        let further = f64::from(MORE_PRECISELY) * seconds;
-        !context.budget.search_exhausted(4.0 * further)
+        let starting = FIRST_LAUNCHES as f64 * context.launch_seconds();
+        let further = starting + f64::from(MORE_PRECISELY) * (seconds - starting).max(0.0);
+        // And as much again at least for the search, which looks as often.
+        !context.budget.search_exhausted(2.0 * further)
     }
 }
 
