@@ -2,6 +2,9 @@
 
 use crate::overlap::targets::{Judgement, Standing, Verdict};
 
+/// The excess of a cell in which nothing is hidden.
+const HID_NOTHING: f64 = 1.0;
+
 /// Missed, by whatever could be mended.
 pub(super) fn is_open(judgement: &Judgement) -> bool {
     is_missed(judgement) && judgement.not_attainable_because().is_none()
@@ -29,14 +32,15 @@ pub(super) fn objection(present: &[Judgement], judged: &[Judgement]) -> Option<S
 }
 
 /// How much more than allowed the targets take that can be met, in parts of what could be hidden; the mean over their cells. A cell
-/// that could not be measured hid nothing.
+/// that could not be measured hid nothing, and none counts for more: a time slice beside a message of microseconds is a thousand times
+/// of it, and would decide alone.
 pub(super) fn shortfall(judgements: &[Judgement]) -> f64 {
     let is_attainable = |one: &&Judgement| one.floor.as_ref().is_none_or(|floor| floor.value <= one.bound);
     let mut excess: Vec<f64> = Vec::new();
     for judgement in judgements.iter().filter(is_attainable) {
         let cells = judgement.cells.iter().filter(|cell| cell.verdict != Verdict::Masked);
-        excess.extend(cells.map(|cell| (cell.value - judgement.bound).max(0.0)));
-        excess.extend(std::iter::repeat_n(1.0, judgement.unmeasured));
+        excess.extend(cells.map(|cell| (cell.value - judgement.bound).clamp(0.0, HID_NOTHING)));
+        excess.extend(std::iter::repeat_n(HID_NOTHING, judgement.unmeasured));
     }
     excess.iter().sum::<f64>() / excess.len().max(1) as f64
 }
@@ -87,6 +91,11 @@ mod tests {
             ..judgement("A", &[0.1])
         };
         assert!((shortfall(&[hung]) - 2.0 / 3.0).abs() < 1e-12);
+        let sliced = [judgement("A", &[0.7, 700.2]), judgement("A", &[0.2, 700.2])].map(|one| shortfall(&[one]));
+        assert!(
+            (sliced[0] - 0.75).abs() < 1e-12 && (sliced[1] - 0.5).abs() < 1e-12,
+            "{sliced:?}"
+        );
         let unattainable = Judgement {
             floor: Some(Floor {
                 value: 1.0,
