@@ -18,8 +18,9 @@ pub fn class_bytes(bytes: usize) -> Option<usize> {
     bytes.max(SMALLEST_BYTES).checked_next_power_of_two()
 }
 
-/// No element of a basic type is longer: a block that is not divided evenly is a whole number of elements.
-pub(crate) const ELEMENT_BYTES: usize = 32;
+/// No element of a basic type is longer: a block that is not divided evenly is a whole number of elements. Plugins reckon with it, too
+/// (`kilter_plugin.h`).
+pub const ELEMENT_BYTES: usize = 32;
 
 /// Regions of shared memory are whole pages.
 const PAGE_BYTES: usize = 4096;

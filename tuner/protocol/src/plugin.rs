@@ -1,6 +1,7 @@
 //! What a worker says of a plugin: `kilter-worker rows FILE` prints a [`Rows`] as one line of JSON. The tuner, which links no MPI
 //! library, cannot load one itself.
 
+use kilter_algorithms::scratch::ELEMENT_BYTES;
 use serde::{Deserialize, Serialize};
 
 /// The rows of a plugin.
@@ -59,15 +60,12 @@ pub struct Scratch {
 /// The parameter of a row that cuts its messages.
 pub const SEGMENT: &str = "segment_bytes";
 
-/// Blocks that the volume does not divide into are a whole number of elements, of which none of a basic type is longer.
-const ELEMENT_BYTES: u64 = 32;
-
 impl Scratch {
     /// Its bytes for calls of a volume.
     #[must_use]
     pub fn bytes(self, p_ranks: usize, n_bytes: u64, segment_bytes: Option<u64>) -> u64 {
         let ranks = p_ranks.max(1) as u64;
-        let block = n_bytes.div_ceil(ranks).checked_next_multiple_of(ELEMENT_BYTES);
+        let block = n_bytes.div_ceil(ranks).checked_next_multiple_of(ELEMENT_BYTES as u64);
         [
             (self.bytes_per_rank, ranks),
             (self.volumes, n_bytes),
@@ -131,7 +129,7 @@ mod tests {
             blocks: 3,
             segments: 2,
         };
-        // A block of 125 bytes is 8 elements of 16.
+        // A block of 125 bytes is 4 elements of 32.
         assert_eq!(of(all), 5 + 2 * 8 + 1000 + 3 * 128 + 2 * 64);
         // Neither a block nor a segment is longer than the volume.
         assert_eq!(all.bytes(8, 10, Some(64)), 5 + 2 * 8 + 10 + 3 * 10 + 2 * 10);

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use kilter_algorithms::{mockup, registry};
 use kilter_protocol::cpus;
+use kilter_protocol::plugin::SEGMENT as OWN_SEGMENT;
 
 use crate::config::library::{ForOverlap, Library, Parameter, SPARE, Scale as ConfigScale, Value};
 use crate::deployment::{Assignment, PluginRow, Selection};
@@ -154,8 +155,6 @@ impl Knob {
 
 /// Of the library's algorithms.
 const SEGMENT: &str = "segmentsize";
-/// Of Kilter's.
-const OWN_SEGMENT: &str = "segment_bytes";
 /// The second point of the grid of Kilter's segments, in times of the first: which rows reach the final is decided before segments are
 /// refined, and what a library takes for each message differs by more than that.
 const LONGER_SEGMENT: u64 = 4;
