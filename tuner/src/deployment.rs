@@ -246,15 +246,20 @@ impl Deployment {
                 })
         };
         let (new, old): (Vec<_>, Vec<_>) = std::mem::take(&mut self.assignments).into_iter().partition(goes);
-        if new.is_empty() {
-            return old;
-        }
-        // A name that had another value before gets it back.
-        let back = |old: &Assignment| new.iter().any(|new| new.name == old.name);
         self.assignments = old;
-        self.assignments
-            .extend(verified.assignments.iter().filter(|old| back(old)).cloned());
+        if new.is_empty() {
+            return std::mem::take(&mut self.assignments);
+        }
+        self.give_back(&new, verified);
         new
+    }
+
+    /// Removes assignments; a name that had another value in what was `verified` before gets it back.
+    pub fn give_back(&mut self, taken: &[Assignment], verified: &Deployment) {
+        self.assignments.retain(|one| !taken.contains(one));
+        let back = |old: &&Assignment| taken.iter().any(|new| new.name == old.name && new != *old);
+        self.assignments
+            .extend(verified.assignments.iter().filter(back).cloned());
     }
 }
 

@@ -9,7 +9,7 @@ use crate::context::{Context, Setup};
 use crate::deployment::{Assignment, Deployment, Selection};
 use crate::emit::{self, Emitted};
 use crate::options::TuneOptions;
-use crate::overlap::tuning::Goals;
+use crate::overlap::tuning::{Disproved, Goals};
 use crate::plan::Subject;
 use crate::report::model::{Contest, FixKind, Outcome};
 use crate::search::at_start;
@@ -139,11 +139,7 @@ pub fn tune(context: &Context<'_>, options: &TuneOptions) -> anyhow::Result<Tune
         }
         let label = format!("after/{round}");
         deploy_and_verify(context, &label, &verified, &mut state, &mut tuned)?;
-        if let Some(emitted) = tuned.emitted.as_ref().filter(|_| !tuned.deployment.is_empty()) {
-            tuned
-                .goals
-                .judge_deployed(context, &label, &emit::staged(context, emitted)?)?;
-        }
+        prove_overlap(context, &label, &verified, &mut state, &mut tuned)?;
     }
     tuned.unfixed = state.reasons();
     tuned.pairs = state.pairs;
@@ -514,6 +510,45 @@ fn deploy_and_verify(
             return tuned.deploy_nothing(context);
         }
     }
+    Ok(())
+}
+
+/// Judges the targets by what is deployed; takes back what was chosen for them where this does not show that it comes nearer to one, and
+/// verifies and judges what is left. `verified` is what was deployed before.
+fn prove_overlap(
+    context: &Context<'_>,
+    label: &str,
+    verified: &Deployment,
+    state: &mut State,
+    tuned: &mut Tuned,
+) -> anyhow::Result<()> {
+    let slowed = |one: &Assignment| {
+        let id = necessity::id(std::slice::from_ref(one));
+        let line = format!("`{id}` is taken back: it slowed a collective");
+        (id, line)
+    };
+    let slowed: Vec<(String, String)> = tuned.goals.proposed().iter().map(slowed).collect();
+    let because = slowed.iter().map(|(id, line)| (id.as_str(), line.clone()));
+    tuned.goals.keep_only(&tuned.deployment.assignments, because);
+    let judge = |label: &str, tuned: &mut Tuned| -> anyhow::Result<Option<Disproved>> {
+        let Some(emitted) = tuned.emitted.as_ref().filter(|_| !tuned.deployment.is_empty()) else {
+            return Ok(None);
+        };
+        let setup = emit::staged(context, emitted)?;
+        tuned.goals.judge_deployed(context, label, &setup)
+    };
+    let Some(disproved) = judge(label, tuned)? else {
+        return Ok(());
+    };
+    context.progress.warn(&format!("taken back: {}", disproved.because));
+    state.deployment.give_back(&disproved.assignments, verified);
+    state.take_back_halves(context, verified, &tuned.before);
+    if state.deployment.is_empty() {
+        return tuned.deploy_nothing(context);
+    }
+    let label = format!("{label}/without what was chosen for overlap");
+    deploy_and_verify(context, &label, verified, state, tuned)?;
+    judge(&label, tuned)?;
     Ok(())
 }
 

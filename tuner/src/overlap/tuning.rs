@@ -50,9 +50,25 @@ pub struct Goals {
     /// Launches of what is deployed, in turn with the untouched library, by which `after` was judged.
     deployed: Option<Launches>,
     picture: Option<Picture>,
+    /// What the launches that prove a deployment have confirmed.
     chosen: Vec<Assignment>,
+    /// What the search found last, which no such launches have shown yet.
+    proposed: Vec<Assignment>,
+    /// What they did not confirm; it is not proposed again.
+    disproved: Vec<Vec<Assignment>>,
     refused: Vec<String>,
     searched: bool,
+    /// Whether the budget ended before every setting was tried.
+    was_cut_short: bool,
+}
+
+/// What was deployed for overlap and has to be taken back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Disproved {
+    /// The settings.
+    pub assignments: Vec<Assignment>,
+    /// What was seen, for people.
+    pub because: String,
 }
 
 impl Goals {
@@ -69,8 +85,11 @@ impl Goals {
             deployed: None,
             picture: None,
             chosen: Vec::new(),
+            proposed: Vec::new(),
+            disproved: Vec::new(),
             refused: Vec::new(),
             searched: false,
+            was_cut_short: false,
         }
     }
 
@@ -160,13 +179,20 @@ impl Goals {
         self.after.as_ref().unwrap_or(&self.before)
     }
 
-    /// Judges what is deployed, in launches in turn with the untouched library, by whose new times it is judged.
+    /// Judges what is deployed, in launches in turn with the untouched library, by whose new times it is judged. Gives what the search
+    /// proposed, where these launches do not confirm it: it was chosen in a few launches among many settings, one of which looks
+    /// better by chance alone now and then.
     ///
     /// # Errors
     /// A job that fails.
-    pub fn judge_deployed(&mut self, context: &Context<'_>, label: &str, staged: &Setup) -> anyhow::Result<()> {
+    pub fn judge_deployed(
+        &mut self,
+        context: &Context<'_>,
+        label: &str,
+        staged: &Setup,
+    ) -> anyhow::Result<Option<Disproved>> {
         if self.targets.is_empty() {
-            return Ok(());
+            return Ok(None);
         }
         let mut launches = Launches {
             base: Vec::new(),
@@ -186,8 +212,9 @@ impl Goals {
             measure(&mut launches, launch)?;
         }
         let spent = context.budget.spent_seconds();
+        let rule = context.rule(context.noise_seconds());
         let judged = looks::judge_in_looks(
-            (&self.targets, &context.rule(context.noise_seconds())),
+            (&self.targets, &rule),
             &mut launches,
             |further| {
                 let seconds = (spent - spent_before) / LAUNCHES as f64 * further as f64;
@@ -196,10 +223,33 @@ impl Goals {
             looks::is_nearly_met,
             measure,
         )?;
-        self.after = Some(judged);
+        let untouched = targets::judge_all(&self.targets, &launches.base, &launches.base, &rule);
         self.deployed = Some(launches);
         self.picture = None;
-        Ok(())
+        Ok(self.settle(untouched, judged))
+    }
+
+    /// Takes note of what is deployed, as it was judged beside the untouched library.
+    fn settle(&mut self, untouched: Vec<Judgement>, judged: Vec<Judgement>) -> Option<Disproved> {
+        // What was deployed before may have come nearer already.
+        let present = self.after.replace(judged).unwrap_or(untouched);
+        let proposed = std::mem::take(&mut self.proposed);
+        if proposed.is_empty() {
+            return None;
+        }
+        let Some(why) = gain::objection(&present, self.now()) else {
+            self.chosen
+                .retain(|chosen| !proposed.iter().any(|new| new.name == chosen.name));
+            self.chosen.extend(proposed);
+            return None;
+        };
+        let because = format!("`{}` {why} in the launches that were to prove it", id(&proposed));
+        self.refused.push(because.clone());
+        self.disproved.push(proposed.clone());
+        Some(Disproved {
+            assignments: proposed,
+            because,
+        })
     }
 
     /// Forgets what was judged: nothing is deployed after all.
@@ -211,26 +261,79 @@ impl Goals {
 
     /// Takes back what was chosen, where not all of it is deployed after all; `because` says of settings (`name=value`) why they are not.
     pub fn keep_only<'w>(&mut self, deployed: &[Assignment], because: impl Iterator<Item = (&'w str, String)>) {
-        if self.chosen.iter().all(|chosen| deployed.contains(chosen)) {
-            return;
+        let mut left: BTreeSet<String> = BTreeSet::new();
+        for chosen in [&mut self.chosen, &mut self.proposed] {
+            if !chosen.iter().all(|one| deployed.contains(one)) {
+                left.extend(chosen.drain(..).map(|one| id(&[one])));
+            }
         }
-        let chosen: BTreeSet<String> = self.chosen.drain(..).map(|one| id(&[one])).collect();
-        let of_chosen = because.filter(|(what, _)| chosen.contains(*what));
-        self.refused.extend(of_chosen.map(|(_, line)| line));
+        let of_left = because.filter(|(what, _)| left.contains(*what));
+        self.refused.extend(of_left.map(|(_, line)| line));
+    }
+
+    /// What the search found last, as [`id`] names it alone.
+    #[must_use]
+    pub fn proposed(&self) -> &[Assignment] {
+        &self.proposed
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::gain::tests::judgement;
     use super::*;
 
-    #[test]
-    fn what_is_not_deployed_after_all_is_no_fix_and_says_why() {
-        let setting = |name: &str| Assignment {
+    fn proposing(names: &[&str], chosen: &[&str]) -> Goals {
+        let settings = |names: &[&str]| names.iter().copied().map(setting).collect();
+        Goals {
+            proposed: settings(names),
+            chosen: settings(chosen),
+            ..Goals::of(&[])
+        }
+    }
+
+    fn setting(name: &str) -> Assignment {
+        Assignment {
             name: name.to_owned(),
             value: "1".to_owned(),
             environment: true,
+        }
+    }
+
+    #[test]
+    fn what_the_proof_confirms_is_a_fix_and_what_it_does_not_is_taken_back() {
+        let untouched = || vec![judgement("A", &[1.0, 0.9])];
+        let mut confirmed = proposing(&["B"], &["A"]);
+        assert_eq!(confirmed.settle(untouched(), vec![judgement("A", &[0.1, 0.9])]), None);
+        assert_eq!(confirmed.chosen, [setting("A"), setting("B")]);
+        let mut by_chance = proposing(&["B"], &["A"]);
+        let taken = by_chance.settle(untouched(), vec![judgement("A", &[0.95, 0.9])]);
+        let because = "`B=1` meets none of them for certain in the launches that were to prove it";
+        let taken_back = Disproved {
+            assignments: vec![setting("B")],
+            because: because.to_owned(),
         };
+        assert_eq!(taken, Some(taken_back));
+        assert_eq!(by_chance.chosen, [setting("A")]);
+        assert_eq!(by_chance.refused, [because]);
+        assert_eq!(by_chance.disproved, [[setting("B")]]);
+        // Nothing is proposed any more: what is left is judged, and stays.
+        assert_eq!(by_chance.settle(untouched(), untouched()), None);
+    }
+
+    #[test]
+    fn what_comes_second_has_to_come_nearer_than_the_first() {
+        let untouched = || vec![judgement("A", &[1.0, 0.9])];
+        let mut goals = proposing(&["A"], &[]);
+        assert_eq!(goals.settle(untouched(), vec![judgement("A", &[0.1, 0.9])]), None);
+        goals.proposed = vec![setting("B")];
+        let taken = goals.settle(untouched(), vec![judgement("A", &[0.1, 0.8])]);
+        assert_eq!(taken.unwrap().assignments, [setting("B")]);
+        assert_eq!(goals.chosen, [setting("A")]);
+    }
+
+    #[test]
+    fn what_is_not_deployed_after_all_is_no_fix_and_says_why() {
         let because = || [("A=1", "A is left out".to_owned()), ("C=1", "C is left out".to_owned())].into_iter();
         let goals = || Goals {
             chosen: vec![setting("A"), setting("B")],
@@ -243,5 +346,9 @@ mod tests {
         taken_back.keep_only(&[setting("B")], because());
         assert!(taken_back.chosen.is_empty());
         assert_eq!(taken_back.refused, ["A is left out"]);
+        let mut slowed = proposing(&["C"], &["B"]);
+        slowed.keep_only(&[setting("B")], because());
+        assert!(slowed.proposed.is_empty() && slowed.chosen.len() == 1);
+        assert_eq!(slowed.refused, ["C is left out"]);
     }
 }

@@ -10,6 +10,9 @@ use crate::overlap::together;
 use crate::report::model::{Fix, FixKind, Setting, TargetCell, TargetReport};
 use crate::search::necessity::id;
 
+const NONE_CAME_NEARER: &str = "no setting of the library that was tried, and no progress thread, came nearer to it";
+const NOT_ALL_TRIED: &str = "the budget ended before all were tried";
+
 impl Goals {
     /// What was measured of overlap to judge the targets, for the report's pictures; nothing where there is no target.
     #[must_use]
@@ -73,11 +76,17 @@ impl Goals {
             return Some(format!("not attainable here, because {because}"));
         }
         (now.standing() == Standing::Missed).then(|| {
-            if self.refused.is_empty() {
-                "none of the library's settings, and no progress thread, came nearer to it".to_owned()
-            } else {
-                self.refused.join("; ")
+            let mut reasons = self.refused.clone();
+            if !self.chosen.is_empty() {
+                reasons.insert(0, format!("`{}` is deployed and does not suffice", id(&self.chosen)));
             }
+            if reasons.is_empty() {
+                reasons.push(NONE_CAME_NEARER.to_owned());
+            }
+            if self.was_cut_short {
+                reasons.push(NOT_ALL_TRIED.to_owned());
+            }
+            reasons.join("; ")
         })
     }
 }

@@ -1,6 +1,6 @@
 //! How far targets are missed, and whether a setting comes nearer to them. Pure.
 
-use crate::overlap::targets::{Judgement, Standing, Verdict};
+use crate::overlap::targets::{Judged, Judgement, Standing, Verdict};
 
 /// The excess of a cell in which nothing is hidden.
 const HID_NOTHING: f64 = 1.0;
@@ -14,7 +14,8 @@ pub(super) fn is_missed(judgement: &Judgement) -> bool {
     judgement.standing() == Standing::Missed
 }
 
-/// Why what was judged is not better than `present`: it must miss fewer cells of an open target, and no more of any.
+/// Why what was judged is not better than `present`: it must miss fewer cells of an open target, of which one is nearer to it by more
+/// than both are uncertain, and no more of any. That a cell is not missed significantly any more is no gain by itself: noise does it.
 pub(super) fn objection(present: &[Judgement], judged: &[Judgement]) -> Option<String> {
     let cells = |all: &[Judgement], target: &str| {
         let found = all.iter().find(|one| one.target == target);
@@ -23,12 +24,26 @@ pub(super) fn objection(present: &[Judgement], judged: &[Judgement]) -> Option<S
     };
     let more = |one: &&Judgement| cells(judged, &one.target) > cells(present, &one.target);
     let worse: Vec<&str> = present.iter().filter(more).map(|one| one.target.as_str()).collect();
-    let better = |one: &Judgement| is_open(one) && cells(judged, &one.target) < cells(present, &one.target);
+    let better = |one: &Judgement| {
+        let now = judged.iter().find(|judged| judged.target == one.target);
+        let fewer = cells(judged, &one.target) < cells(present, &one.target);
+        is_open(one) && fewer && now.is_some_and(|now| has_come_nearer(one, now))
+    };
     match (present.iter().any(better), worse.is_empty()) {
         (true, true) => None,
         (_, false) => Some(format!("misses {}", worse.join(", "))),
         (false, true) => Some("meets none of them for certain".to_owned()),
     }
+}
+
+/// Whether a cell that was missed is not any more, and what was measured of it before and now does not overlap.
+fn has_come_nearer(before: &Judgement, now: &Judgement) -> bool {
+    let place = |cell: &Judged| (cell.bytes, cell.computation_ns, cell.threads);
+    let missed = before.cells.iter().filter(|cell| cell.verdict == Verdict::Missed);
+    missed.into_iter().any(|before| {
+        let mut now = now.cells.iter().filter(|now| place(now) == place(before));
+        now.any(|now| now.verdict != Verdict::Missed && now.interval[1] < before.interval[0])
+    })
 }
 
 /// How much more than allowed the targets take that can be met, in parts of what could be hidden; the mean over their cells. A cell
@@ -46,16 +61,15 @@ pub(super) fn shortfall(judgements: &[Judgement]) -> f64 {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use kilter_protocol::overlap::Benchmark;
 
     use super::*;
     use crate::overlap::floor::Floor;
-    use crate::overlap::targets::Judged;
 
-    fn cell(value: f64) -> Judged {
+    fn cell(place: u32, value: f64) -> Judged {
         Judged {
-            bytes: 1 << 20,
+            bytes: 1 << place,
             computation_ns: 1_000_000,
             threads: 1,
             verdict: if value > 0.3 { Verdict::Missed } else { Verdict::Holds },
@@ -67,13 +81,14 @@ mod tests {
         }
     }
 
-    fn judgement(target: &str, values: &[f64]) -> Judgement {
+    /// A target of at most 0.2 with these values in cells of its own.
+    pub(in super::super) fn judgement(target: &str, values: &[f64]) -> Judgement {
         Judgement {
             target: target.to_owned(),
             benchmark: Benchmark::Receiver,
             statement: String::new(),
             bound: 0.2,
-            cells: values.iter().copied().map(cell).collect(),
+            cells: (0..).zip(values).map(|(place, value)| cell(place, *value)).collect(),
             unmeasured: 0,
             launches: [3, 3],
             communication: 1.0,
@@ -117,6 +132,11 @@ mod tests {
             with(&[1.0, 0.9], &[0.1, 0.1]).unwrap(),
             "meets none of them for certain"
         );
+        // Not significant any more, and not nearer for certain.
+        let mut uncertain = judgement("A", &[0.25, 1.0]);
+        uncertain.cells[0].interval = [0.0, 1.1];
+        let found = objection(&present, &[uncertain, judgement("B", &[0.1, 0.1])]);
+        assert_eq!(found.unwrap(), "meets none of them for certain");
         let hung = Judgement {
             unmeasured: 2,
             ..judgement("A", &[])

@@ -35,6 +35,7 @@ impl Goals {
         banned: &BTreeSet<Assignment>,
     ) -> anyhow::Result<Vec<Assignment>> {
         self.searched = true;
+        self.was_cut_short = false;
         let rule = context.rule(context.noise_seconds());
         let judge = |now: &[Survey]| targets::judge_all(&self.targets, &self.base, now, &rule);
         let candidates = self.candidates(context, banned);
@@ -46,6 +47,7 @@ impl Goals {
         let mut scored = Vec::new();
         for assignments in candidates {
             if context.budget.search_exhausted(0.0) {
+                self.was_cut_short = true;
                 context
                     .progress
                     .warn("the budget ended before every setting was tried for overlap; raise --budget");
@@ -99,7 +101,7 @@ impl Goals {
                 continue;
             }
             self.searched = false;
-            self.chosen.clone_from(assignments);
+            self.proposed.clone_from(assignments);
             return Ok(assignments.clone());
         }
         Ok(Vec::new())
@@ -119,6 +121,7 @@ impl Goals {
         let of_library = space::overlap_candidates(&context.library, &context.transports(), self.spare.as_deref());
         all.extend(of_library.into_iter().map(|one| one.assignments));
         all.retain(|assignments| !assignments.iter().any(|one| banned.contains(one)));
+        all.retain(|assignments| !self.disproved.contains(assignments));
         all
     }
 }
