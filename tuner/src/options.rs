@@ -133,6 +133,7 @@ impl Options {
     /// # Errors
     /// The first option that makes no sense.
     pub fn new(typed: cli::Measure) -> Result<Options, OptionError> {
+        let job = typed.job;
         if typed.ranks == 0 {
             return Err(wrong("--ranks", "`0` is not a number of ranks; give at least 1"));
         }
@@ -142,7 +143,7 @@ impl Options {
                 "`0` launches measure nothing; give at least 1, 20 by default",
             ));
         }
-        for (option, value) in [("--budget", typed.budget), ("--stall-timeout", typed.stall_timeout)] {
+        for (option, value) in [("--budget", typed.budget), ("--stall-timeout", job.stall_timeout)] {
             if !(value.is_finite() && value > 0.0) {
                 return Err(wrong(option, format!("`{value}` is not a positive number of seconds")));
             }
@@ -152,17 +153,17 @@ impl Options {
                 return Err(wrong(option, format!("`{value}` is not between 0 and 1")));
             }
         }
-        let libexec = typed
+        let libexec = job
             .libexec
             .map(|directory| absolute("--libexec", &directory))
             .transpose()?;
-        let out = absolute("--out", &typed.out)?;
-        let batch = typed
+        let out = absolute("--out", &job.out)?;
+        let batch = job
             .launcher
             .as_deref()
-            .map(|name| allocation::find(name, typed.pmi.as_deref(), &|name| std::env::var(name).ok()));
+            .map(|name| allocation::find(name, job.pmi.as_deref(), &|name| std::env::var(name).ok()));
         let batch = batch.transpose()?.unwrap_or_default();
-        let hostfile = typed.hostfile.or(batch.hostfile);
+        let hostfile = job.hostfile.or(batch.hostfile);
         let platform = typed
             .platform
             .as_deref()
@@ -171,7 +172,7 @@ impl Options {
         let options = Options {
             several_hosts: hostfile.is_some() || batch.several_hosts,
             starts: batch.starts,
-            db: match &typed.db {
+            db: match &job.db {
                 Some(path) => absolute("--db", path)?,
                 None => out.join("kilter.db"),
             },
@@ -190,14 +191,14 @@ impl Options {
                 typed.repetition_seconds,
             )
             .map_err(|(option, message)| wrong(option, message))?,
-            mpirun: typed.mpirun,
+            mpirun: job.mpirun,
             ranks: typed.ranks,
             layout: None,
             hostfile,
-            launch_agent: typed.launch_agent.or(batch.agent),
+            launch_agent: job.launch_agent.or(batch.agent),
             platform: None,
-            site_parameters: pairs("--mca", &typed.mca)?,
-            site_environment: pairs("--env", &typed.environment)?,
+            site_parameters: pairs("--mca", &job.mca)?,
+            site_environment: pairs("--env", &job.environment)?,
             sizes: parse_sizes(&typed.sizes)?,
             guidelines: typed.guidelines,
             guideline_files: typed.guideline_file,
@@ -224,10 +225,10 @@ impl Options {
                 cli::CorrectionChoice::Holm => Correction::Holm,
                 cli::CorrectionChoice::Bh => Correction::BenjaminiHochberg,
             },
-            json: typed.format == cli::Format::Json,
-            quiet: typed.quiet,
-            library_description: typed.library_description,
-            stall_seconds: typed.stall_timeout,
+            json: job.format == cli::Format::Json,
+            quiet: job.quiet,
+            library_description: job.library_description,
+            stall_seconds: job.stall_timeout,
             limits: Limits::default(),
             plugins: Vec::new(),
             libexec,

@@ -1,8 +1,8 @@
 //! Algorithms that are settings of a whole launch (SMPI, presets of Intel MPI), on both sides of the benchmark of the search: none can
 //! be switched in a running job, so each needs a launch.
 //!
-//! The search makes the launches of `tune`: a launch for each value of a parameter, or for a choice of every collective where a
-//! variable chooses at the start, with all targets in it, and then the most promising in turn with the launch as it is. The exhaustive
+//! The search makes the launches of `tune`: a launch for a value of every parameter that may share one, or for a choice of every collective
+//! where a variable chooses at the start, with all targets in it, and then the most promising in turn with the launch as it is. The exhaustive
 //! side makes a launch for each value and each cell. Unlike in `tune` a cell is charged for no other: what it takes is its own.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,7 +16,7 @@ use crate::search::contest::Held;
 use crate::search::ranking::ranked;
 use crate::search::target::Target;
 use crate::search::trials::{Samples, Trials};
-use crate::search::{settings, space};
+use crate::search::{settings, space, together};
 use crate::stats::sample::Sample;
 
 /// Of the launches' labels, behind the side's.
@@ -60,6 +60,7 @@ pub(super) fn search(context: &Context<'_>, label: &str, targets: &[Target]) -> 
     let library = &context.library;
     let of_launches = space::own_launch_candidates(library, &transports(context), targets);
     let at_start = at_start::trials(library, targets, context.options.ranks);
+    let of_launches = together::groups(library, of_launches);
     let count = of_launches.len() + at_start.len();
     if count == 0 {
         return Ok(InTurn::default());
@@ -70,10 +71,10 @@ pub(super) fn search(context: &Context<'_>, label: &str, targets: &[Target]) -> 
         anyhow::bail!("the library's own collectives failed");
     };
     let mut tried = BTreeMap::new();
-    for (candidate, times) in settings::screen(&mut trials, of_launches, &BTreeSet::new())? {
+    for (candidate, times) in settings::screen(&mut trials, of_launches, &present, &BTreeSet::new())? {
         tried.insert(selection(&candidate.assignments), times);
     }
-    for (choice, times) in at_start::screen(&mut trials, at_start)? {
+    for (choice, times) in at_start::screen(&mut trials, at_start, &present)? {
         tried.insert(selection(&at_start::values(library, &[choice])), times);
     }
     let mut field = Candidates::new();

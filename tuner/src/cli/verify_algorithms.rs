@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::Format;
+use super::Job;
 
 /// Options of `verify-algorithms`.
 #[derive(Debug, Args)]
@@ -31,46 +31,7 @@ pub struct VerifyAlgorithms {
     /// A second's worth of the matrix, which is what `tune` runs.
     #[arg(long)]
     pub reduced: bool,
-    /// The launcher of the MPI library to verify on.
-    #[arg(long, value_name = "PATH", env = "KILTER_MPIRUN", default_value = "mpirun")]
-    pub mpirun: PathBuf,
-    /// Hosts to run on, in the launcher's own format.
-    #[arg(long, value_name = "FILE", env = "KILTER_HOSTFILE")]
-    pub hostfile: Option<PathBuf>,
-    /// Program that starts the launcher's daemons on other hosts, instead of ssh.
-    #[arg(long, value_name = "PATH", env = "KILTER_LAUNCH_AGENT")]
-    pub launch_agent: Option<PathBuf>,
-    /// How ranks are started inside an allocation of a batch system, as for `check`.
-    #[arg(long, value_name = "NAME", env = "KILTER_LAUNCHER")]
-    pub launcher: Option<String>,
-    /// The process management interface that the launcher offers to the library, as for `check`.
-    #[arg(long, value_name = "NAME", env = "KILTER_PMI", requires = "launcher")]
-    pub pmi: Option<String>,
-    /// A parameter of the library that every launch needs on this site. Repeatable; in the variable separated by `;`.
-    #[arg(long = "mca", value_name = "NAME=VALUE", env = "KILTER_MCA", value_delimiter = ';')]
-    pub mca: Vec<String>,
-    /// An environment variable that every rank needs on this site. Repeatable; in the variable separated by `;`.
-    #[arg(long = "env", value_name = "NAME=VALUE", env = "KILTER_ENV", value_delimiter = ';')]
-    pub environment: Vec<String>,
-    /// Directory of everything that is written.
-    #[arg(long, value_name = "DIR", default_value = "kilter-out")]
-    pub out: PathBuf,
-    /// Database (default: kilter.db in the output directory).
-    #[arg(long, value_name = "FILE")]
-    pub db: Option<PathBuf>,
-    /// Format of standard output.
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    pub format: Format,
-    /// No progress on standard error.
-    #[arg(short, long)]
-    pub quiet: bool,
-    /// Describe the MPI library by this file instead of the built-in descriptions.
-    #[arg(long, value_name = "FILE")]
-    pub library_description: Option<PathBuf>,
-    /// Seconds after which a row that has not finished a case counts as hung.
-    #[arg(long, value_name = "SECONDS", default_value_t = 20.0)]
-    pub stall_timeout: f64,
-    /// Directory of kilter-verify, kilter-worker and libkilter_collectives.so (default: as for `check`).
-    #[arg(long, value_name = "DIR", env = "KILTER_LIBEXEC")]
-    pub libexec: Option<PathBuf>,
+    /// The library and its launcher, and where everything is written.
+    #[command(flatten)]
+    pub job: Job,
 }

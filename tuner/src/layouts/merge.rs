@@ -7,14 +7,16 @@
 //! * A selection for a number of ranks that several layouts have is taken where all of them chose it.
 //! * A setting of the launch that only some layouts chose is taken as long as no other layout gets slower by it ([`Extent::Any`]); once one
 //!   does, only what every layout chose is taken ([`Extent::Every`]).
+//! * Of a selection and the setting that it needs neither is taken without the other.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::config::library::{Form, Library};
-use crate::deployment::{Assignment, Deployment};
+use crate::deployment::{Assignment, Deployment, Selection};
 use crate::emit::decisions::Selections;
 use crate::emit::ranged::{self, Ranged};
 use crate::layouts::Layout;
+use crate::search::pairs::{Cell, Pairs};
 
 /// What a layout chose.
 #[derive(Debug, Clone, Copy)]
@@ -23,6 +25,8 @@ pub struct Chosen<'a> {
     pub layout: Layout,
     /// Its decisions.
     pub deployment: &'a Deployment,
+    /// Which of them need each other.
+    pub pairs: &'a Pairs,
 }
 
 /// Which settings of the launch are taken.
@@ -94,6 +98,7 @@ pub fn merge(chosen: &[Chosen<'_>], extent: Extent, library: &Library) -> anyhow
     let mut merged = Merged::default();
     assignments(&mut merged, chosen, extent, library)?;
     selections(&mut merged, chosen);
+    halves(&mut merged, chosen);
     Ok(merged)
 }
 
@@ -259,14 +264,65 @@ fn selections(merged: &mut Merged, chosen: &[Chosen<'_>]) {
                 taken.insert(key, only.clone());
                 continue;
             }
-            let (collective, bytes) = key;
-            let name = |selection: &crate::deployment::Selection| {
-                format!("{} for {collective} at {bytes} bytes", selection.id())
-            };
-            leave_out(merged, values, name, ranks);
+            leave_out(merged, values, |selection| name_at(key, selection), ranks);
         }
         merged.selections.insert(ranks, taken);
     }
+}
+
+/// Takes out selections of which a setting that they need is left out, and settings that were deployed for selections alone of which
+/// none is left.
+fn halves(merged: &mut Merged, chosen: &[Chosen<'_>]) {
+    for one in chosen {
+        for (cell, needs) in one.pairs.needs() {
+            let Some(missing) = needs.iter().find(|need| !merged.assignments.contains(need)) else {
+                continue;
+            };
+            let own = merged.selections.get_mut(&one.layout.ranks());
+            if let Some(selection) = own.and_then(|own| own.remove(cell)) {
+                merged.left_out.push(LeftOut {
+                    what: name_at(*cell, &selection),
+                    chosen_by: vec![one.layout],
+                    because: format!(
+                        "it acts only with `{}={}`, which is left out",
+                        missing.name, missing.value
+                    ),
+                });
+            }
+        }
+    }
+    let needed = |setting: &Assignment| {
+        chosen.iter().any(|one| {
+            let left = merged.selections.get(&one.layout.ranks());
+            let stands = |cell: &Cell| left.is_some_and(|left| left.contains_key(cell));
+            let mut needs = one.pairs.needs();
+            needs.any(|(cell, needs)| stands(cell) && needs.contains(setting))
+        })
+    };
+    let for_itself = |setting: &Assignment| {
+        let mut by = chosen.iter().filter(|one| one.deployment.assignments.contains(setting));
+        // What was put together of several layouts' values is nobody's as it is.
+        let is_composed = by.clone().next().is_none();
+        is_composed || by.any(|one| !one.pairs.needs().any(|(_, needs)| needs.contains(setting)))
+    };
+    let is_left = |setting: &Assignment| needed(setting) || for_itself(setting);
+    let gone: Vec<Assignment> = merged.assignments.iter().filter(|one| !is_left(one)).cloned().collect();
+    for setting in gone {
+        merged.assignments.retain(|one| *one != setting);
+        let by = chosen
+            .iter()
+            .filter(|one| one.deployment.assignments.contains(&setting));
+        merged.left_out.push(LeftOut {
+            what: format!("{}={}", setting.name, setting.value),
+            chosen_by: by.map(|one| one.layout).collect(),
+            because: "nothing is left that acts only with it".to_owned(),
+        });
+    }
+}
+
+/// A selection with the cell that it is for.
+fn name_at((collective, bytes): Cell, selection: &Selection) -> String {
+    format!("{} for {collective} at {bytes} bytes", selection.id())
 }
 
 #[cfg(test)]
@@ -275,7 +331,6 @@ mod tests {
 
     use super::*;
     use crate::config::library::find_for;
-    use crate::deployment::Selection;
 
     fn open_mpi() -> Library {
         find_for("mpirun (Open MPI) 4.1.4").unwrap()
@@ -304,11 +359,13 @@ mod tests {
     }
 
     fn merged(chosen: &[(&str, Deployment)], extent: Extent, library: &Library) -> Merged {
+        let pairs = Pairs::default();
         let chosen: Vec<Chosen<'_>> = chosen
             .iter()
             .map(|(text, deployment)| Chosen {
                 layout: layout(text),
                 deployment,
+                pairs: &pairs,
             })
             .collect();
         merge(&chosen, extent, library).unwrap()
@@ -405,6 +462,47 @@ mod tests {
             lines[0].contains("1:8-8@8-8") && lines[0].contains("8x1 did not choose it"),
             "{lines:?}"
         );
+    }
+
+    /// As with HAN, which has to be taken out of the way of an algorithm.
+    #[test]
+    fn a_selection_and_the_setting_that_it_needs_are_taken_together_or_not_at_all() {
+        let gate = |value: &str| set("coll_han_priority", value);
+        let with = |value: &str, id: &str| {
+            let mut pairs = Pairs::default();
+            pairs.set((Collective::Reduce, 4096), vec![gate(value)]);
+            (of(&[gate(value)], &[(4096, id), (8192, "by itself")]), pairs)
+        };
+        let merge_two = |a: &(Deployment, Pairs), b: &(Deployment, Pairs), second: &str| {
+            let chosen = [("1x2", a), (second, b)].map(|(text, (deployment, pairs))| Chosen {
+                layout: layout(text),
+                deployment,
+                pairs,
+            });
+            merge(&chosen, Extent::Any, &open_mpi()).unwrap()
+        };
+        // The settings differ: the selections that need them go, and no others.
+        let apart = merge_two(&with("0", "a"), &with("1", "a"), "1x3");
+        assert_eq!(apart.deployment(layout("1x2")), of(&[], &[(8192, "by itself")]));
+        assert_eq!(apart.deployment(layout("1x3")), of(&[], &[(8192, "by itself")]));
+        let line = lines(&apart)[2].clone();
+        let expected =
+            "`a for reduce at 4096 bytes`, chosen for 1x2: it acts only with `coll_han_priority=0`, which is left out";
+        assert_eq!(line, expected);
+        // The selections differ: the setting goes with them.
+        let apart = merge_two(&with("0", "a"), &with("0", "b"), "2x1");
+        assert_eq!(apart.deployment(layout("1x2")), of(&[], &[(8192, "by itself")]));
+        assert!(
+            lines(&apart)
+                .iter()
+                .any(|line| line.contains("nothing is left that acts only with it"))
+        );
+        // Who chose it for itself keeps it.
+        let for_itself = (of(&[gate("0")], &[]), Pairs::default());
+        let kept = merge_two(&with("0", "a"), &for_itself, "2x1");
+        assert_eq!(kept.deployment(layout("1x2")), of(&[gate("0")], &[]));
+        let both = merge_two(&with("0", "a"), &with("0", "a"), "1x3");
+        assert_eq!(both.deployment(layout("1x3")), with("0", "a").0);
     }
 
     /// What a variable needs does not stay without it.

@@ -9,6 +9,7 @@ use crate::deployment::Deployment;
 use crate::emit::decisions::{Decisions, Part};
 use crate::emit::{self, Emitted};
 use crate::plan::Subject;
+use crate::search::pairs::Pairs;
 use crate::tune::{Tuned, slower};
 use crate::verification::{Medians, Verification, verify};
 
@@ -46,13 +47,17 @@ pub fn prove(members: &mut [Member<'_, '_>], directory: &Path) -> anyhow::Result
     let Some(library) = members.first().map(|member| member.context.library.clone()) else {
         anyhow::bail!("no layout is given; give one, such as 8x16");
     };
-    let own: Vec<Deployment> = members.iter().map(|member| member.tuned.deployment.clone()).collect();
+    let own = members.iter().map(|member| &member.tuned);
+    let own: Vec<(Deployment, Pairs)> = own
+        .map(|tuned| (tuned.deployment.clone(), tuned.pairs.clone()))
+        .collect();
     let chosen: Vec<Chosen<'_>> = members
         .iter()
         .zip(&own)
-        .map(|(member, deployment)| Chosen {
+        .map(|(member, (deployment, pairs))| Chosen {
             layout: member.layout,
             deployment,
+            pairs,
         })
         .collect();
     let any = merge(&chosen, Extent::Any, &library)?;

@@ -74,7 +74,7 @@ impl TuneOptions {
         };
         let mut common = match layouts.first() {
             Some(first) => Options {
-                out: absolute("--out", &typed.measure.out)?,
+                out: absolute("--out", &typed.measure.job.out)?,
                 ..first.clone()
             },
             None => Options::new(typed.measure)?,
@@ -138,12 +138,15 @@ fn of_layouts(layouts: &[Layout], typed: &cli::Measure) -> Result<Vec<Options>, 
             ),
         ));
     }
-    let db = typed.db.clone().unwrap_or_else(|| typed.out.join("kilter.db"));
+    let db = typed.job.db.clone().unwrap_or_else(|| typed.job.out.join("kilter.db"));
     let each = layouts.iter().map(|layout| {
         let own = cli::Measure {
             ranks: layout.ranks(),
-            out: typed.out.join(layout.to_string()),
-            db: Some(db.clone()),
+            job: cli::Job {
+                out: typed.job.out.join(layout.to_string()),
+                db: Some(db.clone()),
+                ..typed.job.clone()
+            },
             budget: typed.budget / layouts.len() as f64,
             ..typed.clone()
         };

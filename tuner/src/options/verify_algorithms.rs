@@ -40,21 +40,8 @@ impl VerifyOptions {
         }
         let rows = typed.only.iter().map(|text| wanted(text)).collect::<Result<_, _>>()?;
         let measure = cli::Measure {
-            mpirun: typed.mpirun,
+            job: typed.job,
             ranks: ranks.last().copied().unwrap_or(1),
-            hostfile: typed.hostfile,
-            launch_agent: typed.launch_agent,
-            launcher: typed.launcher,
-            pmi: typed.pmi,
-            mca: typed.mca,
-            environment: typed.environment,
-            out: typed.out,
-            db: typed.db,
-            format: typed.format,
-            quiet: typed.quiet,
-            library_description: typed.library_description,
-            stall_timeout: typed.stall_timeout,
-            libexec: typed.libexec,
             ..defaults()?
         };
         Ok(VerifyOptions {

@@ -17,6 +17,7 @@ use crate::search::choose::{Measured, choose};
 use crate::search::necessity::Accepted;
 use crate::search::settings::Outcome;
 use crate::search::target::Target;
+use crate::search::together::{self, Member, each_once};
 use crate::search::trials::{CONFIRMING, Samples, Times, Trials, damaged};
 use crate::stats::sample::Sample;
 
@@ -57,7 +58,7 @@ pub fn search(
     let Some(present) = launches.launch(&[])? else {
         anyhow::bail!("the library's own collectives failed under the settings so far")
     };
-    let tried = screen(&mut launches, trials)?;
+    let tried = screen(&mut launches, trials, &present)?;
     let standing = standing(context, assignments)?;
     let mut places = Vec::new();
     for place in 0..PLACES {
@@ -138,38 +139,37 @@ pub fn search(
     Ok(outcome)
 }
 
-/// Makes the launches that are to be tried, as long as the budget has room to confirm the best: the times of the launch in which each
-/// choice was tried. Who fails is missing.
+/// Makes the launches that are to be tried, as long as the budget has room to confirm the best: the times with each choice, beside those
+/// of the launch as it is (`present`). Who fails is missing.
 ///
 /// # Errors
 /// A failure that no candidate explains.
-pub fn screen(launches: &mut Trials<'_, '_>, trials: Vec<Trial>) -> anyhow::Result<BTreeMap<(Collective, u64), Times>> {
+pub fn screen(
+    launches: &mut Trials<'_, '_>,
+    trials: Vec<Trial>,
+    present: &Times,
+) -> anyhow::Result<BTreeMap<(Collective, u64), Times>> {
     let context = launches.context;
-    let library = &context.library;
-    let mut tried = BTreeMap::new();
-    for trial in trials {
-        if context
-            .budget
-            .search_exhausted(launches.trial_seconds * (1 + (1 + PLACES) * CONFIRMING) as f64)
-        {
+    let member = |choice: (Collective, u64)| Member {
+        what: choice,
+        collectives: vec![choice.0],
+        assignments: values(&context.library, &[choice]),
+    };
+    let groups = trials
+        .into_iter()
+        .map(|trial| trial.into_iter().map(member).collect())
+        .collect();
+    let screened = together::screen(launches, groups, present, |launches| {
+        let confirming = launches.trial_seconds * (1 + (1 + PLACES) * CONFIRMING) as f64;
+        let has_room = !context.budget.search_exhausted(confirming);
+        if !has_room {
             context
                 .progress
                 .warn("the budget ended before every algorithm that is chosen at the start was tried; raise --budget");
-            break;
         }
-        context.progress.step(1);
-        if let Some(times) = launches.launch(&values(library, &trial))? {
-            tried.extend(trial.into_iter().map(|choice| (choice, times.clone())));
-        } else if trial.len() > 1 {
-            // One of them does not run here: the others are innocent.
-            for choice in trial {
-                if let Some(times) = launches.launch(&values(library, &[choice]))? {
-                    tried.insert(choice, times);
-                }
-            }
-        }
-    }
-    Ok(tried)
+        has_room
+    })?;
+    Ok(screened.into_iter().collect())
 }
 
 /// Takes out what the library would not carry out, but replace by another algorithm: in its strict mode the job ends then.
@@ -217,17 +217,6 @@ pub fn values(library: &Library, trial: &[(Collective, u64)]) -> Vec<Assignment>
             .map(|(row, _)| assignments(row, choice.to_string()))
     };
     each_once(trial.iter().filter_map(one).flatten())
-}
-
-/// What several collectives need is set once.
-fn each_once(all: impl Iterator<Item = Assignment>) -> Vec<Assignment> {
-    let mut once: Vec<Assignment> = Vec::new();
-    for assignment in all {
-        if !once.contains(&assignment) {
-            once.push(assignment);
-        }
-    }
-    once
 }
 
 /// The variable, and what is set along with it.

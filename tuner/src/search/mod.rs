@@ -15,4 +15,5 @@ pub mod ranking;
 pub mod settings;
 pub mod space;
 pub mod target;
+pub mod together;
 pub mod trials;

@@ -43,6 +43,11 @@ impl Pairs {
         }
     }
 
+    /// By cell, what its selection needs.
+    pub fn needs(&self) -> impl Iterator<Item = (&Cell, &Vec<Assignment>)> {
+        self.needs.iter()
+    }
+
     /// What a selection needs that was found while the settings of all pairs were in force: those that belong to its collective, if it is
     /// an algorithm of the library's.
     #[must_use]

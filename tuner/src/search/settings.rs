@@ -16,6 +16,7 @@ use crate::search::necessity::{Accepted, id, improves};
 use crate::search::ordered::{self, Ordered};
 use crate::search::space::{self, LaunchCandidate};
 use crate::search::target::Target;
+use crate::search::together::{self, Member};
 use crate::search::trials::{CONFIRMING, Samples, Times, Trials, damaged, is_library};
 use crate::stats::sample::Sample;
 use crate::tune::DAMAGE_FLOOR;
@@ -60,14 +61,13 @@ pub fn search(
     let mut candidates = space::launch_candidates(&context.library, &context.transports(), targets);
     let limits = &context.options.limits;
     candidates.retain(|candidate| !limits.leaves_parameter(&context.library, &candidate.parameter));
-    context
-        .progress
-        .phase("search launch settings", candidates.len() as u64);
+    let groups = together::groups(&context.library, candidates);
+    context.progress.phase("search launch settings", groups.len() as u64);
     let Some(present) = search.trials.launch(&[])? else {
         anyhow::bail!("the library's own collectives failed under the settings so far")
     };
     let mut scored: Vec<(f64, LaunchCandidate)> = Vec::new();
-    for (candidate, times) in screen(&mut search.trials, candidates, banned)? {
+    for (candidate, times) in screen(&mut search.trials, groups, &present, banned)? {
         search.refuse(&candidate, &times, &present, &mut outcome);
         scored.push((search.cost(&times, &present), candidate));
     }
@@ -134,38 +134,31 @@ pub fn search(
     Ok(outcome)
 }
 
-/// Measures each candidate in a launch of its own, as long as the budget has room to confirm the best; who fails or is `banned` is
-/// missing.
+/// Measures each candidate, as long as the budget has room to confirm the best; who fails or is `banned` is missing.
 ///
 /// # Errors
 /// A failure that no candidate explains.
 pub fn screen(
     trials: &mut Trials<'_, '_>,
-    candidates: Vec<LaunchCandidate>,
+    mut groups: Vec<Vec<Member<LaunchCandidate>>>,
+    present: &Times,
     banned: &BTreeSet<Assignment>,
 ) -> anyhow::Result<Vec<(LaunchCandidate, Times)>> {
     let context = trials.context;
-    let mut screened = Vec::new();
-    for candidate in candidates {
-        if context
-            .budget
-            .search_exhausted(trials.trial_seconds * 2.0 * CONFIRMING as f64)
-        {
+    for group in &mut groups {
+        group.retain(|member| !member.assignments.iter().any(|one| banned.contains(one)));
+    }
+    groups.retain(|group| !group.is_empty());
+    together::screen(trials, groups, present, |trials| {
+        let confirming = trials.trial_seconds * 2.0 * CONFIRMING as f64;
+        let has_room = !context.budget.search_exhausted(confirming);
+        if !has_room {
             context
                 .progress
                 .warn("the budget ended before every launch setting was tried; raise --budget");
-            break;
         }
-        context.progress.step(1);
-        let is_banned = |assignment: &Assignment| banned.contains(assignment);
-        if candidate.assignments.iter().any(is_banned) {
-            continue;
-        }
-        if let Some(times) = trials.launch(&candidate.assignments)? {
-            screened.push((candidate, times));
-        }
-    }
-    Ok(screened)
+        has_room
+    })
 }
 
 /// What launches cost, and which are worth more of them.

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use kilter_algorithms::Collective;
 use kilter_protocol::plan::{Block, Repetitions};
 
 use crate::context::{Context, Setup};
@@ -36,6 +37,19 @@ pub struct Trials<'s, 'a> {
     launches: usize,
     /// Seconds of the longest launch so far.
     pub(super) trial_seconds: f64,
+}
+
+/// Why a launch says nothing for what was set in it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refusal {
+    /// In two words: `crashed`, `had no effect`, `wrong data`.
+    pub what: &'static str,
+    /// What was seen.
+    pub detail: String,
+    /// Whether the job ended by it.
+    pub ended_the_job: bool,
+    /// The collective that was measured then, where it was one.
+    pub collective: Option<Collective>,
 }
 
 impl<'s, 'a> Trials<'s, 'a> {
@@ -79,20 +93,49 @@ impl<'s, 'a> Trials<'s, 'a> {
         format!("{id} for {}", names.join(", "))
     }
 
+    /// Whether these settings have failed before.
+    #[must_use]
+    pub fn is_put_away(&self, assignments: &[Assignment]) -> bool {
+        self.context.quarantine.contains(&self.put_away_as(&id(assignments)))
+    }
+
     /// Measures once under further assignments; `None` if the candidate failed and is in quarantine now.
     ///
     /// # Errors
     /// A failure that no candidate explains.
     pub fn launch(&mut self, assignments: &[Assignment]) -> anyhow::Result<Option<Times>> {
-        let id = id(assignments);
-        let put_away_as = self.put_away_as(&id);
-        if self.context.quarantine.contains(&put_away_as) {
+        if self.is_put_away(assignments) {
             return Ok(None);
         }
+        let refusal = match self.measure(assignments)? {
+            Ok(times) => return Ok(Some(times)),
+            Err(refusal) => refusal,
+        };
+        let put_away_as = self.put_away_as(&id(assignments));
+        if refusal.ended_the_job {
+            self.context.progress.warn(&format!(
+                "candidate `{put_away_as}` {} and is not proposed again; see the report",
+                refusal.what
+            ));
+        }
+        self.context.quarantine.add(&put_away_as, refusal.what, &refusal.detail);
+        Ok(None)
+    }
+
+    /// The same, and nobody is put away: where several settings share the launch, only one of them is to blame.
+    ///
+    /// # Errors
+    /// A failure that no candidate explains.
+    pub fn measure(&mut self, assignments: &[Assignment]) -> anyhow::Result<Result<Times, Refusal>> {
         let setup = self.base.clone().with(assignments);
         self.launches += 1;
-        let name = format!("{}/{}: {id}", self.label, self.launches);
+        let name = format!("{}/{}: {}", self.label, self.launches, id(assignments));
         let blocks = self.blocks(&name);
+        let collective_of = |wanted: &str| {
+            let mut items = blocks.iter().flat_map(|block| &block.items);
+            let item = items.find(|item| item.id == wanted)?;
+            Subject::timed_by(item).collective()
+        };
         let mut session = self.context.session(&name, &setup, false)?;
         let measured = session
             .measure_all(&blocks, &mut |_| ())
@@ -103,20 +146,22 @@ impl<'s, 'a> Trials<'s, 'a> {
                     if assignments.is_empty() {
                         return Err(error);
                     }
-                    self.context
-                        .quarantine
-                        .add(&put_away_as, "had no effect", &format!("{error:#}"));
-                    return Ok(None);
+                    return Ok(Err(Refusal {
+                        what: "had no effect",
+                        detail: format!("{error:#}"),
+                        ended_the_job: false,
+                        collective: None,
+                    }));
                 }
                 outcomes
             }
             Err(SessionError::Job(failure)) if !assignments.is_empty() => {
-                let what = failure.what();
-                self.context.progress.warn(&format!(
-                    "candidate `{put_away_as}` {what} and is not proposed again; see the report"
-                ));
-                self.context.quarantine.add(&put_away_as, what, &failure.to_string());
-                return Ok(None);
+                return Ok(Err(Refusal {
+                    what: failure.what(),
+                    detail: failure.to_string(),
+                    ended_the_job: true,
+                    collective: failure.suspect().and_then(collective_of),
+                }));
             }
             Err(error) => return Err(error.into()),
         };
@@ -129,15 +174,19 @@ impl<'s, 'a> Trials<'s, 'a> {
             for item in &block.items {
                 if let Some(reason) = outcome.failed.get(&item.id) {
                     if !assignments.is_empty() {
-                        self.context.quarantine.add(&put_away_as, "wrong data", reason);
-                        return Ok(None);
+                        return Ok(Err(Refusal {
+                            what: "wrong data",
+                            detail: reason.clone(),
+                            ended_the_job: false,
+                            collective: Subject::timed_by(item).collective(),
+                        }));
                     }
                 } else if let Some(median) = outcome.median(&item.id) {
                     times.insert(Subject::timed_by(item), median);
                 }
             }
         }
-        Ok(Some(times))
+        Ok(Ok(times))
     }
 
     /// Whether the library carries `subject` out as asked, by its strict mode; what it does not is in quarantine then. Where it has no
@@ -255,8 +304,6 @@ pub fn is_library(subject: &Subject) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use kilter_algorithms::Collective;
-
     use super::*;
 
     #[test]

@@ -177,6 +177,12 @@ fn parameter(library: &Library, row: &Parameter) -> Option<String> {
             "`admits_algorithms` is for values in `try`, which is empty; give some, or remove the key".to_owned(),
         );
     }
+    if row.screened_with.is_some() && row.collectives.is_empty() {
+        return wrong(
+            "`screened_with` is for parameters that act on `collectives` of their own; name these, or remove the key"
+                .to_owned(),
+        );
+    }
     let tried = || row.r#try.iter().chain(row.overlap.iter().map(|tried| &tried.value));
     let values = tried()
         .map(Value::to_string)

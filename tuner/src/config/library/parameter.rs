@@ -40,6 +40,10 @@ pub struct Parameter {
     /// it; where messages show that none is asked for, and nothing else fixes a cell, each of its values is tried together with them.
     #[serde(default)]
     pub admits_algorithms: bool,
+    /// Values of parameters with the same word here are tried in one launch: each acts on its `collectives` alone, and none of these is
+    /// carried out by another's.
+    #[serde(default)]
+    pub screened_with: Option<String>,
     /// It is the fair competitor of other candidates, so a contest that was asked for always measures it.
     #[serde(default)]
     pub confirm_always: bool,

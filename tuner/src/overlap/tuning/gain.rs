@@ -46,18 +46,28 @@ fn has_come_nearer(before: &Judgement, now: &Judgement) -> bool {
     })
 }
 
-/// How much more than allowed the targets take that can be met, in parts of what could be hidden; the mean over their cells. A cell
-/// that could not be measured hid nothing, and none counts for more: a time slice beside a message of microseconds is a thousand times
-/// of it, and would decide alone.
-pub(super) fn shortfall(judgements: &[Judgement]) -> f64 {
+/// How much more than allowed the targets take that are open at `present`, in parts of what could be hidden; the mean over their cells, to
+/// which is added what cells of others miss for certain. Cells that are not decided either way belong to the noise of one launch, and would
+/// choose between settings by chance. A cell that could not be measured hid nothing, and none counts for more: a time slice beside a
+/// message of microseconds is a thousand times of it, and would decide alone.
+pub(super) fn shortfall(present: &[Judgement], judgements: &[Judgement]) -> f64 {
     let is_attainable = |one: &&Judgement| one.floor.as_ref().is_none_or(|floor| floor.value <= one.bound);
-    let mut excess: Vec<f64> = Vec::new();
+    let (mut excess, mut sought_cells) = (0.0, 0_usize);
     for judgement in judgements.iter().filter(is_attainable) {
-        let cells = judgement.cells.iter().filter(|cell| cell.verdict != Verdict::Masked);
-        excess.extend(cells.map(|cell| (cell.value - judgement.bound).clamp(0.0, HID_NOTHING)));
-        excess.extend(std::iter::repeat_n(HID_NOTHING, judgement.unmeasured));
+        let is_sought = present.iter().any(|one| one.target == judgement.target && is_open(one));
+        let counts = |cell: &&Judged| match cell.verdict {
+            Verdict::Masked => false,
+            Verdict::Missed => true,
+            Verdict::Holds | Verdict::Undecided => is_sought,
+        };
+        for cell in judgement.cells.iter().filter(counts) {
+            excess += (cell.value - judgement.bound).clamp(0.0, HID_NOTHING);
+            sought_cells += usize::from(is_sought);
+        }
+        excess += HID_NOTHING * judgement.unmeasured as f64;
+        sought_cells += if is_sought { judgement.unmeasured } else { 0 };
     }
-    excess.iter().sum::<f64>() / excess.len().max(1) as f64
+    excess / sought_cells.max(1) as f64
 }
 
 #[cfg(test)]
@@ -98,15 +108,16 @@ pub(super) mod tests {
 
     #[test]
     fn a_shortfall_is_the_mean_excess_of_what_can_be_met() {
+        let alone = |one: Judgement| shortfall(&[judgement(&one.target, &[1.0])], &[one]);
         let far = judgement("A", &[1.2, 0.7, 0.1]);
-        assert!((shortfall(std::slice::from_ref(&far)) - 0.5).abs() < 1e-12);
+        assert!((alone(far.clone()) - 0.5).abs() < 1e-12);
         // What hangs hides nothing, and does not vanish from the mean.
         let hung = Judgement {
             unmeasured: 2,
             ..judgement("A", &[0.1])
         };
-        assert!((shortfall(&[hung]) - 2.0 / 3.0).abs() < 1e-12);
-        let sliced = [judgement("A", &[0.7, 700.2]), judgement("A", &[0.2, 700.2])].map(|one| shortfall(&[one]));
+        assert!((alone(hung) - 2.0 / 3.0).abs() < 1e-12);
+        let sliced = [judgement("A", &[0.7, 700.2]), judgement("A", &[0.2, 700.2])].map(alone);
         assert!(
             (sliced[0] - 0.75).abs() < 1e-12 && (sliced[1] - 0.5).abs() < 1e-12,
             "{sliced:?}"
@@ -119,7 +130,18 @@ pub(super) mod tests {
             ..far
         };
         assert!(!is_open(&unattainable));
-        assert_eq!(shortfall(&[unattainable]), 0.0);
+        assert_eq!(alone(unattainable), 0.0);
+    }
+
+    #[test]
+    fn of_targets_that_are_not_missed_only_what_is_missed_then_counts() {
+        let present = [judgement("A", &[0.7, 0.7]), judgement("B", &[0.1, 0.1])];
+        let with = |b: Judgement| shortfall(&present, &[judgement("A", &[0.3, 0.2]), b]);
+        let mut undecided = judgement("B", &[0.28, 0.1]);
+        undecided.cells[0].verdict = Verdict::Undecided;
+        assert!((with(undecided) - 0.05).abs() < 1e-12);
+        let missed = judgement("B", &[0.6, 0.1]);
+        assert!((with(missed) - 0.25).abs() < 1e-12);
     }
 
     #[test]

@@ -43,7 +43,7 @@ impl Goals {
         let Some(present) = self.candidate(context, &key("present"), launch, &[])? else {
             return Ok(Vec::new());
         };
-        let missing = shortfall(&judge(std::slice::from_ref(&present)));
+        let missing = shortfall(self.now(), &judge(std::slice::from_ref(&present)));
         let mut scored = Vec::new();
         for assignments in candidates {
             if context.budget.search_exhausted(0.0) {
@@ -55,7 +55,7 @@ impl Goals {
             }
             let found = self.candidate(context, &key(&id(&assignments)), launch, &assignments)?;
             if let Some(survey) = found {
-                let left = shortfall(&judge(&[survey]));
+                let left = shortfall(self.now(), &judge(&[survey]));
                 context.progress.note(&format!(
                     "overlap: {}: shortfall {missing:.2} -> {left:.2}",
                     id(&assignments)
