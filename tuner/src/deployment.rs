@@ -254,12 +254,15 @@ impl Deployment {
         new
     }
 
-    /// Removes assignments; a name that had another value in what was `verified` before gets it back.
+    /// Removes assignments; a name that had a value in what was `verified` before gets it back.
     pub fn give_back(&mut self, taken: &[Assignment], verified: &Deployment) {
         self.assignments.retain(|one| !taken.contains(one));
-        let back = |old: &&Assignment| taken.iter().any(|new| new.name == old.name && new != *old);
-        self.assignments
-            .extend(verified.assignments.iter().filter(back).cloned());
+        for old in &verified.assignments {
+            let has_name = |one: &Assignment| one.name == old.name;
+            if taken.iter().any(has_name) && !self.assignments.iter().any(has_name) {
+                self.assignments.push(old.clone());
+            }
+        }
     }
 }
 
@@ -298,6 +301,24 @@ mod tests {
         let now = with_scan(&[eager_limit(16384)]);
         let subject = Subject::library(SCAN.0, SCAN.1);
         assert_eq!(now.to_blame(&subject, &Deployment::default(), &library()), Some(SCAN));
+    }
+
+    #[test]
+    fn what_is_given_back_leaves_what_was_verified_before() {
+        let other = Assignment {
+            name: "btl_tcp_progress_thread".to_owned(),
+            ..eager_limit(1)
+        };
+        let verified = with_scan(&[eager_limit(16384)]);
+        // The same value again, beside another name: the pair goes, what was there stays.
+        let mut now = with_scan(&[eager_limit(16384), other.clone()]);
+        now.give_back(&[eager_limit(16384), other], &verified);
+        assert_eq!(now, verified);
+        let mut now = with_scan(&[eager_limit(65536)]);
+        now.give_back(&[eager_limit(65536)], &verified);
+        assert_eq!(now, verified);
+        now.give_back(&[eager_limit(16384)], &Deployment::default());
+        assert_eq!(now.assignments, []);
     }
 
     #[test]
@@ -363,7 +384,7 @@ mod tests {
         let intel = crate::config::library::find_for(line).unwrap();
         let preset = |name: &str| Assignment {
             name: format!("I_MPI_ADJUST_{name}"),
-            value: "2:8-8@2-2".to_owned(),
+            value: "0:0-7;2:8-8;0:9-2147483647".to_owned(),
             environment: true,
         };
         let new = [preset("BCAST"), preset("SCAN"), eager_limit(1)];

@@ -1,7 +1,7 @@
 //! From what a run found to the report's model, and to files.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::SystemTime;
+use std::time::{Duration, UNIX_EPOCH};
 
 use anyhow::Context as _;
 
@@ -110,6 +110,13 @@ fn reason(tuned: &Tuned, judged: &JudgedCell) -> String {
     })
 }
 
+/// Of seconds since 1970, as RFC 3339 has it, which ends with the year 9999.
+fn date(unix_seconds: f64) -> String {
+    const LAST: f64 = 253_402_300_799.0;
+    let since = Duration::try_from_secs_f64(unix_seconds.min(LAST)).unwrap_or_default();
+    humantime::format_rfc3339_seconds(UNIX_EPOCH + since).to_string()
+}
+
 fn empty(context: &Context<'_>, command: &str, verification: &Verification) -> Report {
     let options = context.options;
     Report {
@@ -127,7 +134,7 @@ fn empty(context: &Context<'_>, command: &str, verification: &Verification) -> R
             command_line: context.typed.clone(),
             launch_before: verification.command_line.clone(),
             launch_after: String::new(),
-            started: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),
+            started: date(context.run.started_unix_seconds),
             measuring_seconds: context.budget.spent_seconds(),
             launches: verification.launches,
             alpha: options.alpha,

@@ -122,6 +122,7 @@ pub fn tune(context: &Context<'_>, options: &TuneOptions) -> anyhow::Result<Tune
             state.search(context, options, round, launch.clone(), &targets, &mut tuned.contests)?;
             state.take_back_halves(context, &verified, &tuned.before);
         }
+        let without = state.deployment.clone();
         if options.parameters && tuned.goals.are_missed() {
             let launch = launch.with(&state.deployment.assignments);
             let label = format!("search/{round}");
@@ -139,7 +140,7 @@ pub fn tune(context: &Context<'_>, options: &TuneOptions) -> anyhow::Result<Tune
         }
         let label = format!("after/{round}");
         deploy_and_verify(context, &label, &verified, &mut state, &mut tuned)?;
-        prove_overlap(context, &label, &verified, &mut state, &mut tuned)?;
+        prove_overlap(context, &label, (&verified, &without), &mut state, &mut tuned)?;
     }
     tuned.unfixed = state.reasons();
     tuned.pairs = state.pairs;
@@ -513,43 +514,65 @@ fn deploy_and_verify(
     Ok(())
 }
 
-/// Judges the targets by what is deployed; takes back what was chosen for them where this does not show that it comes nearer to one, and
-/// verifies and judges what is left. `verified` is what was deployed before.
+/// Judges the targets by what is deployed; takes back what was proposed for them where this does not show that it comes nearer to one, and
+/// verifies and judges what is left. `verified` is what was deployed before, `without` what was decided in this round for everything else.
 fn prove_overlap(
     context: &Context<'_>,
     label: &str,
-    verified: &Deployment,
+    (verified, without): (&Deployment, &Deployment),
     state: &mut State,
     tuned: &mut Tuned,
 ) -> anyhow::Result<()> {
-    let slowed = |one: &Assignment| {
-        let id = necessity::id(std::slice::from_ref(one));
-        let line = format!("`{id}` is taken back: it slowed a collective");
-        (id, line)
-    };
-    let slowed: Vec<(String, String)> = tuned.goals.proposed().iter().map(slowed).collect();
-    let because = slowed.iter().map(|(id, line)| (id.as_str(), line.clone()));
-    tuned.goals.keep_only(&tuned.deployment.assignments, because);
-    let judge = |label: &str, tuned: &mut Tuned| -> anyhow::Result<Option<Disproved>> {
-        let Some(emitted) = tuned.emitted.as_ref().filter(|_| !tuned.deployment.is_empty()) else {
-            return Ok(None);
-        };
-        let setup = emit::staged(context, emitted)?;
-        tuned.goals.judge_deployed(context, label, &setup)
-    };
-    let Some(disproved) = judge(label, tuned)? else {
+    forget_what_fell(state, tuned);
+    let Some(disproved) = judge_overlap(context, label, tuned)? else {
         return Ok(());
     };
     context.progress.warn(&format!("taken back: {}", disproved.because));
-    state.deployment.give_back(&disproved.assignments, verified);
+    let mut before = without.clone();
+    before.assignments.retain(|one| !state.banned.assignments.contains(one));
+    state.deployment.give_back(&disproved.assignments, &before);
     state.take_back_halves(context, verified, &tuned.before);
     if state.deployment.is_empty() {
-        return tuned.deploy_nothing(context);
+        tuned.deploy_nothing(context)?;
+    } else {
+        let label = format!("{label}/without what was chosen for overlap");
+        deploy_and_verify(context, &label, verified, state, tuned)?;
+        if context.budget.exhausted() {
+            context
+                .progress
+                .warn("the budget ended before the targets were judged without what was taken back; raise --budget");
+            tuned.goals.nothing_deployed();
+        } else {
+            judge_overlap(context, &label, tuned)?;
+        }
     }
-    let label = format!("{label}/without what was chosen for overlap");
-    deploy_and_verify(context, &label, verified, state, tuned)?;
-    judge(&label, tuned)?;
+    forget_what_fell(state, tuned);
     Ok(())
+}
+
+/// Judges the targets by the emitted files, where there are any.
+fn judge_overlap(context: &Context<'_>, label: &str, tuned: &mut Tuned) -> anyhow::Result<Option<Disproved>> {
+    let Some(emitted) = tuned.emitted.as_ref().filter(|_| !tuned.deployment.is_empty()) else {
+        return Ok(None);
+    };
+    let setup = emit::staged(context, emitted)?;
+    tuned.goals.judge_deployed(context, label, &setup)
+}
+
+/// Takes out of what was chosen for overlap what is not deployed any more.
+fn forget_what_fell(state: &State, tuned: &mut Tuned) {
+    let line = |one: &Assignment| {
+        let id = necessity::id(std::slice::from_ref(one));
+        let why = if state.banned.assignments.contains(one) {
+            "is taken back: it slowed a collective"
+        } else {
+            "is not deployed after all"
+        };
+        (id.clone(), format!("`{id}` {why}"))
+    };
+    let lines: Vec<(String, String)> = tuned.goals.chosen().map(line).collect();
+    let because = lines.iter().map(|(id, line)| (id.as_str(), line.clone()));
+    tuned.goals.keep_only(&tuned.deployment.assignments, because);
 }
 
 /// Emits what is decided, without the rules that the library does not follow when it is launched with the files; `None` where nothing is

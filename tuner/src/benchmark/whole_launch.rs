@@ -5,7 +5,7 @@
 //! where a variable chooses at the start, with all targets in it, and then the most promising in turn with the launch as it is. The exhaustive
 //! side makes a launch for each value and each cell. Unlike in `tune` a cell is charged for no other: what it takes is its own.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use crate::config::library::Library;
 use crate::context::{Context, Setup};
@@ -71,7 +71,7 @@ pub(super) fn search(context: &Context<'_>, label: &str, targets: &[Target]) -> 
         anyhow::bail!("the library's own collectives failed");
     };
     let mut tried = BTreeMap::new();
-    for (candidate, times) in settings::screen(&mut trials, of_launches, &present, &BTreeSet::new())? {
+    for (candidate, times) in settings::screen(&mut trials, of_launches, &present)? {
         tried.insert(selection(&candidate.assignments), times);
     }
     for (choice, times) in at_start::screen(&mut trials, at_start, &present)? {

@@ -1,8 +1,10 @@
 //! Values of variables that choose an algorithm by ranges of sizes: written, read back by the library's own rules, and checked.
 //!
-//! * Intel MPI 2021: `ID[:COND[,COND...]][;...]`, a COND being `L`, `L-M`, `L@P` or `L-M@P-Q`: bytes and numbers of ranks, both ends
-//!   included; everything else, such as `7:0-max`, is ignored with a line on standard output that nobody reads (Developer Reference,
-//!   "I_MPI_ADJUST Family Environment Variables", and measured on 2021.19). What no condition covers is chosen as ever.
+//! * Intel MPI 2021: `ID[:COND[,COND...]][;...]`, a COND being `L` or `L-M`, bytes, both ends included; everything else, such as `7:0-max`,
+//!   is ignored with a line on standard output that nobody reads (Developer Reference, "I_MPI_ADJUST Family Environment Variables", and
+//!   measured on 2021.19). What was measured on 2021.19 beyond it (`scripts/probe-intel-ranges`): sizes that no range covers do not keep the library's choice. Of a range only
+//!   the upper end is compared, and the last range goes on for ever; `0` is the library's basic selection. Where conditions say numbers of ranks
+//!   (`L-M@P-Q`), of several ranges of sizes for the same numbers the last one holds for all sizes: they cannot be relied on.
 //! * MVAPICH2 2.3: `ID`, or `ID:MIN-MAX[,...]` with `+` for no end. It replaces the library's table on communicators of every size; of a
 //!   range only the upper end is compared, and the last range goes on for ever (source of 2.3). Where the operation's indexed table is
 //!   on, as it is by default, ranges are dropped without a word: what switches it off belongs to the variable ([`beside`]).
@@ -18,8 +20,6 @@ pub struct Ranged {
     pub choice: u64,
     /// Sizes in bytes, as the library counts them, both ends included; to `u64::MAX`: no end.
     pub bytes: (u64, u64),
-    /// Numbers of ranks, both ends included; `None`: any.
-    pub ranks: Option<(u64, u64)>,
 }
 
 /// All sizes.
@@ -49,7 +49,7 @@ pub fn to_text(form: Form, ranges: &[Ranged]) -> String {
             (false, Form::Mvapich2) => ",",
         };
         let _ = write!(text, "{separator}{}", range.choice);
-        if range.bytes == ALL && (form == Form::Mvapich2 || range.ranks.is_none()) {
+        if range.bytes == ALL {
             continue;
         }
         let _ = match (form, high) {
@@ -57,9 +57,6 @@ pub fn to_text(form: Form, ranges: &[Ranged]) -> String {
             (Form::Mvapich2, u64::MAX) => write!(text, ":{low}-+"),
             (Form::Mvapich2, _) => write!(text, ":{low}-{high}"),
         };
-        if let (Form::Intel, Some((from, to))) = (form, range.ranks) {
-            let _ = write!(text, "@{from}-{to}");
-        }
     }
     text
 }
@@ -102,22 +99,20 @@ pub fn parse(form: Form, name: &str, value: &str) -> Result<Vec<Ranged>, RangedE
                     .map_or((entry, None), |(id, rest)| (id, Some(rest)));
                 let choice = number(id)?;
                 let Some(conditions) = conditions else {
-                    ranges.push(Ranged {
-                        choice,
-                        bytes: ALL,
-                        ranks: None,
-                    });
+                    ranges.push(Ranged { choice, bytes: ALL });
                     continue;
                 };
                 for condition in conditions.split(',') {
-                    let (bytes, ranks) = condition
-                        .split_once('@')
-                        .map_or((condition, None), |(bytes, ranks)| (bytes, Some(ranks)));
-                    let (low, high) = pair(bytes)?;
+                    if condition.contains('@') {
+                        return Err(wrong(format!(
+                            "`{condition}` says for which numbers of ranks; of several ranges of sizes for the same numbers the library heeds the \
+                             last one alone, at all sizes; give sizes alone"
+                        )));
+                    }
+                    let (low, high) = pair(condition)?;
                     ranges.push(Ranged {
                         choice,
                         bytes: (low, if high == NO_END { u64::MAX } else { high }),
-                        ranks: ranks.map(pair).transpose()?,
                     });
                 }
             }
@@ -125,7 +120,6 @@ pub fn parse(form: Form, name: &str, value: &str) -> Result<Vec<Ranged>, RangedE
         Form::Mvapich2 if !value.contains([':', ',']) => ranges.push(Ranged {
             choice: number(value)?,
             bytes: ALL,
-            ranks: None,
         }),
         Form::Mvapich2 => {
             for entry in value.split(',') {
@@ -136,7 +130,6 @@ pub fn parse(form: Form, name: &str, value: &str) -> Result<Vec<Ranged>, RangedE
                 ranges.push(Ranged {
                     choice: number(id)?,
                     bytes: pair(bytes)?,
-                    ranks: None,
                 });
             }
         }
@@ -144,25 +137,16 @@ pub fn parse(form: Form, name: &str, value: &str) -> Result<Vec<Ranged>, RangedE
     Ok(ranges)
 }
 
-/// What the library runs for a size, as it counts sizes, on so many ranks; `None`: what it would have run anyway.
+/// What the library runs for a size, as it counts sizes: only upper ends are compared. `None`: it decides itself.
 #[must_use]
-pub fn lookup(form: Form, ranges: &[Ranged], bytes: u64, ranks: u64) -> Option<u64> {
-    let within = |(low, high): (u64, u64), value: u64| (low..=high).contains(&value);
-    match form {
-        Form::Intel => ranges
-            .iter()
-            .find(|range| within(range.bytes, bytes) && range.ranks.is_none_or(|allowed| within(allowed, ranks)))
-            .map(|range| range.choice),
-        Form::Mvapich2 => ranges
-            .iter()
-            .find(|range| bytes <= range.bytes.1)
-            .or_else(|| ranges.last())
-            .map(|range| range.choice),
-    }
+pub fn lookup(form: Form, ranges: &[Ranged], bytes: u64) -> Option<u64> {
+    let first = ranges.iter().find(|range| bytes <= range.bytes.1);
+    let choice = first.or_else(|| ranges.last())?.choice;
+    (form.librarys_own() != Some(choice)).then_some(choice)
 }
 
-/// Whether the value says what can be relied on: numbers that the library has, ranges without overlap, and without gaps where it has
-/// nothing to fall back to. What it returns is what was read.
+/// Whether the value says what can be relied on: numbers that the library has, and ranges that leave no size to chance. What it returns is
+/// what was read.
 ///
 /// # Errors
 /// The first thing that is wrong.
@@ -177,7 +161,8 @@ pub fn check(row: &Algorithms, form: Form, value: &str) -> Result<Vec<Ranged>, R
         })
     };
     for range in &ranges {
-        if !row.choices.iter().any(|choice| choice.value == range.choice) {
+        let is_known = row.choices.iter().any(|choice| choice.value == range.choice);
+        if !is_known && form.librarys_own() != Some(range.choice) {
             let last = row.choices.iter().map(|choice| choice.value).max().unwrap_or(0);
             return wrong(format!(
                 "the library has no algorithm {}, and would go on with its own; the largest is {last}",
@@ -185,30 +170,20 @@ pub fn check(row: &Algorithms, form: Form, value: &str) -> Result<Vec<Ranged>, R
             ));
         }
     }
-    for (index, range) in ranges.iter().enumerate() {
-        let overlap = ranges[..index].iter().find(|other| {
-            let ranks = match (other.ranks, range.ranks) {
-                (Some(a), Some(b)) => a.0 <= b.1 && b.0 <= a.1,
-                _ => true,
-            };
-            ranks && other.bytes.0 <= range.bytes.1 && range.bytes.0 <= other.bytes.1
-        });
-        if let Some(other) = overlap {
-            return wrong(format!(
-                "the ranges of {} and {} overlap, and which one counts is not documented",
-                other.choice, range.choice
-            ));
-        }
-    }
-    if !form.leaves_others() {
-        let begins = ranges.first().map(|range| range.bytes.0);
-        let ends = ranges.last().map(|range| range.bytes.1);
-        let joined = ranges
-            .windows(2)
-            .all(|pair| pair[0].bytes.1.checked_add(1) == Some(pair[1].bytes.0));
-        if begins != Some(0) || ends != Some(u64::MAX) || !joined {
-            return wrong("the ranges must begin at 0, follow each other and end with `+`: the library compares upper ends alone, and has no other choice for what is left out".to_owned());
-        }
+    let begins = ranges.first().map(|range| range.bytes.0);
+    let ends = ranges.last().map(|range| range.bytes.1);
+    let joined = ranges
+        .windows(2)
+        .all(|pair| pair[0].bytes.1.checked_add(1) == Some(pair[1].bytes.0));
+    if begins != Some(0) || ends != Some(u64::MAX) || !joined {
+        let end = match form {
+            Form::Intel => "2147483647",
+            Form::Mvapich2 => "+",
+        };
+        return wrong(format!(
+            "the ranges must begin at 0, follow each other and end with `{end}`: the library compares upper ends alone, and takes the nearest range \
+             for what is left out"
+        ));
     }
     Ok(ranges)
 }
@@ -247,7 +222,7 @@ pub fn standing(row: &Algorithms, ranks: u64, volumes: &[u64], value: &str) -> R
             .unit
             .map_or(volume, |unit| unit.range((volume, volume), ranks).0)
     };
-    let choice = |volume: &u64| Some((*volume, lookup(at_start.form, &ranges, bytes(*volume), ranks)?));
+    let choice = |volume: &u64| Some((*volume, lookup(at_start.form, &ranges, bytes(*volume))?));
     Ok(volumes.iter().filter_map(choice).collect())
 }
 
@@ -257,20 +232,20 @@ pub fn standing(row: &Algorithms, ranks: u64, volumes: &[u64], value: &str) -> R
 pub fn compose(row: &Algorithms, ranks: u64, volumes: &[u64], chosen: &[(u64, u64)]) -> Option<String> {
     let at_start = row.at_start?;
     let (_, last) = chosen.last()?;
-    let all = |choice: u64| Ranged {
-        choice,
-        bytes: ALL,
-        ranks: at_start.form.leaves_others().then_some((ranks, ranks)),
-    };
     let Some(unit) = at_start.unit else {
-        return Some(to_text(at_start.form, &[all(*last)]));
+        let all = Ranged {
+            choice: *last,
+            bytes: ALL,
+        };
+        return Some(to_text(at_start.form, &[all]));
     };
+    let others = at_start.form.librarys_own();
     let mut ranges: Vec<Ranged> = Vec::new();
     for (volume, choice) in chosen {
         let around = super::range::around(volumes, *volume);
         let (mut low, high) = unit.range(around, ranks);
         if let Some(before) = ranges.last_mut() {
-            if at_start.form.leaves_others() {
+            if others.is_some() {
                 // Blocks of neighbouring volumes may be the same where a volume is not a multiple of the ranks.
                 low = low.max(before.bytes.1.saturating_add(1));
                 if low > high {
@@ -289,10 +264,11 @@ pub fn compose(row: &Algorithms, ranks: u64, volumes: &[u64], chosen: &[(u64, u6
         ranges.push(Ranged {
             choice: *choice,
             bytes: (low, high.max(low)),
-            ranks: all(*choice).ranks,
         });
     }
-    if !at_start.form.leaves_others() {
+    if let Some(others) = others {
+        ranges = with_others(&ranges, others);
+    } else {
         if let Some(first) = ranges.first_mut() {
             first.bytes.0 = 0;
         }
@@ -301,6 +277,29 @@ pub fn compose(row: &Algorithms, ranks: u64, volumes: &[u64], chosen: &[(u64, u6
         }
     }
     Some(to_text(at_start.form, &ranges))
+}
+
+/// Ascending ranges, and `choice` for all sizes that they leave out.
+fn with_others(ranges: &[Ranged], choice: u64) -> Vec<Ranged> {
+    let mut all = Vec::new();
+    let mut next = Some(0);
+    for range in ranges {
+        if let Some(from) = next.filter(|from| *from < range.bytes.0) {
+            all.push(Ranged {
+                choice,
+                bytes: (from, range.bytes.0 - 1),
+            });
+        }
+        all.push(*range);
+        next = range.bytes.1.checked_add(1);
+    }
+    if let Some(from) = next {
+        all.push(Ranged {
+            choice,
+            bytes: (from, u64::MAX),
+        });
+    }
+    all
 }
 
 /// Where two ranges meet that have a gap between them.

@@ -49,14 +49,14 @@ fn each_library_is_launched_in_its_own_way() {
     insta::assert_snapshot!(
         [
             line(&options, OPEN_MPI, ("btl", "tcp,self")),
-            line(&options, INTEL, ("I_MPI_ADJUST_BCAST", "7:91-5792@4-4;3:92682-262144@4-4")),
+            line(&options, INTEL, ("I_MPI_ADJUST_BCAST", "0:0-90;7:91-5792;0:5793-2147483647")),
             line(&options, MVAPICH2, ("MV2_INTER_BCAST_TUNING", "1:0-722,5:723-+")),
             line(&options, MPT, ("MPI_BUFFER_MAX", "2000")),
         ]
         .join("\n"),
         @r"
     mpirun --oversubscribe -np 2 --mca btl tcp,self -x 'LD_PRELOAD=/opt/a b/libkilter.so' worker
-    mpirun -n 2 -genv I_MPI_ADJUST_BCAST '7:91-5792@4-4;3:92682-262144@4-4' -genv LD_PRELOAD '/opt/a b/libkilter.so' worker
+    mpirun -n 2 -genv I_MPI_ADJUST_BCAST '0:0-90;7:91-5792;0:5793-2147483647' -genv LD_PRELOAD '/opt/a b/libkilter.so' worker
     mpirun -np 2 localhost localhost MV2_INTER_BCAST_TUNING=1:0-722,5:723-+ 'LD_PRELOAD=/opt/a b/libkilter.so' worker
     MPI_BUFFER_MAX=2000 LD_PRELOAD='/opt/a b/libkilter.so' mpirun -n 2 worker
     "

@@ -11,10 +11,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::config::library::{Form, Library};
+use crate::config::library::Library;
 use crate::deployment::{Assignment, Deployment, Selection};
 use crate::emit::decisions::Selections;
-use crate::emit::ranged::{self, Ranged};
 use crate::layouts::Layout;
 use crate::search::pairs::{Cell, Pairs};
 
@@ -91,15 +90,13 @@ impl Merged {
 }
 
 /// Puts the decisions together.
-///
-/// # Errors
-/// A value of the library's that does not read as it was written.
-pub fn merge(chosen: &[Chosen<'_>], extent: Extent, library: &Library) -> anyhow::Result<Merged> {
+#[must_use]
+pub fn merge(chosen: &[Chosen<'_>], extent: Extent, library: &Library) -> Merged {
     let mut merged = Merged::default();
-    assignments(&mut merged, chosen, extent, library)?;
+    assignments(&mut merged, chosen, extent, library);
     selections(&mut merged, chosen);
     halves(&mut merged, chosen);
-    Ok(merged)
+    merged
 }
 
 fn list(layouts: &[Layout]) -> String {
@@ -129,7 +126,7 @@ fn others(chosen: &[Chosen<'_>], by: &[Layout]) -> Vec<Layout> {
 
 const DIFFERENT: &str = "layouts chose different values, and it acts on all of them";
 
-fn assignments(merged: &mut Merged, chosen: &[Chosen<'_>], extent: Extent, library: &Library) -> anyhow::Result<()> {
+fn assignments(merged: &mut Merged, chosen: &[Chosen<'_>], extent: Extent, library: &Library) {
     let mut names: Vec<&str> = Vec::new();
     for assignment in chosen.iter().flat_map(|one| &one.deployment.assignments) {
         if !names.contains(&assignment.name.as_str()) {
@@ -142,10 +139,6 @@ fn assignments(merged: &mut Merged, chosen: &[Chosen<'_>], extent: Extent, libra
             let own = one.deployment.assignments.iter().find(|own| own.name == name);
             own.map(|own| (one.layout, own.clone()))
         };
-        if fenced_by_ranks(library, name) {
-            dropped.extend(fenced(merged, chosen, name, library)?.then(|| name.to_owned()));
-            continue;
-        }
         let values = values(chosen.iter().filter_map(of));
         let several = values.len() > 1;
         for (assignment, layouts) in values {
@@ -170,50 +163,6 @@ fn assignments(merged: &mut Merged, chosen: &[Chosen<'_>], extent: Extent, libra
         }
     }
     drop_companions(merged, &dropped, library);
-    Ok(())
-}
-
-/// Whether a variable's value says for which numbers of ranks it holds.
-fn fenced_by_ranks(library: &Library, name: &str) -> bool {
-    let row = library.chosen_by(name).and_then(|one| library.chosen_at_start(one));
-    row.is_some_and(|(_, at_start)| at_start.form == Form::Intel)
-}
-
-/// Puts values that say for which numbers of ranks they hold one after the other; whether none of them is taken.
-fn fenced(merged: &mut Merged, chosen: &[Chosen<'_>], name: &str, library: &Library) -> anyhow::Result<bool> {
-    let mut ranges: Vec<Ranged> = Vec::new();
-    let mut environment = true;
-    let numbers: BTreeSet<usize> = chosen.iter().map(|one| one.layout.ranks()).collect();
-    for ranks in numbers {
-        let with = chosen.iter().filter(|one| one.layout.ranks() == ranks);
-        let of = |one: &Chosen<'_>| one.deployment.assignments.iter().find(|own| own.name == name).cloned();
-        let values = values(with.map(|one| (one.layout, of(one))));
-        if let [(Some(only), _)] = values.as_slice() {
-            environment = only.environment;
-            let own = ranged::parse(Form::Intel, name, &only.value)?;
-            // Without numbers of ranks a value would reach beyond its layout.
-            let number = ranks as u64;
-            ranges.extend(own.into_iter().map(|range| Ranged {
-                ranks: Some((number, number)),
-                ..range
-            }));
-            continue;
-        }
-        leave_out(merged, values, |value| format!("{name}={}", value.value), ranks);
-    }
-    if ranges.is_empty() {
-        return Ok(true);
-    }
-    let value = ranged::to_text(Form::Intel, &ranges);
-    if let Some((row, at_start)) = library.chosen_by(name).and_then(|one| library.chosen_at_start(one)) {
-        ranged::check(row, at_start.form, &value)?;
-    }
-    merged.assignments.push(Assignment {
-        name: name.to_owned(),
-        value,
-        environment,
-    });
-    Ok(false)
 }
 
 /// Notes what layouts of the same number of ranks do not agree on; nothing where none of them chose anything.
@@ -280,13 +229,18 @@ fn halves(merged: &mut Merged, chosen: &[Chosen<'_>]) {
             };
             let own = merged.selections.get_mut(&one.layout.ranks());
             if let Some(selection) = own.and_then(|own| own.remove(cell)) {
+                let acts = match selection {
+                    Selection::Settings(_) => "acts only",
+                    _ => "was found to fix the cell only together",
+                };
+                // Layouts of as many ranks share it.
+                let has = |other: &&Chosen<'_>| {
+                    other.layout.ranks() == one.layout.ranks() && other.deployment.selections.contains_key(cell)
+                };
                 merged.left_out.push(LeftOut {
                     what: name_at(*cell, &selection),
-                    chosen_by: vec![one.layout],
-                    because: format!(
-                        "it acts only with `{}={}`, which is left out",
-                        missing.name, missing.value
-                    ),
+                    chosen_by: chosen.iter().filter(has).map(|other| other.layout).collect(),
+                    because: format!("it {acts} with `{}={}`, which is left out", missing.name, missing.value),
                 });
             }
         }
@@ -301,9 +255,7 @@ fn halves(merged: &mut Merged, chosen: &[Chosen<'_>]) {
     };
     let for_itself = |setting: &Assignment| {
         let mut by = chosen.iter().filter(|one| one.deployment.assignments.contains(setting));
-        // What was put together of several layouts' values is nobody's as it is.
-        let is_composed = by.clone().next().is_none();
-        is_composed || by.any(|one| !one.pairs.needs().any(|(_, needs)| needs.contains(setting)))
+        by.any(|one| !one.pairs.needs().any(|(_, needs)| needs.contains(setting)))
     };
     let is_left = |setting: &Assignment| needed(setting) || for_itself(setting);
     let gone: Vec<Assignment> = merged.assignments.iter().filter(|one| !is_left(one)).cloned().collect();
@@ -368,7 +320,7 @@ mod tests {
                 pairs: &pairs,
             })
             .collect();
-        merge(&chosen, extent, library).unwrap()
+        merge(&chosen, extent, library)
     }
 
     fn lines(merged: &Merged) -> Vec<String> {
@@ -439,29 +391,19 @@ mod tests {
         }
     }
 
-    /// Intel MPI's values say for which numbers of ranks they hold, and so those of all layouts stand side by side.
+    /// Intel MPI's values act on communicators of all sizes: several layouts have one in common, or none.
     #[test]
-    fn values_with_numbers_of_ranks_are_put_together() {
+    fn values_that_choose_algorithms_at_the_start_have_to_be_the_same() {
         let intel = find_for("Intel(R) MPI Library for Linux* OS, Version 2021.19.0 Build 1").unwrap();
-        let bcast = |value: &str| set("I_MPI_ADJUST_BCAST", value);
+        let set_to = |name: &str, value: &str| set(&format!("I_MPI_ADJUST_{name}"), value);
+        let (same, own) = (set_to("SCAN", "2"), |value| set_to("BCAST", value));
         let chosen = [
-            ("1x2", of(&[bcast("7:91-5792@2-2;3:92682-262144@2-2")], &[])),
-            ("1x4", of(&[bcast("7:91-5792@4-4")], &[])),
-            ("2x2", of(&[bcast("7:91-5792@4-4")], &[])),
-            ("4x2", of(&[bcast("1:8-8@8-8")], &[])),
-            ("8x1", of(&[], &[])),
+            ("1x2", of(&[own("7"), same.clone()], &[])),
+            ("1x4", of(&[own("0:0-90;7:91-2147483647"), same.clone()], &[])),
         ];
         let merged = merged(&chosen, Extent::Every, &intel);
-        assert_eq!(
-            merged.assignments,
-            [bcast("7:91-5792@2-2;3:92682-262144@2-2;7:91-5792@4-4")]
-        );
-        let lines = lines(&merged);
-        assert_eq!(lines.len(), 1);
-        assert!(
-            lines[0].contains("1:8-8@8-8") && lines[0].contains("8x1 did not choose it"),
-            "{lines:?}"
-        );
+        assert_eq!(merged.assignments, [same]);
+        assert!(lines(&merged)[0].contains("layouts chose different values"));
     }
 
     /// As with HAN, which has to be taken out of the way of an algorithm.
@@ -479,16 +421,15 @@ mod tests {
                 deployment,
                 pairs,
             });
-            merge(&chosen, Extent::Any, &open_mpi()).unwrap()
+            merge(&chosen, Extent::Any, &open_mpi())
         };
         // The settings differ: the selections that need them go, and no others.
         let apart = merge_two(&with("0", "a"), &with("1", "a"), "1x3");
         assert_eq!(apart.deployment(layout("1x2")), of(&[], &[(8192, "by itself")]));
         assert_eq!(apart.deployment(layout("1x3")), of(&[], &[(8192, "by itself")]));
         let line = lines(&apart)[2].clone();
-        let expected =
-            "`a for reduce at 4096 bytes`, chosen for 1x2: it acts only with `coll_han_priority=0`, which is left out";
-        assert_eq!(line, expected);
+        let why = "it was found to fix the cell only together with `coll_han_priority=0`, which is left out";
+        assert_eq!(line, format!("`a for reduce at 4096 bytes`, chosen for 1x2: {why}"));
         // The selections differ: the setting goes with them.
         let apart = merge_two(&with("0", "a"), &with("0", "b"), "2x1");
         assert_eq!(apart.deployment(layout("1x2")), of(&[], &[(8192, "by itself")]));

@@ -54,8 +54,8 @@ pub struct Goals {
     chosen: Vec<Assignment>,
     /// What the search found last, which no such launches have shown yet.
     proposed: Vec<Assignment>,
-    /// What they did not confirm; it is not proposed again.
-    disproved: Vec<Vec<Assignment>>,
+    /// What came near the targets in a launch each and was not looked at further, the best first.
+    promising: Vec<Vec<Assignment>>,
     refused: Vec<String>,
     searched: bool,
     /// Whether the budget ended before every setting was tried.
@@ -86,7 +86,7 @@ impl Goals {
             picture: None,
             chosen: Vec::new(),
             proposed: Vec::new(),
-            disproved: Vec::new(),
+            promising: Vec::new(),
             refused: Vec::new(),
             searched: false,
             was_cut_short: false,
@@ -241,11 +241,14 @@ impl Goals {
             self.chosen
                 .retain(|chosen| !proposed.iter().any(|new| new.name == chosen.name));
             self.chosen.extend(proposed);
+            // What else came near was measured without it.
+            self.promising.clear();
             return None;
         };
         let because = format!("`{}` {why} in the launches that were to prove it", id(&proposed));
         self.refused.push(because.clone());
-        self.disproved.push(proposed.clone());
+        // The next round tries what else came near, and nothing where nothing did.
+        self.searched = self.promising.is_empty();
         Some(Disproved {
             assignments: proposed,
             because,
@@ -262,8 +265,18 @@ impl Goals {
     /// Takes back what was chosen, where not all of it is deployed after all; `because` says of settings (`name=value`) why they are not.
     pub fn keep_only<'w>(&mut self, deployed: &[Assignment], because: impl Iterator<Item = (&'w str, String)>) {
         let mut left: BTreeSet<String> = BTreeSet::new();
-        for chosen in [&mut self.chosen, &mut self.proposed] {
-            if !chosen.iter().all(|one| deployed.contains(one)) {
+        // Another value of a name is on trial, and the one before comes back if it fails.
+        let is_tried = |one: &Assignment| {
+            let mut tried = self.proposed.iter();
+            tried.any(|new| new.name == one.name && deployed.contains(new))
+        };
+        let stands = |one: &Assignment| deployed.contains(one) || is_tried(one);
+        let (chosen_stands, proposed_stands) = (
+            self.chosen.iter().all(stands),
+            self.proposed.iter().all(|one| deployed.contains(one)),
+        );
+        for (stands, chosen) in [(chosen_stands, &mut self.chosen), (proposed_stands, &mut self.proposed)] {
+            if !stands {
                 left.extend(chosen.drain(..).map(|one| id(&[one])));
             }
         }
@@ -271,10 +284,9 @@ impl Goals {
         self.refused.extend(of_left.map(|(_, line)| line));
     }
 
-    /// What the search found last, as [`id`] names it alone.
-    #[must_use]
-    pub fn proposed(&self) -> &[Assignment] {
-        &self.proposed
+    /// What was chosen, confirmed or not.
+    pub fn chosen(&self) -> impl Iterator<Item = &Assignment> {
+        self.chosen.iter().chain(&self.proposed)
     }
 }
 
@@ -316,7 +328,8 @@ mod tests {
         assert_eq!(taken, Some(taken_back));
         assert_eq!(by_chance.chosen, [setting("A")]);
         assert_eq!(by_chance.refused, [because]);
-        assert_eq!(by_chance.disproved, [[setting("B")]]);
+        // Nothing else came near.
+        assert!(by_chance.searched);
         // Nothing is proposed any more: what is left is judged, and stays.
         assert_eq!(by_chance.settle(untouched(), untouched()), None);
     }
@@ -350,5 +363,13 @@ mod tests {
         slowed.keep_only(&[setting("B")], because());
         assert!(slowed.proposed.is_empty() && slowed.chosen.len() == 1);
         assert_eq!(slowed.refused, ["C is left out"]);
+        let other_value = Assignment {
+            value: "2".to_owned(),
+            ..setting("A")
+        };
+        let mut on_trial = proposing(&[], &["A"]);
+        on_trial.proposed = vec![other_value.clone()];
+        on_trial.keep_only(&[other_value], because());
+        assert!(on_trial.chosen.len() == 1 && on_trial.proposed.len() == 1);
     }
 }

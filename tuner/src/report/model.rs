@@ -71,7 +71,7 @@ pub struct Provenance {
     pub launch_before: String,
     /// A launch as it was run with what is deployed; empty for `check`.
     pub launch_after: String,
-    /// Start, RFC 3339 in UTC.
+    /// When the run began, the first time if it was resumed: RFC 3339 in UTC.
     pub started: String,
     /// Seconds spent in measuring jobs.
     pub measuring_seconds: f64,

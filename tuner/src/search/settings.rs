@@ -61,13 +61,14 @@ pub fn search(
     let mut candidates = space::launch_candidates(&context.library, &context.transports(), targets);
     let limits = &context.options.limits;
     candidates.retain(|candidate| !limits.leaves_parameter(&context.library, &candidate.parameter));
+    candidates.retain(|candidate| !candidate.assignments.iter().any(|one| banned.contains(one)));
     let groups = together::groups(&context.library, candidates);
     context.progress.phase("search launch settings", groups.len() as u64);
     let Some(present) = search.trials.launch(&[])? else {
         anyhow::bail!("the library's own collectives failed under the settings so far")
     };
     let mut scored: Vec<(f64, LaunchCandidate)> = Vec::new();
-    for (candidate, times) in screen(&mut search.trials, groups, &present, banned)? {
+    for (candidate, times) in screen(&mut search.trials, groups, &present)? {
         search.refuse(&candidate, &times, &present, &mut outcome);
         scored.push((search.cost(&times, &present), candidate));
     }
@@ -134,21 +135,16 @@ pub fn search(
     Ok(outcome)
 }
 
-/// Measures each candidate, as long as the budget has room to confirm the best; who fails or is `banned` is missing.
+/// Measures each candidate, as long as the budget has room to confirm the best; who fails is missing.
 ///
 /// # Errors
 /// A failure that no candidate explains.
 pub fn screen(
     trials: &mut Trials<'_, '_>,
-    mut groups: Vec<Vec<Member<LaunchCandidate>>>,
+    groups: Vec<Vec<Member<LaunchCandidate>>>,
     present: &Times,
-    banned: &BTreeSet<Assignment>,
 ) -> anyhow::Result<Vec<(LaunchCandidate, Times)>> {
     let context = trials.context;
-    for group in &mut groups {
-        group.retain(|member| !member.assignments.iter().any(|one| banned.contains(one)));
-    }
-    groups.retain(|group| !group.is_empty());
     together::screen(trials, groups, present, |trials| {
         let confirming = trials.trial_seconds * 2.0 * CONFIRMING as f64;
         let has_room = !context.budget.search_exhausted(confirming);

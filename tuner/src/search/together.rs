@@ -1,7 +1,8 @@
 //! Several settings in one launch, each of which acts on collectives of its own: there are as many launches then as the collective
 //! with most settings has, and not as many as there are settings.
 //!
-//! What a setting is credited with is what its own collectives took; everything else stands as it was without it. Where the launch
+//! What a setting is credited with is what its own collectives took; everything else stands as it was without it, also expressions of
+//! several collectives, such as bounds, in which another's setting would show. Where the launch
 //! fails, and where exact times show that a collective changed which none of the settings belongs to, nobody is credited or blamed
 //! before it was launched apart from the others.
 
@@ -40,11 +41,13 @@ pub fn groups(library: &Library, candidates: Vec<LaunchCandidate>) -> Vec<Vec<Me
             assignments: candidate.assignments.clone(),
             what: candidate,
         };
+        let is_apart = |other: &Member<LaunchCandidate>| {
+            let sets = |one: &Assignment| member.assignments.iter().any(|own| own.name == one.name);
+            let acts_on = |one: &Collective| member.collectives.contains(one);
+            !other.assignments.iter().any(sets) && !other.collectives.iter().any(acts_on)
+        };
         let has_room = |group: &&mut (Option<&str>, Vec<Member<LaunchCandidate>>)| {
-            let others = &group.1;
-            word.is_some()
-                && group.0 == word
-                && others.iter().all(|other| other.what.parameter != member.what.parameter)
+            word.is_some() && group.0 == word && group.1.iter().all(is_apart)
         };
         match groups.iter_mut().find(has_room) {
             Some((_, group)) => group.push(member),
@@ -65,8 +68,8 @@ pub fn screen<T>(
     present: &Times,
     mut affords: impl FnMut(&Trials<'_, '_>) -> bool,
 ) -> anyhow::Result<Vec<(T, Times)>> {
-    let progress = trials.context.progress;
-    let is_exact = trials.context.options.is_exact();
+    let context = trials.context;
+    let is_exact = context.options.is_exact();
     let mut screened = Vec::new();
     let mut waiting: VecDeque<(bool, Vec<Member<T>>)> = groups.into_iter().map(|group| (true, group)).collect();
     while let Some((is_whole, mut group)) = waiting.pop_front() {
@@ -74,7 +77,7 @@ pub fn screen<T>(
             break;
         }
         if is_whole {
-            progress.step(1);
+            context.progress.step(1);
         }
         group.retain(|member| !trials.is_put_away(&member.assignments));
         if group.len() <= 1 {

@@ -7,6 +7,7 @@ use kilter_protocol::plan::{Block, Repetitions};
 
 use crate::context::{Context, Setup};
 use crate::deployment::Assignment;
+use crate::launch::failure::JobFailure;
 use crate::launch::session::SessionError;
 use crate::plan::{self, Subject};
 use crate::search::necessity::id;
@@ -156,6 +157,11 @@ impl<'s, 'a> Trials<'s, 'a> {
                 outcomes
             }
             Err(SessionError::Job(failure)) if !assignments.is_empty() => {
+                let waited = match failure {
+                    JobFailure::Hung { .. } => self.context.options.stall_seconds,
+                    JobFailure::Crashed { .. } | JobFailure::DidNotStart { .. } => 0.0,
+                };
+                self.context.budget.spend(self.context.launch_seconds() + waited);
                 return Ok(Err(Refusal {
                     what: failure.what(),
                     detail: failure.to_string(),

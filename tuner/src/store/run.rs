@@ -16,6 +16,8 @@ pub struct Run {
     pub seed: u64,
     /// Whether an unfinished run was found and is continued.
     pub resumed: bool,
+    /// When it began, in seconds since 1970; of a resumed run, the first time.
+    pub started_unix_seconds: f64,
     pub(super) store: Rc<Inner>,
 }
 
@@ -31,25 +33,27 @@ impl Run {
         let unfinished = store
             .connection
             .query_row(
-                "SELECT id, seed FROM runs WHERE fingerprint = ?1 AND finished IS NULL ORDER BY id DESC LIMIT 1",
+                "SELECT id, seed, started FROM runs WHERE fingerprint = ?1 AND finished IS NULL ORDER BY id DESC LIMIT 1",
                 [fingerprint],
-                |row| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?)),
+                |row| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?, row.get::<_, f64>(2)?)),
             )
             .optional()
             .map_err(store.context("look for an unfinished run"))?;
-        if let Some((id, seed)) = unfinished {
+        if let Some((id, seed, started_unix_seconds)) = unfinished {
             return Ok(Run {
                 id,
                 seed: seed.cast_unsigned(),
                 resumed: true,
+                started_unix_seconds,
                 store: Rc::clone(store),
             });
         }
+        let started_unix_seconds = now();
         store
             .connection
             .execute(
                 "INSERT INTO runs (fingerprint, seed, command_line, library, ranks, started) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
-                params![fingerprint, seed_if_new.cast_signed(), command_line, library, ranks as i64, now()],
+                params![fingerprint, seed_if_new.cast_signed(), command_line, library, ranks as i64, started_unix_seconds],
             )
             .map_err(store.context("begin a run"))?;
         let id = store.connection.last_insert_rowid();
@@ -57,6 +61,7 @@ impl Run {
             id,
             seed: seed_if_new,
             resumed: false,
+            started_unix_seconds,
             store: Rc::clone(store),
         })
     }

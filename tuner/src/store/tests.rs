@@ -39,6 +39,10 @@ fn unfinished_runs_are_resumed_with_their_seed_and_finished_ones_are_not() {
     assert!(!begin(&store, "another").resumed);
     let again = store.begin_or_resume("f", 7, "kilter check", "library", 2).unwrap();
     assert_eq!((again.id, again.seed, again.resumed), (first.id, u64::MAX - 1, true));
+    assert_eq!(
+        again.started_unix_seconds.to_bits(),
+        first.started_unix_seconds.to_bits()
+    );
     again.finish().unwrap();
     let fresh = store.begin_or_resume("f", 7, "kilter check", "library", 2).unwrap();
     assert_eq!((fresh.seed, fresh.resumed), (7, false));

@@ -24,17 +24,21 @@ pub struct AtStart {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Form {
-    /// `ID:LOW-HIGH@RANKS-RANKS;...`: what no range covers stays as it is.
+    /// `ID:LOW-HIGH;ID:LOW-HIGH`.
     Intel,
-    /// `ID:LOW-HIGH,ID:LOW-+`: it replaces the library's choice at every size, on communicators of every size.
+    /// `ID:LOW-HIGH,ID:LOW-+`.
     Mvapich2,
 }
 
 impl Form {
-    /// Whether sizes and communicators that are not named keep the library's choice.
+    /// The number by which the library decides, where there is one: other sizes get it. A variable of either form replaces the library's
+    /// choice at every size, on communicators of every size, so that they must get something.
     #[must_use]
-    pub fn leaves_others(self) -> bool {
-        self == Form::Intel
+    pub fn librarys_own(self) -> Option<u64> {
+        match self {
+            Form::Intel => Some(0),
+            Form::Mvapich2 => None,
+        }
     }
 }
 

@@ -125,7 +125,9 @@ fn algorithms(row: &Algorithms) -> Option<String> {
     }
     for choice in &row.choices {
         // MVAPICH2 has no value by which the library decides: its variable is not set then.
-        let decides = row.at_start.is_none_or(|at_start| at_start.form.leaves_others());
+        let decides = row
+            .at_start
+            .is_none_or(|at_start| at_start.form.librarys_own().is_some());
         if choice.value == 0 && decides {
             return wrong(format!(
                 "choice `{}` has the value 0, by which the library decides; allowed: from 1",

@@ -15,35 +15,37 @@ pub(super) fn is_missed(judgement: &Judgement) -> bool {
 }
 
 /// Why what was judged is not better than `present`: it must miss fewer cells of an open target, of which one is nearer to it by more
-/// than both are uncertain, and no more of any. That a cell is not missed significantly any more is no gain by itself: noise does it.
+/// than both are uncertain, and none of any target may have moved away in that way. That a cell is missed significantly, or not any
+/// more, says nothing by itself: noise does both.
 pub(super) fn objection(present: &[Judgement], judged: &[Judgement]) -> Option<String> {
-    let cells = |all: &[Judgement], target: &str| {
-        let found = all.iter().find(|one| one.target == target);
-        // A cell that could not be measured is not met.
-        found.map_or(0, |one| one.count(Verdict::Missed) + one.unmeasured)
+    let pairs = || {
+        let now = |one: &Judgement| judged.iter().find(|judged| judged.target == one.target);
+        present.iter().filter_map(move |one| Some((one, now(one)?)))
     };
-    let more = |one: &&Judgement| cells(judged, &one.target) > cells(present, &one.target);
-    let worse: Vec<&str> = present.iter().filter(more).map(|one| one.target.as_str()).collect();
-    let better = |one: &Judgement| {
-        let now = judged.iter().find(|judged| judged.target == one.target);
-        let fewer = cells(judged, &one.target) < cells(present, &one.target);
-        is_open(one) && fewer && now.is_some_and(|now| has_come_nearer(one, now))
-    };
-    match (present.iter().any(better), worse.is_empty()) {
+    // A cell that could not be measured is not met.
+    let cells = |one: &Judgement| one.count(Verdict::Missed) + one.unmeasured;
+    let is_worse = |before: &Judgement, now: &Judgement| cells(now) > cells(before) && has_moved(now, before);
+    let is_better =
+        |before: &Judgement, now: &Judgement| is_open(before) && cells(now) < cells(before) && has_moved(before, now);
+    let worse = pairs().filter(|(before, now)| is_worse(before, now));
+    let worse: Vec<&str> = worse.map(|(before, _)| before.target.as_str()).collect();
+    match (pairs().any(|(before, now)| is_better(before, now)), worse.is_empty()) {
         (true, true) => None,
         (_, false) => Some(format!("misses {}", worse.join(", "))),
         (false, true) => Some("meets none of them for certain".to_owned()),
     }
 }
 
-/// Whether a cell that was missed is not any more, and what was measured of it before and now does not overlap.
-fn has_come_nearer(before: &Judgement, now: &Judgement) -> bool {
+/// Whether a cell that is missed in `far` is not in `near`, and what was measured of it here and there does not overlap; or whether fewer
+/// could not be measured.
+fn has_moved(far: &Judgement, near: &Judgement) -> bool {
     let place = |cell: &Judged| (cell.bytes, cell.computation_ns, cell.threads);
-    let missed = before.cells.iter().filter(|cell| cell.verdict == Verdict::Missed);
-    missed.into_iter().any(|before| {
-        let mut now = now.cells.iter().filter(|now| place(now) == place(before));
-        now.any(|now| now.verdict != Verdict::Missed && now.interval[1] < before.interval[0])
-    })
+    let mut missed = far.cells.iter().filter(|cell| cell.verdict == Verdict::Missed);
+    near.unmeasured < far.unmeasured
+        || missed.any(|far| {
+            let mut same = near.cells.iter().filter(|near| place(near) == place(far));
+            same.any(|near| near.verdict != Verdict::Missed && near.interval[1] < far.interval[0])
+        })
 }
 
 /// How much more than allowed the targets take that are open at `present`, in parts of what could be hidden; the mean over their cells, to
@@ -163,6 +165,11 @@ pub(super) mod tests {
             unmeasured: 2,
             ..judgement("A", &[])
         };
+        assert!(has_moved(&hung, &judgement("A", &[1.0, 1.0])));
         assert!(objection(&present, &[hung, judgement("B", &[0.1, 0.1])]).is_some());
+        // One cell more of a target is missed, and is where it was: that is noise.
+        let mut at_the_edge = judgement("B", &[0.1, 0.31]);
+        at_the_edge.cells[1].interval = [0.05, 0.6];
+        assert_eq!(objection(&present, &[judgement("A", &[0.1, 1.0]), at_the_edge]), None);
     }
 }

@@ -35,6 +35,29 @@ impl Goals {
         banned: &BTreeSet<Assignment>,
     ) -> anyhow::Result<Vec<Assignment>> {
         self.searched = true;
+        let mut promising = std::mem::take(&mut self.promising);
+        if promising.is_empty() {
+            promising = self.screen(context, label, launch, banned)?;
+        }
+        promising.retain(|assignments| !assignments.iter().any(|one| banned.contains(one)));
+        let finalists: Vec<Vec<Assignment>> = promising.iter().take(FINALISTS).cloned().collect();
+        let found = self.confirm(context, label, launch, &finalists)?;
+        if !found.is_empty() {
+            // In case that the proof speaks against it.
+            promising.retain(|assignments| *assignments != found);
+            self.promising = promising;
+        }
+        Ok(found)
+    }
+
+    /// A launch of each candidate; those that are worth more, the best first.
+    fn screen(
+        &mut self,
+        context: &Context<'_>,
+        label: &str,
+        launch: &Setup,
+        banned: &BTreeSet<Assignment>,
+    ) -> anyhow::Result<Vec<Vec<Assignment>>> {
         self.was_cut_short = false;
         let rule = context.rule(context.noise_seconds());
         let judge = |now: &[Survey]| targets::judge_all(&self.targets, &self.base, now, &rule);
@@ -66,9 +89,7 @@ impl Goals {
             }
         }
         scored.sort_by(|a, b| a.0.total_cmp(&b.0));
-        scored.truncate(FINALISTS);
-        let finalists: Vec<Vec<Assignment>> = scored.into_iter().map(|(_, assignments)| assignments).collect();
-        self.confirm(context, label, launch, &finalists)
+        Ok(scored.into_iter().map(|(_, assignments)| assignments).collect())
     }
 
     /// Several launches of each finalist, in turn; the first that keeps its promise.
@@ -121,7 +142,6 @@ impl Goals {
         let of_library = space::overlap_candidates(&context.library, &context.transports(), self.spare.as_deref());
         all.extend(of_library.into_iter().map(|one| one.assignments));
         all.retain(|assignments| !assignments.iter().any(|one| banned.contains(one)));
-        all.retain(|assignments| !self.disproved.contains(assignments));
         all
     }
 }

@@ -13,6 +13,7 @@ use kilter_protocol::report::Event;
 use super::item::Prepared;
 use super::refusal;
 use super::team::Team;
+use super::together;
 use crate::block::{Session, fail};
 use crate::candidate::title;
 use crate::clock;
@@ -114,11 +115,7 @@ fn prepare(session: &mut Session, comm: MPI_Comm, item: &Item) -> anyhow::Result
     prepared.fill();
     let right = match team(session, comm, std::iter::once(&prepared)) {
         Some(team) => {
-            if session.control.is_root() {
-                prepared.lead(&team, session.header.wait)?;
-            } else {
-                prepared.follow(&team)?;
-            }
+            round(session, &team, &prepared)?;
             prepared.check()
         }
         None => Ok(()),
@@ -139,9 +136,7 @@ fn lead(session: &mut Session, block: &Block, team: &Team, live: &[(&Item, Prepa
         let (item, prepared) = &live[next];
         team.command(next)?;
         sweep(session);
-        let outcome = prepared
-            .lead(team, session.header.wait)
-            .with_context(|| title(&block.id, item))?;
+        let outcome = round(session, team, prepared).with_context(|| title(&block.id, item))?;
         schedule.record(next, outcome);
         session.heartbeat()?;
         pause = if outcome == Outcome::Void {
@@ -164,9 +159,21 @@ fn follow(session: &mut Session, team: &Team, live: &[(&Item, Prepared)]) -> any
             .get(next)
             .context("rank 0 asked for an item that this rank does not have")?;
         sweep(session);
-        prepared.follow(team)?;
+        round(session, team, prepared)?;
     }
     Ok(())
+}
+
+/// One round of an item on any rank of the team; what came of it, which rank 0 alone knows of messages.
+fn round(session: &mut Session, team: &Team, prepared: &Prepared) -> anyhow::Result<Outcome> {
+    if prepared.is_collective() {
+        return together::round(session, prepared);
+    }
+    if session.control.is_root() {
+        return Ok(prepared.lead(team, session.header.wait)?);
+    }
+    prepared.follow(team)?;
+    Ok(Outcome::Void)
 }
 
 /// Where caches are to be cold, they are before every round.

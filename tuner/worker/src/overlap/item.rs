@@ -6,7 +6,7 @@ use kilter_protocol::plan::{Item, Wait};
 use mpi::Threading;
 
 use super::benchmark::{How, Row, row};
-use super::calls;
+use super::calls::{self, Started};
 use super::computation::{Computation, Speed};
 use super::flow::Extent;
 use super::load::Load;
@@ -104,7 +104,7 @@ impl Prepared {
         if let Some(load) = &self.load {
             load.end();
         }
-        if is_void(switches, self.load.is_some(), wait) {
+        if self.is_void(switches, wait) {
             return Ok(Outcome::Void);
         }
         Ok(Outcome::Valid {
@@ -155,17 +155,35 @@ impl Prepared {
                     follow(round)
                 }
             }
-            (Data::Operands(operands), How::Collective { start, .. }) => {
-                if !leads {
-                    team.ready()?;
-                }
-                let started = start(operands)?;
-                computation.into_iter().for_each(Computation::run);
-                started.wait()
-            }
             _ if leads => self.lead_without_data(),
             _ => self.follow_without_data(team),
         }
+    }
+
+    /// Whether it is a collective, whose rounds are [`super::together`]'s and not those of one who leads and others who follow.
+    pub(super) fn is_collective(&self) -> bool {
+        matches!(self.row.how, How::Collective { .. }) && self.part != Part::Latency
+    }
+
+    /// What every rank does in a round of a collective.
+    ///
+    /// # Errors
+    /// The library's.
+    #[inline]
+    pub(super) fn collective(&self) -> Result<(), MpiError> {
+        let started = match (&self.data, &self.row.how) {
+            (Data::Operands(operands), How::Collective { start, .. }) => Some(start(operands)?),
+            _ => None,
+        };
+        if self.part != Part::Communication {
+            self.computation.run();
+        }
+        started.map_or(Ok(()), Started::wait)
+    }
+
+    /// Whether a round in which a rank lost its processor so often tells nothing of what it measures.
+    pub(super) fn is_void(&self, involuntary_switches: u64, wait: Wait) -> bool {
+        is_void(involuntary_switches, self.load.is_some(), wait)
     }
 
     #[inline]
@@ -225,7 +243,7 @@ fn background(threads: u32, speed: Speed) -> Result<Load, String> {
     Load::new(threads, speed)
 }
 
-/// Whether a round in which rank 0 lost its processor so often tells nothing of what it measures.
+/// Whether a round in which a rank that is timed lost its processor so often tells nothing of what it measures.
 ///
 /// Where ranks share cores, and where threads compute in the background, losing it is part of what is measured.
 fn is_void(involuntary_switches: u64, is_loaded: bool, wait: Wait) -> bool {

@@ -2,7 +2,8 @@
 //!
 //! What is done is the benchmark of Denis and Trahay (MPI Overlap: Benchmark and Analysis, ICPP 2016,
 //! doi:10.1109/ICPP.2016.37), on more benchmarks than theirs and with computation that can be a fixed amount of work. A time is not
-//! that of [`crate::measure`], latest end minus agreed start: it is rank 0's alone, from when all others are known to be ready.
+//! that of [`crate::measure`], latest end minus agreed start: it is rank 0's alone, from when all others are known to be ready. Of
+//! collectives, in which all ranks do the same, it is.
 //! Read [`benchmark`] first, which has the sequence of each; then `item`, which times one round of it, and `block`, which says
 //! which round is next.
 //!
@@ -11,6 +12,7 @@
 //! * [`messages`], [`flow`], [`operands`]: who gives what to whom, in which memory, and whether it arrived.
 //! * [`computation`], [`load`]: computing, and computing in the background.
 //! * [`team`]: who takes part, and what they say to each other around a round.
+//! * [`together`]: rounds of collectives, in which nobody leads.
 //! * [`refusal`]: what cannot be measured, and why.
 //! * [`switches`]: whether a round was disturbed.
 
@@ -27,6 +29,7 @@ mod refusal;
 mod round;
 mod switches;
 mod team;
+mod together;
 
 use kilter_protocol::plan::{Block, Implementation};
 

@@ -1,6 +1,6 @@
 //! Overlap of a non-blocking allgather with computation on all ranks.
 //!
-//! All ranks: `MPI_Iallgather`, computation, `MPI_Wait`. Rank 0's time ends with its own `MPI_Wait`.
+//! All ranks: `MPI_Iallgather`, computation, `MPI_Wait`. The time is from when all begin to the last rank's end.
 
 use kilter_algorithms::Collective;
 use kilter_mpi::MpiError;
