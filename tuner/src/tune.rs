@@ -242,8 +242,9 @@ impl State {
         self.assign_needed(context, &verified, &mut settings, &decisions);
         for (target, decision) in decisions {
             let mut contest = decision.contest;
-            let launch_wide = settings.contestants.remove(&target.name());
-            settings::merge(&mut contest, launch_wide.unwrap_or_default());
+            let launch_wide = settings.contestants.remove(&target.name()).unwrap_or_default();
+            let nearer = settings::nearer(&contest, &launch_wide);
+            settings::merge(&mut contest, launch_wide);
             contests.retain(|other| (&other.function, other.bytes) != (&contest.function, contest.bytes));
             contests.push(contest);
             if let Some(selection) = decision.chosen {
@@ -263,7 +264,12 @@ impl State {
                     self.deployment.selections.insert(cell, selection);
                 }
             } else if let Some(reason) = decision.unfixed_because {
-                self.give_up(&target, settings.refused.get(&target.name()).unwrap_or(&reason));
+                let reason = match (settings.refused.get(&target.name()), nearer) {
+                    (Some(refused), _) => refused.clone(),
+                    (None, Some(nearer)) => format!("{reason}; {nearer}"),
+                    (None, None) => reason,
+                };
+                self.give_up(&target, &reason);
             }
         }
         Ok(())
@@ -541,7 +547,7 @@ fn prove_overlap(
             context
                 .progress
                 .warn("the budget ended before the targets were judged without what was taken back; raise --budget");
-            tuned.goals.nothing_deployed();
+            tuned.goals.judged_as_before();
         } else {
             judge_overlap(context, &label, tuned)?;
         }

@@ -166,11 +166,11 @@ impl Library {
     }
 
     /// Whether what is chosen for one size of this collective leaves the other sizes as they are: files switch it on size, and
-    /// nothing is set along with it that acts on all of them.
+    /// nothing is set along with it that acts on all of them. What is chosen when a job starts never does.
     #[must_use]
     pub fn keeps_other_sizes(&self, collective: Collective) -> bool {
         self.algorithms_of(collective)
-            .is_some_and(|row| row.size_switch && row.together.is_empty())
+            .is_some_and(|row| row.size_switch && row.together.is_empty() && row.at_start.is_none())
     }
 
     /// The algorithms of a collective.

@@ -243,7 +243,10 @@ pub fn compose(row: &Algorithms, ranks: u64, volumes: &[u64], chosen: &[(u64, u6
     let mut ranges: Vec<Ranged> = Vec::new();
     for (volume, choice) in chosen {
         let around = super::range::around(volumes, *volume);
-        let (mut low, high) = unit.range(around, ranks);
+        let (mut low, mut high) = unit.range(around, ranks);
+        if others.is_some() && high >= NO_END {
+            high = u64::MAX;
+        }
         if let Some(before) = ranges.last_mut() {
             if others.is_some() {
                 // Blocks of neighbouring volumes may be the same where a volume is not a multiple of the ranks.

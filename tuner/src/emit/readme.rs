@@ -6,13 +6,13 @@ use super::{Emitted, File, command_line};
 use crate::launch::command::quote;
 
 /// How to install the files of a library whose only place for settings is the environment; `form` is its launcher's, with `{name}`
-/// and `{value}`.
+/// and `{value}`. `choosing` are the variables that choose an algorithm when a job starts.
 #[must_use]
 pub fn variables(
     emitted: &Emitted,
     library: &str,
     ranks: &str,
-    environment: &[(String, String)],
+    (environment, choosing): (&[(String, String)], &[&str]),
     form: &[String],
 ) -> String {
     let mut text = beginning(emitted, library, ranks);
@@ -36,8 +36,15 @@ pub fn variables(
              One job:    {one_job} ...\n   \
              Everybody:  a line `setenv NAME VALUE` for each in the library's module file, or an `export` in a file of\n   \
              /etc/profile.d; a wrapper around mpiexec does as well.\n   \
-             LD_PRELOAD, where it is set, belongs to the ranks alone: pass it to them by the launcher, and put it into no login profile.\n\n"
+             LD_PRELOAD, where it is set, belongs to the ranks alone: pass it to them by the launcher, and put it into no login profile.\n"
         ));
+        if !choosing.is_empty() {
+            text.push_str(&format!(
+                "   Algorithms are chosen on communicators of every size, not of {ranks} alone, and for all sizes of messages, by\n   {}.\n",
+                choosing.join(", ")
+            ));
+        }
+        text.push('\n');
     }
     if let Some(name) = emitted.files.get(&File::Rules) {
         text.push_str(&format!(

@@ -62,7 +62,9 @@ pub(super) fn finish(
 ) -> anyhow::Result<Emitted> {
     super::finish(context, decisions, emitted, variables, |emitted, library| {
         let form = &context.library.launcher.environment;
-        readme::variables(emitted, library, &decisions.ranks(), variables, form)
+        let names = variables.iter().map(|(name, _)| name.as_str());
+        let choosing: Vec<&str> = names.filter(|name| context.library.chosen_by(name).is_some()).collect();
+        readme::variables(emitted, library, &decisions.ranks(), (variables, &choosing), form)
     })
 }
 

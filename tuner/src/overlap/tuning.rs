@@ -47,11 +47,13 @@ pub struct Goals {
     base: Vec<Survey>,
     before: Vec<Judgement>,
     after: Option<Vec<Judgement>>,
+    /// What `after` was before the last deployment was judged.
+    after_before: Option<Vec<Judgement>>,
     /// Launches of what is deployed, in turn with the untouched library, by which `after` was judged.
     deployed: Option<Launches>,
     picture: Option<Picture>,
-    /// What the launches that prove a deployment have confirmed.
-    chosen: Vec<Assignment>,
+    /// What the launches that prove a deployment have confirmed, proposal by proposal.
+    chosen: Vec<Vec<Assignment>>,
     /// What the search found last, which no such launches have shown yet.
     proposed: Vec<Assignment>,
     /// What came near the targets in a launch each and was not looked at further, the best first.
@@ -82,6 +84,7 @@ impl Goals {
             base: Vec::new(),
             before: Vec::new(),
             after: None,
+            after_before: None,
             deployed: None,
             picture: None,
             chosen: Vec::new(),
@@ -232,15 +235,18 @@ impl Goals {
     /// Takes note of what is deployed, as it was judged beside the untouched library.
     fn settle(&mut self, untouched: Vec<Judgement>, judged: Vec<Judgement>) -> Option<Disproved> {
         // What was deployed before may have come nearer already.
-        let present = self.after.replace(judged).unwrap_or(untouched);
+        self.after_before = self.after.replace(judged);
+        let present = self.after_before.clone().unwrap_or(untouched);
         let proposed = std::mem::take(&mut self.proposed);
         if proposed.is_empty() {
             return None;
         }
         let Some(why) = gain::objection(&present, self.now()) else {
-            self.chosen
-                .retain(|chosen| !proposed.iter().any(|new| new.name == chosen.name));
-            self.chosen.extend(proposed);
+            for chosen in &mut self.chosen {
+                chosen.retain(|one| !proposed.iter().any(|new| new.name == one.name));
+            }
+            self.chosen.retain(|chosen| !chosen.is_empty());
+            self.chosen.push(proposed);
             // What else came near was measured without it.
             self.promising.clear();
             return None;
@@ -253,6 +259,13 @@ impl Goals {
             assignments: proposed,
             because,
         })
+    }
+
+    /// What was deployed last is taken back, and what was deployed before stays as it was judged then.
+    pub fn judged_as_before(&mut self) {
+        self.after = self.after_before.take();
+        self.deployed = None;
+        self.picture = None;
     }
 
     /// Forgets what was judged: nothing is deployed after all.
@@ -271,14 +284,13 @@ impl Goals {
             tried.any(|new| new.name == one.name && deployed.contains(new))
         };
         let stands = |one: &Assignment| deployed.contains(one) || is_tried(one);
-        let (chosen_stands, proposed_stands) = (
-            self.chosen.iter().all(stands),
-            self.proposed.iter().all(|one| deployed.contains(one)),
-        );
-        for (stands, chosen) in [(chosen_stands, &mut self.chosen), (proposed_stands, &mut self.proposed)] {
-            if !stands {
-                left.extend(chosen.drain(..).map(|one| id(&[one])));
-            }
+        let (standing, fallen): (Vec<_>, Vec<_>) = std::mem::take(&mut self.chosen)
+            .into_iter()
+            .partition(|chosen| chosen.iter().all(stands));
+        left.extend(fallen.into_iter().flatten().map(|one| id(&[one])));
+        self.chosen = standing;
+        if !self.proposed.iter().all(|one| deployed.contains(one)) {
+            left.extend(self.proposed.drain(..).map(|one| id(&[one])));
         }
         let of_left = because.filter(|(what, _)| left.contains(*what));
         self.refused.extend(of_left.map(|(_, line)| line));
@@ -286,7 +298,7 @@ impl Goals {
 
     /// What was chosen, confirmed or not.
     pub fn chosen(&self) -> impl Iterator<Item = &Assignment> {
-        self.chosen.iter().chain(&self.proposed)
+        self.chosen.iter().flatten().chain(&self.proposed)
     }
 }
 
@@ -299,7 +311,7 @@ mod tests {
         let settings = |names: &[&str]| names.iter().copied().map(setting).collect();
         Goals {
             proposed: settings(names),
-            chosen: settings(chosen),
+            chosen: chosen.iter().map(|name| vec![setting(name)]).collect(),
             ..Goals::of(&[])
         }
     }
@@ -317,7 +329,7 @@ mod tests {
         let untouched = || vec![judgement("A", &[1.0, 0.9])];
         let mut confirmed = proposing(&["B"], &["A"]);
         assert_eq!(confirmed.settle(untouched(), vec![judgement("A", &[0.1, 0.9])]), None);
-        assert_eq!(confirmed.chosen, [setting("A"), setting("B")]);
+        assert_eq!(confirmed.chosen, [[setting("A")], [setting("B")]]);
         let mut by_chance = proposing(&["B"], &["A"]);
         let taken = by_chance.settle(untouched(), vec![judgement("A", &[0.95, 0.9])]);
         let because = "`B=1` meets none of them for certain in the launches that were to prove it";
@@ -326,7 +338,7 @@ mod tests {
             because: because.to_owned(),
         };
         assert_eq!(taken, Some(taken_back));
-        assert_eq!(by_chance.chosen, [setting("A")]);
+        assert_eq!(by_chance.chosen, [[setting("A")]]);
         assert_eq!(by_chance.refused, [because]);
         // Nothing else came near.
         assert!(by_chance.searched);
@@ -342,22 +354,23 @@ mod tests {
         goals.proposed = vec![setting("B")];
         let taken = goals.settle(untouched(), vec![judgement("A", &[0.1, 0.8])]);
         assert_eq!(taken.unwrap().assignments, [setting("B")]);
-        assert_eq!(goals.chosen, [setting("A")]);
+        assert_eq!(goals.chosen, [[setting("A")]]);
     }
 
     #[test]
     fn what_is_not_deployed_after_all_is_no_fix_and_says_why() {
         let because = || [("A=1", "A is left out".to_owned()), ("C=1", "C is left out".to_owned())].into_iter();
         let goals = || Goals {
-            chosen: vec![setting("A"), setting("B")],
+            chosen: vec![vec![setting("A"), setting("B")], vec![setting("D")]],
             ..Goals::of(&[])
         };
         let mut kept = goals();
-        kept.keep_only(&[setting("B"), setting("A")], because());
+        kept.keep_only(&[setting("B"), setting("A"), setting("D")], because());
         assert!(kept.chosen.len() == 2 && kept.refused.is_empty());
         let mut taken_back = goals();
-        taken_back.keep_only(&[setting("B")], because());
-        assert!(taken_back.chosen.is_empty());
+        // What was proposed by itself stays.
+        taken_back.keep_only(&[setting("B"), setting("D")], because());
+        assert_eq!(taken_back.chosen, [[setting("D")]]);
         assert_eq!(taken_back.refused, ["A is left out"]);
         let mut slowed = proposing(&["C"], &["B"]);
         slowed.keep_only(&[setting("B")], because());

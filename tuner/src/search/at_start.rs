@@ -121,9 +121,19 @@ pub fn search(
         let competitors = decision.contest.candidates.into_iter().filter(|one| one.kind.is_some());
         outcome.contestants.insert(target.name(), competitors.collect());
     }
-    outcome.accepted = composed(context, &standing, &chosen)
+    let mut accepted: Vec<Vec<Assignment>> = composed(context, &standing, &chosen);
+    accepted.retain(|own| own.first().is_some_and(|first| !banned.contains(first)));
+    let all = each_once(accepted.iter().flatten().cloned());
+    if !all.is_empty() && !configurations.contains(&all) {
+        // What is deployed was put together of several, and elsewhere it chooses what none of them had there.
+        let samples = launches.in_turn("confirm what was put together of them", &[Vec::new(), all])?;
+        accepted.retain(|own| {
+            let collective = own.first().and_then(|first| library.chosen_by(&first.name));
+            keeps_its_promise(collective, targets, &chosen, &samples)
+        });
+    }
+    outcome.accepted = accepted
         .into_iter()
-        .filter(|own| own.first().is_some_and(|first| !banned.contains(first)))
         .map(|own| {
             let collective = own.first().and_then(|first| library.chosen_by(&first.name));
             let fixed = |target: &&Target| {
@@ -137,6 +147,22 @@ pub fn search(
         })
         .collect();
     Ok(outcome)
+}
+
+/// Whether a collective's value, in launches with it (the second) in turn with launches without (the first), makes what it was chosen for
+/// faster and nothing of the collective slower.
+fn keeps_its_promise(collective: Option<Collective>, targets: &[Target], chosen: &Picks, samples: &[Samples]) -> bool {
+    let [without, with] = samples else { return false };
+    let is_chosen = |target: &&Target| {
+        target.collective() == collective
+            && collective.is_some_and(|collective| chosen.contains_key(&(collective, target.bytes())))
+    };
+    let is_faster = |target: &Target| {
+        let pair = without.get(&target.left).zip(with.get(&target.left));
+        pair.is_some_and(|(before, after)| after.median() < before.median())
+    };
+    let slows = damaged(without, with).any(|subject| subject.collective() == collective);
+    targets.iter().filter(is_chosen).all(is_faster) && !slows
 }
 
 /// Makes the launches that are to be tried, as long as the budget has room to confirm the best: the times with each choice, beside those
@@ -380,5 +406,30 @@ mod tests {
             row.size_switch = false;
         }
         assert_eq!(place(&library, 0), Picks::from([(one, 4), (two, 4)]));
+    }
+
+    #[test]
+    fn what_is_put_together_has_to_be_faster_where_it_was_chosen_and_slower_nowhere() {
+        let (one, other) = ((Collective::Bcast, 8), (Collective::Bcast, 1024));
+        let targets = [one, other].map(|(collective, bytes)| Target::unbounded(collective, bytes));
+        let samples = |of: [f64; 2]| -> Samples {
+            [one, other]
+                .iter()
+                .zip(of)
+                .map(|((collective, bytes), seconds)| {
+                    let sample = Sample::new(vec![seconds; 5]).unwrap();
+                    (Subject::library(*collective, *bytes), sample)
+                })
+                .collect()
+        };
+        let chosen = Picks::from([(one, 3)]);
+        let keeps = |with: [f64; 2]| {
+            let both = [samples([1.0, 1.0]), samples(with)];
+            keeps_its_promise(Some(Collective::Bcast), &targets, &chosen, &both)
+        };
+        assert!(keeps([0.5, 1.0]));
+        assert!(!keeps([1.1, 1.0]) && !keeps([0.5, 1.5]));
+        let failed = [samples([1.0, 1.0]), Samples::new()];
+        assert!(!keeps_its_promise(Some(Collective::Bcast), &targets, &chosen, &failed));
     }
 }

@@ -366,6 +366,20 @@ impl Search<'_, '_> {
     }
 }
 
+/// Which launch-wide candidate came nearer to a target's bound than whatever competed in running jobs: the end of a reason why it is not
+/// fixed.
+#[must_use]
+pub fn nearer(contest: &Contest, launch_wide: &[Contestant]) -> Option<String> {
+    let with_bound = launch_wide.iter().filter(|one| one.ratio_to_bound > 0.0);
+    let best = with_bound.min_by(|a, b| a.ratio_to_bound.total_cmp(&b.ratio_to_bound))?;
+    let is_nearer = |other: &Contestant| best.ratio_to_bound < other.ratio_to_bound;
+    contest
+        .candidates
+        .iter()
+        .all(is_nearer)
+        .then(|| format!("`{}` in launches of its own {:.2} times", best.id, best.ratio_to_bound))
+}
+
 /// Adds the launch-wide candidates to a contest's list, so that all competitors for a cell stand side by side; what stands there by the
 /// same name was measured beside more, and stays.
 pub fn merge(contest: &mut Contest, mut contestants: Vec<Contestant>) {
@@ -374,4 +388,44 @@ pub fn merge(contest: &mut Contest, mut contestants: Vec<Contestant>) {
     contest
         .candidates
         .sort_by(|a, b| a.ratio_to_default.total_cmp(&b.ratio_to_default));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn contestant(id: &str, ratio_to_bound: f64) -> Contestant {
+        Contestant {
+            id: id.to_owned(),
+            kind: None,
+            seconds: ratio_to_bound,
+            ratio_to_default: 1.0,
+            ratio_to_bound,
+            among_best: false,
+            chosen: false,
+            predicted: None,
+        }
+    }
+
+    #[test]
+    fn what_came_nearer_than_what_competed_in_running_jobs_is_named() {
+        let contest = Contest {
+            function: "allgather".to_owned(),
+            bytes: 262_144,
+            candidates: vec![contestant("default", 1.99)],
+            proof: None,
+            models: Vec::new(),
+            left_out: Vec::new(),
+            refused: Vec::new(),
+        };
+        let launch_wide = [
+            contestant("A=1", 2.1),
+            contestant("A=3", 1.43),
+            contestant("no bound", 0.0),
+        ];
+        let text = nearer(&contest, &launch_wide);
+        assert_eq!(text.as_deref(), Some("`A=3` in launches of its own 1.43 times"));
+        assert_eq!(nearer(&contest, &launch_wide[..1]), None);
+        assert_eq!(nearer(&contest, &[]), None);
+    }
 }

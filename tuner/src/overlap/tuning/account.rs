@@ -66,8 +66,8 @@ impl Goals {
         };
         Fix {
             kind: FixKind::Parameter,
-            settings: self.chosen.iter().map(setting).collect(),
-            id: id(&self.chosen),
+            settings: self.chosen.iter().flatten().map(setting).collect(),
+            id: id(&self.chosen.concat()),
         }
     }
 
@@ -78,7 +78,10 @@ impl Goals {
         (now.standing() == Standing::Missed).then(|| {
             let mut reasons = self.refused.clone();
             if !self.chosen.is_empty() {
-                reasons.insert(0, format!("`{}` is deployed and does not suffice", id(&self.chosen)));
+                reasons.insert(
+                    0,
+                    format!("`{}` is deployed and does not suffice", id(&self.chosen.concat())),
+                );
             }
             if reasons.is_empty() {
                 reasons.push(NONE_CAME_NEARER.to_owned());

@@ -49,17 +49,19 @@ fn has_moved(far: &Judgement, near: &Judgement) -> bool {
 }
 
 /// How much more than allowed the targets take that are open at `present`, in parts of what could be hidden; the mean over their cells, to
-/// which is added what cells of others miss for certain. Cells that are not decided either way belong to the noise of one launch, and would
-/// choose between settings by chance. A cell that could not be measured hid nothing, and none counts for more: a time slice beside a
+/// which is added what cells of targets miss for certain that are met at `present`. All other cells belong to the noise of one launch, and
+/// would choose between settings by chance. A cell that could not be measured hid nothing, and none counts for more: a time slice beside a
 /// message of microseconds is a thousand times of it, and would decide alone.
 pub(super) fn shortfall(present: &[Judgement], judgements: &[Judgement]) -> f64 {
     let is_attainable = |one: &&Judgement| one.floor.as_ref().is_none_or(|floor| floor.value <= one.bound);
     let (mut excess, mut sought_cells) = (0.0, 0_usize);
     for judgement in judgements.iter().filter(is_attainable) {
-        let is_sought = present.iter().any(|one| one.target == judgement.target && is_open(one));
+        let before = present.iter().find(|one| one.target == judgement.target);
+        let is_sought = before.is_some_and(is_open);
+        let was_met = before.is_some_and(|before| before.standing() == Standing::Holds);
         let counts = |cell: &&Judged| match cell.verdict {
             Verdict::Masked => false,
-            Verdict::Missed => true,
+            Verdict::Missed => is_sought || was_met,
             Verdict::Holds | Verdict::Undecided => is_sought,
         };
         for cell in judgement.cells.iter().filter(counts) {
@@ -143,7 +145,12 @@ pub(super) mod tests {
         undecided.cells[0].verdict = Verdict::Undecided;
         assert!((with(undecided) - 0.05).abs() < 1e-12);
         let missed = judgement("B", &[0.6, 0.1]);
-        assert!((with(missed) - 0.25).abs() < 1e-12);
+        assert!((with(missed.clone()) - 0.25).abs() < 1e-12);
+        // What could not be told before cannot be told by one launch.
+        let mut told_by_none = present.clone();
+        told_by_none[1].cells[0].verdict = Verdict::Undecided;
+        let found = shortfall(&told_by_none, &[judgement("A", &[0.3, 0.2]), missed]);
+        assert!((found - 0.05).abs() < 1e-12);
     }
 
     #[test]

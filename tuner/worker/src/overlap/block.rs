@@ -1,7 +1,7 @@
 //! A block of items that measure overlap: each is prepared, carried out once and checked; then all are measured together, their
 //! rounds interleaved, and checked once more.
 //!
-//! Rank 0 decides what is next and says so, since the times are its alone. Ranks that do not take part sleep meanwhile.
+//! Rank 0 decides what is next and says so, since most times are its alone. Ranks that do not take part sleep meanwhile.
 
 use std::time::{Duration, Instant};
 

@@ -104,7 +104,7 @@ impl Prepared {
         if let Some(load) = &self.load {
             load.end();
         }
-        if self.is_void(switches, wait) {
+        if is_void(switches, self.load.is_some(), wait) {
             return Ok(Outcome::Void);
         }
         Ok(Outcome::Valid {
@@ -181,11 +181,6 @@ impl Prepared {
         started.map_or(Ok(()), Started::wait)
     }
 
-    /// Whether a round in which a rank lost its processor so often tells nothing of what it measures.
-    pub(super) fn is_void(&self, involuntary_switches: u64, wait: Wait) -> bool {
-        is_void(involuntary_switches, self.load.is_some(), wait)
-    }
-
     #[inline]
     fn lead_without_data(&self) -> Result<(), MpiError> {
         if self.part == Part::Computation {
@@ -243,7 +238,7 @@ fn background(threads: u32, speed: Speed) -> Result<Load, String> {
     Load::new(threads, speed)
 }
 
-/// Whether a round in which a rank that is timed lost its processor so often tells nothing of what it measures.
+/// Whether a round in which rank 0 lost its processor so often tells nothing of what it measures.
 ///
 /// Where ranks share cores, and where threads compute in the background, losing it is part of what is measured.
 fn is_void(involuntary_switches: u64, is_loaded: bool, wait: Wait) -> bool {
