@@ -4,6 +4,8 @@
 //! would have its data there when rank 0 begins, and what rank 0 sees would lack the network's latency: of an allgather of 4 KiB between
 //! two hosts, 200 us apart, it saw 48 us.
 
+use kilter_protocol::plan::Wait;
+
 use super::item::Prepared;
 use crate::block::Session;
 use crate::clock::Arrival;
@@ -26,8 +28,12 @@ pub(super) fn round(session: &mut Session, prepared: &Prepared) -> anyhow::Resul
     let own = [session.time.end_ns(begun), begun.arrival.to_number(), 0];
     let [end_ns, arrival, _] = session.control.exchange_max(own)?;
     let took_ns = end_ns.saturating_sub(start_ns);
-    // As for guidelines, and for all ranks alike, nobody's losing the processor voids a round: with many ranks somebody always does.
-    if !session.lead.learn(Arrival::from_number(arrival), took_ns) {
+    let arrival = Arrival::from_number(arrival);
+    let in_time = session.lead.learn(arrival, took_ns);
+    // Where ranks share cores, one that waited in time begins when another's computation lets it: that belongs to what is measured. And
+    // nobody's losing the processor voids a round: with many ranks somebody always does.
+    let shares = session.header.wait == Wait::Sleep && arrival != Arrival::Missed;
+    if !in_time && !shares {
         return Ok(Outcome::Void);
     }
     Ok(Outcome::Valid {
