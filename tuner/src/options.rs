@@ -57,6 +57,8 @@ pub struct Options {
     pub cache: Cache,
     /// Repetitions of an item in a launch.
     pub repetitions: Repetitions,
+    /// Whether the repetitions of a launch follow from the variance that the screening sees, and not from predictors.
+    pub by_variance: bool,
     /// Total volumes in bytes, ascending, each once.
     pub sizes: Vec<u64>,
     /// Guideline ids or families; empty for all.
@@ -183,6 +185,7 @@ impl Options {
                 cli::CacheChoice::Warm => Cache::Warm,
                 cli::CacheChoice::Cold => Cache::Cold { bytes: None },
             },
+            by_variance: repetition_rule::is_by_variance(&typed.repetitions),
             repetitions: repetition_rule::repetitions(
                 &typed.repetitions,
                 typed.min_repetitions,
@@ -389,7 +392,9 @@ mod tests {
     #[test]
     fn repetitions_starts_and_caches_are_as_before_unless_asked_for() {
         let default = typed(&[]);
-        assert_eq!(repetitions(&default), REPETITIONS);
+        assert!(repetition_rule::is_by_variance(&default.repetitions));
+        assert_eq!((repetitions(&default).min, repetitions(&default).max), (3, REPETITIONS.max));
+        assert_eq!(repetitions(&typed(&["--repetitions=rse=0.02"])), REPETITIONS);
         assert_eq!(
             (sync(default.sync), default.cache),
             (Synchronisation::Auto, cli::CacheChoice::Warm)

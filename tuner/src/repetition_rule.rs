@@ -5,6 +5,8 @@
 
 use kilter_protocol::plan::{Repetitions, StopRules, Window};
 
+use crate::verification::FEWEST;
+
 /// Where this is wrong, which option it is and what is allowed.
 type Wrong = (&'static str, String);
 
@@ -32,18 +34,30 @@ pub fn to_text(rules: &StopRules) -> String {
     }
 }
 
+/// The word for repetitions that follow from variance components.
+const BY_VARIANCE: &str = "variance";
+
+/// Repetitions at least, where predictors decide.
+const MIN_PREDICTED: u32 = 8;
+
+/// Whether repetitions follow from variance components, and not from predictors.
+#[must_use]
+pub fn is_by_variance(methods: &str) -> bool {
+    methods.trim() == BY_VARIANCE
+}
+
 /// Reads `rse=0.02,cov-mean=0.01/10,cov-median=0.005/20`, or `none`.
 ///
 /// # Errors
 /// The first part that makes no sense, with what is allowed.
 pub fn parse(text: &str) -> Result<StopRules, String> {
     let mut rules = StopRules::default();
-    if text.trim() == "none" {
+    if text.trim() == "none" || is_by_variance(text) {
         return Ok(rules);
     }
     for part in text.split(',') {
         let part = part.trim();
-        let allowed = "rse=T, cov-mean=T/W and cov-median=T/W, such as rse=0.02,cov-mean=0.01/10; or none";
+        let allowed = "rse=T, cov-mean=T/W and cov-median=T/W, such as rse=0.02,cov-mean=0.01/10; or none; or variance";
         let (name, value) = part
             .split_once('=')
             .ok_or_else(|| format!("`{part}` is no method with its threshold; allowed are {allowed}"))?;
@@ -85,7 +99,9 @@ fn window(part: &str, text: &str) -> Result<Window, String> {
 ///
 /// # Errors
 /// The option that makes no sense, and why.
-pub fn repetitions(methods: &str, min: u32, max: u32, step: u32, seconds: f64) -> Result<Repetitions, Wrong> {
+pub fn repetitions(methods: &str, min: Option<u32>, max: u32, step: u32, seconds: f64) -> Result<Repetitions, Wrong> {
+    let fewest = if is_by_variance(methods) { FEWEST } else { MIN_PREDICTED };
+    let min = min.unwrap_or_else(|| fewest.min(max));
     let stop = parse(methods).map_err(|message| ("--repetitions", message))?;
     if min == 0 {
         return Err(("--min-repetitions", "`0` measures nothing; give at least 1".to_owned()));
@@ -173,9 +189,18 @@ mod tests {
     }
 
     #[test]
+    fn by_variance_has_no_methods_and_begins_with_three() {
+        let rule = repetitions("variance", None, 60, 1, 0.25).unwrap();
+        assert!(rule.stop.is_empty() && is_by_variance(" variance "));
+        assert_eq!((rule.min, rule.max), (3, 60));
+        assert_eq!(repetitions("variance", None, 2, 1, 0.25).unwrap().min, 2);
+        assert_eq!(repetitions("rse=0.02", None, 60, 1, 0.25).unwrap().min, 8);
+    }
+
+    #[test]
     fn the_options_must_fit_each_other() {
         assert_eq!(
-            repetitions("rse=0.02", 8, 60, 1, 0.25).unwrap(),
+            repetitions("rse=0.02", None, 60, 1, 0.25).unwrap(),
             Repetitions::until(8, 60, 0.02, 0.25)
         );
         for (methods, min, max, step, option) in [
@@ -185,10 +210,10 @@ mod tests {
             ("rse=0.1", 8, 60, 0, "--repetition-step"),
             ("cov-mean=0.1/61", 8, 60, 1, "--repetitions"),
         ] {
-            assert_eq!(repetitions(methods, min, max, step, 1.0).unwrap_err().0, option);
+            assert_eq!(repetitions(methods, Some(min), max, step, 1.0).unwrap_err().0, option);
         }
         for seconds in [0.0, -1.0, f64::NAN, f64::INFINITY] {
-            let (option, message) = repetitions("rse=0.1", 8, 60, 1, seconds).unwrap_err();
+            let (option, message) = repetitions("rse=0.1", Some(8), 60, 1, seconds).unwrap_err();
             assert_eq!(option, "--repetition-seconds");
             assert!(message.contains("give seconds above 0"), "{message}");
         }

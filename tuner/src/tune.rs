@@ -21,7 +21,7 @@ use crate::search::target::{Target, ask_for, dearest_first, targets};
 use crate::search::{necessity, proof, settings};
 use crate::stats::sample::Sample;
 use crate::verdict::{self, Pair, Rule};
-use crate::verification::{JudgedCell, Medians, Verification, verify};
+use crate::verification::{JudgedCell, Medians, Verification, prove, verify};
 
 /// What the loop ended with.
 #[derive(Debug)]
@@ -64,7 +64,7 @@ impl Tuned {
 /// A failure that no candidate explains, or a staging directory that cannot be written.
 pub fn tune(context: &Context<'_>, options: &TuneOptions) -> anyhow::Result<Tuned> {
     let seconds = FIRST_SHARE * context.options.budget_seconds;
-    let (before, _) = verify(context, "before", &Setup::default(), false, seconds)?;
+    let before = verify(context, "before", &Setup::default(), seconds)?;
     context.begin_search(&before);
     let goals = Goals::begin(context, &options.targets)?;
     let mut state = State {
@@ -495,7 +495,7 @@ fn deploy_and_verify(
         let Some((emitted, setup)) = emit_what_acts(context, &label, verified, state, tuned)? else {
             return tuned.deploy_nothing(context);
         };
-        let (after, untouched) = verify(context, &label, &setup, true, f64::INFINITY)?;
+        let (after, untouched) = prove(context, &label, &setup, &|_| true)?;
         emit::confirm_ran(context, &emitted, &after);
         let slower = slower(context, &after, &untouched)?;
         tuned.deployment = state.deployment.clone();

@@ -29,12 +29,13 @@ pub struct Measure {
     /// What the caches hold when a repetition starts: the buffers of the one before, or nothing of them.
     #[arg(long, value_enum, default_value_t = CacheChoice::Warm)]
     pub cache: CacheChoice,
-    /// When an item was repeated often enough; all methods named must hold: rse=T, cov-mean=T/WINDOW, cov-median=T/WINDOW; or none.
-    #[arg(long, value_name = "METHODS", default_value = "rse=0.02")]
+    /// How the number of repetitions is found: `variance`, from the variance components and costs that the screening sees; or predicted three
+    /// times, as the number after which all methods named hold: rse=T, cov-mean=T/WINDOW, cov-median=T/WINDOW; or none.
+    #[arg(long, value_name = "METHODS", default_value = "variance")]
     pub repetitions: String,
-    /// Repetitions of an item in a launch at least.
-    #[arg(long, value_name = "N", default_value_t = 8)]
-    pub min_repetitions: u32,
+    /// Repetitions of an item in a launch at least (default: 3 where they follow from the variance, else 8).
+    #[arg(long, value_name = "N")]
+    pub min_repetitions: Option<u32>,
     /// Repetitions of an item in a launch at most.
     #[arg(long, value_name = "N", default_value_t = 60)]
     pub max_repetitions: u32,

@@ -10,7 +10,7 @@ use crate::verification::verify;
 pub(super) fn run(typed: cli::Measure) -> anyhow::Result<Status> {
     let options = Options::new(typed)?;
     measuring::with_report(&options, "check", &[], |context| {
-        let (verification, _) = verify(context, "check", &Setup::default(), false, f64::INFINITY)?;
+        let verification = verify(context, "check", &Setup::default(), f64::INFINITY)?;
         Ok(reporting::of_check(context, &verification))
     })
 }

@@ -102,6 +102,7 @@ impl Compared {
             ("violated", (|counts| counts.violated) as fn(Counts) -> usize),
             ("undecided", |counts| counts.undecided),
             ("unstable", |counts| counts.unstable),
+            ("screened", |counts| counts.screened),
         ] {
             rows.push(row(name, &|side| number(counts(side)).to_string()));
         }
@@ -109,6 +110,7 @@ impl Compared {
         if self.sides.iter().all(|side| side.machine().is_none()) {
             rows.retain(|row| row[0].text != "times");
         }
+        rows.retain(|row| row[0].text != "screened" || row[1..].iter().any(|entry| entry.text != "0"));
         rows.retain(|row| row[0].text != "settings" || row[1..].iter().any(|entry| !entry.text.is_empty()));
         Sheet {
             title: "What is compared".to_owned(),

@@ -74,7 +74,7 @@ impl OverlapOptions {
             }
         };
         "none".clone_into(&mut measure.repetitions);
-        (measure.min_repetitions, measure.max_repetitions) = (repetitions, repetitions);
+        (measure.min_repetitions, measure.max_repetitions) = (Some(repetitions), repetitions);
         let sizes = sizes(&measure.sizes)?;
         let common = Options {
             sizes: sizes.clone(),

@@ -9,7 +9,7 @@ use crate::options::parse_bytes;
 use crate::store::{Reader, StoreError};
 
 /// The verdicts that there are.
-const VERDICTS: [&str; 4] = ["holds", "violated", "undecided", "unstable"];
+const VERDICTS: [&str; 5] = ["holds", "violated", "undecided", "unstable", "screened"];
 
 /// What can go wrong with a query.
 #[derive(Debug, thiserror::Error)]

@@ -107,7 +107,7 @@ fn of_cell(cell: &Cell) -> Test {
         Standing::Violated | Standing::Introduced | Standing::Unproven => {
             Ending::Failed(because(&cell.unfixed_because))
         }
-        Standing::Undecided | Standing::Unstable => Ending::Skipped(because(&cell.note)),
+        Standing::Undecided | Standing::Unstable | Standing::Screened => Ending::Skipped(because(&cell.note)),
     };
     let name = match cell.right_bytes {
         Some(right) => format!("{} : {}", format::bytes(cell.bytes), format::bytes(right)),

@@ -189,6 +189,8 @@ pub enum Outcome {
     Undecided,
     /// The machine changed while it was measured.
     Unstable,
+    /// Looked at in the screening alone: it can be violated, and the seconds ended before fresh launches confirmed it or not.
+    Screened,
 }
 
 /// What fixed a cell.

@@ -20,6 +20,8 @@ pub enum Standing {
     Undecided,
     /// The machine changed while it was measured.
     Unstable,
+    /// Looked at in the screening alone.
+    Screened,
     /// Holds.
     Holds,
 }
@@ -38,6 +40,7 @@ impl Standing {
                 Outcome::Holds => Self::Holds,
                 Outcome::Undecided => Self::Undecided,
                 Outcome::Unstable => Self::Unstable,
+                Outcome::Screened => Self::Screened,
                 Outcome::Violated => Self::Violated,
             },
         }
@@ -52,6 +55,7 @@ impl Standing {
             Self::Fixed => "○",
             Self::Undecided => "?",
             Self::Unstable => "~",
+            Self::Screened => "-",
             Self::Holds => "·",
         }
     }
@@ -65,6 +69,7 @@ impl Standing {
             Self::Fixed => "violated before, holds after",
             Self::Undecided => "undecided",
             Self::Unstable => "unstable",
+            Self::Screened => "screened, not confirmed",
             Self::Holds => "holds",
         }
     }
@@ -82,6 +87,7 @@ pub fn outcome_word(outcome: Outcome) -> &'static str {
         Outcome::Violated => "violated",
         Outcome::Undecided => "undecided",
         Outcome::Unstable => "unstable",
+        Outcome::Screened => "screened",
     }
 }
 
@@ -101,6 +107,8 @@ pub struct Counts {
     pub undecided: usize,
     /// Cells measured on a changing machine.
     pub unstable: usize,
+    /// Cells that the screening alone looked at.
+    pub screened: usize,
 }
 
 impl Counts {
@@ -113,6 +121,7 @@ impl Counts {
                 Outcome::Violated => counts.violated += 1,
                 Outcome::Undecided => counts.undecided += 1,
                 Outcome::Unstable => counts.unstable += 1,
+                Outcome::Screened => counts.screened += 1,
             }
         }
         counts
@@ -120,7 +129,7 @@ impl Counts {
 
     /// All of them.
     pub fn total(&self) -> usize {
-        self.holds + self.violated + self.undecided + self.unstable
+        self.holds + self.violated + self.undecided + self.unstable + self.screened
     }
 }
 
@@ -259,6 +268,7 @@ impl<'a> Summary<'a> {
 
     fn headline_of_cells(&self) -> String {
         let violations = |n| super::format::count(n, "violation");
+        let cells = |n| super::format::count(n, "cell");
         let before = self.before;
         let open = before.undecided + before.unstable;
         match self.after {
@@ -272,7 +282,15 @@ impl<'a> Summary<'a> {
                 )
             }
             Some(_) => format!("{} before, {} after", violations(before.violated), self.remaining),
+            None if before.violated > 0 && before.screened > 0 => {
+                format!("{} found, {} only screened", violations(before.violated), cells(before.screened))
+            }
             None if before.violated > 0 => format!("{} found", violations(before.violated)),
+            // Nothing was found where nothing was looked at twice: that is no finding.
+            None if before.screened > 0 && open > 0 => {
+                format!("{} only screened, {} undecided", cells(before.screened), cells(open))
+            }
+            None if before.screened > 0 => format!("{} only screened, the others hold", cells(before.screened)),
             None if open > 0 => format!("No violations found, {} undecided", super::format::count(open, "cell")),
             None => "No violations: every guideline holds at every size".to_owned(),
         }
@@ -312,7 +330,7 @@ impl Group<'_> {
         self.cells.iter().any(|cell| {
             !matches!(
                 Standing::of(cell),
-                Standing::Holds | Standing::Undecided | Standing::Unstable
+                Standing::Holds | Standing::Undecided | Standing::Unstable | Standing::Screened
             )
         })
     }

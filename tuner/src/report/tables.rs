@@ -12,13 +12,14 @@ use super::sheet::{Entry, Sheet};
 use super::summary::{self, Group, Standing, Summary, current, kind_letter};
 
 /// Worst first: where several cells share a place, the worst is shown.
-pub(super) const ORDER: [Standing; 7] = [
+pub(super) const ORDER: [Standing; 8] = [
     Standing::Introduced,
     Standing::Violated,
     Standing::Unproven,
     Standing::Fixed,
     Standing::Unstable,
     Standing::Undecided,
+    Standing::Screened,
     Standing::Holds,
 ];
 
@@ -235,7 +236,7 @@ pub fn by_size(column: Column<'_>) -> Sheet {
 pub(super) fn class(standing: Standing) -> &'static str {
     match standing {
         Standing::Violated | Standing::Introduced => "bad",
-        Standing::Unproven | Standing::Undecided | Standing::Unstable => "open",
+        Standing::Unproven | Standing::Undecided | Standing::Unstable | Standing::Screened => "open",
         Standing::Fixed => "good",
         Standing::Holds => "calm",
     }

@@ -256,7 +256,11 @@ fn counts(out: &mut String, report: &Report, summary: &Summary<'_>) {
         (now.violated, "violated"),
         (now.undecided, "undecided"),
         (now.unstable, "unstable"),
+        (now.screened, "only screened"),
     ] {
+        if number == 0 && word == "only screened" {
+            continue;
+        }
         let _ = write!(out, "{} {number} {word}", if word == "hold" { ":" } else { "," });
     }
     out.push_str(".\n");
@@ -267,6 +271,13 @@ fn counts(out: &mut String, report: &Report, summary: &Summary<'_>) {
             format::count(now.undecided, "cell"),
             format::count(report.provenance.launches, "launch"),
             report.provenance.launches.max(1) * 2,
+        );
+    }
+    if now.screened > 0 {
+        let _ = writeln!(
+            out,
+            "{} can be violated and was not confirmed: the time did not reach. Use more (--budget), or ask for less (--functions, --sizes).",
+            format::count(now.screened, "cell")
         );
     }
     if now.unstable > 0 {

@@ -20,3 +20,4 @@ pub mod rank_sum;
 pub mod sample;
 pub mod signed_rank;
 pub mod two_modes;
+pub mod variance;

@@ -90,6 +90,7 @@ mod judge;
 pub mod launches;
 pub mod monotony;
 mod rule;
+pub mod screening;
 pub mod sequential;
 pub mod split;
 pub mod stability;

@@ -60,6 +60,8 @@ pub struct NextLook {
 #[derive(Debug, Clone)]
 pub struct Sequential {
     rule: Rule,
+    /// The correction counts at least so many hypotheses.
+    hypotheses: usize,
     max_launches: usize,
     launches: usize,
     finished: bool,
@@ -100,11 +102,24 @@ impl Sequential {
     pub fn new(rule: Rule, max_launches: usize) -> Sequential {
         Sequential {
             rule,
+            hypotheses: 0,
             max_launches: max_launches.max(1),
             launches: 0,
             finished: false,
             cells: Vec::new(),
         }
+    }
+
+    /// The correction counts so many hypotheses from the first look on, even where fewer are tested yet: cells that are known
+    /// before anything is tested, and get their launches later, as the time allows.
+    #[must_use]
+    pub fn of_hypotheses(self, hypotheses: usize) -> Sequential {
+        Sequential { hypotheses, ..self }
+    }
+
+    /// Judges by another rule from the next look on: what noise is, is known better with every launch.
+    pub fn set_rule(&mut self, rule: Rule) {
+        self.rule = rule;
     }
 
     /// Judges by another test from the next look on. Valid as long as the choice does not rest on the cells themselves:
@@ -124,7 +139,8 @@ impl Sequential {
     /// cells from the first look with what is at hand where that is possible.
     pub fn look(&mut self, families: &[Family], last: bool) -> Vec<Vec<Judged>> {
         let views: Vec<Vec<CellView<'_>>> = families.iter().map(Family::views).collect();
-        let family_size: usize = families.iter().map(Family::hypotheses).sum();
+        let tested: usize = families.iter().map(Family::hypotheses).sum();
+        let family_size = tested.max(self.hypotheses);
         let mut looks: Vec<Vec<(SizeTests, Bound)>> = Vec::new();
         for (index, cells) in views.iter().enumerate() {
             if self.cells.len() <= index {
@@ -143,12 +159,14 @@ impl Sequential {
         }
         self.launches = views.iter().flatten().map(CellView::launches).max().unwrap_or(0);
         self.finished |= last;
-        let p: Vec<f64> = self
+        let mut p: Vec<f64> = self
             .cells
             .iter()
             .flatten()
             .flat_map(|state| state.smallest.iter().copied())
             .collect();
+        // Those that were not tested yet.
+        p.resize(p.len().max(family_size), 1.0);
         let adjusted = self.rule.correction.adjust(&p);
         let (mut rest, mut intervals) = (&adjusted[..], Intervals::default());
         let mut answer = Vec::new();

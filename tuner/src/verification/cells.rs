@@ -13,14 +13,14 @@ use crate::verdict::sequential::CellIndex;
 use crate::verdict::{Family, Judged, Pair, split};
 
 /// What is judged in every look, in one order: all pairs, then each function whose sizes belong together.
-#[derive(Debug)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Cells {
     pairs: Vec<PlannedCell>,
     functions: Vec<Function>,
 }
 
-/// A function at all its sizes.
-#[derive(Debug)]
+/// A function at several sizes.
+#[derive(Debug, Clone)]
 struct Function {
     guideline: String,
     collective: Collective,
@@ -66,6 +66,30 @@ impl Cells {
         Cells { pairs, functions }
     }
 
+    /// What is planned, before anything is timed: without splits, which follow from times.
+    pub(super) fn planned(plan: &Plan, touched: &dyn Fn(&Subject) -> bool) -> Cells {
+        let functions = plan.monotony_functions.iter().chain(&plan.split_functions);
+        let mut cells = Cells {
+            pairs: plan.cells.clone(),
+            functions: functions
+                .map(|(guideline, collective)| Function {
+                    guideline: guideline.clone(),
+                    collective: *collective,
+                    volumes: plan.volumes_of(*collective),
+                })
+                .collect(),
+        };
+        cells.retain_touched(touched);
+        cells
+    }
+
+    /// Launches that a cell has.
+    pub(super) fn launches_of(&self, index: CellIndex, timed: &Timed) -> usize {
+        let subjects = self.subjects_of(&[index]);
+        let launches = subjects.iter().map(|subject| timed.of(subject).map_or(0, |medians| medians.len()));
+        launches.min().unwrap_or(0)
+    }
+
     /// Everything that has to be timed.
     pub(super) fn subjects(&self) -> BTreeSet<Subject> {
         let mut subjects: BTreeSet<Subject> = self
@@ -96,6 +120,74 @@ impl Cells {
     pub(super) fn hypotheses(&self) -> usize {
         let sizes = |function: &Function| Family::hypotheses_of_monotony(function.volumes.len());
         self.pairs.len() + self.functions.iter().map(sizes).sum::<usize>()
+    }
+
+    /// Leaves out pairs with no side among `touched`, and functions none of whose sizes is.
+    pub(super) fn retain_touched(&mut self, touched: &dyn Fn(&Subject) -> bool) {
+        self.pairs.retain(|cell| touched(&cell.left) || touched(&cell.right));
+        self.functions.retain(|function| function.subjects().any(|subject| touched(&subject)));
+    }
+
+    /// Adds cells behind those that are there: the places of these stay as they are.
+    pub(super) fn append(&mut self, other: Cells) {
+        self.pairs.extend(other.pairs);
+        self.functions.extend(other.functions);
+    }
+
+    /// Each pair and each function by itself.
+    pub(super) fn each(self) -> impl Iterator<Item = Cells> {
+        let pairs = self.pairs.into_iter().map(|pair| Cells {
+            pairs: vec![pair],
+            functions: Vec::new(),
+        });
+        let functions = self.functions.into_iter().map(|function| Cells {
+            pairs: Vec::new(),
+            functions: vec![function],
+        });
+        pairs.chain(functions)
+    }
+
+    /// The comparisons of every cell in the order of the cells, a size's with each larger one: its place, and both sides.
+    pub(super) fn comparisons(&self) -> Vec<(CellIndex, PlannedCell)> {
+        let pairs = self.pairs.iter().cloned().enumerate();
+        let mut all: Vec<(CellIndex, PlannedCell)> =
+            pairs.map(|(cell, pair)| (CellIndex { family: 0, cell }, pair)).collect();
+        for (position, function) in self.functions.iter().enumerate() {
+            for (cell, small) in function.volumes.iter().enumerate() {
+                for large in &function.volumes[cell + 1..] {
+                    let planned = plan::monotony_cell(&function.guideline, function.collective, *small, *large);
+                    all.push((CellIndex { family: position + 1, cell }, planned));
+                }
+            }
+        }
+        all
+    }
+
+    /// The cells without the comparisons for which `clear` says that they need no more launches; of a function remain the sizes that another
+    /// comparison needs.
+    pub(super) fn without(&self, clear: &dyn Fn(&PlannedCell) -> bool) -> Cells {
+        let mut volumes: BTreeMap<usize, BTreeSet<u64>> = BTreeMap::new();
+        let mut open = Cells::default();
+        for (index, planned) in self.comparisons() {
+            if clear(&planned) {
+                continue;
+            }
+            match index.family.checked_sub(1) {
+                None => open.pairs.push(planned),
+                Some(function) => volumes
+                    .entry(function)
+                    .or_default()
+                    .extend([planned.left.bytes, planned.right.bytes]),
+            }
+        }
+        open.functions = volumes
+            .into_iter()
+            .map(|(function, volumes)| Function {
+                volumes: volumes.into_iter().collect(),
+                ..self.functions[function].clone()
+            })
+            .collect();
+        open
     }
 
     /// Leaves out what nothing was measured for, so that every look sees the same cells.

@@ -10,7 +10,6 @@ use super::{Medians, Verification};
 use crate::context::{Context, Setup};
 use crate::launch::session::BlockOutcome;
 use crate::plan::{self, Subject};
-use crate::prediction;
 use crate::stats::describe;
 use crate::stats::sample::Sample;
 
@@ -18,10 +17,7 @@ use crate::stats::sample::Sample;
 const REFERENCE_POSITIONS: usize = 5;
 
 /// Repetitions of the reference cell at each position.
-const REFERENCE_REPETITIONS: u32 = 15;
-
-/// Repetitions of the first launch where there is nothing to predict.
-const FEW: u32 = 3;
+const REFERENCE_REPETITIONS: u32 = 7;
 
 /// Volume of the reference cell in bytes, before rounding: small, so that it costs little, and large enough to be no special case.
 const REFERENCE_BYTES: u64 = 1024;
@@ -46,6 +42,11 @@ impl Timed {
             rights.push(b);
         }
         (!launches.is_empty()).then_some((launches, lefts, rights))
+    }
+
+    /// How many subjects were timed.
+    pub(super) fn len(&self) -> usize {
+        self.medians.len()
     }
 
     /// The medians of one subject, launch by launch.
@@ -191,50 +192,6 @@ pub(super) fn launch(
         reference,
         seconds,
     })
-}
-
-/// The launch before all others: finds out how often each item has to be repeated, three times independently, which items cannot
-/// be carried out here, and about how long each takes. Its times are not judged.
-///
-/// # Errors
-/// As [`launch`].
-pub(super) fn pilot(
-    context: &Context<'_>,
-    label: &str,
-    setup: &Setup,
-    subjects: &BTreeSet<Subject>,
-    verification: &mut Verification,
-) -> anyhow::Result<(BTreeMap<String, u32>, Timed)> {
-    let name = format!("{label}/predict");
-    let given = context.options.repetitions;
-    // A number that is given, or was predicted by an earlier verification, need not be predicted.
-    let is_known = given.min == given.max || !context.predicted.borrow().is_empty();
-    let mut blocks = plan::blocks(subjects, context.run.seed, &name, given);
-    if is_known {
-        for block in &mut blocks {
-            let few = Repetitions::fixed(FEW, block.repetitions.seconds);
-            block.repetitions = context.options.repetitions_or(few);
-        }
-    }
-    let measured = if is_known {
-        blocks.clone()
-    } else {
-        prediction::prediction_blocks(&blocks, given)
-    };
-    context
-        .progress
-        .phase(&format!("{label}: predict repetitions"), measured.len() as u64);
-    let launched = launch(context, &name, setup, measured, verification, None)?;
-    let mut timed = Timed::default();
-    timed.collect(0, &launched.blocks, &launched.outcomes, &mut verification.failed);
-    if given.min == given.max {
-        let all = blocks.iter().map(|block| (block.id.clone(), given.max)).collect();
-        context.predicted.replace(all);
-    } else if !is_known {
-        let outcomes: Vec<(Block, BlockOutcome)> = launched.blocks.into_iter().zip(launched.outcomes).collect();
-        context.predicted.replace(prediction::predicted(&blocks, &outcomes));
-    }
-    Ok((context.predicted.borrow().clone(), timed))
 }
 
 #[cfg(test)]

@@ -1,11 +1,16 @@
-//! One verification: how often to repeat is predicted, launches are made, medians per launch judged over all cells together,
-//! and cells that are not decided get more launches until all are or the seconds end.
+//! One verification: all cells are screened in a cheap pass, those that can be violated are confirmed in fresh launches, the dearest
+//! first, until all are decided or the seconds end.
 //!
-//! The method is [`crate::verdict`]'s; the launches themselves are in [`launches`], the way between the plan's cells and the
-//! judged families in [`cells`].
+//! The method is [`crate::verdict`]'s. [`first_pass`] makes the launches that are not judged, [`learnt`] draws costs and repetitions from
+//! them, [`screened`] what needs no more launches, [`admission`] says who comes next, [`launches`] makes a launch, and [`cells`] is the way
+//! between the plan's cells and the judged families.
 
+mod admission;
 mod cells;
+mod first_pass;
 mod launches;
+mod learnt;
+mod screened;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,10 +22,14 @@ use crate::plan::{self, PlannedCell, Subject};
 use crate::prediction;
 use crate::report::model::{Comparison, Outcome};
 use crate::stats::sample::Sample;
-use crate::verdict::sequential::{CellIndex, NextLook};
+use crate::verdict::sequential::CellIndex;
 use crate::verdict::{self, Sequential, Stability};
+use admission::{Means, Waiting, admit};
 use cells::Cells;
-use launches::{Timed, launch, pilot};
+use first_pass::{FirstPass, first_pass, pilot};
+use launches::{Timed, launch};
+pub use learnt::FEWEST;
+use screened::Screening;
 
 /// Medians of one subject, one per launch, in seconds.
 pub type Medians = BTreeMap<Subject, Vec<f64>>;
@@ -97,69 +106,97 @@ const PROOF_LAUNCHES: usize = 10;
 /// Fewer launches than this decide nothing.
 const MIN_LAUNCHES: usize = 3;
 
+/// Looks at a cell while its launches grow to the most that were asked for; the launches between them are equal.
+const LOOKS: usize = 4;
+
 /// What the launches of a verification share.
 struct Work<'a, 'b> {
     context: &'a Context<'b>,
     label: &'a str,
     setup: &'a Setup,
-    repetitions: BTreeMap<String, u32>,
     verification: Verification,
+    /// What was found before the launches that are judged.
+    pass: FirstPass,
+    screening: Screening,
     timed: Timed,
     noise: Vec<f64>,
+    /// What is judged, in the order in which it was admitted.
     cells: Cells,
-    /// What the predicting launch found where times are exact: another one would find the same.
-    known: Option<Timed>,
     /// Seconds spent by the whole command at which the launches end.
     limit_seconds: f64,
 }
 
-/// Runs and judges. `label` names it in launch keys; `setup` is what is in force. With `untouched`, every launch is followed by
-/// one of the library as it is, left sides only, so that both see the same minutes of the machine; its medians come back too;
-/// and neither verdicts nor the budget cut it short, because what is deployed is proven or not deployed. Else it spends at most
-/// `seconds`, and at most what is left of the budget.
+/// Screens everything that is planned, confirms what can be violated, and judges. `label` names it in launch keys; `setup` is what is in
+/// force. It spends at most `seconds`, and at most what is left of the budget.
 ///
 /// # Errors
-/// A launch that failed although nothing but the untouched or verified library ran in it.
-pub fn verify(
-    context: &Context<'_>,
-    label: &str,
-    setup: &Setup,
-    untouched: bool,
-    seconds: f64,
-) -> anyhow::Result<(Verification, Medians)> {
+/// A launch that failed although nothing but the verified library ran in it.
+pub fn verify(context: &Context<'_>, label: &str, setup: &Setup, seconds: f64) -> anyhow::Result<Verification> {
     let mut verification = Verification::default();
     let limit_seconds = (context.budget.spent_seconds() + seconds).min(context.options.budget_seconds);
     let subjects = context.plan.subjects();
-    let (repetitions, pilot) = pilot(context, label, setup, &subjects, &mut verification)?;
-    let cells = Cells::new(&context.plan, &pilot, context.options.effect_floor);
-    let mut work = Work {
-        context,
-        label,
-        setup,
-        repetitions,
-        verification,
-        timed: Timed::default(),
-        noise: Vec::new(),
-        cells,
-        known: context.options.is_exact().then_some(pilot),
-        limit_seconds,
-    };
-    work.warn_of_few_launches();
-    let reference = if untouched {
-        work.fixed()?
-    } else {
-        work.sequential()?;
-        Medians::new()
-    };
-    let mut verification = work.verification;
-    verification.medians = work.timed.medians();
-    Ok((verification, reference))
+    let limited = (&mut verification, limit_seconds);
+    let pass = first_pass(context, label, setup, &subjects, limited)?;
+    let mut work = Work::new(context, (label, setup), verification, pass, limit_seconds);
+    work.confirm()?;
+    Ok(work.into_verification())
 }
 
-impl Work<'_, '_> {
-    fn warn_of_few_launches(&self) {
-        let (options, cells) = (self.context.options, self.cells.hypotheses());
-        if options.is_exact() {
+/// Verifies what is deployed, in launches each of which is followed by one of the library as it is, left sides only, so that both see the
+/// same minutes of the machine; the medians of these come back, too. Only what is `touched` is measured. Neither verdicts nor the budget cut it
+/// short, because what is deployed is proven or not deployed.
+///
+/// # Errors
+/// A launch that failed although nothing but the untouched or verified library ran in it.
+pub fn prove(
+    context: &Context<'_>,
+    label: &str,
+    setup: &Setup,
+    touched: &dyn Fn(&Subject) -> bool,
+) -> anyhow::Result<(Verification, Medians)> {
+    let mut verification = Verification::default();
+    let subjects = Cells::planned(&context.plan, touched).subjects();
+    let pass = pilot(context, label, setup, &subjects, &mut verification)?;
+    let mut work = Work::new(context, (label, setup), verification, pass, f64::INFINITY);
+    let untouched = work.side_by_side(touched)?;
+    Ok((work.into_verification(), untouched))
+}
+
+impl<'a, 'b> Work<'a, 'b> {
+    fn new(
+        context: &'a Context<'b>,
+        (label, setup): (&'a str, &'a Setup),
+        verification: Verification,
+        pass: FirstPass,
+        limit_seconds: f64,
+    ) -> Work<'a, 'b> {
+        Work {
+            context,
+            label,
+            setup,
+            verification,
+            pass,
+            screening: Screening::default(),
+            timed: Timed::default(),
+            noise: Vec::new(),
+            cells: Cells::default(),
+            limit_seconds,
+        }
+    }
+
+    fn into_verification(self) -> Verification {
+        let mut medians = self.pass.timed.medians();
+        // What was confirmed is known from its own launches.
+        medians.extend(self.timed.medians());
+        Verification {
+            medians,
+            ..self.verification
+        }
+    }
+
+    fn warn_of_few_launches(&self, cells: usize) {
+        let options = self.context.options;
+        if options.is_exact() || cells == 0 {
             return;
         }
         let needed = verdict::launches_needed(cells, options.alpha);
@@ -174,17 +211,12 @@ impl Work<'_, '_> {
 
     /// One launch of these subjects; returns what it cost in seconds.
     fn launch(&mut self, subjects: &BTreeSet<Subject>) -> anyhow::Result<f64> {
-        let has_all = |known: &Timed| subjects.iter().all(|subject| known.of(subject).is_some());
-        if let Some(known) = self.known.take().filter(has_all) {
-            self.timed = known;
-            self.verification.launches += 1;
-            return Ok(0.0);
-        }
         let number = self.verification.launches;
-        let name = format!("{}/{number}", self.label);
-        let seconds = self.context.options.repetitions.seconds;
-        let blocks = plan::blocks(subjects, self.context.run.seed, &name, self.context.options.repetitions);
-        let blocks = prediction::measuring_blocks(blocks, &self.repetitions, seconds);
+        // Who is measured may follow from the clock: a run that is resumed and takes another decision asks for another launch.
+        let name = format!("{}/{number}{}", self.label, suffix(subjects, &self.pass.timed));
+        let options = self.context.options;
+        let blocks = plan::blocks(subjects, self.context.run.seed, &name, options.repetitions);
+        let blocks = prediction::measuring_blocks(blocks, &self.pass.repetitions, options.repetitions.seconds);
         let noise = Some(&mut self.noise);
         let launched = launch(self.context, &name, self.setup, blocks, &mut self.verification, noise)?;
         let failed = &mut self.verification.failed;
@@ -196,8 +228,8 @@ impl Work<'_, '_> {
         Ok(launched.seconds)
     }
 
-    fn is_spent(&self) -> bool {
-        self.context.budget.spent_seconds() >= self.limit_seconds
+    fn left_seconds(&self) -> f64 {
+        (self.limit_seconds - self.context.budget.spent_seconds()).max(0.0)
     }
 
     fn stability(&self) -> Option<Stability> {
@@ -208,48 +240,82 @@ impl Work<'_, '_> {
             .flatten()
     }
 
-    /// Launches until every cell is decided, the launches are used up, or the seconds are.
-    fn sequential(&mut self) -> anyhow::Result<()> {
+    /// Confirms what the first pass leaves open: the dearest cells first, as many as the seconds can decide; whose launches are enough makes
+    /// room for the next.
+    fn confirm(&mut self) -> anyhow::Result<()> {
         let (context, options) = (self.context, self.context.options);
-        let mut design: Option<Sequential> = None;
-        let mut subjects = self.cells.subjects();
-        // What one more launch costs: known from the last one, scaled by how much of it is still wanted.
-        let (mut seconds_per_launch, mut timed_subjects) = (0.0, subjects.len().max(1));
+        let planned = Cells::new(&context.plan, &self.pass.timed, options.effect_floor);
+        let rule = context.rule(self.verification.noise_seconds);
+        self.screening = Screening::of(&planned, &self.pass.timed, &rule, self.pass.screened);
+        let mut waiting = self.screening.open(&planned, &|left| context.plan.calls_of(left));
+        let hypotheses = waiting.iter().map(|one| one.what.hypotheses()).sum();
+        self.warn_of_few_launches(hypotheses);
+        if self.pass.screened {
+            let cells = self.screening.complete(Vec::new());
+            let clear = cells.iter().filter(|judged| judged.comparison.verdict == Outcome::Holds).count();
+            context.progress.note(&format!(
+                "{}: {} cells screened, {clear} clearly hold, {} to confirm",
+                self.label,
+                cells.len(),
+                cells.len() - clear
+            ));
+        }
+        if options.is_exact() {
+            return self.judge_exact(waiting);
+        }
+        let mut design = Sequential::new(context.rule(0.0), options.launches).of_hypotheses(hypotheses);
+        let step = if options.fixed {
+            options.launches
+        } else {
+            options.launches.div_ceil(LOOKS)
+        };
+        let mut entered: BTreeSet<Subject> = BTreeSet::new();
+        let mut scale = 1.0;
         loop {
-            let left = (self.limit_seconds - context.budget.spent_seconds()).max(0.0);
-            let scaled = seconds_per_launch * subjects.len() as f64 / timed_subjects as f64;
-            let next = match &design {
-                _ if options.fixed => (self.verification.launches == 0).then_some(NextLook {
-                    launches: options.launches,
-                    last: true,
-                }),
-                Some(design) => design.next_launches(scaled, left),
-                None => Sequential::new(context.rule(0.0), options.launches).next_launches(0.0, left),
+            let admitted = self.admit(&mut waiting, &entered, (step, scale));
+            let new: BTreeSet<Subject> = admitted.iter().flat_map(|one| one.subjects.iter().cloned()).collect();
+            let mut fresh = Cells::default();
+            admitted.into_iter().for_each(|one| fresh.append(one.what));
+            let subjects: BTreeSet<Subject> = entered.union(&new).cloned().collect();
+            if subjects.is_empty() {
+                break;
+            }
+            let expected = scale * self.launch_price(&subjects);
+            let affordable = if options.fixed {
+                step
+            } else {
+                ((self.left_seconds() / expected) as usize).min(step)
             };
-            let Some(next) = next else { break };
-            let missing = next.launches.saturating_sub(self.verification.launches);
             context.progress.phase(
                 &format!(
-                    "{}: {} of at most {} launches",
-                    self.label, next.launches, options.launches
+                    "{}: launches {} to {} of what can be violated",
+                    self.label,
+                    self.verification.launches + 1,
+                    self.verification.launches + step
                 ),
-                (missing * subjects.len()) as u64,
+                (step * subjects.len()) as u64,
             );
-            let mut last = next.last;
-            for _ in 0..missing {
-                seconds_per_launch = self.launch(&subjects)?;
-                timed_subjects = subjects.len().max(1);
-                // Seconds end a look early: because of the clock, not because of what was measured.
-                if !options.fixed && self.is_spent() && self.verification.launches >= MIN_LAUNCHES {
-                    last = true;
+            let (mut made, mut seconds) = (0, 0.0);
+            while made < step {
+                // A first look needs its launches, whatever the estimate says.
+                if made >= affordable && (self.verification.launches >= MIN_LAUNCHES || self.left_seconds() <= 0.0) {
+                    break;
+                }
+                seconds += self.launch(&subjects)?;
+                made += 1;
+                if !options.fixed && self.left_seconds() <= 0.0 && self.verification.launches >= MIN_LAUNCHES {
                     break;
                 }
             }
-            let design = design.get_or_insert_with(|| {
-                self.cells.retain_timed(&self.timed);
-                let rule = context.rule(self.verification.noise_seconds);
-                Sequential::new(rule, options.launches)
-            });
+            if made == 0 {
+                break;
+            }
+            scale = (scale * seconds / (made as f64 * expected)).clamp(0.1, 10.0);
+            // Because of the clock, not because of what was measured.
+            let last = options.fixed || self.left_seconds() < scale * self.launch_price(&subjects);
+            fresh.retain_timed(&self.timed);
+            self.cells.append(fresh);
+            design.set_rule(context.rule(self.verification.noise_seconds));
             if let Some(stability) = self.stability() {
                 design.set_test(stability.test(options.test));
             }
@@ -258,36 +324,87 @@ impl Work<'_, '_> {
                 // The machine does not let the verdict stand: more launches may.
                 design.reopen(index);
             }
-            let wanted = design.wanted();
-            if last || wanted.is_empty() {
+            if last {
                 break;
             }
-            subjects = self.cells.subjects_of(&wanted);
+            let has_room = |index: &CellIndex| self.cells.launches_of(*index, &self.timed) < options.launches;
+            let wanted: Vec<CellIndex> = design.wanted().into_iter().filter(has_room).collect();
+            entered = self.cells.subjects_of(&wanted);
+        }
+        if self.verification.cells.is_empty() {
+            self.verification.cells = self.screening.complete(Vec::new());
         }
         self.report_stability();
-        let undecided = |judged: &&JudgedCell| judged.comparison.verdict == Outcome::Undecided;
-        let open = self.verification.cells.iter().filter(undecided).count();
-        if open > 0 && self.is_spent() {
-            context.progress.warn(&format!(
-                "{:.0} s of the budget were spent after {} launches with {open} cells undecided; raise --budget for surer verdicts",
-                context.budget.spent_seconds(),
-                self.verification.launches
-            ));
-        }
+        self.report_what_is_left();
         Ok(())
     }
 
-    /// A fixed number of launches of everything, each followed by one of the untouched library; one look.
-    fn fixed(&mut self) -> anyhow::Result<Medians> {
+    /// Takes the times of the first pass as they are: another launch would find the same.
+    fn judge_exact(&mut self, waiting: Vec<Waiting<Cells>>) -> anyhow::Result<()> {
+        waiting.into_iter().for_each(|one| self.cells.append(one.what));
+        self.timed = self.pass.timed.clone();
+        self.verification.launches += 1;
+        let mut design = Sequential::new(self.context.rule(0.0), self.context.options.launches);
+        let judged = design.look(&self.cells.families(&self.timed)?, true);
+        self.finish(judged)?;
+        Ok(())
+    }
+
+    /// Who is measured from the next launch on, beside those that are `entered`.
+    fn admit(
+        &self,
+        waiting: &mut Vec<Waiting<Cells>>,
+        entered: &BTreeSet<Subject>,
+        (step, scale): (usize, f64),
+    ) -> Vec<Waiting<Cells>> {
+        if self.context.options.fixed {
+            return std::mem::take(waiting);
+        }
+        let left_seconds = self.left_seconds();
+        if left_seconds <= 0.0 {
+            return Vec::new();
+        }
+        let means = Means {
+            price: &|subject| scale * self.pass.learnt.seconds(subject, &self.pass.repetitions),
+            launch_seconds: scale * self.context.launch_seconds(),
+            // Two looks decide what is clear one way or the other.
+            launches: (2 * step).min(self.context.options.launches),
+            left_seconds,
+        };
+        admit(waiting, entered, &means)
+    }
+
+    /// Seconds that a launch of these is expected to take.
+    fn launch_price(&self, subjects: &BTreeSet<Subject>) -> f64 {
+        let seconds = |subject: &Subject| self.pass.learnt.seconds(subject, &self.pass.repetitions);
+        (self.context.launch_seconds() + subjects.iter().map(seconds).sum::<f64>()).max(1e-3)
+    }
+
+    fn report_what_is_left(&self) {
+        let count = |verdict: Outcome| {
+            let is = |judged: &&JudgedCell| judged.comparison.verdict == verdict;
+            self.verification.cells.iter().filter(is).count()
+        };
+        let (screened, open) = (count(Outcome::Screened), count(Outcome::Undecided));
+        if screened + open > 0 && self.left_seconds() <= 0.0 {
+            self.context.progress.warn(&format!(
+                "{:.0} s of the budget were spent after {} launches; {open} cells are undecided and {screened} were only screened; \
+                 raise --budget for surer verdicts",
+                self.context.budget.spent_seconds(),
+                self.verification.launches
+            ));
+        }
+    }
+
+    /// A fixed number of launches of everything that is touched, each followed by one of the untouched library; one look.
+    fn side_by_side(&mut self, touched: &dyn Fn(&Subject) -> bool) -> anyhow::Result<Medians> {
         let (context, options) = (self.context, self.context.options);
+        self.cells = Cells::new(&context.plan, &self.pass.timed, options.effect_floor);
+        self.cells.retain_touched(touched);
+        self.warn_of_few_launches(self.cells.hypotheses());
         let launches = options.launches.min(PROOF_LAUNCHES);
-        let subjects: BTreeSet<Subject> = self
-            .cells
-            .subjects()
-            .union(&context.plan.library_subjects())
-            .cloned()
-            .collect();
-        let left = context.plan.library_subjects();
+        let left: BTreeSet<Subject> = context.plan.library_subjects().into_iter().filter(|one| touched(one)).collect();
+        let subjects: BTreeSet<Subject> = self.cells.subjects().union(&left).cloned().collect();
         let mut untouched = Timed::default();
         context.progress.phase(
             &format!(
@@ -296,11 +413,17 @@ impl Work<'_, '_> {
             ),
             (launches * (subjects.len() + left.len())) as u64,
         );
+        let known = options.is_exact();
         for number in 0..launches {
-            self.launch(&subjects)?;
+            if known {
+                self.timed = self.pass.timed.clone();
+                self.verification.launches += 1;
+            } else {
+                self.launch(&subjects)?;
+            }
             let name = format!("{}/{number}/untouched", self.label);
             let blocks = plan::blocks(&left, context.run.seed, &name, options.repetitions);
-            let blocks = prediction::measuring_blocks(blocks, &self.repetitions, options.repetitions.seconds);
+            let blocks = prediction::measuring_blocks(blocks, &self.pass.repetitions, options.repetitions.seconds);
             let mut unused = Verification::default();
             let launched = launch(context, &name, &Setup::default(), blocks, &mut unused, None)?;
             let failed = &mut self.verification.failed;
@@ -322,7 +445,7 @@ impl Work<'_, '_> {
         let stability = self.stability();
         let rule = self.context.rule(self.verification.noise_seconds);
         let mut fallen = Vec::new();
-        self.verification.cells.clear();
+        let mut confirmed = Vec::new();
         for (index, mut cell, launches) in self.cells.judged(&self.timed, judged) {
             if let Some(stability) = stability.as_ref().filter(|stability| !stability.is_stable()) {
                 cell.note = stability.apply(&mut cell.comparison, &launches, &rule);
@@ -332,8 +455,9 @@ impl Work<'_, '_> {
                     cell.note = stability.one_mode(&launches);
                 }
             }
-            self.verification.cells.push(cell);
+            confirmed.push(cell);
         }
+        self.verification.cells = self.screening.complete(confirmed);
         Ok(fallen)
     }
 
@@ -344,4 +468,13 @@ impl Work<'_, '_> {
             }
         }
     }
+}
+
+/// Empty where everything that can be timed is; else what tells launches of other subjects apart.
+fn suffix(subjects: &BTreeSet<Subject>, all: &Timed) -> String {
+    if subjects.len() == all.len() {
+        return String::new();
+    }
+    let names: Vec<String> = subjects.iter().map(|one| format!("{} {}", one.task, one.item_id())).collect();
+    format!(" of {:08x}", plan::derived_seed(0, &names.join(";")) >> 32)
 }

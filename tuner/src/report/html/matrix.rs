@@ -167,7 +167,7 @@ pub(super) fn guideline_rows(groups: &[Group<'_>]) -> Vec<GuidelineRow> {
                 sizes: before.total(),
                 violated: before.violated,
                 violated_now: now.violated,
-                undecided: now.undecided + now.unstable,
+                undecided: now.undecided + now.unstable + now.screened,
                 holds: now.holds,
                 worst: worst.map_or_else(|| format::NONE.to_owned(), |cell| format::ratio(cell.before.ratio)),
                 worst_at: worst.map_or_else(String::new, |cell| format::bytes(cell.bytes)),

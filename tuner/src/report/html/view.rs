@@ -216,6 +216,12 @@ fn details(summary: &Summary<'_>) -> Vec<String> {
             format::count(undecided, "cell")
         ));
     }
+    if now.screened > 0 {
+        lines.push(format!(
+            "{} only screened: they can be violated, and the time did not reach to confirm it; use a larger budget.",
+            format::count(now.screened, "cell")
+        ));
+    }
     if now.unstable > 0 {
         lines.push(format!(
             "{} unstable: the machine changed while it was measured; repeat on a quiet machine.",

@@ -1,0 +1,124 @@
+//! Which cells get the next launches, when the time does not reach for all: the dearest first. Pure.
+
+use std::collections::BTreeSet;
+
+use crate::plan::Subject;
+
+/// Cells that get their launches together: a pair, or a function at several sizes.
+#[derive(Debug, Clone)]
+pub(super) struct Waiting<T> {
+    /// What it is.
+    pub(super) what: T,
+    /// What has to be timed for it.
+    pub(super) subjects: BTreeSet<Subject>,
+    /// Seconds of an application that it may save: calls times the seconds that each may take too long.
+    pub(super) gain_seconds: f64,
+}
+
+/// What the next launches may cost.
+pub(super) struct Means<'a> {
+    /// What a subject costs in a launch, in seconds.
+    pub(super) price: &'a dyn Fn(&Subject) -> f64,
+    /// What a launch costs beside its subjects, in seconds.
+    pub(super) launch_seconds: f64,
+    /// Launches that a decision is expected to take.
+    pub(super) launches: usize,
+    /// Seconds that are left.
+    pub(super) left_seconds: f64,
+}
+
+/// Takes out of `waiting` what is measured from the next launch on, beside `active`: in the order of seconds to gain for each second that
+/// it costs more, as long as all that is active could be decided in the seconds left. Where nothing is active and not even one fits, the
+/// first is taken all the same: its launches end with the seconds.
+pub(super) fn admit<T>(
+    waiting: &mut Vec<Waiting<T>>,
+    active: &BTreeSet<Subject>,
+    means: &Means<'_>,
+) -> Vec<Waiting<T>> {
+    let mut timed = active.clone();
+    let mut seconds: f64 = means.launch_seconds + timed.iter().map(means.price).sum::<f64>();
+    let mut admitted = Vec::new();
+    waiting.sort_by(|a, b| rate(b, means).total_cmp(&rate(a, means)));
+    let mut index = 0;
+    while index < waiting.len() {
+        let further: f64 = waiting[index].subjects.difference(&timed).map(means.price).sum();
+        let fits = (seconds + further) * means.launches as f64 <= means.left_seconds;
+        if fits || (timed.is_empty() && index + 1 == waiting.len()) {
+            // The last one that is looked at is not the best one: where nothing fits, take the first.
+            let one = waiting.remove(if fits { index } else { 0 });
+            seconds += further;
+            timed.extend(one.subjects.iter().cloned());
+            admitted.push(one);
+        } else {
+            index += 1;
+        }
+    }
+    admitted
+}
+
+/// Seconds to gain for a second of measuring.
+fn rate<T>(waiting: &Waiting<T>, means: &Means<'_>) -> f64 {
+    let cost: f64 = waiting.subjects.iter().map(means.price).sum();
+    waiting.gain_seconds / cost.max(f64::MIN_POSITIVE)
+}
+
+#[cfg(test)]
+mod tests {
+    use kilter_algorithms::Collective;
+
+    use super::*;
+
+    fn subject(bytes: u64) -> Subject {
+        Subject::library(Collective::Bcast, bytes)
+    }
+
+    /// A subject costs as many seconds as it has bytes.
+    fn price(subject: &Subject) -> f64 {
+        subject.bytes as f64
+    }
+
+    fn waiting(what: &'static str, bytes: &[u64], gain_seconds: f64) -> Waiting<&'static str> {
+        Waiting {
+            what,
+            subjects: bytes.iter().copied().map(subject).collect(),
+            gain_seconds,
+        }
+    }
+
+    fn admitted(mut all: Vec<Waiting<&'static str>>, active: &[u64], left_seconds: f64) -> Vec<&'static str> {
+        let active = active.iter().copied().map(subject).collect();
+        let means = Means {
+            price: &price,
+            launch_seconds: 1.0,
+            launches: 10,
+            left_seconds,
+        };
+        admit(&mut all, &active, &means).into_iter().map(|one| one.what).collect()
+    }
+
+    #[test]
+    fn everything_where_the_time_reaches() {
+        let all = vec![waiting("a", &[1, 2], 0.0), waiting("b", &[4], 5.0)];
+        assert_eq!(admitted(all, &[], 1000.0), ["b", "a"]);
+    }
+
+    #[test]
+    fn the_dearest_for_its_price_comes_first_and_what_does_not_fit_waits() {
+        let all = vec![waiting("cheap", &[1], 1.0), waiting("dear", &[100], 1000.0), waiting("dull", &[2], 0.1)];
+        // 10 launches of 1 + 1 + 2 seconds.
+        assert_eq!(admitted(all, &[], 50.0), ["cheap", "dull"]);
+    }
+
+    #[test]
+    fn what_is_timed_anyway_costs_nothing_more() {
+        let all = vec![waiting("shares", &[100, 1], 1.0), waiting("other", &[50], 100.0)];
+        assert_eq!(admitted(all, &[100], 1050.0), ["shares"]);
+    }
+
+    #[test]
+    fn something_is_begun_even_where_nothing_fits() {
+        let all = || vec![waiting("a", &[10], 1.0), waiting("b", &[10], 9.0)];
+        assert_eq!(admitted(all(), &[], 5.0), ["b"]);
+        assert_eq!(admitted(all(), &[3], 5.0), Vec::<&str>::new());
+    }
+}
