@@ -393,7 +393,10 @@ mod tests {
     fn repetitions_starts_and_caches_are_as_before_unless_asked_for() {
         let default = typed(&[]);
         assert!(repetition_rule::is_by_variance(&default.repetitions));
-        assert_eq!((repetitions(&default).min, repetitions(&default).max), (3, REPETITIONS.max));
+        assert_eq!(
+            (repetitions(&default).min, repetitions(&default).max),
+            (3, REPETITIONS.max)
+        );
         assert_eq!(repetitions(&typed(&["--repetitions=rse=0.02"])), REPETITIONS);
         assert_eq!(
             (sync(default.sync), default.cache),

@@ -283,7 +283,11 @@ impl<'a> Summary<'a> {
             }
             Some(_) => format!("{} before, {} after", violations(before.violated), self.remaining),
             None if before.violated > 0 && before.screened > 0 => {
-                format!("{} found, {} only screened", violations(before.violated), cells(before.screened))
+                format!(
+                    "{} found, {} only screened",
+                    violations(before.violated),
+                    cells(before.screened)
+                )
             }
             None if before.violated > 0 => format!("{} found", violations(before.violated)),
             // Nothing was found where nothing was looked at twice: that is no finding.

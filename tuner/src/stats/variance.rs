@@ -24,7 +24,10 @@ const MEDIAN_OVER_MEAN: f64 = std::f64::consts::FRAC_PI_2;
 /// than two times.
 #[must_use]
 pub fn within_launch(seconds: &[f64]) -> Option<f64> {
-    let logs = seconds.iter().map(|seconds| seconds.max(SHORTEST_SECONDS).ln()).collect();
+    let logs = seconds
+        .iter()
+        .map(|seconds| seconds.max(SHORTEST_SECONDS).ln())
+        .collect();
     let sample = Sample::new(logs).ok().filter(|sample| sample.len() > 1)?;
     let deviation = (sample.quantile(0.75) - sample.quantile(0.25)) / NORMAL_QUARTILES;
     Some(deviation * deviation)
@@ -55,7 +58,11 @@ mod tests {
 
     #[test]
     fn the_optimum_is_where_the_variance_for_the_cost_is_least() {
-        for (within, between, launch, repetition) in [(0.04, 0.01, 0.5, 0.002), (0.01, 0.04, 3.0, 0.01), (0.2, 0.002, 0.01, 0.01)] {
+        for (within, between, launch, repetition) in [
+            (0.04, 0.01, 0.5, 0.002),
+            (0.01, 0.04, 3.0, 0.01),
+            (0.2, 0.002, 0.01, 0.01),
+        ] {
             let best = optimal_repetitions(within, between, launch, repetition, 10_000);
             // Variance times cost, per launch.
             let price = |r: u32| (between + within / f64::from(r)) * (launch + repetition * f64::from(r));
@@ -86,7 +93,11 @@ mod tests {
 
     #[test]
     fn the_repetitions_share_is_taken_off() {
-        approx::assert_relative_eq!(between_launches(0.05, 0.02, 4.0), 0.05 - 0.02 * 1.570_796_3 / 4.0, max_relative = 1e-6);
+        approx::assert_relative_eq!(
+            between_launches(0.05, 0.02, 4.0),
+            0.05 - 0.02 * 1.570_796_3 / 4.0,
+            max_relative = 1e-6
+        );
         assert_eq!(between_launches(0.001, 0.02, 4.0), 0.0);
     }
 }

@@ -50,8 +50,8 @@ pub struct Screened {
     pub ratio: f64,
     /// One-sided 99 % interval's upper end of the ratio.
     pub upper: f64,
-    /// Standard error of the ratio's logarithm.
-    pub error: f64,
+    /// One-sided p-value of "the left side is slower", with the pooled spread; 1 where no spread is known. It is reported and decides nothing.
+    pub p: f64,
     /// Seconds that a call may take too long, read by an optimist; 0 where the ratio promises nothing.
     pub excess_seconds: f64,
 }
@@ -82,7 +82,7 @@ fn one(sides: &Sides, logs: &[f64], spread: &Spread, rule: &Rule) -> Screened {
         clear: known && upper <= 1.0 + rule.floor_fraction(right),
         ratio: mean.exp(),
         upper: if known { upper } else { f64::INFINITY },
-        error,
+        p: if known { spread.p(mean / error) } else { 1.0 },
         excess_seconds: right * ((mean + error).exp() - 1.0).max(0.0),
     }
 }
@@ -92,6 +92,8 @@ struct Spread {
     deviation: f64,
     /// Degrees of freedom behind it.
     freedom: usize,
+    /// Of the mean over its error.
+    distribution: Option<StudentsT>,
     /// Standard errors between the mean and the end of the interval.
     quantile: f64,
 }
@@ -107,12 +109,19 @@ impl Spread {
             deviations.extend(logs.iter().map(|log| (log - mean).abs() * (n / (n - 1.0)).sqrt()));
         }
         let deviation = Sample::new(deviations).map_or(0.0, |all| all.quantile(POOLED_SHARE) / POOLED_DEVIATIONS);
-        let quantile = StudentsT::new(0.0, 1.0, freedom as f64).map_or(f64::INFINITY, |t| t.inverse_cdf(CONFIDENCE));
+        let distribution = StudentsT::new(0.0, 1.0, freedom as f64).ok();
         Spread {
             deviation,
             freedom,
-            quantile,
+            quantile: distribution.map_or(f64::INFINITY, |t| t.inverse_cdf(CONFIDENCE)),
+            distribution,
         }
+    }
+
+    fn p(&self, errors: f64) -> f64 {
+        // Equal times that never vary are no evidence.
+        let errors = if errors.is_nan() { 0.0 } else { errors };
+        self.distribution.map_or(1.0, |t| t.sf(errors))
     }
 }
 
@@ -192,6 +201,8 @@ mod tests {
         let slow = among_many(sides([1.5, 1.5]));
         assert!((5e-6..7e-6).contains(&slow.excess_seconds), "{slow:?}");
         assert_eq!(among_many(sides([0.5, 0.5])).excess_seconds, 0.0);
+        assert!(slow.p < 1e-6 && among_many(sides([0.5, 0.5])).p > 0.999, "{slow:?}");
+        approx::assert_relative_eq!(among_many(sides([1.0, 1.0])).p, 0.5);
     }
 
     #[test]

@@ -93,7 +93,10 @@ mod tests {
             launches: 10,
             left_seconds,
         };
-        admit(&mut all, &active, &means).into_iter().map(|one| one.what).collect()
+        admit(&mut all, &active, &means)
+            .into_iter()
+            .map(|one| one.what)
+            .collect()
     }
 
     #[test]
@@ -104,7 +107,11 @@ mod tests {
 
     #[test]
     fn the_dearest_for_its_price_comes_first_and_what_does_not_fit_waits() {
-        let all = vec![waiting("cheap", &[1], 1.0), waiting("dear", &[100], 1000.0), waiting("dull", &[2], 0.1)];
+        let all = vec![
+            waiting("cheap", &[1], 1.0),
+            waiting("dear", &[100], 1000.0),
+            waiting("dull", &[2], 0.1),
+        ];
         // 10 launches of 1 + 1 + 2 seconds.
         assert_eq!(admitted(all, &[], 50.0), ["cheap", "dull"]);
     }

@@ -86,7 +86,9 @@ impl Cells {
     /// Launches that a cell has.
     pub(super) fn launches_of(&self, index: CellIndex, timed: &Timed) -> usize {
         let subjects = self.subjects_of(&[index]);
-        let launches = subjects.iter().map(|subject| timed.of(subject).map_or(0, |medians| medians.len()));
+        let launches = subjects
+            .iter()
+            .map(|subject| timed.of(subject).map_or(0, |medians| medians.len()));
         launches.min().unwrap_or(0)
     }
 
@@ -125,7 +127,8 @@ impl Cells {
     /// Leaves out pairs with no side among `touched`, and functions none of whose sizes is.
     pub(super) fn retain_touched(&mut self, touched: &dyn Fn(&Subject) -> bool) {
         self.pairs.retain(|cell| touched(&cell.left) || touched(&cell.right));
-        self.functions.retain(|function| function.subjects().any(|subject| touched(&subject)));
+        self.functions
+            .retain(|function| function.subjects().any(|subject| touched(&subject)));
     }
 
     /// Adds cells behind those that are there: the places of these stay as they are.
@@ -150,13 +153,20 @@ impl Cells {
     /// The comparisons of every cell in the order of the cells, a size's with each larger one: its place, and both sides.
     pub(super) fn comparisons(&self) -> Vec<(CellIndex, PlannedCell)> {
         let pairs = self.pairs.iter().cloned().enumerate();
-        let mut all: Vec<(CellIndex, PlannedCell)> =
-            pairs.map(|(cell, pair)| (CellIndex { family: 0, cell }, pair)).collect();
+        let mut all: Vec<(CellIndex, PlannedCell)> = pairs
+            .map(|(cell, pair)| (CellIndex { family: 0, cell }, pair))
+            .collect();
         for (position, function) in self.functions.iter().enumerate() {
             for (cell, small) in function.volumes.iter().enumerate() {
                 for large in &function.volumes[cell + 1..] {
                     let planned = plan::monotony_cell(&function.guideline, function.collective, *small, *large);
-                    all.push((CellIndex { family: position + 1, cell }, planned));
+                    all.push((
+                        CellIndex {
+                            family: position + 1,
+                            cell,
+                        },
+                        planned,
+                    ));
                 }
             }
         }

@@ -44,6 +44,12 @@ impl Timed {
         (!launches.is_empty()).then_some((launches, lefts, rights))
     }
 
+    /// Notes a median.
+    #[cfg(test)]
+    pub(super) fn insert(&mut self, subject: Subject, launch: usize, seconds: f64) {
+        self.medians.entry(subject).or_default().insert(launch, seconds);
+    }
+
     /// How many subjects were timed.
     pub(super) fn len(&self) -> usize {
         self.medians.len()

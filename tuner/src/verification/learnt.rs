@@ -93,14 +93,18 @@ impl Learnt {
     pub(super) fn repetitions(&self, launch_seconds: f64, max: u32) -> BTreeMap<String, u32> {
         let components: BTreeMap<&String, Components> =
             self.blocks.iter().map(|(id, seen)| (id, seen.components())).collect();
-        let pooled = median(components.values().filter(|one| one.freedom > 0.0).map(|one| one.between));
+        let pooled = median(
+            components
+                .values()
+                .filter(|one| one.freedom > 0.0)
+                .map(|one| one.between),
+        );
         let share = launch_seconds / (self.blocks.len() as f64).max(1.0);
         self.blocks
             .iter()
             .map(|(id, seen)| {
                 let own = components[id];
-                let between =
-                    (own.freedom * own.between + POOLED_FREEDOM * pooled) / (own.freedom + POOLED_FREEDOM);
+                let between = (own.freedom * own.between + POOLED_FREEDOM * pooled) / (own.freedom + POOLED_FREEDOM);
                 let (prepare, repeat) = seen.price();
                 let count = variance::optimal_repetitions(own.within, between, prepare + share, repeat, max);
                 (id.clone(), count.clamp(FEWEST.min(max), max))
@@ -116,7 +120,10 @@ impl Learnt {
         let seen = &self.blocks[id];
         let count = f64::from(repetitions.get(id).copied().unwrap_or(FEWEST));
         let overhead = seen.overhead();
-        let own = seen.items.get(&subject.item_id()).map_or(0.0, |item| median(item.medians.iter().copied()));
+        let own = seen
+            .items
+            .get(&subject.item_id())
+            .map_or(0.0, |item| median(item.medians.iter().copied()));
         (own + overhead) * (count + FURTHER_RUNS)
     }
 }
@@ -125,13 +132,19 @@ impl Seen {
     /// Seconds beside its own time that a run takes: exchange, lead, checks, buffers.
     fn overhead(&self) -> f64 {
         let launches = self.seconds.iter().zip(&self.own).zip(&self.runs);
-        let each = launches.filter(|(_, runs)| **runs > 0.0).map(|((seconds, own), runs)| (seconds - own).max(0.0) / runs);
+        let each = launches
+            .filter(|(_, runs)| **runs > 0.0)
+            .map(|((seconds, own), runs)| (seconds - own).max(0.0) / runs);
         median(each)
     }
 
     /// Seconds that all items together take: to be made ready, and to be repeated once.
     fn price(&self) -> (f64, f64) {
-        let own: f64 = self.items.values().map(|item| median(item.medians.iter().copied())).sum();
+        let own: f64 = self
+            .items
+            .values()
+            .map(|item| median(item.medians.iter().copied()))
+            .sum();
         let repeat = own + self.overhead() * self.items.len() as f64;
         (FURTHER_RUNS * repeat, repeat)
     }
@@ -152,7 +165,12 @@ impl Seen {
         }
         // Two-way: what remains when every item and every launch have their own level.
         let rows: Vec<Vec<f64>> = items()
-            .map(|item| item.medians[..launches].iter().map(|seconds| seconds.max(SHORTEST_SECONDS).ln()).collect())
+            .map(|item| {
+                item.medians[..launches]
+                    .iter()
+                    .map(|seconds| seconds.max(SHORTEST_SECONDS).ln())
+                    .collect()
+            })
             .map(|logs: Vec<f64>| {
                 let level = mean(logs.iter().copied());
                 logs.into_iter().map(|log| log - level).collect()
@@ -247,7 +265,10 @@ mod tests {
         assert_eq!(count(0.001, 0.2, 0.01), FEWEST, "launches differ, repetitions do not");
         assert!(count(0.2, 0.001, 0.01) > 20, "{}", count(0.2, 0.001, 0.01));
         let (cheap, dear) = (count(0.1, 0.1, 0.001), count(0.1, 0.1, 1.0));
-        assert!(cheap < dear, "where starting is dear, a launch repeats more: {cheap} {dear}");
+        assert!(
+            cheap < dear,
+            "where starting is dear, a launch repeats more: {cheap} {dear}"
+        );
     }
 
     #[test]

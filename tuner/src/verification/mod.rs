@@ -252,7 +252,10 @@ impl<'a, 'b> Work<'a, 'b> {
         self.warn_of_few_launches(hypotheses);
         if self.pass.screened {
             let cells = self.screening.complete(Vec::new());
-            let clear = cells.iter().filter(|judged| judged.comparison.verdict == Outcome::Holds).count();
+            let clear = cells
+                .iter()
+                .filter(|judged| judged.comparison.verdict == Outcome::Holds)
+                .count();
             context.progress.note(&format!(
                 "{}: {} cells screened, {clear} clearly hold, {} to confirm",
                 self.label,
@@ -403,7 +406,12 @@ impl<'a, 'b> Work<'a, 'b> {
         self.cells.retain_touched(touched);
         self.warn_of_few_launches(self.cells.hypotheses());
         let launches = options.launches.min(PROOF_LAUNCHES);
-        let left: BTreeSet<Subject> = context.plan.library_subjects().into_iter().filter(|one| touched(one)).collect();
+        let left: BTreeSet<Subject> = context
+            .plan
+            .library_subjects()
+            .into_iter()
+            .filter(|one| touched(one))
+            .collect();
         let subjects: BTreeSet<Subject> = self.cells.subjects().union(&left).cloned().collect();
         let mut untouched = Timed::default();
         context.progress.phase(
@@ -475,6 +483,9 @@ fn suffix(subjects: &BTreeSet<Subject>, all: &Timed) -> String {
     if subjects.len() == all.len() {
         return String::new();
     }
-    let names: Vec<String> = subjects.iter().map(|one| format!("{} {}", one.task, one.item_id())).collect();
+    let names: Vec<String> = subjects
+        .iter()
+        .map(|one| format!("{} {}", one.task, one.item_id()))
+        .collect();
     format!(" of {:08x}", plan::derived_seed(0, &names.join(";")) >> 32)
 }

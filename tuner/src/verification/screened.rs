@@ -78,8 +78,10 @@ impl Screening {
 
     /// All cells in order: as `confirmed`, where they are among these; else as the screening found them.
     pub(super) fn complete(&self, confirmed: Vec<JudgedCell>) -> Vec<JudgedCell> {
-        let mut known: BTreeMap<Key, JudgedCell> =
-            confirmed.into_iter().map(|judged| (key(&judged.cell), judged)).collect();
+        let mut known: BTreeMap<Key, JudgedCell> = confirmed
+            .into_iter()
+            .map(|judged| (key(&judged.cell), judged))
+            .collect();
         let mut cells = Vec::new();
         let mut rest = &self.all[..];
         while let Some((first, ..)) = rest.first() {
@@ -114,8 +116,9 @@ impl Screening {
                 verdict: if clear { Outcome::Holds } else { Outcome::Screened },
                 ratio: screened.ratio,
                 ratio_ci: (low, screened.upper),
-                p: f64::NAN,
-                p_adjusted: f64::NAN,
+                p: screened.p,
+                // It was not among the tests that the correction is over.
+                p_adjusted: 1.0,
                 seconds: median(&sides.left),
                 right_seconds: median(&sides.right),
                 left_medians: sides.left.clone(),
@@ -136,4 +139,107 @@ fn key(planned: &PlannedCell) -> Key {
         _ => &planned.expression,
     };
     (planned.guideline.clone(), what.clone(), planned.left.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use kilter_algorithms::Collective;
+
+    use super::*;
+    use crate::config::guideline;
+    use crate::plan::{Place, Plan};
+
+    /// GL1 (monotony) and GL8 (reduce <= allreduce) of reduce and its bound at these sizes on two ranks.
+    fn plan(sizes: &[u64]) -> Plan {
+        let all = guideline::load_embedded().unwrap();
+        let wanted = guideline::select(&all, &["GL1".to_owned(), "GL8".to_owned()]).unwrap();
+        Plan::new(&wanted, &["reduce".to_owned()], sizes, Place::on_one_node(2))
+    }
+
+    /// Two launches in which reduce takes what is said for each size, in microseconds, and allreduce ten; all vary by 2 %, each by itself.
+    fn screened(reduce: &[(u64, f64)]) -> (Cells, Timed, Plan) {
+        let sizes: Vec<u64> = reduce.iter().map(|(bytes, _)| *bytes).collect();
+        let plan = plan(&sizes);
+        let mut timed = Timed::default();
+        for (number, subject) in plan.subjects().into_iter().enumerate() {
+            let level = match subject.collective() {
+                Some(Collective::Reduce) => reduce.iter().find(|(bytes, _)| *bytes == subject.bytes).unwrap().1,
+                _ => 10.0,
+            };
+            for launch in 0..2 {
+                let sign = if (launch + number) % 2 == 0 { 1.0 } else { -1.0 };
+                timed.insert(subject.clone(), launch, level * 1e-6 * (1.0 + 0.01 * sign));
+            }
+        }
+        (Cells::new(&plan, &timed, 0.05), timed, plan)
+    }
+
+    fn outcomes(cells: &[JudgedCell], guideline: &str) -> Vec<(u64, Outcome)> {
+        let own = cells.iter().filter(|judged| judged.cell.guideline == guideline);
+        own.map(|judged| (judged.cell.left.bytes, judged.comparison.verdict))
+            .collect()
+    }
+
+    #[test]
+    fn what_is_clear_holds_and_only_the_rest_is_measured_again() {
+        let (cells, timed, _) = screened(&[(8, 4.0), (64, 14.0), (512, 6.0), (4096, 7.0)]);
+        let screening = Screening::of(&cells, &timed, &Rule::default(), true);
+        let all = screening.complete(Vec::new());
+        use Outcome::{Holds, Screened};
+        assert_eq!(
+            outcomes(&all, "GL8"),
+            [(8, Holds), (64, Screened), (512, Holds), (4096, Holds)]
+        );
+        // 64 bytes take longer than 512 and 4096; the others are in order.
+        assert_eq!(outcomes(&all, "GL1"), [(8, Holds), (64, Screened), (512, Holds)]);
+        let mut open = screening.open(&cells, &|_| 1.0);
+        assert_eq!(open.len(), 2);
+        let of_function = open.pop().unwrap();
+        let bytes: Vec<u64> = of_function.subjects.iter().map(|subject| subject.bytes).collect();
+        assert_eq!(bytes, [64, 512, 4096], "8 bytes are no longer needed");
+        let pair = open.pop().unwrap();
+        assert_eq!(pair.subjects.len(), 2);
+        assert!((3e-6..6e-6).contains(&pair.gain_seconds), "{}", pair.gain_seconds);
+        let twice = screening.open(&cells, &|_| 2.0);
+        approx::assert_relative_eq!(twice[0].gain_seconds, 2.0 * pair.gain_seconds);
+    }
+
+    #[test]
+    fn a_pass_that_is_not_trusted_leaves_everything_open() {
+        let (cells, timed, _) = screened(&[(8, 4.0), (64, 6.0)]);
+        let screening = Screening::of(&cells, &timed, &Rule::default(), false);
+        let open = screening.open(&cells, &|_| 1.0);
+        assert_eq!(
+            open.iter().map(|one| one.what.hypotheses()).sum::<usize>(),
+            cells.hypotheses()
+        );
+        let all = screening.complete(Vec::new());
+        assert!(all.iter().all(|judged| judged.comparison.verdict == Outcome::Screened));
+    }
+
+    #[test]
+    fn confirmed_cells_take_the_place_of_screened_ones() {
+        let (cells, timed, _) = screened(&[(8, 4.0), (64, 14.0), (512, 6.0)]);
+        let screening = Screening::of(&cells, &timed, &Rule::default(), true);
+        let all = screening.complete(Vec::new());
+        let mut confirmed = all
+            .iter()
+            .find(|judged| judged.cell.name() == "GL1 reduce 64")
+            .unwrap()
+            .clone();
+        confirmed.comparison.verdict = Outcome::Violated;
+        // Another larger size than the screening named.
+        confirmed.cell.right.bytes = 512;
+        let complete = screening.complete(vec![confirmed]);
+        assert_eq!(complete.len(), all.len());
+        let order = |cells: &[JudgedCell]| cells.iter().map(|judged| judged.cell.name()).collect::<Vec<_>>();
+        assert_eq!(order(&complete), order(&all));
+        assert_eq!(
+            complete
+                .iter()
+                .filter(|judged| judged.comparison.verdict == Outcome::Violated)
+                .count(),
+            1
+        );
+    }
 }
