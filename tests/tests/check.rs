@@ -2,7 +2,7 @@
 
 use kilter_tests::{cells, kilter, report, run};
 
-const WORDS: [&str; 4] = ["holds", "violated", "undecided", "unstable"];
+const WORDS: [&str; 5] = ["holds", "violated", "undecided", "unstable", "screened"];
 
 #[test]
 fn reduce_at_4096_bytes_is_judged_against_allreduce_with_all_its_evidence() {
