@@ -153,7 +153,11 @@ fn sigkill_at_ten_moments_loses_nothing_and_the_run_ends_as_one() {
     for (launch, median) in medians.iter().map(|median| median.as_f64().unwrap()).enumerate() {
         // Of the screening, where that was clear; else of the launches that confirm, which are named after what they measure, too.
         let names = [format!("check/screen/{launch}"), format!("check/{launch}")];
-        let is_one = |key: &str| names.iter().any(|name| key == name || key.starts_with(&format!("{name} of ")));
+        let is_one = |key: &str| {
+            names
+                .iter()
+                .any(|name| key == name || key.starts_with(&format!("{name} of ")))
+        };
         let attempts: Vec<f64> = stored
             .iter()
             .filter(|(key, _)| is_one(key))

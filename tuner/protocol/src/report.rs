@@ -72,11 +72,29 @@ pub enum Event {
         block: String,
         /// Wall time of the block, in seconds.
         seconds: f64,
+        /// What it went into; absent for blocks that measure overlap.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        costs: Option<Costs>,
     },
     /// Written at least every second while the job is alive.
     Heartbeat,
     /// The job ends in order.
     End(End),
+}
+
+/// What the wall time of a block went into, on rank 0.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+pub struct Costs {
+    /// Making its items ready and trying each out once, in seconds.
+    pub prepare_seconds: f64,
+    /// The loop of the repetitions: times, exchanges, leads, in seconds.
+    pub repeat_seconds: f64,
+    /// The times that were counted, in seconds.
+    pub own_seconds: f64,
+    /// Repetitions in it: counted, void, and warming up.
+    pub runs: u64,
+    /// Checking the data at the end, and giving back what the items held, in seconds.
+    pub check_seconds: f64,
 }
 
 /// What the job is.

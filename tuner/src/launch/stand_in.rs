@@ -133,6 +133,7 @@ impl Player {
                 self.tell(Event::BlockEnd {
                     block: "nobody asked".to_owned(),
                     seconds: 1.0,
+                    costs: None,
                 });
                 halt();
             }
@@ -163,6 +164,7 @@ impl Player {
         self.tell(Event::BlockEnd {
             block: block.id.clone(),
             seconds: 0.25,
+            costs: None,
         });
         self.blocks += 1;
     }

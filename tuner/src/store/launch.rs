@@ -300,7 +300,7 @@ impl LaunchRecord {
                         now()
                     ])?;
             }
-            Event::BlockEnd { block, seconds } if measured => {
+            Event::BlockEnd { block, seconds, .. } if measured => {
                 self.write_block(transaction, block, items, ("done", *seconds, ""))?;
             }
             Event::BlockEnd { block, .. } => {

@@ -6,15 +6,17 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, bail};
 use kilter_mpi::counters::Counters;
 use kilter_mpi::mpit::ControlVariables;
-use kilter_protocol::plan::{Block, Header, Item, Repetitions, Root, SettingsAct};
-use kilter_protocol::report::Event;
+use kilter_mpi::{MPI_Comm, constants, info};
+use kilter_protocol::plan::{Block, Header, Implementation, Item, Repetitions, Root, SettingsAct};
+use kilter_protocol::report::{Costs, Event};
 use kilter_protocol::task::Functionality;
 
 use crate::candidate::{Buffers, Candidate, title};
 use crate::clock::{self, Arrival};
 use crate::common_time::CommonTime;
 use crate::control::{Control, Refusal};
-use crate::implementation::{self, Place};
+use crate::images::Gallery;
+use crate::implementation::{self, Place, Recipe};
 use crate::lead::Lead;
 use crate::measure::{Agreed, Machine, Repetition, measure};
 use crate::messages;
@@ -47,6 +49,8 @@ pub(crate) struct Session {
     pub(crate) one_node: bool,
     /// How fast this rank computes.
     pub(crate) speed: Speed,
+    /// What plain calls of the library are carried out on.
+    pub(crate) shared_comm: Option<MPI_Comm>,
     /// On rank 0.
     pub(crate) report: Option<ReportFile>,
 }
@@ -116,12 +120,18 @@ struct Ranks<'a, F> {
 
 impl<F> Ranks<'_, F> {
     fn exchange(&self, previous: Repetition) -> anyhow::Result<Agreed> {
-        let own = [self.time.now_ns(), previous.end_ns, previous.arrival.to_number()];
-        let [now_ns, end_ns, arrival] = self.control.exchange_max(own)?;
+        let own = [
+            self.time.now_ns(),
+            previous.end_ns,
+            previous.arrival.to_number(),
+            previous.needed_ns,
+        ];
+        let [now_ns, end_ns, arrival, needed_ns] = self.control.exchange_max(own)?;
         Ok(Agreed {
             now_ns,
             end_ns,
             arrival: Arrival::from_number(arrival),
+            needed_ns,
         })
     }
 }
@@ -142,7 +152,7 @@ impl<F: FnMut(usize) -> anyhow::Result<()>> Machine for Ranks<'_, F> {
         Ok(agreed)
     }
 
-    fn repeat(&mut self, item: usize, start_ns: u64) -> anyhow::Result<Repetition> {
+    fn repeat(&mut self, item: usize, start_ns: u64, lead_ns: u64) -> anyhow::Result<Repetition> {
         // Within the lead; a rank that takes longer is late, and the lead grows.
         self.held.hold(item)?;
         let begun = self.time.begin(start_ns);
@@ -155,9 +165,13 @@ impl<F: FnMut(usize) -> anyhow::Result<()>> Machine for Ranks<'_, F> {
         Ok(Repetition {
             end_ns,
             arrival: begun.arrival,
+            needed_ns: begun.needed_ns(lead_ns),
         })
     }
 }
+
+/// An item and what carries it out, or why that cannot be.
+type Ready<'i> = (&'i Item, Result<Candidate, Refusal>);
 
 /// Carries out a block and reports it. Called by all ranks.
 ///
@@ -166,17 +180,13 @@ impl<F: FnMut(usize) -> anyhow::Result<()>> Machine for Ranks<'_, F> {
 pub(crate) fn carry_out(session: &mut Session, block: &Block) -> anyhow::Result<()> {
     let begin = Instant::now();
     let mut live: Vec<(&Item, Candidate)> = Vec::new();
-    for item in &block.items {
-        session.tell(Event::Enter {
-            block: block.id.clone(),
-            item: item.id.clone(),
-        })?;
-        match prepare(session, block, item).with_context(|| title(&block.id, item))? {
+    for (item, candidate) in prepare(session, block)? {
+        match candidate {
             Ok(candidate) => live.push((item, candidate)),
             Err(refusal) => fail(session, block, item, refusal)?,
         }
-        session.heartbeat()?;
     }
+    let prepared = begin.elapsed();
 
     let mut schedule = Schedule::new(live.len(), WARM_UPS, block.repetitions, block.seed);
     let on_calls: Vec<&[(String, String)]> = match session.header.settings {
@@ -187,11 +197,19 @@ pub(crate) fn carry_out(session: &mut Session, block: &Block) -> anyhow::Result<
         let (item, candidate) = &mut live[i];
         candidate.run().with_context(|| title(&block.id, item))
     })?;
+    let measured = begin.elapsed();
 
-    for ((item, candidate), series) in live.into_iter().zip(schedule.into_series()) {
-        // Nothing was written between two repetitions, so this is what the last one left; `prepare` had made the output wrong.
-        let right = if series.has_run() { candidate.check() } else { Ok(()) };
-        match session.control.agree(right)? {
+    let (runs, own_seconds) = (schedule.runs(), schedule.own_seconds());
+    let series = schedule.into_series();
+    // Nothing was written between two repetitions, so this is what the last one left; `prepare` had made the output wrong.
+    let right = live.iter().zip(&series).map(
+        |((_, candidate), series)| {
+            if series.has_run() { candidate.check() } else { Ok(()) }
+        },
+    );
+    let right = session.control.agree_all(right.collect())?;
+    for (((item, candidate), series), right) in live.into_iter().zip(series).zip(right) {
+        match right {
             Ok(()) => session.tell(Event::Samples {
                 block: block.id.clone(),
                 item: item.id.clone(),
@@ -203,9 +221,17 @@ pub(crate) fn carry_out(session: &mut Session, block: &Block) -> anyhow::Result<
         candidate.free()?;
         session.heartbeat()?;
     }
+    let all = begin.elapsed();
     session.tell(Event::BlockEnd {
         block: block.id.clone(),
-        seconds: begin.elapsed().as_secs_f64(),
+        seconds: all.as_secs_f64(),
+        costs: Some(Costs {
+            prepare_seconds: prepared.as_secs_f64(),
+            repeat_seconds: (measured - prepared).as_secs_f64(),
+            own_seconds,
+            runs,
+            check_seconds: (all - measured).as_secs_f64(),
+        }),
     })
 }
 
@@ -228,38 +254,95 @@ pub(crate) fn fail(session: &mut Session, block: &Block, item: &Item, refusal: R
     })
 }
 
-/// Makes an item ready, runs it once and checks its data. Called by all ranks, which all come to the same end.
-fn prepare(session: &mut Session, block: &Block, item: &Item) -> anyhow::Result<Result<Candidate, Refusal>> {
+/// Makes the items of a block ready, runs each once and checks its data: all in turn, and the ranks agree on each step for all items
+/// together. Called by all ranks, which all come to the same end.
+fn prepare<'i>(session: &mut Session, block: &'i Block) -> anyhow::Result<Vec<Ready<'i>>> {
+    let ready: Vec<Result<_, String>> = block.items.iter().map(|item| buffers(session, item)).collect();
+    let ready = session.control.agree_all(ready)?;
+    // Bytes of problems that items share are computed once.
+    let mut gallery = Gallery::default();
+    let mut made: Vec<Ready<'i>> = Vec::new();
+    let mut right: Vec<Result<(), String>> = Vec::new();
+    for (item, ready) in block.items.iter().zip(ready) {
+        session.tell(Event::Enter {
+            block: block.id.clone(),
+            item: item.id.clone(),
+        })?;
+        let mut one = match ready {
+            Ok(ready) => make(session, block, item, ready, &mut gallery).with_context(|| title(&block.id, item))?,
+            Err(refusal) => Err(refusal),
+        };
+        // A refusal is everybody's: there is nothing more to agree on.
+        let tried = match &mut one {
+            Ok(candidate) => try_in(session, block, item, candidate).with_context(|| title(&block.id, item))?,
+            Err(_) => Ok(Ok(())),
+        };
+        match tried {
+            Ok(own) => right.push(own),
+            Err(refusal) => {
+                let refused = std::mem::replace(&mut one, Err(refusal));
+                refused.map_or(Ok(()), Candidate::free)?;
+                right.push(Ok(()));
+            }
+        }
+        made.push((item, one));
+        session.heartbeat()?;
+    }
+    let right = session.control.agree_all(right)?;
+    for ((_, one), right) in made.iter_mut().zip(right) {
+        match (one.as_mut(), right) {
+            // Wrong again, so that the check at the end sees what the measured repetitions did.
+            (Ok(candidate), Ok(())) => candidate.fill(),
+            (Ok(_), Err(refusal)) => {
+                let refused = std::mem::replace(one, Err(refusal));
+                refused.map_or(Ok(()), Candidate::free)?;
+            }
+            (Err(_), _) => {}
+        }
+    }
+    Ok(made)
+}
+
+/// The calls and the buffers of an item on this rank.
+///
+/// # Errors
+/// Why this rank cannot carry it out.
+fn buffers(session: &Session, item: &Item) -> Result<Vec<(Recipe, Buffers)>, String> {
     let roots = match session.header.root {
         Root::Fixed(root) => vec![root],
         Root::Rotating => (0..session.control.p_ranks()).collect(),
     };
-    let ready: Result<Vec<_>, String> = roots
-        .into_iter()
-        .map(|root| {
-            let place = Place {
-                rank: session.control.rank(),
-                p_ranks: session.control.p_ranks(),
-                one_node: session.one_node,
-                root,
-                element: session.header.element,
-            };
-            let recipe = implementation::recipe(item, place)?;
-            let buffers = Buffers::new(&recipe)?;
-            Ok((recipe, buffers))
-        })
-        .collect();
-    let ready = match session.control.agree(ready)? {
-        Ok(ready) => ready,
-        Err(refusal) => return Ok(Err(refusal)),
-    };
+    let each = roots.into_iter().map(|root| {
+        let place = Place {
+            rank: session.control.rank(),
+            p_ranks: session.control.p_ranks(),
+            one_node: session.one_node,
+            root,
+            element: session.header.element,
+        };
+        let recipe = implementation::recipe(item, place)?;
+        let buffers = Buffers::new(&recipe)?;
+        Ok((recipe, buffers))
+    });
+    each.collect()
+}
+
+/// Makes what carries an item out. Called by all ranks.
+fn make(
+    session: &mut Session,
+    block: &Block,
+    item: &Item,
+    ready: Vec<(Recipe, Buffers)>,
+    gallery: &mut Gallery,
+) -> anyhow::Result<Result<Candidate, Refusal>> {
     let seed = session.header.seed;
-    let make = |_: &mut Session| Candidate::new(ready, seed);
+    let lent = lent(session, item)?;
+    let make = |_: &mut Session| Candidate::new(ready, seed, lent, gallery);
     let (made, took) = match session.header.settings {
         SettingsAct::OnNewCommunicators => with_settings(session, block, item, make)?,
         SettingsAct::OnCalls => (Some(make(session)?), Ok(())),
     };
-    let (mut candidate, made) = match (made, took) {
+    let (candidate, made) = match (made, took) {
         (Some((candidate, made)), Ok(())) => (candidate, made),
         (Some((candidate, _)), Err(refusal)) => {
             candidate.free()?;
@@ -268,32 +351,73 @@ fn prepare(session: &mut Session, block: &Block, item: &Item) -> anyhow::Result<
         (None, Err(refusal)) => return Ok(Err(refusal)),
         (None, Ok(())) => bail!("an item was neither made nor refused"),
     };
-    if let Err(refusal) = session.control.agree(made)? {
+    // Plain calls need nothing that a rank could lack.
+    if candidate.has_programs()
+        && let Err(refusal) = session.control.agree(made)?
+    {
         candidate.free()?;
         return Ok(Err(refusal));
     }
-    let mut try_out = |session: &mut Session| match try_out(session, item, &mut candidate)? {
-        Ok(()) => messages::count(session, block, item, &mut candidate).map(Ok),
-        refused => Ok(refused),
-    };
-    let tried = match session.header.settings {
-        SettingsAct::OnNewCommunicators => try_out(session)?,
-        SettingsAct::OnCalls => {
-            let (tried, took) = with_settings(session, block, item, try_out)?;
-            took.and(tried.unwrap_or(Ok(())))
-        }
-    };
-    if let Err(refusal) = tried {
-        candidate.free()?;
-        return Ok(Err(refusal));
-    }
-    // Wrong again, so that the check at the end sees what the measured repetitions did.
-    candidate.fill();
     Ok(Ok(candidate))
 }
 
-/// Runs an item once and checks its data. Called by all ranks, which all come to the same end.
-fn try_out(session: &mut Session, item: &Item, candidate: &mut Candidate) -> anyhow::Result<Result<(), Refusal>> {
+/// The communicator that plain calls of the library as it is share, made when the first of them comes: making one takes the ranks several
+/// rounds of messages. What has settings or code of its own gets its own.
+fn lent(session: &mut Session, item: &Item) -> anyhow::Result<Option<MPI_Comm>> {
+    let plain = matches!(item.implementation, Implementation::Expression { .. }) && item.settings.is_empty();
+    if !plain {
+        return Ok(None);
+    }
+    if session.shared_comm.is_none() {
+        // SAFETY: MPI_COMM_WORLD is an intracommunicator; every rank prepares the same items in the same order.
+        let comm = unsafe { info::comm_private(constants::comm_world()) }.context("no communicator for the items")?;
+        session.shared_comm = Some(comm);
+    }
+    Ok(session.shared_comm)
+}
+
+/// Tries an item out while its settings hold: what this rank says of its data, unless all ranks have refused the item already. Called by all
+/// ranks.
+fn try_in(
+    session: &mut Session,
+    block: &Block,
+    item: &Item,
+    candidate: &mut Candidate,
+) -> anyhow::Result<Result<Result<(), String>, Refusal>> {
+    let mut counted = |session: &mut Session| {
+        let right = match try_out(session, item, candidate)? {
+            Ok(right) => right,
+            Err(refusal) => return Ok(Err(refusal)),
+        };
+        // What is counted has to be right on all ranks.
+        if session.counters.is_some() {
+            if let Err(refusal) = session.control.agree(right)? {
+                return Ok(Err(refusal));
+            }
+            messages::count(session, block, item, candidate)?;
+            return Ok(Ok(Ok(())));
+        }
+        Ok(Ok(right))
+    };
+    match session.header.settings {
+        SettingsAct::OnNewCommunicators => counted(session),
+        SettingsAct::OnCalls => {
+            let (tried, took) = with_settings(session, block, item, counted)?;
+            Ok(match (tried, took) {
+                (_, Err(refusal)) => Err(refusal),
+                (Some(tried), Ok(())) => tried,
+                (None, Ok(())) => Ok(Ok(())),
+            })
+        }
+    }
+}
+
+/// Runs an item once and looks at its data: what this rank says of it, unless all ranks have refused the item already. Called by all ranks.
+fn try_out(
+    session: &mut Session,
+    item: &Item,
+    candidate: &mut Candidate,
+) -> anyhow::Result<Result<Result<(), String>, Refusal>> {
     candidate.fill();
     if item.task.functionality == Functionality::Function(Collective::Barrier)
         && let Err(refusal) = check_barrier(session, candidate)?
@@ -309,7 +433,7 @@ fn try_out(session: &mut Session, item: &Item, candidate: &mut Candidate) -> any
             return Ok(Err(refusal));
         }
     }
-    Ok(session.control.agree(candidate.check())?)
+    Ok(Ok(candidate.check()))
 }
 
 /// How long the last rank keeps the others waiting in a barrier that is checked.
@@ -319,14 +443,14 @@ const BARRIER_DELAY: Duration = Duration::from_millis(2);
 fn check_barrier(session: &Session, candidate: &mut Candidate) -> anyhow::Result<Result<(), Refusal>> {
     let control = &session.control;
     for late in [control.p_ranks() - 1, 0] {
-        control.exchange_max([0; 3])?;
+        control.exchange_max([0; 4])?;
         if control.rank() == late {
             clock::sleep(BARRIER_DELAY);
         }
         let entered = session.time.now_ns();
         candidate.run()?;
         let left = session.time.now_ns();
-        let [last_in, first_out, _] = control.exchange_max([entered, u64::MAX - left, 0])?;
+        let [last_in, first_out, ..] = control.exchange_max([entered, u64::MAX - left, 0, 0])?;
         // What did not run kept nobody waiting.
         if let Err(refusal) = control.agree(candidate.availability())? {
             return Ok(Err(refusal));

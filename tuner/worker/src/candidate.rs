@@ -8,6 +8,7 @@ use kilter_mpi::{Arena, CallArguments, MPI_Comm, MPI_Datatype, MPI_Op, MpiTransp
 use kilter_protocol::plan::Item;
 
 use crate::buffer::GuardedBuffer;
+use crate::images::{Data, Gallery};
 use crate::implementation::{How, Recipe};
 use crate::plugin::{Host, Unavailable};
 use crate::problem::{Problem, Wrong};
@@ -16,6 +17,8 @@ use crate::program::{Memory, Program, datatypes};
 /// An item with all it needs; buffers are allocated and written once, before anything is measured.
 pub(crate) struct Candidate {
     comm: MPI_Comm,
+    /// Whether the communicator is the item's own.
+    owns_comm: bool,
     /// What calls keep on it.
     kept: Kept,
     /// One per root that is taken in turn; one alone where the root is fixed.
@@ -36,6 +39,8 @@ struct Kept {
 /// The item with one root.
 struct Turn {
     recipe: Recipe,
+    /// What each problem's buffers hold.
+    data: Vec<Data>,
     /// What each problem's data is made of.
     units: Vec<Unit>,
     /// Programs of each part: one per slice, none where a part needs none.
@@ -81,14 +86,22 @@ impl Buffers {
 }
 
 impl Candidate {
-    /// Makes the item's communicator. Called by all ranks, whose library settings are those of the item at this moment: Open MPI
-    /// chooses the algorithms of a communicator when it is made.
+    /// Takes the communicator that is lent, or makes one of its own. Called by all ranks, whose library settings are those of the item at this
+    /// moment: Open MPI chooses the algorithms of a communicator when it is made.
     ///
     /// # Errors
     /// Outer: the library's. Inner: why this rank cannot carry the item out.
-    pub(crate) fn new(recipes: Vec<(Recipe, Buffers)>, seed: u64) -> anyhow::Result<(Candidate, Result<(), String>)> {
-        // SAFETY: MPI_COMM_WORLD is an intracommunicator; every rank prepares the same items in the same order.
-        let comm = unsafe { info::comm_private(constants::comm_world()) }.context("no communicator for the item")?;
+    pub(crate) fn new(
+        recipes: Vec<(Recipe, Buffers)>,
+        seed: u64,
+        lent: Option<MPI_Comm>,
+        gallery: &mut Gallery,
+    ) -> anyhow::Result<(Candidate, Result<(), String>)> {
+        let comm = match lent {
+            Some(comm) => comm,
+            // SAFETY: MPI_COMM_WORLD is an intracommunicator; every rank prepares the same items in the same order.
+            None => unsafe { info::comm_private(constants::comm_world()) }.context("no communicator for the item")?,
+        };
         let mut parts = recipes.iter().flat_map(|(recipe, _)| &recipe.parts);
         let of_plugin = parts.find_map(|part| match &part.how {
             How::Plugin(call) => Some(call),
@@ -100,6 +113,7 @@ impl Candidate {
         };
         let mut candidate = Candidate {
             comm,
+            owns_comm: lent.is_none(),
             kept: Kept {
                 arena: Arena::new(),
                 host,
@@ -111,18 +125,33 @@ impl Candidate {
         for (recipe, buffers) in recipes {
             let mut turn = Turn {
                 programs: recipe.parts.iter().map(|_| Vec::new()).collect(),
+                data: Vec::new(),
                 units: recipe.problems.iter().map(Unit::of).collect(),
                 recipe,
                 buffers,
                 has_run: false,
             };
             let made = turn.compile(comm, seed)?;
+            // A program may have changed what its problem is.
+            turn.data = turn
+                .recipe
+                .problems
+                .iter()
+                .map(|problem| gallery.data(problem))
+                .collect();
             candidate.turns.push(turn);
             if let Err(reason) = made {
                 return Ok((candidate, Err(reason)));
             }
         }
         Ok((candidate, Ok(())))
+    }
+
+    /// Whether it was compiled into programs, the same on all ranks.
+    pub(crate) fn has_programs(&self) -> bool {
+        let mut parts = self.turns.iter().flat_map(|turn| &turn.recipe.parts);
+        // Where making one failed, fewer turns are there, and that one is the last of them.
+        parts.any(|part| matches!(part.how, How::Program(_)))
     }
 
     /// How many runs make every turn run once.
@@ -205,6 +234,9 @@ impl Candidate {
         for program in self.turns.into_iter().flat_map(|turn| turn.programs).flatten() {
             program.free().context("what the item made cannot be freed")?;
         }
+        if !self.owns_comm {
+            return Ok(());
+        }
         // SAFETY: `self` is consumed, and all ranks free the same items in the same order.
         unsafe { info::comm_free(self.comm) }.context("the item's communicator cannot be freed")
     }
@@ -267,26 +299,26 @@ impl Turn {
     fn fill(&mut self) {
         self.has_run = false;
         let Buffers { send, recv, offsets } = &mut self.buffers;
-        for (problem, offsets) in self.recipe.problems.iter().zip(offsets) {
-            problem.fill_send(&mut send.bytes_mut()[offsets.send..][..problem.send_bytes()]);
-            problem.fill_recv(&mut recv.bytes_mut()[offsets.recv..][..problem.recv_bytes()]);
+        for ((problem, data), offsets) in self.recipe.problems.iter().zip(&self.data).zip(offsets) {
+            data.fill_send(&mut send.bytes_mut()[offsets.send..][..problem.send_bytes()]);
+            data.fill_recv(&mut recv.bytes_mut()[offsets.recv..][..problem.recv_bytes()]);
         }
     }
 
     fn check(&self) -> Result<(), String> {
         let Buffers { send, recv, offsets } = &self.buffers;
         let calls = self.recipe.problems.len();
-        for (i, (problem, offsets)) in self.recipe.problems.iter().zip(offsets).enumerate() {
+        for (i, ((problem, data), offsets)) in self.recipe.problems.iter().zip(&self.data).zip(offsets).enumerate() {
             let which = if calls == 1 {
                 String::new()
             } else {
                 format!(" (slice {} of {calls})", i + 1)
             };
             let rank = problem.rank;
-            if let Some(wrong) = problem.check_recv(&recv.bytes()[offsets.recv..][..problem.recv_bytes()]) {
+            if let Some(wrong) = data.check_recv(&recv.bytes()[offsets.recv..][..problem.recv_bytes()]) {
                 return Err(format!("wrong data: rank {rank} byte {}{which}", describe(wrong)));
             }
-            if let Some(wrong) = problem.check_send(&send.bytes()[offsets.send..][..problem.send_bytes()]) {
+            if let Some(wrong) = data.check_send(&send.bytes()[offsets.send..][..problem.send_bytes()]) {
                 return Err(format!("wrong data: rank {rank} input byte {}{which}", describe(wrong)));
             }
         }

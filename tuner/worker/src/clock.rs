@@ -102,12 +102,13 @@ impl Arrival {
     }
 }
 
-/// Waits until `start_ns`.
+/// Waits until `start_ns`; also says how long before it the wait began, in nanoseconds, below 0 where that was after it.
 #[inline]
-pub(crate) fn wait_until(start_ns: u64, wait: Wait) -> Arrival {
+pub(crate) fn wait_until(start_ns: u64, wait: Wait) -> (Arrival, i64) {
     let mut begin_ns = now_ns();
+    let spare_ns = start_ns.wrapping_sub(begin_ns).cast_signed();
     if begin_ns > start_ns {
-        return Arrival::Missed;
+        return (Arrival::Missed, spare_ns);
     }
     match wait {
         // Simulated time would not pass.
@@ -122,9 +123,8 @@ pub(crate) fn wait_until(start_ns: u64, wait: Wait) -> Arrival {
             begin_ns = now_ns();
         }
     }
-    Arrival::Waited {
-        late_ns: begin_ns.saturating_sub(start_ns),
-    }
+    let late_ns = begin_ns.saturating_sub(start_ns);
+    (Arrival::Waited { late_ns }, spare_ns)
 }
 
 /// Sleeps so long on the clock that ranks are measured by.
@@ -140,9 +140,12 @@ mod tests {
     fn waiting_ends_after_the_start_and_says_when_it_began_late() {
         for wait in [Wait::Spin, Wait::Sleep] {
             let start_ns = now_ns() + 2_000_000;
-            wait_until(start_ns, wait);
+            let (_, spare_ns) = wait_until(start_ns, wait);
             assert!(now_ns() >= start_ns, "{wait:?}");
-            assert_eq!(wait_until(now_ns() - 1, wait), Arrival::Missed, "{wait:?}");
+            assert!((1..=2_000_000).contains(&spare_ns), "{wait:?}: {spare_ns}");
+            let (arrival, spare_ns) = wait_until(now_ns() - 1, wait);
+            assert_eq!(arrival, Arrival::Missed, "{wait:?}");
+            assert!(spare_ns < 0, "{wait:?}: {spare_ns}");
         }
     }
 

@@ -30,8 +30,18 @@ pub(crate) struct CommonTime {
 pub(crate) struct Begun {
     /// How.
     pub(crate) arrival: Arrival,
+    /// How long before the start this rank was ready, in nanoseconds, below 0 where it was not; 0 with a barrier, which has no start.
+    spare_ns: i64,
     /// The agreed start minus the actual one, in nanoseconds, where only the local duration counts; else 0.
     shift_ns: i64,
+}
+
+impl Begun {
+    /// What this rank needed of a lead of `lead_ns`, in nanoseconds.
+    #[inline]
+    pub(crate) fn needed_ns(&self, lead_ns: u64) -> u64 {
+        lead_ns.saturating_add_signed(self.spare_ns.saturating_neg())
+    }
 }
 
 impl CommonTime {
@@ -88,7 +98,7 @@ impl CommonTime {
                 offset.round_trip_ns / 1000
             );
         }
-        let [differ, ..] = control.exchange_max([u64::from(other.is_some()), 0, 0])?;
+        let [differ, ..] = control.exchange_max([u64::from(other.is_some()), 0, 0, 0])?;
         Ok(if differ == 0 {
             Synchronisation::SharedClock
         } else {
@@ -108,6 +118,7 @@ impl CommonTime {
         if self.method == Synchronisation::Barrier {
             return Begun {
                 arrival: Arrival::IN_TIME,
+                spare_ns: 0,
                 shift_ns: start_ns.wrapping_sub(self.now_ns()).cast_signed(),
             };
         }
@@ -115,8 +126,10 @@ impl CommonTime {
         for line in [self.model, self.fault].into_iter().flatten() {
             host_ns = line.invert(host_ns);
         }
+        let (arrival, spare_ns) = clock::wait_until(host_ns.max(0).cast_unsigned(), self.wait);
         Begun {
-            arrival: clock::wait_until(host_ns.max(0).cast_unsigned(), self.wait),
+            arrival,
+            spare_ns,
             shift_ns: 0,
         }
     }
@@ -152,8 +165,8 @@ impl CommonTime {
             _ => shared_clock::ask_all(control, || self.now_ns())?,
         };
         let skew = self.model.map_or(0.0, |line| line.skew.abs());
-        let own = [self.true_error_ns(), (skew * 1e15) as u64, 0];
-        let [true_error_ns, skew, _] = control.exchange_max(own)?;
+        let own = [self.true_error_ns(), (skew * 1e15) as u64, 0, 0];
+        let [true_error_ns, skew, ..] = control.exchange_max(own)?;
         let (residual_ns, bound_ns) = worst(&offsets);
         Ok(Synchronised {
             method: self.method,

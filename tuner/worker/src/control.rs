@@ -84,7 +84,7 @@ impl Control {
         const BYTES: c_int = size_of::<Payload>() as c_int;
         let byte = constants::byte();
         dissemination::exchange_max(self.rank, self.p_ranks, own, |to, payload, from| {
-            let mut heard: Payload = [0; 3];
+            let mut heard: Payload = [0; 4];
             // SAFETY: both buffers have BYTES bytes and live through the call; the status is filled by it.
             unsafe {
                 let mut status = MaybeUninit::uninit();
@@ -114,7 +114,7 @@ impl Control {
     pub(crate) fn agree<T>(&self, own: Result<T, String>) -> Result<Result<T, Refusal>, MpiError> {
         // The maximum of `p - rank` over those who refuse names the lowest of them.
         let refused = if own.is_err() { self.p_ranks - self.rank } else { 0 };
-        let [highest, ..] = self.exchange_max([refused as u64, 0, 0])?;
+        let [highest, ..] = self.exchange_max([refused as u64, 0, 0, 0])?;
         if highest == 0 {
             return Ok(own.map_err(|reason| Refusal {
                 rank: self.rank,
@@ -129,6 +129,26 @@ impl Control {
             reason = String::from_utf8_lossy(&self.receive(rank, TAG_GATHER)?).into_owned();
         }
         Ok(Err(Refusal { rank, reason }))
+    }
+
+    /// Makes refusals of one rank refusals of all, for many things at once: one exchange where nobody refuses anything.
+    ///
+    /// # Errors
+    /// The library's.
+    pub(crate) fn agree_all<T>(&self, own: Vec<Result<T, String>>) -> Result<Vec<Result<T, Refusal>>, MpiError> {
+        let refuses = own.iter().any(Result::is_err);
+        let [refused, ..] = self.exchange_max([u64::from(refuses), 0, 0, 0])?;
+        if refused == 0 {
+            // All are right, so no refusal is made up here.
+            let right = |one: Result<T, String>| {
+                one.map_err(|reason| Refusal {
+                    rank: self.rank,
+                    reason,
+                })
+            };
+            return Ok(own.into_iter().map(right).collect());
+        }
+        own.into_iter().map(|one| self.agree(one)).collect()
     }
 
     /// Rank 0 gives `line` to all; the others pass `None` and wait asleep, since it may take the tuner seconds to think of one.

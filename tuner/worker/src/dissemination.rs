@@ -4,8 +4,8 @@
 //! barrier), with a payload. In round `k` rank `r` sends to `r + 2^k` and receives from `r - 2^k` (modulo `p`); where `p` is no
 //! power of two some values arrive twice, which does not change a maximum.
 
-/// What travels: three numbers whose maxima are wanted.
-pub(crate) type Payload = [u64; 3];
+/// What travels: four numbers whose maxima are wanted.
+pub(crate) type Payload = [u64; 4];
 
 /// Whom a rank sends to and whom it receives from, round by round.
 pub(crate) fn peers(rank: usize, p_ranks: usize) -> impl Iterator<Item = (usize, usize)> {
@@ -74,7 +74,12 @@ mod tests {
                         .into_iter()
                         .enumerate()
                         .map(|(rank, ends)| {
-                            let own = [1000 + rank as u64, u64::from(rank == holder), (p_ranks - rank) as u64];
+                            let own = [
+                                1000 + rank as u64,
+                                u64::from(rank == holder),
+                                (p_ranks - rank) as u64,
+                                7,
+                            ];
                             scope.spawn(move || {
                                 exchange_max(rank, p_ranks, own, |to, payload, from| {
                                     ends.to[to].send(*payload).map_err(|_| "peer gone")?;
@@ -88,7 +93,7 @@ mod tests {
                         .map(|thread| thread.join().unwrap().unwrap())
                         .collect()
                 });
-                let expected = [999 + p_ranks as u64, 1, p_ranks as u64];
+                let expected = [999 + p_ranks as u64, 1, p_ranks as u64, 7];
                 assert!(
                     results.iter().all(|result| *result == expected),
                     "p={p_ranks} holder={holder}: {results:?}"

@@ -1,7 +1,9 @@
 //! How far ahead of the agreed "now" a repetition starts.
 //!
-//! Too short, and a rank misses the start and the repetition is void; too long, and the budget is spent waiting. The rule is fed with
-//! facts all ranks share, so that all hold the same lead.
+//! Too short, and a rank misses the start and the repetition is void; too long, and the budget is spent waiting. How much of the lead
+//! the slowest rank needed (from the latest entry into the exchange until it came to wait) travels with the next exchange, so that all ranks
+//! know it and hold the same lead: a quarter more than all of the last sixteen repetitions needed but one. A single spike changes nothing, a
+//! new state of the machine counts from the second repetition on, and is forgotten after sixteen.
 
 use kilter_protocol::plan::Wait;
 
@@ -10,34 +12,40 @@ use crate::clock::Arrival;
 /// The longest lead, in nanoseconds.
 const MAX_NS: u64 = 200_000_000;
 
-/// Good repetitions in a row after which the lead shrinks by a tenth.
-const GOOD_BEFORE_SHRINKING: u32 = 50;
+/// Repetitions that are remembered.
+const REMEMBERED: usize = 16;
 
-/// The lead and what has happened since it changed.
+/// With fewer the largest counts, and the lead is not below what it began with.
+const FEW: usize = 8;
+
+/// The lead and what the last repetitions needed of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Lead {
     wait: Wait,
     ns: u64,
-    min_ns: u64,
-    good: u32,
+    /// Where it begins.
+    first_ns: u64,
+    /// What it has beside a quarter more than what was needed.
+    margin_ns: u64,
+    needed_ns: [u64; REMEMBERED],
+    /// Repetitions so far.
+    count: usize,
 }
 
 impl Lead {
     /// The lead to begin with.
     pub(crate) fn new(wait: Wait) -> Lead {
-        match wait {
-            Wait::Spin => Lead {
-                wait,
-                ns: 20_000,
-                min_ns: 2_000,
-                good: 0,
-            },
-            Wait::Sleep => Lead {
-                wait,
-                ns: 1_000_000,
-                min_ns: 100_000,
-                good: 0,
-            },
+        let (first_ns, margin_ns) = match wait {
+            Wait::Spin => (20_000, 1_000),
+            Wait::Sleep => (1_000_000, 50_000),
+        };
+        Lead {
+            wait,
+            ns: first_ns,
+            first_ns,
+            margin_ns,
+            needed_ns: [0; REMEMBERED],
+            count: 0,
         }
     }
 
@@ -46,25 +54,24 @@ impl Lead {
         self.ns
     }
 
-    /// Adapts to how the last of the ranks began a repetition that took `repetition_ns`, and tells whether it began in time. A
-    /// rank that was waiting in time and then pre-empted says nothing about the lead: waiting longer would only make that likelier.
-    pub(crate) fn learn(&mut self, arrival: Arrival, repetition_ns: u64) -> bool {
-        let in_time = arrival.is_in_time(self.wait, repetition_ns);
-        match arrival {
-            Arrival::Missed => {
-                self.ns = (self.ns * 2).min(MAX_NS);
-                self.good = 0;
-            }
-            Arrival::Waited { .. } if !in_time => {}
-            Arrival::Waited { .. } => {
-                self.good += 1;
-                if self.good == GOOD_BEFORE_SHRINKING {
-                    self.ns = (self.ns - self.ns / 10).max(self.min_ns);
-                    self.good = 0;
-                }
-            }
-        }
-        in_time
+    /// Adapts to what the slowest of the ranks needed before a repetition that took `repetition_ns`, and tells by how the last of them
+    /// began it whether that was in time. A rank that was waiting in time and then pre-empted says nothing about the lead: waiting longer
+    /// would only make that likelier.
+    pub(crate) fn learn(&mut self, arrival: Arrival, repetition_ns: u64, needed_ns: u64) -> bool {
+        self.needed_ns[self.count % REMEMBERED] = needed_ns;
+        self.count += 1;
+        let known = self.count.min(REMEMBERED);
+        let mut needed_ns = self.needed_ns;
+        let needed_ns = &mut needed_ns[..known];
+        needed_ns.sort_unstable();
+        let (enough_ns, least_ns) = if known < FEW {
+            (needed_ns[known - 1], self.first_ns)
+        } else {
+            (needed_ns[known - 2], 0)
+        };
+        let wide_ns = enough_ns.saturating_add(enough_ns / 4).saturating_add(self.margin_ns);
+        self.ns = wide_ns.clamp(least_ns, MAX_NS);
+        arrival.is_in_time(self.wait, repetition_ns)
     }
 }
 
@@ -74,41 +81,51 @@ mod tests {
     use super::*;
 
     const IN_TIME: Arrival = Arrival::IN_TIME;
-    const DISTURBED: Arrival = Arrival::Waited { late_ns: 90_000_000 };
 
-    fn after(wait: Wait, arrivals: impl IntoIterator<Item = Arrival>) -> u64 {
+    /// The lead after repetitions that needed so much, in nanoseconds.
+    fn after(wait: Wait, needed_ns: impl IntoIterator<Item = u64>) -> u64 {
         let mut lead = Lead::new(wait);
-        for arrival in arrivals {
-            assert_eq!(lead.learn(arrival, 0), arrival == IN_TIME);
+        for needed_ns in needed_ns {
+            lead.learn(IN_TIME, 0, needed_ns);
         }
         lead.ns()
     }
 
     #[test]
-    fn it_doubles_when_a_rank_missed_the_start_and_is_bounded() {
+    fn it_begins_wide_and_is_soon_a_quarter_more_than_what_is_needed() {
         assert_eq!(after(Wait::Spin, []), 20_000);
-        assert_eq!(after(Wait::Spin, [Missed]), 40_000);
-        assert_eq!(after(Wait::Sleep, [Missed, IN_TIME, Missed]), 4_000_000);
-        assert_eq!(after(Wait::Spin, [Missed; 40]), MAX_NS);
+        assert_eq!(after(Wait::Spin, [2_000; 7]), 20_000);
+        assert_eq!(after(Wait::Spin, [2_000; 8]), 3_500);
+        assert_eq!(after(Wait::Sleep, [600_000; 8]), 800_000);
     }
 
     #[test]
-    fn a_disturbance_does_not_change_it() {
-        assert_eq!(after(Wait::Spin, [DISTURBED; 1000]), 20_000);
-    }
-
-    #[test]
-    fn it_shrinks_by_a_tenth_after_fifty_good_ones_down_to_the_floor() {
-        assert_eq!(after(Wait::Spin, [IN_TIME; 49]), 20_000);
-        assert_eq!(after(Wait::Spin, [IN_TIME; 50]), 18_000);
-        assert_eq!(
+    fn a_spike_changes_nothing_and_two_are_a_new_state_until_they_are_forgotten() {
+        let with = |spikes: &[u64], then: usize| {
+            let steady = [2_000; 20].into_iter();
             after(
                 Wait::Spin,
-                [IN_TIME; 49].into_iter().chain([Missed]).chain([IN_TIME; 49])
-            ),
-            40_000
-        );
-        assert_eq!(after(Wait::Spin, [IN_TIME; 5000]), 2_000);
-        assert_eq!(after(Wait::Sleep, [IN_TIME; 5000]), 100_000);
+                steady.chain(spikes.iter().copied()).chain(vec![2_000; then]),
+            )
+        };
+        assert_eq!(with(&[50_000_000], 0), 3_500);
+        assert_eq!(with(&[50_000_000, 40_000_000], 0), 50_001_000);
+        assert_eq!(with(&[50_000_000, 40_000_000], 14), 50_001_000);
+        assert_eq!(with(&[50_000_000, 40_000_000], 15), 3_500);
+    }
+
+    #[test]
+    fn a_first_repetition_that_needs_more_widens_it_at_once_and_it_is_bounded() {
+        assert_eq!(after(Wait::Spin, [80_000]), 101_000);
+        assert_eq!(after(Wait::Spin, [u64::MAX; 40]), MAX_NS);
+    }
+
+    #[test]
+    fn only_the_arrival_tells_whether_a_repetition_counts() {
+        let mut lead = Lead::new(Wait::Spin);
+        assert!(lead.learn(IN_TIME, 0, 30_000));
+        assert!(!lead.learn(Missed, 0, 2_000));
+        assert!(!lead.learn(Arrival::Waited { late_ns: 90_000_000 }, 0, 2_000));
+        assert_eq!(lead.ns(), 38_500, "what was needed counts, whatever came of it");
     }
 }

@@ -4,7 +4,8 @@
 //!
 //! 1. the time of entering it,
 //! 2. the end of the rank's previous repetition,
-//! 3. how late the rank began its previous repetition.
+//! 3. how late the rank began its previous repetition,
+//! 4. how much of the lead it needed until it was ready to begin it.
 //!
 //! So one exchange synchronises, agrees on the next start (the latest entry plus a lead) and tells every rank how the previous
 //! repetition went. All ranks hold the same numbers and decide alike what to repeat and when to stop. A repetition's time is the
@@ -25,6 +26,8 @@ pub(crate) struct Agreed {
     pub(crate) end_ns: u64,
     /// How the last of the ranks began it.
     pub(crate) arrival: Arrival,
+    /// What the slowest of the ranks needed of the lead, in nanoseconds.
+    pub(crate) needed_ns: u64,
 }
 
 /// One rank's view of a repetition.
@@ -34,6 +37,8 @@ pub(crate) struct Repetition {
     pub(crate) end_ns: u64,
     /// How it began.
     pub(crate) arrival: Arrival,
+    /// What it needed of the lead, in nanoseconds.
+    pub(crate) needed_ns: u64,
 }
 
 /// The ranks, or a script of them.
@@ -44,8 +49,8 @@ pub(crate) trait Machine {
     /// Exchanges own facts for the maxima over the ranks.
     fn agree(&mut self, previous: Repetition) -> anyhow::Result<Agreed>;
 
-    /// Waits for `start_ns` and carries out the item.
-    fn repeat(&mut self, item: usize, start_ns: u64) -> anyhow::Result<Repetition>;
+    /// Waits for `start_ns`, which is `lead_ns` after what was agreed as now, and carries out the item.
+    fn repeat(&mut self, item: usize, start_ns: u64, lead_ns: u64) -> anyhow::Result<Repetition>;
 }
 
 /// Repeats items until the schedule has enough.
@@ -56,6 +61,7 @@ pub(crate) fn measure(machine: &mut impl Machine, schedule: &mut Schedule, lead:
     let mut previous = Repetition {
         end_ns: 0,
         arrival: Arrival::IN_TIME,
+        needed_ns: 0,
     };
     let mut under_way: Option<(usize, u64)> = None;
     loop {
@@ -65,7 +71,7 @@ pub(crate) fn measure(machine: &mut impl Machine, schedule: &mut Schedule, lead:
             let took_ns = agreed.end_ns.saturating_sub(start_ns);
             schedule.record(
                 item,
-                if lead.learn(agreed.arrival, took_ns) {
+                if lead.learn(agreed.arrival, took_ns, agreed.needed_ns) {
                     Outcome::Valid {
                         seconds: took_ns as f64 / 1e9,
                     }
@@ -77,8 +83,9 @@ pub(crate) fn measure(machine: &mut impl Machine, schedule: &mut Schedule, lead:
         let Some(item) = schedule.next(agreed.now_ns) else {
             return Ok(());
         };
-        let start_ns = agreed.now_ns + lead.ns();
-        previous = machine.repeat(item, start_ns)?;
+        let lead_ns = lead.ns();
+        let start_ns = agreed.now_ns + lead_ns;
+        previous = machine.repeat(item, start_ns, lead_ns)?;
         under_way = Some((item, start_ns));
     }
 }
@@ -123,18 +130,21 @@ mod tests {
                 now_ns: self.now_ns,
                 end_ns,
                 arrival,
+                needed_ns: previous.needed_ns,
             })
         }
 
-        fn repeat(&mut self, _item: usize, start_ns: u64) -> anyhow::Result<Repetition> {
+        fn repeat(&mut self, _item: usize, start_ns: u64, lead_ns: u64) -> anyhow::Result<Repetition> {
             self.calls.push('r');
             self.starts.push((self.now_ns, start_ns));
             let (others_ns, other) = (self.script)(self.starts.len() - 1);
             self.now_ns = start_ns + 10_000;
             (self.others_end_ns, self.other) = (start_ns + others_ns, other);
+            let missed = if other == Missed { 40_000 } else { 1_000 };
             Ok(Repetition {
                 end_ns: self.now_ns,
                 arrival: IN_TIME,
+                needed_ns: missed.min(lead_ns + 15_000),
             })
         }
     }
@@ -185,13 +195,14 @@ mod tests {
     }
 
     #[test]
-    fn a_rank_out_of_time_voids_the_repetition_and_a_missed_start_doubles_the_lead() {
+    fn a_rank_out_of_time_voids_the_repetition_and_a_missed_start_widens_the_lead() {
         const ARRIVALS: [Arrival; 6] = [IN_TIME, DISTURBED, Missed, IN_TIME, IN_TIME, IN_TIME];
         let (seconds, void, machine, lead) = run(|i| (5_000 + i as u64 * 10_000, ARRIVALS[i]));
         // Rank 1 takes 5, 15, 25, 35, ... us; the second and the third count no.
         assert_eq!((nanoseconds(&seconds), void), (vec![10_000, 35_000, 45_000, 55_000], 2));
         let leads: Vec<u64> = machine.starts.iter().map(|(agreed, start)| start - agreed).collect();
-        assert_eq!(leads, [20_000, 20_000, 20_000, 40_000, 40_000, 40_000]);
-        assert_eq!(lead.ns(), 40_000);
+        // It had needed 35 us, and gets a quarter more.
+        assert_eq!(leads, [20_000, 20_000, 20_000, 44_750, 44_750, 44_750]);
+        assert_eq!(lead.ns(), 44_750);
     }
 }

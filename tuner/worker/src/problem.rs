@@ -170,14 +170,29 @@ impl Problem {
 
     /// Looks whether the output is right, where the task defines it.
     pub(crate) fn check_recv(&self, recv: &[u8]) -> Option<Wrong> {
-        let is_scatter = self.is(Collective::Scatter) || self.is(Collective::Scatterv);
-        let undefined = (self.is(Collective::Exscan) && self.rank == 0)
-            // In place, the root's block stays where it was.
-            || (self.in_place && is_scatter && self.rank == self.root);
-        if undefined {
+        if self.has_no_output() {
             return None;
         }
         first_wrong(self.recv_view(), recv, |i| self.expected(i))
+    }
+
+    /// Makes the output right, where the task defines it: what a call leaves in a buffer that [`Problem::fill_recv`] has written.
+    pub(crate) fn right(&self, recv: &mut [u8]) {
+        if self.has_no_output() {
+            return;
+        }
+        let view = self.recv_view();
+        for i in 0..view.data_bytes() {
+            recv[view.position(i)] = self.expected(i);
+        }
+    }
+
+    /// Whether the task says nothing of this rank's output.
+    fn has_no_output(&self) -> bool {
+        let is_scatter = self.is(Collective::Scatter) || self.is(Collective::Scatterv);
+        (self.is(Collective::Exscan) && self.rank == 0)
+            // In place, the root's block stays where it was.
+            || (self.in_place && is_scatter && self.rank == self.root)
     }
 
     /// Byte `i` of what `rank` gives.

@@ -75,7 +75,7 @@ impl RoundTime {
         let point = pass(control, own_ns)?;
         let contradicted =
             matches!((&self.to_parent, &point), (Some(fit), Some(point)) if fit.is_contradicted_by(point));
-        let [contradicted, ..] = control.exchange_max([u64::from(contradicted), 0, 0])?;
+        let [contradicted, ..] = control.exchange_max([u64::from(contradicted), 0, 0, 0])?;
         if contradicted != 0 {
             self.relearnt += 1;
             return self.learn(control, own_ns);
@@ -106,7 +106,7 @@ impl RoundTime {
         let reach_ns = self.to_parent.map_or(LONGEST_NS, |fit| fit.reach_ns(now_ns));
         // The least reach, as the maximum of what is missing; and a time that all agree on.
         let common_ns = line.apply(now_ns).max(0).cast_unsigned();
-        let [missing, latest_ns, _] = control.exchange_max([u64::MAX - reach_ns, common_ns, 0])?;
+        let [missing, latest_ns, ..] = control.exchange_max([u64::MAX - reach_ns, common_ns, 0, 0])?;
         self.due_ns = due_ns(latest_ns, u64::MAX - missing);
         Ok(line)
     }

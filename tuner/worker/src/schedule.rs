@@ -13,6 +13,13 @@ pub(crate) const WARM_UPS: u32 = 2;
 /// Void repetitions after which an item is given up at the earliest.
 const VAIN: u64 = 25;
 
+/// Tries that an item without a valid repetition gets when the time is up.
+const LAST_TRIES: u32 = 3;
+
+/// A repetition that takes so long, in seconds, warms nothing up: what a first call adds is a small part of it, and the item has been tried
+/// out before.
+const SLOW_SECONDS: f64 = 1e-3;
+
 /// How a repetition ended, the same on every rank.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Outcome {
@@ -35,6 +42,8 @@ pub(crate) struct Series {
     /// Repetitions of any kind.
     runs: u64,
     warm_ups_left: u32,
+    /// Tries that are left once the time is up.
+    last_tries: u32,
     running: Running,
     /// Whether the valid ones are as many as the rule wants; once true it stays so, because no more are made.
     is_enough: bool,
@@ -49,6 +58,7 @@ impl Series {
             void: 0,
             runs: 0,
             warm_ups_left: warm_ups,
+            last_tries: LAST_TRIES,
             running: Running::new(rule.stop),
             is_enough: false,
         }
@@ -67,7 +77,7 @@ impl Series {
     }
 
     fn is_done(&self, out_of_time: bool) -> bool {
-        self.is_enough || (out_of_time && !self.seconds.is_empty())
+        self.is_enough || (out_of_time && (!self.seconds.is_empty() || self.last_tries == 0))
     }
 
     /// Whether so many repetitions were void that more would be as vain: some calls leave the ranks in a state in which they
@@ -91,6 +101,8 @@ pub(crate) struct Schedule {
     /// Void and valid repetitions of all items, warm-ups among them.
     void: u64,
     valid: u64,
+    /// Whether the time was up when the last item was named.
+    is_last_try: bool,
 }
 
 impl Schedule {
@@ -106,12 +118,13 @@ impl Schedule {
             begin_ns: None,
             void: 0,
             valid: 0,
+            is_last_try: false,
         }
     }
 
-    /// The item to repeat next, `now_ns` being a time that the ranks agree on; `None` when the block has enough, or when so
-    /// many repetitions were void (`max(100, 5 max)`, and no fewer than were valid) that more would be as vain. An item is given
-    /// up at its share of that, at least 25.
+    /// The item to repeat next, `now_ns` being a time that the ranks agree on; `None` when the block has enough, when its time is up (an item
+    /// without a valid repetition gets [`LAST_TRIES`] more), or when so many repetitions were void (`max(100, 5 max)`, and no fewer than
+    /// were valid) that more would be as vain. An item is given up at its share of that, at least 25.
     pub(crate) fn next(&mut self, now_ns: u64) -> Option<usize> {
         let limit = u64::from(self.rule.max).saturating_mul(5).max(100);
         if self.void >= limit.max(self.valid) {
@@ -125,6 +138,7 @@ impl Schedule {
                 series.warm_ups_left = 0;
             }
         }
+        self.is_last_try = out_of_time;
         let share = (limit / (self.series.len() as u64).max(1)).max(VAIN);
         let is_live = |series: &Series| !series.is_done(out_of_time) && !series.is_vain(share);
         while let Some(&item) = self.queue.last() {
@@ -147,16 +161,34 @@ impl Schedule {
         match outcome {
             Outcome::Void => {
                 series.void = series.void.saturating_add(1);
+                if self.is_last_try {
+                    series.last_tries = series.last_tries.saturating_sub(1);
+                }
                 self.void += 1;
                 return;
             }
-            Outcome::Valid { .. } if series.warm_ups_left > 0 => series.warm_ups_left -= 1,
-            Outcome::Valid { seconds } => series.push(seconds, &self.rule),
+            Outcome::Valid { seconds } if series.warm_ups_left > 0 && seconds < SLOW_SECONDS => {
+                series.warm_ups_left -= 1
+            }
+            Outcome::Valid { seconds } => {
+                series.warm_ups_left = 0;
+                series.push(seconds, &self.rule);
+            }
         }
         self.valid += 1;
         if self.queue.last() == Some(&item) {
             self.queue.pop();
         }
+    }
+
+    /// Repetitions of any kind.
+    pub(crate) fn runs(&self) -> u64 {
+        self.void + self.valid
+    }
+
+    /// Seconds of all repetitions whose times are known.
+    pub(crate) fn own_seconds(&self) -> f64 {
+        self.series.iter().flat_map(|series| &series.seconds).sum()
     }
 
     /// What was measured, item by item.
@@ -248,9 +280,50 @@ mod tests {
     #[test]
     fn warm_ups_are_made_and_not_counted() {
         let schedule = Schedule::new(1, 2, rule(3, 3, 0.0, 1e9), 1);
-        let (order, series) = run(schedule, |_, i| Some(if i < 2 { 100.0 } else { 1.0 }));
+        let (order, series) = run(schedule, |_, i| Some(if i < 2 { 1e-4 } else { 1e-6 }));
         assert_eq!(order.len(), 5);
-        assert_eq!(series[0].seconds, [1.0; 3]);
+        assert_eq!(series[0].seconds, [1e-6; 3]);
+    }
+
+    #[test]
+    fn what_is_slow_is_not_warmed_up() {
+        let schedule = Schedule::new(1, 2, rule(3, 3, 0.0, 1e9), 1);
+        let (order, series) = run(schedule, |_, _| Some(2e-3));
+        assert_eq!((order.len(), series[0].seconds.len()), (3, 3));
+        // A first call that sets something up, of an operation of microseconds, counts: the median of three does not mind.
+        let schedule = Schedule::new(1, 2, rule(3, 3, 0.0, 1e9), 1);
+        let (_, series) = run(schedule, |_, i| Some(if i == 0 { 3e-3 } else { 1e-6 }));
+        assert_eq!(series[0].seconds, [3e-3, 1e-6, 1e-6]);
+    }
+
+    #[test]
+    fn the_time_ends_a_block_even_where_everything_is_void() {
+        // Half a second each: the two seconds are over after four, and each of three items has three more tries.
+        let schedule = Schedule::new(3, 2, rule(10, 100, 0.0, 2.0), 1);
+        let (mut now_ns, mut tries, mut schedule) = (0, 0, schedule);
+        while let Some(item) = schedule.next(now_ns) {
+            schedule.record(item, Outcome::Void);
+            now_ns += 500_000_000;
+            tries += 1;
+        }
+        assert_eq!(tries, 4 + 3 * 3);
+    }
+
+    #[test]
+    fn an_item_that_is_valid_in_its_last_tries_has_its_one() {
+        let (mut now_ns, mut tries) = (0, 0);
+        let mut schedule = Schedule::new(1, 0, rule(10, 100, 0.0, 1.0), 1);
+        while let Some(item) = schedule.next(now_ns) {
+            tries += 1;
+            let outcome = if tries == 4 {
+                Outcome::Valid { seconds: 0.4 }
+            } else {
+                Outcome::Void
+            };
+            schedule.record(item, outcome);
+            now_ns += 400_000_000;
+        }
+        assert_eq!((tries, schedule.into_series().remove(0).seconds), (4, vec![0.4]));
     }
 
     #[test]
@@ -258,7 +331,7 @@ mod tests {
         let schedule = Schedule::new(3, 2, rule(10, 100, 0.0, 2.0), 1);
         let (order, series) = run(schedule, |_, _| Some(1.5));
         assert!(series.iter().all(|series| series.seconds.len() == 1), "{series:?}");
-        assert_eq!(order.len(), 2 + 3, "two warm-ups, then the time was up");
+        assert_eq!(order.len(), 3, "two, then the time was up, and the third gets its one");
     }
 
     #[test]
@@ -284,7 +357,7 @@ mod tests {
     #[test]
     fn an_item_that_is_always_void_does_not_cost_the_others_theirs() {
         let (order, series) = run(Schedule::new(9, 2, rule(4, 12, 0.0, 1e9), 3), |item, _| {
-            (item != 4).then_some(1e-3)
+            (item != 4).then_some(1e-4)
         });
         for (item, series) in series.iter().enumerate() {
             let expected = if item == 4 { (0, 25) } else { (4, 0) };

@@ -87,6 +87,7 @@ pub(crate) fn carry_out(session: &mut Session, block: &Block) -> anyhow::Result<
     session.tell(Event::BlockEnd {
         block: block.id.clone(),
         seconds: begin.elapsed().as_secs_f64(),
+        costs: None,
     })
 }
 

@@ -21,15 +21,21 @@ pub(super) fn round(session: &mut Session, prepared: &Prepared) -> anyhow::Resul
         // That took time: the start is agreed from now on.
         now_ns = agree(session)?;
     }
-    let start_ns = now_ns + session.lead.ns();
+    let lead_ns = session.lead.ns();
+    let start_ns = now_ns + lead_ns;
     let begun = session.time.begin(start_ns);
     // A late rank takes part all the same: the others are in it already.
     prepared.collective()?;
-    let own = [session.time.end_ns(begun), begun.arrival.to_number(), 0];
-    let [end_ns, arrival, _] = session.control.exchange_max(own)?;
+    let own = [
+        session.time.end_ns(begun),
+        begun.arrival.to_number(),
+        begun.needed_ns(lead_ns),
+        0,
+    ];
+    let [end_ns, arrival, needed_ns, _] = session.control.exchange_max(own)?;
     let took_ns = end_ns.saturating_sub(start_ns);
     let arrival = Arrival::from_number(arrival);
-    let in_time = session.lead.learn(arrival, took_ns);
+    let in_time = session.lead.learn(arrival, took_ns, needed_ns);
     // Where ranks share cores, one that waited in time begins when another's computation lets it: that belongs to what is measured. And
     // nobody's losing the processor voids a round: with many ranks somebody always does.
     let shares = session.header.wait == Wait::Sleep && arrival != Arrival::Missed;
@@ -43,6 +49,6 @@ pub(super) fn round(session: &mut Session, prepared: &Prepared) -> anyhow::Resul
 
 /// The latest time at which a rank has come here.
 fn agree(session: &Session) -> anyhow::Result<u64> {
-    let [now_ns, ..] = session.control.exchange_max([session.time.now_ns(), 0, 0])?;
+    let [now_ns, ..] = session.control.exchange_max([session.time.now_ns(), 0, 0, 0])?;
     Ok(now_ns)
 }

@@ -115,7 +115,11 @@ fn what_the_worker_wrote_after_the_tuner_died_is_taken_over() {
             void: 1,
         });
     }
-    events.push(Event::BlockEnd { block, seconds: 0.25 });
+    events.push(Event::BlockEnd {
+        block,
+        seconds: 0.25,
+        costs: None,
+    });
     events.push(Event::Enter {
         block: "b2".to_owned(),
         item: "left".to_owned(),
