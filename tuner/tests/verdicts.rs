@@ -359,7 +359,7 @@ fn the_number_of_launches_needed_is_needed_and_enough() {
     let sample =
         |center: f64, count: usize| Sample::new((0..count).map(|i| center + i as f64 * 1e-3).collect()).unwrap();
     for tests in [1, 2, 5, 12, 13, 46, 47, 171, 172] {
-        let needed = launches_needed(tests, 0.05);
+        let needed = launches_needed(tests, 0.05, Test::default());
         let violated = |launches: usize| {
             let slow = Pair {
                 left: sample(2.0, launches),

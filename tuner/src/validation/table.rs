@@ -88,7 +88,7 @@ fn singles(rows: &[single::Row]) -> String {
     for group in rows.chunks(Noise::ALL.len()) {
         let Some(first) = group.first() else { continue };
         let mut fields = vec![
-            first.test.replace('_', " "),
+            first.test.to_owned(),
             format!("{}/{}", first.launches.0, first.launches.1),
         ];
         fields.extend(group.iter().map(|row| {

@@ -93,11 +93,13 @@ mod rule;
 pub mod sequential;
 pub mod split;
 pub mod stability;
+mod test;
 
 pub use equivalence::equivalent_to_best;
 pub use family::{Family, Judged, Sizes, judge_families};
 pub use judge::{Pair, judge};
 pub use launches::launches_needed;
-pub use rule::{Correction, Rule, RuleError, Test};
+pub use rule::{Correction, Rule, RuleError};
 pub use sequential::Sequential;
 pub use stability::Stability;
+pub use test::Test;

@@ -162,7 +162,7 @@ impl Work<'_, '_> {
         if options.is_exact() {
             return;
         }
-        let needed = verdict::launches_needed(cells, options.alpha);
+        let needed = verdict::launches_needed(cells, options.alpha, options.test);
         if options.launches < needed {
             self.context.progress.warn(&format!(
                 "{} launches cannot show a violation among {cells} hypotheses, however clear it is; use --launches {needed} or \
@@ -250,9 +250,6 @@ impl Work<'_, '_> {
                 let rule = context.rule(self.verification.noise_seconds);
                 Sequential::new(rule, options.launches)
             });
-            if let Some(stability) = self.stability() {
-                design.set_test(stability.test(options.test));
-            }
             let judged = design.look(&self.cells.families(&self.timed)?, last);
             for index in self.finish(judged)? {
                 // The machine does not let the verdict stand: more launches may.
@@ -308,9 +305,6 @@ impl Work<'_, '_> {
         }
         self.cells.retain_timed(&self.timed);
         let mut design = Sequential::new(context.rule(self.verification.noise_seconds), launches);
-        if let Some(stability) = self.stability() {
-            design.set_test(stability.test(options.test));
-        }
         let judged = design.look(&self.cells.families(&self.timed)?, true);
         self.finish(judged)?;
         self.report_stability();
