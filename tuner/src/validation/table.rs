@@ -30,12 +30,12 @@ pub fn text(found: &Validation) -> String {
     );
     let _ = writeln!(
         out,
-        "\nSlowdowns found in runs of 300 cells, Holm over all\n{}",
+        "\nSlowdowns found in runs of 300 cells unless said, Holm over all\n{}",
         powers(&found.power)
     );
     let _ = writeln!(
         out,
-        "\nMonotony with 10 launches that vary by 5 %, 12 functions and 300 other cells:\n\
+        "\nMonotony with 20 launches that vary by 7 %, 12 functions and 300 other cells:\n\
          runs in which the defect was found / violated sizes found\n{}",
         monotonies(&found.monotony)
     );

@@ -267,7 +267,7 @@ mod tests {
         assert_eq!(comparison.verdict, Outcome::Undecided);
         // Launch by launch one of seven was 2.5 times slower, and the others between 0.83 and 1.2.
         let paired = &judge(&[pair(&left, &right)], &Rule::default())[0];
-        assert!(paired.ratio > 1.0 && paired.ratio_ci.1 > 2.0, "{paired:?}");
+        assert!(paired.ratio > 1.0 && paired.ratio_ci.1 > 1.5, "{paired:?}");
         assert_eq!(paired.verdict, Outcome::Undecided);
     }
 
