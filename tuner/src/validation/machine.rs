@@ -82,7 +82,10 @@ impl Machine {
     /// the logarithm).
     #[must_use]
     pub fn with_common(mut self, common: f64) -> Machine {
-        self.common = (0..self.launches.len()).map(|_| common * self.normal()).collect();
+        // What varies by nothing draws nothing: other runs stay as they are.
+        if common > 0.0 {
+            self.common = (0..self.launches.len()).map(|_| common * self.normal()).collect();
+        }
         self
     }
 

@@ -129,7 +129,7 @@ fn powers(rows: &[power::Row]) -> String {
     let mut head = vec!["design", "launches"];
     head.extend(slowdowns.iter().map(String::as_str));
     head.push("mean launches");
-    let mut table = plain(&head, &[2, 3, 4, 5, 6]);
+    let mut table = plain(&head, &[2, 3, 4, 5, 6, 7]);
     for group in rows.chunks(SLOWDOWNS.len()) {
         let Some(first) = group.first() else { continue };
         let mut fields = vec![first.design.name().to_owned(), first.launches.to_owned()];
