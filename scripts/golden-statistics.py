@@ -11,10 +11,13 @@ Rank sums without ties come from scipy.stats.mannwhitneyu (exact), with ties fro
 scipy.stats.permutation_test, large ones from mannwhitneyu (asymptotic, continuity correction). Intervals of the ratio come from
 turning mannwhitneyu's two-sided test round: the shifts of the logarithms that it does not reject. Kolmogorov-Smirnov tests come
 from scipy.stats.ks_2samp (exact without ties, asymptotic), with ties from the full enumeration of permutation_test; trends from
-scipy.stats.kendalltau (exact), signed ranks from scipy.stats.wilcoxon (exact). Quantiles are NumPy's default, the corrections of Holm and of Benjamini and Hochberg are
+scipy.stats.kendalltau (exact), signed ranks from scipy.stats.wilcoxon (exact), Brunner's and Munzel's test from
+scipy.stats.brunnermunzel, permuted over all splits of its statistic; Yuen's from SciPy's trimmed means and winsorised variances, checked
+against scipy.stats.ttest_ind where that cuts off as many. Quantiles are NumPy's default, the corrections of Holm and of Benjamini and Hochberg are
 statsmodels', the standard error SciPy's.
 """
 
+import itertools
 import json
 import pathlib
 import sys
@@ -145,6 +148,72 @@ def signed_ranks(rng):
     return cases
 
 
+def brunner_munzels(rng):
+    cases = []
+    for n, m in [(5, 5), (6, 8), (10, 10), (12, 20), (60, 70)]:
+        for spread in [0.05, 0.4]:
+            left, right = numpy.round(rng.lognormal(0.05, spread, n), 2), numpy.round(rng.lognormal(0.0, 0.1, m), 2)
+            # SciPy's alternative is about which side is smaller, and its statistic has the other sign.
+            found = stats.brunnermunzel(left, right, alternative="greater", distribution="t")
+            case = {"name": f"{n} {m} spread {spread}", "left": list(map(float, left)), "right": list(map(float, right))}
+            cases.append({**case, "statistic": -float(found.statistic), "p": float(found.pvalue)})
+    return cases
+
+
+def brunner_munzels_permuted(rng):
+    """All splits, by SciPy's statistic."""
+    cases = []
+    for n, m in [(3, 3), (3, 5), (5, 4), (6, 5)]:
+        for shift in [0, 1]:
+            left, right = rng.integers(0, 9, n) * (1 + shift) + shift, rng.integers(0, 9, m)
+            pooled = numpy.concatenate([left, right]).astype(float)
+
+            def statistic(chosen):
+                rest = numpy.setdiff1d(numpy.arange(n + m), chosen)
+                with numpy.errstate(all="ignore"):
+                    value = -stats.brunnermunzel(pooled[list(chosen)], pooled[rest]).statistic
+                if numpy.isfinite(value):
+                    return value
+                difference = stats.rankdata(pooled)[list(chosen)].mean() - stats.rankdata(pooled)[rest].mean()
+                return numpy.sign(difference) * numpy.inf if abs(difference) > 1e-9 else 0.0
+
+            seen = statistic(tuple(range(n)))
+            values = numpy.array([statistic(chosen) for chosen in itertools.combinations(range(n + m), n)])
+            p = numpy.mean(values >= (seen - 1e-9 if numpy.isfinite(seen) else seen))
+            cases.append({"name": f"{n} {m} shift {shift}", "left": list(map(float, left)), "right": list(map(float, right)), "p": float(p)})
+    return cases
+
+
+def yuens(rng):
+    cases = []
+    for n, m in [(2, 3), (4, 4), (5, 5), (10, 10), (20, 12)]:
+        for spread in [0.05, 0.4]:
+            left, right = times(rng, n, 1.1) ** (1 + spread), times(rng, m, 1.0)
+            x, y = numpy.log(left), numpy.log(right)
+            # Each side trimmed by hand: SciPy cuts off the same number as the floor of a tenth, and this takes the nearest one.
+            def part(values):
+                values = numpy.sort(values)
+                cut = min(int(numpy.floor(0.1 * len(values) + 0.5)), (len(values) - 2) // 2)
+                return values, cut
+
+            (x, a), (y, b) = part(x), part(y)
+            assert a == b or n != m
+            def moments(values, cut):
+                kept = len(values) - 2 * cut
+                wins = stats.mstats.winsorize(values, limits=(cut / len(values),) * 2)
+                return stats.trim_mean(values, cut / len(values)), wins.var(ddof=1) * (len(values) - 1) / (kept * (kept - 1)), kept - 1
+
+            (mx, vx, fx), (my, vy, fy) = moments(x, a), moments(y, b)
+            freedom = (vx + vy) ** 2 / (vx**2 / fx + vy**2 / fy)
+            p = stats.t.sf((mx - my) / numpy.sqrt(vx + vy), freedom)
+            if a == b == 0:
+                assert abs(p - stats.ttest_ind(x, y, equal_var=False, alternative="greater").pvalue) < 1e-12
+            elif a * m == b * n:
+                assert abs(p - stats.ttest_ind(x, y, equal_var=False, alternative="greater", trim=a / n).pvalue) < 1e-9
+            cases.append({"name": f"{n} {m} spread {spread}", "left": list(map(float, left)), "right": list(map(float, right)), "p": float(p)})
+    return cases
+
+
 def ratios(rng):
     cases = []
     sizes = [(4, 4, "exact"), (5, 7, "exact"), (7, 5, "exact"), (10, 10, "exact"), (30, 12, "exact"), (80, 70, "asymptotic")]
@@ -216,6 +285,9 @@ def main():
         "kolmogorov_smirnov": kolmogorov_smirnovs(rng),
         "trend": trends(rng),
         "signed_rank": signed_ranks(rng),
+        "brunner_munzel": brunner_munzels(rng),
+        "brunner_munzel_permuted": brunner_munzels_permuted(rng),
+        "yuen": yuens(rng),
     }
     # One case per line: differences between two versions of the file stay readable.
     lines = ["{", f'"made_with": {json.dumps(golden["made_with"])}']

@@ -221,8 +221,12 @@ impl Options {
             alpha: typed.alpha,
             effect_floor: typed.effect_floor,
             test: match typed.test {
+                cli::TestChoice::Pairs => Test::Pairs,
+                cli::TestChoice::Unpaired => Test::Unpaired,
+                cli::TestChoice::SignedRank => Test::SignedRank,
                 cli::TestChoice::RankSum => Test::RankSum,
-                cli::TestChoice::Ks => Test::KolmogorovSmirnov,
+                cli::TestChoice::BrunnerMunzel => Test::BrunnerMunzel,
+                cli::TestChoice::KolmogorovSmirnov => Test::KolmogorovSmirnov,
             },
             correction: match typed.correction {
                 cli::CorrectionChoice::Holm => Correction::Holm,

@@ -646,7 +646,8 @@ pub(crate) fn slower(
             });
         }
     }
-    let rule = context.rule(after.noise_seconds);
+    // The untouched library is measured in launches of its own.
+    let rule = context.rule(after.noise_seconds).unpaired();
     let rule = Rule {
         effect_floor: rule.effect_floor.max(DAMAGE_FLOOR),
         noise_seconds: rule.noise_seconds.max(DROPIN_SECONDS / 2.0),

@@ -5,7 +5,8 @@
 use approx::assert_relative_eq;
 use kilter::stats::sample::Sample;
 use kilter::stats::{
-    benjamini_hochberg, describe, hodges_lehmann, holm, kendall, kolmogorov_smirnov, rank_sum, signed_rank,
+    benjamini_hochberg, brunner_munzel, describe, hodges_lehmann, holm, kendall, kolmogorov_smirnov, pairs, rank_sum,
+    signed_rank, unpaired, yuen,
 };
 use proptest::prelude::*;
 use serde::Deserialize;
@@ -25,6 +26,18 @@ struct Golden {
     kolmogorov_smirnov: Vec<TwoSamples>,
     trend: Vec<Trend>,
     signed_rank: Vec<TwoSamples>,
+    brunner_munzel: Vec<Studentised>,
+    brunner_munzel_permuted: Vec<TwoSamples>,
+    yuen: Vec<TwoSamples>,
+}
+
+#[derive(Deserialize)]
+struct Studentised {
+    name: String,
+    left: Vec<f64>,
+    right: Vec<f64>,
+    statistic: f64,
+    p: f64,
 }
 
 #[derive(Deserialize)]
@@ -158,6 +171,44 @@ fn signed_ranks_agree_with_scipy() {
             case.name,
             case.p
         );
+    }
+}
+
+#[test]
+fn brunner_and_munzel_agree_with_scipy() {
+    for case in golden().brunner_munzel {
+        let (statistic, p) = brunner_munzel::by_students_t(&sample(&case.left), &sample(&case.right));
+        assert!((statistic - case.statistic).abs() < 1e-9, "{}: {statistic}", case.name);
+        assert!((p - case.p).abs() < 1e-9, "{}: {p}", case.name);
+    }
+    for case in golden().brunner_munzel_permuted {
+        let p = brunner_munzel::p_left_greater(&sample(&case.left), &sample(&case.right));
+        assert!((p - case.p).abs() < 1e-12, "{}: {p} instead of {}", case.name, case.p);
+    }
+}
+
+#[test]
+fn trimmed_means_agree_with_scipy() {
+    for case in golden().yuen {
+        let p = yuen::p_left_greater(&sample(&case.left), &sample(&case.right));
+        assert!(
+            (p - case.p).abs() <= 1e-8 * case.p,
+            "{}: {p} instead of {}",
+            case.name,
+            case.p
+        );
+    }
+}
+
+/// Both halves are in the cases of SciPy above; what is new is how they are put together.
+#[test]
+fn pairs_are_twice_the_smaller_half_and_the_unpaired_half_is_the_larger_of_two() {
+    for case in golden().signed_rank {
+        let (left, right) = (sample(&case.left), sample(&case.right));
+        let independent = rank_sum::p_left_greater(&left, &right).max(yuen::p_left_greater(&left, &right));
+        assert_eq!(unpaired::p_left_greater(&left, &right), independent);
+        let expected = (2.0 * independent.min(case.p)).min(1.0);
+        assert_relative_eq!(pairs::p_left_greater(&left, &right), expected, max_relative = 1e-9);
     }
 }
 

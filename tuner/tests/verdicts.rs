@@ -182,12 +182,12 @@ fn a_run_of_hundreds_of_cells_that_all_hold_has_no_violation() {
         if matches!(machine, Machine::Steady | Machine::Spiky | Machine::Bimodal) {
             assert!(raw > 3, "{machine:?}: {raw} of 300 below 0.05");
         }
-        // A steady machine gets answers, not shrugs. The ratio of two times 10 launches at 3 % varies by 1.4 %, its
-        // bound lies 2.8 % above it: one equal cell in twelve comes out above 1.02, with a bound beyond 1.05, and stays
-        // undecided.
+        // A steady machine gets answers, not shrugs. The ratio of two times 10 launches at 3 % varies by 1.4 %; its bound, which
+        // two halves share the error of, lies about 3.4 % above it: one equal cell in six comes out above 1.013 or so, with a bound
+        // beyond 1.05, and stays undecided until there are more launches.
         if matches!(machine, Machine::Steady) {
             let undecided = count(&comparisons, Outcome::Undecided);
-            assert!(undecided <= bound(300, 1.0 / 12.0), "{undecided} of 300 undecided");
+            assert!(undecided <= bound(300, 1.0 / 6.0), "{undecided} of 300 undecided");
         }
     }
 }
@@ -359,7 +359,7 @@ fn the_number_of_launches_needed_is_needed_and_enough() {
     let sample =
         |center: f64, count: usize| Sample::new((0..count).map(|i| center + i as f64 * 1e-3).collect()).unwrap();
     for tests in [1, 2, 5, 12, 13, 46, 47, 171, 172] {
-        let needed = launches_needed(tests, 0.05);
+        let needed = launches_needed(tests, 0.05, Test::default());
         let violated = |launches: usize| {
             let slow = Pair {
                 left: sample(2.0, launches),

@@ -83,8 +83,8 @@ pub struct Measure {
     /// Significance level after correction for all tests of the run.
     #[arg(long, value_name = "P", default_value_t = 0.05)]
     pub alpha: f64,
-    /// Test of "the left side is slower".
-    #[arg(long, value_enum, value_name = "TEST", default_value_t = TestChoice::RankSum)]
+    /// Test of "the left side is slower": the default pairs both sides launch by launch; --help says what each test assumes.
+    #[arg(long, value_enum, value_name = "TEST", default_value_t = TestChoice::Pairs)]
     pub test: TestChoice,
     /// Correction for all tests of the run: of the chance of any false violation, or of their expected share.
     #[arg(long, value_enum, value_name = "METHOD", default_value_t = CorrectionChoice::Holm)]
@@ -97,10 +97,19 @@ pub struct Measure {
 /// Tests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum TestChoice {
-    /// Wilcoxon's rank-sum test.
+    /// Signed ranks of the ratios within launches, or the unpaired test, half of the level each: sides may share their noise or not.
+    Pairs,
+    /// Rank sum and trimmed Welch test, both must reject: independent sides, spreads may differ.
+    Unpaired,
+    /// Signed ranks of the ratios within launches: sides may share anything; n launches reach 2^-n.
+    SignedRank,
+    /// Wilcoxon's rank sum: independent sides of equal spread.
     RankSum,
-    /// Kolmogorov's and Smirnov's test.
-    Ks,
+    /// Brunner's and Munzel's, permuted: independent sides, spreads may differ, a few cells.
+    BrunnerMunzel,
+    /// Kolmogorov's and Smirnov's: independent sides; sees differences of shape too.
+    #[value(alias = "ks")]
+    KolmogorovSmirnov,
 }
 
 /// Corrections for multiple tests.

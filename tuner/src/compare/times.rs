@@ -1,6 +1,6 @@
 //! Times of the same function at the same size in two runs.
 //!
-//! Judged like a guideline: the launch medians of both runs by the rank-sum test, two-sided (twice the smaller tail), corrected
+//! Judged like a guideline: the launch medians of both runs by the test of unpaired sides, two-sided (twice the smaller tail), corrected
 //! by Holm over all functions and sizes, and an effect beyond the tolerance. Times on one simulated machine are exact: an effect
 //! beyond the tolerance is all that it takes.
 
@@ -12,7 +12,7 @@ use crate::report::format;
 use crate::report::model::{Cell, Report};
 use crate::report::summary::current;
 use crate::stats::sample::Sample;
-use crate::stats::{hodges_lehmann, holm, rank_sum};
+use crate::stats::{holm, unpaired};
 
 /// Confidence of the intervals, as in reports.
 const CONFIDENCE: f64 = 0.95;
@@ -47,14 +47,14 @@ pub(super) fn compare(base: &Report, other: &Report, tolerance: f64) -> (usize, 
             if is_exact {
                 return 0.0;
             }
-            let tail = rank_sum::p_left_greater(to, from).min(rank_sum::p_left_greater(from, to));
+            let tail = unpaired::p_left_greater(to, from).min(unpaired::p_left_greater(from, to));
             (2.0 * tail).min(1.0)
         })
         .collect();
     let alpha = base.provenance.alpha.min(other.provenance.alpha);
     let (mut slower, mut faster) = (Vec::new(), Vec::new());
     for ((subject, from, to), p) in common.iter().zip(holm::adjust(&p)) {
-        let estimate = hodges_lehmann::ratio(to, from, CONFIDENCE);
+        let estimate = unpaired::ratio(to, from, CONFIDENCE);
         // The correction makes not-a-number 1.
         if p > alpha {
             continue;

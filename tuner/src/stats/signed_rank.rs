@@ -102,10 +102,8 @@ pub fn smallest_p(n: usize) -> f64 {
     0.5_f64.powi(n.min(2000) as i32)
 }
 
-/// Left over right within the launches, as [`super::hodges_lehmann::ratio`] for samples that are not paired. `None` where
-/// the samples are not of one length. O(n^2 log n) time.
-#[must_use]
-pub fn ratio(left: &Sample, right: &Sample, confidence: f64) -> Option<RatioEstimate> {
+/// The averages of all pairs of log ratios, ascending.
+fn walsh_averages(left: &Sample, right: &Sample) -> Option<Vec<f64>> {
     let values = differences(left, right)?;
     let mut averages: Vec<f64> = values
         .iter()
@@ -113,12 +111,26 @@ pub fn ratio(left: &Sample, right: &Sample, confidence: f64) -> Option<RatioEsti
         .flat_map(|(i, a)| values[i..].iter().map(move |b| a.midpoint(*b)))
         .collect();
     averages.sort_unstable_by(f64::total_cmp);
+    Some(averages)
+}
+
+/// Left over right within the launches, without an interval. `None` where the samples are not of one length.
+#[must_use]
+pub fn estimate(left: &Sample, right: &Sample) -> Option<f64> {
+    Some(median_of_sorted(&walsh_averages(left, right)?).exp())
+}
+
+/// Left over right within the launches, as [`super::hodges_lehmann::ratio`] for samples that are not paired. `None` where
+/// the samples are not of one length. O(n^2 log n) time.
+#[must_use]
+pub fn ratio(left: &Sample, right: &Sample, confidence: f64) -> Option<RatioEstimate> {
+    let averages = walsh_averages(left, right)?;
     let outside = if confidence.is_nan() {
         0.0
     } else {
         (1.0 - confidence).clamp(0.0, 1.0)
     };
-    let (rank, reached) = interval(values.len(), outside / 2.0);
+    let (rank, reached) = interval(left.len(), outside / 2.0);
     Some(RatioEstimate {
         ratio: median_of_sorted(&averages).exp(),
         low: averages[rank - 1].exp(),

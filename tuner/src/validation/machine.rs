@@ -50,6 +50,8 @@ pub struct Machine {
     random: Xoshiro256PlusPlus,
     noise: Noise,
     spread: f64,
+    /// Logarithms of what each launch has in common, beside the noise.
+    common: Vec<f64>,
     /// Factor of each launch.
     launches: Vec<f64>,
 }
@@ -63,6 +65,7 @@ impl Machine {
             random: Xoshiro256PlusPlus::seed_from_u64(derived_seed(seed, name)),
             noise,
             spread,
+            common: vec![0.0; launches],
             launches: Vec::new(),
         };
         machine.launches = (0..launches)
@@ -73,6 +76,17 @@ impl Machine {
             })
             .collect();
         machine
+    }
+
+    /// The same, with launches that differ as wholes: what all sides of a launch share varies by `common` (standard deviation of
+    /// the logarithm).
+    #[must_use]
+    pub fn with_common(mut self, common: f64) -> Machine {
+        // What varies by nothing draws nothing: other runs stay as they are.
+        if common > 0.0 {
+            self.common = (0..self.launches.len()).map(|_| common * self.normal()).collect();
+        }
+        self
     }
 
     /// Uniform in [0, 1).
@@ -91,7 +105,8 @@ impl Machine {
         let run = self.launches.len();
         (0..count)
             .map(|index| {
-                let launch = self.launches[index * run / count];
+                let launch = index * run / count;
+                let launch = self.launches[launch] * self.common[launch].exp();
                 let steady = (self.spread * self.normal()).exp();
                 let spike = self.noise == Noise::Spikes && self.uniform() < 0.02;
                 let value = center * launch * steady * if spike { 20.0 } else { 1.0 };
@@ -119,6 +134,17 @@ impl Machine {
         Pair {
             left: self.sample(ratio * right, launches),
             right: self.sample(right, launches),
+        }
+    }
+
+    /// A pair of equal sides that spread differently.
+    pub fn unequal_pair(&mut self, (left, right): (f64, f64), launches: usize) -> Pair {
+        self.set_spread(left);
+        let left = self.sample(1e-6, launches);
+        self.set_spread(right);
+        Pair {
+            left,
+            right: self.sample(1e-6, launches),
         }
     }
 

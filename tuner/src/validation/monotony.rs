@@ -8,13 +8,13 @@ use serde::Serialize;
 use super::Options;
 use super::machine::{Machine, Noise};
 use super::rate::Rate;
-use super::runs::LAUNCHES;
 use crate::report::model::Outcome;
 use crate::stats::sample::Sample;
+use crate::verdict::sequential::DEFAULT_MAX_LAUNCHES as LAUNCHES;
 use crate::verdict::{Family, Judged, Pair, Rule, judge, judge_families};
 
 /// Standard deviation of the logarithm of launch medians.
-const SPREAD: f64 = 0.05;
+const SPREAD: f64 = 0.07;
 
 /// Functions of a run; the first ones have the violations.
 const FUNCTIONS: usize = 12;

@@ -11,20 +11,13 @@ use crate::verdict::Test;
 /// Launches of both sides.
 pub const SIZES: [(usize, usize); 6] = [(5, 5), (10, 10), (100, 50), (50, 100), (1000, 10), (10, 1000)];
 
-/// What is tested.
-const TESTS: [(&str, Test); 3] = [
-    ("rank_sum", Test::RankSum),
-    ("kolmogorov_smirnov", Test::KolmogorovSmirnov),
-    ("signed_rank", Test::SignedRank),
-];
-
 /// Standard deviation of the logarithm of the medians: as in the check of another tool that these sizes come from.
 const SPREAD: f64 = 0.3;
 
 /// One condition.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Row {
-    /// `rank_sum`, `kolmogorov_smirnov`, or, where both sides have the same launches, `signed_rank`.
+    /// As on the command line; tests of pairs where both sides have the same launches.
     pub test: &'static str,
     /// Launches of both sides.
     pub launches: (usize, usize),
@@ -41,9 +34,9 @@ pub struct Row {
 pub fn validate(options: &Options) -> Vec<Row> {
     let nominal = 0.05;
     let mut rows = Vec::new();
-    for (name, test) in TESTS {
+    for test in Test::ALL {
         for launches @ (n, m) in SIZES {
-            if test == Test::SignedRank && n != m {
+            if test.is_paired() && n != m {
                 continue;
             }
             for noise in Noise::ALL {
@@ -55,7 +48,7 @@ pub fn validate(options: &Options) -> Vec<Row> {
                 };
                 let outcomes: Vec<bool> = (0..options.trials).into_par_iter().map(one).collect();
                 rows.push(Row {
-                    test: name,
+                    test: test.name(),
                     launches,
                     noise,
                     false_violations: Rate::of(&outcomes),

@@ -2,14 +2,14 @@
 
 use super::Rule;
 use crate::stats::sample::Sample;
-use crate::stats::{holm, rank_sum, signed_rank};
+use crate::stats::{holm, signed_rank, unpaired};
 
 /// For each candidate, whether it belongs with the fastest: the set from which the search takes the simplest.
 ///
 /// `times` are seconds, one sample per candidate (medians of launches, or of batches in one job). The fastest is the
 /// one with the smallest median, the first of several. A candidate is as good if its median exceeds the fastest by no
 /// more than the floors of the rule (effect floor, twice the noise), or if it is not significantly slower: one-sided
-/// rank-sum test against the fastest, Holm's correction over all candidates but the fastest, level [`Rule::alpha`].
+/// test of unpaired samples ([`unpaired`]) against the fastest, Holm's correction over all candidates but the fastest, level [`Rule::alpha`].
 ///
 /// With few values the test can reject nothing, and "not significantly slower" would say nothing: three against three
 /// never go below p = 0.05. The test therefore excuses only those candidates that it could have rejected; the others
@@ -27,13 +27,13 @@ pub fn equivalent_to_best(times: &[Sample], rule: &Rule) -> Vec<bool> {
     let others: Vec<usize> = (0..times.len()).filter(|&index| index != best).collect();
     let p: Vec<f64> = others
         .iter()
-        .map(|&index| rank_sum::p_left_greater(&times[index], &times[best]))
+        .map(|&index| unpaired::p_left_greater(&times[index], &times[best]))
         .collect();
     let adjusted = holm::adjust(&p);
     // What the adjusted values would be at the very least, with every candidate slower in every single value.
     let smallest: Vec<f64> = others
         .iter()
-        .map(|&index| rank_sum::smallest_p(times[index].len(), times[best].len()))
+        .map(|&index| unpaired::smallest_p(times[index].len(), times[best].len()))
         .collect();
     let reachable = holm::adjust(&smallest);
     let mut equivalent = vec![true; times.len()];
@@ -136,7 +136,7 @@ mod tests {
         let composed: &[f64] = &[3.54, 3.65, 3.28, 3.20, 3.15];
         let others = [4.52, 4.00, 3.65, 3.63, 3.55];
         let equal = |default: &[f64]| equivalent_to_best(&samples(&[default, composed, &others]), &Rule::default())[0];
-        assert!(rank_sum::p_left_greater(&samples(&[default])[0], &samples(&[composed])[0]) > 0.025);
+        assert!(unpaired::p_left_greater(&samples(&[default])[0], &samples(&[composed])[0]) > 0.025);
         assert!(!equal(default));
         // As slow in the end, but faster once.
         assert!(equal(&[3.40, 4.00, 3.59, 3.50, 3.47]));

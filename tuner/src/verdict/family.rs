@@ -14,7 +14,8 @@ pub enum Family {
     /// Pattern and split cells: one hypothesis each, whatever the others are.
     Independent(Vec<Pair>),
     /// One function at all its sizes (bytes to the medians of the launches, in seconds): a cell for each size but the
-    /// largest, "this size is not slower than any larger one". See [`monotony`].
+    /// largest, "this size is not slower than any larger one". The i-th values of samples of one length come from one launch. See
+    /// [`monotony`].
     Monotony(BTreeMap<u64, Sample>),
 }
 
@@ -145,7 +146,7 @@ impl CellView<'_> {
                 )
             })
             .collect();
-        let relevant = |index: usize| rule.is_relevant(self.left.median(), self.rights[index].1.median());
+        let relevant = |index: usize| conclusions[index].relevant;
         let clearer = |a: &usize, b: &usize| {
             let by_p = tests.pairs[*a].total_cmp(&tests.pairs[*b]);
             by_p.then(

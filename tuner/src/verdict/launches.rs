@@ -1,26 +1,21 @@
 //! How many launches a run needs for anything to be decidable.
 
+use super::Test;
+
+/// More launches than anybody makes.
+const MOST: usize = 2000;
+
 /// The smallest R such that R launches on each side can be significant among `tests` tests at level `alpha` after
-/// Holm's correction: C(2R, R) >= tests / alpha.
+/// Holm's correction: the smallest p-value of the test is at most alpha / tests. That is C(2R, R) >= 2 tests / alpha for
+/// [`Test::Pairs`].
 ///
-/// No test counts as one. `alpha` of 1 or more needs one launch; for 0, less or NaN no number suffices, and the answer
-/// is `usize::MAX`.
+/// No test counts as one. Where no number suffices, as for an `alpha` of 0, less or NaN, the answer is `usize::MAX`.
 #[must_use]
-pub fn launches_needed(tests: usize, alpha: f64) -> usize {
-    if alpha.is_nan() || alpha <= 0.0 {
-        return usize::MAX;
-    }
+pub fn launches_needed(tests: usize, alpha: f64, test: Test) -> usize {
     let tests = tests.max(1) as f64;
-    let mut splits = 1.0;
-    let mut launches = 0;
-    // C(2R, R) = C(2R - 2, R - 1) * 2 (2R - 1) / R, which soon exceeds every f64.
-    loop {
-        launches += 1;
-        splits = splits * (2 * (2 * launches - 1)) as f64 / launches as f64;
-        if tests * (1.0 / splits) <= alpha {
-            return launches;
-        }
-    }
+    (1..=MOST)
+        .find(|&launches| tests * test.smallest_p(launches) <= alpha && alpha > 0.0)
+        .unwrap_or(usize::MAX)
 }
 
 #[cfg(test)]
@@ -49,17 +44,23 @@ mod tests {
             (9238, 11),
         ];
         for (tests, launches) in expected {
-            assert_eq!(launches_needed(tests, 0.05), launches, "{tests} tests");
+            assert_eq!(launches_needed(tests, 0.05, Test::RankSum), launches, "{tests} tests");
+            let halved = launches_needed(tests.max(1).div_ceil(2), 0.05, Test::Pairs);
+            assert!(halved >= launches && halved <= launches + 1, "{tests} tests of pairs");
         }
     }
 
     #[test]
     fn levels_at_and_beyond_the_ends() {
-        assert_eq!(launches_needed(1, 1.0), 1);
-        assert_eq!(launches_needed(1, 0.5), 1);
+        assert_eq!(launches_needed(1, 1.0, Test::RankSum), 1);
+        assert_eq!(launches_needed(1, 0.5, Test::RankSum), 1);
         for alpha in [0.0, -1.0, f64::NAN] {
-            assert_eq!(launches_needed(1, alpha), usize::MAX);
+            assert_eq!(launches_needed(1, alpha, Test::Pairs), usize::MAX);
         }
-        assert!(launches_needed(usize::MAX, f64::MIN_POSITIVE) < 1000);
+        assert!(launches_needed(1_000_000, 1e-9, Test::RankSum) < 100);
+        // Drawn splits reach no further than their number, and are drawn up to fifty launches.
+        assert_eq!(launches_needed(10_000, 0.05, Test::BrunnerMunzel), 51);
+        assert_eq!(launches_needed(0, 0.05, Test::SignedRank), 5);
+        assert_eq!(launches_needed(9, 0.05, Test::Exact), 1);
     }
 }

@@ -7,19 +7,16 @@
 //! repetitions**. The repetitions of one launch are not independent evidence: where the processes land, which pages
 //! they get and how the network is loaded are drawn once per launch, and times differ more between launches than within
 //! one. Thousands of repetitions of a single launch can prove nothing but that this launch was as it was. A [`Pair`]
-//! holds the two samples of launch medians, in seconds. (Sides that share their launches tend to move together; the
-//! test below takes them as independent, which then errs on the side of fewer alarms; [`Test::SignedRank`] makes use of
-//! it.)
+//! holds the two samples of launch medians, in seconds; the i-th values come from one launch.
 //!
 //! # What is tested
 //!
-//! The one-sided Wilcoxon rank-sum test ([`rank_sum`]) of "the left side is slower", exact for small samples and with
-//! mid-ranks for ties, on launch medians as in Hunold, Carpen-Amarie, Lübbe and Träff, Automatic Verification of
-//! Self-Consistent MPI Performance Guidelines, Euro-Par 2016, doi:10.1007/978-3-319-43659-3_32. It looks at ranks only:
-//! one launch that took a hundred times as long is one launch, not a hundred.
+//! "The left side is slower", one-sided, on launch medians as in Hunold, Carpen-Amarie, Lübbe and Träff, Automatic Verification of
+//! Self-Consistent MPI Performance Guidelines, Euro-Par 2016, doi:10.1007/978-3-319-43659-3_32, by a test of pairs ([`pairs`]): signed ranks
+//! of the ratios within the launches, or, each at half of the level, the test of unpaired sides ([`unpaired`]). It looks at ranks and trimmed
+//! means only: one launch that took a hundred times as long is one launch, not a hundred.
 //!
-//! [`Rule::test`] chooses another one: Kolmogorov-Smirnov ([`kolmogorov_smirnov`]) for differences of shape, signed ranks
-//! of the ratios within launches ([`signed_rank`]) where launches differ as a whole.
+//! Sides that do not share their launches are judged by [`Rule::unpaired`]. [`Rule::test`] chooses among all of [`Test`].
 //!
 //! A run tests hundreds of cells; at a level of 5 % each, a library that keeps every guideline would still earn an
 //! alarm in one cell of twenty. **Holm's correction** ([`holm`]) over all cells of the run holds the probability of
@@ -30,7 +27,8 @@
 //! # What counts
 //!
 //! Enough launches make any difference significant, one of 0.1 % too, and nobody deploys a change for that. A
-//! difference is **relevant** if the left median exceeds the right one by more than the larger of
+//! difference is **relevant** if the left side exceeds the right one (by the ratio within the launches, where they are paired, else by the
+//! medians) by more than the larger of
 //! [`Rule::effect_floor`] times the right median and twice [`Rule::noise_seconds`], what an empty operation varies by
 //! on this machine. The second term takes over for operations of a microsecond, where 5 % is less than the clock and
 //! the synchronisation can tell.
@@ -51,15 +49,14 @@
 //! reference cell falls into modes or drifts: [`stability`].
 //!
 //! A verdict never comes as a bare p-value: every [`Comparison`] carries both medians, their ratio, the confidence
-//! interval of the ratio ([`hodges_lehmann`]), and the samples themselves.
+//! interval of the ratio ([`pairs`], [`hodges_lehmann`]), and the samples themselves.
 //!
 //! # How many launches
 //!
-//! The smallest p-value of R launches per side is 1 / C(2R, R), and Holm multiplies the smallest of m by m. If C(2R, R)
-//! is less than m / alpha, **nothing** can be violated, however slow it is. [`launches_needed`] gives the smallest
-//! sufficient R at alpha = 5 %: 3 for one test, 5 for 12, 6 for 46, 7 for 171, 8 for 643, 9 for 2431. That is the bare
-//! minimum, at which the slowest right side must be faster than the fastest left side; one or two launches more let a
-//! violation survive a spike.
+//! The smallest p-value of R launches per side is 2 / C(2R, R), and Holm multiplies the smallest of m by m. If C(2R, R)
+//! is less than 2 m / alpha, **nothing** can be violated, however slow it is. [`launches_needed`] gives the smallest
+//! sufficient R. That is the bare minimum, at which the slowest right side must be faster than the fastest left side; one or two launches
+//! more let a violation survive a spike. Where only the ratios within launches tell, it takes 2^R >= 2 m / alpha.
 //!
 //! Judging again after more launches is a second chance for a false alarm. [`Sequential`] is the design that pays for it:
 //! undecided cells get more launches, the error of all looks together stays at alpha. ([`Rule::for_looks`] shares alpha
@@ -76,11 +73,10 @@
 //! `kilter validate-statistics` ([`crate::validation`]) shows error rates, power and cost on scripted times;
 //! `docs/statistics.md` has its tables.
 //!
-//! [`rank_sum`]: crate::stats::rank_sum
+//! [`pairs`]: crate::stats::pairs
+//! [`unpaired`]: crate::stats::unpaired
 //! [`holm`]: crate::stats::holm
 //! [`benjamini_hochberg`]: crate::stats::benjamini_hochberg
-//! [`kolmogorov_smirnov`]: crate::stats::kolmogorov_smirnov
-//! [`signed_rank`]: crate::stats::signed_rank
 //! [`hodges_lehmann`]: crate::stats::hodges_lehmann
 //! [`Comparison`]: crate::report::model::Comparison
 
@@ -94,11 +90,13 @@ pub mod screening;
 pub mod sequential;
 pub mod split;
 pub mod stability;
+mod test;
 
 pub use equivalence::equivalent_to_best;
 pub use family::{Family, Judged, Sizes, judge_families};
 pub use judge::{Pair, judge};
 pub use launches::launches_needed;
-pub use rule::{Correction, Rule, RuleError, Test};
+pub use rule::{Correction, Rule, RuleError};
 pub use sequential::Sequential;
 pub use stability::Stability;
+pub use test::Test;

@@ -2,51 +2,10 @@
 
 use thiserror::Error;
 
+use super::Test;
+use crate::stats::hodges_lehmann::SHORTEST_SECONDS;
 use crate::stats::sample::Sample;
-use crate::stats::{benjamini_hochberg, holm, kolmogorov_smirnov, rank_sum, signed_rank};
-
-/// The test of "the left side is slower".
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Test {
-    /// Wilcoxon's rank-sum test ([`rank_sum`]): most powerful where one side is slower by a factor.
-    #[default]
-    RankSum,
-    /// The Kolmogorov-Smirnov test ([`kolmogorov_smirnov`]): sees differences of shape too.
-    KolmogorovSmirnov,
-    /// The signed-rank test of the ratios within each launch ([`signed_rank`]), with its estimate of the ratio: for a
-    /// machine whose launches fall into modes or drift, which leaves these ratios alone. Reaches 2^-n where the others
-    /// reach 1 / C(2n, n): needs 14 launches for 800 hypotheses. The i-th values of both sides must come from one launch;
-    /// sides of unequal length are not paired and get the rank-sum test.
-    SignedRank,
-    /// No test: the times are exact, as a simulated clock's are. The left side is slower or it is not, and p is 0 or 1; whether that
-    /// matters is for the effect floor alone.
-    Exact,
-}
-
-impl Test {
-    /// The one-sided p-value. In (0, 1] wherever a test is exact; 0 or 1 where the times are.
-    #[must_use]
-    pub fn p_left_greater(self, left: &Sample, right: &Sample) -> f64 {
-        match self {
-            Test::RankSum => rank_sum::p_left_greater(left, right),
-            Test::KolmogorovSmirnov => kolmogorov_smirnov::p_left_greater(left, right),
-            Test::SignedRank => {
-                signed_rank::p_left_greater(left, right).unwrap_or_else(|| rank_sum::p_left_greater(left, right))
-            }
-            Test::Exact => f64::from(left.median() <= right.median()),
-        }
-    }
-
-    /// The smallest p-value that this many launches on each side can give.
-    #[must_use]
-    pub fn smallest_p(self, launches: usize) -> f64 {
-        match self {
-            Test::RankSum | Test::KolmogorovSmirnov => rank_sum::smallest_p(launches, launches),
-            Test::SignedRank => signed_rank::smallest_p(launches),
-            Test::Exact => 0.0,
-        }
-    }
-}
+use crate::stats::{benjamini_hochberg, holm, signed_rank};
 
 /// The correction for multiple tests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -81,7 +40,7 @@ pub struct Rule {
     pub noise_seconds: f64,
     /// Confidence of the interval of the ratio, in (0, 1). Default 0.95.
     pub confidence: f64,
-    /// The test. Default [`Test::RankSum`].
+    /// The test. Default [`Test::Pairs`].
     pub test: Test,
     /// The correction for multiple tests. Default [`Correction::Holm`].
     pub correction: Correction,
@@ -94,7 +53,7 @@ impl Default for Rule {
             effect_floor: 0.05,
             noise_seconds: 0.0,
             confidence: 0.95,
-            test: Test::RankSum,
+            test: Test::Pairs,
             correction: Correction::Holm,
         }
     }
@@ -166,6 +125,36 @@ impl Rule {
     pub fn floor_fraction(&self, right_seconds: f64) -> f64 {
         // Zero over zero is no noise on no time: the fraction is then the effect floor alone, and f64::max ignores NaN.
         self.effect_floor.max(2.0 * self.noise_seconds / right_seconds)
+    }
+
+    /// The rule for sides that do not share their launches.
+    #[must_use]
+    pub fn unpaired(&self) -> Rule {
+        Rule {
+            test: self.test.unpaired(),
+            ..*self
+        }
+    }
+
+    /// Whether the left side exceeds the right one by more than the floor: by the ratio within the launches where the test pairs
+    /// them, else by the medians.
+    #[must_use]
+    pub fn finds_relevant(&self, left: &Sample, right: &Sample) -> bool {
+        let paired = self
+            .test
+            .is_paired()
+            .then(|| signed_rank::estimate(left, right))
+            .flatten();
+        match paired {
+            Some(ratio) => self.is_relevant_ratio(ratio, right.median()),
+            None => self.is_relevant(left.median(), right.median()),
+        }
+    }
+
+    /// Whether `ratio` times `right_seconds` exceeds `right_seconds` by more than the floor.
+    #[must_use]
+    pub fn is_relevant_ratio(&self, ratio: f64, right_seconds: f64) -> bool {
+        self.is_relevant(ratio * right_seconds.max(SHORTEST_SECONDS), right_seconds)
     }
 
     /// Whether `left_seconds` exceeds `right_seconds` by more than the floor.

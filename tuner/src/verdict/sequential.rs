@@ -26,10 +26,10 @@
 //! Methods, 2000, doi:10.1201/9780367805326; several hypotheses: Maurer and Bretz, Statistics in Biopharmaceutical
 //! Research 5(4):311-320, 2013, doi:10.1080/19466315.2013.807748.
 
+use super::Rule;
 use super::family::{CellView, Family, Judged};
 use super::judge::{Bound, Intervals};
 use super::monotony::SizeTests;
-use super::{Rule, Test};
 use crate::report::model::Outcome;
 
 /// Launches per cell up to which [`Sequential::next_launches`] goes unless told otherwise.
@@ -120,12 +120,6 @@ impl Sequential {
     /// Judges by another rule from the next look on: what noise is, is known better with every launch.
     pub fn set_rule(&mut self, rule: Rule) {
         self.rule = rule;
-    }
-
-    /// Judges by another test from the next look on. Valid as long as the choice does not rest on the cells themselves:
-    /// the reference cell ([`super::Stability::test`]) is what it is for.
-    pub fn set_test(&mut self, test: Test) {
-        self.rule.test = test;
     }
 
     /// Looks at everything measured so far and returns the verdict on each cell, in the shape of

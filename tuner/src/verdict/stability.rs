@@ -16,18 +16,17 @@
 //! depends on the mode or on the half of the run ([`Stability::affects`]): then it is
 //! [`Unstable`](crate::report::model::Outcome::Unstable), with the reason, and gets more launches.
 //!
-//! The same ratio decides where the machine has modes or drifts: medians of different modes in one sample are noise to the
-//! rank-sum test, and no number of launches would decide. [`Stability::test`] then chooses the signed-rank test of the
-//! ratios within the launches.
+//! The test of pairs, the default, judges by the same ratio and needs no help here. (To a test that takes the sides as independent
+//! modes and drift are noise, through which it may decide nothing.)
 //!
 //! Drift within a launch shifts blocks against each other, not the sides of one block. Their order is drawn anew in each
 //! launch, so that it adds noise to comparisons between blocks (monotony) and no bias; it is reported and marks nothing.
 
-use super::{Rule, Test};
+use super::Rule;
 use crate::report::model::{Comparison, Outcome};
 use crate::stats::hodges_lehmann::SHORTEST_SECONDS;
 use crate::stats::sample::{Sample, SampleError};
-use crate::stats::{kendall, rank_sum, two_modes};
+use crate::stats::{kendall, two_modes, unpaired};
 
 /// Level of the tests on the reference cell.
 const LEVEL: f64 = 0.01;
@@ -125,17 +124,6 @@ impl Stability {
         self.warnings().is_empty()
     }
 
-    /// The test to judge by: `usual`, or the signed-rank test within launches where launches differ as a whole. The
-    /// choice rests on the reference cell, not on what is judged, and so costs no error.
-    #[must_use]
-    pub fn test(&self, usual: Test) -> Test {
-        if self.modes_factor.is_some() || self.across.found {
-            Test::SignedRank
-        } else {
-            usual
-        }
-    }
-
     /// What was found, one sentence each, ending in an action.
     #[must_use]
     pub fn warnings(&self) -> Vec<String> {
@@ -187,7 +175,7 @@ impl Stability {
     /// are left out. The ratio of the sides within each launch is compared between the groups.
     ///
     /// * *violated* falls if a group shows no relevant slowdown (median ratio) and either differs from the other group
-    ///   (two-sided rank-sum test of the ratios, 5 %) or shows no slowdown at all;
+    ///   (two-sided test of the ratios as unpaired samples, 5 %) or shows no slowdown at all;
     /// * *holds* falls if a group shows a relevant slowdown and differs from the other group;
     ///
     /// A cell that was decided in launches of one mode stands: both its sides were in that mode. [`Stability::one_mode`] says
@@ -329,7 +317,7 @@ fn differ(first: &[(f64, f64)], second: &[(f64, f64)], violated: bool, rule: &Ru
         .ok()
     };
     let (a, b) = (ratios(first)?, ratios(second)?);
-    let p = 2.0 * rank_sum::p_left_greater(&a, &b).min(rank_sum::p_left_greater(&b, &a));
+    let p = 2.0 * unpaired::p_left_greater(&a, &b).min(unpaired::p_left_greater(&b, &a));
     let apart = p <= GROUPS_LEVEL;
     let contradicts = |sample: &Sample, group: &[(f64, f64)]| {
         let right = Sample::new(group.iter().map(|(_, right)| *right).collect()).map_or(0.0, |right| right.median());

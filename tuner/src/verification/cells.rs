@@ -228,11 +228,13 @@ impl Cells {
         }
         let mut families = vec![Family::Independent(pairs)];
         for function in &self.functions {
+            // Sizes are compared launch by launch: what one of them lacks the others do without.
+            let subjects: Vec<Subject> = function.subjects().collect();
+            let medians = timed
+                .in_common_launches(&subjects)
+                .unwrap_or_else(|| subjects.iter().map(|one| timed.of(one).unwrap_or_default()).collect());
             let mut sizes = BTreeMap::new();
-            for bytes in &function.volumes {
-                let medians = timed
-                    .of(&Subject::library(function.collective, *bytes))
-                    .unwrap_or_default();
+            for (bytes, medians) in function.volumes.iter().zip(medians) {
                 sizes.insert(*bytes, Sample::new(medians)?);
             }
             families.push(Family::Monotony(sizes));

@@ -55,6 +55,18 @@ impl Timed {
         self.medians.len()
     }
 
+    /// The medians of each subject in the launches that all of them have; `None` where there is no such launch.
+    pub(super) fn in_common_launches(&self, subjects: &[Subject]) -> Option<Vec<Vec<f64>>> {
+        let all: Vec<&BTreeMap<usize, f64>> = subjects
+            .iter()
+            .map(|subject| self.medians.get(subject))
+            .collect::<Option<_>>()?;
+        let is_common = |launch: &usize| all.iter().all(|medians| medians.contains_key(launch));
+        let launches: Vec<usize> = all.first()?.keys().copied().filter(is_common).collect();
+        let medians = |of: &&BTreeMap<usize, f64>| launches.iter().map(|launch| of[launch]).collect();
+        (!launches.is_empty()).then(|| all.iter().map(medians).collect())
+    }
+
     /// The medians of one subject, launch by launch.
     pub(super) fn of(&self, subject: &Subject) -> Option<Vec<f64>> {
         let medians: Vec<f64> = self.medians.get(subject)?.values().copied().collect();

@@ -199,7 +199,7 @@ impl<'a, 'b> Work<'a, 'b> {
         if options.is_exact() || cells == 0 {
             return;
         }
-        let needed = verdict::launches_needed(cells, options.alpha);
+        let needed = verdict::launches_needed(cells, options.alpha, options.test);
         if options.launches < needed {
             self.context.progress.warn(&format!(
                 "{} launches cannot show a violation among {cells} hypotheses, however clear it is; use --launches {needed} or \
@@ -319,9 +319,6 @@ impl<'a, 'b> Work<'a, 'b> {
             fresh.retain_timed(&self.timed);
             self.cells.append(fresh);
             design.set_rule(context.rule(self.verification.noise_seconds));
-            if let Some(stability) = self.stability() {
-                design.set_test(stability.test(options.test));
-            }
             let judged = design.look(&self.cells.families(&self.timed)?, last);
             for index in self.finish(judged)? {
                 // The machine does not let the verdict stand: more launches may.
@@ -439,9 +436,6 @@ impl<'a, 'b> Work<'a, 'b> {
         }
         self.cells.retain_timed(&self.timed);
         let mut design = Sequential::new(context.rule(self.verification.noise_seconds), launches);
-        if let Some(stability) = self.stability() {
-            design.set_test(stability.test(options.test));
-        }
         let judged = design.look(&self.cells.families(&self.timed)?, true);
         self.finish(judged)?;
         self.report_stability();

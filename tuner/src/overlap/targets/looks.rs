@@ -81,7 +81,7 @@ fn tests(judgements: &[Judgement]) -> usize {
 fn launches_to_decide(rule: &Rule, first: usize, tests: usize) -> Option<usize> {
     let can = |total: &usize| {
         let share = 1.0 - first as f64 / *total as f64;
-        rule.test.smallest_p(*total) * tests as f64 <= rule.alpha * share
+        rule.test.unpaired().smallest_p(*total) * tests as f64 <= rule.alpha * share
     };
     (2 * first.max(1)..=MOST_LAUNCHES).find(can)
 }
@@ -196,6 +196,6 @@ mod tests {
         assert_eq!(launches_to_decide(&rule, 3, 10_000_000), None);
         // What is left of alpha must do.
         let total = launches_to_decide(&rule, 3, 72).unwrap();
-        assert!(rule.test.smallest_p(total - 1) * 72.0 > rule.alpha * (1.0 - 3.0 / (total - 1) as f64));
+        assert!(rule.test.unpaired().smallest_p(total - 1) * 72.0 > rule.alpha * (1.0 - 3.0 / (total - 1) as f64));
     }
 }

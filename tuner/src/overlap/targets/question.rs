@@ -8,8 +8,8 @@ use statrs::distribution::{ContinuousCDF as _, Normal};
 use super::{Judged, Verdict};
 use crate::config::target::Target;
 use crate::overlap::model::{Cell, MASK_FACTOR, Survey};
-use crate::stats::hodges_lehmann;
 use crate::stats::sample::Sample;
+use crate::stats::unpaired;
 use crate::verdict::Rule;
 
 /// Size, computation asked for, threads.
@@ -133,13 +133,13 @@ impl Question {
     /// Whether the launches are enough for the rule's test among so many cells.
     fn has_ranks(&self, rule: &Rule, tests: usize) -> bool {
         let launches = self.times.len().min(self.allowed.len());
-        rule.test.smallest_p(launches) * tests as f64 <= rule.alpha
+        rule.test.unpaired().smallest_p(launches) * tests as f64 <= rule.alpha
     }
 
     /// The p-value of "takes longer than allowed".
     pub(super) fn p(&self, rule: &Rule, tests: usize) -> f64 {
         if self.has_ranks(rule, tests) {
-            return rule.test.p_left_greater(&self.times, &self.allowed);
+            return rule.test.unpaired().p_left_greater(&self.times, &self.allowed);
         }
         let allowed = self.allowed.median();
         let launches = self.times.values().iter().zip(&self.halves);
@@ -151,7 +151,7 @@ impl Question {
     /// Ends of the interval of what both take together, in seconds.
     fn interval(&self, rule: &Rule, tests: usize) -> [f64; 2] {
         if self.has_ranks(rule, tests) {
-            let estimate = hodges_lehmann::ratio(&self.times, &self.allowed, rule.confidence);
+            let estimate = unpaired::ratio(&self.times, &self.allowed, rule.confidence);
             return [estimate.low, estimate.high].map(|ratio| ratio * self.allowed.median());
         }
         let launches = || self.times.values().iter().zip(&self.halves);
