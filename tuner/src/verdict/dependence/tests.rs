@@ -251,7 +251,7 @@ fn verdicts_that_took_the_launches_for_independent_are_taken_back() {
 #[test]
 fn enough_units_decide_again() {
     let mut draw = Draw::new(12);
-    let mut pairs: Vec<(Vec<f64>, Vec<f64>)> = (0..20).map(|_| (draw.lucky(80, 4), draw.lucky(80, 4))).collect();
+    let mut pairs: Vec<(Vec<f64>, Vec<f64>)> = (0..60).map(|_| (draw.lucky(80, 4), draw.lucky(80, 4))).collect();
     let slow: Vec<f64> = pairs[0].1.iter().map(|seconds| 1.5 * seconds).collect();
     pairs[0].0 = slow;
     let mut looks = Looks::new(Rule::default(), 80);
