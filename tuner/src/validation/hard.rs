@@ -61,6 +61,8 @@ pub struct Design {
     per_hundred: usize,
     /// Whether it is drawn under this condition.
     applies: fn(Condition) -> bool,
+    /// The power that is promised for [`SLOWDOWN`] under this condition.
+    promised: fn(Condition) -> Option<f64>,
     /// Makes verdicts by this rule.
     pub judge: fn(&Scripted, &Rule) -> Verdicts,
 }
@@ -72,6 +74,7 @@ pub const DESIGNS: [Design; 3] = [
         launches: FIXED,
         per_hundred: 15,
         applies: |_| true,
+        promised: |_| None,
         judge: fixed,
     },
     Design {
@@ -79,6 +82,7 @@ pub const DESIGNS: [Design; 3] = [
         launches: DEFAULT_MAX_LAUNCHES,
         per_hundred: 15,
         applies: |_| true,
+        promised: |condition| (condition == Condition::Steady).then_some(0.95),
         judge: |scripted, rule| sequential(scripted, rule, DEFAULT_MAX_LAUNCHES),
     },
     Design {
@@ -86,6 +90,7 @@ pub const DESIGNS: [Design; 3] = [
         launches: MANY,
         per_hundred: 5,
         applies: |condition| !condition.is_independent(),
+        promised: |_| None,
         judge: |scripted, rule| sequential(scripted, rule, MANY),
     },
 ];
@@ -188,8 +193,6 @@ fn row(options: &Options, design: &Design, condition: Condition) -> Row {
         )
     };
     let any = |verdicts: &Verdicts| verdicts.outcomes.contains(&Outcome::Violated);
-    let is_promised =
-        design.launches == DEFAULT_MAX_LAUNCHES && matches!(condition, Condition::Steady | Condition::NoisyDay);
     Row {
         design: design.name,
         condition,
@@ -197,7 +200,7 @@ fn row(options: &Options, design: &Design, condition: Condition) -> Row {
         false_holds: cells(&beyond, CELLS, Outcome::Holds),
         nominal: 0.05,
         found: cells(&slow, SLOW, Outcome::Violated),
-        promised: is_promised.then_some(0.95),
+        promised: (design.promised)(condition),
         unstable: cells(&slow, SLOW, Outcome::Unstable),
         dependent: Rate::of(&equal.iter().map(|verdicts| verdicts.dependent).collect::<Vec<bool>>()),
         mean_launches: slow.iter().map(|verdicts| verdicts.mean_launches).sum::<f64>() / fewer as f64,

@@ -18,11 +18,11 @@ const CELLS: usize = 300;
 const SLOW: usize = 10;
 
 /// How much slower, as a fraction.
-pub const SLOWDOWNS: [f64; 4] = [0.05, 0.10, 0.20, 0.50];
+pub const SLOWDOWNS: [f64; 5] = [0.05, 0.10, 0.20, 0.30, 0.50];
 
 /// What the launches are like: name, disturbance, spread from launch to launch (standard deviation of the logarithm)
 /// from and to, drawn evenly for each cell.
-const CONDITIONS: [(&str, Noise, f64, f64); 7] = [
+const CONDITIONS: [(&str, Noise, f64, f64); 8] = [
     ("launches vary by 2 %", Noise::Plain, 0.02, 0.02),
     ("launches vary by 5 %", Noise::Plain, 0.05, 0.05),
     ("launches vary by 7 %", Noise::Plain, 0.07, 0.07),
@@ -30,6 +30,7 @@ const CONDITIONS: [(&str, Noise, f64, f64); 7] = [
     ("by 2 to 7 %, 2 % spikes", Noise::Spikes, 0.02, 0.07),
     ("by 2 to 7 %, drift", Noise::Drift, 0.02, 0.07),
     ("by 2 to 7 %, bimodal", Noise::Bimodal, 0.02, 0.07),
+    ("sides by 20 %, all by 45 %", Noise::NoisyDay, 0.2, 0.2),
 ];
 
 /// How launches are spent and judged.
@@ -93,14 +94,15 @@ pub fn validate(options: &Options) -> Vec<Row> {
                 // The reference cell chooses the test: within launches where they drift or have modes.
                 let chosen = match noise {
                     Noise::Plain | Noise::Ties | Noise::Spikes => Design::Sequential,
-                    Noise::Bimodal | Noise::Drift => Design::Paired,
+                    Noise::Bimodal | Noise::Drift | Noise::NoisyDay => Design::Paired,
                 };
                 rows.push(Row {
                     design,
                     launches: condition,
                     slowdown,
                     found: Rate::of(&outcomes),
-                    promised: (design == chosen && slowdown >= 0.2).then_some(0.95),
+                    // With sides of 20 % only the confirmation of fewer cells has that power.
+                    promised: (design == chosen && slowdown >= 0.2 && noise != Noise::NoisyDay).then_some(0.95),
                     mean_launches,
                 });
             }

@@ -30,11 +30,8 @@ use crate::stats::hodges_lehmann::SHORTEST_SECONDS;
 pub use looks::{LaunchesOf, Looks};
 use pooled::Pooled;
 
-/// Level of the test.
-const LEVEL: f64 = 0.01;
-
-/// Five launches reach 2 of 120 orders at best, which is taken for enough.
-const LEVEL_OF_FEW: f64 = 0.02;
+/// Level of the test at each look. A hundred cells show a correlation of 0.3 far more clearly, and a false alarm costs a run its verdicts.
+const LEVEL: f64 = 0.005;
 
 /// Dependence that was found stays so until a later look at more launches is as far from it as this.
 const RELEASED: f64 = 0.1;
@@ -138,13 +135,8 @@ impl Dependence {
         let (Some(pooled), Some((found, _))) = (pooled, found) else {
             return answer;
         };
-        let level = if found.smallest_p <= LEVEL_OF_FEW {
-            LEVEL.max(found.smallest_p)
-        } else {
-            LEVEL
-        };
         let was_found = earlier.is_some_and(Dependence::is_found);
-        if found.p > level && !(was_found && found.p <= RELEASED) {
+        if found.p > LEVEL && !(was_found && found.p <= RELEASED) {
             return answer;
         }
         if let (true, Allocations::Known(of)) = (found.by_allocation, allocations) {

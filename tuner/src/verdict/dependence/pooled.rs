@@ -119,8 +119,6 @@ impl Products {
 pub(super) struct Found {
     /// Of the largest statistic among all of them.
     pub(super) p: f64,
-    /// The smallest p-value that so few launches can give.
-    pub(super) smallest_p: f64,
     /// Whether the grouping by allocations is the largest statistic.
     pub(super) by_allocation: bool,
 }
@@ -206,7 +204,7 @@ impl Pooled {
                 .chain(groupings.iter().map(|members| self.products.within(order, members)))
                 .collect()
         };
-        let (orders, exact) = self.orders();
+        let (orders, _) = self.orders();
         // The observed order comes first.
         let drawn: Vec<Vec<f64>> = orders.iter().map(|order| statistics(order)).collect();
         let scaled = standardised(&drawn);
@@ -217,8 +215,6 @@ impl Pooled {
         let reached = largest.iter().filter(|value| **value >= largest[0] - 1e-9).count();
         Found {
             p: reached as f64 / largest.len() as f64,
-            // Backwards every order is the same as forwards, if not for groups.
-            smallest_p: if exact { 2.0 / largest.len() as f64 } else { 0.0 },
             by_allocation: has_allocations && scaled[0].last().is_some_and(|last| *last >= largest[0] - 1e-9),
         }
     }
