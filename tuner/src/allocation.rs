@@ -1,6 +1,7 @@
 //! The allocation of a batch system that a launch is made in: it names the nodes, and launches on the same nodes may share their luck.
 
 use crate::config::launcher;
+use crate::verdict::Allocations;
 
 /// Variables that name a job, of batch systems that no launcher is described for: Flux, Grid Engine, Fujitsu's, Cobalt, OAR.
 const OTHERS: [&str; 5] = ["FLUX_JOB_ID", "JOB_ID", "PJM_JOBID", "COBALT_JOBID", "OAR_JOB_ID"];
@@ -38,6 +39,18 @@ pub fn numbered(allocations: &[Option<String>]) -> Option<Vec<usize>> {
     (known.len() > 1).then_some(numbers)
 }
 
+/// What a verdict is told about them: nothing, which launches belong together, or that these are its units because the user asked
+/// for it. `numbers` as from [`numbered`].
+#[must_use]
+pub fn as_units(numbers: Option<&[usize]>, asked_for: bool) -> Allocations<'_> {
+    match (numbers, asked_for) {
+        // One allocation is one unit.
+        (_, true) => Allocations::Units(numbers.unwrap_or(&[])),
+        (Some(numbers), false) => Allocations::Known(numbers),
+        (None, false) => Allocations::Unknown,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -66,5 +79,8 @@ mod tests {
         assert_eq!(numbered(&[name("a"), name("a")]), None);
         assert_eq!(numbered(&[None, None]), None);
         assert_eq!(numbered(&[]), None);
+        assert_eq!(as_units(None, true), Allocations::Units(&[]));
+        assert_eq!(as_units(None, false), Allocations::Unknown);
+        assert_eq!(as_units(Some(&[0, 1]), false), Allocations::Known(&[0, 1]));
     }
 }

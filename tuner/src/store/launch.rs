@@ -43,7 +43,7 @@ pub struct LaunchRecord {
     run: i64,
     key: String,
     stored_seconds: f64,
-    store: Rc<Inner>,
+    pub(super) store: Rc<Inner>,
 }
 
 /// An attempt whose tuner went away.
@@ -116,22 +116,6 @@ impl Run {
             stored_seconds: 0.0,
             store: Rc::clone(&self.store),
         })
-    }
-
-    /// The allocation that the newest attempt under each of these keys was made in, of those that started.
-    ///
-    /// # Errors
-    /// The database cannot be read.
-    pub fn allocations(&self, keys: &[String]) -> Result<Vec<Option<String>>, StoreError> {
-        let sql = "SELECT allocation FROM launches WHERE run = ?1 AND key = ?2 AND start_json IS NOT NULL ORDER BY id DESC LIMIT 1";
-        let of = |key: &String| {
-            let mut found = self.store.connection.prepare_cached(sql)?;
-            let rows: Result<Vec<Option<String>>, _> =
-                found.query_map(params![self.id, key], |row| row.get(0))?.collect();
-            Ok(rows?.into_iter().next().flatten())
-        };
-        let all: Result<Vec<Option<String>>, rusqlite::Error> = keys.iter().map(of).collect();
-        all.map_err(self.store.context("read allocations"))
     }
 
     /// Attempts of this run that another process began and never closed: it was killed.
@@ -386,21 +370,6 @@ impl LaunchRecord {
                 params![self.id, now(), outcome, seconds],
             )
             .map_err(self.store.context("close a launch"))?;
-        Ok(())
-    }
-
-    /// Stores the allocation that it is made in.
-    ///
-    /// # Errors
-    /// The database cannot be written.
-    pub fn made_in(&self, allocation: &str) -> Result<(), StoreError> {
-        self.store
-            .connection
-            .execute(
-                "UPDATE launches SET allocation = ?2 WHERE id = ?1",
-                params![self.id, allocation],
-            )
-            .map_err(self.store.context("store the allocation of a launch"))?;
         Ok(())
     }
 

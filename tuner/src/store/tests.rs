@@ -1,5 +1,3 @@
-use kilter_protocol::report::Event;
-
 use super::*;
 use crate::report::fixture;
 
@@ -176,44 +174,6 @@ fn a_run_of_another_fingerprint_sees_nothing_of_it() {
     assert_eq!((two.launch_count().unwrap(), two.next_attempt("k").unwrap()), (0, 1));
     // Its own launch is under way, not left behind.
     assert!(one.unclosed_launches().unwrap().is_empty());
-}
-
-#[test]
-fn launches_know_their_allocation() {
-    let (_directory, path) = setup();
-    let store = Store::open(&path).unwrap();
-    let run = begin(&store, "one");
-    let paths = LaunchPaths {
-        plan: "p".into(),
-        report: "r".into(),
-        log: "l".into(),
-    };
-    let start = r#"{"library":"x","ranks":2,"hosts":["a"],"clock_tick_seconds":2e-8,"variables":{},"environment":{},"malloc_maps_from_bytes":null}"#;
-    let start = Event::Start(serde_json::from_str(start).unwrap());
-    let launch = |key: &str, attempt: u32, allocation: Option<&str>, starts: bool| {
-        let mut record = run.begin_launch(key, attempt, "mpirun", &paths).unwrap();
-        if let Some(allocation) = allocation {
-            record.made_in(allocation).unwrap();
-        }
-        if starts {
-            let position = Position { offset: 10, line: 1 };
-            record
-                .record(&start, &[], true, position, Duration::from_secs(1))
-                .unwrap();
-        }
-    };
-    launch("before/0", 1, Some("SLURM_JOB_ID=1"), true);
-    // Cut off, and made again in the next job; a later attempt never started.
-    launch("before/1", 1, Some("SLURM_JOB_ID=1"), true);
-    launch("before/1", 2, Some("SLURM_JOB_ID=2"), true);
-    launch("before/1", 3, Some("SLURM_JOB_ID=3"), false);
-    launch("before/2", 1, None, true);
-    let keys = ["before/0", "before/1", "before/2", "before/3"].map(str::to_owned);
-    let name = |text: &str| Some(text.to_owned());
-    assert_eq!(
-        run.allocations(&keys).unwrap(),
-        [name("SLURM_JOB_ID=1"), name("SLURM_JOB_ID=2"), None, None]
-    );
 }
 
 /// A database as version 1 of the schema made it: two runs, samples of a done and of a torn-off block, notes, a failure.

@@ -3,6 +3,8 @@
 //! A design makes verdicts of scripted launches. Adding one takes a row in [`DESIGNS`] and the function that it names; every
 //! condition is then drawn for it.
 
+use std::ops::Range;
+
 use rayon::prelude::*;
 use serde::Serialize;
 
@@ -11,6 +13,7 @@ use super::condition::{Condition, Script};
 use super::rate::Rate;
 use super::runs::follow;
 use crate::report::model::Outcome;
+use crate::stats::sample::Sample;
 use crate::verdict::dependence::LaunchesOf;
 use crate::verdict::sequential::DEFAULT_MAX_LAUNCHES;
 use crate::verdict::{Allocations, Dependence, Family, Looks, Pair, Rule};
@@ -38,6 +41,29 @@ const MANY: usize = 80;
 pub struct Scripted {
     /// Both sides in every launch.
     pub pairs: Vec<Pair>,
+}
+
+impl Scripted {
+    /// These cells in these launches of the run, counted from 0: a design that screens takes the first ones for that, and fresh ones
+    /// to confirm with.
+    #[must_use]
+    pub fn of(&self, cells: &[usize], launches: Range<usize>) -> Vec<Pair> {
+        let cut = |sample: &Sample| {
+            let values = sample.values()[launches.start.min(sample.len())..launches.end.min(sample.len())].to_vec();
+            // A design asks for launches that it announced.
+            Sample::new(values).unwrap_or_else(|_| sample.clone())
+        };
+        let pair = |cell: &usize| Pair {
+            left: cut(&self.pairs[*cell].left),
+            right: cut(&self.pairs[*cell].right),
+        };
+        cells.iter().map(pair).collect()
+    }
+
+    fn all(&self, launches: usize) -> Family {
+        let cells: Vec<usize> = (0..self.pairs.len()).collect();
+        Family::Independent(self.of(&cells, 0..launches))
+    }
 }
 
 /// What a design made of them.
@@ -214,7 +240,7 @@ fn fixed(scripted: &Scripted, rule: &Rule) -> Verdicts {
         .map(|pair| (0..pair.left.len()).collect())
         .collect();
     let mut looks = Looks::new(*rule, FIXED);
-    let families = [Family::Independent(scripted.pairs.clone())];
+    let families = [scripted.all(FIXED)];
     let judged = looks.look(&families, &[of], Allocations::Unknown, true);
     Verdicts {
         outcomes: judged[0].iter().map(|judged| judged.comparison.verdict).collect(),
@@ -224,11 +250,31 @@ fn fixed(scripted: &Scripted, rule: &Rule) -> Verdicts {
 }
 
 fn sequential(scripted: &Scripted, rule: &Rule, launches: usize) -> Verdicts {
-    let families = [Family::Independent(scripted.pairs.clone())];
+    let families = [scripted.all(launches)];
     let (judged, counts, dependence) = follow(&families, rule, launches);
     Verdicts {
         outcomes: judged[0].iter().map(|judged| judged.comparison.verdict).collect(),
         dependent: dependence.is_some_and(|dependence| dependence.is_found()),
         mean_launches: counts[0].iter().sum::<usize>() as f64 / CELLS as f64,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_design_takes_the_launches_that_it_asks_for() {
+        let sample = |first: f64| Sample::new((0..5).map(|launch| first + f64::from(launch)).collect()).unwrap();
+        let pair = |first: f64| Pair {
+            left: sample(first),
+            right: sample(first + 10.0),
+        };
+        let scripted = Scripted {
+            pairs: vec![pair(0.0), pair(100.0), pair(200.0)],
+        };
+        let taken = scripted.of(&[2, 0], 1..3);
+        assert_eq!(taken[0].left.values(), [201.0, 202.0]);
+        assert_eq!(taken[1].right.values(), [11.0, 12.0]);
     }
 }

@@ -22,6 +22,7 @@
 mod length;
 mod looks;
 mod pooled;
+mod scores;
 
 use std::collections::BTreeMap;
 
