@@ -45,12 +45,12 @@ fn whole_runs_keep_their_promises() {
 
 #[test]
 fn launches_that_are_not_independent_prove_nothing_false() {
-    let rows = hard::validate(&Options { trials: 60, ..OPTIONS });
+    let rows = hard::validate(&Options { trials: 30, ..OPTIONS });
     assert_promises(rows.iter().map(|row| (format!("{row:?}"), row.is_kept())));
     for row in rows.iter().filter(|row| !row.condition.is_independent()) {
         assert_eq!(row.dependent.share(), 1.0, "{row:?}");
-        // Every launch for itself, every run here has several.
-        assert!(row.false_violations.share() < 0.4, "{row:?}");
+        // Taken for themselves, four launches that share their luck prove something false in every run.
+        assert!(row.false_violations.share() < 0.7, "{row:?}");
     }
     let steady = rows.iter().find(|row| row.promised.is_some()).unwrap();
     assert!(

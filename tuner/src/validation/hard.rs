@@ -98,7 +98,7 @@ pub const DESIGNS: [Design; 3] = [
     Design {
         name: "fixed, 10 launches",
         launches: FIXED,
-        per_hundred: 15,
+        per_hundred: 10,
         applies: |_| true,
         promised: |_| None,
         judge: fixed,
@@ -106,7 +106,7 @@ pub const DESIGNS: [Design; 3] = [
     Design {
         name: "sequential",
         launches: DEFAULT_MAX_LAUNCHES,
-        per_hundred: 15,
+        per_hundred: 10,
         applies: |_| true,
         promised: |condition| (condition == Condition::Steady).then_some(0.95),
         judge: |scripted, rule| sequential(scripted, rule, DEFAULT_MAX_LAUNCHES),
