@@ -1,5 +1,6 @@
 //! The library behind the `kilter` command. It never links MPI and runs on a login node.
 
+pub mod allocation;
 pub mod apply;
 pub mod benchmark;
 pub mod budget;

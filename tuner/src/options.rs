@@ -77,6 +77,8 @@ pub struct Options {
     pub launches: usize,
     /// One look, after all launches.
     pub fixed: bool,
+    /// Allocations of a batch system are the units of verdicts.
+    pub allocations: bool,
     /// Seconds of measuring.
     pub budget_seconds: f64,
     /// Seed, where given.
@@ -216,6 +218,7 @@ impl Options {
             },
             launches: typed.launches,
             fixed: typed.fixed,
+            allocations: typed.allocations,
             budget_seconds: typed.budget,
             seed: typed.seed,
             alpha: typed.alpha,

@@ -3,7 +3,7 @@
 use kilter::report::model::Outcome;
 use kilter::stats::sample::Sample;
 use kilter::validation::machine::{Machine, Noise};
-use kilter::validation::{Options, Validation, cost, monotony, power, runs, single, table, targets};
+use kilter::validation::{Options, Validation, cost, hard, monotony, power, runs, single, table, targets};
 use kilter::verdict::{Family, Pair, Rule, Sequential, Stability, Test, judge_families};
 
 const OPTIONS: Options = Options { trials: 100, seed: 7 };
@@ -40,6 +40,22 @@ fn whole_runs_keep_their_promises() {
     assert_promises(
         rows.iter()
             .map(|row| (format!("{row:?}"), row.false_decisions.at_most(row.nominal))),
+    );
+}
+
+#[test]
+fn launches_that_are_not_independent_prove_nothing_false() {
+    let rows = hard::validate(&Options { trials: 30, ..OPTIONS });
+    assert_promises(rows.iter().map(|row| (format!("{row:?}"), row.is_kept())));
+    for row in rows.iter().filter(|row| !row.condition.is_independent()) {
+        assert_eq!(row.dependent.share(), 1.0, "{row:?}");
+        // Taken for themselves, four launches that share their luck prove something false in every run.
+        assert!(row.false_violations.share() < 0.7, "{row:?}");
+    }
+    let steady = rows.iter().find(|row| row.promised.is_some()).unwrap();
+    assert!(
+        steady.found.share() > 0.9 && steady.unstable.share() < 0.1,
+        "{steady:?}"
     );
 }
 
@@ -100,6 +116,7 @@ fn tables_name_what_is_broken() {
         seed: 1,
         single: single::validate(&tiny),
         runs: Vec::new(),
+        hard: Vec::new(),
         power: Vec::new(),
         monotony: Vec::new(),
         targets: Vec::new(),

@@ -74,6 +74,10 @@ pub struct Measure {
     /// Launches per verification (R) at most: cells that are decided earlier get fewer.
     #[arg(long, value_name = "R", default_value_t = 20)]
     pub launches: usize,
+    /// Judge the means of each batch job's launches, not single launches: a command that was cut off goes on in the next job, on other
+    /// nodes. Without it, jobs are judged so where their launches are found to resemble each other.
+    #[arg(long)]
+    pub allocations: bool,
     /// Seconds of measuring for the whole command.
     #[arg(long, value_name = "SECONDS", default_value_t = 600.0)]
     pub budget: f64,

@@ -15,6 +15,7 @@ use super::interrupt::{self, Flag};
 use super::ledger::Ledger;
 use super::process::Process;
 use super::session::{JobSpec, Limits};
+use crate::allocation;
 use crate::store::{LaunchPaths, Position, Run};
 
 /// Time for a launcher to end its ranks itself after SIGTERM.
@@ -80,6 +81,9 @@ impl Job {
             .clone()
             .with_arguments([worker, &paths.plan, &paths.report].map(|path| path.to_string_lossy().into_owned()));
         let record = run.begin_launch(&spec.key, attempt, &command.to_string(), &paths)?;
+        if let Some(allocation) = allocation::current() {
+            record.made_in(&allocation)?;
+        }
         if paths.report.exists() {
             std::fs::remove_file(&paths.report).map_err(io_error("remove", &paths.report))?;
         }

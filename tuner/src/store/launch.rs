@@ -43,7 +43,7 @@ pub struct LaunchRecord {
     run: i64,
     key: String,
     stored_seconds: f64,
-    store: Rc<Inner>,
+    pub(super) store: Rc<Inner>,
 }
 
 /// An attempt whose tuner went away.

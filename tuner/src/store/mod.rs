@@ -8,6 +8,7 @@
 //! systems. There is one writer, kept by an advisory lock on a file beside the database (never on the database itself: closing
 //! a second descriptor of it would drop SQLite's own locks).
 
+mod allocation;
 mod blob;
 mod block;
 mod compact;

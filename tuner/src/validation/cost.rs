@@ -119,7 +119,7 @@ fn one(seed: u64, run: usize) -> Cost {
     let rule = Rule::default();
     let fixed = judge_families(&[Family::Independent(fixed)], &rule);
     let (looked, launches) = sequential(&[Family::Independent(growing)], &rule, DEFAULT_MAX_LAUNCHES);
-    let decided = |judged: &Judged| judged.comparison.verdict != Outcome::Undecided;
+    let decided = |judged: &Judged| matches!(judged.comparison.verdict, Outcome::Violated | Outcome::Holds);
     let both = || {
         fixed[0]
             .iter()

@@ -22,10 +22,12 @@ pub enum Noise {
     Bimodal,
     /// Half as slow again at the end of the run as at its beginning, both sides.
     Drift,
+    /// What launches have in common varies by 0.45 in the logarithm, as measured on a noisy day.
+    NoisyDay,
 }
 
 impl Noise {
-    /// All of them.
+    /// Those that single tests and whole runs are judged under.
     pub const ALL: [Noise; 5] = [Noise::Plain, Noise::Ties, Noise::Spikes, Noise::Bimodal, Noise::Drift];
 
     /// In a table.
@@ -37,6 +39,7 @@ impl Noise {
             Noise::Spikes => "2 % spikes",
             Noise::Bimodal => "bimodal",
             Noise::Drift => "drift",
+            Noise::NoisyDay => "noisy day",
         }
     }
 }
@@ -72,6 +75,7 @@ impl Machine {
             .map(|launch| match noise {
                 Noise::Bimodal if machine.random.random::<bool>() => SLOW_MODE,
                 Noise::Drift => 1.0 + 0.5 * launch as f64 / launches as f64,
+                Noise::NoisyDay => (0.45 * machine.normal()).exp(),
                 _ => 1.0,
             })
             .collect();

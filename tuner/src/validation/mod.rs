@@ -2,10 +2,12 @@
 //!
 //! Everything is drawn from one seed, trial by trial, so that the answer does not depend on the number of threads.
 //! [`machine`] makes the times, one file each counts false violations of single tests ([`single`]), of whole runs
-//! ([`runs`]), detected slowdowns ([`power`]), monotony against a flat correction ([`monotony`]), benchmark seconds
+//! ([`runs`]), the same under conditions that are hard on them ([`hard`], [`condition`]), detected slowdowns ([`power`]), monotony against a flat correction ([`monotony`]), benchmark seconds
 //! ([`cost`]) and verdicts on targets for overlap ([`targets`]); [`table`] prints.
 
+pub mod condition;
 pub mod cost;
+pub mod hard;
 pub mod machine;
 pub mod monotony;
 pub mod power;
@@ -37,6 +39,8 @@ pub struct Validation {
     pub single: Vec<single::Row>,
     /// False decisions in whole runs.
     pub runs: Vec<runs::Row>,
+    /// Whole runs under hard conditions.
+    pub hard: Vec<hard::Row>,
     /// Detected slowdowns.
     pub power: Vec<power::Row>,
     /// Monotony: violated sizes found, by way of correction.
@@ -53,6 +57,7 @@ impl Validation {
     pub fn passed(&self) -> bool {
         self.single.iter().all(|row| row.false_violations.at_most(row.nominal))
             && self.runs.iter().all(|row| row.false_decisions.at_most(row.nominal))
+            && self.hard.iter().all(hard::Row::is_kept)
             && self
                 .power
                 .iter()
@@ -70,6 +75,7 @@ pub fn validate(options: &Options) -> Validation {
         seed: options.seed,
         single: single::validate(options),
         runs: runs::validate(options),
+        hard: hard::validate(options),
         power: power::validate(options),
         monotony: monotony::validate(options),
         cost: cost::validate(options),

@@ -10,8 +10,9 @@ use super::machine::{Machine, Noise};
 use super::rate::Rate;
 use crate::report::model::Outcome;
 use crate::stats::sample::Sample;
-use crate::verdict::sequential::{DEFAULT_MAX_LAUNCHES, Sequential};
-use crate::verdict::{Correction, Family, Judged, Pair, Rule, Test, judge_families};
+use crate::verdict::dependence::LaunchesOf;
+use crate::verdict::sequential::DEFAULT_MAX_LAUNCHES;
+use crate::verdict::{Allocations, Correction, Dependence, Family, Judged, Looks, Pair, Rule, Test, judge_families};
 
 /// Launches of the fixed design.
 pub const LAUNCHES: usize = 10;
@@ -271,11 +272,23 @@ fn function(machine: &mut Machine, shape: &Functions, launches: usize) -> Family
     Family::Monotony(sizes)
 }
 
-/// Carries out the sequential design on launches that are all at hand; the verdicts, and how many launches each cell
+/// Carries out the sequential design on launches that are all at hand, as [`follow`] does; the verdicts, and how many launches each cell
 /// had when it was decided.
 #[must_use]
 pub fn sequential(families: &[Family], rule: &Rule, max_launches: usize) -> (Vec<Vec<Judged>>, Vec<Vec<usize>>) {
-    let mut design = Sequential::new(*rule, max_launches);
+    let (judged, launches, _) = follow(families, rule, max_launches);
+    (judged, launches)
+}
+
+/// Carries out the sequential design as a verification does: what is decided gets no more launches, and the sizes of a function
+/// have theirs together. With the verdicts and the launches of each cell comes what the last look found out about the launches.
+#[must_use]
+pub fn follow(
+    families: &[Family],
+    rule: &Rule,
+    max_launches: usize,
+) -> (Vec<Vec<Judged>>, Vec<Vec<usize>>, Option<Dependence>) {
+    let mut design = Looks::new(*rule, max_launches);
     let mut judged = Vec::new();
     let mut launches: Vec<Vec<usize>> = families.iter().map(|family| vec![0; family.cells()]).collect();
     while let Some(next) = design.next_launches(0.0, 0.0) {
@@ -288,27 +301,36 @@ pub fn sequential(families: &[Family], rule: &Rule, max_launches: usize) -> (Vec
                 }
             }
         }
-        let seen: Vec<Family> = families.iter().map(|family| first(family, next.launches)).collect();
-        judged = design.look(&seen, next.last);
+        let seen: Vec<(Family, LaunchesOf)> = families
+            .iter()
+            .zip(&launches)
+            .map(|(family, launches)| first(family, launches))
+            .collect();
+        let (seen, of): (Vec<Family>, Vec<LaunchesOf>) = seen.into_iter().unzip();
+        judged = design.look(&seen, &of, Allocations::Unknown, next.last);
     }
-    (judged, launches)
+    (judged, launches, design.dependence().cloned())
 }
 
-fn first(family: &Family, launches: usize) -> Family {
-    let cut = |sample: &Sample| {
+/// What was measured of a family when its cells have had so many launches.
+fn first(family: &Family, launches: &[usize]) -> (Family, LaunchesOf) {
+    let cut = |sample: &Sample, launches: usize| {
         let values = &sample.values()[..launches.min(sample.len())];
         Sample::new(values.to_vec()).unwrap_or_else(|_| sample.clone())
     };
     match family {
         Family::Independent(pairs) => {
-            let cut = |pair: &Pair| Pair {
-                left: cut(&pair.left),
-                right: cut(&pair.right),
+            let cut = |(pair, launches): (&Pair, &usize)| Pair {
+                left: cut(&pair.left, *launches),
+                right: cut(&pair.right, *launches),
             };
-            Family::Independent(pairs.iter().map(cut).collect())
+            let of = launches.iter().map(|launches| (0..*launches).collect()).collect();
+            (Family::Independent(pairs.iter().zip(launches).map(cut).collect()), of)
         }
         Family::Monotony(sizes) => {
-            Family::Monotony(sizes.iter().map(|(bytes, sample)| (*bytes, cut(sample))).collect())
+            let most = launches.iter().copied().max().unwrap_or(0);
+            let cut = sizes.iter().map(|(bytes, sample)| (*bytes, cut(sample, most)));
+            (Family::Monotony(cut.collect()), vec![(0..most).collect(); sizes.len()])
         }
     }
 }

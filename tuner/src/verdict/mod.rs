@@ -45,6 +45,9 @@
 //!   less than matters; or launches differ so much that the interval spans both. It is no euphemism for "holds": more
 //!   launches will decide it.
 //!
+//! Launches that resemble each other are not independent evidence: [`dependence`] tests for it at every look, and puts them
+//! together into units.
+//!
 //! *Unstable* is what becomes of a verdict that is not the same in both modes, or in both halves, of a machine whose
 //! reference cell falls into modes or drifts: [`stability`].
 //!
@@ -80,6 +83,7 @@
 //! [`hodges_lehmann`]: crate::stats::hodges_lehmann
 //! [`Comparison`]: crate::report::model::Comparison
 
+pub mod dependence;
 mod equivalence;
 mod family;
 mod judge;
@@ -92,6 +96,7 @@ pub mod split;
 pub mod stability;
 mod test;
 
+pub use dependence::{Allocations, CellRatios, Dependence, Looks};
 pub use equivalence::equivalent_to_best;
 pub use family::{Family, Judged, Sizes, judge_families};
 pub use judge::{Pair, judge};

@@ -65,6 +65,8 @@ pub struct Sequential {
     max_launches: usize,
     launches: usize,
     finished: bool,
+    /// Launches behind each value of a sample: more than 1 where these are means of units.
+    launches_per_unit: f64,
     cells: Vec<Vec<State>>,
 }
 
@@ -106,6 +108,7 @@ impl Sequential {
             max_launches: max_launches.max(1),
             launches: 0,
             finished: false,
+            launches_per_unit: 1.0,
             cells: Vec::new(),
         }
     }
@@ -120,6 +123,23 @@ impl Sequential {
     /// Judges by another rule from the next look on: what noise is, is known better with every launch.
     pub fn set_rule(&mut self, rule: Rule) {
         self.rule = rule;
+    }
+
+    /// The values of the samples are means of so many launches from the next look on ([`super::dependence`]).
+    pub(super) fn set_launches_per_unit(&mut self, launches: f64) {
+        self.launches_per_unit = launches;
+    }
+
+    /// So many launches were made, whatever the samples count.
+    pub(super) fn set_launches(&mut self, launches: usize) {
+        self.launches = launches;
+    }
+
+    /// Forgets every decision and what was spent on it: the launches that it took for independent are not.
+    pub(super) fn restart(&mut self) {
+        for state in self.cells.iter_mut().flatten() {
+            *state = State::new(state.smallest.len());
+        }
     }
 
     /// Looks at everything measured so far and returns the verdict on each cell, in the shape of
@@ -215,7 +235,7 @@ impl Sequential {
         let reached = if last {
             1.0
         } else {
-            (launches as f64 / max as f64).min(1.0)
+            (launches as f64 * self.launches_per_unit / max as f64).min(1.0)
         };
         let floor = rule.test.smallest_p(launches);
         let share = reached - state.spent;

@@ -9,6 +9,7 @@ use super::launches::Timed;
 use crate::plan::{self, Plan, PlannedCell, Subject};
 use crate::report::model::Comparison;
 use crate::stats::sample::Sample;
+use crate::verdict::dependence::LaunchesOf;
 use crate::verdict::sequential::CellIndex;
 use crate::verdict::{Family, Judged, Pair, split};
 
@@ -230,9 +231,10 @@ impl Cells {
         for function in &self.functions {
             // Sizes are compared launch by launch: what one of them lacks the others do without.
             let subjects: Vec<Subject> = function.subjects().collect();
-            let medians = timed
-                .in_common_launches(&subjects)
-                .unwrap_or_else(|| subjects.iter().map(|one| timed.of(one).unwrap_or_default()).collect());
+            let medians = timed.in_common_launches(&subjects).map_or_else(
+                || subjects.iter().map(|one| timed.of(one).unwrap_or_default()).collect(),
+                |(_, medians)| medians,
+            );
             let mut sizes = BTreeMap::new();
             for (bytes, medians) in function.volumes.iter().zip(medians) {
                 sizes.insert(*bytes, Sample::new(medians)?);
@@ -240,6 +242,20 @@ impl Cells {
             families.push(Family::Monotony(sizes));
         }
         Ok(families)
+    }
+
+    /// The launches behind the samples of [`Cells::families`]: of each pair, and of each size.
+    pub(super) fn launches(&self, timed: &Timed) -> Vec<LaunchesOf> {
+        let of_pair = |cell: &PlannedCell| timed.common(&cell.left, &cell.right).unwrap_or_default().0;
+        let mut launches = vec![self.pairs.iter().map(of_pair).collect()];
+        for function in &self.functions {
+            let subjects: Vec<Subject> = function.subjects().collect();
+            launches.push(match timed.in_common_launches(&subjects) {
+                Some((common, _)) => vec![common; subjects.len()],
+                None => subjects.iter().map(|one| timed.launches_of(one)).collect(),
+            });
+        }
+        launches
     }
 
     /// The cells with their verdicts, and the launches behind each.

@@ -55,8 +55,8 @@ impl Timed {
         self.medians.len()
     }
 
-    /// The medians of each subject in the launches that all of them have; `None` where there is no such launch.
-    pub(super) fn in_common_launches(&self, subjects: &[Subject]) -> Option<Vec<Vec<f64>>> {
+    /// The launches that all of these have, and the medians of each in them; `None` where there is no such launch.
+    pub(super) fn in_common_launches(&self, subjects: &[Subject]) -> Option<(Vec<usize>, Vec<Vec<f64>>)> {
         let all: Vec<&BTreeMap<usize, f64>> = subjects
             .iter()
             .map(|subject| self.medians.get(subject))
@@ -64,7 +64,13 @@ impl Timed {
         let is_common = |launch: &usize| all.iter().all(|medians| medians.contains_key(launch));
         let launches: Vec<usize> = all.first()?.keys().copied().filter(is_common).collect();
         let medians = |of: &&BTreeMap<usize, f64>| launches.iter().map(|launch| of[launch]).collect();
-        (!launches.is_empty()).then(|| all.iter().map(medians).collect())
+        let medians = all.iter().map(medians).collect();
+        (!launches.is_empty()).then_some((launches, medians))
+    }
+
+    /// The launches that one subject was timed in.
+    pub(super) fn launches_of(&self, subject: &Subject) -> Vec<usize> {
+        self.medians.get(subject).map_or_else(Vec::new, |medians| medians.keys().copied().collect())
     }
 
     /// The medians of one subject, launch by launch.

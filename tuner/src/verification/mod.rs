@@ -17,12 +17,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use kilter_protocol::plan::Repetitions;
 use kilter_protocol::report::Synchronised;
 
+use crate::allocation;
 use crate::context::{Context, Setup};
 use crate::plan::{self, PlannedCell, Subject};
 use crate::prediction;
 use crate::report::model::{Comparison, Outcome};
 use crate::stats::sample::Sample;
 use crate::verdict::sequential::CellIndex;
+use crate::verdict::dependence::{Dependence, Looks};
 use crate::verdict::{self, Sequential, Stability};
 use admission::{Means, Waiting, admit};
 use cells::Cells;
@@ -120,6 +122,8 @@ struct Work<'a, 'b> {
     screening: Screening,
     timed: Timed,
     noise: Vec<f64>,
+    /// Names of the launches, in order.
+    keys: Vec<String>,
     /// What is judged, in the order in which it was admitted.
     cells: Cells,
     /// Seconds spent by the whole command at which the launches end.
@@ -179,6 +183,7 @@ impl<'a, 'b> Work<'a, 'b> {
             screening: Screening::default(),
             timed: Timed::default(),
             noise: Vec::new(),
+            keys: Vec::new(),
             cells: Cells::default(),
             limit_seconds,
         }
@@ -223,6 +228,7 @@ impl<'a, 'b> Work<'a, 'b> {
         self.timed.collect(number, &launched.blocks, &launched.outcomes, failed);
         self.verification.reference.push(launched.reference);
         self.verification.launches += 1;
+        self.keys.push(name);
         let noise = Sample::new(self.noise.clone());
         self.verification.noise_seconds = noise.map_or(0.0, |noise| noise.median());
         Ok(launched.seconds)
@@ -266,7 +272,7 @@ impl<'a, 'b> Work<'a, 'b> {
         if options.is_exact() {
             return self.judge_exact(waiting);
         }
-        let mut design = Sequential::new(context.rule(0.0), options.launches).of_hypotheses(hypotheses);
+        let mut design = Looks::new(context.rule(0.0), options.launches).of_hypotheses(hypotheses);
         let step = if options.fixed {
             options.launches
         } else {
@@ -319,8 +325,8 @@ impl<'a, 'b> Work<'a, 'b> {
             fresh.retain_timed(&self.timed);
             self.cells.append(fresh);
             design.set_rule(context.rule(self.verification.noise_seconds));
-            let judged = design.look(&self.cells.families(&self.timed)?, last);
-            for index in self.finish(judged)? {
+            let judged = self.look(&mut design, last)?;
+            for index in self.finish(judged, Some(&design))? {
                 // The machine does not let the verdict stand: more launches may.
                 design.reopen(index);
             }
@@ -334,9 +340,20 @@ impl<'a, 'b> Work<'a, 'b> {
         if self.verification.cells.is_empty() {
             self.verification.cells = self.screening.complete(Vec::new());
         }
+        self.report_dependence(&design);
         self.report_stability();
         self.report_what_is_left();
         Ok(())
+    }
+
+    /// A look at all that was admitted, on units of launches where these depend on each other.
+    fn look(&self, design: &mut Looks, last: bool) -> anyhow::Result<Vec<Vec<verdict::Judged>>> {
+        let context = self.context;
+        let known = context.run.allocations(&self.keys)?;
+        let numbers = allocation::numbered(&known);
+        let units = allocation::as_units(numbers.as_deref(), context.options.allocations);
+        let families = self.cells.families(&self.timed)?;
+        Ok(design.look(&families, &self.cells.launches(&self.timed), units, last))
     }
 
     /// Takes the times of the first pass as they are: another launch would find the same.
@@ -346,7 +363,7 @@ impl<'a, 'b> Work<'a, 'b> {
         self.verification.launches += 1;
         let mut design = Sequential::new(self.context.rule(0.0), self.context.options.launches);
         let judged = design.look(&self.cells.families(&self.timed)?, true);
-        self.finish(judged)?;
+        self.finish(judged, None)?;
         Ok(())
     }
 
@@ -435,21 +452,25 @@ impl<'a, 'b> Work<'a, 'b> {
             untouched.collect(number, &launched.blocks, &launched.outcomes, failed);
         }
         self.cells.retain_timed(&self.timed);
-        let mut design = Sequential::new(context.rule(self.verification.noise_seconds), launches);
-        let judged = design.look(&self.cells.families(&self.timed)?, true);
-        self.finish(judged)?;
+        let mut design = Looks::new(context.rule(self.verification.noise_seconds), launches);
+        let judged = self.look(&mut design, true)?;
+        self.finish(judged, Some(&design))?;
+        self.report_dependence(&design);
         self.report_stability();
         Ok(untouched.medians())
     }
 
     /// Takes over the verdicts of a look, marks those that the machine does not let stand, and returns these.
-    fn finish(&mut self, judged: Vec<Vec<verdict::Judged>>) -> anyhow::Result<Vec<CellIndex>> {
+    fn finish(&mut self, judged: Vec<Vec<verdict::Judged>>, design: Option<&Looks>) -> anyhow::Result<Vec<CellIndex>> {
         let stability = self.stability();
         let rule = self.context.rule(self.verification.noise_seconds);
         let mut fallen = Vec::new();
         let mut confirmed = Vec::new();
+        let hypotheses = self.cells.hypotheses();
         for (index, mut cell, launches) in self.cells.judged(&self.timed, judged) {
-            if let Some(stability) = stability.as_ref().filter(|stability| !stability.is_stable()) {
+            if cell.comparison.verdict == Outcome::Unstable {
+                cell.note = design.and_then(|design| design.reason(&launches, hypotheses));
+            } else if let Some(stability) = stability.as_ref().filter(|stability| !stability.is_stable()) {
                 cell.note = stability.apply(&mut cell.comparison, &launches, &rule);
                 if cell.note.is_some() {
                     fallen.push(index);
@@ -461,6 +482,12 @@ impl<'a, 'b> Work<'a, 'b> {
         }
         self.verification.cells = self.screening.complete(confirmed);
         Ok(fallen)
+    }
+
+    fn report_dependence(&self, design: &Looks) {
+        if let Some(warning) = design.dependence().and_then(Dependence::warning) {
+            self.context.progress.warn(&warning);
+        }
     }
 
     fn report_stability(&self) {

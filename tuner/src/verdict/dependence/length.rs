@@ -1,0 +1,106 @@
+//! How many launches make a unit whose neighbours no longer resemble it.
+//!
+//! For each length, from two launches on, the units' means are looked at as the launches were: the lag-1 correlation of
+//! neighbouring units, pooled over the cells that have all launches. A handful of values centred by their own mean shows far
+//! less correlation than there is (five of 0.3 show 0.15 more than independent ones do), so that it is read off from what
+//! values of an autoregressive process of the same number would show. The length is taken at which the estimate, with one
+//! standard deviation of the same sum over permuted units on top, stays below [`MOST`].
+//!
+//! Fewer than [`LEAST_UNITS`] units cannot tell. Where no length leaves as many, it follows from the correlation of the launches
+//! as that of an autoregressive process: its unit means forget each other slowly, so that this is the cautious answer.
+
+use super::pooled::{Products, deviation_of_lag_one};
+
+/// Correlation of neighbouring units that is taken for none.
+const MOST: f64 = 0.1;
+
+/// Units that can tell whether they resemble each other.
+const LEAST_UNITS: usize = 4;
+
+/// Correlations that are tried.
+const STEP: f64 = 0.01;
+
+/// The correlation of neighbours.
+pub(super) fn correlation(products: &Products) -> f64 {
+    invert(products.len(), shown(products))
+}
+
+/// Launches of a unit; `None` if all launches are not enough for one.
+pub(super) fn of_units(launches: &Products) -> Option<usize> {
+    let count = launches.len();
+    let enough = |length: &usize| {
+        let units = (count / length).max(1);
+        let groups: Vec<usize> = (0..count).map(|launch| (launch / length).min(units - 1)).collect();
+        let grouped = launches.grouped(&groups);
+        let deviation = deviation_of_lag_one(&grouped) / grouped.trace().max(f64::MIN_POSITIVE);
+        invert(units, shown(&grouped) + deviation) <= MOST
+    };
+    (2..=count / LEAST_UNITS)
+        .find(enough)
+        .or_else(|| Some(of_autoregression(correlation(launches))).filter(|length| *length <= count))
+}
+
+/// The lag-1 sum by the sum of squares, above what independent values give.
+fn shown(products: &Products) -> f64 {
+    let order: Vec<usize> = (0..products.len()).collect();
+    products.lag_one(&order) / products.trace().max(f64::MIN_POSITIVE) + 1.0 / products.len() as f64
+}
+
+/// The correlation of an autoregressive process of which `count` values show as much.
+fn invert(count: usize, shown: f64) -> f64 {
+    let mut correlation = -0.9;
+    while correlation < 0.95 && shown_by(count, correlation) < shown {
+        correlation += STEP;
+    }
+    correlation
+}
+
+/// The expectation of [`shown`] for an autoregressive process: its covariances, centred.
+fn shown_by(count: usize, correlation: f64) -> f64 {
+    let covariance = |a: usize, b: usize| correlation.powi(a.abs_diff(b) as i32);
+    let rows: Vec<f64> = (0..count)
+        .map(|a| (0..count).map(|b| covariance(a, b)).sum::<f64>() / count as f64)
+        .collect();
+    let all = rows.iter().sum::<f64>() / count as f64;
+    let centred = |a: usize, b: usize| covariance(a, b) - rows[a] - rows[b] + all;
+    let squares: f64 = (0..count).map(|a| centred(a, a)).sum();
+    let neighbours: f64 = (1..count).map(|b| centred(b - 1, b)).sum();
+    neighbours / squares.max(f64::MIN_POSITIVE) + 1.0 / count as f64
+}
+
+/// The smallest length at which the means of an autoregressive process correlate by at most [`MOST`].
+fn of_autoregression(correlation: f64) -> usize {
+    let r = correlation.clamp(0.0, 0.95);
+    let between = |length: i32| {
+        let apart = r * ((1.0 - r.powi(length)) / (1.0 - r)).powi(2);
+        let n = f64::from(length);
+        let whole = n * (1.0 + r) / (1.0 - r) - 2.0 * r * (1.0 - r.powi(length)) / (1.0 - r).powi(2);
+        apart / whole
+    };
+    (2..1000).find(|length| between(*length) <= MOST).unwrap_or(1000) as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_few_values_show_is_read_back() {
+        for count in [5, 10, 20] {
+            for correlation in [0.0, 0.3, 0.6] {
+                let read = invert(count, shown_by(count, correlation));
+                assert!((read - correlation).abs() < 2.0 * STEP, "{count} {correlation}: {read}");
+            }
+        }
+        // By hand for five values.
+        approx::assert_relative_eq!(shown_by(5, 0.3), 0.151, max_relative = 0.01);
+    }
+
+    #[test]
+    fn the_more_launches_resemble_each_other_the_longer_a_unit() {
+        assert_eq!(of_autoregression(0.0), 2);
+        assert_eq!(of_autoregression(0.3), 4);
+        assert_eq!(of_autoregression(0.6), 12);
+        assert!(of_autoregression(0.9) > 40);
+    }
+}
