@@ -122,7 +122,7 @@ pub(crate) fn recipe(item: &Item, place: Place) -> Result<Recipe, String> {
             let side: Side = text
                 .parse()
                 .map_err(|error| format!("expression `{text}` cannot be read: {error}"))?;
-            recipe.add_side(item, &side, place)?;
+            recipe.add_side(item, &side, of_pair(&side, place)?)?;
         }
         Implementation::Overlap(_) => return Err("overlap is measured in blocks of its own".to_owned()),
     }
@@ -275,6 +275,30 @@ enum Kind {
     Auxiliary,
     /// A step on the way from the input to the output.
     Whole,
+}
+
+/// Where a rank stands in the pair of a side that is about one: first, last, or behind both, where nothing is done.
+///
+/// # Errors
+/// A rank of the pair does not exist.
+fn of_pair(side: &Side, place: Place) -> Result<Place, String> {
+    let Communicator::Pair(from, to) = side.head().on else {
+        return Ok(place);
+    };
+    if from.max(to) >= place.p_ranks as u64 {
+        return Err(format!(
+            "`{side}`: there is no rank {} among {}",
+            from.max(to),
+            place.p_ranks
+        ));
+    }
+    let position = [from, to].iter().position(|one| *one == place.rank as u64);
+    Ok(Place {
+        rank: position.unwrap_or(2),
+        p_ranks: 2,
+        root: 0,
+        ..place
+    })
 }
 
 fn library(target: Collective, calls: &[Collective]) -> Result<How, String> {

@@ -99,6 +99,7 @@ impl Compiler<'_> {
                     Single::Wait => self.steps.push(Step::WaitAll),
                     Single::Fence => self.steps.push(Step::Fence),
                     Single::Pack | Single::Unpack => self.copy_piece(single, term, &mut given, &mut got)?,
+                    Single::Copy | Single::Combine => self.local(single, term, &mut got)?,
                     Single::Put | Single::Get => self.one_sided(single, term, &mut given)?,
                     _ if self.problem.task.functionality == Functionality::Transfer => {
                         self.transfer(single, term, &mut given)?;
@@ -175,13 +176,23 @@ impl Compiler<'_> {
 
     /// Rank 0 sends, the last rank receives.
     fn transfer(&mut self, single: Single, term: &Term, cursor: &mut usize) -> Result<(), String> {
-        let (comm, last) = (self.memory.comm, self.problem.p_ranks - 1);
+        let (mut comm, last) = (self.memory.comm, self.problem.p_ranks - 1);
         let attributes = term.call.attributes;
         let is_sender = self.problem.rank == 0;
         if last == 0 {
             return Err(self.unfit(term, "a message from rank 0 to the last rank needs two ranks"));
         }
-        if !matches!(single, Single::Send | Single::Ssend | Single::Rsend | Single::Isend) {
+        if term.call.on != self.side.head().on {
+            return Err(self.unfit(term, "all messages go from one rank to another one"));
+        }
+        // The problem is that of the pair: a rank outside is neither the first nor the last.
+        if let Some(pair) = self.groups.find(term.call.on) {
+            comm = pair.comm;
+        }
+        if !matches!(
+            single,
+            Single::Send | Single::Ssend | Single::Rsend | Single::Isend | Single::Pingpong
+        ) {
             return Err(self.unfit(term, "only sends, waits and one-sided calls make a transfer"));
         }
         if single == Single::Rsend && !attributes.posted {
@@ -193,6 +204,9 @@ impl Compiler<'_> {
             attributes.recvtype
         };
         let piece = self.piece(term, layout, cursor)?;
+        if single == Single::Pingpong {
+            return self.round_trip(term, &piece, (comm, last));
+        }
         if is_sender {
             if attributes.posted {
                 self.steps.push(Step::Ready {
@@ -217,6 +231,69 @@ impl Compiler<'_> {
                 self.steps.push(Step::Message(Single::Recv, message));
             }
         }
+        Ok(())
+    }
+
+    /// A message from rank 0 to the last rank, which sends back what it got.
+    fn round_trip(&mut self, term: &Term, piece: &Piece, (comm, last): (MPI_Comm, usize)) -> Result<(), String> {
+        if term.call.attributes.posted || term.call.is_typed() {
+            return Err(self.unfit(term, "a round trip is made of plain messages"));
+        }
+        if self.problem.rank == 0 {
+            let answer = Piece {
+                offset: 0,
+                count: piece.count,
+                datatype: piece.datatype,
+            };
+            let scratch = self.scratch(self.problem.n_bytes)?;
+            let ping = self.message(self.memory.send, piece, last, comm, false);
+            let pong = self.message(scratch, &answer, last, comm, false);
+            self.steps.push(Step::Message(Single::Send, ping));
+            self.steps.push(Step::Message(Single::Recv, pong));
+        } else if self.problem.rank == last {
+            let message = self.message(self.memory.recv, piece, 0, comm, false);
+            self.steps.push(Step::Message(Single::Recv, message));
+            self.steps.push(Step::Message(Single::Send, message));
+        }
+        Ok(())
+    }
+
+    /// Rank 0 copies the whole, or combines it with what it copied.
+    fn local(&mut self, single: Single, term: &Term, copied: &mut usize) -> Result<(), String> {
+        let fits = match self.problem.task.functionality {
+            Functionality::Copying => single == Single::Copy,
+            Functionality::Combining => true,
+            _ => false,
+        };
+        let bytes = match &term.call.size {
+            Some(size) => self.value(size, self.problem.p_ranks)?,
+            None => 0,
+        };
+        let whole = self.problem.n_bytes;
+        if !fits || bytes != whole || term.call.is_typed() {
+            return Err(self.unfit(term, "rank 0 copies the whole, and combines it once"));
+        }
+        if single == Single::Combine && *copied != whole {
+            return Err(self.unfit(term, "what is combined is copied first"));
+        }
+        *copied = if single == Single::Copy { whole } else { 0 };
+        if self.problem.rank != 0 {
+            return Ok(());
+        }
+        let (from, to) = (self.memory.send.cast_const(), self.memory.recv);
+        if single == Single::Copy {
+            self.copy(from, to, bytes);
+            return Ok(());
+        }
+        let (datatype, count) = self.elements(bytes, false)?;
+        let op = self.operator(term.call.attributes.user_operator, false)?;
+        self.steps.push(Step::Combine {
+            from: from.cast(),
+            to: void(to),
+            count,
+            datatype,
+            op,
+        });
         Ok(())
     }
 

@@ -186,7 +186,7 @@ impl Program {
         let on = side.head().on;
         let Some(group) = groups
             .find(on)
-            .filter(|_| !on.is_group() && on != Communicator::Leaders)
+            .filter(|_| !on.is_group() && !matches!(on, Communicator::Leaders | Communicator::Pair(..)))
         else {
             return Ok(());
         };
