@@ -1,8 +1,9 @@
 //! The cost model at work in a round of contests: it learns from every algorithm of Kilter's that the screening measures, says which
 //! of the next target's need not be measured, and explains what was.
 //!
-//! Nothing is measured for the model: the first targets pay for what it knows about the later ones. It knows one round's launch
-//! settings on one placement of ranks, since prices depend on both.
+//! Where the prices of messages were measured ([`crate::cost_model::measure`]), they explain, and what the model learns is how far off they are
+//! for collectives. Where they were not, prices are fitted to what was measured, and named so: the first targets pay for what it knows about the
+//! later ones. It knows one round's launch settings on one placement of ranks, since prices depend on both.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -10,12 +11,16 @@ use std::collections::BTreeMap;
 use kilter_algorithms::{Algorithm, Cost, Nodes, registry};
 
 use crate::config::library::Library;
-use crate::cost_model::explain::because;
+use crate::cost_model::calibrated::Calibrated;
+use crate::cost_model::counts::{Counts, counts};
+use crate::cost_model::explain::{by_prices, fitted, unexplained};
 use crate::cost_model::fit::{Fit, Predicted};
-use crate::cost_model::prune::{Candidate, judge};
+use crate::cost_model::prices::{Distance, Price, Prices};
+use crate::cost_model::prune::{Candidate, Model, judge};
 use crate::cost_model::{Medium, Point, cost, costs, is_near};
 use crate::deployment::Selection;
-use crate::report::model::{Contest, CostModel, LeftOut, Prediction};
+use crate::report::format;
+use crate::report::model::{Contest, CostModel, LeftOut, MeasuredPrice, Prediction};
 use crate::search::choose::Measured;
 use crate::search::target::Target;
 
@@ -32,6 +37,8 @@ pub struct Guide {
     nodes: Option<Nodes>,
     /// Whether candidates are left out.
     prunes: bool,
+    /// What messages and local work cost, where it was measured.
+    prices: Prices,
     points: RefCell<Vec<Point>>,
     left_out: RefCell<BTreeMap<String, Vec<LeftOut>>>,
     /// Once is enough.
@@ -41,6 +48,31 @@ pub struct Guide {
 /// A row of the registry with the values of its parameters.
 type Row = (&'static Algorithm, Vec<u64>);
 
+/// What a medium's times are predicted by.
+#[derive(Debug)]
+enum Basis {
+    /// Measured prices.
+    Measured(Calibrated),
+    /// Prices fitted to the times of other collectives.
+    Fitted(Fit),
+}
+
+impl Basis {
+    fn model(&self) -> &dyn Model {
+        match self {
+            Basis::Measured(model) => model,
+            Basis::Fitted(model) => model,
+        }
+    }
+
+    fn misfit(&self) -> f64 {
+        match self {
+            Basis::Measured(model) => model.misfit,
+            Basis::Fitted(model) => model.misfit,
+        }
+    }
+}
+
 impl Guide {
     /// Knows nothing yet; with `prunes` it leaves candidates out once it does.
     #[must_use]
@@ -48,9 +80,32 @@ impl Guide {
         Guide {
             nodes,
             prunes,
+            prices: Prices::default(),
             points: RefCell::default(),
             left_out: RefCell::default(),
             said_bad: Cell::default(),
+        }
+    }
+
+    /// The same, explaining by measured prices.
+    #[must_use]
+    pub fn with_prices(self, prices: Prices) -> Guide {
+        Guide { prices, ..self }
+    }
+
+    /// How far all messages go, where that is one distance whose price was measured.
+    fn priced(&self, medium: Medium) -> Option<Distance> {
+        let distance = Distance::of_all(self.nodes.as_ref()?)?;
+        (medium == Medium::Messages && self.prices.level(distance).is_some()).then_some(distance)
+    }
+
+    /// What a call counts; messages in turn only where a price is put on them.
+    fn count(&self, row: &'static Algorithm, bytes: u64, parameters: &[u64], nodes: &Nodes) -> Counts {
+        let ranks = node_ranks(nodes);
+        if self.priced(Medium::of(row)).is_some() {
+            counts(row, ranks, bytes, parameters, nodes)
+        } else {
+            cost(row, ranks, bytes, parameters, nodes).into()
         }
     }
 
@@ -63,7 +118,7 @@ impl Guide {
             id: row.id.to_owned(),
             medium: Medium::of(row),
             bytes: target.bytes(),
-            cost: cost(row, node_ranks(nodes), target.bytes(), &parameters, nodes),
+            counts: self.count(row, target.bytes(), &parameters, nodes),
             seconds,
         });
     }
@@ -84,12 +139,12 @@ impl Guide {
             medium: Medium::of(row),
             costs: costs(row, ranks, target.bytes(), nodes)
                 .into_iter()
-                .map(|(_, cost)| cost)
+                .map(|(parameters, _)| self.count(row, target.bytes(), &parameters, nodes))
                 .collect(),
         };
         let rows: Vec<Option<Row>> = candidates.iter().map(own_row).collect();
         let predictable: Vec<Candidate> = rows.iter().flatten().cloned().map(of_row).collect();
-        let mut judged = judge(&predictable, &|medium| fits.get(&medium)).into_iter();
+        let mut judged = judge(&predictable, &|medium| fits.get(&medium).map(Basis::model)).into_iter();
         let mut left_out = Vec::new();
         let mut kept = Vec::with_capacity(candidates.len());
         for (selection, row) in candidates.into_iter().zip(rows) {
@@ -109,12 +164,12 @@ impl Guide {
         (kept, note)
     }
 
-    /// Adds to a contest what the model says of it: each candidate is predicted from the times of the others, so that a
-    /// prediction is one.
+    /// Adds to a contest what the model says of it: by measured prices, or where there are none each candidate from the times of the
+    /// others, so that a prediction is one.
     pub fn explain(&self, library: &Library, target: &Target, measured: &[Measured], contest: &mut Contest) {
         let Some(nodes) = &self.nodes else { return };
         let fits = self.fits(target, None);
-        contest.models = fits.iter().map(|(medium, fit)| in_report(*medium, fit)).collect();
+        contest.models = self.in_report(&fits, target);
         contest.left_out = self.left_out.borrow().get(&target.name()).cloned().unwrap_or_default();
         for candidate in measured {
             let Some(selection) = &candidate.selection else {
@@ -124,35 +179,64 @@ impl Guide {
             else {
                 continue;
             };
-            let without = self.fits(target, Some(row.id));
-            let Some(fit) = without.get(&Medium::of(row)).filter(|fit| fit.is_trusted()) else {
-                continue;
-            };
-            let cost = cost(row, node_ranks(nodes), target.bytes(), &parameters, nodes);
-            let is_telling = |one: &Predicted| one.high <= TELLING * one.low;
-            let Some(predicted) = fit.predict(cost).filter(is_telling) else {
+            let counts = self.count(row, target.bytes(), &parameters, nodes);
+            let seconds = candidate.medians.median();
+            let Some(prediction) = self.predict(row, &counts, target, seconds) else {
                 continue;
             };
             let id = selection.id();
             for contestant in contest.candidates.iter_mut().filter(|contestant| contestant.id == id) {
-                contestant.predicted = Some(prediction(predicted, cost, fit));
+                contestant.predicted = Some(prediction.clone());
             }
         }
     }
 
-    /// The models near a target, fitted to everything but the row `without` at the target's own volume.
-    fn fits(&self, target: &Target, without: Option<&str>) -> BTreeMap<Medium, Fit> {
+    /// What the model says of a call that took so many seconds.
+    fn predict(&self, row: &'static Algorithm, counts: &Counts, target: &Target, seconds: f64) -> Option<Prediction> {
+        let medium = Medium::of(row);
+        if let Some(distance) = self.priced(medium) {
+            let explained = by_prices(counts, &self.prices, distance)?;
+            return Some(Prediction {
+                seconds: explained.total.seconds,
+                interval: explained.total.interval,
+                unexplained: unexplained(explained.total.seconds, seconds),
+                because: explained.because,
+            });
+        }
+        let without = self.fits(target, Some(row.id));
+        let Some(Basis::Fitted(fit)) = without.get(&medium) else {
+            return None;
+        };
+        let is_telling = |one: &Predicted| one.high <= TELLING * one.low;
+        let predicted = fit
+            .predict(counts.cost)
+            .filter(|one| fit.is_trusted() && is_telling(one))?;
+        Some(Prediction {
+            unexplained: unexplained(predicted.seconds, seconds),
+            ..by_fit(predicted, counts.cost, fit)
+        })
+    }
+
+    /// The models near a target, which know everything but the row `without` at the target's own volume.
+    fn fits(&self, target: &Target, without: Option<&str>) -> BTreeMap<Medium, Basis> {
         let points = self.points.borrow();
-        let fit = |medium: Medium| {
-            let near: Vec<(Cost, f64)> = points
+        let of = |medium: Medium| {
+            let near: Vec<(Counts, f64)> = points
                 .iter()
                 .filter(|point| point.medium == medium && is_near(point.bytes, target.bytes()))
                 .filter(|point| point.bytes != target.bytes() || Some(point.id.as_str()) != without)
-                .map(|point| (point.cost, point.seconds))
+                .map(|point| (point.counts, point.seconds))
                 .collect();
-            Some((medium, Fit::of(&near)?))
+            let basis = match self.priced(medium) {
+                Some(distance) => Basis::Measured(Calibrated::of(&self.prices, distance, &near)?),
+                None => {
+                    let near: Vec<(Cost, f64)> = near.iter().map(|(counts, seconds)| (counts.cost, *seconds)).collect();
+                    Basis::Fitted(Fit::of(&near)?)
+                }
+            };
+            Some((medium, basis))
         };
-        MEDIA.into_iter().filter_map(fit).collect()
+        MEDIA.into_iter().filter_map(of).collect()
     }
 
     /// A prediction of a row with the best of its parameters, as [`judge`] made it.
@@ -161,18 +245,109 @@ impl Guide {
         row: &'static Algorithm,
         target: &Target,
         predicted: Predicted,
-        fits: &BTreeMap<Medium, Fit>,
+        fits: &BTreeMap<Medium, Basis>,
         nodes: &Nodes,
     ) -> Prediction {
-        let fit = &fits[&Medium::of(row)];
+        let basis = &fits[&Medium::of(row)];
         let all = costs(row, node_ranks(nodes), target.bytes(), nodes);
-        let seconds = |cost: &Cost| cost.seconds(fit.alpha, fit.beta, fit.gamma);
-        let best = all.iter().min_by(|a, b| seconds(&a.1).total_cmp(&seconds(&b.1)));
-        prediction(predicted, best.map_or(Cost::ZERO, |(_, cost)| *cost), fit)
+        let all = all
+            .iter()
+            .map(|(parameters, _)| self.count(row, target.bytes(), parameters, nodes));
+        let seconds = |counts: &Counts| basis.model().predict(counts).map_or(f64::INFINITY, |one| one.seconds);
+        let best = all.min_by(|a, b| seconds(a).total_cmp(&seconds(b)));
+        let counts = best.unwrap_or(Counts::from(Cost::ZERO));
+        let because = match basis {
+            Basis::Fitted(fit) => return by_fit(predicted, counts.cost, fit),
+            Basis::Measured(model) => {
+                let distance = self.priced(Medium::of(row));
+                let explained = distance.and_then(|distance| by_prices(&counts, &self.prices, distance));
+                let residual = residual(counts.cost.rounds, model.residual);
+                explained.map_or(String::new(), |explained| explained.because) + &residual
+            }
+        };
+        Prediction {
+            seconds: predicted.seconds,
+            interval: (predicted.low, predicted.high),
+            unexplained: None,
+            because,
+        }
+    }
+
+    /// The models of a target for the report.
+    fn in_report(&self, fits: &BTreeMap<Medium, Basis>, target: &Target) -> Vec<CostModel> {
+        let mut models = Vec::new();
+        for medium in MEDIA {
+            let prices = self
+                .priced(medium)
+                .map(|distance| self.prices_near(distance, target.bytes()));
+            let basis = fits.get(&medium);
+            let none = CostModel {
+                medium: medium.name().to_owned(),
+                prices: prices.clone().unwrap_or_default(),
+                residual: 0.0,
+                alpha: 0.0,
+                beta: 0.0,
+                gamma: 0.0,
+                points: 0,
+                misfit: 1.0,
+                trusted: false,
+            };
+            models.extend(match basis {
+                Some(Basis::Measured(model)) => Some(CostModel {
+                    residual: model.residual,
+                    points: model.points,
+                    misfit: model.misfit,
+                    trusted: model.is_trusted(),
+                    ..none
+                }),
+                Some(Basis::Fitted(fit)) => Some(CostModel {
+                    alpha: fit.alpha,
+                    beta: fit.beta,
+                    gamma: fit.gamma,
+                    points: fit.points,
+                    misfit: fit.misfit,
+                    trusted: fit.is_trusted(),
+                    ..none
+                }),
+                None => prices.map(|_| none),
+            });
+        }
+        models
+    }
+
+    /// The measured prices of messages of so many bytes.
+    fn prices_near(&self, distance: Distance, bytes: u64) -> Vec<MeasuredPrice> {
+        let Some(level) = self.prices.level(distance) else {
+            return Vec::new();
+        };
+        let size = bytes as f64;
+        let priced = |what: String, price: Price| MeasuredPrice {
+            what,
+            seconds: price.seconds,
+            interval: price.interval,
+        };
+        let of = format::bytes(bytes);
+        let mut prices = vec![
+            priced(format!("latency {}", distance.name()), level.latency()),
+            priced("gap between messages".to_owned(), level.gap()),
+            priced(format!("under way for {of}"), level.under_way(size)),
+            priced(format!("byte of {of}"), level.byte(size)),
+        ];
+        prices.extend(
+            self.prices
+                .combine(size)
+                .map(|price| priced("byte combined".to_owned(), price)),
+        );
+        prices.extend(
+            self.prices
+                .copy(size)
+                .map(|price| priced("byte copied".to_owned(), price)),
+        );
+        prices
     }
 
     /// What was left out, or, the first time, that a model is not trusted.
-    fn note(&self, target: &Target, left_out: &[LeftOut], fits: &BTreeMap<Medium, Fit>) -> Option<String> {
+    fn note(&self, target: &Target, left_out: &[LeftOut], fits: &BTreeMap<Medium, Basis>) -> Option<String> {
         if !left_out.is_empty() {
             let ids: Vec<&str> = left_out.iter().map(|one| one.id.as_str()).collect();
             return Some(format!(
@@ -181,13 +356,13 @@ impl Guide {
                 ids.join(", ")
             ));
         }
-        let (medium, fit) = fits.iter().find(|(_, fit)| !fit.is_trusted())?;
+        let (medium, fit) = fits.iter().find(|(_, fit)| !fit.model().is_trusted())?;
         (!self.said_bad.replace(true)).then(|| {
             format!(
                 "{}: the cost model of {} misses measured times by a factor of {:.1}, so it leaves nothing out",
                 target.name(),
                 medium.name(),
-                fit.misfit
+                fit.misfit()
             )
         })
     }
@@ -228,24 +403,25 @@ fn row_of_library(library: &Library, target: &Target, selection: &Selection) -> 
     Some((row, parameters.collect()))
 }
 
-fn in_report(medium: Medium, fit: &Fit) -> CostModel {
-    CostModel {
-        medium: medium.name().to_owned(),
-        alpha: fit.alpha,
-        beta: fit.beta,
-        gamma: fit.gamma,
-        points: fit.points,
-        misfit: fit.misfit,
-        trusted: fit.is_trusted(),
-    }
-}
-
-fn prediction(predicted: Predicted, cost: Cost, fit: &Fit) -> Prediction {
+/// A prediction by fitted prices, which says that they are.
+fn by_fit(predicted: Predicted, cost: Cost, fit: &Fit) -> Prediction {
     Prediction {
         seconds: predicted.seconds,
         interval: (predicted.low, predicted.high),
-        because: because(cost, fit),
+        unexplained: None,
+        because: format!("{} (fitted to other times)", fitted(cost, fit)),
     }
+}
+
+/// What collectives need beside measured prices; empty where that is nothing.
+fn residual(messages: f64, seconds: f64) -> String {
+    if seconds == 0.0 {
+        return String::new();
+    }
+    format!(
+        " + {messages} x {} that the prices leave open",
+        format::seconds(seconds)
+    )
 }
 
 #[cfg(test)]
