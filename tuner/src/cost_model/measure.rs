@@ -1,27 +1,34 @@
 //! The launch that measures prices: round trips and streams between two ranks of each distance, copies and combinations on one rank.
 //!
-//! Everything is timed by the clock of the rank that begins and ends it, so that no price depends on how well clocks agree. Blocks
-//! are items of a plan like all others: they are stored, and a run that is resumed reads them back.
+//! Everything is timed by the clock of the rank that begins and ends it, and done once and several times: a price is what more of it
+//! costs, so that none depends on how well clocks agree or on how ranks wake up. Blocks are items of a plan like all others: they are stored, and a run that is resumed reads them back.
 
 use kilter_algorithms::Nodes;
 use kilter_protocol::plan::{Block, Implementation, Item, Repetitions};
 use kilter_protocol::task::{Functionality, Task};
 
-use super::prices::{Distance, Level, Local, Messages, Price, Prices};
+use super::prices::{Distance, Level, Local, Messages, OnceAndMore, Price, Prices};
 use crate::context::{Context, Setup};
 use crate::launch::session::{BlockOutcome, SessionError};
 use crate::plan;
 
 /// Sizes of messages, in bytes: eager and rendezvous messages and what lies between.
-pub(super) const MESSAGES: [u64; 6] = [1, 1024, 8192, 65_536, 262_144, 1 << 20];
-/// Of local work, in bytes: within a core's cache, and beyond; whole numbers of all elements.
-pub(super) const LOCAL: [u64; 4] = [1024, 16_384, 262_144, 4 << 20];
-/// Bytes of a stream at most, or two messages.
-const STREAM_BYTES: u64 = 1 << 20;
-/// Messages of a stream at most.
-const STREAM: u64 = 16;
+pub(super) const MESSAGES: [u64; 7] = [1, 1024, 8192, 32_768, 65_536, 262_144, 1 << 20];
+/// Of local work, in bytes: within a core's caches, and beyond; whole numbers of all elements.
+pub(super) const LOCAL: [u64; 3] = [16_384, 262_144, 4 << 20];
+/// Bytes of what is done more than once at most, or twice.
+const MORE_BYTES: u64 = 1 << 20;
+/// So often it is done at most.
+const MORE_ROUND_TRIPS: u64 = 5;
+const MORE_MESSAGES: u64 = 16;
+const MORE_LOCAL: u64 = 32;
+/// Names of what is done.
+pub(super) const ROUND_TRIPS: &str = "round trip";
+pub(super) const STREAM: &str = "message";
+pub(super) const COPY: &str = "copy";
+pub(super) const COMBINE: &str = "copy and combine";
 /// So often each is repeated.
-const REPETITIONS: Repetitions = Repetitions::until(7, 40, 0.02, 0.25);
+const REPETITIONS: Repetitions = Repetitions::until(6, 12, 0.01, 1.0);
 
 /// Measures the prices under `setup`, in one launch named after `label`, and takes its seconds from the budget. Empty where ranks have
 /// no clock of their own or the launch failed, with a warning: nothing is explained then.
@@ -90,9 +97,17 @@ fn pair(nodes: &Nodes, distance: Distance) -> Option<(usize, usize)> {
     }
 }
 
-/// Messages of a stream.
-pub(super) fn stream(bytes: u64) -> u64 {
-    (STREAM_BYTES / bytes).clamp(2, STREAM)
+/// How often what moves so many bytes is done, where it is done more than once.
+pub(super) fn more(bytes: u64, most: u64) -> u64 {
+    (MORE_BYTES / bytes).clamp(2, most)
+}
+
+/// What is done once and more than once: its name, how often, and the expression of so many.
+type Work<'w> = (&'static str, u64, &'w dyn Fn(u64) -> String);
+
+/// Both items of a work.
+fn items((name, count, text): Work<'_>, functionality: Functionality, bytes: impl Fn(u64) -> u64) -> [Item; 2] {
+    [1, count].map(|times| item(&item_id(name, times), functionality, bytes(times), text(times)))
 }
 
 /// Ids and items of the blocks.
@@ -103,32 +118,27 @@ fn asked(nodes: &Nodes, element_bytes: u64) -> Vec<(String, Vec<Item>)> {
             continue;
         };
         let on = format!("{{pair:{from}:{to}}}");
+        let round_trips = |times: u64| format!("{times} * pingpong(n){on}");
+        let stream = |times: u64| format!("{times} * isend(n/{times}){on} + wait + pingpong(1){on}");
         for bytes in MESSAGES {
-            let count = stream(bytes);
-            let message = |id, bytes, text| item(id, Functionality::Transfer, bytes, text);
-            let items = vec![
-                message("round trip", bytes, format!("pingpong(n){on}")),
-                message("one", bytes, format!("isend(n){on} + wait + pingpong(1){on}")),
-                message(
-                    "many",
-                    count * bytes,
-                    format!("{count} * isend(n/{count}){on} + wait + pingpong(1){on}"),
-                ),
-            ];
-            blocks.push((messages_id(distance, bytes), items));
+            let trips = (
+                ROUND_TRIPS,
+                more(bytes, MORE_ROUND_TRIPS),
+                &round_trips as &dyn Fn(u64) -> String,
+            );
+            let messages = (STREAM, more(bytes, MORE_MESSAGES), &stream as &dyn Fn(u64) -> String);
+            let mut both = items(trips, Functionality::Transfer, |_| bytes).to_vec();
+            both.extend(items(messages, Functionality::Transfer, |times| times * bytes));
+            blocks.push((messages_id(distance, bytes), both));
         }
     }
+    let copy = |times: u64| format!("{times} * copy(n)");
+    let combine = |times: u64| vec!["copy(n) + combine(n)"; times as usize].join(" + ");
     for bytes in LOCAL.into_iter().filter(|bytes| bytes.is_multiple_of(element_bytes)) {
-        let items = vec![
-            item("copy", Functionality::Copying, bytes, "copy(n)".to_owned()),
-            item(
-                "copy and combine",
-                Functionality::Combining,
-                bytes,
-                "copy(n) + combine(n)".to_owned(),
-            ),
-        ];
-        blocks.push((local_id(bytes), items));
+        let times = more(bytes, MORE_LOCAL);
+        let mut both = items((COPY, times, &copy), Functionality::Copying, |_| bytes).to_vec();
+        both.extend(items((COMBINE, times, &combine), Functionality::Combining, |_| bytes));
+        blocks.push((local_id(bytes), both));
     }
     blocks
 }
@@ -141,6 +151,10 @@ fn item(id: &str, functionality: Functionality, bytes: u64, text: String) -> Ite
         implementation: Implementation::Expression { text },
         settings: Vec::new(),
     }
+}
+
+pub(super) fn item_id(name: &str, times: u64) -> String {
+    format!("{name} x {times}")
 }
 
 pub(super) fn messages_id(distance: Distance, bytes: u64) -> String {
@@ -158,25 +172,31 @@ pub(super) fn read<'o>(outcomes: impl Iterator<Item = (&'o str, &'o BlockOutcome
         let (_, outcome) = known.iter().find(|(known, _)| *known == id)?;
         Price::of(&outcome.samples.get(item)?.seconds)
     };
+    let once_and_more = |id: &str, name: &str, count: u64| {
+        Some(OnceAndMore {
+            once: price(id, &item_id(name, 1))?,
+            more: price(id, &item_id(name, count))?,
+            count,
+        })
+    };
     let level = |distance: Distance| {
         let of_size = |bytes: u64| {
             let id = messages_id(distance, bytes);
             Some(Messages {
                 bytes,
-                round_trip: price(&id, "round trip")?,
-                one: price(&id, "one")?,
-                many: price(&id, "many")?,
-                count: stream(bytes) as u32,
+                round_trips: once_and_more(&id, ROUND_TRIPS, more(bytes, MORE_ROUND_TRIPS))?,
+                stream: once_and_more(&id, STREAM, more(bytes, MORE_MESSAGES))?,
             })
         };
         let sizes: Vec<Messages> = MESSAGES.into_iter().filter_map(of_size).collect();
         Level::of(&sizes)
     };
     let local = |bytes: u64| {
+        let (id, count) = (local_id(bytes), more(bytes, MORE_LOCAL));
         Some(Local {
             bytes,
-            copy: price(&local_id(bytes), "copy")?,
-            copy_and_combine: price(&local_id(bytes), "copy and combine")?,
+            copy: once_and_more(&id, COPY, count)?,
+            copy_and_combine: once_and_more(&id, COMBINE, count)?,
         })
     };
     Prices {

@@ -11,6 +11,9 @@ use kilter_algorithms::Nodes;
 use crate::stats::median_interval::median_interval;
 use crate::stats::sample::Sample;
 
+/// Fewer times are no price: the interval of one would have no width, and look certain.
+const LEAST: usize = 5;
+
 /// Confidence of the intervals.
 const CONFIDENCE: f64 = 0.95;
 
@@ -30,10 +33,10 @@ impl Price {
         interval: (0.0, 0.0),
     };
 
-    /// Of times in seconds; `None` without any, or where one is no time.
+    /// Of times in seconds; `None` of fewer than five, or where one is no time.
     #[must_use]
     pub fn of(times: &[f64]) -> Option<Price> {
-        if times.is_empty() || times.iter().any(|seconds| !seconds.is_finite() || *seconds < 0.0) {
+        if times.len() < LEAST || times.iter().any(|seconds| !seconds.is_finite() || *seconds < 0.0) {
             return None;
         }
         let sample = Sample::new(times.to_vec()).ok()?;
@@ -120,19 +123,36 @@ impl Distance {
     }
 }
 
+/// The same once and several times: what more of it costs holds nothing of how a repetition begins and ends.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct OnceAndMore {
+    /// Once.
+    pub once: Price,
+    /// So many times as [`OnceAndMore::count`] says.
+    pub more: Price,
+    /// How many these are, 2 or more.
+    pub count: u64,
+}
+
+impl OnceAndMore {
+    /// What one costs.
+    #[must_use]
+    pub fn each(&self) -> Price {
+        self.more
+            .less(self.once)
+            .times(1.0 / self.count.saturating_sub(1).max(1) as f64)
+    }
+}
+
 /// Times of one size of messages.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Messages {
     /// Bytes of a message.
     pub bytes: u64,
-    /// A message and its answer.
-    pub round_trip: Price,
-    /// One message, then a round trip of a byte.
-    pub one: Price,
-    /// [`Messages::count`] messages behind each other, then a round trip of a byte.
-    pub many: Price,
-    /// How many these are, 2 or more.
-    pub count: u32,
+    /// Messages and their answers, one after the other.
+    pub round_trips: OnceAndMore,
+    /// Messages behind each other, then a round trip of a byte.
+    pub stream: OnceAndMore,
 }
 
 /// What a message of some size costs.
@@ -156,16 +176,16 @@ impl Level {
     pub fn of(measured: &[Messages]) -> Option<Level> {
         let mut sizes: Vec<OfSize> = measured
             .iter()
-            .filter(|times| times.count >= 2)
             .map(|times| {
-                let one_way = times.round_trip.times(0.5);
-                let gap = times.many.less(times.one).times(1.0 / f64::from(times.count - 1));
+                let one_way = times.round_trips.each().times(0.5);
                 OfSize {
                     bytes: times.bytes,
                     one_way,
-                    gap: gap.at_most(one_way),
+                    gap: times.stream.each().at_most(one_way),
                 }
             })
+            // A message that takes no time was not measured well enough.
+            .filter(|size| size.one_way.seconds > 0.0)
             .collect();
         sizes.sort_by_key(|size| size.bytes);
         (!sizes.is_empty()).then_some(Level { sizes })
@@ -222,9 +242,9 @@ pub struct Local {
     /// Bytes.
     pub bytes: u64,
     /// Copying them.
-    pub copy: Price,
+    pub copy: OnceAndMore,
     /// Copying them and combining the copy with them.
-    pub copy_and_combine: Price,
+    pub copy_and_combine: OnceAndMore,
 }
 
 /// All prices of a machine under one setup.
@@ -252,7 +272,7 @@ impl Prices {
     #[must_use]
     pub fn combine(&self, bytes: f64) -> Option<Price> {
         let local = self.local_near(bytes)?;
-        let combine = local.copy_and_combine.less(local.copy);
+        let combine = local.copy_and_combine.each().less(local.copy.each());
         Some(combine.times(1.0 / local.bytes as f64))
     }
 
@@ -260,7 +280,7 @@ impl Prices {
     #[must_use]
     pub fn copy(&self, bytes: f64) -> Option<Price> {
         let local = self.local_near(bytes)?;
-        Some(local.copy.times(1.0 / local.bytes as f64))
+        Some(local.copy.each().times(1.0 / local.bytes as f64))
     }
 
     fn local_near(&self, bytes: f64) -> Option<&Local> {

@@ -218,8 +218,13 @@ impl Compiler<'_> {
             let message = self.message(self.memory.send, &piece, last, comm, single == Single::Isend);
             self.steps.push(Step::Message(single, message));
         } else if self.problem.rank == last {
-            let message = self.message(self.memory.recv, &piece, 0, comm, attributes.posted);
-            if attributes.posted {
+            // On a pair messages that are started together are received together, as algorithms do it.
+            let on_pair = matches!(term.call.on, Communicator::Pair(..));
+            let together = single == Single::Isend && on_pair && !attributes.posted;
+            let message = self.message(self.memory.recv, &piece, 0, comm, attributes.posted || together);
+            if together {
+                self.steps.push(Step::Message(Single::Irecv, message));
+            } else if attributes.posted {
                 self.steps.push(Step::Message(Single::Irecv, message));
                 self.steps.push(Step::Ready {
                     says: true,
