@@ -16,12 +16,11 @@ use crate::plan;
 pub(super) const MESSAGES: [u64; 7] = [1, 1024, 8192, 32_768, 65_536, 262_144, 1 << 20];
 /// Of local work, in bytes: within a core's caches, and beyond; whole numbers of all elements.
 pub(super) const LOCAL: [u64; 3] = [16_384, 262_144, 4 << 20];
-/// Bytes of what is done more than once at most, or twice.
-const MORE_BYTES: u64 = 1 << 20;
-/// So often it is done at most.
-const MORE_ROUND_TRIPS: u64 = 5;
-const MORE_MESSAGES: u64 = 16;
-const MORE_LOCAL: u64 = 32;
+/// How often something is done: so many bytes in all, so often at most, and twice at least.
+type More = (u64, u64);
+pub(super) const MORE_ROUND_TRIPS: More = (1 << 20, 5);
+pub(super) const MORE_MESSAGES: More = (1 << 20, 16);
+pub(super) const MORE_LOCAL: More = (16 << 20, 64);
 /// Names of what is done.
 pub(super) const ROUND_TRIPS: &str = "round trip";
 pub(super) const STREAM: &str = "message";
@@ -98,8 +97,8 @@ fn pair(nodes: &Nodes, distance: Distance) -> Option<(usize, usize)> {
 }
 
 /// How often what moves so many bytes is done, where it is done more than once.
-pub(super) fn more(bytes: u64, most: u64) -> u64 {
-    (MORE_BYTES / bytes).clamp(2, most)
+pub(super) fn more(bytes: u64, (whole, most): More) -> u64 {
+    (whole / bytes).clamp(2, most)
 }
 
 /// What is done once and more than once: its name, how often, and the expression of so many.

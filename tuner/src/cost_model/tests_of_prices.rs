@@ -10,7 +10,10 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use super::calibrated::Calibrated;
 use super::counts::{Counts, counts};
 use super::explain::{by_prices, unexplained};
-use super::measure::{COMBINE, COPY, LOCAL, MESSAGES, ROUND_TRIPS, STREAM, item_id, local_id, messages_id, read};
+use super::measure::{
+    COMBINE, COPY, LOCAL, MESSAGES, MORE_LOCAL, MORE_MESSAGES, MORE_ROUND_TRIPS, ROUND_TRIPS, STREAM, item_id,
+    local_id, messages_id, more, read,
+};
 use super::prices::{Distance, Prices};
 use super::prune::Model as _;
 use crate::store::{BlockOutcome, ItemSamples};
@@ -44,24 +47,23 @@ fn outcomes(network: &Network, distance: Distance, noise: f64, seed: u64) -> BTr
     let busy = |bytes: u64| network.alpha + bytes as f64 * network.beta;
     let one_way = |bytes: u64| network.latency + busy(bytes);
     let mut all = BTreeMap::new();
-    // As often as may be asked for; ids that nobody asks for are not read.
     for bytes in MESSAGES {
         let mut times = Vec::new();
-        for count in 1_u32..=16 {
-            let round_trips = f64::from(count) * 2.0 * one_way(bytes);
-            let stream = f64::from(count) * busy(bytes) + 2.0 * one_way(1);
-            times.push((item_id(ROUND_TRIPS, count.into()), START + round_trips));
-            times.push((item_id(STREAM, count.into()), START + stream));
+        for count in [1, more(bytes, MORE_MESSAGES), more(bytes, MORE_ROUND_TRIPS)] {
+            let round_trips = count as f64 * 2.0 * one_way(bytes);
+            let stream = count as f64 * busy(bytes) + 2.0 * one_way(1);
+            times.push((item_id(ROUND_TRIPS, count), START + round_trips));
+            times.push((item_id(STREAM, count), START + stream));
         }
         all.insert(messages_id(distance, bytes), block(&times));
     }
     for bytes in LOCAL {
         let mut times = Vec::new();
-        for count in 1_u32..=32 {
-            let copy = f64::from(count) * bytes as f64 * COPIED;
-            let combine = f64::from(count) * bytes as f64 * network.gamma;
-            times.push((item_id(COPY, count.into()), START + copy));
-            times.push((item_id(COMBINE, count.into()), START + copy + combine));
+        for count in [1, more(bytes, MORE_LOCAL)] {
+            let copy = count as f64 * bytes as f64 * COPIED;
+            let combine = count as f64 * bytes as f64 * network.gamma;
+            times.push((item_id(COPY, count), START + copy));
+            times.push((item_id(COMBINE, count), START + copy + combine));
         }
         all.insert(local_id(bytes), block(&times));
     }
