@@ -7,7 +7,7 @@ use kilter_algorithms::Nodes;
 use kilter_protocol::plan::{Block, Implementation, Item, Repetitions};
 use kilter_protocol::task::{Functionality, Task};
 
-use super::prices::{Distance, Level, Local, Messages, OnceAndMore, Price, Prices};
+use super::prices::{Distance, LEAST_TIMES, Level, Local, Messages, OnceAndMore, Price, Prices};
 use crate::context::{Context, Setup};
 use crate::launch::session::{BlockOutcome, SessionError};
 use crate::plan;
@@ -35,6 +35,12 @@ const REPETITIONS: Repetitions = Repetitions::until(6, 12, 0.01, 1.0);
 /// # Errors
 /// The database, files, an interruption; a setup that did not take effect.
 pub fn measure(context: &Context<'_>, label: &str, setup: &Setup) -> anyhow::Result<Prices> {
+    if context.budget.exhausted() {
+        context
+            .progress
+            .warn("the budget ended before the prices of messages were measured, so nothing is explained by them");
+        return Ok(Prices::default());
+    }
     let Some(nodes) = context.nodes() else {
         context
             .progress
@@ -82,7 +88,14 @@ pub fn measure(context: &Context<'_>, label: &str, setup: &Setup) -> anyhow::Res
                 .warn(&format!("no price from `{}`, `{item}`: {reason}", block.id));
         }
     }
-    Ok(read(blocks.iter().map(|block| block.id.as_str()).zip(&outcomes)))
+    let least = if context.options.is_exact() { 1 } else { LEAST_TIMES };
+    let prices = read(blocks.iter().map(|block| block.id.as_str()).zip(&outcomes), least);
+    if prices.within.is_none() && prices.between.is_none() {
+        context.progress.warn(
+            "no price of messages could be measured, since too few repetitions began in time; look for other load on the machine",
+        );
+    }
+    Ok(prices)
 }
 
 /// Two ranks that are so far from each other: the first ones.
@@ -164,12 +177,12 @@ pub(super) fn local_id(bytes: u64) -> String {
     format!("local {bytes}")
 }
 
-/// Prices from the outcomes of blocks by their ids; what is missing is left out.
-pub(super) fn read<'o>(outcomes: impl Iterator<Item = (&'o str, &'o BlockOutcome)>) -> Prices {
+/// Prices from the outcomes of blocks by their ids, of `least` times each or more; what is missing is left out.
+pub fn read<'o>(outcomes: impl Iterator<Item = (&'o str, &'o BlockOutcome)>, least: usize) -> Prices {
     let known: Vec<(&str, &BlockOutcome)> = outcomes.collect();
     let price = |id: &str, item: &str| {
         let (_, outcome) = known.iter().find(|(known, _)| *known == id)?;
-        Price::of(&outcome.samples.get(item)?.seconds)
+        Price::of(&outcome.samples.get(item)?.seconds, least)
     };
     let once_and_more = |id: &str, name: &str, count: u64| {
         Some(OnceAndMore {

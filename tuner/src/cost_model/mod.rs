@@ -134,4 +134,4 @@ pub fn cost(row: &Algorithm, p_ranks: usize, n_bytes: u64, parameters: &[u64], n
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
-mod tests_of_prices;
+pub(crate) mod tests_of_prices;

@@ -11,8 +11,8 @@ use kilter_algorithms::Nodes;
 use crate::stats::median_interval::median_interval;
 use crate::stats::sample::Sample;
 
-/// Fewer times are no price: the interval of one would have no width, and look certain.
-const LEAST: usize = 5;
+/// Fewer times are no price, but where times are exact: the interval of one would have no width, and look certain.
+pub const LEAST_TIMES: usize = 5;
 
 /// Confidence of the intervals.
 const CONFIDENCE: f64 = 0.95;
@@ -33,10 +33,10 @@ impl Price {
         interval: (0.0, 0.0),
     };
 
-    /// Of times in seconds; `None` of fewer than five, or where one is no time.
+    /// Of `least` times in seconds or more; `None` of fewer, or where one is no time.
     #[must_use]
-    pub fn of(times: &[f64]) -> Option<Price> {
-        if times.len() < LEAST || times.iter().any(|seconds| !seconds.is_finite() || *seconds < 0.0) {
+    pub fn of(times: &[f64], least: usize) -> Option<Price> {
+        if times.len() < least.max(1) || times.iter().any(|seconds| !seconds.is_finite() || *seconds < 0.0) {
             return None;
         }
         let sample = Sample::new(times.to_vec()).ok()?;

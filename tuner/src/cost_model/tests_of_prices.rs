@@ -14,12 +14,12 @@ use super::measure::{
     COMBINE, COPY, LOCAL, MESSAGES, MORE_LOCAL, MORE_MESSAGES, MORE_ROUND_TRIPS, ROUND_TRIPS, STREAM, item_id,
     local_id, messages_id, more, read,
 };
-use super::prices::{Distance, Prices};
+use super::prices::{Distance, LEAST_TIMES, Prices};
 use super::prune::Model as _;
 use crate::store::{BlockOutcome, ItemSamples};
 
 /// 200 us, 1 Gbit/s.
-const SLOW: Network = Network {
+pub(crate) const SLOW: Network = Network {
     latency: 196e-6,
     alpha: 4e-6,
     beta: 8.5e-9,
@@ -70,9 +70,9 @@ fn outcomes(network: &Network, distance: Distance, noise: f64, seed: u64) -> BTr
     all
 }
 
-fn prices(network: &Network, distance: Distance, noise: f64, seed: u64) -> Prices {
+pub(crate) fn prices(network: &Network, distance: Distance, noise: f64, seed: u64) -> Prices {
     let outcomes = outcomes(network, distance, noise, seed);
-    read(outcomes.iter().map(|(id, outcome)| (id.as_str(), outcome)))
+    read(outcomes.iter().map(|(id, outcome)| (id.as_str(), outcome)), LEAST_TIMES)
 }
 
 /// The counts of a call of a broadcast, and what it takes on the network, message by message.
@@ -215,7 +215,7 @@ fn missing_and_impossible_times_give_no_price() {
         vec![1e-3; 4],
     );
     spoil(local_id(LOCAL[0]), &item_id(COPY, 1), vec![f64::NAN; 9]);
-    let prices = read(outcomes.iter().map(|(id, outcome)| (id.as_str(), outcome)));
+    let prices = read(outcomes.iter().map(|(id, outcome)| (id.as_str(), outcome)), LEAST_TIMES);
     // The next size is the smallest one then.
     let level = prices.level(Distance::Between).unwrap();
     approx::assert_relative_eq!(
@@ -224,5 +224,5 @@ fn missing_and_impossible_times_give_no_price() {
         max_relative = 1e-6
     );
     assert_eq!(prices.local.len(), LOCAL.len() - 1);
-    assert_eq!(read(std::iter::empty()), Prices::default());
+    assert_eq!(read(std::iter::empty(), 1), Prices::default());
 }

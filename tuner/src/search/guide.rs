@@ -430,6 +430,7 @@ mod tests {
 
     use super::*;
     use crate::config::library::find_for;
+    use crate::cost_model::tests_of_prices::{SLOW, prices};
     use crate::search::choose::choose;
     use crate::search::space;
     use crate::stats::sample::Sample;
@@ -580,5 +581,100 @@ mod tests {
                 .any(|model| model.medium == "messages" && model.points > 5)
         );
         assert!(contest.left_out.iter().any(|one| one.id == "bcast.linear"));
+    }
+
+    #[test]
+    fn measured_prices_explain_a_chain_by_latencies_and_say_what_they_do_not_explain() {
+        let prices = prices(&SLOW, Distance::Between, 1.0, 0);
+        let guide = Guide::new(Some(Nodes::each_alone(8)), true).with_prices(prices);
+        let target = Target::unbounded(Collective::Bcast, 262_144);
+        let chain = Selection::Algorithm("bcast.pipelined_chain".to_owned(), vec![32_768]);
+        // Seven latencies, fourteen messages: 1.4 ms + 14 * (4 us + 32 KiB * 8.5 ns/B).
+        let seconds = 7.0 * 196e-6 + 14.0 * (4e-6 + 32_768.0 * 8.5e-9);
+        let measured = |factor: f64| {
+            let medians = |seconds| Sample::new(vec![seconds; 3]).unwrap();
+            let selection = Some(chain.clone());
+            [
+                Measured {
+                    selection: None,
+                    medians: medians(1.0),
+                },
+                Measured {
+                    selection,
+                    medians: medians(factor * seconds),
+                },
+            ]
+        };
+        let explained = |factor: f64| {
+            let measured = measured(factor);
+            let mut contest = choose(&target, &measured, &[], &Rule::default()).contest;
+            guide.explain(&openmpi(), &target, &measured, &mut contest);
+            let found = contest.candidates.iter().find(|one| one.id == chain.id()).unwrap();
+            (found.predicted.clone().unwrap(), contest.models)
+        };
+        let (predicted, models) = explained(1.0);
+        approx::assert_relative_eq!(predicted.seconds, seconds, max_relative = 0.02);
+        assert!(
+            predicted.because.starts_with("7 hops x 196 us + 14 messages x 4.0"),
+            "{predicted:?}"
+        );
+        assert_eq!(predicted.unexplained, None);
+        // Nothing was learnt of collectives; the prices are there all the same, and leave nothing out.
+        let latency = models[0]
+            .prices
+            .iter()
+            .find(|price| price.what == "latency between nodes")
+            .unwrap();
+        approx::assert_relative_eq!(latency.seconds, 200e-6, max_relative = 0.01);
+        assert!(!models[0].trusted && models[0].points == 0);
+        let all = candidates(&target);
+        assert_eq!(guide.field(&target, all.clone()), (all, None));
+        for factor in [0.7, 1.5] {
+            let (predicted, _) = explained(factor);
+            let text = predicted.unexplained.unwrap();
+            assert!(text.starts_with("the model does not explain it"), "{factor}: {text}");
+        }
+    }
+
+    #[test]
+    fn measured_prices_leave_out_what_is_far_above_the_best() {
+        let prices = prices(&SLOW, Distance::Between, 1.0, 0);
+        let guide = Guide::new(Some(nodes()), true).with_prices(prices.clone());
+        let time = |target: &Target, selection: &Selection| {
+            let (row, parameters) = own_row(selection)?;
+            let counts = counts(row, RANKS, target.bytes(), &parameters, &nodes());
+            Some(by_prices(&counts, &prices, Distance::Between)?.total.seconds)
+        };
+        let learn = |factor: fn(usize) -> f64| {
+            for (collective, bytes) in KNOWN {
+                let target = Target::unbounded(collective, bytes);
+                for (index, selection) in candidates(&target).iter().enumerate() {
+                    if let Some(seconds) = time(&target, selection) {
+                        guide.learn(&target, selection, factor(index) * seconds);
+                    }
+                }
+            }
+        };
+        learn(|_| 1.1);
+        // A chain of 31 hops, or one of few segments, against five.
+        let target = Target::unbounded(Collective::Bcast, 1024);
+        let all = candidates(&target);
+        let (kept, _) = guide.field(&target, all.clone());
+        let gone: Vec<String> = all
+            .iter()
+            .filter(|one| !kept.contains(one))
+            .map(Selection::id)
+            .collect();
+        assert!(
+            gone.iter().any(|id| id.starts_with("bcast.pipelined_chain")),
+            "{gone:?}"
+        );
+        // The root sends 31 messages behind each other, which the latency hides.
+        assert!(kept.iter().any(|one| one.id() == "bcast.linear"), "{gone:?}");
+        // As many times that are off by four either way: nothing is left out any more.
+        learn(|index| if index % 2 == 0 { 4.0 } else { 0.25 });
+        let (kept, note) = guide.field(&target, all.clone());
+        assert_eq!(kept, all);
+        assert!(note.is_some_and(|note| note.ends_with("so it leaves nothing out")));
     }
 }

@@ -568,6 +568,35 @@ mod tests {
     }
 
     #[test]
+    fn a_pair_stands_for_two_ranks_and_the_others_do_nothing() {
+        let of = |rank: usize, text: &str| {
+            let task = Task::plain(Functionality::Transfer);
+            let item = Item {
+                task,
+                ..item(Collective::Bcast, 64, text)
+            };
+            let place = Place {
+                rank,
+                p_ranks: 4,
+                one_node: true,
+                root: 3,
+                element: Element::Byte,
+            };
+            recipe(&item, place).map(|recipe| {
+                let problem = recipe.problems[0];
+                (problem.rank, problem.send_bytes(), problem.recv_bytes())
+            })
+        };
+        let text = "4 * isend(n/4){pair:2:1} + wait + pingpong(1){pair:2:1}";
+        assert_eq!(
+            [0, 1, 2, 3].map(|rank| of(rank, text).unwrap()),
+            [(2, 0, 0), (1, 0, 64), (0, 64, 0), (2, 0, 0)]
+        );
+        let error = of(0, "pingpong(n){pair:0:4}").unwrap_err();
+        assert!(error.contains("there is no rank 4 among 4"), "{error}");
+    }
+
+    #[test]
     fn algorithms_are_checked_before_they_run() {
         let place = Place {
             rank: 0,
