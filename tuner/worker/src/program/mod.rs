@@ -15,6 +15,7 @@ mod collective;
 pub(crate) mod datatypes;
 mod groups;
 mod message;
+mod priced;
 mod step;
 
 use kilter_algorithms::Collective;
