@@ -10,6 +10,7 @@ use kilter_protocol::report::Start;
 
 use crate::budget::Budget;
 use crate::config::library::Library;
+use crate::cost_model::prices::Prices;
 use crate::deployment::{Assignment, Deployment, PROGRESS_VARIABLE};
 use crate::launch::command::TemplateError;
 use crate::launch::{CommandSpec, CommandTemplate, JobSpec, Limits, Session};
@@ -127,6 +128,7 @@ pub struct Context<'a> {
     pub budget: Budget,
     noise_seconds: Cell<f64>,
     transports: RefCell<Vec<String>>,
+    prices: RefCell<Prices>,
     device: RefCell<BTreeMap<String, String>>,
     library_string: RefCell<String>,
     hosts: RefCell<Vec<String>>,
@@ -162,6 +164,7 @@ impl<'a> Context<'a> {
             budget: Budget::new(options.budget_seconds),
             noise_seconds: Cell::new(0.0),
             transports: RefCell::default(),
+            prices: RefCell::default(),
             device: RefCell::default(),
             library_string: RefCell::default(),
             hosts: RefCell::default(),
@@ -317,6 +320,17 @@ impl<'a> Context<'a> {
         let site = &self.options.site_parameters;
         self.transports
             .replace(self.library.transports_in_use(before.hosts.len() <= 1, site));
+    }
+
+    /// Takes over what messages and local work cost here.
+    pub fn set_prices(&self, prices: Prices) {
+        self.prices.replace(prices);
+    }
+
+    /// What messages and local work cost, where it was measured.
+    #[must_use]
+    pub fn prices(&self) -> Prices {
+        self.prices.borrow().clone()
     }
 
     /// Spread of the empty operation, in seconds.

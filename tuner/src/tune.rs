@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use kilter_algorithms::Collective;
 
 use crate::context::{Context, Setup};
+use crate::cost_model;
 use crate::deployment::{Assignment, Deployment, Selection};
 use crate::emit::{self, Emitted};
 use crate::options::TuneOptions;
@@ -66,6 +67,7 @@ pub fn tune(context: &Context<'_>, options: &TuneOptions) -> anyhow::Result<Tune
     let seconds = FIRST_SHARE * context.options.budget_seconds;
     let before = verify(context, "before", &Setup::default(), seconds)?;
     context.begin_search(&before);
+    context.set_prices(cost_model::measure::measure(context, "prices", &Setup::default())?);
     let goals = Goals::begin(context, &options.targets)?;
     let mut state = State {
         deployment: Deployment::default(),

@@ -10,10 +10,10 @@
 //! call         = word [ "(" [ size ] { "," attribute } ")" ] [ "{" communicator "}" ]
 //! size         = factor { ( "*" | "/" ) factor }
 //! attribute    = "inplace" | "posted" | "op=user" | "counts=" counts | ( "type" | "sendtype" | "recvtype" ) "=" layout
-//! communicator = "node" | "part:" integer | "leaders" | "permuted" | "reversed" | "grid" | "grid_reordered"
+//! communicator = "node" | "part:" integer | "pair:" rank ":" rank | "leaders" | "permuted" | "reversed" | "grid" | "grid_reordered"
 //! word         = collective | "i" collective | "start_" collective | "A" | "iA" | "start_A" | "p2p." algorithm
 //!              | "send" | "ssend" | "rsend" | "isend" | "recv" | "irecv" | "sendrecv" | "wait"
-//!              | "pack" | "unpack" | "win_fence" | "put" | "get"
+//!              | "pingpong" | "copy" | "combine" | "pack" | "unpack" | "win_fence" | "put" | "get"
 //! ```
 //!
 //! * Sizes are bytes: `n` is the total volume, `p` the number of ranks, `q` the number of ranks of the call's communicator,
@@ -22,7 +22,8 @@
 //! * `A` stands for each of the guideline's `functions` in turn.
 //! * `p2p.NAME` is Kilter's own schedule over point-to-point calls for the collective on the guideline's left side: the
 //!   registry's row `<collective>.NAME`, a constraining implementation in the sense of Traeff et al. 2010, guideline (35).
-//! * Sends without receives go from rank 0 to the last rank; with `recv`, `irecv` or `sendrecv`, every rank sends to its right
+//! * `pingpong`, `copy` and `combine` are for what the cost model measures: a message and its answer, and what rank 0 does alone.
+//! * Sends without receives go from rank 0 to the last rank, or from A to B on `{pair:A:B}`; with `recv`, `irecv` or `sendrecv`, every rank sends to its right
 //!   neighbour and receives from its left one.
 //! * A call whose size does not mention `n` moves data of its own, beside the data of the side: `scatter(4*p) + bcast(n)`.
 

@@ -21,6 +21,10 @@ pub enum Functionality {
     Packing,
     /// Every rank's contiguous `n` bytes become strided.
     Unpacking,
+    /// Rank 0 has a copy of its `n` bytes.
+    Copying,
+    /// Rank 0 has its `n` bytes combined with themselves.
+    Combining,
 }
 
 /// A functionality and how its data lies.
@@ -37,11 +41,13 @@ pub struct Task {
 }
 
 impl Functionality {
-    const OTHERS: [Functionality; 4] = [
+    const OTHERS: [Functionality; 6] = [
         Functionality::Transfer,
         Functionality::Exchange,
         Functionality::Packing,
         Functionality::Unpacking,
+        Functionality::Copying,
+        Functionality::Combining,
     ];
 
     /// The word.
@@ -53,6 +59,8 @@ impl Functionality {
             Functionality::Exchange => "exchange",
             Functionality::Packing => "pack",
             Functionality::Unpacking => "unpack",
+            Functionality::Copying => "copy",
+            Functionality::Combining => "combine",
         }
     }
 
@@ -123,10 +131,12 @@ impl Task {
             }
             Operation::Single(Single::Pack) => Functionality::Packing,
             Operation::Single(Single::Unpack) => Functionality::Unpacking,
+            Operation::Single(Single::Copy) if has(&[Single::Combine]) => Functionality::Combining,
+            Operation::Single(Single::Copy) => Functionality::Copying,
             Operation::Single(_) if has(&[Single::Recv, Single::Irecv, Single::Sendrecv]) => Functionality::Exchange,
-            Operation::Single(Single::Send | Single::Ssend | Single::Rsend | Single::Isend | Single::Put) => {
-                Functionality::Transfer
-            }
+            Operation::Single(
+                Single::Send | Single::Ssend | Single::Rsend | Single::Isend | Single::Pingpong | Single::Put,
+            ) => Functionality::Transfer,
             Operation::Single(other) => {
                 return Err(format!(
                     "`{side}`: {} alone has no result to compare; begin with a collective, a send or pack",
@@ -233,6 +243,9 @@ mod tests {
             ("win_fence + put(n) + win_fence", "transfer"),
             ("pack(n, type=struct)", "pack sendtype=struct"),
             ("unpack(n, type=indexed)", "unpack recvtype=indexed"),
+            ("pingpong(n){pair:0:1}", "transfer"),
+            ("copy(n)", "copy"),
+            ("copy(n) + combine(n)", "combine"),
             ("barrier", "barrier"),
         ] {
             let read = Task::of(&side.parse().unwrap()).unwrap();

@@ -1,20 +1,29 @@
-//! What a collective should take: `rounds * alpha + bytes_sent * beta + bytes_reduced * gamma`, with alpha, beta and gamma fitted to
-//! what was measured here (Hockney's model with a term for combining: R. W. Hockney, The communication challenge for MPP, Parallel
-//! Computing 20(3), 1994, doi:10.1016/S0167-8191(06)80021-9). Pure.
+//! What a collective should take: `hops * latency + messages * gap + bytes_sent * byte + bytes_reduced * combine`, by prices that are
+//! measured here with messages between two ranks and with local work, and not taken from collectives' times.
 //!
-//! The counts are those of the registry's rows ([`kilter_algorithms::Cost`]), which are tested against messages that were counted.
-//! Only the three prices are fitted: alpha in seconds per round, beta and gamma in seconds per byte.
+//! The counts are those of the registry's rows ([`kilter_algorithms::Cost`]), which are tested against messages that were counted, and the
+//! messages that wait for each other.
 //!
-//! * [`fit`]: the prices from measured times, and how far a prediction may be wrong.
+//! * [`measure`]: the launch that measures prices. All else here is pure.
+//! * [`prices`]: what it says, with intervals, by size and distance.
+//! * [`counts`]: what a call counts.
+//! * [`explain`]: a time in words, and whether it explains the measured one.
+//! * [`calibrated`]: how far off prices are for collectives, and what these need beside them.
+//! * [`fit`]: prices fitted to collectives' times, for copies in shared memory and where no price was measured: Hockney's model with a term
+//!   for combining (R. W. Hockney, The communication challenge for MPP, Parallel Computing 20(3), 1994,
+//!   doi:10.1016/S0167-8191(06)80021-9). They help to leave candidates out.
 //! * [`prune`]: which candidates need not be measured.
-//! * [`explain`]: a prediction in words.
 //!
 //! One set of prices does not fit everything: eager and rendezvous messages, caches and copies in shared memory cost differently.
-//! So rows that send messages and rows that copy in shared memory are fitted apart ([`Medium`]), each target with the points within
-//! a factor of [`WINDOW`] of its size; and where the prices do not fit even there, nothing is decided by them.
+//! So rows that send messages and rows that copy in shared memory are judged apart ([`Medium`]), each target with the points within
+//! a factor of [`WINDOW`] of its size; and where a model is wrong even there, nothing is decided by it.
 
+pub mod calibrated;
+pub mod counts;
 pub mod explain;
 pub mod fit;
+pub mod measure;
+pub mod prices;
 pub mod prune;
 
 use kilter_algorithms::{Algorithm, Cost, Need, Nodes, Setting};
@@ -61,8 +70,8 @@ pub struct Point {
     pub medium: Medium,
     /// Volume in bytes.
     pub bytes: u64,
-    /// Rounds and bytes on the critical path.
-    pub cost: Cost,
+    /// Messages and bytes on the critical path.
+    pub counts: counts::Counts,
     /// Measured, in seconds.
     pub seconds: f64,
 }
@@ -124,3 +133,5 @@ pub fn cost(row: &Algorithm, p_ranks: usize, n_bytes: u64, parameters: &[u64], n
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+pub(crate) mod tests_of_prices;

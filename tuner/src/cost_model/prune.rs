@@ -5,8 +5,9 @@
 //! could take. So whatever the truth is within the intervals, what is left out is slower than something that stays. Never left
 //! out: what has no counts (the default, settings of the library, mock-ups), what the model cannot predict, the model's best.
 
+use super::Medium;
+use super::counts::Counts;
 use super::fit::{Fit, Predicted};
-use super::{Cost, Medium};
 
 /// How far the intervals have to be apart. They cover what was measured; half as much again is for what no point shows: a
 /// candidate that was not among them may keep its buffers in another cache or meet another protocol.
@@ -18,7 +19,26 @@ pub struct Candidate {
     /// What carries it.
     pub medium: Medium,
     /// Its counts, one for each setting of its parameters that a search could come to.
-    pub costs: Vec<Cost>,
+    pub costs: Vec<Counts>,
+}
+
+/// What says how long a call takes.
+pub trait Model {
+    /// Whether it is right often enough to decide anything.
+    fn is_trusted(&self) -> bool;
+
+    /// What a call with these counts should take; `None` where it does not say.
+    fn predict(&self, counts: &Counts) -> Option<Predicted>;
+}
+
+impl Model for Fit {
+    fn is_trusted(&self) -> bool {
+        Fit::is_trusted(self)
+    }
+
+    fn predict(&self, counts: &Counts) -> Option<Predicted> {
+        Fit::predict(self, counts.cost)
+    }
 }
 
 /// What the model says of a candidate.
@@ -30,16 +50,16 @@ pub struct Judged {
     pub left_out: bool,
 }
 
-/// Judges candidates, in the order given. `fit` is the model of a medium, where there is one; one that is not
-/// [trusted](Fit::is_trusted) judges nothing.
+/// Judges candidates, in the order given. `model` is the model of a medium, where there is one; one that is not
+/// [trusted](Model::is_trusted) judges nothing.
 #[must_use]
-pub fn judge<'f>(candidates: &[Candidate], fit: &dyn Fn(Medium) -> Option<&'f Fit>) -> Vec<Judged> {
+pub fn judge<'m>(candidates: &[Candidate], model: &dyn Fn(Medium) -> Option<&'m dyn Model>) -> Vec<Judged> {
     let predicted: Vec<Option<Predicted>> = candidates
         .iter()
         .map(|candidate| {
-            let fit = fit(candidate.medium).filter(|fit| fit.is_trusted())?;
+            let model = model(candidate.medium).filter(|model| model.is_trusted())?;
             // One setting that cannot be predicted may be the best one.
-            let all: Option<Vec<Predicted>> = candidate.costs.iter().map(|cost| fit.predict(*cost)).collect();
+            let all: Option<Vec<Predicted>> = candidate.costs.iter().map(|counts| model.predict(counts)).collect();
             let all = all?;
             let low = all.iter().map(|one| one.low).min_by(f64::total_cmp)?;
             let best = all.iter().min_by(|a, b| a.seconds.total_cmp(&b.seconds))?;

@@ -4,9 +4,10 @@ use kilter_algorithms::{Collective, Nodes, registry};
 use rand::{RngExt as _, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use super::explain::because;
+use super::counts::Counts;
+use super::explain::fitted;
 use super::fit::{Fit, MAX_MISFIT, MIN_POINTS};
-use super::prune::{Candidate, judge};
+use super::prune::{Candidate, Model, judge};
 use super::*;
 
 /// Seconds per round, per byte sent, per byte combined.
@@ -166,6 +167,7 @@ fn field(
                 .map(|cost| factor * cost.seconds(prices.0, prices.1, prices.2));
             let seconds = times.fold(f64::INFINITY, f64::min);
             let medium = Medium::of(row);
+            let costs = costs.into_iter().map(Counts::from).collect();
             (row.id, Candidate { medium, costs }, seconds)
         })
         .collect()
@@ -245,7 +247,7 @@ fn what_cannot_be_predicted_stays() {
     let fit = Fit::of(&points).unwrap();
     let candidate = |medium, cost| Candidate {
         medium,
-        costs: vec![cost],
+        costs: vec![Counts::from(cost)],
     };
     let rounds = |rounds| Cost { rounds, ..Cost::ZERO };
     let candidates = [
@@ -263,7 +265,7 @@ fn what_cannot_be_predicted_stays() {
         ),
         candidate(Medium::Messages, Cost::ZERO),
     ];
-    let model = |medium| (medium == Medium::Messages).then_some(&fit);
+    let model = |medium| (medium == Medium::Messages).then_some(&fit as &dyn Model);
     let left_out: Vec<bool> = judge(&candidates, &model).iter().map(|one| one.left_out).collect();
     assert_eq!(left_out, [false, true, false, false, false]);
 }
@@ -275,14 +277,14 @@ fn a_prediction_says_what_it_is_made_of() {
     let ring = registry::find("reduce.ring").unwrap();
     let cost = cost(ring, 8, 262_144, &[], &Nodes::each_alone(8));
     assert_eq!(
-        because(cost, &fit),
+        fitted(cost, &fit),
         "14 rounds x 12.0 us + 448 KiB sent x 0.80 ns/B + 224 KiB combined x 0.20 ns/B"
     );
     let free = Cost {
         rounds: 1.0,
         ..Cost::ZERO
     };
-    assert_eq!(because(free, &fit), "1 round x 12.0 us");
+    assert_eq!(fitted(free, &fit), "1 round x 12.0 us");
 }
 
 #[test]

@@ -278,23 +278,41 @@ pub struct Refused {
     pub because: String,
 }
 
-/// Prices fitted to what was measured near a cell: a call takes `rounds * alpha + bytes sent * beta + bytes combined * gamma`.
+/// What a cell's times are predicted and explained by: prices that were measured with messages between two ranks and with local work; or,
+/// where there are none, prices fitted to the times of collectives: a call takes `rounds * alpha + bytes sent * beta + bytes combined * gamma`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CostModel {
     /// What carries the data: `messages` or `shared memory`.
     pub medium: String,
-    /// Seconds per round.
+    /// Measured prices; none where they are fitted.
+    #[serde(default)]
+    pub prices: Vec<MeasuredPrice>,
+    /// Seconds a message that collectives' times have beside measured prices: software, which no price is for.
+    #[serde(default)]
+    pub residual: f64,
+    /// Fitted seconds per round; 0 where prices are measured.
     pub alpha: f64,
-    /// Seconds per byte sent.
+    /// Fitted seconds per byte sent.
     pub beta: f64,
-    /// Seconds per byte combined.
+    /// Fitted seconds per byte combined.
     pub gamma: f64,
-    /// Measured times that it was fitted to.
+    /// Times of collectives that it was fitted to or compared with.
     pub points: usize,
-    /// The factor between measured times and the fitted ones within which four of five lie.
+    /// The factor between measured times and the model's within which four of five lie.
     pub misfit: f64,
     /// Whether it fits well enough to leave candidates out.
     pub trusted: bool,
+}
+
+/// A price that was measured.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct MeasuredPrice {
+    /// Of what, such as `latency between nodes`.
+    pub what: String,
+    /// The median in seconds.
+    pub seconds: f64,
+    /// Ends of its interval at a confidence of 95 %, in seconds.
+    pub interval: (f64, f64),
 }
 
 /// A candidate that was not measured.
@@ -313,8 +331,12 @@ pub struct Prediction {
     pub seconds: f64,
     /// Ends of the interval that the model cannot tell apart, in seconds.
     pub interval: (f64, f64),
-    /// What the time is made of: `6 rounds x 12.1 us + 448 KiB sent x 0.80 ns/B`.
+    /// What the model makes the time of: `7 hops x 196 us + 14 messages x 4.00 us + 448 KiB sent x 8.50 ns/B`. No explanation where
+    /// `unexplained` says so.
     pub because: String,
+    /// That the model does not explain the measured time, and how far off it is.
+    #[serde(default)]
+    pub unexplained: Option<String>,
 }
 
 /// What became of a target for overlap.

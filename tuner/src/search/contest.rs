@@ -81,7 +81,7 @@ impl<'c, 'a> Contests<'c, 'a> {
             setup,
             deployment,
             label: label.to_owned(),
-            guide: Guide::new(context.nodes(), true),
+            guide: Guide::new(context.nodes(), true).with_prices(context.prices()),
             refused: RefCell::default(),
         }
     }
@@ -96,7 +96,7 @@ impl<'c, 'a> Contests<'c, 'a> {
     #[must_use]
     pub fn measuring_all(self) -> Contests<'c, 'a> {
         Contests {
-            guide: Guide::new(self.context.nodes(), false),
+            guide: Guide::new(self.context.nodes(), false).with_prices(self.context.prices()),
             ..self
         }
     }

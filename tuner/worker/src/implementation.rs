@@ -122,7 +122,7 @@ pub(crate) fn recipe(item: &Item, place: Place) -> Result<Recipe, String> {
             let side: Side = text
                 .parse()
                 .map_err(|error| format!("expression `{text}` cannot be read: {error}"))?;
-            recipe.add_side(item, &side, place)?;
+            recipe.add_side(item, &side, of_pair(&side, place)?)?;
         }
         Implementation::Overlap(_) => return Err("overlap is measured in blocks of its own".to_owned()),
     }
@@ -275,6 +275,30 @@ enum Kind {
     Auxiliary,
     /// A step on the way from the input to the output.
     Whole,
+}
+
+/// Where a rank stands in the pair of a side that is about one: first, last, or behind both, where nothing is done.
+///
+/// # Errors
+/// A rank of the pair does not exist.
+fn of_pair(side: &Side, place: Place) -> Result<Place, String> {
+    let Communicator::Pair(from, to) = side.head().on else {
+        return Ok(place);
+    };
+    if from.max(to) >= place.p_ranks as u64 {
+        return Err(format!(
+            "`{side}`: there is no rank {} among {}",
+            from.max(to),
+            place.p_ranks
+        ));
+    }
+    let position = [from, to].iter().position(|one| *one == place.rank as u64);
+    Ok(Place {
+        rank: position.unwrap_or(2),
+        p_ranks: 2,
+        root: 0,
+        ..place
+    })
 }
 
 fn library(target: Collective, calls: &[Collective]) -> Result<How, String> {
@@ -541,6 +565,35 @@ mod tests {
             let error = of(collective, bytes, text).unwrap_err();
             assert!(error.contains(reason), "{text}: {error}");
         }
+    }
+
+    #[test]
+    fn a_pair_stands_for_two_ranks_and_the_others_do_nothing() {
+        let of = |rank: usize, text: &str| {
+            let task = Task::plain(Functionality::Transfer);
+            let item = Item {
+                task,
+                ..item(Collective::Bcast, 64, text)
+            };
+            let place = Place {
+                rank,
+                p_ranks: 4,
+                one_node: true,
+                root: 3,
+                element: Element::Byte,
+            };
+            recipe(&item, place).map(|recipe| {
+                let problem = recipe.problems[0];
+                (problem.rank, problem.send_bytes(), problem.recv_bytes())
+            })
+        };
+        let text = "4 * isend(n/4){pair:2:1} + wait + pingpong(1){pair:2:1}";
+        assert_eq!(
+            [0, 1, 2, 3].map(|rank| of(rank, text).unwrap()),
+            [(2, 0, 0), (1, 0, 64), (0, 64, 0), (2, 0, 0)]
+        );
+        let error = of(0, "pingpong(n){pair:0:4}").unwrap_err();
+        assert!(error.contains("there is no rank 4 among 4"), "{error}");
     }
 
     #[test]

@@ -83,7 +83,9 @@ impl Problem {
         match (self.task.functionality, self.collective()) {
             (_, Some(Collective::Bcast)) => View::new(layout, 0, 1),
             (_, Some(collective)) => self.view_of(layout, collective.input()),
-            (Functionality::Transfer, _) if self.rank == 0 => View::new(layout, self.n_bytes, 1),
+            (Functionality::Transfer | Functionality::Copying | Functionality::Combining, _) if self.rank == 0 => {
+                View::new(layout, self.n_bytes, 1)
+            }
             (Functionality::Exchange | Functionality::Packing | Functionality::Unpacking, _) => {
                 View::new(layout, self.n_bytes, 1)
             }
@@ -100,6 +102,9 @@ impl Problem {
         match (self.task.functionality, self.collective()) {
             (_, Some(collective)) => self.view_of(layout, collective.output()),
             (Functionality::Transfer, _) if self.rank + 1 == self.p_ranks => View::new(layout, self.n_bytes, 1),
+            (Functionality::Copying | Functionality::Combining, _) if self.rank == 0 => {
+                View::new(layout, self.n_bytes, 1)
+            }
             (Functionality::Exchange | Functionality::Packing | Functionality::Unpacking, _) => {
                 View::new(layout, self.n_bytes, 1)
             }
@@ -197,7 +202,8 @@ impl Problem {
 
     /// Byte `i` of what `rank` gives.
     fn given(&self, rank: usize, i: usize) -> u8 {
-        if self.collective().is_some_and(Collective::has_operator) {
+        let combines = self.task.functionality == Functionality::Combining;
+        if combines || self.collective().is_some_and(Collective::has_operator) {
             self.combined(rank..rank + 1, i)
         } else {
             moved(rank, self.slice, i)
@@ -210,6 +216,7 @@ impl Problem {
             return match self.task.functionality {
                 Functionality::Transfer => moved(0, self.slice, i),
                 Functionality::Exchange => moved(self.source, self.slice, i),
+                Functionality::Combining => self.doubled(i),
                 _ => moved(self.rank, self.slice, i),
             };
         };
@@ -252,6 +259,18 @@ impl Problem {
             }
         }
         (low, self.block(low).0)
+    }
+
+    /// Byte `i` of what this rank gives, combined with itself.
+    fn doubled(&self, i: usize) -> u8 {
+        let size = self.element.bytes() as usize;
+        let twice = 2 * sum_of_small_numbers(self.rank..self.rank + 1, self.slice, i / size);
+        match self.element {
+            Element::Byte => self.given(self.rank, i),
+            Element::Int => twice.to_ne_bytes()[i % size],
+            Element::Float => (twice as f32).to_ne_bytes()[i % size],
+            Element::Double => f64::from(twice).to_ne_bytes()[i % size],
+        }
     }
 
     /// Byte `i` of the combination of what the ranks of a range give.

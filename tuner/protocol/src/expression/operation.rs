@@ -71,9 +71,12 @@ singles! {
     Recv, "recv", "MPI_Recv", true, "Blocking receive.";
     Irecv, "irecv", "MPI_Irecv", true, "Non-blocking receive.";
     Sendrecv, "sendrecv", "MPI_Sendrecv", true, "Send to one neighbour and receive from the other.";
+    Pingpong, "pingpong", "MPI_Send", true, "Blocking send, which the receiver answers with as many bytes.";
     Wait, "wait", "MPI_Waitall", false, "Completes everything that is outstanding.";
     Pack, "pack", "MPI_Pack", true, "Copies strided data into a contiguous buffer.";
     Unpack, "unpack", "MPI_Unpack", true, "Copies a contiguous buffer into strided data.";
+    Copy, "copy", "memcpy", true, "Copies what rank 0 gives to what it gets.";
+    Combine, "combine", "MPI_Reduce_local", true, "Combines what rank 0 gives into what it has.";
     Fence, "win_fence", "MPI_Win_fence", false, "Begins and ends an epoch of one-sided communication.";
     Put, "put", "MPI_Put", true, "Writes into another rank's window.";
     Get, "get", "MPI_Get", true, "Reads from another rank's window.";
@@ -176,6 +179,8 @@ pub enum Communicator {
     Node,
     /// Groups of this many consecutive ranks.
     Part(u64),
+    /// Two ranks, of which the first one sends a message and the second one receives it.
+    Pair(u64, u64),
     /// One rank of each of the groups of the side: the root in its own group, the first rank elsewhere.
     Leaders,
     /// All ranks in an order drawn from the seed.
@@ -196,6 +201,7 @@ impl Communicator {
             Communicator::World => "world".to_owned(),
             Communicator::Node => "node".to_owned(),
             Communicator::Part(ranks) => format!("part:{ranks}"),
+            Communicator::Pair(from, to) => format!("pair:{from}:{to}"),
             Communicator::Leaders => "leaders".to_owned(),
             Communicator::Permuted => "permuted".to_owned(),
             Communicator::Reversed => "reversed".to_owned(),

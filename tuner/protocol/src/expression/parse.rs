@@ -258,12 +258,28 @@ fn call(input: &mut &str) -> Result<Call, Fault> {
         operation,
         Operation::Collective(..) | Operation::Single(Single::Sendrecv)
     );
-    if on != Communicator::World && !takes_group {
-        return refuse(
-            at,
-            format!("`{operation}` is made on all ranks"),
-            "a communicator behind a collective or sendrecv",
-        );
+    let takes_pair = matches!(
+        operation,
+        Operation::Single(Single::Send | Single::Ssend | Single::Rsend | Single::Isend | Single::Pingpong)
+    );
+    match on {
+        Communicator::World => {}
+        Communicator::Pair(..) if takes_pair => {}
+        Communicator::Pair(..) => {
+            return refuse(
+                at,
+                format!("`{operation}` is no message from one rank to another"),
+                "a pair behind send, ssend, rsend, isend or pingpong",
+            );
+        }
+        _ if takes_group => {}
+        _ => {
+            return refuse(
+                at,
+                format!("`{operation}` is made on all ranks"),
+                "a communicator behind a collective or sendrecv",
+            );
+        }
     }
     Ok(Call {
         operation,
@@ -449,11 +465,18 @@ fn communicator(input: &mut &str) -> Result<Communicator, Fault> {
             }
             Communicator::Part(integer(input)?)
         }
+        "pair" => {
+            let (at, from, to) = (*input, colon_and_rank(input)?, colon_and_rank(input)?);
+            if from == to {
+                return refuse(at, format!("rank {to} has no message for itself"), "two ranks");
+            }
+            Communicator::Pair(from, to)
+        }
         _ => {
             return refuse(
                 at,
                 format!("{} instead of a communicator", found(at)),
-                "node, part:N, leaders, permuted, reversed, grid, grid_reordered",
+                "node, part:N, pair:A:B, leaders, permuted, reversed, grid, grid_reordered",
             );
         }
     };
@@ -461,6 +484,24 @@ fn communicator(input: &mut &str) -> Result<Communicator, Fault> {
         return refuse(input, format!("{} instead of `}}`", found(input)), "`}`");
     }
     Ok(communicator)
+}
+
+/// `:` and a rank.
+fn colon_and_rank(input: &mut &str) -> Result<u64, Fault> {
+    if !matched(input, ":")? {
+        return refuse(
+            input,
+            format!("{} instead of `:`", found(input)),
+            "`:` and a rank, twice",
+        );
+    }
+    multispace0.parse_next(input)?;
+    let at = *input;
+    let digits: &str = take_while(0.., |c: char| c.is_ascii_digit()).parse_next(input)?;
+    match digits.parse() {
+        Ok(rank) => Ok(rank),
+        Err(_) => refuse(at, format!("{} instead of a rank", found(at)), "a rank, from 0"),
+    }
 }
 
 /// A whole number from 1 that 64 bits hold.

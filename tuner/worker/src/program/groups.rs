@@ -72,6 +72,10 @@ impl Groups {
                         let ranks = usize::try_from(ranks).unwrap_or(usize::MAX);
                         split(world, Some(rank / ranks), rank)?
                     }
+                    Communicator::Pair(from, to) => {
+                        let place = [from, to].iter().position(|one| *one == rank as u64);
+                        split(world, place.map(|_| 0), place.unwrap_or(0))?
+                    }
                     Communicator::Reversed => split(world, Some(0), p_ranks - rank)?,
                     Communicator::Permuted => {
                         let mut places: Vec<usize> = (0..p_ranks).collect();

@@ -13,10 +13,10 @@ use super::{Compiler, count, groups, void};
 use crate::layout::span;
 
 /// Data of one call inside the whole: its offset in the buffer, elements and type.
-struct Piece {
-    offset: usize,
-    count: c_int,
-    datatype: MPI_Datatype,
+pub(super) struct Piece {
+    pub(super) offset: usize,
+    pub(super) count: c_int,
+    pub(super) datatype: MPI_Datatype,
 }
 
 impl Compiler<'_> {
@@ -99,6 +99,7 @@ impl Compiler<'_> {
                     Single::Wait => self.steps.push(Step::WaitAll),
                     Single::Fence => self.steps.push(Step::Fence),
                     Single::Pack | Single::Unpack => self.copy_piece(single, term, &mut given, &mut got)?,
+                    Single::Copy | Single::Combine => self.local(single, term, &mut got)?,
                     Single::Put | Single::Get => self.one_sided(single, term, &mut given)?,
                     _ if self.problem.task.functionality == Functionality::Transfer => {
                         self.transfer(single, term, &mut given)?;
@@ -160,7 +161,14 @@ impl Compiler<'_> {
         })
     }
 
-    fn message(&mut self, buffer: *mut u8, piece: &Piece, peer: usize, comm: MPI_Comm, request: bool) -> Message {
+    pub(super) fn message(
+        &mut self,
+        buffer: *mut u8,
+        piece: &Piece,
+        peer: usize,
+        comm: MPI_Comm,
+        request: bool,
+    ) -> Message {
         let request = if request { self.request() } else { 0 };
         Message {
             // SAFETY: the piece lies inside the buffer.
@@ -175,13 +183,23 @@ impl Compiler<'_> {
 
     /// Rank 0 sends, the last rank receives.
     fn transfer(&mut self, single: Single, term: &Term, cursor: &mut usize) -> Result<(), String> {
-        let (comm, last) = (self.memory.comm, self.problem.p_ranks - 1);
+        let (mut comm, last) = (self.memory.comm, self.problem.p_ranks - 1);
         let attributes = term.call.attributes;
         let is_sender = self.problem.rank == 0;
         if last == 0 {
             return Err(self.unfit(term, "a message from rank 0 to the last rank needs two ranks"));
         }
-        if !matches!(single, Single::Send | Single::Ssend | Single::Rsend | Single::Isend) {
+        if term.call.on != self.side.head().on {
+            return Err(self.unfit(term, "all messages go from one rank to another one"));
+        }
+        // The problem is that of the pair: a rank outside is neither the first nor the last.
+        if let Some(pair) = self.groups.find(term.call.on) {
+            comm = pair.comm;
+        }
+        if !matches!(
+            single,
+            Single::Send | Single::Ssend | Single::Rsend | Single::Isend | Single::Pingpong
+        ) {
             return Err(self.unfit(term, "only sends, waits and one-sided calls make a transfer"));
         }
         if single == Single::Rsend && !attributes.posted {
@@ -193,6 +211,9 @@ impl Compiler<'_> {
             attributes.recvtype
         };
         let piece = self.piece(term, layout, cursor)?;
+        if single == Single::Pingpong {
+            return self.round_trip(term, &piece, (comm, last));
+        }
         if is_sender {
             if attributes.posted {
                 self.steps.push(Step::Ready {
@@ -204,8 +225,13 @@ impl Compiler<'_> {
             let message = self.message(self.memory.send, &piece, last, comm, single == Single::Isend);
             self.steps.push(Step::Message(single, message));
         } else if self.problem.rank == last {
-            let message = self.message(self.memory.recv, &piece, 0, comm, attributes.posted);
-            if attributes.posted {
+            // On a pair messages that are started together are received together, as algorithms do it.
+            let on_pair = matches!(term.call.on, Communicator::Pair(..));
+            let together = single == Single::Isend && on_pair && !attributes.posted;
+            let message = self.message(self.memory.recv, &piece, 0, comm, attributes.posted || together);
+            if together {
+                self.steps.push(Step::Message(Single::Irecv, message));
+            } else if attributes.posted {
                 self.steps.push(Step::Message(Single::Irecv, message));
                 self.steps.push(Step::Ready {
                     says: true,

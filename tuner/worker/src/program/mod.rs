@@ -15,6 +15,7 @@ mod collective;
 pub(crate) mod datatypes;
 mod groups;
 mod message;
+mod priced;
 mod step;
 
 use kilter_algorithms::Collective;
@@ -186,7 +187,7 @@ impl Program {
         let on = side.head().on;
         let Some(group) = groups
             .find(on)
-            .filter(|_| !on.is_group() && on != Communicator::Leaders)
+            .filter(|_| !on.is_group() && !matches!(on, Communicator::Leaders | Communicator::Pair(..)))
         else {
             return Ok(());
         };

@@ -1,0 +1,219 @@
+//! The launch that measures prices: round trips and streams between two ranks of each distance, copies and combinations on one rank.
+//!
+//! Everything is timed by the clock of the rank that begins and ends it, and done once and several times: a price is what more of it
+//! costs, so that none depends on how well clocks agree or on how ranks wake up. Blocks are items of a plan like all others: they are stored, and a run that is resumed reads them back.
+
+use kilter_algorithms::Nodes;
+use kilter_protocol::plan::{Block, Implementation, Item, Repetitions};
+use kilter_protocol::task::{Functionality, Task};
+
+use super::prices::{Distance, LEAST_TIMES, Level, Local, Messages, OnceAndMore, Price, Prices};
+use crate::context::{Context, Setup};
+use crate::launch::session::{BlockOutcome, SessionError};
+use crate::plan;
+
+/// Sizes of messages, in bytes: eager and rendezvous messages and what lies between.
+pub(super) const MESSAGES: [u64; 7] = [1, 1024, 8192, 32_768, 65_536, 262_144, 1 << 20];
+/// Of local work, in bytes: within a core's caches, and beyond; whole numbers of all elements.
+pub(super) const LOCAL: [u64; 3] = [16_384, 262_144, 4 << 20];
+/// How often something is done: so many bytes in all, so often at most, and twice at least.
+type More = (u64, u64);
+pub(super) const MORE_ROUND_TRIPS: More = (1 << 20, 5);
+pub(super) const MORE_MESSAGES: More = (1 << 20, 16);
+pub(super) const MORE_LOCAL: More = (16 << 20, 64);
+/// Names of what is done.
+pub(super) const ROUND_TRIPS: &str = "round trip";
+pub(super) const STREAM: &str = "message";
+pub(super) const COPY: &str = "copy";
+pub(super) const COMBINE: &str = "copy and combine";
+/// So often each is repeated.
+const REPETITIONS: Repetitions = Repetitions::until(6, 12, 0.01, 1.0);
+
+/// Measures the prices under `setup`, in one launch named after `label`, and takes its seconds from the budget. Empty where ranks have
+/// no clock of their own or the launch failed, with a warning: nothing is explained then.
+///
+/// # Errors
+/// The database, files, an interruption; a setup that did not take effect.
+pub fn measure(context: &Context<'_>, label: &str, setup: &Setup) -> anyhow::Result<Prices> {
+    if context.budget.exhausted() {
+        context
+            .progress
+            .warn("the budget ended before the prices of messages were measured, so nothing is explained by them");
+        return Ok(Prices::default());
+    }
+    let Some(nodes) = context.nodes() else {
+        context
+            .progress
+            .warn("no prices of messages are measured: it is not known which ranks share a node");
+        return Ok(Prices::default());
+    };
+    let repetitions = context.options.repetitions_or(REPETITIONS);
+    let blocks: Vec<Block> = asked(&nodes, context.options.element.bytes())
+        .into_iter()
+        .map(|(id, items)| Block {
+            seed: plan::derived_seed(context.run.seed, &format!("{label}/{id}")),
+            id,
+            items,
+            repetitions,
+        })
+        .collect();
+    context
+        .progress
+        .phase("prices of messages and local work", blocks.len() as u64);
+    let mut session = context.session(label, setup, false)?;
+    let measured = session
+        .measure_all(&blocks, &mut |_| context.progress.step(1))
+        .and_then(|outcomes| Ok((outcomes, session.start()?)));
+    let outcomes = match measured {
+        Ok((outcomes, start)) => {
+            context.confirm(setup, &start)?;
+            session.finish()?;
+            outcomes
+        }
+        Err(SessionError::Job(failure)) => {
+            context.budget.spend(context.launch_seconds());
+            context.progress.warn(&format!(
+                "the prices of messages could not be measured, so nothing is explained by them: {failure}"
+            ));
+            return Ok(Prices::default());
+        }
+        Err(error) => return Err(error.into()),
+    };
+    let seconds: f64 = outcomes.iter().map(|outcome| outcome.seconds).sum();
+    context.budget.spend(seconds + context.launch_seconds());
+    for (block, outcome) in blocks.iter().zip(&outcomes) {
+        for (item, reason) in &outcome.failed {
+            context
+                .progress
+                .warn(&format!("no price from `{}`, `{item}`: {reason}", block.id));
+        }
+    }
+    let least = if context.options.is_exact() { 1 } else { LEAST_TIMES };
+    let prices = read(blocks.iter().map(|block| block.id.as_str()).zip(&outcomes), least);
+    if prices.within.is_none() && prices.between.is_none() {
+        context.progress.warn(
+            "no price of messages could be measured, since too few repetitions began in time; look for other load on the machine",
+        );
+    }
+    Ok(prices)
+}
+
+/// Two ranks that are so far from each other: the first ones.
+fn pair(nodes: &Nodes, distance: Distance) -> Option<(usize, usize)> {
+    match distance {
+        Distance::Within => (0..nodes.count()).find_map(|node| match nodes.members(node) {
+            [one, other, ..] => Some((*one, *other)),
+            _ => None,
+        }),
+        Distance::Between => (nodes.count() > 1).then(|| (nodes.members(0)[0], nodes.members(1)[0])),
+    }
+}
+
+/// How often what moves so many bytes is done, where it is done more than once.
+pub(super) fn more(bytes: u64, (whole, most): More) -> u64 {
+    (whole / bytes).clamp(2, most)
+}
+
+/// What is done once and more than once: its name, how often, and the expression of so many.
+type Work<'w> = (&'static str, u64, &'w dyn Fn(u64) -> String);
+
+/// Both items of a work.
+fn items((name, count, text): Work<'_>, functionality: Functionality, bytes: impl Fn(u64) -> u64) -> [Item; 2] {
+    [1, count].map(|times| item(&item_id(name, times), functionality, bytes(times), text(times)))
+}
+
+/// Ids and items of the blocks.
+fn asked(nodes: &Nodes, element_bytes: u64) -> Vec<(String, Vec<Item>)> {
+    let mut blocks = Vec::new();
+    for distance in Distance::ALL {
+        let Some((from, to)) = pair(nodes, distance) else {
+            continue;
+        };
+        let on = format!("{{pair:{from}:{to}}}");
+        let round_trips = |times: u64| format!("{times} * pingpong(n){on}");
+        let stream = |times: u64| format!("{times} * isend(n/{times}){on} + wait + pingpong(1){on}");
+        for bytes in MESSAGES {
+            let trips = (
+                ROUND_TRIPS,
+                more(bytes, MORE_ROUND_TRIPS),
+                &round_trips as &dyn Fn(u64) -> String,
+            );
+            let messages = (STREAM, more(bytes, MORE_MESSAGES), &stream as &dyn Fn(u64) -> String);
+            let mut both = items(trips, Functionality::Transfer, |_| bytes).to_vec();
+            both.extend(items(messages, Functionality::Transfer, |times| times * bytes));
+            blocks.push((messages_id(distance, bytes), both));
+        }
+    }
+    let copy = |times: u64| format!("{times} * copy(n)");
+    let combine = |times: u64| vec!["copy(n) + combine(n)"; times as usize].join(" + ");
+    for bytes in LOCAL.into_iter().filter(|bytes| bytes.is_multiple_of(element_bytes)) {
+        let times = more(bytes, MORE_LOCAL);
+        let mut both = items((COPY, times, &copy), Functionality::Copying, |_| bytes).to_vec();
+        both.extend(items((COMBINE, times, &combine), Functionality::Combining, |_| bytes));
+        blocks.push((local_id(bytes), both));
+    }
+    blocks
+}
+
+fn item(id: &str, functionality: Functionality, bytes: u64, text: String) -> Item {
+    Item {
+        id: id.to_owned(),
+        task: Task::plain(functionality),
+        bytes,
+        implementation: Implementation::Expression { text },
+        settings: Vec::new(),
+    }
+}
+
+pub(super) fn item_id(name: &str, times: u64) -> String {
+    format!("{name} x {times}")
+}
+
+pub(super) fn messages_id(distance: Distance, bytes: u64) -> String {
+    format!("messages {} {bytes}", distance.name())
+}
+
+pub(super) fn local_id(bytes: u64) -> String {
+    format!("local {bytes}")
+}
+
+/// Prices from the outcomes of blocks by their ids, of `least` times each or more; what is missing is left out.
+pub fn read<'o>(outcomes: impl Iterator<Item = (&'o str, &'o BlockOutcome)>, least: usize) -> Prices {
+    let known: Vec<(&str, &BlockOutcome)> = outcomes.collect();
+    let price = |id: &str, item: &str| {
+        let (_, outcome) = known.iter().find(|(known, _)| *known == id)?;
+        Price::of(&outcome.samples.get(item)?.seconds, least)
+    };
+    let once_and_more = |id: &str, name: &str, count: u64| {
+        Some(OnceAndMore {
+            once: price(id, &item_id(name, 1))?,
+            more: price(id, &item_id(name, count))?,
+            count,
+        })
+    };
+    let level = |distance: Distance| {
+        let of_size = |bytes: u64| {
+            let id = messages_id(distance, bytes);
+            Some(Messages {
+                bytes,
+                round_trips: once_and_more(&id, ROUND_TRIPS, more(bytes, MORE_ROUND_TRIPS))?,
+                stream: once_and_more(&id, STREAM, more(bytes, MORE_MESSAGES))?,
+            })
+        };
+        let sizes: Vec<Messages> = MESSAGES.into_iter().filter_map(of_size).collect();
+        Level::of(&sizes)
+    };
+    let local = |bytes: u64| {
+        let (id, count) = (local_id(bytes), more(bytes, MORE_LOCAL));
+        Some(Local {
+            bytes,
+            copy: once_and_more(&id, COPY, count)?,
+            copy_and_combine: once_and_more(&id, COMBINE, count)?,
+        })
+    };
+    Prices {
+        within: level(Distance::Within),
+        between: level(Distance::Between),
+        local: LOCAL.into_iter().filter_map(local).collect(),
+    }
+}
