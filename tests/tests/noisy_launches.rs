@@ -111,8 +111,8 @@ fn both_sides_vary_over_launches_and_a_function_is_not_slower_than_itself() {
         for side in ["left_medians", "right_medians"] {
             let spread = spread(&before[side]);
             println!("{} {side}: {spread:.2}", cell["expression"]);
-            // 0.492 by itself; 20 launches leave 0.30 at least in all but one of ten thousand, and the machine only adds.
-            assert!(spread > 0.3, "{} {side}: {spread}", cell["expression"]);
+            // 0.492 by itself; 20 launches leave 0.2 at least in all but one of ten thousand, and the machine only adds.
+            assert!(spread > 0.2, "{} {side}: {spread}", cell["expression"]);
         }
     }
 }
