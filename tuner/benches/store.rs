@@ -43,7 +43,7 @@ fn main() {
                 &reader,
                 What::Samples,
                 &Filter::default(),
-                Form::Csv,
+                &Form::Csv.into(),
                 &mut std::io::sink(),
             )
             .unwrap();

@@ -27,7 +27,7 @@ pub use compare::{Compare, CompareFormat, Stage};
 pub use explain::Explain;
 pub use generate::Generate;
 pub use job::Job;
-pub use list::{List, Listed};
+pub use list::{List, ListFormat, Listed};
 pub use measure::{CacheChoice, CorrectionChoice, ElementChoice, Measure, SyncChoice, TestChoice, WaitChoice};
 pub use overlap::{ModelChoice, Overlap};
 pub use place::Place;

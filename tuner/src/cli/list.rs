@@ -8,6 +8,18 @@ pub struct List {
     /// What to list.
     #[arg(value_enum)]
     pub what: Listed,
+    /// Format of standard output.
+    #[arg(long, value_enum, default_value_t = ListFormat::Text)]
+    pub format: ListFormat,
+}
+
+/// Formats of `list`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ListFormat {
+    /// Columns for people.
+    Text,
+    /// An array of objects; the manual names the fields (docs/guidelines.md, "Lists for programs").
+    Json,
 }
 
 /// What can be listed.

@@ -43,6 +43,10 @@ pub struct Query {
     /// Runs that reached a host whose name contains this, in any case.
     #[arg(long, value_name = "TEXT")]
     pub host: Option<String>,
+    /// Columns in the order of printing, such as guideline,function,bytes,verdict; all where nothing is said, or as many as the terminal
+    /// has room for.
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub columns: Vec<String>,
     /// Format of standard output.
     #[arg(long, value_enum, default_value_t = QueryFormat::Text)]
     pub format: QueryFormat,

@@ -3,11 +3,15 @@
 use comfy_table::Table;
 use kilter_algorithms::{mockup, registry};
 
-use super::{Status, print};
-use crate::cli::{List, Listed};
+use super::{Status, list_json, print};
+use crate::cli::{List, ListFormat, Listed};
 use crate::config::{guideline, library, target};
 
 pub(super) fn run(typed: &List) -> anyhow::Result<Status> {
+    if typed.format == ListFormat::Json {
+        print(&list_json::text(typed.what)?)?;
+        return Ok(Status::Holds);
+    }
     let text = match typed.what {
         Listed::Guidelines => guideline::list(&guideline::load_embedded()?),
         Listed::Algorithms => algorithms(),

@@ -9,6 +9,7 @@ mod doctor;
 mod explain;
 mod generate;
 mod list;
+mod list_json;
 mod measuring;
 mod overlap;
 mod query;

@@ -1,10 +1,10 @@
 //! `kilter query`: what the database has.
 
-use std::io::BufWriter;
+use std::io::{BufWriter, IsTerminal as _};
 
 use super::Status;
 use crate::cli::{Queried, Query, QueryFormat};
-use crate::query::{Filter, Form, What, write};
+use crate::query::{Filter, Form, Layout, What, write};
 use crate::store::Reader;
 
 pub(super) fn run(typed: &Query) -> anyhow::Result<Status> {
@@ -33,6 +33,30 @@ pub(super) fn run(typed: &Query) -> anyhow::Result<Status> {
         host: typed.host.clone(),
     };
     let mut out = BufWriter::new(std::io::stdout().lock());
-    write(&reader, what, &filter, form, &mut out)?;
+    let layout = Layout {
+        form,
+        columns: typed.columns.clone(),
+        width: width_of_terminal(),
+    };
+    let written = write(&reader, what, &filter, &layout, &mut out)?;
+    drop(out);
+    if let (Some(width), false) = (layout.width, written.left_out.is_empty()) {
+        eprintln!(
+            "kilter: no room in {width} columns for: {}; choose with --columns NAMES, or take --format csv or json, or a pipe, which have all",
+            written.left_out.join(", ")
+        );
+    }
     Ok(Status::Holds)
+}
+
+/// Characters of a line, where standard output is a terminal: what COLUMNS says, or else the terminal. A pipe or file has no limit.
+fn width_of_terminal() -> Option<usize> {
+    let out = std::io::stdout();
+    if !out.is_terminal() {
+        return None;
+    }
+    let said = std::env::var("COLUMNS").ok().and_then(|text| text.trim().parse().ok());
+    said.filter(|columns| *columns > 0)
+        .or_else(|| terminal_size::terminal_size_of(out).map(|(width, _)| usize::from(width.0)))
+        .filter(|columns| *columns > 0)
 }

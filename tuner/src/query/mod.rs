@@ -4,12 +4,13 @@
 //! writing for long.
 
 mod filter;
+mod fit;
 mod output;
 mod rows;
 
 pub use filter::{Filter, QueryError};
-pub use output::Form;
-pub use rows::{What, write};
+pub use output::{Form, Layout};
+pub use rows::{What, Written, write};
 
 #[cfg(test)]
 mod tests;

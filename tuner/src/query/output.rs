@@ -4,6 +4,7 @@ use std::io::{self, Write};
 
 use rusqlite::types::Value;
 
+use super::fit::{Columns, fitted};
 use crate::report::csv::field;
 use crate::report::format;
 
@@ -18,22 +19,58 @@ pub enum Form {
     Json,
 }
 
+/// What is printed of each row, and how.
+#[derive(Debug, Clone)]
+pub struct Layout {
+    /// The format.
+    pub form: Form,
+    /// Columns by name, in their order; all where there are none.
+    pub columns: Vec<String>,
+    /// Characters of a line of text; `None` has no limit.
+    pub width: Option<usize>,
+}
+
+impl From<Form> for Layout {
+    fn from(form: Form) -> Self {
+        Self {
+            form,
+            columns: Vec::new(),
+            width: None,
+        }
+    }
+}
+
 /// Writes pages of rows.
 pub(super) struct Printer<'a> {
     form: Form,
+    /// All columns, shown or not.
     heads: Vec<&'a str>,
-    /// Widths of the columns; they grow with a page that needs more.
+    /// Widths of all columns; without a limit they grow with a page that needs more.
     widths: Vec<usize>,
+    columns: Columns,
+    /// The columns that go first where there is no room.
+    least_important: &'a [&'a str],
+    /// Columns for which there is no room.
+    left_out: Vec<String>,
     begun: bool,
     out: &'a mut dyn Write,
 }
 
 impl<'a> Printer<'a> {
-    pub(super) fn new(form: Form, heads: Vec<&'a str>, out: &'a mut dyn Write) -> Self {
+    pub(super) fn new(
+        form: Form,
+        heads: Vec<&'a str>,
+        columns: Columns,
+        least_important: &'a [&'a str],
+        out: &'a mut dyn Write,
+    ) -> Self {
         Self {
             form,
             widths: heads.iter().map(|head| head.len()).collect(),
             heads,
+            columns,
+            least_important,
+            left_out: Vec::new(),
             begun: false,
             out,
         }
@@ -43,8 +80,19 @@ impl<'a> Printer<'a> {
         match self.form {
             // The widths are not known yet.
             Form::Text => Ok(()),
-            Form::Csv => write!(self.out, "{}\r\n", self.heads.join(",")),
+            Form::Csv => write!(self.out, "{}\r\n", self.shown_heads().join(",")),
             Form::Json => write!(self.out, "["),
+        }
+    }
+
+    fn shown_heads(&self) -> Vec<&'a str> {
+        self.columns.shown.iter().map(|index| self.heads[*index]).collect()
+    }
+
+    /// Rows that a page is about to show, before its first line is printed: of samples what is common.
+    pub(super) fn foresee<'r>(&mut self, rows: impl Iterator<Item = &'r [Value]>) {
+        if self.form == Form::Text && !self.begun {
+            rows.for_each(|row| self.widen(row));
         }
     }
 
@@ -52,7 +100,7 @@ impl<'a> Printer<'a> {
         match self.form {
             Form::Text => self.text(rows),
             Form::Csv => rows.iter().try_for_each(|row| {
-                let fields: Vec<String> = row.iter().map(plain).collect();
+                let fields: Vec<String> = self.columns.pick(row).iter().map(plain).collect();
                 write!(self.out, "{}\r\n", fields.join(","))
             }),
             Form::Json => rows.iter().try_for_each(|row| {
@@ -71,19 +119,29 @@ impl<'a> Printer<'a> {
     }
 
     fn object(&self, row: &[Value]) -> serde_json::Map<String, serde_json::Value> {
-        let named = self.heads.iter().zip(row);
-        named.map(|(head, value)| ((*head).to_owned(), json(value))).collect()
+        // Of samples two are not there yet.
+        let shown = self.columns.shown.iter().filter(|index| **index < row.len());
+        shown
+            .map(|index| (self.heads[*index].to_owned(), json(&row[*index])))
+            .collect()
     }
 
-    /// A line per value: what is common, then `repetition` from 1 and `seconds`. What is common is rendered once.
+    /// A line per value: what is common, then `repetition` from 1 and `seconds`. What is common is rendered once where all is shown.
     pub(super) fn repetitions(&mut self, common: &[Value], seconds: &[f64]) -> io::Result<()> {
+        if self.form == Form::Text {
+            let mut longest: Vec<Value> = common.to_vec();
+            longest.extend([Value::Integer(seconds.len() as i64), Value::Real(0.0)]);
+            self.measure(&longest)?;
+        }
+        if !self.columns.are_all(self.heads.len()) || self.columns.width.is_some() {
+            return seconds.iter().enumerate().try_for_each(|(index, value)| {
+                let mut row = common.to_vec();
+                row.extend([Value::Integer(index as i64 + 1), Value::Real(*value)]);
+                self.page(&[row])
+            });
+        }
         let start = match self.form {
-            Form::Text => {
-                let mut longest: Vec<Value> = common.to_vec();
-                longest.extend([Value::Integer(seconds.len() as i64), Value::Real(0.0)]);
-                self.measure(&longest)?;
-                self.aligned(&self.words(common))
-            }
+            Form::Text => self.aligned(&self.words(common)),
             Form::Csv => common.iter().map(plain).collect::<Vec<_>>().join(","),
             Form::Json => serde_json::Value::Object(self.object(common)).to_string(),
         };
@@ -105,13 +163,15 @@ impl<'a> Printer<'a> {
         Ok(())
     }
 
-    pub(super) fn end(&mut self) -> io::Result<()> {
+    /// Ends the listing; returns the columns for which there was no room.
+    pub(super) fn end(self) -> io::Result<Vec<String>> {
         match self.form {
             Form::Text if !self.begun => writeln!(self.out, "nothing passes the filters"),
             Form::Json => writeln!(self.out, "\n]"),
             _ => Ok(()),
         }?;
-        self.out.flush()
+        self.out.flush()?;
+        Ok(self.left_out)
     }
 
     fn text(&mut self, rows: &[Vec<Value>]) -> io::Result<()> {
@@ -133,6 +193,9 @@ impl<'a> Printer<'a> {
     }
 
     fn widen(&mut self, row: &[Value]) {
+        if self.begun && self.columns.width.is_some() {
+            return;
+        }
         let words = self.words(row);
         for (width, word) in self.widths.iter_mut().zip(words) {
             *width = (*width).max(word.chars().count());
@@ -143,6 +206,7 @@ impl<'a> Printer<'a> {
     fn measure(&mut self, row: &[Value]) -> io::Result<()> {
         self.widen(row);
         if !std::mem::replace(&mut self.begun, true) {
+            self.left_out = self.columns.fit(&self.heads, &mut self.widths, self.least_important);
             let heads: Vec<String> = self.heads.iter().map(|head| (*head).to_owned()).collect();
             let line = self.aligned(&heads);
             writeln!(self.out, "{}", line.trim_end())?;
@@ -151,8 +215,10 @@ impl<'a> Printer<'a> {
     }
 
     fn aligned(&self, words: &[String]) -> String {
-        let fields = self.widths.iter().zip(words);
-        fields.map(|(width, word)| format!("{word:<width$}  ")).collect()
+        let shown = self.columns.shown.iter().filter(|index| **index < words.len());
+        shown
+            .map(|index| fitted(&words[*index], self.widths[*index]) + "  ")
+            .collect()
     }
 }
 

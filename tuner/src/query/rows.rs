@@ -5,7 +5,8 @@ use std::io::Write;
 use rusqlite::params_from_iter;
 use rusqlite::types::Value;
 
-use super::output::{Form, Printer};
+use super::fit::Columns;
+use super::output::{Layout, Printer};
 use super::{Filter, QueryError};
 use crate::store::Reader;
 
@@ -49,6 +50,56 @@ impl What {
             What::Launches => "launches_view",
             What::Cells => "verdicts_view",
             What::Samples => "samples_view",
+        }
+    }
+
+    /// The columns that a narrow terminal does without, the first of them first; of the others the last go first.
+    fn least_important(self) -> &'static [&'static str] {
+        match self {
+            What::Runs => &[
+                "command_line",
+                "library_string",
+                "library",
+                "kilter_version",
+                "seed",
+                "hosts",
+                "samples",
+                "finished",
+            ],
+            What::Launches => &[
+                "command_line",
+                "environment",
+                "parameters",
+                "library",
+                "clock_tick_seconds",
+                "seed",
+                "hosts",
+                "ranks",
+                "started",
+                "attempt",
+            ],
+            What::Cells => &[
+                "library",
+                "started",
+                "right_launches",
+                "kind",
+                "p",
+                "right_bytes",
+                "launches",
+                "ranks",
+                "function",
+                "fix",
+                "run",
+                "right_seconds",
+                "seconds",
+                "p_adjusted",
+                "ratio_high",
+                "ratio_low",
+                "phase",
+            ],
+            What::Samples => &[
+                "library", "seed", "time", "key", "attempt", "block", "ranks", "run", "launch", "function", "bytes",
+            ],
         }
     }
 
@@ -116,11 +167,26 @@ impl What {
     }
 }
 
-/// Writes every row that passes the filter; returns how many lines that were.
+/// What was written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Written {
+    /// Rows, or repetitions.
+    pub lines: u64,
+    /// Columns for which a line had no room.
+    pub left_out: Vec<String>,
+}
+
+/// Writes every row that passes the filter.
 ///
 /// # Errors
-/// A filter that is refused, the database, the output.
-pub fn write(reader: &Reader, what: What, filter: &Filter, form: Form, out: &mut dyn Write) -> Result<u64, QueryError> {
+/// A filter or column that is refused, the database, the output.
+pub fn write(
+    reader: &Reader,
+    what: What,
+    filter: &Filter,
+    layout: &Layout,
+    out: &mut dyn Write,
+) -> Result<Written, QueryError> {
     let conditions = filter.conditions(what, reader)?;
     let columns = what.columns();
     let sql = format!(
@@ -133,7 +199,8 @@ pub fn write(reader: &Reader, what: What, filter: &Filter, form: Form, out: &mut
     if what == What::Samples {
         heads.insert(heads.len() - 1, "repetition");
     }
-    let mut printer = Printer::new(form, heads, out);
+    let shown = Columns::of(what, &heads, &layout.columns, layout.width)?;
+    let mut printer = Printer::new(layout.form, heads, shown, what.least_important(), out);
     printer.begin()?;
     let mut after = 0_i64;
     let mut lines = 0_u64;
@@ -142,6 +209,9 @@ pub fn write(reader: &Reader, what: What, filter: &Filter, form: Form, out: &mut
         let page = page(reader, &sql, after, &conditions.values, columns.len())?;
         let Some((last, _)) = page.last() else { break };
         after = *last;
+        if what == What::Samples {
+            printer.foresee(page.iter().map(|(_, row)| &row[..row.len() - 1]));
+        }
         for (id, mut row) in page {
             lines += match (what, row.last()) {
                 (What::Samples, Some(Value::Blob(bytes))) => {
@@ -159,8 +229,8 @@ pub fn write(reader: &Reader, what: What, filter: &Filter, form: Form, out: &mut
         printer.page(&rows)?;
         rows.clear();
     }
-    printer.end()?;
-    Ok(lines)
+    let left_out = printer.end()?;
+    Ok(Written { lines, left_out })
 }
 
 type Row = Vec<Value>;

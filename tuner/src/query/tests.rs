@@ -65,8 +65,117 @@ fn database(rows: usize) -> (tempfile::TempDir, PathBuf) {
 
 fn ask(path: &std::path::Path, what: What, filter: &Filter, form: Form) -> Result<String, QueryError> {
     let mut out = Vec::new();
-    write(&Reader::open(path)?, what, filter, form, &mut out)?;
+    write(&Reader::open(path)?, what, filter, &form.into(), &mut out)?;
     Ok(String::from_utf8(out).unwrap())
+}
+
+/// The lines of a listing as laid out, and what it leaves out.
+fn laid_out(path: &std::path::Path, what: What, layout: &Layout) -> (Vec<String>, Vec<String>) {
+    let filter = Filter {
+        runs: list("1"),
+        ..Filter::default()
+    };
+    let mut out = Vec::new();
+    let written = write(&Reader::open(path).unwrap(), what, &filter, layout, &mut out).unwrap();
+    let lines = String::from_utf8(out).unwrap().lines().map(str::to_owned).collect();
+    (lines, written.left_out)
+}
+
+fn wide(width: usize, columns: &str) -> Layout {
+    Layout {
+        columns: list(columns).into_iter().filter(|name| !name.is_empty()).collect(),
+        width: Some(width),
+        ..Form::Text.into()
+    }
+}
+
+#[test]
+fn a_listing_fits_the_terminal_and_names_what_it_leaves_out() {
+    let (_directory, path) = database(600);
+    for what in [What::Runs, What::Launches, What::Cells, What::Samples] {
+        let (all, none) = laid_out(&path, what, &Form::Text.into());
+        assert_eq!(none, Vec::<String>::new(), "without a limit nothing is cut");
+        let heads: Vec<&str> = all[0].split_whitespace().collect();
+        for width in [1, 20, 40, 80, 132, 200, 100_000] {
+            let (lines, left_out) = laid_out(&path, what, &wide(width, ""));
+            assert_eq!(lines.len(), all.len(), "{what:?} at {width}");
+            let longest = lines.iter().map(|line| line.chars().count()).max().unwrap();
+            assert!(longest <= width, "{what:?} at {width}: {longest}");
+            let shown = lines[0].split_whitespace().count();
+            assert!(
+                width < 20 || shown + left_out.len() == heads.len(),
+                "{what:?} at {width}: {left_out:?}"
+            );
+            assert_eq!(
+                left_out.is_empty(),
+                width == 100_000 || shown == heads.len(),
+                "{what:?} at {width}"
+            );
+        }
+    }
+}
+
+#[test]
+fn what_matters_most_stays_longest() {
+    let (_directory, path) = database(2);
+    let heads = |what, width| {
+        laid_out(&path, what, &wide(width, "")).0[0]
+            .split_whitespace()
+            .collect::<Vec<_>>()
+            .join(" ")
+    };
+    assert_eq!(heads(What::Cells, 80), "guideline expression bytes verdict");
+    assert!(heads(What::Runs, 80).starts_with("id started"));
+    assert!(heads(What::Launches, 80).starts_with("id run key"));
+    let samples = heads(What::Samples, 60);
+    assert!(
+        samples.contains("item") && samples.ends_with("repetition seconds"),
+        "{samples}"
+    );
+}
+
+#[test]
+fn columns_are_chosen_in_every_form() {
+    let (_directory, path) = database(2);
+    let chosen = |form, columns: &str| {
+        let layout = Layout {
+            columns: list(columns),
+            ..Layout::from(form)
+        };
+        laid_out(&path, What::Samples, &layout).0
+    };
+    assert_eq!(
+        chosen(Form::Csv, "seconds,item,repetition")[..2],
+        ["seconds,item,repetition", "1e-6,reduce(n),1"]
+    );
+    assert_eq!(
+        chosen(Form::Json, "item,repetition")[1],
+        r#"{"item":"reduce(n)","repetition":1},"#
+    );
+    assert_eq!(chosen(Form::Text, "Item,seconds")[1], "reduce(n)  1.00 us");
+    let refused = Layout {
+        columns: list("verdikt"),
+        ..Form::Text.into()
+    };
+    let reader = Reader::open(&path).unwrap();
+    let error = write(&reader, What::Cells, &Filter::default(), &refused, &mut Vec::new()).unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .starts_with("--columns: `cells` have no `verdikt`; they have: run, started"),
+        "{error}"
+    );
+}
+
+#[test]
+fn chosen_columns_are_cut_before_one_is_left_out() {
+    let (_directory, path) = database(2);
+    let (lines, left_out) = laid_out(&path, What::Cells, &wide(40, "expression,verdict,guideline"));
+    assert_eq!(left_out, Vec::<String>::new());
+    assert!(lines.iter().all(|line| line.chars().count() <= 40), "{lines:#?}");
+    assert!(lines.iter().any(|line| line.contains('…')), "{lines:#?}");
+    let (lines, left_out) = laid_out(&path, What::Cells, &wide(20, "expression,verdict,guideline"));
+    assert_eq!((lines[0].split_whitespace().count(), left_out), (2, list("guideline")));
 }
 
 fn list(text: &str) -> Vec<String> {
