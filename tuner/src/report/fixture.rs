@@ -420,6 +420,7 @@ fn contests() -> Vec<Contest> {
                     among_best: *among_best,
                     chosen: *chosen,
                     predicted: None,
+                    not_deployed: None,
                 })
                 .collect(),
             models: Vec::new(),

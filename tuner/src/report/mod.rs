@@ -14,6 +14,7 @@ pub mod json;
 pub mod junit;
 pub mod markdown;
 pub mod model;
+pub mod not_deployed;
 pub mod savings;
 pub mod sheet;
 pub mod summary;

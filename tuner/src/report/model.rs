@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
+use super::not_deployed::NotDeployed;
 use crate::overlap::model::BeforeAndAfter;
 
 /// Version of the schema.
@@ -338,6 +339,23 @@ pub struct TargetReport {
     pub attainable: bool,
     /// What it was looked at with.
     pub cells: Vec<TargetCell>,
+    /// What looked better in a launch while the targets that were missed were searched for; the same for all of them.
+    #[serde(default)]
+    pub candidates: Vec<TargetCandidate>,
+}
+
+/// A setting that looked better for overlap in a launch.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TargetCandidate {
+    /// Such as `KILTER_PROGRESS=on`.
+    pub id: String,
+    /// How much more than allowed the targets that were missed took without it, in parts of what could be hidden.
+    pub shortfall_before: f64,
+    /// The same with it.
+    pub shortfall: f64,
+    /// Why it is not deployed; absent where it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_deployed: Option<NotDeployed>,
 }
 
 impl TargetReport {
@@ -409,6 +427,9 @@ pub struct Contestant {
     pub among_best: bool,
     /// Whether it was chosen.
     pub chosen: bool,
+    /// Why it is not deployed, where it was faster than the default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_deployed: Option<NotDeployed>,
     /// What a cost model fitted to the other candidates says that it takes; absent for what has no counts of rounds and bytes.
     #[serde(default)]
     pub predicted: Option<Prediction>,

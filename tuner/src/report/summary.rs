@@ -468,6 +468,7 @@ mod tests {
             unmet_because: None,
             attainable,
             cells: Vec::new(),
+            candidates: Vec::new(),
         };
         let headline = |targets: Vec<TargetReport>| {
             let report = Report {

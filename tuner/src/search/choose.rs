@@ -93,6 +93,7 @@ pub fn choose_among(
                 among_best,
                 chosen: deployed.is_some_and(|chosen| std::ptr::eq(chosen, candidate)),
                 predicted: None,
+                not_deployed: None,
             }
         })
         .collect();

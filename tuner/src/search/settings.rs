@@ -355,6 +355,7 @@ impl Search<'_, '_> {
                         among_best,
                         chosen: outcome.accepted.iter().any(|a| a.assignments == *assignments),
                         predicted: None,
+                        not_deployed: None,
                     }
                 });
             outcome
@@ -404,6 +405,7 @@ mod tests {
             among_best: false,
             chosen: false,
             predicted: None,
+            not_deployed: None,
         }
     }
 

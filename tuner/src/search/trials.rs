@@ -33,6 +33,8 @@ pub struct Trials<'s, 'a> {
     base: Setup,
     /// What is measured beside everything else.
     further: Vec<Block>,
+    /// Which of the library's collectives are measured beside the targets; all of them without.
+    touched: Option<&'s dyn Fn(&Subject) -> bool>,
     /// Whether nothing but the targets is measured.
     alone: bool,
     launches: usize,
@@ -63,6 +65,7 @@ impl<'s, 'a> Trials<'s, 'a> {
             targets,
             base,
             further: Vec::new(),
+            touched: None,
             alone: false,
             launches: 0,
             trial_seconds: 0.0,
@@ -73,6 +76,15 @@ impl<'s, 'a> Trials<'s, 'a> {
     #[must_use]
     pub fn beside(self, further: Vec<Block>) -> Trials<'s, 'a> {
         Trials { further, ..self }
+    }
+
+    /// Measures of everything else only what `touched` says: a change cannot slow what it does not act on.
+    #[must_use]
+    pub fn within(self, touched: &'s dyn Fn(&Subject) -> bool) -> Trials<'s, 'a> {
+        Trials {
+            touched: Some(touched),
+            ..self
+        }
     }
 
     /// Measures the targets with their bounds and nothing else: what fails then is put away for them, and not for other sizes.
@@ -243,6 +255,7 @@ impl<'s, 'a> Trials<'s, 'a> {
         } else {
             self.context.plan.library_subjects()
         };
+        subjects.retain(|subject| self.touched.is_none_or(|touched| touched(subject)));
         for target in self.targets {
             subjects.insert(target.left.clone());
             subjects.extend(target.bounds.iter().cloned());
