@@ -11,12 +11,14 @@ use crate::emit::{self, Emitted};
 use crate::options::TuneOptions;
 use crate::overlap::tuning::{Disproved, Goals};
 use crate::plan::Subject;
-use crate::report::model::{Contest, FixKind, Outcome};
+use crate::report::model::{Contest, FixKind, Outcome, Screened};
+use crate::report::not_deployed::NotDeployed;
 use crate::search::at_start;
 use crate::search::choose::Decision;
 use crate::search::contest::Contests;
 use crate::search::gates;
 use crate::search::pairs::Pairs;
+use crate::search::reasons::{self, TakenBack};
 use crate::search::target::{Target, ask_for, dearest_first, targets};
 use crate::search::{necessity, proof, settings};
 use crate::stats::sample::Sample;
@@ -73,6 +75,7 @@ pub fn tune(context: &Context<'_>, options: &TuneOptions) -> anyhow::Result<Tune
         banned: Bans::default(),
         unfixed: BTreeMap::new(),
         idle: BTreeMap::new(),
+        taken: TakenBack::default(),
     };
     let mut tuned = Tuned {
         after: None,
@@ -143,6 +146,8 @@ pub fn tune(context: &Context<'_>, options: &TuneOptions) -> anyhow::Result<Tune
         prove_overlap(context, &label, (&verified, &without), &mut state, &mut tuned)?;
     }
     tuned.unfixed = state.reasons();
+    let is_deployed = |one: &Assignment| state.deployment.assignments.contains(one);
+    state.taken.mark(&mut tuned.contests, &is_deployed);
     tuned.pairs = state.pairs;
     if tuned.deployment.is_empty() {
         tuned.after = None;
@@ -179,6 +184,8 @@ struct State {
     unfixed: BTreeMap<String, String>,
     /// By the name of a cell of a guideline: whose rule was taken back because the library does not follow it, and what was said.
     idle: BTreeMap<String, ((Collective, u64), String)>,
+    /// What was chosen and taken back.
+    taken: TakenBack,
 }
 
 impl State {
@@ -245,6 +252,13 @@ impl State {
             let launch_wide = settings.contestants.remove(&target.name()).unwrap_or_default();
             let nearer = settings::nearer(&contest, &launch_wide);
             settings::merge(&mut contest, launch_wide);
+            for (id, why) in &settings.left_behind {
+                contest.screened.push(Screened {
+                    id: id.clone(),
+                    ratio_to_default: f64::NAN,
+                    not_deployed: why.clone(),
+                });
+            }
             contests.retain(|other| (&other.function, other.bytes) != (&contest.function, contest.bytes));
             contests.push(contest);
             if let Some(selection) = decision.chosen {
@@ -318,8 +332,11 @@ impl State {
                 "`{id}` is not deployed: what else is deployed fixes {}, too",
                 fixes.join(", ")
             ));
-            for contestant in settings.contestants.values_mut().flatten() {
-                contestant.chosen &= contestant.id != id;
+            let why = NotDeployed::Superfluous {
+                cells: accepted.fixes.iter().cloned().collect(),
+            };
+            for contestants in settings.contestants.values_mut() {
+                reasons::explain(contestants, &id, &why);
             }
         }
         for assignment in needed.into_iter().flat_map(|accepted| accepted.assignments) {
@@ -371,6 +388,7 @@ impl State {
     ) -> Option<(Selection, String)> {
         let selection = self.deployment.selections.remove(&key)?;
         let text = format!("`{}` is taken back: {reason}", selection.id());
+        self.taken.selection(key, &selection, reason);
         self.banned.kinds.insert((key, selection.kind()));
         self.idle.extend(cells.map(|cell| (cell, (key, text.clone()))));
         Some((selection, text))
@@ -413,6 +431,7 @@ impl State {
                 selection.id()
             );
             context.progress.warn(&text);
+            self.taken.selection(cell, &selection, &format!("{why} with `{needs}`"));
             self.give_up_cell(cell, &text, before);
         }
         for Assignment { name, value, .. } in fallen.assignments {
@@ -445,6 +464,7 @@ impl State {
                 context
                     .progress
                     .warn(&format!("`{}` is taken back: {}", selection.id(), notes.join(", ")));
+                self.taken.selection(key, &selection, &notes.join(", "));
                 self.banned.cells.insert(key);
                 changed = true;
             }
@@ -460,6 +480,7 @@ impl State {
                     assignment.value,
                     launch_wide.join(", ")
                 ));
+                self.taken.assignment(&assignment, &launch_wide.join(", "));
                 self.banned.assignments.insert(assignment);
                 changed = true;
             }

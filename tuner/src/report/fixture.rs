@@ -426,6 +426,7 @@ fn contests() -> Vec<Contest> {
             models: Vec::new(),
             left_out: Vec::new(),
             refused: Vec::new(),
+            screened: Vec::new(),
         }
     };
     let (parameter, mockup, algorithm) = (

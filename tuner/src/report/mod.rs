@@ -12,6 +12,7 @@ pub mod format;
 pub mod html;
 pub mod json;
 pub mod junit;
+pub mod looked_better;
 pub mod markdown;
 pub mod model;
 pub mod not_deployed;

@@ -266,6 +266,22 @@ pub struct Contest {
     /// Candidates that were not measured, since what was asked for forbids them.
     #[serde(default)]
     pub refused: Vec<Refused>,
+    /// What the screening found faster than the default and nothing else was measured of, fastest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub screened: Vec<Screened>,
+}
+
+/// A candidate that was faster than the default in a screening and reached no final.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Screened {
+    /// Such as `reduce.binomial`.
+    pub id: String,
+    /// Time over the default's in the screening.
+    #[serde(deserialize_with = "null_as_nan")]
+    #[schemars(with = "Option<f64>")]
+    pub ratio_to_default: f64,
+    /// Why it is not deployed.
+    pub not_deployed: NotDeployed,
 }
 
 /// A candidate that the options forbid.

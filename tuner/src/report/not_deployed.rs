@@ -105,8 +105,8 @@ pub enum NotDeployed {
 pub enum Measure {
     /// How much more than allowed overlap targets take, in parts of what could be hidden.
     Shortfall,
-    /// Time over the guideline's bound.
-    RatioToBound,
+    /// How far all cells are from their bounds, with what became slower: natural logarithms of ratios, summed.
+    Cost,
 }
 
 /// A step that costs launches.
@@ -143,7 +143,7 @@ impl Measure {
     const fn words(self) -> &'static str {
         match self {
             Measure::Shortfall => "shortfall",
-            Measure::RatioToBound => "times its bound",
+            Measure::Cost => "cost",
         }
     }
 }

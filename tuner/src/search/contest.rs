@@ -15,13 +15,14 @@ use crate::correctness::admit;
 use crate::deployment::{Deployment, Selection};
 use crate::launch::session::{BlockOutcome, Session, SessionError};
 use crate::plan;
-use crate::report::model::{FixKind, Refused};
+use crate::report::model::{FixKind, Refused, Screened};
 use crate::search::choose::{Decision, Measured, choose_among};
 use crate::search::guide::Guide;
 use crate::search::limits::Call;
 use crate::search::ordered::{self, Ordered};
 use crate::search::proof::{self, Finding};
 use crate::search::ranking::{best_of_kinds, ranked, to_refine};
+use crate::search::reasons;
 use crate::search::space::{self, Knob};
 use crate::search::target::Target;
 use crate::stats::sample::Sample;
@@ -69,6 +70,8 @@ pub struct Contests<'c, 'a> {
     guide: Guide,
     /// What the options forbid, by the name of the target.
     refused: RefCell<BTreeMap<String, Vec<Refused>>>,
+    /// What the screening found faster and left behind, by the name of the target.
+    left_behind: RefCell<BTreeMap<String, Vec<Screened>>>,
 }
 
 impl<'c, 'a> Contests<'c, 'a> {
@@ -83,6 +86,7 @@ impl<'c, 'a> Contests<'c, 'a> {
             label: label.to_owned(),
             guide: Guide::new(context.nodes(), true),
             refused: RefCell::default(),
+            left_behind: RefCell::default(),
         }
     }
 
@@ -132,9 +136,23 @@ impl<'c, 'a> Contests<'c, 'a> {
                 let library = &self.context.library;
                 self.guide.explain(library, &target, &candidates, &mut decision.contest);
                 self.add_refused(&target, &mut decision);
+                let behind = self.left_behind.borrow_mut().remove(&target.name());
+                decision.contest.screened = behind.unwrap_or_default();
+                self.tell_why_not(&target, &decision);
                 Ok((target, decision))
             })
             .collect()
+    }
+
+    /// Says which finalists were faster than the default and are not deployed, and why; the report has those of the screening as well.
+    fn tell_why_not(&self, target: &Target, decision: &Decision) {
+        for one in &decision.contest.candidates {
+            if let Some(why) = &one.not_deployed {
+                self.context
+                    .progress
+                    .note(&format!("{}: `{}` {why}", target.name(), one.id));
+            }
+        }
     }
 
     /// Puts into the decision, and where it matters into the list of what had no effect, what proves that the library's algorithms act.
@@ -186,7 +204,10 @@ impl<'c, 'a> Contests<'c, 'a> {
                 break;
             }
             let ratios = self.screen(&mut screening, target, field)?;
-            finals.push((target.clone(), front(&ratios)));
+            let front = front(&ratios);
+            let behind = reasons::left_behind(&ratios, &front, FINALISTS);
+            self.left_behind.borrow_mut().insert(target.name(), behind);
+            finals.push((target.clone(), front));
             self.context.progress.step(1);
         }
         screening.finish()?;
