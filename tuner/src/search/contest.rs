@@ -25,14 +25,10 @@ use crate::search::ranking::{best_of_kinds, ranked, to_refine};
 use crate::search::reasons;
 use crate::search::space::{self, Knob};
 use crate::search::target::Target;
+use crate::search::trials::{self, Purpose};
 use crate::stats::sample::Sample;
 use crate::verdict::Rule;
 
-/// Repetitions of the screening, per item.
-/// The time is for calls of milliseconds, which have it: with less they come to one repetition, and warm-ups fall out.
-const SCREENING: Repetitions = Repetitions::until(4, 12, 0.05, 0.25);
-/// Repetitions of the final, per item.
-const FINAL: Repetitions = Repetitions::until(8, 60, 0.02, 0.25);
 /// Candidates per block of the screening: few enough that drift within the block stays small.
 const PER_BLOCK: usize = 10;
 /// Candidates that reach the final.
@@ -238,7 +234,7 @@ impl<'c, 'a> Contests<'c, 'a> {
             context.progress.note(&note);
         }
         for chunk in candidates.chunks(PER_BLOCK) {
-            ratios.extend(job.ratios(target, chunk, SCREENING)?);
+            ratios.extend(job.ratios(target, chunk, Purpose::Screening)?);
         }
         let has_knobs = |one: &Selection| !space::knobs(&context.library, one, target.bytes()).is_empty();
         for kind in [FixKind::Parameter, FixKind::Algorithm] {
@@ -356,7 +352,7 @@ impl<'c, 'a> Contests<'c, 'a> {
                 if self.refusal(target, &candidate).is_some() {
                     return Ok(f64::INFINITY);
                 }
-                let measured = job.ratios(target, std::slice::from_ref(&candidate), SCREENING)?;
+                let measured = job.ratios(target, std::slice::from_ref(&candidate), Purpose::Screening)?;
                 let ratio = measured.get(&candidate).copied().unwrap_or(f64::INFINITY);
                 ratios.insert(candidate.clone(), ratio);
                 if ratio < best.1 {
@@ -424,7 +420,7 @@ impl<'c, 'a> Contests<'c, 'a> {
     ) -> anyhow::Result<()> {
         let mut job = Job::new(self, &format!("final/{launch}"));
         for ((target, front), medians) in finals.iter().zip(medians) {
-            let outcome = job.measure(target, front, self.context.options.repetitions_or(FINAL))?;
+            let outcome = job.measure(target, front, Purpose::Final)?;
             for id in outcome.samples.keys() {
                 medians.entry(id.clone()).or_default().extend(outcome.median(id));
             }
@@ -479,7 +475,7 @@ impl<'c, 'a> Contests<'c, 'a> {
         let mut job = Job::new(self, name);
         let mut found = Vec::with_capacity(targets.len());
         for target in targets {
-            let ratios = job.ratios(target, std::slice::from_ref(selection), FINAL)?;
+            let ratios = job.ratios(target, std::slice::from_ref(selection), Purpose::Final)?;
             found.push(ratios.get(selection).copied());
         }
         job.finish()?;
@@ -618,14 +614,13 @@ impl<'r, 'c, 'a> Job<'r, 'c, 'a> {
         &mut self,
         target: &Target,
         candidates: &[Selection],
-        repetitions: Repetitions,
+        purpose: Purpose,
     ) -> anyhow::Result<BTreeMap<Selection, f64>> {
         let bare = Target {
             bounds: Vec::new(),
             ..target.clone()
         };
-        let repetitions = self.contests.context.options.repetitions_or(repetitions);
-        let outcome = self.measure(&bare, candidates, repetitions)?;
+        let outcome = self.measure(&bare, candidates, purpose)?;
         let median = |id: &str| outcome.median(id);
         for selection in candidates {
             if let Some(seconds) = median(&selection.id()) {
@@ -643,13 +638,9 @@ impl<'r, 'c, 'a> Job<'r, 'c, 'a> {
 
     /// Measures the default, the bounds and the candidates that are not in quarantine; who takes the job down goes there, and
     /// the rest is measured again in a new job.
-    fn measure(
-        &mut self,
-        target: &Target,
-        candidates: &[Selection],
-        repetitions: Repetitions,
-    ) -> anyhow::Result<BlockOutcome> {
+    fn measure(&mut self, target: &Target, candidates: &[Selection], purpose: Purpose) -> anyhow::Result<BlockOutcome> {
         let context = self.contests.context;
+        let repetitions = trials::repetitions(context.options, purpose);
         loop {
             let mut items = vec![item(target, None)];
             items.extend(target.bounds.iter().map(|bound| self.bound_item(bound)));

@@ -9,14 +9,36 @@ use crate::context::{Context, Setup};
 use crate::deployment::Assignment;
 use crate::launch::failure::JobFailure;
 use crate::launch::session::SessionError;
+use crate::options::Options;
 use crate::plan::{self, Subject};
 use crate::search::necessity::id;
 use crate::search::target::Target;
 use crate::stats::sample::Sample;
 use crate::tune::DAMAGE_FLOOR;
 
-/// Repetitions per item in a candidate launch.
-const REPETITIONS: Repetitions = Repetitions::until(5, 25, 0.03, 0.1);
+/// Purposes of a block, which decide how often its items are repeated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Purpose {
+    /// A launch under further settings.
+    Trial,
+    /// The first look at all candidates in a running job.
+    Screening,
+    /// Finalists, in launches of their own.
+    Final,
+}
+
+/// Repetitions of each item of a block. The one place of the search where they are decided.
+#[must_use]
+pub fn repetitions(options: &Options, purpose: Purpose) -> Repetitions {
+    let usual = match purpose {
+        Purpose::Trial => Repetitions::until(5, 25, 0.03, 0.1),
+        // The time is for calls of milliseconds, which have it: with less they come to one repetition, and warm-ups fall out.
+        Purpose::Screening => Repetitions::until(4, 12, 0.05, 0.25),
+        Purpose::Final => Repetitions::until(8, 60, 0.02, 0.25),
+    };
+    options.repetitions_or(usual)
+}
+
 /// Launches that decide between candidates and none, each way.
 pub const CONFIRMING: usize = 5;
 
@@ -229,7 +251,7 @@ impl<'s, 'a> Trials<'s, 'a> {
             &BTreeSet::from([subject.clone()]),
             self.context.run.seed,
             &name,
-            REPETITIONS,
+            repetitions(self.context.options, Purpose::Trial),
         );
         let mut session = self.context.session(&name, &setup, false)?;
         match session.measure_all(&blocks, &mut |_| ()) {
@@ -260,7 +282,7 @@ impl<'s, 'a> Trials<'s, 'a> {
             subjects.insert(target.left.clone());
             subjects.extend(target.bounds.iter().cloned());
         }
-        let repetitions = self.context.options.repetitions_or(REPETITIONS);
+        let repetitions = repetitions(self.context.options, Purpose::Trial);
         let mut blocks = plan::blocks(&subjects, self.context.run.seed, name, repetitions);
         blocks.extend(self.further.iter().cloned());
         blocks
