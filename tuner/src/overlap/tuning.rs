@@ -238,7 +238,7 @@ impl Goals {
         )?;
         let untouched = targets::judge_all(&self.targets, &launches.base, &launches.base, &rule);
         let found = {
-            // What was deployed before was judged in other launches.
+            // What was deployed for overlap before was judged in other launches; else the untouched library stands for it.
             let in_turn = InTurn {
                 targets: &self.targets.clone(),
                 untouched: &launches.base,
@@ -246,7 +246,7 @@ impl Goals {
                 now: launches.now.as_deref().unwrap_or_default(),
                 rule: &rule,
             };
-            let told = if self.after.is_some() {
+            let told = if !self.chosen.is_empty() {
                 Told::ByIntervals
             } else {
                 Told::InTurn(&in_turn)
