@@ -1,9 +1,15 @@
 //! `kilter tune --targets` on the virtual cluster: a missed target for overlap is met by what is emitted.
+//!
+//! The effect is injected, and is sleep: a large message is late by a known time, which only a progress thread hides. How the search
+//! decides on a machine that others use is tested on scripted launches, in `tuner/src/overlap/tuning/search/tests.rs`.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests panic as tests do")]
 
 use kilter_tests::cluster::Cluster;
-use kilter_tests::{kilter, report, run};
+use std::path::Path;
+use std::process::Command;
+
+use kilter_tests::{kilter, mpicc, report, root, run};
 
 const TARGET: &str = r#"
 id = "HALF"
@@ -16,6 +22,29 @@ what = "Half of a large message's time is hidden behind a longer computation of 
 why = "Somebody can answer the sender while the receiver computes."
 source = "this test"
 "#;
+
+/// What a large message takes longer, several times what it takes by itself.
+const LATE_NS: u64 = 40_000_000;
+
+/// Adds the options under which a large message is late unless somebody makes progress.
+fn with_late_messages(command: &mut Command, directory: &Path) {
+    let late = directory.join("late_message.so").display().to_string();
+    let source = root().join("tests/fixtures/late_message.c").display().to_string();
+    mpicc(&["-shared", "-fPIC", "-O2", "-o", &late, &source, "-ldl"]);
+    command
+        .args(["--env", &format!("LD_PRELOAD={late}")])
+        .args(["--env", &format!("KILTER_TEST_LATE_NS={LATE_NS}")]);
+}
+
+/// The same before what else runs on the machine, where that is allowed: computation is real, and takes what others leave.
+fn first(command: &Command) -> Command {
+    let is_allowed = Command::new("nice").args(["-n", "-20", "true"]).output();
+    let is_allowed = is_allowed.is_ok_and(|output| output.stderr.is_empty());
+    let mut first = Command::new("nice");
+    first.args(["-n", if is_allowed { "-20" } else { "0" }]);
+    first.arg(command.get_program()).args(command.get_args());
+    first
+}
 
 #[test]
 fn a_missed_target_is_met_by_the_progress_thread_as_it_is_emitted() {
@@ -46,25 +75,25 @@ fn a_missed_target_is_met_by_the_progress_thread_as_it_is_emitted() {
     ])
     .arg("--target-file")
     .arg(&target);
-    let output = run(&mut cluster.inside(&tune, None), &[0, 1]);
+    with_late_messages(&mut tune, out.path());
+    let output = run(&mut first(&cluster.inside(&tune, None)), &[0, 1]);
     println!("{}", String::from_utf8_lossy(&output.stderr));
     let report = report(out.path());
     let target = &report["targets"][0];
     assert_eq!(target["target"], "HALF");
-    let said = String::from_utf8_lossy(&output.stderr);
-    if target["before"] == "undecided" || said.contains("HALF: not told from noise") {
-        // Noise is an excuse only after more repetitions.
-        let is_noise = target["before"] == "undecided" || said.contains("measuring again, with more repetitions");
-        assert!(is_noise, "{target:#}");
-        println!("skipped: others use this machine so much that a message of 8 ms does not show: {target:#}");
-        return;
-    }
     assert_eq!(target["before"], "missed", "{target:#}");
     assert_ne!(target["after"], "missed", "{target:#}");
     let page = std::fs::read_to_string(out.path().join("report.html")).unwrap();
     assert!(page.contains("id=\"overlap-before-receiver-t\"") && page.contains("id=\"overlap-after-receiver-t\""));
     let fix = target["fix"]["id"].as_str().unwrap();
     assert!(fix.starts_with("KILTER_PROGRESS=on"), "{target:#}");
+    // What looked better is deployed, or it is said why not.
+    let candidates = target["candidates"].as_array().unwrap();
+    assert_eq!(
+        candidates.iter().filter(|one| one["not_deployed"].is_null()).count(),
+        1,
+        "{target:#}"
+    );
     let cell = &target["cells"][0];
     let value = |name: &str| cell[name].as_f64().unwrap();
     assert!(value("value_before") > 0.8 && value("value_after") < 0.6, "{cell:#}");

@@ -10,6 +10,8 @@ use crate::config::library::Library;
 use crate::plan::Subject;
 use crate::report::model::{Fix, FixKind, Setting};
 
+mod touches;
+
 /// What switches Kilter's progress thread on; whoever sets it preloads its library.
 pub const PROGRESS_VARIABLE: &str = "KILTER_PROGRESS";
 

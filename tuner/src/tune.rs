@@ -12,12 +12,14 @@ use crate::emit::{self, Emitted};
 use crate::options::TuneOptions;
 use crate::overlap::tuning::{Disproved, Goals};
 use crate::plan::Subject;
-use crate::report::model::{Contest, FixKind, Outcome};
+use crate::report::model::{Contest, FixKind, Outcome, Screened};
+use crate::report::not_deployed::NotDeployed;
 use crate::search::at_start;
 use crate::search::choose::Decision;
 use crate::search::contest::Contests;
 use crate::search::gates;
 use crate::search::pairs::Pairs;
+use crate::search::reasons::{self, TakenBack};
 use crate::search::target::{Target, ask_for, dearest_first, targets};
 use crate::search::{necessity, proof, settings};
 use crate::stats::sample::Sample;
@@ -75,6 +77,7 @@ pub fn tune(context: &Context<'_>, options: &TuneOptions) -> anyhow::Result<Tune
         banned: Bans::default(),
         unfixed: BTreeMap::new(),
         idle: BTreeMap::new(),
+        taken: TakenBack::default(),
     };
     let mut tuned = Tuned {
         after: None,
@@ -145,6 +148,8 @@ pub fn tune(context: &Context<'_>, options: &TuneOptions) -> anyhow::Result<Tune
         prove_overlap(context, &label, (&verified, &without), &mut state, &mut tuned)?;
     }
     tuned.unfixed = state.reasons();
+    let is_deployed = |one: &Assignment| state.deployment.assignments.contains(one);
+    state.taken.mark(&mut tuned.contests, &is_deployed);
     tuned.pairs = state.pairs;
     if tuned.deployment.is_empty() {
         tuned.after = None;
@@ -181,6 +186,8 @@ struct State {
     unfixed: BTreeMap<String, String>,
     /// By the name of a cell of a guideline: whose rule was taken back because the library does not follow it, and what was said.
     idle: BTreeMap<String, ((Collective, u64), String)>,
+    /// What was chosen and taken back.
+    taken: TakenBack,
 }
 
 impl State {
@@ -247,6 +254,13 @@ impl State {
             let launch_wide = settings.contestants.remove(&target.name()).unwrap_or_default();
             let nearer = settings::nearer(&contest, &launch_wide);
             settings::merge(&mut contest, launch_wide);
+            for (id, why) in &settings.left_behind {
+                contest.screened.push(Screened {
+                    id: id.clone(),
+                    ratio_to_default: f64::NAN,
+                    not_deployed: why.clone(),
+                });
+            }
             contests.retain(|other| (&other.function, other.bytes) != (&contest.function, contest.bytes));
             contests.push(contest);
             if let Some(selection) = decision.chosen {
@@ -320,8 +334,11 @@ impl State {
                 "`{id}` is not deployed: what else is deployed fixes {}, too",
                 fixes.join(", ")
             ));
-            for contestant in settings.contestants.values_mut().flatten() {
-                contestant.chosen &= contestant.id != id;
+            let why = NotDeployed::Superfluous {
+                cells: accepted.fixes.iter().cloned().collect(),
+            };
+            for contestants in settings.contestants.values_mut() {
+                reasons::explain(contestants, &id, &why);
             }
         }
         for assignment in needed.into_iter().flat_map(|accepted| accepted.assignments) {
@@ -373,6 +390,7 @@ impl State {
     ) -> Option<(Selection, String)> {
         let selection = self.deployment.selections.remove(&key)?;
         let text = format!("`{}` is taken back: {reason}", selection.id());
+        self.taken.selection(key, &selection, reason);
         self.banned.kinds.insert((key, selection.kind()));
         self.idle.extend(cells.map(|cell| (cell, (key, text.clone()))));
         Some((selection, text))
@@ -415,6 +433,7 @@ impl State {
                 selection.id()
             );
             context.progress.warn(&text);
+            self.taken.selection(cell, &selection, &format!("{why} with `{needs}`"));
             self.give_up_cell(cell, &text, before);
         }
         for Assignment { name, value, .. } in fallen.assignments {
@@ -447,6 +466,7 @@ impl State {
                 context
                     .progress
                     .warn(&format!("`{}` is taken back: {}", selection.id(), notes.join(", ")));
+                self.taken.selection(key, &selection, &notes.join(", "));
                 self.banned.cells.insert(key);
                 changed = true;
             }
@@ -462,6 +482,7 @@ impl State {
                     assignment.value,
                     launch_wide.join(", ")
                 ));
+                self.taken.assignment(&assignment, &launch_wide.join(", "));
                 self.banned.assignments.insert(assignment);
                 changed = true;
             }
@@ -499,7 +520,8 @@ fn deploy_and_verify(
         };
         let (after, untouched) = prove(context, &label, &setup, &|_| true)?;
         emit::confirm_ran(context, &emitted, &after);
-        let slower = slower(context, &after, &untouched)?;
+        let touched = |subject: &Subject| state.deployment.touches(subject, &context.library);
+        let slower = slower(context, &after, &untouched, &touched)?;
         tuned.deployment = state.deployment.clone();
         tuned.emitted = Some(emitted);
         tuned.after = Some(after);
@@ -631,15 +653,17 @@ const DROPIN_SECONDS: f64 = 50e-9;
 /// about as much.
 pub const DAMAGE_FLOOR: f64 = 0.1;
 
-/// The collectives and volumes that are significantly slower than the untouched library measured in the same minutes.
+/// The collectives and volumes, of those `touched`, that are significantly slower than the untouched library measured in the same minutes.
 pub(crate) fn slower(
     context: &Context<'_>,
     after: &Verification,
     untouched: &Medians,
+    touched: &dyn Fn(&Subject) -> bool,
 ) -> anyhow::Result<Vec<(Subject, f64)>> {
     let mut subjects = Vec::new();
     let mut pairs = Vec::new();
-    for (subject, reference) in untouched {
+    // What nothing acts on is slower by chance, and would take a fix back that has nothing to do with it.
+    for (subject, reference) in untouched.iter().filter(|(subject, _)| touched(subject)) {
         if let Some(medians) = after.medians.get(subject) {
             subjects.push(subject.clone());
             pairs.push(Pair {

@@ -60,6 +60,9 @@ pub(super) fn write(options: &Options, report: &Report) -> anyhow::Result<()> {
     reporting::write(options, "report.json", &json::to_string(report)?)?;
     reporting::write(options, "report.html", &html::render_in(report, &options.out)?)?;
     reporting::write(options, "report.csv", &csv::to_string(report))?;
+    if report.command == "tune" {
+        reporting::write(options, "not-deployed.csv", &csv::not_deployed(report))?;
+    }
     reporting::write(options, "report.md", &markdown::to_string(report))?;
     reporting::write(options, "report.xml", &junit::to_string(report))
 }

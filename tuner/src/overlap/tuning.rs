@@ -4,8 +4,9 @@
 //! meet a target that was missed, judged by the times of the untouched library (see [`targets`]), in several launches in turn with
 //! it, and must neither miss a target that was not missed nor slow a collective or a small message.
 //!
-//! [`points`]: where a target is looked at; [`launches`]: one look; [`search`]: what is tried, [`gain`]: whether it comes nearer,
-//! [`side_effects`]: what it costs; [`picture`]: a map of what changed; [`account`]: what is reported.
+//! [`points`]: where a target is looked at; [`launches`]: one look; [`search`]: what is tried, on a [`bench`]; [`gain`]: whether it comes
+//! nearer, by launches [`in_turn`]; [`side_effects`]: what it costs; [`tried`]: what became of each; [`picture`]: a map of what changed;
+//! [`account`]: what is reported.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,18 +20,24 @@ use super::targets::{self, Judgement};
 use crate::config::target::Target;
 use crate::context::{Context, Setup};
 use crate::deployment::Assignment;
+use crate::report::not_deployed::NotDeployed;
 use crate::search::necessity::id;
 
 mod account;
+mod bench;
 mod gain;
+mod in_turn;
 mod launches;
 mod picture;
 mod points;
 mod search;
 mod side_effects;
+mod tried;
 
-use gain::is_open;
+use gain::{Told, is_open};
+use in_turn::InTurn;
 use picture::Picture;
+use tried::Tried;
 
 /// Share of the search's budget that deciding the untouched library's targets may take beyond the first launches.
 const DECIDING_SHARE: f64 = 0.2;
@@ -57,7 +64,9 @@ pub struct Goals {
     /// What the search found last, which no such launches have shown yet.
     proposed: Vec<Assignment>,
     /// What came near the targets in a launch each and was not looked at further, the best first.
-    promising: Vec<Vec<Assignment>>,
+    promising: Vec<Tried>,
+    /// What looked better in a launch, and what became of it.
+    tried: Vec<Tried>,
     refused: Vec<String>,
     searched: bool,
     /// Whether the budget ended before every setting was tried.
@@ -90,6 +99,7 @@ impl Goals {
             chosen: Vec::new(),
             proposed: Vec::new(),
             promising: Vec::new(),
+            tried: Vec::new(),
             refused: Vec::new(),
             searched: false,
             was_cut_short: false,
@@ -227,13 +237,29 @@ impl Goals {
             measure,
         )?;
         let untouched = targets::judge_all(&self.targets, &launches.base, &launches.base, &rule);
+        let found = {
+            // What was deployed for overlap before was judged in other launches; else the untouched library stands for it.
+            let in_turn = InTurn {
+                targets: &self.targets.clone(),
+                untouched: &launches.base,
+                present: &launches.base,
+                now: launches.now.as_deref().unwrap_or_default(),
+                rule: &rule,
+            };
+            let told = if !self.chosen.is_empty() {
+                Told::ByIntervals
+            } else {
+                Told::InTurn(&in_turn)
+            };
+            self.settle(untouched, judged, told)
+        };
         self.deployed = Some(launches);
         self.picture = None;
-        Ok(self.settle(untouched, judged))
+        Ok(found)
     }
 
     /// Takes note of what is deployed, as it was judged beside the untouched library.
-    fn settle(&mut self, untouched: Vec<Judgement>, judged: Vec<Judgement>) -> Option<Disproved> {
+    fn settle(&mut self, untouched: Vec<Judgement>, judged: Vec<Judgement>, told: Told<'_>) -> Option<Disproved> {
         // What was deployed before may have come nearer already.
         self.after_before = self.after.replace(judged);
         let present = self.after_before.clone().unwrap_or(untouched);
@@ -241,17 +267,21 @@ impl Goals {
         if proposed.is_empty() {
             return None;
         }
-        let Some(why) = gain::objection(&present, self.now()) else {
+        let Some(why) = gain::objection(&present, self.now(), told) else {
             for chosen in &mut self.chosen {
                 chosen.retain(|one| !proposed.iter().any(|new| new.name == one.name));
             }
             self.chosen.retain(|chosen| !chosen.is_empty());
+            let by = id(&proposed);
             self.chosen.push(proposed);
             // What else came near was measured without it.
-            self.promising.clear();
+            let met_before = |one: Tried| one.refused(NotDeployed::MetBefore { by: by.clone() });
+            self.tried.extend(self.promising.drain(..).map(met_before));
             return None;
         };
-        let because = format!("`{}` {why} in the launches that were to prove it", id(&proposed));
+        let seen = format!("{why} in the launches that were to prove it");
+        self.take_back(&proposed, &seen);
+        let because = format!("`{}` {seen}", id(&proposed));
         self.refused.push(because.clone());
         // The next round tries what else came near, and nothing where nothing did.
         self.searched = self.promising.is_empty();
@@ -259,6 +289,16 @@ impl Goals {
             assignments: proposed,
             because,
         })
+    }
+
+    /// Notes of what was tried that it is not deployed after all.
+    fn take_back(&mut self, assignments: &[Assignment], because: &str) {
+        let mut tried = self.tried.iter_mut();
+        if let Some(one) = tried.find(|one| one.assignments == assignments && one.not_deployed.is_none()) {
+            one.not_deployed = Some(NotDeployed::TakenBack {
+                because: because.to_owned(),
+            });
+        }
     }
 
     /// What was deployed last is taken back, and what was deployed before stays as it was judged then.
@@ -277,6 +317,7 @@ impl Goals {
 
     /// Takes back what was chosen, where not all of it is deployed after all; `because` says of settings (`name=value`) why they are not.
     pub fn keep_only<'w>(&mut self, deployed: &[Assignment], because: impl Iterator<Item = (&'w str, String)>) {
+        let mut gone: Vec<Vec<Assignment>> = Vec::new();
         let mut left: BTreeSet<String> = BTreeSet::new();
         // Another value of a name is on trial, and the one before comes back if it fails.
         let is_tried = |one: &Assignment| {
@@ -287,13 +328,19 @@ impl Goals {
         let (standing, fallen): (Vec<_>, Vec<_>) = std::mem::take(&mut self.chosen)
             .into_iter()
             .partition(|chosen| chosen.iter().all(stands));
+        gone.extend(fallen.iter().cloned());
         left.extend(fallen.into_iter().flatten().map(|one| id(&[one])));
         self.chosen = standing;
         if !self.proposed.iter().all(|one| deployed.contains(one)) {
+            gone.push(self.proposed.clone());
             left.extend(self.proposed.drain(..).map(|one| id(&[one])));
         }
         let of_left = because.filter(|(what, _)| left.contains(*what));
-        self.refused.extend(of_left.map(|(_, line)| line));
+        let lines: Vec<String> = of_left.map(|(_, line)| line).collect();
+        for assignments in &gone {
+            self.take_back(assignments, &lines.join("; "));
+        }
+        self.refused.extend(lines);
     }
 
     /// What was chosen, confirmed or not.
@@ -328,10 +375,13 @@ mod tests {
     fn what_the_proof_confirms_is_a_fix_and_what_it_does_not_is_taken_back() {
         let untouched = || vec![judgement("A", &[1.0, 0.9])];
         let mut confirmed = proposing(&["B"], &["A"]);
-        assert_eq!(confirmed.settle(untouched(), vec![judgement("A", &[0.1, 0.9])]), None);
+        assert_eq!(
+            confirmed.settle(untouched(), vec![judgement("A", &[0.1, 0.9])], Told::ByIntervals),
+            None
+        );
         assert_eq!(confirmed.chosen, [[setting("A")], [setting("B")]]);
         let mut by_chance = proposing(&["B"], &["A"]);
-        let taken = by_chance.settle(untouched(), vec![judgement("A", &[0.95, 0.9])]);
+        let taken = by_chance.settle(untouched(), vec![judgement("A", &[0.95, 0.9])], Told::ByIntervals);
         let because = "`B=1` meets none of them for certain in the launches that were to prove it";
         let taken_back = Disproved {
             assignments: vec![setting("B")],
@@ -343,16 +393,19 @@ mod tests {
         // Nothing else came near.
         assert!(by_chance.searched);
         // Nothing is proposed any more: what is left is judged, and stays.
-        assert_eq!(by_chance.settle(untouched(), untouched()), None);
+        assert_eq!(by_chance.settle(untouched(), untouched(), Told::ByIntervals), None);
     }
 
     #[test]
     fn what_comes_second_has_to_come_nearer_than_the_first() {
         let untouched = || vec![judgement("A", &[1.0, 0.9])];
         let mut goals = proposing(&["A"], &[]);
-        assert_eq!(goals.settle(untouched(), vec![judgement("A", &[0.1, 0.9])]), None);
+        assert_eq!(
+            goals.settle(untouched(), vec![judgement("A", &[0.1, 0.9])], Told::ByIntervals),
+            None
+        );
         goals.proposed = vec![setting("B")];
-        let taken = goals.settle(untouched(), vec![judgement("A", &[0.1, 0.8])]);
+        let taken = goals.settle(untouched(), vec![judgement("A", &[0.1, 0.8])], Told::ByIntervals);
         assert_eq!(taken.unwrap().assignments, [setting("B")]);
         assert_eq!(goals.chosen, [[setting("A")]]);
     }

@@ -4,6 +4,7 @@
 use std::fmt::Write as _;
 
 use super::model::{Cell, Comparison, Report};
+use super::not_deployed::NotDeployed;
 use super::summary::outcome_word;
 
 const HEAD: &str = "guideline,kind,function,expression,ranks,bytes,measured_bytes,right_bytes,stage,verdict,ratio,ratio_low,\
@@ -16,6 +17,43 @@ pub fn to_string(report: &Report) -> String {
         line(&mut out, cell, "before", &cell.before);
         if let Some(after) = &cell.after {
             line(&mut out, cell, "after", after);
+        }
+    }
+    out
+}
+
+/// `not-deployed.csv`: one line for each candidate that looked better and is not deployed; the same quoting.
+pub fn not_deployed(report: &Report) -> String {
+    let mut out = "function,bytes,candidate,looked,compared,because\r\n".to_owned();
+    let mut line = |(function, bytes): (&str, String), id: &str, (looked, compared): (f64, &str), why: &NotDeployed| {
+        let looked = if looked.is_finite() {
+            format!("{looked:e}")
+        } else {
+            String::new()
+        };
+        let words = [function, &bytes, id, &looked, compared, &why.to_string()].map(field);
+        let _ = write!(out, "{}\r\n", words.join(","));
+    };
+    for contest in &report.contests {
+        let cell = || (contest.function.as_str(), contest.bytes.to_string());
+        for one in &contest.candidates {
+            if let Some(why) = &one.not_deployed {
+                line(cell(), &one.id, (one.ratio_to_default, "ratio to default"), why);
+            }
+        }
+        for one in &contest.screened {
+            line(
+                cell(),
+                &one.id,
+                (one.ratio_to_default, "ratio to default"),
+                &one.not_deployed,
+            );
+        }
+    }
+    let missed = report.targets.iter().find(|target| !target.candidates.is_empty());
+    for one in missed.into_iter().flat_map(|target| &target.candidates) {
+        if let Some(why) = &one.not_deployed {
+            line(("overlap", String::new()), &one.id, (one.shortfall, "shortfall"), why);
         }
     }
     out

@@ -420,11 +420,13 @@ fn contests() -> Vec<Contest> {
                     among_best: *among_best,
                     chosen: *chosen,
                     predicted: None,
+                    not_deployed: None,
                 })
                 .collect(),
             models: Vec::new(),
             left_out: Vec::new(),
             refused: Vec::new(),
+            screened: Vec::new(),
         }
     };
     let (parameter, mockup, algorithm) = (

@@ -148,6 +148,7 @@ mod tests {
             unmet_because: (!attainable).then(|| "not attainable here, because no core is spare".to_owned()),
             attainable,
             cells: Vec::new(),
+            candidates: Vec::new(),
         }
     }
 

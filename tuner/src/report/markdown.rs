@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::model::{Comparison, Report};
 use super::summary::{Standing, Summary, current, not_verified, outcome_word};
-use super::{cost_model, format, savings, targets};
+use super::{cost_model, format, looked_better, savings, targets};
 
 /// The report as Markdown with pipe tables.
 pub fn to_string(report: &Report) -> String {
@@ -26,6 +26,9 @@ pub fn to_string(report: &Report) -> String {
     changes(&mut out, report);
     saved(&mut out, report);
     if let Some(sheet) = targets::sheet(report) {
+        let _ = write!(out, "\n{}", sheet.to_markdown().replacen("###", "##", 1));
+    }
+    if let Some(sheet) = looked_better::sheet(report) {
         let _ = write!(out, "\n{}", sheet.to_markdown().replacen("###", "##", 1));
     }
     violations(&mut out, &summary);

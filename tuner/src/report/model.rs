@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
+use super::not_deployed::NotDeployed;
 use crate::overlap::model::BeforeAndAfter;
 
 /// Version of the schema.
@@ -267,6 +268,22 @@ pub struct Contest {
     /// Candidates that were not measured, since what was asked for forbids them.
     #[serde(default)]
     pub refused: Vec<Refused>,
+    /// What the screening found faster than the default and nothing else was measured of, fastest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub screened: Vec<Screened>,
+}
+
+/// A candidate that was faster than the default in a screening and reached no final.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Screened {
+    /// Such as `reduce.binomial`.
+    pub id: String,
+    /// Time over the default's in the screening.
+    #[serde(deserialize_with = "null_as_nan")]
+    #[schemars(with = "Option<f64>")]
+    pub ratio_to_default: f64,
+    /// Why it is not deployed.
+    pub not_deployed: NotDeployed,
 }
 
 /// A candidate that the options forbid.
@@ -362,6 +379,23 @@ pub struct TargetReport {
     pub attainable: bool,
     /// What it was looked at with.
     pub cells: Vec<TargetCell>,
+    /// What looked better in a launch while the targets that were missed were searched for; the same for all of them.
+    #[serde(default)]
+    pub candidates: Vec<TargetCandidate>,
+}
+
+/// A setting that looked better for overlap in a launch.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TargetCandidate {
+    /// Such as `KILTER_PROGRESS=on`.
+    pub id: String,
+    /// How much more than allowed the targets that were missed took without it, in parts of what could be hidden.
+    pub shortfall_before: f64,
+    /// The same with it.
+    pub shortfall: f64,
+    /// Why it is not deployed; absent where it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_deployed: Option<NotDeployed>,
 }
 
 impl TargetReport {
@@ -433,6 +467,9 @@ pub struct Contestant {
     pub among_best: bool,
     /// Whether it was chosen.
     pub chosen: bool,
+    /// Why it is not deployed, where it was faster than the default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_deployed: Option<NotDeployed>,
     /// What a cost model fitted to the other candidates says that it takes; absent for what has no counts of rounds and bytes.
     #[serde(default)]
     pub predicted: Option<Prediction>,

@@ -490,6 +490,7 @@ mod tests {
             unmet_because: None,
             attainable,
             cells: Vec::new(),
+            candidates: Vec::new(),
         };
         let headline = |targets: Vec<TargetReport>| {
             let report = Report {

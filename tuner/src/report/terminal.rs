@@ -7,7 +7,7 @@ use comfy_table::{Cell as Field, CellAlignment, LineStyle, Table, TableStyle, pr
 use super::model::{Cell, Comparison, Report};
 use super::summary::{Standing, Summary, current, not_verified, outcome_word};
 use super::tables::{self, Column};
-use super::{cost_model, format, savings, targets};
+use super::{cost_model, format, looked_better, savings, targets};
 
 /// The report as text, a few lines and tables, with a final newline. No escape sequences, no wrapping.
 pub fn table(report: &Report) -> String {
@@ -43,6 +43,9 @@ pub fn table(report: &Report) -> String {
         let _ = writeln!(out, "\n{}\n{}\n {}", savings.title, trimmed(&table), savings.total);
     }
     if let Some(sheet) = targets::sheet(report) {
+        let _ = write!(out, "\n{}", sheet.to_text());
+    }
+    if let Some(sheet) = looked_better::sheet(report) {
         let _ = write!(out, "\n{}", sheet.to_text());
     }
     for (cell, lines) in cost_model::explained(&report.contests) {

@@ -3,6 +3,7 @@
 
 use crate::deployment::Selection;
 use crate::report::model::{Contest, Contestant};
+use crate::search::reasons::{Final, Finalist};
 use crate::search::target::Target;
 use crate::stats::sample::Sample;
 use crate::verdict::{self, Rule};
@@ -79,6 +80,23 @@ pub fn choose_among(
     let all: Vec<Sample> = candidates.iter().map(|candidate| candidate.medians.clone()).collect();
     let among_best = verdict::equivalent_to_best(&all, rule);
     let deployed = chosen.filter(|_| tightest.is_some());
+    let of_chosen = deployed.map(|chosen| (id(chosen), chosen.medians.median()));
+    let held = Final {
+        default,
+        bound: tightest,
+        chosen: of_chosen.as_ref().map(|(id, seconds)| (id.as_str(), *seconds)),
+        rule,
+    };
+    let why_not = |candidate: &Measured, among_best: bool| {
+        let is_chosen = deployed.is_some_and(|chosen| std::ptr::eq(chosen, candidate));
+        let finalist = Finalist {
+            seconds: candidate.medians.median(),
+            as_good: among_best,
+            fixes: fixes(candidate),
+            deployable: can_be(&candidate),
+        };
+        held.why_not(finalist).filter(|_| !is_chosen)
+    };
     let mut contestants: Vec<Contestant> = candidates
         .iter()
         .zip(among_best)
@@ -93,6 +111,7 @@ pub fn choose_among(
                 among_best,
                 chosen: deployed.is_some_and(|chosen| std::ptr::eq(chosen, candidate)),
                 predicted: None,
+                not_deployed: why_not(candidate, among_best),
             }
         })
         .collect();
@@ -109,6 +128,7 @@ pub fn choose_among(
             models: Vec::new(),
             left_out: Vec::new(),
             refused: Vec::new(),
+            screened: Vec::new(),
         },
     }
 }

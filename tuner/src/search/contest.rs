@@ -15,23 +15,20 @@ use crate::correctness::admit;
 use crate::deployment::{Deployment, Selection};
 use crate::launch::session::{BlockOutcome, Session, SessionError};
 use crate::plan;
-use crate::report::model::{FixKind, Refused};
+use crate::report::model::{FixKind, Refused, Screened};
 use crate::search::choose::{Decision, Measured, choose_among};
 use crate::search::guide::Guide;
 use crate::search::limits::Call;
 use crate::search::ordered::{self, Ordered};
 use crate::search::proof::{self, Finding};
 use crate::search::ranking::{best_of_kinds, ranked, to_refine};
+use crate::search::reasons;
 use crate::search::space::{self, Knob};
 use crate::search::target::Target;
+use crate::search::trials::{self, Purpose};
 use crate::stats::sample::Sample;
 use crate::verdict::Rule;
 
-/// Repetitions of the screening, per item.
-/// The time is for calls of milliseconds, which have it: with less they come to one repetition, and warm-ups fall out.
-const SCREENING: Repetitions = Repetitions::until(4, 12, 0.05, 0.25);
-/// Repetitions of the final, per item.
-const FINAL: Repetitions = Repetitions::until(8, 60, 0.02, 0.25);
 /// Candidates per block of the screening: few enough that drift within the block stays small.
 const PER_BLOCK: usize = 10;
 /// Candidates that reach the final.
@@ -69,6 +66,8 @@ pub struct Contests<'c, 'a> {
     guide: Guide,
     /// What the options forbid, by the name of the target.
     refused: RefCell<BTreeMap<String, Vec<Refused>>>,
+    /// What the screening found faster and left behind, by the name of the target.
+    left_behind: RefCell<BTreeMap<String, Vec<Screened>>>,
 }
 
 impl<'c, 'a> Contests<'c, 'a> {
@@ -83,6 +82,7 @@ impl<'c, 'a> Contests<'c, 'a> {
             label: label.to_owned(),
             guide: Guide::new(context.nodes(), true).with_prices(context.prices()),
             refused: RefCell::default(),
+            left_behind: RefCell::default(),
         }
     }
 
@@ -132,9 +132,23 @@ impl<'c, 'a> Contests<'c, 'a> {
                 let library = &self.context.library;
                 self.guide.explain(library, &target, &candidates, &mut decision.contest);
                 self.add_refused(&target, &mut decision);
+                let behind = self.left_behind.borrow_mut().remove(&target.name());
+                decision.contest.screened = behind.unwrap_or_default();
+                self.tell_why_not(&target, &decision);
                 Ok((target, decision))
             })
             .collect()
+    }
+
+    /// Says which finalists were faster than the default and are not deployed, and why; the report has those of the screening as well.
+    fn tell_why_not(&self, target: &Target, decision: &Decision) {
+        for one in &decision.contest.candidates {
+            if let Some(why) = &one.not_deployed {
+                self.context
+                    .progress
+                    .note(&format!("{}: `{}` {why}", target.name(), one.id));
+            }
+        }
     }
 
     /// Puts into the decision, and where it matters into the list of what had no effect, what proves that the library's algorithms act.
@@ -186,7 +200,10 @@ impl<'c, 'a> Contests<'c, 'a> {
                 break;
             }
             let ratios = self.screen(&mut screening, target, field)?;
-            finals.push((target.clone(), front(&ratios)));
+            let front = front(&ratios);
+            let behind = reasons::left_behind(&ratios, &front, FINALISTS);
+            self.left_behind.borrow_mut().insert(target.name(), behind);
+            finals.push((target.clone(), front));
             self.context.progress.step(1);
         }
         screening.finish()?;
@@ -217,7 +234,7 @@ impl<'c, 'a> Contests<'c, 'a> {
             context.progress.note(&note);
         }
         for chunk in candidates.chunks(PER_BLOCK) {
-            ratios.extend(job.ratios(target, chunk, SCREENING)?);
+            ratios.extend(job.ratios(target, chunk, Purpose::Screening)?);
         }
         let has_knobs = |one: &Selection| !space::knobs(&context.library, one, target.bytes()).is_empty();
         for kind in [FixKind::Parameter, FixKind::Algorithm] {
@@ -335,7 +352,7 @@ impl<'c, 'a> Contests<'c, 'a> {
                 if self.refusal(target, &candidate).is_some() {
                     return Ok(f64::INFINITY);
                 }
-                let measured = job.ratios(target, std::slice::from_ref(&candidate), SCREENING)?;
+                let measured = job.ratios(target, std::slice::from_ref(&candidate), Purpose::Screening)?;
                 let ratio = measured.get(&candidate).copied().unwrap_or(f64::INFINITY);
                 ratios.insert(candidate.clone(), ratio);
                 if ratio < best.1 {
@@ -403,7 +420,7 @@ impl<'c, 'a> Contests<'c, 'a> {
     ) -> anyhow::Result<()> {
         let mut job = Job::new(self, &format!("final/{launch}"));
         for ((target, front), medians) in finals.iter().zip(medians) {
-            let outcome = job.measure(target, front, self.context.options.repetitions_or(FINAL))?;
+            let outcome = job.measure(target, front, Purpose::Final)?;
             for id in outcome.samples.keys() {
                 medians.entry(id.clone()).or_default().extend(outcome.median(id));
             }
@@ -458,7 +475,7 @@ impl<'c, 'a> Contests<'c, 'a> {
         let mut job = Job::new(self, name);
         let mut found = Vec::with_capacity(targets.len());
         for target in targets {
-            let ratios = job.ratios(target, std::slice::from_ref(selection), FINAL)?;
+            let ratios = job.ratios(target, std::slice::from_ref(selection), Purpose::Final)?;
             found.push(ratios.get(selection).copied());
         }
         job.finish()?;
@@ -597,14 +614,13 @@ impl<'r, 'c, 'a> Job<'r, 'c, 'a> {
         &mut self,
         target: &Target,
         candidates: &[Selection],
-        repetitions: Repetitions,
+        purpose: Purpose,
     ) -> anyhow::Result<BTreeMap<Selection, f64>> {
         let bare = Target {
             bounds: Vec::new(),
             ..target.clone()
         };
-        let repetitions = self.contests.context.options.repetitions_or(repetitions);
-        let outcome = self.measure(&bare, candidates, repetitions)?;
+        let outcome = self.measure(&bare, candidates, purpose)?;
         let median = |id: &str| outcome.median(id);
         for selection in candidates {
             if let Some(seconds) = median(&selection.id()) {
@@ -622,13 +638,9 @@ impl<'r, 'c, 'a> Job<'r, 'c, 'a> {
 
     /// Measures the default, the bounds and the candidates that are not in quarantine; who takes the job down goes there, and
     /// the rest is measured again in a new job.
-    fn measure(
-        &mut self,
-        target: &Target,
-        candidates: &[Selection],
-        repetitions: Repetitions,
-    ) -> anyhow::Result<BlockOutcome> {
+    fn measure(&mut self, target: &Target, candidates: &[Selection], purpose: Purpose) -> anyhow::Result<BlockOutcome> {
         let context = self.contests.context;
+        let repetitions = trials::repetitions(context.options, purpose);
         loop {
             let mut items = vec![item(target, None)];
             items.extend(target.bounds.iter().map(|bound| self.bound_item(bound)));

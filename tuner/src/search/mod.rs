@@ -12,6 +12,7 @@ pub mod pairs;
 pub mod proof;
 pub mod quarantine;
 pub mod ranking;
+pub mod reasons;
 pub mod settings;
 pub mod space;
 pub mod target;

@@ -9,10 +9,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::context::{Context, Setup};
 use crate::deployment::Assignment;
 use crate::plan::Subject;
-use crate::report::format;
 use crate::report::model::{Contest, Contestant, FixKind};
+use crate::report::not_deployed::{Measure, NotDeployed, Slowed};
 use crate::savings;
-use crate::search::necessity::{Accepted, id, improves};
+use crate::search::necessity::{self, Accepted, id, improves};
 use crate::search::ordered::{self, Ordered};
 use crate::search::space::{self, LaunchCandidate};
 use crate::search::target::Target;
@@ -38,6 +38,10 @@ pub struct Outcome {
     pub contestants: BTreeMap<String, Vec<Contestant>>,
     /// Why a candidate that would fix a target was not taken, by the target's name.
     pub refused: BTreeMap<String, String>,
+    /// What looked better in a launch and was not confirmed, by its id.
+    pub left_behind: Vec<(String, NotDeployed)>,
+    /// Why a confirmed candidate is not taken, by its id.
+    not_taken: BTreeMap<String, NotDeployed>,
 }
 
 /// Searches from `base`, the launch as it is deployed so far, files and drop-in included: what slows an algorithm that an earlier
@@ -73,6 +77,10 @@ pub fn search(
         scored.push((search.cost(&times, &present), candidate));
     }
     scored.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let screened: Vec<(f64, String)> = scored
+        .iter()
+        .map(|(cost, candidate)| (*cost, id(&candidate.assignments)))
+        .collect();
     let neutral = search.cost(&present, &present);
     let asked_for = targets.iter().any(|target| target.asked_for);
     // One candidate per parameter; what does not beat doing nothing is not looked at again, except where a contest was asked for.
@@ -131,7 +139,16 @@ pub fn search(
         }
     }
     finalists.sort_by(|a, b| a.0.total_cmp(&b.0));
-    search.confirm(&finalists, &mut outcome)?;
+    for (cost, id) in screened.into_iter().filter(|(cost, _)| *cost < neutral) {
+        if !finalists.iter().any(|(_, one)| necessity::id(&one.assignments) == id) {
+            let why = NotDeployed::NotAmongFinalists { finalists: FINALISTS };
+            context.progress.note(&format!(
+                "`{id}` looked better (cost {neutral:.2} -> {cost:.2}) and {why}"
+            ));
+            outcome.left_behind.push((id, why));
+        }
+    }
+    search.confirm(&finalists, (neutral, &present), &mut outcome)?;
     Ok(outcome)
 }
 
@@ -253,7 +270,12 @@ impl Search<'_, '_> {
 
     /// Measures the finalists and the present state in turn, several launches each; accepts candidates greedily while each
     /// fixes a further target, which becomes faster beyond the noise, without slowing anything that matters.
-    fn confirm(&mut self, finalists: &[(f64, LaunchCandidate)], outcome: &mut Outcome) -> anyhow::Result<()> {
+    fn confirm(
+        &mut self,
+        finalists: &[(f64, LaunchCandidate)],
+        (neutral, present): (f64, &Times),
+        outcome: &mut Outcome,
+    ) -> anyhow::Result<()> {
         if finalists.is_empty() {
             return Ok(());
         }
@@ -264,9 +286,11 @@ impl Search<'_, '_> {
         let rule = self.trials.context.rule(self.trials.context.noise_seconds());
         let fixed_before = self.fixed(|subject| median(&samples[0], subject));
         let mut fixed_so_far = fixed_before.clone();
-        for (position, (_, candidate)) in finalists.iter().enumerate() {
+        for (position, (cost, candidate)) in finalists.iter().enumerate() {
             let times = &samples[position + 1];
+            let candidate_id = id(&candidate.assignments);
             if times.is_empty() {
+                self.refuse_finalist(&candidate_id, self.failed(&candidate_id), outcome);
                 continue;
             }
             let is_improved = |target: &&Target| {
@@ -285,7 +309,15 @@ impl Search<'_, '_> {
                 .intersection(&improved)
                 .cloned()
                 .collect();
-            let damaged: Vec<String> = damaged(&samples[0], times).map(Subject::item_id).collect();
+            let slowed = |subject: &Subject| {
+                let [before, after] = [&samples[0], times].map(|samples| median(samples, subject).unwrap_or(f64::NAN));
+                Slowed {
+                    what: subject.item_id(),
+                    before_seconds: before,
+                    after_seconds: after,
+                }
+            };
+            let slowed: Vec<Slowed> = damaged(&samples[0], times).map(slowed).collect();
             let gains = fixed.difference(&fixed_so_far).count();
             let net_seconds = savings::net_seconds(
                 &self.trials.context.plan.calls,
@@ -293,28 +325,52 @@ impl Search<'_, '_> {
                 &|subject| median(times, subject),
             );
             if gains > 0 && net_seconds < 0.0 {
-                self.trials.context.progress.note(&format!(
-                    "`{}` would fix {gains} cell(s) and cost the calls of the mix {} more than it saves",
-                    id(&candidate.assignments),
-                    format::seconds(-net_seconds)
-                ));
-            } else if gains > 0 && damaged.is_empty() {
+                let why = NotDeployed::CostsMore { seconds: -net_seconds };
+                self.refuse_finalist(&candidate_id, why, outcome);
+            } else if gains > 0 && slowed.is_empty() {
                 outcome.accepted.push(Accepted {
                     assignments: candidate.assignments.clone(),
                     fixes: fixed.difference(&fixed_before).cloned().collect(),
                 });
                 fixed_so_far.extend(fixed);
             } else if gains > 0 {
-                self.trials.context.progress.note(&format!(
-                    "`{}` would fix {gains} cell(s) and slow {}: {}",
-                    id(&candidate.assignments),
-                    damaged.len(),
-                    damaged.join(", ")
-                ));
+                self.refuse_finalist(&candidate_id, NotDeployed::SideEffect { slowed }, outcome);
+            } else if let Some(others) = fixed_by_others(&fixed, &fixed_before) {
+                let why = NotDeployed::Superfluous { cells: others };
+                self.refuse_finalist(&candidate_id, why, outcome);
+            } else {
+                let middles = |samples: &Samples| -> Times {
+                    let middle = |(subject, sample): (&Subject, &Sample)| (subject.clone(), sample.median());
+                    samples.iter().map(middle).collect()
+                };
+                let why = NotDeployed::NotConfirmed {
+                    measure: Measure::Cost,
+                    launches: times.values().map(Sample::len).max().unwrap_or_default(),
+                    before: self.cost(&middles(&samples[0]), present),
+                    screened: *cost,
+                    confirmed: self.cost(&middles(times), present),
+                };
+                // What was to be measured whatever it showed has not looked better.
+                if *cost < neutral {
+                    self.refuse_finalist(&candidate_id, why, outcome);
+                }
             }
         }
         self.record(finalists, &samples, outcome);
         Ok(())
+    }
+
+    /// Keeps and says why a finalist is not taken.
+    fn refuse_finalist(&self, id: &str, why: NotDeployed, outcome: &mut Outcome) {
+        self.trials.context.progress.note(&format!("`{id}` {why}"));
+        outcome.not_taken.insert(id.to_owned(), why);
+    }
+
+    fn failed(&self, id: &str) -> NotDeployed {
+        let mut put_away = self.trials.context.quarantine.list().into_iter();
+        let entry = put_away.find(|entry| entry.id == id);
+        let what = entry.map_or_else(|| "could not be run".to_owned(), |entry| entry.what);
+        NotDeployed::Failed { what }
     }
 
     fn record(&self, finalists: &[(f64, LaunchCandidate)], samples: &[Samples], outcome: &mut Outcome) {
@@ -346,6 +402,14 @@ impl Search<'_, '_> {
                 .skip(1)
                 .map(|((candidate, sample), among_best)| {
                     let assignments = candidate.map_or(&[][..], |candidate| &candidate.assignments);
+                    let chosen = outcome.accepted.iter().any(|a| a.assignments == *assignments);
+                    let looks_better = !chosen && sample.median() < default;
+                    let why_not = || {
+                        let why = outcome.not_taken.get(&id(assignments)).cloned();
+                        why.unwrap_or(NotDeployed::NoBetterThanDefault {
+                            ratio: sample.median() / default,
+                        })
+                    };
                     Contestant {
                         id: id(assignments),
                         kind: Some(FixKind::Parameter),
@@ -353,8 +417,9 @@ impl Search<'_, '_> {
                         ratio_to_default: sample.median() / default,
                         ratio_to_bound: bound.map_or(0.0, |bound| sample.median() / bound),
                         among_best,
-                        chosen: outcome.accepted.iter().any(|a| a.assignments == *assignments),
+                        chosen,
                         predicted: None,
+                        not_deployed: looks_better.then(why_not),
                     }
                 });
             outcome
@@ -364,6 +429,12 @@ impl Search<'_, '_> {
                 .extend(contestants);
         }
     }
+}
+
+/// The targets that a finalist fixes and others before it fix as well; `None` where it fixes none.
+fn fixed_by_others(fixed: &BTreeSet<String>, before: &BTreeSet<String>) -> Option<Vec<String>> {
+    let others: Vec<String> = fixed.difference(before).cloned().collect();
+    (!others.is_empty()).then_some(others)
 }
 
 /// Which launch-wide candidate came nearer to a target's bound than whatever competed in running jobs: the end of a reason why it is not
@@ -404,6 +475,7 @@ mod tests {
             among_best: false,
             chosen: false,
             predicted: None,
+            not_deployed: None,
         }
     }
 
@@ -417,6 +489,7 @@ mod tests {
             models: Vec::new(),
             left_out: Vec::new(),
             refused: Vec::new(),
+            screened: Vec::new(),
         };
         let launch_wide = [
             contestant("A=1", 2.1),

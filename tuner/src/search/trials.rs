@@ -9,14 +9,36 @@ use crate::context::{Context, Setup};
 use crate::deployment::Assignment;
 use crate::launch::failure::JobFailure;
 use crate::launch::session::SessionError;
+use crate::options::Options;
 use crate::plan::{self, Subject};
 use crate::search::necessity::id;
 use crate::search::target::Target;
 use crate::stats::sample::Sample;
 use crate::tune::DAMAGE_FLOOR;
 
-/// Repetitions per item in a candidate launch.
-const REPETITIONS: Repetitions = Repetitions::until(5, 25, 0.03, 0.1);
+/// Purposes of a block, which decide how often its items are repeated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Purpose {
+    /// A launch under further settings.
+    Trial,
+    /// The first look at all candidates in a running job.
+    Screening,
+    /// Finalists, in launches of their own.
+    Final,
+}
+
+/// Repetitions of each item of a block. The one place of the search where they are decided.
+#[must_use]
+pub fn repetitions(options: &Options, purpose: Purpose) -> Repetitions {
+    let usual = match purpose {
+        Purpose::Trial => Repetitions::until(5, 25, 0.03, 0.1),
+        // The time is for calls of milliseconds, which have it: with less they come to one repetition, and warm-ups fall out.
+        Purpose::Screening => Repetitions::until(4, 12, 0.05, 0.25),
+        Purpose::Final => Repetitions::until(8, 60, 0.02, 0.25),
+    };
+    options.repetitions_or(usual)
+}
+
 /// Launches that decide between candidates and none, each way.
 pub const CONFIRMING: usize = 5;
 
@@ -33,6 +55,8 @@ pub struct Trials<'s, 'a> {
     base: Setup,
     /// What is measured beside everything else.
     further: Vec<Block>,
+    /// Which of the library's collectives are measured beside the targets; all of them without.
+    touched: Option<&'s dyn Fn(&Subject) -> bool>,
     /// Whether nothing but the targets is measured.
     alone: bool,
     launches: usize,
@@ -63,6 +87,7 @@ impl<'s, 'a> Trials<'s, 'a> {
             targets,
             base,
             further: Vec::new(),
+            touched: None,
             alone: false,
             launches: 0,
             trial_seconds: 0.0,
@@ -73,6 +98,15 @@ impl<'s, 'a> Trials<'s, 'a> {
     #[must_use]
     pub fn beside(self, further: Vec<Block>) -> Trials<'s, 'a> {
         Trials { further, ..self }
+    }
+
+    /// Measures of everything else only what `touched` says: a change cannot slow what it does not act on.
+    #[must_use]
+    pub fn within(self, touched: &'s dyn Fn(&Subject) -> bool) -> Trials<'s, 'a> {
+        Trials {
+            touched: Some(touched),
+            ..self
+        }
     }
 
     /// Measures the targets with their bounds and nothing else: what fails then is put away for them, and not for other sizes.
@@ -217,7 +251,7 @@ impl<'s, 'a> Trials<'s, 'a> {
             &BTreeSet::from([subject.clone()]),
             self.context.run.seed,
             &name,
-            REPETITIONS,
+            repetitions(self.context.options, Purpose::Trial),
         );
         let mut session = self.context.session(&name, &setup, false)?;
         match session.measure_all(&blocks, &mut |_| ()) {
@@ -243,11 +277,12 @@ impl<'s, 'a> Trials<'s, 'a> {
         } else {
             self.context.plan.library_subjects()
         };
+        subjects.retain(|subject| self.touched.is_none_or(|touched| touched(subject)));
         for target in self.targets {
             subjects.insert(target.left.clone());
             subjects.extend(target.bounds.iter().cloned());
         }
-        let repetitions = self.context.options.repetitions_or(REPETITIONS);
+        let repetitions = repetitions(self.context.options, Purpose::Trial);
         let mut blocks = plan::blocks(&subjects, self.context.run.seed, name, repetitions);
         blocks.extend(self.further.iter().cloned());
         blocks

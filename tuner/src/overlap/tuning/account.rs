@@ -7,7 +7,8 @@ use crate::overlap::model::BeforeAndAfter;
 use crate::overlap::targets::looks::Launches;
 use crate::overlap::targets::{Judged, Judgement, Standing};
 use crate::overlap::together;
-use crate::report::model::{Fix, FixKind, Setting, TargetCell, TargetReport};
+use crate::report::model::{Fix, FixKind, Setting, TargetCandidate, TargetCell, TargetReport};
+use crate::report::not_deployed::NotDeployed;
 use crate::search::necessity::id;
 
 const NONE_CAME_NEARER: &str = "no setting of the library that was tried, and no progress thread, came nearer to it";
@@ -54,9 +55,29 @@ impl Goals {
                     unmet_because: self.unmet(now),
                     attainable: now.not_attainable_because().is_none(),
                     cells: cells(before, after),
+                    candidates: if is_missed(before) {
+                        self.candidates_tried()
+                    } else {
+                        Vec::new()
+                    },
                 }
             })
             .collect()
+    }
+
+    /// What looked better, the last word on each.
+    fn candidates_tried(&self) -> Vec<TargetCandidate> {
+        let waiting = self
+            .promising
+            .iter()
+            .map(|one| one.clone().refused(NotDeployed::RoundsEnded));
+        let mut all: Vec<TargetCandidate> = Vec::new();
+        for one in self.tried.iter().cloned().chain(waiting) {
+            let one = one.report();
+            all.retain(|other| other.id != one.id);
+            all.push(one);
+        }
+        all
     }
 
     fn fix(&self) -> Fix {

@@ -1,5 +1,8 @@
 //! How far targets are missed, and whether a setting comes nearer to them. Pure.
 
+use std::fmt;
+
+use super::in_turn::{InTurn, Towards, place};
 use crate::overlap::targets::{Judged, Judgement, Standing, Verdict};
 
 /// The excess of a cell in which nothing is hidden.
@@ -14,37 +17,75 @@ pub(super) fn is_missed(judgement: &Judgement) -> bool {
     judgement.standing() == Standing::Missed
 }
 
+/// How it is told that a cell was missed here and is not there.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Told<'a> {
+    /// Both sides were measured at other times: by intervals that do not overlap.
+    ByIntervals,
+    /// Within launches in turn.
+    InTurn(&'a InTurn<'a>),
+}
+
+/// Why what was judged is not better.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Objection {
+    /// These targets are missed in more cells than before, by their ids.
+    Misses(Vec<String>),
+    /// No cell of any target came nearer for certain.
+    MeetsNone,
+}
+
+impl fmt::Display for Objection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Objection::Misses(targets) => write!(f, "misses {}", targets.join(", ")),
+            Objection::MeetsNone => f.write_str("meets none of them for certain"),
+        }
+    }
+}
+
 /// Why what was judged is not better than `present`: it must miss fewer cells of an open target, of which one is nearer to it by more
 /// than both are uncertain, and none of any target may have moved away in that way. That a cell is missed significantly, or not any
 /// more, says nothing by itself: noise does both.
-pub(super) fn objection(present: &[Judgement], judged: &[Judgement]) -> Option<String> {
+pub(super) fn objection(present: &[Judgement], judged: &[Judgement], told: Told<'_>) -> Option<Objection> {
     let pairs = || {
         let now = |one: &Judgement| judged.iter().find(|judged| judged.target == one.target);
         present.iter().filter_map(move |one| Some((one, now(one)?)))
     };
     // A cell that could not be measured is not met.
     let cells = |one: &Judgement| one.count(Verdict::Missed) + one.unmeasured;
-    let is_worse = |before: &Judgement, now: &Judgement| cells(now) > cells(before) && has_moved(now, before);
-    let is_better =
-        |before: &Judgement, now: &Judgement| is_open(before) && cells(now) < cells(before) && has_moved(before, now);
+    let is_worse = |before: &Judgement, now: &Judgement| {
+        cells(now) > cells(before) && has_moved(now, before, Towards::Farther, told)
+    };
+    let is_better = |before: &Judgement, now: &Judgement| {
+        is_open(before) && cells(now) < cells(before) && has_moved(before, now, Towards::Nearer, told)
+    };
     let worse = pairs().filter(|(before, now)| is_worse(before, now));
-    let worse: Vec<&str> = worse.map(|(before, _)| before.target.as_str()).collect();
+    let worse: Vec<String> = worse.map(|(before, _)| before.target.clone()).collect();
     match (pairs().any(|(before, now)| is_better(before, now)), worse.is_empty()) {
         (true, true) => None,
-        (_, false) => Some(format!("misses {}", worse.join(", "))),
-        (false, true) => Some("meets none of them for certain".to_owned()),
+        (_, false) => Some(Objection::Misses(worse)),
+        (false, true) => Some(Objection::MeetsNone),
     }
 }
 
-/// Whether a cell that is missed in `far` is not in `near`, and what was measured of it here and there does not overlap; or whether fewer
-/// could not be measured.
-fn has_moved(far: &Judgement, near: &Judgement) -> bool {
-    let place = |cell: &Judged| (cell.bytes, cell.computation_ns, cell.threads);
+/// Whether a cell that is missed in `far` is not in `near`, and has moved from there to here for certain; or whether fewer could not be
+/// measured.
+fn has_moved(far: &Judgement, near: &Judgement, towards: Towards, told: Told<'_>) -> bool {
+    let (target, bound) = (&near.target, near.bound);
     let mut missed = far.cells.iter().filter(|cell| cell.verdict == Verdict::Missed);
+    let is_certain = |far: &Judged, near: &Judged| match told {
+        Told::ByIntervals => near.interval[1] < far.interval[0],
+        Told::InTurn(launches) => {
+            // Noise alone keeps a cell from being missed for certain; its middle must be within the bound as well.
+            let is_within = near.value <= bound + launches.rule.effect_floor;
+            (is_within || towards == Towards::Farther) && launches.has_moved(target, place(near), towards)
+        }
+    };
     near.unmeasured < far.unmeasured
         || missed.any(|far| {
             let mut same = near.cells.iter().filter(|near| place(near) == place(far));
-            same.any(|near| near.verdict != Verdict::Missed && near.interval[1] < far.interval[0])
+            same.any(|near| near.verdict != Verdict::Missed && is_certain(far, near))
         })
 }
 
@@ -153,10 +194,15 @@ pub(super) mod tests {
         assert!((found - 0.05).abs() < 1e-12);
     }
 
+    /// By intervals, as text.
+    fn told(present: &[Judgement], judged: &[Judgement]) -> Option<String> {
+        objection(present, judged, Told::ByIntervals).map(|why| why.to_string())
+    }
+
     #[test]
     fn what_meets_one_target_must_not_miss_another() {
         let present = [judgement("A", &[1.0, 1.0]), judgement("B", &[0.1, 0.1])];
-        let with = |a: &[f64], b: &[f64]| objection(&present, &[judgement("A", a), judgement("B", b)]);
+        let with = |a: &[f64], b: &[f64]| told(&present, &[judgement("A", a), judgement("B", b)]);
         assert_eq!(with(&[0.1, 1.0], &[0.1, 0.1]), None);
         assert_eq!(with(&[0.1, 0.1], &[0.1, 0.9]).unwrap(), "misses B");
         assert_eq!(
@@ -166,17 +212,22 @@ pub(super) mod tests {
         // Not significant any more, and not nearer for certain.
         let mut uncertain = judgement("A", &[0.25, 1.0]);
         uncertain.cells[0].interval = [0.0, 1.1];
-        let found = objection(&present, &[uncertain, judgement("B", &[0.1, 0.1])]);
+        let found = told(&present, &[uncertain, judgement("B", &[0.1, 0.1])]);
         assert_eq!(found.unwrap(), "meets none of them for certain");
         let hung = Judgement {
             unmeasured: 2,
             ..judgement("A", &[])
         };
-        assert!(has_moved(&hung, &judgement("A", &[1.0, 1.0])));
-        assert!(objection(&present, &[hung, judgement("B", &[0.1, 0.1])]).is_some());
+        assert!(has_moved(
+            &hung,
+            &judgement("A", &[1.0, 1.0]),
+            Towards::Nearer,
+            Told::ByIntervals
+        ));
+        assert!(told(&present, &[hung, judgement("B", &[0.1, 0.1])]).is_some());
         // One cell more of a target is missed, and is where it was: that is noise.
         let mut at_the_edge = judgement("B", &[0.1, 0.31]);
         at_the_edge.cells[1].interval = [0.05, 0.6];
-        assert_eq!(objection(&present, &[judgement("A", &[0.1, 1.0]), at_the_edge]), None);
+        assert_eq!(told(&present, &[judgement("A", &[0.1, 1.0]), at_the_edge]), None);
     }
 }

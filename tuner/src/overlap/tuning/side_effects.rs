@@ -9,9 +9,10 @@ use kilter_protocol::plan::{Block, Implementation, Item, Repetitions};
 use kilter_protocol::task::{Functionality, Task};
 
 use crate::context::{Context, Setup};
-use crate::deployment::Assignment;
+use crate::deployment::{Assignment, Deployment};
 use crate::plan::{Subject, derived_seed};
 use crate::report::format;
+use crate::report::not_deployed::{NotDeployed, Slowed};
 use crate::search::trials::{Samples, Trials, is_library, is_slower};
 
 /// Sizes of small messages, in bytes: latency alone, and what every library sends at once.
@@ -25,7 +26,7 @@ const PING_PONGS: [(Benchmark, &str); 2] = [
 const REPETITIONS: u32 = 101;
 const SECONDS: f64 = 0.2;
 
-/// Why a setting must not be deployed, as the end of a sentence about it; `None` where it slows nothing.
+/// Why a setting must not be deployed; `None` where it slows nothing. Only what it can touch is looked at.
 ///
 /// # Errors
 /// A failure that the setting does not explain.
@@ -34,10 +35,17 @@ pub(super) fn refusal(
     label: &str,
     launch: &Setup,
     assignments: &[Assignment],
-) -> anyhow::Result<Option<String>> {
+) -> anyhow::Result<Option<NotDeployed>> {
     let label = format!("{label}/targets/side effects");
     let messages = blocks(derived_seed(context.run.seed, &label));
-    let mut trials = Trials::new(context, label, &[], launch.clone()).beside(messages);
+    let change = Deployment {
+        assignments: assignments.to_vec(),
+        ..Deployment::default()
+    };
+    let touched = |subject: &Subject| change.touches(subject, &context.library);
+    let mut trials = Trials::new(context, label, &[], launch.clone())
+        .beside(messages)
+        .within(&touched);
     let both = [Vec::new(), assignments.to_vec()];
     let samples = trials.in_turn("look for side effects", &both)?;
     Ok(objection(&samples[0], &samples[1], context.noise_seconds()))
@@ -73,9 +81,11 @@ fn blocks(seed: u64) -> Vec<Block> {
 
 /// What speaks against a setting in launches without and with it: whatever became slower by more than launches differ and by more than the
 /// empty operation varies.
-fn objection(without: &Samples, with: &Samples, noise_seconds: f64) -> Option<String> {
+fn objection(without: &Samples, with: &Samples, noise_seconds: f64) -> Option<NotDeployed> {
     if with.is_empty() && !without.is_empty() {
-        return Some("could not be run when its side effects were looked for".to_owned());
+        return Some(NotDeployed::Failed {
+            what: "could not be run".to_owned(),
+        });
     }
     let slowed = with.iter().filter_map(|(subject, after)| {
         let before = without.get(subject)?;
@@ -88,10 +98,14 @@ fn objection(without: &Samples, with: &Samples, noise_seconds: f64) -> Option<St
             return None;
         };
         let is_slowed = is_slower(before, after) && to - from > noise_seconds;
-        is_slowed.then(|| format!("{name} ({} -> {})", format::seconds(from), format::seconds(to)))
+        is_slowed.then_some(Slowed {
+            what: name,
+            before_seconds: from,
+            after_seconds: to,
+        })
     });
-    let slowed: Vec<String> = slowed.collect();
-    (!slowed.is_empty()).then(|| format!("would slow {}", slowed.join("; ")))
+    let slowed: Vec<Slowed> = slowed.collect();
+    (!slowed.is_empty()).then_some(NotDeployed::SideEffect { slowed })
 }
 
 fn is_message(subject: &Subject) -> bool {
@@ -135,7 +149,7 @@ mod tests {
     const USUAL_US: [f64; 4] = [0.4, 0.5, 1.0, 2.0];
 
     fn against(us: [f64; 4]) -> Option<String> {
-        objection(&scripted(USUAL_US), &scripted(us), NOISE_SECONDS)
+        objection(&scripted(USUAL_US), &scripted(us), NOISE_SECONDS).map(|why| why.to_string())
     }
 
     #[test]
@@ -175,7 +189,8 @@ mod tests {
 
     #[test]
     fn what_cannot_be_run_is_refused() {
-        let refused = objection(&scripted(USUAL_US), &Samples::new(), NOISE_SECONDS).unwrap();
+        let refused = objection(&scripted(USUAL_US), &Samples::new(), NOISE_SECONDS);
+        let refused = refused.unwrap().to_string();
         assert!(refused.starts_with("could not be run"), "{refused}");
         assert_eq!(objection(&Samples::new(), &Samples::new(), NOISE_SECONDS), None);
     }

@@ -29,7 +29,8 @@ pub(super) struct ContestantView {
     pub(super) time: String,
     pub(super) to_default: String,
     pub(super) to_bound: String,
-    pub(super) verdict: &'static str,
+    /// Chosen, among the best, or why it is not deployed although it was faster.
+    pub(super) verdict: String,
     /// Length of the bar and place of the bound, in percent.
     pub(super) bar: String,
     pub(super) bound_at: String,
@@ -75,10 +76,11 @@ impl ContestView {
                 time: time(row.seconds),
                 to_default: format::ratio(row.ratio_to_default),
                 to_bound: format::ratio(row.ratio_to_bound),
-                verdict: match (row.chosen, row.among_best) {
-                    (true, _) => "chosen",
-                    (false, true) => "among the best",
-                    (false, false) => "",
+                verdict: match (row.chosen, &row.not_deployed, row.among_best) {
+                    (true, ..) => "chosen".to_owned(),
+                    (false, Some(why), _) => why.to_string(),
+                    (false, None, true) => "among the best".to_owned(),
+                    (false, None, false) => String::new(),
                 },
                 bar: percent(row.seconds),
                 bound_at: bound.map_or_else(|| "0".to_owned(), percent),

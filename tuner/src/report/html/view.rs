@@ -10,7 +10,7 @@ use super::provenance::{self, Fact};
 use crate::report::model::{Change, Contest, FixKind, Quarantined, Report};
 use crate::report::sheet::Sheet;
 use crate::report::summary::{self, Group, Standing, Summary};
-use crate::report::{format, savings, targets};
+use crate::report::{format, looked_better, savings, targets};
 
 /// The page.
 #[derive(Template)]
@@ -35,6 +35,8 @@ pub(super) struct Page<'a> {
     pub(super) types: Vec<TypeRow>,
     pub(super) guidelines: Vec<GuidelineRow>,
     pub(super) contests: Vec<ContestView>,
+    /// What looked better and is not deployed.
+    pub(super) looked_better: Option<Sheet>,
     pub(super) unfixed: Vec<Unfixed>,
     pub(super) quarantined: &'a [Quarantined],
     pub(super) cells: Vec<CellRow>,
@@ -115,6 +117,7 @@ impl<'a> Page<'a> {
                 .enumerate()
                 .map(|(number, contest)| ContestView::of(number, contest))
                 .collect(),
+            looked_better: looked_better::sheet(report),
             unfixed: if report.command == "check" {
                 Vec::new()
             } else {
