@@ -198,11 +198,16 @@ impl Exploration {
 
     /// The whole line of the wanted ones that promises most.
     fn best_line(&self, allowance: &Allowance) -> Option<Step> {
-        let columns = absent(&self.wanted.columns, &self.present.columns).into_iter().map(|column| {
-            let gap = around(&self.present.columns, column);
-            let beside = |position: Position, other: usize| Position { column: other, ..position };
-            self.line(&self.present.column(column), gap, &beside, allowance)
-        });
+        let columns = absent(&self.wanted.columns, &self.present.columns)
+            .into_iter()
+            .map(|column| {
+                let gap = around(&self.present.columns, column);
+                let beside = |position: Position, other: usize| Position {
+                    column: other,
+                    ..position
+                };
+                self.line(&self.present.column(column), gap, &beside, allowance)
+            });
         let rows = absent(&self.wanted.rows, &self.present.rows).into_iter().map(|row| {
             let gap = around(&self.present.rows, row);
             let beside = |position: Position, other: usize| Position { row: other, ..position };
@@ -221,10 +226,16 @@ impl Exploration {
     ) -> Step {
         let (mut gain, mut seconds) = (0.0, 0.0);
         let mut left = Vec::new();
-        for position in positions.iter().copied().filter(|position| !self.measured.contains_key(position)) {
+        for position in positions
+            .iter()
+            .copied()
+            .filter(|position| !self.measured.contains_key(position))
+        {
             let at = |other: usize| self.measured.get(&beside(position, other)).and_then(Option::as_ref);
             gain += match (at(before), at(after)) {
-                (Some(a), Some(b)) => UNSEEN + contrast(self.benchmark, read(self.benchmark, a), read(self.benchmark, b)),
+                (Some(a), Some(b)) => {
+                    UNSEEN + contrast(self.benchmark, read(self.benchmark, a), read(self.benchmark, b))
+                }
                 _ => UNSEEN,
             };
             seconds += allowance.price_of(position);
@@ -240,7 +251,10 @@ impl Exploration {
     /// wanted anyway come first, so that no cell is measured that the grid would not need.
     fn middles(&self, allowance: &Allowance) -> Vec<(Position, f64)> {
         let on_columns = self.present.columns.iter().map(|line| {
-            let on_line = self.measured.iter().filter(move |(position, _)| position.column == *line);
+            let on_line = self
+                .measured
+                .iter()
+                .filter(move |(position, _)| position.column == *line);
             on_line.collect::<Vec<_>>()
         });
         let on_rows = self.present.rows.iter().map(|line| {
@@ -300,7 +314,10 @@ impl Lines {
 
     /// Where a row crosses the columns.
     fn row(&self, row: usize) -> Vec<Position> {
-        self.columns.iter().map(|column| Position { column: *column, row }).collect()
+        self.columns
+            .iter()
+            .map(|column| Position { column: *column, row })
+            .collect()
     }
 
     fn cross_at(&self, position: Position) -> bool {
@@ -379,10 +396,13 @@ impl Allowance {
             computation,
         };
         let crossings = wanted.crossings();
-        let beside: Vec<Position> = measured.keys().copied().filter(|position| !wanted.cross_at(*position)).collect();
-        let seconds = |positions: &[Position]| -> f64 {
-            positions.iter().map(|position| allowance.seconds_of(*position)).sum()
-        };
+        let beside: Vec<Position> = measured
+            .keys()
+            .copied()
+            .filter(|position| !wanted.cross_at(*position))
+            .collect();
+        let seconds =
+            |positions: &[Position]| -> f64 { positions.iter().map(|position| allowance.seconds_of(*position)).sum() };
         let whole: f64 = grid.positions().map(|position| allowance.seconds_of(position)).sum();
         let (coarse, spent) = (seconds(&crossings), seconds(&beside));
         let cells = (SHARE * grid.count() as f64).max(BEYOND_COARSE * crossings.len() as f64);

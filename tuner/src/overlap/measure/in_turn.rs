@@ -25,7 +25,10 @@ pub(super) fn maps(surveyor: &mut Surveyor<'_, '_>) -> anyhow::Result<Vec<Map>> 
     context
         .progress
         .phase("overlap", (cells as f64 * adaptive::SHARE) as u64);
-    let benchmarks: Vec<_> = explorations.iter().map(|map| (map.benchmark(), map.grid().clone())).collect();
+    let benchmarks: Vec<_> = explorations
+        .iter()
+        .map(|map| (map.benchmark(), map.grid().clone()))
+        .collect();
     let mut kept: Vec<Kept> = benchmarks.iter().map(|_| Kept::new()).collect();
     let reached = queue::explore_all(&mut explorations, &mut |index, positions| {
         if surveyor.is_over() {
@@ -59,7 +62,9 @@ pub(super) fn maps(surveyor: &mut Surveyor<'_, '_>) -> anyhow::Result<Vec<Map>> 
             }
         }
         let reason = match reached {
-            Reached::Part => format!("not measured: the budget of {budget} s ended before the coarse grid was measured; raise --budget"),
+            Reached::Part => format!(
+                "not measured: the budget of {budget} s ended before the coarse grid was measured; raise --budget"
+            ),
             _ => "not measured; what was measured next to it failed".to_owned(),
         };
         let explored = exploration.finish();
@@ -80,7 +85,12 @@ pub(super) fn maps(surveyor: &mut Surveyor<'_, '_>) -> anyhow::Result<Vec<Map>> 
 fn short_of(explorations: &[Exploration]) -> String {
     let short = explorations.iter().filter(|map| map.asked() < map.coarse().len());
     let words = short.map(|map| {
-        format!("{}: {} of {} cells", map.benchmark().name(), map.asked(), map.coarse().len())
+        format!(
+            "{}: {} of {} cells",
+            map.benchmark().name(),
+            map.asked(),
+            map.coarse().len()
+        )
     });
     words.collect::<Vec<_>>().join(", ")
 }
