@@ -16,10 +16,14 @@ use crate::report::format;
 
 mod library;
 mod region;
+mod steps;
+mod stretch;
 mod threads;
 mod words;
 
 use region::{Fit, Point, Region};
+use steps::{Axis, Steps};
+use stretch::Stretch;
 
 /// Below this ratio a cell is good.
 const HALF: f64 = 0.5;
@@ -50,6 +54,8 @@ pub enum Class {
     ThresholdAndShortComputation,
     /// Good for large messages and short computation: of a copy in a pipeline, the first chunk is overlapped.
     PipelinedCopy,
+    /// Alike within stretches of sizes or times, in another way than the above.
+    Stepwise,
     /// Good and bad cells without a shape.
     Mixed,
     /// A zone that is slower than communication and computation one after the other.
@@ -83,6 +89,7 @@ impl Class {
             Class::ShortComputation => "short-computation",
             Class::ThresholdAndShortComputation => "threshold-and-short-computation",
             Class::PipelinedCopy => "pipelined-copy",
+            Class::Stepwise => "stepwise",
             Class::Mixed => "mixed",
             Class::SlowerThanSerial => "slower-than-serial",
             Class::SchedulerPenalty => "scheduler-penalty",
@@ -111,6 +118,9 @@ pub struct Finding {
     pub between_bytes: Option<[u64; 2]>,
     /// Computation up to which it overlaps, and the next longer one that was measured, in nanoseconds.
     pub between_computation_ns: Option<[u64; 2]>,
+    /// Ratio of the stretch of the largest messages, where a map is told by stretches of sizes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub largest: Option<f64>,
 }
 
 /// What a map shows.
@@ -203,6 +213,7 @@ fn too_little(map: &Map, seen: usize) -> Finding {
         share: 0.0,
         between_bytes: None,
         between_computation_ns: None,
+        largest: None,
     }
 }
 
@@ -228,6 +239,7 @@ fn shape(benchmark: Benchmark, seen: &[Seen<'_>]) -> Finding {
         share,
         between_bytes: None,
         between_computation_ns: None,
+        largest: None,
     };
     if share(between) >= ALIKE {
         return blank(
@@ -241,6 +253,9 @@ fn shape(benchmark: Benchmark, seen: &[Seen<'_>]) -> Finding {
         );
     }
     let Some(fit) = region::fit(&points) else {
+        if let Some(steps) = steps::fit(seen) {
+            return stepwise(benchmark, seen.len(), &steps);
+        }
         let good = points.iter().filter(|point| point.good).count();
         let evidence = format!(
             "{} of {} are below {HALF}, in no region of sizes and computation times",
@@ -250,6 +265,38 @@ fn shape(benchmark: Benchmark, seen: &[Seen<'_>]) -> Finding {
         return blank(Class::Mixed, share(good), evidence);
     };
     told(benchmark, seen, &fit)
+}
+
+/// Stretches in words.
+fn stepwise(benchmark: Benchmark, cells: usize, steps: &Steps) -> Finding {
+    let clauses: Vec<String> = steps.stretches.iter().map(Stretch::words).collect();
+    let subject = if benchmark == Benchmark::CpuOverhead {
+        "Of the sender's processor, by stretches: "
+    } else {
+        "By stretches: "
+    };
+    // The last change: what is large or long is what matters.
+    let last = steps.stretches.last();
+    let bounds = last.and_then(|stretch| stretch.begins.map(|bounds| (stretch.axis(), bounds)));
+    let of = |axis: Axis| {
+        let (_, bounds) = bounds.filter(|(found, _)| *found == axis)?;
+        Some(bounds.map(|bound| u64::try_from(bound).unwrap_or(0)))
+    };
+    Finding {
+        class: Class::Stepwise,
+        sentence: format!("{subject}{}.", clauses.join("; ")),
+        evidence: format!(
+            "{} of {} lie in stretches that are alike",
+            format::percent(steps.covered),
+            format::count(cells, "cell"),
+        ),
+        share: steps.covered,
+        between_bytes: of(Axis::Size),
+        between_computation_ns: of(Axis::Computation),
+        largest: last
+            .filter(|stretch| stretch.axis() == Axis::Size)
+            .and_then(|stretch| stretch.level.ratio()),
+    }
 }
 
 /// A region in words.
@@ -263,23 +310,36 @@ fn told(benchmark: Benchmark, seen: &[Seen<'_>], fit: &Fit) -> Finding {
         Region::UpToOrShort(bytes, ns) => (Class::ThresholdAndShortComputation, Some(bytes), Some(ns)),
         Region::LargeAndShort(bytes, ns) => (Class::PipelinedCopy, Some(bytes), Some(ns)),
     };
+    let measured = || seen.iter().filter(|seen| !seen.cell.inferred);
     let next = |of: fn(&Cell) -> u64, bound: u64| {
-        let values = seen.iter().map(|seen| of(seen.cell));
+        let values = measured().map(|seen| of(seen.cell));
         values.filter(|value| *value > bound).min().unwrap_or(bound)
     };
+    // A change lies between what was measured; what was filled in does not tell where.
+    let up_to = |of: fn(&Cell) -> u64, bound: u64| {
+        let values = measured().map(|seen| of(seen.cell));
+        values.filter(|value| *value <= bound).max().unwrap_or(bound)
+    };
+    let from = |bound: u64| {
+        let sizes = measured().map(|seen| seen.cell.bytes);
+        sizes.filter(|bytes| *bytes >= bound).min().unwrap_or(bound)
+    };
     let previous = |bound: u64| {
-        let sizes = seen.iter().map(|seen| seen.cell.bytes);
+        let sizes = measured().map(|seen| seen.cell.bytes);
         sizes.filter(|bytes| *bytes < bound).max().unwrap_or(bound)
     };
     let begins_at_it = matches!(fit.region, Region::From(_) | Region::LargeAndShort(..));
     let between_bytes = bytes.map(|bytes| {
         if begins_at_it {
-            [previous(bytes), bytes]
+            [previous(bytes), from(bytes)]
         } else {
-            [bytes, next(|cell| cell.bytes, bytes)]
+            [up_to(|cell| cell.bytes, bytes), next(|cell| cell.bytes, bytes)]
         }
     });
-    let between_computation_ns = ns.map(|ns| [ns, next(|cell| cell.computation_ns, ns)]);
+    let between_computation_ns = ns.map(|ns| {
+        let of = |cell: &Cell| cell.computation_ns;
+        [up_to(of, ns), next(of, ns)]
+    });
     let good = (fit.inside.good + fit.outside.good) as f64;
     let right = fit.inside.good + fit.outside.cells - fit.outside.good;
     let evidence = match fit.region {
@@ -310,6 +370,7 @@ fn told(benchmark: Benchmark, seen: &[Seen<'_>], fit: &Fit) -> Finding {
         share: right as f64 / seen.len() as f64,
         between_bytes,
         between_computation_ns,
+        largest: None,
     }
 }
 
@@ -349,6 +410,7 @@ fn slower(seen: &[Seen<'_>]) -> Option<Finding> {
         share: slow.len() as f64 / measured as f64,
         between_bytes: None,
         between_computation_ns: None,
+        largest: None,
     })
 }
 

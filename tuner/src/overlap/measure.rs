@@ -27,6 +27,8 @@ use crate::plan::derived_seed;
 use crate::stats::describe::interquartile_range;
 use crate::stats::sample::Sample;
 
+mod in_turn;
+
 /// Version of the format of a survey.
 pub const SCHEMA: u32 = 1;
 
@@ -42,11 +44,12 @@ const PATIENCE: usize = 5;
 /// A job that does not start, a setting that did not take effect, the database, an interruption.
 pub fn survey(context: &Context<'_>, suite: &Suite, setup: &Setup, key: &str) -> anyhow::Result<Survey> {
     let mut surveyor = Surveyor::new(context, suite, setup, key)?;
-    let maps = suite
-        .benchmarks
-        .iter()
-        .map(|benchmark| surveyor.map(*benchmark, suite.full))
-        .collect::<anyhow::Result<Vec<Map>>>()?;
+    let maps = if suite.full {
+        let all = suite.benchmarks.iter().map(|benchmark| surveyor.map(*benchmark, true));
+        all.collect::<anyhow::Result<Vec<Map>>>()?
+    } else {
+        in_turn::maps(&mut surveyor)?
+    };
     surveyor.finish(maps)
 }
 
@@ -199,6 +202,11 @@ impl<'c, 'a> Surveyor<'c, 'a> {
         self.pool = Pool::default();
     }
 
+    /// Whether a survey must end now.
+    fn is_over(&self) -> bool {
+        self.bounded && self.context.budget.exhausted()
+    }
+
     /// Measures cells, in an order of their own; answers in the order of `positions`.
     fn cells(
         &mut self,
@@ -234,7 +242,7 @@ impl<'c, 'a> Surveyor<'c, 'a> {
 
     /// Measures points together.
     fn batch(&mut self, benchmark: Benchmark, points: &[Point]) -> anyhow::Result<Vec<Option<(Cell, Widths)>>> {
-        if self.bounded && self.context.budget.exhausted() {
+        if self.is_over() {
             let budget = self.context.options.budget_seconds;
             let reason = format!("not measured: the budget of {budget} s was spent before; raise --budget");
             self.context.progress.warn(&format!("overlap: {reason}"));

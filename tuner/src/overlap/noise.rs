@@ -34,6 +34,11 @@ impl Pool {
         self.cells.push((position, widths));
     }
 
+    /// The cells so far.
+    pub(super) fn cells(&self) -> impl Iterator<Item = (Position, Widths)> {
+        self.cells.iter().copied()
+    }
+
     /// The noise of a cell, in seconds; `least_seconds` is what the machine's times vary by at least.
     pub(super) fn noise(&self, position: Position, own: Widths, least_seconds: f64) -> f64 {
         let near = |a: usize, b: usize| a.abs_diff(b) <= REACH;

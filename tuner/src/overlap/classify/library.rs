@@ -2,7 +2,7 @@
 
 use kilter_protocol::overlap::Benchmark;
 
-use super::{Class, Finding, MapClasses};
+use super::{Class, Finding, HALF, MapClasses};
 use crate::report::format;
 
 /// How far a side overlaps.
@@ -22,6 +22,9 @@ fn reach(maps: &[MapClasses], benchmark: Benchmark) -> Reach {
         .iter()
         .find(|map| map.benchmark == benchmark)
         .and_then(|map| map.findings.first());
+    if let Some(ratio) = finding.and_then(|finding| finding.largest) {
+        return if ratio < HALF { Reach::Large } else { Reach::Small };
+    }
     match finding.map(|finding| finding.class) {
         Some(Class::Overlaps | Class::LargeOnly) => Reach::Large,
         Some(
@@ -111,5 +114,6 @@ pub(super) fn of(maps: &[MapClasses]) -> Finding {
         share: if share.is_finite() { share } else { 0.0 },
         between_bytes: threshold,
         between_computation_ns: None,
+        largest: None,
     }
 }

@@ -85,6 +85,7 @@ pub(super) fn of(seen: &[Seen<'_>]) -> Finding {
         share,
         between_bytes: None,
         between_computation_ns: None,
+        largest: None,
     }
 }
 

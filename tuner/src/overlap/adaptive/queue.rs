@@ -1,0 +1,166 @@
+//! Several maps in turn: each coarsely first, then always what is least known for each second that it takes.
+//!
+//! Pure: cells come from a closure that may say that there is no time left.
+
+use super::{Exploration, Step};
+use crate::overlap::grid::Position;
+use crate::overlap::model::Cell;
+
+/// Cells of a question of the coarse pass.
+const BATCH: usize = 16;
+
+/// Answers positions of the map with this index, in their order; `None` where the budget has ended.
+pub type AskOf<'a, E> = dyn FnMut(usize, &[Position]) -> Result<Option<Vec<Option<Cell>>>, E> + 'a;
+
+/// How far a survey came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reached {
+    /// The budget ended within the coarse pass.
+    Part,
+    /// Every map has its coarse grid; the budget ended within the refinement.
+    Coarse,
+    /// All that the adaptive mode asks for.
+    Whole,
+}
+
+/// Explores all maps.
+///
+/// # Errors
+/// Those of `ask`.
+pub fn explore_all<E>(maps: &mut [Exploration], ask: &mut AskOf<'_, E>) -> Result<Reached, E> {
+    let mut answered = |maps: &mut [Exploration], index: usize, positions: &[Position]| -> Result<bool, E> {
+        let Some(answers) = ask(index, positions)? else {
+            return Ok(false);
+        };
+        maps[index].record(positions, answers);
+        Ok(true)
+    };
+    for (index, positions) in coarse_pass(maps) {
+        if !answered(maps, index, &positions)? {
+            return Ok(Reached::Part);
+        }
+    }
+    let mut steps: Vec<Option<Step>> = maps.iter().map(Exploration::next).collect();
+    loop {
+        let best = steps
+            .iter()
+            .enumerate()
+            .filter_map(|(index, step)| Some((index, step.as_ref()?)));
+        let Some((index, step)) = best.max_by(|(_, a), (_, b)| a.urgency.total_cmp(&b.urgency)) else {
+            return Ok(Reached::Whole);
+        };
+        if !answered(maps, index, &step.positions)? {
+            return Ok(Reached::Coarse);
+        }
+        steps[index] = maps[index].next();
+    }
+}
+
+/// Questions in turn, each with cells from all over its map.
+fn coarse_pass(maps: &[Exploration]) -> Vec<(usize, Vec<Position>)> {
+    let mut questions = Vec::new();
+    for (index, map) in maps.iter().enumerate() {
+        let coarse = map.coarse();
+        let parts = coarse.len().div_ceil(BATCH);
+        for part in 0..parts {
+            let positions: Vec<Position> = coarse.iter().copied().skip(part).step_by(parts).collect();
+            questions.push((part, index, positions));
+        }
+    }
+    questions.sort_by_key(|(part, index, _)| (*part, *index));
+    questions
+        .into_iter()
+        .map(|(_, index, positions)| (index, positions))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+
+    use kilter_protocol::overlap::Benchmark;
+
+    use super::*;
+    use crate::overlap::fixture;
+    use crate::overlap::grid::{Grid, ladder};
+
+    const BENCHMARKS: [Benchmark; 3] = [Benchmark::Sender, Benchmark::Receiver, Benchmark::BothSides];
+
+    fn maps() -> Vec<Exploration> {
+        let (sizes, computations) = (ladder(8, 4 << 20), ladder(1000, 10_000_000));
+        let grid = |benchmark| Grid::of(benchmark, (&sizes, &computations, &[1, 2]), 2);
+        BENCHMARKS
+            .map(|benchmark| Exploration::new(benchmark, grid(benchmark)))
+            .to_vec()
+    }
+
+    /// The receiver's map has a threshold, the others none. As many cells as `most` are answered; which map was asked, each time.
+    fn explored(most: usize) -> (Vec<Exploration>, Reached, Vec<usize>) {
+        let (mut maps, mut asked, mut answered) = (maps(), Vec::new(), 0);
+        let grid = maps[0].grid().clone();
+        let reached = explore_all::<Infallible>(&mut maps, &mut |index, positions| {
+            if answered >= most {
+                return Ok(None);
+            }
+            answered += positions.len();
+            asked.push(index);
+            let cell = |position: &Position| {
+                let point = grid.point(*position);
+                let ratio = if index == 1 && point.bytes <= 16 << 10 {
+                    0.05
+                } else {
+                    1.0
+                };
+                let communication = fixture::communication(point.bytes);
+                let mut cell = fixture::cell(point.bytes, point.load.computation_ns, 1, communication, ratio);
+                cell.noise_seconds = 0.0;
+                Some(cell)
+            };
+            Ok(Some(positions.iter().map(cell).collect()))
+        });
+        let Ok(reached) = reached;
+        (maps, reached, asked)
+    }
+
+    #[test]
+    fn every_map_is_coarse_before_any_is_fine() {
+        let coarse: usize = maps().iter().map(|map| map.coarse().len()).sum();
+        let (maps, reached, asked) = explored(coarse);
+        assert_eq!((reached, &asked[..4]), (Reached::Coarse, &[0, 1, 2, 0][..]));
+        for map in &maps {
+            let found = map.finish();
+            assert_eq!(found.measured.len(), map.coarse().len());
+            assert!(found.open.is_empty() && found.cells.len() == map.grid().count());
+        }
+    }
+
+    #[test]
+    fn what_follows_is_where_least_is_known() {
+        let coarse: usize = maps().iter().map(|map| map.coarse().len()).sum();
+        let (maps, reached, _) = explored(coarse + 30);
+        let beyond: Vec<usize> = maps.iter().map(|map| map.asked() - map.coarse().len()).collect();
+        assert_eq!(reached, Reached::Coarse);
+        assert!(
+            beyond[1] > beyond[0] + beyond[2],
+            "the threshold is looked for: {beyond:?}"
+        );
+        let (maps, reached, _) = explored(usize::MAX);
+        assert_eq!(reached, Reached::Whole);
+        assert_eq!(maps[0].asked(), 88);
+        assert!(maps[1].asked() > 88);
+    }
+
+    #[test]
+    fn a_budget_that_ends_within_the_coarse_pass_leaves_something_of_each() {
+        let (maps, reached, asked) = explored(40);
+        assert_eq!((reached, asked), (Reached::Part, vec![0, 1, 2]));
+        assert!(maps.iter().all(|map| map.asked() > 0));
+        assert!(
+            maps.iter()
+                .all(|map| map.finish().cells.len() + map.finish().open.len() == map.grid().count())
+        );
+        let (maps, reached, _) = explored(0);
+        assert_eq!(reached, Reached::Part);
+        assert!(maps.iter().all(|map| map.finish().cells.is_empty()));
+    }
+}

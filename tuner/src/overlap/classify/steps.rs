@@ -1,0 +1,183 @@
+//! Stretches of sizes or of times within which a map is alike: what is seen where no region holds the good cells.
+//!
+//! The ratio is modelled as constant by stretches along one direction: sizes, computation times, or computation by communication. The
+//! best division into at most [`MOST`] of them is found by dynamic programming, by the sum of distances to the stretches' medians plus a
+//! price for each stretch. A stretch of sizes that is not alike is divided once more, by time. What is alike must be most of the map
+//! ([`COVERED`]), else there is no pattern.
+
+use super::Seen;
+use super::stretch::{Level, Stretch};
+
+/// Stretches along one direction.
+const MOST: usize = 4;
+/// Each stretch costs so much of the ratio's distance, as a share of all cells.
+const PRICE: f64 = 0.03;
+/// Beyond this, ratios are told apart no more.
+const CLAMP: [f64; 2] = [0.0, 2.0];
+/// A cell is like its stretch this close to the median.
+const CLOSE: f64 = 0.3;
+/// A stretch is alike where this share of its cells is.
+const ALIKE: f64 = 0.8;
+/// Fewer cells make no stretch.
+const FEWEST: usize = 4;
+/// The stretches that are alike have at least this share of the cells.
+const COVERED: f64 = 0.6;
+
+/// A direction of a map.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Axis {
+    Size,
+    Computation,
+    /// Computation as a multiple of communication, in powers of two.
+    Quotient,
+}
+
+impl Axis {
+    pub(super) fn of(self, seen: &Seen<'_>) -> i64 {
+        let whole = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
+        match self {
+            Axis::Size => whole(seen.cell.bytes),
+            Axis::Computation => whole(seen.cell.computation_ns),
+            // A masked cell has no reading, so that neither time is 0; a cast of what is no number is 0.
+            Axis::Quotient => (seen.cell.computation_seconds / seen.cell.communication_seconds)
+                .log2()
+                .floor() as i64,
+        }
+    }
+}
+
+/// A map as stretches.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Steps {
+    pub(super) stretches: Vec<Stretch>,
+    /// Share of the cells within those that are alike.
+    pub(super) covered: f64,
+    cost: f64,
+}
+
+/// The division that says most; `None` where even that says little.
+pub(super) fn fit(seen: &[Seen<'_>]) -> Option<Steps> {
+    let all: Vec<&Seen<'_>> = seen.iter().collect();
+    let along = [Axis::Size, Axis::Computation, Axis::Quotient].map(|axis| along(&all, axis, true));
+    // Of equals the first: sizes are what a program knows.
+    let best = along
+        .into_iter()
+        .reduce(|a, b| if b.worth() > a.worth() + 0.05 { b } else { a })?;
+    (best.covered >= COVERED).then_some(best)
+}
+
+impl Steps {
+    fn worth(&self) -> f64 {
+        self.covered - self.cost
+    }
+}
+
+/// The best stretches along a direction.
+fn along(seen: &[&Seen<'_>], axis: Axis, divide_again: bool) -> Steps {
+    let mut values: Vec<i64> = seen.iter().map(|seen| axis.of(seen)).collect();
+    values.sort_unstable();
+    values.dedup();
+    let columns: Vec<Vec<&Seen<'_>>> = values
+        .iter()
+        .map(|value| seen.iter().copied().filter(|seen| axis.of(seen) == *value).collect())
+        .collect();
+    let (ends, cost) = divide(&columns, PRICE * seen.len() as f64);
+    let mut stretches = Vec::new();
+    let mut covered = 0;
+    let mut start = 0;
+    for end in ends {
+        let cells: Vec<&Seen<'_>> = columns[start..end].iter().flatten().copied().collect();
+        let mut stretch = Stretch::new(axis, &cells, level(&cells));
+        if stretch.level == Level::Unlike && divide_again && axis == Axis::Size {
+            let within = along(&cells, Axis::Computation, false);
+            if within.covered >= ALIKE {
+                covered += (within.covered * cells.len() as f64).round() as usize;
+                stretch.within = within.stretches;
+            }
+        }
+        if stretch.level != Level::Unlike {
+            covered += cells.len();
+        }
+        stretches.push(stretch);
+        start = end;
+    }
+    for index in 1..stretches.len() {
+        let (before, after) = stretches.split_at_mut(index);
+        Stretch::meet(&mut before[index - 1], &mut after[0], seen);
+    }
+    Steps {
+        stretches: merged(stretches),
+        covered: covered as f64 / seen.len().max(1) as f64,
+        cost: cost / seen.len().max(1) as f64,
+    }
+}
+
+/// Neighbours that are told by the same words are one.
+fn merged(stretches: Vec<Stretch>) -> Vec<Stretch> {
+    let mut out: Vec<Stretch> = Vec::new();
+    for stretch in stretches {
+        match out.last_mut() {
+            Some(last) if last.is_told_as(&stretch) => last.join(stretch),
+            _ => out.push(stretch),
+        }
+    }
+    out
+}
+
+/// The ends of the stretches, exclusive, and what the division costs.
+fn divide(columns: &[Vec<&Seen<'_>>], price: f64) -> (Vec<usize>, f64) {
+    let n = columns.len();
+    // What columns `from..to` cost as one stretch.
+    let cost = |from: usize, to: usize| -> f64 {
+        let values = sorted(columns[from..to].iter().flatten().copied());
+        let middle = values.get(values.len() / 2).copied().unwrap_or(0.0);
+        price + values.iter().map(|value| (value - middle).abs()).sum::<f64>()
+    };
+    let costs: Vec<Vec<f64>> = (0..n)
+        .map(|from| (from + 1..=n).map(|to| cost(from, to)).collect())
+        .collect();
+    // By number of stretches: the least cost of the columns up to an end, and where its last stretch begins.
+    let mut table: Vec<Vec<(f64, usize)>> = vec![
+        (0..=n)
+            .map(|end| if end == 0 { (0.0, 0) } else { (f64::INFINITY, 0) })
+            .collect(),
+    ];
+    for count in 1..=MOST {
+        let best_to = |end: usize| {
+            let from = (0..end).map(|from| (table[count - 1][from].0 + costs[from][end - from - 1], from));
+            from.min_by(|a, b| a.0.total_cmp(&b.0)).unwrap_or((f64::INFINITY, 0))
+        };
+        let row = (0..=n).map(best_to).collect();
+        table.push(row);
+    }
+    let best = (1..=MOST)
+        .min_by(|a, b| table[*a][n].0.total_cmp(&table[*b][n].0))
+        .unwrap_or(1);
+    let (mut ends, mut end) = (Vec::new(), n);
+    for count in (1..=best).rev() {
+        ends.push(end);
+        end = table[count][end].1;
+    }
+    ends.reverse();
+    (ends, table[best][n].0)
+}
+
+fn sorted<'a>(seen: impl Iterator<Item = &'a Seen<'a>>) -> Vec<f64> {
+    let mut values: Vec<f64> = seen.map(|seen| seen.value.clamp(CLAMP[0], CLAMP[1])).collect();
+    values.sort_by(f64::total_cmp);
+    values
+}
+
+/// What the cells of a stretch have in common.
+fn level(cells: &[&Seen<'_>]) -> Level {
+    let values = sorted(cells.iter().copied());
+    let middle = values.get(values.len() / 2).copied().unwrap_or(0.0);
+    let close = values.iter().filter(|value| (*value - middle).abs() <= CLOSE).count();
+    if values.len() < FEWEST || (close as f64) < ALIKE * values.len() as f64 {
+        return Level::Unlike;
+    }
+    Level::of(middle)
+}
+
+#[cfg(test)]
+mod tests;
