@@ -50,6 +50,13 @@ pub struct Tuned {
 }
 
 impl Tuned {
+    /// What is in force: as proven, and as before where nothing that is deployed acts.
+    fn current(&self) -> Verification {
+        self.after
+            .as_ref()
+            .map_or_else(|| self.before.clone(), |after| after.beside(&self.before))
+    }
+
     /// Everything was taken back: what was measured with it says nothing of the library as it is.
     fn deploy_nothing(&mut self, context: &Context<'_>) -> anyhow::Result<()> {
         self.deployment = Deployment::default();
@@ -91,8 +98,8 @@ pub fn tune(context: &Context<'_>, options: &TuneOptions) -> anyhow::Result<Tune
         before,
     };
     for round in 1..=options.rounds {
-        let current = tuned.after.as_ref().unwrap_or(&tuned.before);
-        let mut targets = targets(current, &|judged| state.unfixed.contains_key(&judged.cell.name()));
+        let current = tuned.current();
+        let mut targets = targets(&current, &|judged| state.unfixed.contains_key(&judged.cell.name()));
         if !context.plan.calls.is_empty() {
             dearest_first(&mut targets, &|left| context.plan.calls_of(left));
         }
@@ -518,9 +525,9 @@ fn deploy_and_verify(
         let Some((emitted, setup)) = emit_what_acts(context, &label, verified, state, tuned)? else {
             return tuned.deploy_nothing(context);
         };
-        let (after, untouched) = prove(context, &label, &setup, &|_| true)?;
-        emit::confirm_ran(context, &emitted, &after);
         let touched = |subject: &Subject| state.deployment.touches(subject, &context.library);
+        let (after, untouched) = prove(context, &label, &setup, &touched)?;
+        emit::confirm_ran(context, &emitted, &after);
         let slower = slower(context, &after, &untouched, &touched)?;
         tuned.deployment = state.deployment.clone();
         tuned.emitted = Some(emitted);

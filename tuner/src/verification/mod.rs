@@ -88,6 +88,20 @@ impl Verification {
             .filter(|judged| judged.comparison.verdict == Outcome::Violated)
     }
 
+    /// The same with the cells of `before` that it did not measure: what is deployed does not act on them.
+    #[must_use]
+    pub fn beside(&self, before: &Verification) -> Verification {
+        let known: BTreeSet<screened::Key> = self.cells.iter().map(|judged| screened::key(&judged.cell)).collect();
+        let mut all = self.clone();
+        let others = before.cells.iter();
+        all.cells
+            .extend(others.filter(|judged| !known.contains(&screened::key(&judged.cell))).cloned());
+        for (subject, medians) in &before.medians {
+            all.medians.entry(subject.clone()).or_insert_with(|| medians.clone());
+        }
+        all
+    }
+
     /// Keeps the worst of what the launches found out about their common time.
     fn heed(&mut self, found: Option<Synchronised>) {
         let Some(found) = found else { return };

@@ -15,7 +15,7 @@ use crate::verdict::Rule;
 use crate::verdict::screening::{Screened, Sides, screen};
 
 /// What a cell is known by, whatever its size is compared with.
-type Key = (String, String, Subject);
+pub(super) type Key = (String, String, Subject);
 
 /// The screening of all cells.
 #[derive(Debug, Default)]
@@ -133,7 +133,8 @@ impl Screening {
     }
 }
 
-fn key(planned: &PlannedCell) -> Key {
+/// What a cell is known by.
+pub(super) fn key(planned: &PlannedCell) -> Key {
     let what = match planned.kind {
         Kind::Monotony => &planned.function,
         _ => &planned.expression,
