@@ -1,47 +1,80 @@
-//! Seconds of measuring: what is spent, what is set aside for the proof of what is found, and where a step has to end.
+//! The clock on the wall: what is spent, what is set aside for the proof of what is found, and where a step has to end.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
+use std::time::Instant;
 
 /// Share of the budget that is set aside for the proof at most, each time: the search must be left something, too.
-const PROOF_SHARE: f64 = 0.35;
+pub const PROOF_SHARE: f64 = 0.35;
 
-/// The budget of one run. What is spent is counted from the samples and not from the clock, so that a resumed run decides the same.
-#[derive(Debug)]
+/// Starts of jobs that are remembered: the machine's mood of now counts.
+const REMEMBERED_STARTS: usize = 9;
+
+/// A part of the command's time.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Phase {
+    /// Such as `first verification`.
+    pub name: String,
+    /// Seconds that it was allowed when it began; infinite where nothing cuts it short.
+    pub allotted_seconds: f64,
+    /// Seconds that it took.
+    pub used_seconds: f64,
+}
+
+/// The budget of one command: seconds of the clock on the wall since it began, whatever they went into. A command that resumes a run has the
+/// whole of it again: what is taken over from the store costs nothing.
 pub struct Budget {
     total_seconds: f64,
-    spent_seconds: Cell<f64>,
+    /// Seconds since the command began.
+    clock: Box<dyn Fn() -> f64>,
     reserved_seconds: Cell<f64>,
     /// Where a step that has a share of what is left must end.
     stage_end_seconds: Cell<f64>,
+    phases: RefCell<Vec<Phase>>,
+    /// What starting and ending each of the last jobs took, in seconds.
+    starts: RefCell<Vec<f64>>,
+}
+
+impl std::fmt::Debug for Budget {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_struct("Budget")
+            .field("total_seconds", &self.total_seconds)
+            .field("spent_seconds", &self.spent_seconds())
+            .finish_non_exhaustive()
+    }
 }
 
 impl Budget {
-    /// Nothing spent, nothing set aside.
+    /// From now on.
     #[must_use]
     pub fn new(total_seconds: f64) -> Budget {
+        let begin = Instant::now();
+        Budget::by_clock(total_seconds, move || begin.elapsed().as_secs_f64())
+    }
+
+    /// By a clock that says how many seconds have passed.
+    #[must_use]
+    pub fn by_clock(total_seconds: f64, clock: impl Fn() -> f64 + 'static) -> Budget {
         Budget {
             total_seconds,
-            spent_seconds: Cell::new(0.0),
+            clock: Box::new(clock),
             reserved_seconds: Cell::new(0.0),
             stage_end_seconds: Cell::new(f64::INFINITY),
+            phases: RefCell::default(),
+            starts: RefCell::default(),
         }
     }
 
-    /// Counts seconds of measuring.
-    pub fn spend(&self, seconds: f64) {
-        self.spent_seconds.set(self.spent_seconds.get() + seconds);
-    }
-
-    /// Seconds of measuring so far.
+    /// Seconds so far.
     #[must_use]
     pub fn spent_seconds(&self) -> f64 {
-        self.spent_seconds.get()
+        (self.clock)()
     }
 
     /// Whether all of it is spent.
     #[must_use]
     pub fn exhausted(&self) -> bool {
-        self.spent_seconds.get() >= self.total_seconds
+        self.spent_seconds() >= self.total_seconds
     }
 
     /// Sets seconds aside for the proof, beside those that are.
@@ -55,18 +88,67 @@ impl Budget {
     #[must_use]
     pub fn search_exhausted(&self, further: f64) -> bool {
         let end = self.search_end_seconds().min(self.stage_end_seconds.get());
-        self.spent_seconds.get() + further >= end
+        self.spent_seconds() + further >= end
     }
 
     /// Carries out a step of the search, which may spend `share` of what is left for searching: what follows has the rest, however
     /// slow the machine.
     pub fn with_share<T>(&self, share: f64, step: impl FnOnce() -> T) -> T {
-        let spent = self.spent_seconds.get();
+        let spent = self.spent_seconds();
         let left = (self.search_end_seconds() - spent).max(0.0);
         self.stage_end_seconds.set(spent + share * left);
         let result = step();
         self.stage_end_seconds.set(f64::INFINITY);
         result
+    }
+
+    /// Carries out a part of the command and notes what it took; a part of the same name adds to it.
+    pub fn phase<T>(&self, name: &str, allotted_seconds: f64, part: impl FnOnce() -> T) -> T {
+        let begin = self.spent_seconds();
+        let result = part();
+        let used_seconds = self.spent_seconds() - begin;
+        let mut phases = self.phases.borrow_mut();
+        match phases.iter_mut().find(|phase| phase.name == name) {
+            Some(phase) => {
+                phase.allotted_seconds = phase.allotted_seconds.max(allotted_seconds);
+                phase.used_seconds += used_seconds;
+            }
+            None => phases.push(Phase {
+                name: name.to_owned(),
+                allotted_seconds,
+                used_seconds,
+            }),
+        }
+        result
+    }
+
+    /// The parts so far.
+    #[must_use]
+    pub fn phases(&self) -> Vec<Phase> {
+        self.phases.borrow().clone()
+    }
+
+    /// Seconds that searching may take from now on.
+    #[must_use]
+    pub fn search_seconds(&self) -> f64 {
+        (self.search_end_seconds() - self.spent_seconds()).max(0.0)
+    }
+
+    /// Learns what starting and ending a job took, in seconds.
+    pub fn learn_start(&self, seconds: f64) {
+        let mut starts = self.starts.borrow_mut();
+        if starts.len() == REMEMBERED_STARTS {
+            starts.remove(0);
+        }
+        starts.push(seconds.max(0.0));
+    }
+
+    /// The median of what the last jobs took to start and end, in seconds; `None` before the first.
+    #[must_use]
+    pub fn start_seconds(&self) -> Option<f64> {
+        let mut starts = self.starts.borrow().clone();
+        starts.sort_unstable_by(f64::total_cmp);
+        starts.get(starts.len() / 2).copied()
     }
 
     fn search_end_seconds(&self) -> f64 {
@@ -76,16 +158,29 @@ impl Budget {
 
 #[cfg(test)]
 mod tests {
+    use std::rc::Rc;
+
     use super::*;
+
+    /// A budget on a clock that the test moves.
+    fn scripted(total_seconds: f64) -> (Budget, Rc<Cell<f64>>) {
+        let now = Rc::new(Cell::new(0.0));
+        let clock = Rc::clone(&now);
+        (Budget::by_clock(total_seconds, move || clock.get()), now)
+    }
+
+    fn pass(now: &Cell<f64>, seconds: f64) {
+        now.set(now.get() + seconds);
+    }
 
     #[test]
     fn a_step_leaves_the_next_one_its_share() {
-        let budget = Budget::new(100.0);
-        budget.spend(20.0);
+        let (budget, now) = scripted(100.0);
+        pass(&now, 20.0);
         budget.reserve(20.0);
         let spent = budget.with_share(0.6, || {
             while !budget.search_exhausted(3.0) {
-                budget.spend(3.0);
+                pass(&now, 3.0);
             }
             budget.spent_seconds() - 20.0
         });
@@ -97,19 +192,55 @@ mod tests {
 
     #[test]
     fn the_proof_has_no_more_than_its_share_set_aside() {
-        let budget = Budget::new(100.0);
+        let (budget, now) = scripted(100.0);
         budget.reserve(90.0);
         assert!(!budget.search_exhausted(64.0));
         assert!(budget.search_exhausted(65.0));
         assert!(!budget.exhausted());
-        budget.spend(100.0);
+        pass(&now, 100.0);
         assert!(budget.exhausted());
     }
 
     #[test]
     fn nothing_left_is_no_share() {
-        let budget = Budget::new(10.0);
-        budget.spend(11.0);
+        let (budget, now) = scripted(10.0);
+        pass(&now, 11.0);
         assert!(budget.with_share(0.5, || budget.search_exhausted(0.0)));
+    }
+
+    #[test]
+    fn parts_say_what_they_were_allowed_and_took() {
+        let (budget, now) = scripted(100.0);
+        for seconds in [5.0, 7.0] {
+            budget.phase("search", 40.0, || pass(&now, seconds));
+        }
+        budget.phase("proof", 20.0, || pass(&now, 21.0));
+        let told: Vec<(String, f64, f64)> = budget
+            .phases()
+            .into_iter()
+            .map(|phase| (phase.name, phase.allotted_seconds, phase.used_seconds))
+            .collect();
+        assert_eq!(
+            told,
+            [("search".to_owned(), 40.0, 12.0), ("proof".to_owned(), 20.0, 21.0)]
+        );
+    }
+
+    #[test]
+    fn a_start_is_what_the_last_ones_took() {
+        let (budget, _) = scripted(1.0);
+        assert_eq!(budget.start_seconds(), None);
+        [0.5, 9.0, 0.6]
+            .into_iter()
+            .for_each(|seconds| budget.learn_start(seconds));
+        assert_eq!(budget.start_seconds(), Some(0.6));
+        [2.0; 9].into_iter().for_each(|seconds| budget.learn_start(seconds));
+        assert_eq!(budget.start_seconds(), Some(2.0));
+    }
+
+    #[test]
+    fn the_clock_on_the_wall_runs_by_itself() {
+        assert!(Budget::new(0.0).exhausted());
+        assert!(!Budget::new(3600.0).exhausted());
     }
 }

@@ -305,11 +305,11 @@ impl<'a> Context<'a> {
         Ok(())
     }
 
-    /// What starting and ending a job takes, in seconds, for the budget: counted, not measured, so that a resumed run takes the
-    /// same decisions.
+    /// What starting and ending a job takes, in seconds: as the last ones took here, or, before the first, a guess.
     #[must_use]
     pub fn launch_seconds(&self) -> f64 {
-        if self.options.several_hosts { 2.0 } else { 0.5 }
+        let guess = if self.options.several_hosts { 2.0 } else { 0.5 };
+        self.budget.start_seconds().unwrap_or(guess)
     }
 
     /// Sets aside what verifying the result will cost, and takes over what the first verification found about the machine.

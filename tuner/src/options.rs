@@ -79,8 +79,12 @@ pub struct Options {
     pub fixed: bool,
     /// Allocations of a batch system are the units of verdicts.
     pub allocations: bool,
-    /// Seconds of measuring.
+    /// Seconds of the clock on the wall.
     pub budget_seconds: f64,
+    /// Not to resume a run that was interrupted.
+    pub fresh: bool,
+    /// To say what would be done, and launch nothing.
+    pub dry_run: bool,
     /// Seed, where given.
     pub seed: Option<u64>,
     /// Output directory.
@@ -220,6 +224,8 @@ impl Options {
             fixed: typed.fixed,
             allocations: typed.allocations,
             budget_seconds: typed.budget,
+            fresh: typed.fresh,
+            dry_run: typed.dry_run,
             seed: typed.seed,
             alpha: typed.alpha,
             effect_floor: typed.effect_floor,

@@ -10,10 +10,11 @@ use crate::config::library::Emitter;
 use crate::context::Context;
 use crate::deployment::{Deployment, Selection};
 use crate::emit::{Emitted, File, mvapich2};
+use crate::launch::other_load::MOST_CORES;
 use crate::options::Options;
 use crate::report::format;
 use crate::report::model::{
-    Cell, Change, Comparison, Fix, FixKind, Library, Outcome, Provenance, Report, SCHEMA, Setting,
+    BudgetPart, Cell, Change, Comparison, Fix, FixKind, Library, Outcome, Provenance, Report, SCHEMA, Setting,
 };
 use crate::savings;
 use crate::search::pairs::Pairs;
@@ -111,13 +112,27 @@ fn reason(tuned: &Tuned, judged: &JudgedCell) -> String {
 }
 
 /// Of seconds since 1970, as RFC 3339 has it, which ends with the year 9999.
-fn date(unix_seconds: f64) -> String {
+pub(crate) fn date(unix_seconds: f64) -> String {
     const LAST: f64 = 253_402_300_799.0;
     let since = Duration::try_from_secs_f64(unix_seconds.min(LAST)).unwrap_or_default();
     humantime::format_rfc3339_seconds(UNIX_EPOCH + since).to_string()
 }
 
+/// Says what other load did, where it was there.
+fn warn_of_load(context: &Context<'_>) {
+    let Ok((most, launches)) = context.run.other_load(MOST_CORES) else {
+        return;
+    };
+    if launches > 0 {
+        context.progress.warn(&format!(
+            "beside {launches} of the launches other programs took more than {MOST_CORES} processors, up to {most:.1}: times are longer and \
+             vary more, and less is decided; run again on a quiet machine"
+        ));
+    }
+}
+
 fn empty(context: &Context<'_>, command: &str, verification: &Verification) -> Report {
+    warn_of_load(context);
     let options = context.options;
     Report {
         schema: SCHEMA,
@@ -136,6 +151,16 @@ fn empty(context: &Context<'_>, command: &str, verification: &Verification) -> R
             launch_after: String::new(),
             started: date(context.run.started_unix_seconds),
             measuring_seconds: context.budget.spent_seconds(),
+            budget: context
+                .budget
+                .phases()
+                .into_iter()
+                .map(|phase| BudgetPart {
+                    part: phase.name,
+                    allotted_seconds: phase.allotted_seconds,
+                    used_seconds: phase.used_seconds,
+                })
+                .collect(),
             launches: verification.launches,
             alpha: options.alpha,
             effect_floor: options.effect_floor,

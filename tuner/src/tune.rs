@@ -74,7 +74,8 @@ impl Tuned {
 /// A failure that no candidate explains, or a staging directory that cannot be written.
 pub fn tune(context: &Context<'_>, options: &TuneOptions) -> anyhow::Result<Tuned> {
     let seconds = FIRST_SHARE * context.options.budget_seconds;
-    let before = verify(context, "before", &Setup::default(), seconds)?;
+    let first = || verify(context, "before", &Setup::default(), seconds);
+    let before = context.budget.phase(FIRST, seconds, first)?;
     context.begin_search(&before);
     context.set_prices(cost_model::measure::measure(context, "prices", &Setup::default())?);
     let goals = Goals::begin(context, &options.targets)?;
@@ -131,7 +132,9 @@ pub fn tune(context: &Context<'_>, options: &TuneOptions) -> anyhow::Result<Tune
             _ => Setup::default(),
         };
         if !targets.is_empty() {
-            state.search(context, options, round, launch.clone(), &targets, &mut tuned.contests)?;
+            let allotted = context.budget.search_seconds();
+            let search = || state.search(context, options, round, launch.clone(), &targets, &mut tuned.contests);
+            context.budget.phase(SEARCH, allotted, search)?;
             state.take_back_halves(context, &verified, &tuned.before);
         }
         let without = state.deployment.clone();
@@ -151,7 +154,9 @@ pub fn tune(context: &Context<'_>, options: &TuneOptions) -> anyhow::Result<Tune
             break;
         }
         let label = format!("after/{round}");
-        deploy_and_verify(context, &label, &verified, &mut state, &mut tuned)?;
+        let allotted = crate::budget::PROOF_SHARE * context.options.budget_seconds;
+        let proof = || deploy_and_verify(context, &label, &verified, &mut state, &mut tuned);
+        context.budget.phase(PROOF, allotted, proof)?;
         prove_overlap(context, &label, (&verified, &without), &mut state, &mut tuned)?;
     }
     tuned.unfixed = state.reasons();
@@ -642,6 +647,18 @@ fn emit_what_acts(
 
 /// Share of the budget that the first verification may spend: the search and the proof of what it finds need the rest.
 const FIRST_SHARE: f64 = 0.35;
+
+/// Parts of `tune` and their shares of the budget. The proof sets aside what the first verification took and more, up to its share.
+pub const DIVISION: [(&str, f64); 3] = [
+    (FIRST, FIRST_SHARE),
+    (SEARCH, 1.0 - FIRST_SHARE - crate::budget::PROOF_SHARE),
+    (PROOF, crate::budget::PROOF_SHARE),
+];
+
+/// Names of the parts.
+const FIRST: &str = "first verification";
+const SEARCH: &str = "search";
+const PROOF: &str = "proof of what is deployed";
 
 /// Share of what is left for searching that settings of whole launches may spend: each costs launches, while the contests that follow
 /// compare many candidates in one.

@@ -78,9 +78,15 @@ pub struct Measure {
     /// nodes. Without it, jobs are judged so where their launches are found to resemble each other.
     #[arg(long)]
     pub allocations: bool,
-    /// Seconds of measuring for the whole command.
+    /// Seconds of the clock on the wall for the whole command: starts of jobs and checks included, whatever else the machine does.
     #[arg(long, value_name = "SECONDS", default_value_t = 600.0)]
     pub budget: f64,
+    /// Begins anew, where the same command was interrupted before: what that measured stays in the database and is not used.
+    #[arg(long)]
+    pub fresh: bool,
+    /// Says what would be measured and how the budget is divided, and launches nothing.
+    #[arg(long)]
+    pub dry_run: bool,
     /// Seed of every order (default: drawn, and reported).
     #[arg(long, value_name = "S")]
     pub seed: Option<u64>,

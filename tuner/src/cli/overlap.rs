@@ -52,7 +52,7 @@ fn for_overlap(option: Arg) -> Arg {
             .help("Seconds that the repetitions of a part of a cell may take; what is slow gets fewer"),
         "guidelines" | "guideline_file" | "functions" | "mix" | "platform" | "fixed" | "root" | "element" | "launches" | "alpha"
         | "test" | "correction" | "effect_floor" | "sync" | "cache" | "min_repetitions" | "max_repetitions"
-        | "repetition_step" => option.hide(true),
+        | "repetition_step" | "dry_run" | "allocations" => option.hide(true),
         _ => option,
     }
 }

@@ -5,12 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use anyhow::Context as _;
 use kilter_protocol::plan::Synchronisation;
 
-use super::{Status, print};
+use super::{Status, dry_run, print};
 use crate::config::guideline;
 use crate::config::library::Library;
 use crate::config::mix::Mix;
 use crate::context::Context;
 use crate::doctor;
+use crate::launch::other_load::MOST_CORES;
 use crate::launch::{self, JobFailure, SessionError};
 use crate::launcher;
 use crate::options::Options;
@@ -19,7 +20,7 @@ use crate::plugins;
 use crate::programs::Programs;
 use crate::report::{csv, html, json, junit, markdown, model::Report, terminal};
 use crate::reporting;
-use crate::store::Store;
+use crate::store::{Store, TakenOver};
 
 /// Runs `work` and writes what it reports on the guidelines. `further` are the command's own options that change what is measured:
 /// a run that was killed is resumed only by a command that asks for the same.
@@ -29,6 +30,12 @@ pub(super) fn with_report(
     further: &[String],
     work: impl FnOnce(&Context<'_>) -> anyhow::Result<Report>,
 ) -> anyhow::Result<Status> {
+    if options.dry_run {
+        let found = find(options)?;
+        let plan = Plan::within(&found.guidelines, &options.scope(), options.place());
+        print(&dry_run::text(options, command, &plan))?;
+        return Ok(Status::Holds);
+    }
     let work = |context: &Context<'_>| {
         ensure_work(context)?;
         work(context)
@@ -154,7 +161,11 @@ pub(super) fn begin<'a>(
     let fingerprint = fingerprint(options, command, &further, &version, &guidelines);
     let seed = options.seed.unwrap_or_else(fresh_seed);
     let command_line = command_line();
-    let run = store.begin_or_resume(&fingerprint, seed, &command_line, &version, options.ranks)?;
+    let run = if options.fresh {
+        store.begin_anew(&fingerprint, seed, &command_line, &version, options.ranks)?
+    } else {
+        store.begin_or_resume(&fingerprint, seed, &command_line, &version, options.ranks)?
+    };
     let template = launcher::template(options, &library)?;
     let mut context = Context::new(
         options,
@@ -168,9 +179,8 @@ pub(super) fn begin<'a>(
         context.progress.warn(&warning.text);
     }
     if context.run.resumed {
-        context
-            .progress
-            .note("resuming the run that was interrupted; remove the database to start anew");
+        let taken = context.run.take_over(MOST_CORES)?;
+        context.progress.note(&taken_over(&taken, &context));
     }
     if let Some(mix) = &options.mix {
         for text in mix_notes(mix, options.ranks, &context.plan) {
@@ -183,6 +193,24 @@ pub(super) fn begin<'a>(
         );
     }
     Ok(context)
+}
+
+/// What a run that is resumed takes over, in words.
+fn taken_over(taken: &TakenOver, context: &Context<'_>) -> String {
+    let again = match taken.again {
+        0 => String::new(),
+        again => format!(
+            "; {again} blocks are measured again, since other programs took up to {:.1} processors meanwhile",
+            taken.other_cores
+        ),
+    };
+    format!(
+        "resuming the run of {}: {} blocks of {} launches ({:.0} s) are taken over and cost nothing{again}; --fresh begins anew",
+        reporting::date(context.run.started_unix_seconds),
+        taken.blocks,
+        taken.launches,
+        taken.seconds
+    )
 }
 
 /// How a command ends whose work failed: interrupted, or with the error.

@@ -6,6 +6,7 @@ mod benchmark;
 mod check;
 mod compare;
 mod doctor;
+mod dry_run;
 mod explain;
 mod generate;
 mod list;

@@ -71,7 +71,6 @@ pub fn measure(context: &Context<'_>, label: &str, setup: &Setup) -> anyhow::Res
             outcomes
         }
         Err(SessionError::Job(failure)) => {
-            context.budget.spend(context.launch_seconds());
             context.progress.warn(&format!(
                 "the prices of messages could not be measured, so nothing is explained by them: {failure}"
             ));
@@ -79,8 +78,6 @@ pub fn measure(context: &Context<'_>, label: &str, setup: &Setup) -> anyhow::Res
         }
         Err(error) => return Err(error.into()),
     };
-    let seconds: f64 = outcomes.iter().map(|outcome| outcome.seconds).sum();
-    context.budget.spend(seconds + context.launch_seconds());
     for (block, outcome) in blocks.iter().zip(&outcomes) {
         for (item, reason) in &outcome.failed {
             context

@@ -13,6 +13,7 @@ use super::files::{self, PlanFile, io_error};
 use super::follow::{Follower, Line};
 use super::interrupt::{self, Flag};
 use super::ledger::Ledger;
+use super::other_load::Reading;
 use super::process::Process;
 use super::session::{JobSpec, Limits};
 use crate::allocation;
@@ -37,6 +38,8 @@ pub(super) struct Job {
     plan: PlanFile,
     follower: Follower,
     limits: Limits,
+    /// When other programs' work began to count; `None` where nobody can tell.
+    load: Option<Reading>,
     started: Instant,
     last_life: Instant,
     /// The plan's end was written.
@@ -91,6 +94,7 @@ impl Job {
         plan.append(&[PlanLine::Header(spec.header.clone())])?;
         let log = File::create(&paths.log).map_err(io_error("write", &paths.log))?;
         tracing::debug!(key = spec.key, attempt, "{command}");
+        let load = Reading::now();
         let process = Process::spawn(&command, &record.tag, log)?;
         let now = Instant::now();
         Ok(Job {
@@ -100,6 +104,7 @@ impl Job {
             paths,
             plan,
             limits: spec.limits,
+            load,
             started: now,
             last_life: now,
             closing: false,
@@ -241,6 +246,9 @@ impl Job {
         #[cfg(test)]
         if self.dies_after_lines == Some(0) {
             return Ok(());
+        }
+        if let Some(cores) = self.load.and_then(Reading::other_cores) {
+            self.ledger.record.ran_beside(cores)?;
         }
         self.ledger.record.close(outcome, self.started.elapsed())?;
         self.stopped = true;

@@ -11,6 +11,7 @@ mod follow;
 pub mod interrupt;
 mod job;
 mod ledger;
+pub mod other_load;
 mod proc_table;
 pub mod process;
 mod recover;

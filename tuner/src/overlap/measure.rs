@@ -84,7 +84,6 @@ impl<'c, 'a> Surveyor<'c, 'a> {
         let failed = || format!("job `{key}` failed; its log is in {}", context.directory.display());
         let start = session.start().with_context(failed)?;
         context.confirm(setup, &start)?;
-        context.budget.spend(context.launch_seconds());
         Ok(Surveyor {
             context,
             suite,
@@ -300,7 +299,6 @@ impl<'c, 'a> Surveyor<'c, 'a> {
 
     fn spend(&mut self, seconds: f64) {
         self.seconds += seconds;
-        self.context.budget.spend(seconds);
     }
 
     fn block(&self, benchmark: Benchmark, point: Point) -> Block {

@@ -32,6 +32,7 @@ pub(crate) fn empty() -> Report {
             launch_after: String::new(),
             started: "2026-11-21T05:04:11Z".to_owned(),
             measuring_seconds: 0.0,
+            budget: Vec::new(),
             launches: LAUNCHES,
             alpha: 0.05,
             effect_floor: 0.05,

@@ -74,8 +74,11 @@ pub struct Provenance {
     pub launch_after: String,
     /// When the run began, the first time if it was resumed: RFC 3339 in UTC.
     pub started: String,
-    /// Seconds spent in measuring jobs.
+    /// Seconds of the clock on the wall that the command took, what it took over from an interrupted run not among them.
     pub measuring_seconds: f64,
+    /// How the budget was divided; absent where one part had it all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub budget: Vec<BudgetPart>,
     /// Launches (R); cells that were decided early have fewer.
     pub launches: usize,
     /// Significance level after correction.
@@ -109,6 +112,17 @@ pub struct Provenance {
     /// Parameters that were asked for in every launch (`--mca`).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub site_parameters: Vec<Setting>,
+}
+
+/// A part of a command's time.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct BudgetPart {
+    /// Such as `first verification`.
+    pub part: String,
+    /// Seconds that it was allowed.
+    pub allotted_seconds: f64,
+    /// Seconds that it took.
+    pub used_seconds: f64,
 }
 
 /// One guideline at one size.

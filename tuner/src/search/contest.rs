@@ -479,7 +479,6 @@ impl<'c, 'a> Contests<'c, 'a> {
             found.push(ratios.get(selection).copied());
         }
         job.finish()?;
-        self.context.budget.spend(self.context.launch_seconds());
         Ok(found)
     }
 
@@ -668,7 +667,6 @@ impl<'r, 'c, 'a> Job<'r, 'c, 'a> {
             };
             match session.measure(&block) {
                 Ok(outcome) => {
-                    context.budget.spend(outcome.seconds);
                     for (item, reason) in &outcome.failed {
                         context.quarantine_failed(item, reason);
                     }

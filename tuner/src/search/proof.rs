@@ -283,8 +283,6 @@ fn counted<'c>(context: &'c Context<'_>, name: &str, setup: &Setup, blocks: &[Bl
     match measured {
         Ok((outcomes, start)) => {
             session.finish()?;
-            let seconds: f64 = outcomes.iter().map(|outcome| outcome.seconds).sum();
-            context.budget.spend(seconds + context.launch_seconds());
             if let Err(error) = context.confirm(&setup, &start) {
                 let why = format!("messages cannot be counted: {error:#}");
                 // What else the launch has may fail as well, and says nothing of other launches.
@@ -299,10 +297,7 @@ fn counted<'c>(context: &'c Context<'_>, name: &str, setup: &Setup, blocks: &[Bl
             }
             Ok(Ok((messages, outcomes)))
         }
-        Err(SessionError::Job(failure)) => {
-            context.budget.spend(context.launch_seconds());
-            Ok(Err(format!("the launch that counts messages failed: {failure}")))
-        }
+        Err(SessionError::Job(failure)) => Ok(Err(format!("the launch that counts messages failed: {failure}"))),
         Err(error) => Err(error.into()),
     }
 }

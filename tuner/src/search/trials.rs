@@ -7,7 +7,6 @@ use kilter_protocol::plan::{Block, Repetitions};
 
 use crate::context::{Context, Setup};
 use crate::deployment::Assignment;
-use crate::launch::failure::JobFailure;
 use crate::launch::session::SessionError;
 use crate::options::Options;
 use crate::plan::{self, Subject};
@@ -191,11 +190,6 @@ impl<'s, 'a> Trials<'s, 'a> {
                 outcomes
             }
             Err(SessionError::Job(failure)) if !assignments.is_empty() => {
-                let waited = match failure {
-                    JobFailure::Hung { .. } => self.context.options.stall_seconds,
-                    JobFailure::Crashed { .. } | JobFailure::DidNotStart { .. } => 0.0,
-                };
-                self.context.budget.spend(self.context.launch_seconds() + waited);
                 return Ok(Err(Refusal {
                     what: failure.what(),
                     detail: failure.to_string(),
@@ -207,7 +201,6 @@ impl<'s, 'a> Trials<'s, 'a> {
         };
         session.finish()?;
         let seconds = outcomes.iter().map(|outcome| outcome.seconds).sum::<f64>() + self.context.launch_seconds();
-        self.context.budget.spend(seconds);
         self.trial_seconds = self.trial_seconds.max(seconds);
         let mut times = Times::new();
         for (block, outcome) in blocks.iter().zip(&outcomes) {
@@ -257,7 +250,6 @@ impl<'s, 'a> Trials<'s, 'a> {
         match session.measure_all(&blocks, &mut |_| ()) {
             Ok(_) => {
                 session.finish()?;
-                self.context.budget.spend(self.context.launch_seconds());
                 Ok(true)
             }
             Err(SessionError::Job(failure)) => {

@@ -24,5 +24,5 @@ pub mod sample;
 pub mod signed_rank;
 pub mod two_modes;
 pub mod unpaired;
-pub mod yuen;
 pub mod variance;
+pub mod yuen;

@@ -18,6 +18,7 @@ mod lock;
 mod read;
 mod run;
 mod schema;
+mod taken_over;
 mod verdicts;
 mod verified;
 
@@ -32,6 +33,7 @@ pub use launch::{LaunchPaths, LaunchRecord, Position, UnclosedLaunch};
 pub use read::{Reader, RunHead};
 pub use run::Run;
 pub use schema::SCHEMA_VERSION;
+pub use taken_over::TakenOver;
 pub use verified::{Verified, VerifiedResult};
 
 /// How long SQLite waits for a reader that holds the file.
@@ -185,6 +187,21 @@ impl Store {
         ranks: usize,
     ) -> Result<Run, StoreError> {
         Run::begin_or_resume(&self.inner, fingerprint, seed_if_new, command_line, library, ranks)
+    }
+
+    /// Begins a new run, also where one with the same fingerprint was interrupted: that one stays as it is, and is not resumed any more.
+    ///
+    /// # Errors
+    /// What SQLite says.
+    pub fn begin_anew(
+        &self,
+        fingerprint: &str,
+        seed: u64,
+        command_line: &str,
+        library: &str,
+        ranks: usize,
+    ) -> Result<Run, StoreError> {
+        Run::begin(&self.inner, fingerprint, seed, command_line, library, ranks)
     }
 }
 

@@ -48,6 +48,18 @@ impl Run {
                 store: Rc::clone(store),
             });
         }
+        Run::begin(store, fingerprint, seed_if_new, command_line, library, ranks)
+    }
+
+    /// Begins a new run.
+    pub(super) fn begin(
+        store: &Rc<Inner>,
+        fingerprint: &str,
+        seed_if_new: u64,
+        command_line: &str,
+        library: &str,
+        ranks: usize,
+    ) -> Result<Run, StoreError> {
         let started_unix_seconds = now();
         store
             .connection

@@ -70,7 +70,9 @@ impl Timed {
 
     /// The launches that one subject was timed in.
     pub(super) fn launches_of(&self, subject: &Subject) -> Vec<usize> {
-        self.medians.get(subject).map_or_else(Vec::new, |medians| medians.keys().copied().collect())
+        self.medians
+            .get(subject)
+            .map_or_else(Vec::new, |medians| medians.keys().copied().collect())
     }
 
     /// The medians of one subject, launch by launch.
@@ -181,6 +183,7 @@ pub(super) fn launch(
     } else {
         with_reference(context, name, blocks)
     };
+    let begin = context.budget.spent_seconds();
     let mut session = context.session(name, setup, noise.is_some())?;
     let outcomes = session
         .measure_all(&blocks, &mut |_| context.progress.step(1))
@@ -202,8 +205,13 @@ pub(super) fn launch(
     for (id, calls) in end.dropin_calls {
         *verification.dropin_calls.entry(id).or_default() += calls;
     }
-    let seconds = outcomes.iter().map(|outcome| outcome.seconds).sum::<f64>() + context.launch_seconds();
-    context.budget.spend(seconds);
+    let measuring: f64 = outcomes.iter().map(|outcome| outcome.seconds).sum();
+    let beside = context.budget.spent_seconds() - begin - measuring;
+    // What comes from the store starts nothing.
+    if beside > 0.0 {
+        context.budget.learn_start(beside);
+    }
+    let seconds = measuring + context.launch_seconds();
     let reference = reference_medians(&blocks, &outcomes);
     let (blocks, outcomes) = blocks
         .into_iter()

@@ -23,8 +23,8 @@ use crate::plan::{self, PlannedCell, Subject};
 use crate::prediction;
 use crate::report::model::{Comparison, Outcome};
 use crate::stats::sample::Sample;
-use crate::verdict::sequential::CellIndex;
 use crate::verdict::dependence::{Dependence, Looks};
+use crate::verdict::sequential::CellIndex;
 use crate::verdict::{self, Sequential, Stability};
 use admission::{Means, Waiting, admit};
 use cells::Cells;
@@ -94,8 +94,11 @@ impl Verification {
         let known: BTreeSet<screened::Key> = self.cells.iter().map(|judged| screened::key(&judged.cell)).collect();
         let mut all = self.clone();
         let others = before.cells.iter();
-        all.cells
-            .extend(others.filter(|judged| !known.contains(&screened::key(&judged.cell))).cloned());
+        all.cells.extend(
+            others
+                .filter(|judged| !known.contains(&screened::key(&judged.cell)))
+                .cloned(),
+        );
         for (subject, medians) in &before.medians {
             all.medians.entry(subject.clone()).or_insert_with(|| medians.clone());
         }

@@ -2,7 +2,7 @@
 
 use super::view::time;
 use crate::report::format;
-use crate::report::model::{Provenance, Report};
+use crate::report::model::{BudgetPart, Provenance, Report};
 
 /// A line of the provenance.
 pub(super) struct Fact {
@@ -35,7 +35,8 @@ pub(super) fn facts(report: &Report) -> Vec<Fact> {
         text("Hosts", p.hosts.join(", ")),
         text("Simulated machine", p.simulated_machine.clone().unwrap_or_default()),
         text("Started", p.started.clone()),
-        text("Measuring time", format::span(p.measuring_seconds)),
+        text("Time of the command", format::span(p.measuring_seconds)),
+        text("Of its budget", parts(p)),
         text("Launches per cell (R)", p.launches.to_string()),
         text(
             "Significance level α",
@@ -64,6 +65,17 @@ pub(super) fn facts(report: &Report) -> Vec<Fact> {
     ];
     facts.retain(|fact| !fact.text.is_empty());
     facts
+}
+
+/// What each part of the budget was allowed and took.
+fn parts(p: &Provenance) -> String {
+    let part = |part: &BudgetPart| {
+        format!(
+            "{}: {:.0} of {:.0} s",
+            part.part, part.used_seconds, part.allotted_seconds
+        )
+    };
+    p.budget.iter().map(part).collect::<Vec<_>>().join(", ")
 }
 
 /// A time that older reports do not have: then nothing.

@@ -1,0 +1,105 @@
+//! `--dry-run`: what a command would measure, and how it divides its budget.
+
+use std::fmt::Write as _;
+
+use crate::options::Options;
+use crate::plan::Plan;
+use crate::report::format;
+use crate::tune;
+use crate::verdict::screening::SCREENING_LAUNCHES;
+
+/// The plan in words.
+pub(super) fn text(options: &Options, command: &str, plan: &Plan) -> String {
+    let mut out = String::new();
+    let pairs = format::count(plan.cells.len(), "cell");
+    let functions = plan.monotony_functions.len() + plan.split_functions.len();
+    let _ = writeln!(
+        out,
+        "{pairs} that compare two sides, and {} judged over all sizes: {} to time with {}.",
+        format::count(functions, "function"),
+        format::count(plan.subjects().len(), "side"),
+        format::count(options.ranks, "rank")
+    );
+    for (guideline, reason) in &plan.left_out {
+        let _ = writeln!(out, "Left out: {guideline}: {reason}.");
+    }
+    let seconds = options.budget_seconds;
+    let _ = writeln!(
+        out,
+        "Budget: {seconds:.0} s of the clock on the wall, starts of jobs and checks included."
+    );
+    let screening = if options.by_variance && !options.fixed && !options.is_exact() {
+        format!(
+            "screening of everything in {SCREENING_LAUNCHES} launches, then up to {} of what can be violated",
+            options.launches
+        )
+    } else {
+        format!(
+            "a first launch, then up to {}",
+            format::count(options.launches, "launch")
+        )
+    };
+    if command == "tune" {
+        for (part, share) in tune::DIVISION {
+            let _ = writeln!(out, "  {part}: {:.0} s", share * seconds);
+        }
+        let _ = writeln!(
+            out,
+            "The first verification is a {screening}. What a part leaves goes to the next."
+        );
+    } else {
+        let _ = writeln!(out, "The verification is a {screening}.");
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser as _;
+
+    use super::*;
+    use crate::cli;
+    use crate::config::guideline;
+
+    fn text_of(words: &[&str], command: &str) -> String {
+        let typed = match cli::Cli::try_parse_from(["kilter", "check"].iter().chain(words))
+            .unwrap()
+            .command
+        {
+            cli::Command::Check(measure) => measure,
+            other => panic!("{other:?}"),
+        };
+        let options = Options::new(typed).unwrap();
+        let wanted = guideline::select(&guideline::load_embedded().unwrap(), &options.guidelines).unwrap();
+        text(
+            &options,
+            command,
+            &Plan::within(&wanted, &options.scope(), options.place()),
+        )
+    }
+
+    #[test]
+    fn it_says_what_is_timed_and_who_has_how_much_of_the_budget() {
+        let words = ["--guidelines", "GL8", "--sizes", "8,1024", "--budget", "100"];
+        let text = text_of(&words, "tune");
+        assert!(
+            text.starts_with(
+                "2 cells that compare two sides, and 0 functions judged over all sizes: 4 sides to time with 2 ranks."
+            ),
+            "{text}"
+        );
+        for part in [
+            "first verification: 35 s",
+            "search: 30 s",
+            "proof of what is deployed: 35 s",
+            "in 2 launches",
+        ] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+        let check = text_of(&words, "check");
+        assert!(
+            !check.contains("search:") && check.contains("up to 20 of what can be violated"),
+            "{check}"
+        );
+    }
+}

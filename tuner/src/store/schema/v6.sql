@@ -1,0 +1,12 @@
+-- Processors that other programs took on the tuner's host, in the mean over the launch; NULL where nobody looked.
+ALTER TABLE launches ADD COLUMN other_cores REAL;
+
+DROP VIEW launches_view;
+CREATE VIEW launches_view AS
+    SELECT launches.id, run, key, attempt, outcome, seconds,
+        strftime('%Y-%m-%dT%H:%M:%SZ', launches.started, 'unixepoch') AS started,
+        library, library_string, hosts, ranks, printf('%u', seed) AS seed,
+        start_json ->> '$.variables' AS parameters, start_json ->> '$.environment' AS environment,
+        start_json ->> '$.clock_tick_seconds' AS clock_tick_seconds,
+        launches.command_line, log_path, allocation, other_cores
+    FROM launches JOIN runs ON runs.id = launches.run;

@@ -1,0 +1,152 @@
+//! What a run that is resumed takes over, and what it measures again.
+
+use rusqlite::params;
+
+use super::{LaunchRecord, Run, StoreError};
+
+/// What an interrupted run left.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct TakenOver {
+    /// Launches that measured blocks to their end.
+    pub launches: usize,
+    /// Blocks that are answered from the store.
+    pub blocks: usize,
+    /// Wall seconds of these launches.
+    pub seconds: f64,
+    /// Blocks that are measured again, since their launches ran beside other programs.
+    pub again: usize,
+    /// Most processors that other programs took in one of those.
+    pub other_cores: f64,
+}
+
+impl Run {
+    /// Counts what is there, and forgets the answers of launches beside which other programs took more than `most_cores` processors in the
+    /// mean. Their samples stay in the database.
+    ///
+    /// # Errors
+    /// The database cannot be read or written.
+    pub fn take_over(&self, most_cores: f64) -> Result<TakenOver, StoreError> {
+        let context = || self.store.context("take over what was measured");
+        let connection = &self.store.connection;
+        let beside =
+            "run = ?1 AND state = 'done' AND launch IN (SELECT id FROM launches WHERE run = ?1 AND other_cores > ?2)";
+        let other_cores: Option<f64> = connection
+            .query_row(
+                "SELECT max(other_cores) FROM launches WHERE run = ?1 AND other_cores > ?2 AND id IN (SELECT launch FROM blocks)",
+                params![self.id, most_cores],
+                |row| row.get(0),
+            )
+            .map_err(context())?;
+        let again = connection
+            .execute(
+                &format!("DELETE FROM blocks WHERE {beside}"),
+                params![self.id, most_cores],
+            )
+            .map_err(context())?;
+        let (launches, blocks, seconds) = connection
+            .query_row(
+                "SELECT count(*), coalesce(sum(number), 0), coalesce(sum(seconds), 0.0) FROM
+                     (SELECT launches.seconds AS seconds, count(*) AS number FROM blocks JOIN launches ON launches.id = launch
+                      WHERE blocks.run = ?1 AND state = 'done' GROUP BY launch)",
+                [self.id],
+                |row| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?, row.get(2)?)),
+            )
+            .map_err(context())?;
+        Ok(TakenOver {
+            launches: usize::try_from(launches).unwrap_or(0),
+            blocks: usize::try_from(blocks).unwrap_or(0),
+            seconds,
+            again,
+            other_cores: other_cores.unwrap_or(0.0),
+        })
+    }
+
+    /// Most processors that other programs took in a launch of this run, of those that were looked at, and in how many it was more than
+    /// `most_cores`.
+    ///
+    /// # Errors
+    /// The database cannot be read.
+    pub fn other_load(&self, most_cores: f64) -> Result<(f64, usize), StoreError> {
+        let sql = "SELECT coalesce(max(other_cores), 0.0), count(CASE WHEN other_cores > ?2 THEN 1 END) FROM launches WHERE run = ?1";
+        let row = self
+            .store
+            .connection
+            .query_row(sql, params![self.id, most_cores], |row| {
+                Ok((row.get::<_, f64>(0)?, row.get::<_, i64>(1)?))
+            });
+        let (most, count) = row.map_err(self.store.context("read what else ran"))?;
+        Ok((most, usize::try_from(count).unwrap_or(0)))
+    }
+}
+
+impl LaunchRecord {
+    /// Stores how many processors other programs took while it ran.
+    ///
+    /// # Errors
+    /// The database cannot be written.
+    pub fn ran_beside(&self, other_cores: f64) -> Result<(), StoreError> {
+        self.store
+            .connection
+            .execute(
+                "UPDATE launches SET other_cores = ?2 WHERE id = ?1",
+                params![self.id, other_cores],
+            )
+            .map_err(self.store.context("store what else ran"))?;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use kilter_protocol::report::Event;
+
+    use super::*;
+    use crate::store::{LaunchPaths, Position, Store};
+
+    /// A launch with one finished block, beside so much else.
+    fn launch(run: &Run, key: &str, other_cores: f64) {
+        let paths = LaunchPaths {
+            plan: "p".into(),
+            report: "r".into(),
+            log: "l".into(),
+        };
+        let mut record = run.begin_launch(key, 1, "mpirun", &paths).unwrap();
+        let end = Event::BlockEnd {
+            block: "b".to_owned(),
+            seconds: 1.0,
+            costs: None,
+        };
+        record
+            .record(&end, &[], true, Position::default(), Duration::from_secs(2))
+            .unwrap();
+        record.ran_beside(other_cores).unwrap();
+        record.close("ended", Duration::from_secs(3)).unwrap();
+    }
+
+    #[test]
+    fn what_ran_beside_other_programs_is_measured_again_and_the_rest_taken_over() {
+        let directory = tempfile::tempdir().unwrap();
+        let store = Store::open(&directory.path().join("kilter.db")).unwrap();
+        let run = store.begin_or_resume("one", 1, "kilter check", "library", 2).unwrap();
+        assert_eq!(run.take_over(0.5).unwrap(), TakenOver::default());
+        launch(&run, "check/0", 0.1);
+        launch(&run, "check/1", 1.7);
+        launch(&run, "check/2", 0.0);
+        assert_eq!(run.other_load(0.5).unwrap(), (1.7, 1));
+        let taken = run.take_over(0.5).unwrap();
+        let expected = TakenOver {
+            launches: 2,
+            blocks: 2,
+            seconds: 6.0,
+            again: 1,
+            other_cores: 1.7,
+        };
+        assert_eq!(taken, expected);
+        assert!(run.finished_block("check/0", "b").unwrap().is_some());
+        assert!(run.finished_block("check/1", "b").unwrap().is_none());
+        // It is said once: what is gone is gone.
+        assert_eq!(run.take_over(0.5).unwrap().again, 0);
+    }
+}
