@@ -74,6 +74,8 @@ pub struct Verification {
     pub library_string: String,
     /// Hosts, each once.
     pub hosts: Vec<String>,
+    /// Seconds of its launches, those included that were taken over from an interrupted run.
+    pub seconds: f64,
     /// Launches that were made, the predicting one not among them.
     pub launches: usize,
     /// Medians of the reference cell, launch by launch, in seconds.
@@ -454,6 +456,13 @@ impl<'a, 'b> Work<'a, 'b> {
         );
         let known = options.is_exact();
         for number in 0..launches {
+            if number > 0 && context.budget.exhausted() {
+                context.progress.warn(&format!(
+                    "the budget ended after {number} of the {launches} launches that prove what is deployed; what they leave open is reported as \
+                     undecided; raise --budget"
+                ));
+                break;
+            }
             if known {
                 self.timed = self.pass.timed.clone();
                 self.verification.launches += 1;
