@@ -46,7 +46,8 @@ fn main() {
                 &Form::Csv.into(),
                 &mut std::io::sink(),
             )
-            .unwrap();
+            .unwrap()
+            .lines;
         });
         assert_eq!(lines, samples as u64, "every sample comes back");
         println!("query {samples} samples as CSV: {seconds:.2} s");

@@ -95,7 +95,7 @@ mod tests {
     fn the_repetitions_share_is_taken_off() {
         approx::assert_relative_eq!(
             between_launches(0.05, 0.02, 4.0),
-            0.05 - 0.02 * 1.570_796_3 / 4.0,
+            0.05 - 0.01 * std::f64::consts::PI / 4.0,
             max_relative = 1e-6
         );
         assert_eq!(between_launches(0.001, 0.02, 4.0), 0.0);
