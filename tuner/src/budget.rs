@@ -170,6 +170,11 @@ impl Budget {
         (self.search_end_seconds() - self.spent_seconds()).max(0.0)
     }
 
+    /// The part under way may go on until the end: nothing that follows needs its seconds.
+    pub fn prolong_part(&self) {
+        self.part_end_seconds.set(self.total_seconds);
+    }
+
     /// Seconds that a launch which begins now may take: until its part ends, and a grace. It has the grace in any case.
     #[must_use]
     pub fn launch_limit_seconds(&self) -> f64 {
@@ -280,6 +285,10 @@ mod tests {
             assert_eq!(budget.launch_limit_seconds(), 10.0, "one that is begun has the grace");
         });
         assert_eq!(budget.launch_limit_seconds(), 60.0, "outside of parts, until the end");
+        budget.phase("first", 5.0, || {
+            budget.prolong_part();
+            assert_eq!(budget.launch_limit_seconds(), 60.0);
+        });
         budget.last_phase("proof", 35.0, || assert_eq!(budget.launch_limit_seconds(), 60.0));
         budget.phase("search", 1000.0, || assert_eq!(budget.launch_limit_seconds(), 60.0));
         assert_eq!(scripted(1.0).0.launch_limit_seconds(), 4.0);

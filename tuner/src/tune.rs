@@ -24,7 +24,7 @@ use crate::search::target::{Target, ask_for, dearest_first, targets};
 use crate::search::{necessity, proof, settings};
 use crate::stats::sample::Sample;
 use crate::verdict::{self, Pair, Rule};
-use crate::verification::{JudgedCell, Medians, Verification, prove, verify};
+use crate::verification::{Allowance, JudgedCell, Medians, Verification, prove, verify};
 
 /// What the loop ended with.
 #[derive(Debug)]
@@ -74,7 +74,11 @@ impl Tuned {
 /// A failure that no candidate explains, or a staging directory that cannot be written.
 pub fn tune(context: &Context<'_>, options: &TuneOptions) -> anyhow::Result<Tuned> {
     let seconds = FIRST_SHARE * context.options.budget_seconds;
-    let first = || verify(context, "before", &Setup::default(), seconds);
+    let allowed = Allowance {
+        seconds,
+        goes_on: options.targets.is_empty() && options.contests.is_empty(),
+    };
+    let first = || verify(context, "before", &Setup::default(), allowed);
     let before = context.budget.phase(FIRST, seconds, first)?;
     context.begin_search(&before);
     let allotted = context.budget.search_seconds();

@@ -6,6 +6,7 @@
 //! between the plan's cells and the judged families.
 
 mod admission;
+mod allowance;
 mod cells;
 mod first_pass;
 mod launches;
@@ -27,6 +28,8 @@ use crate::verdict::dependence::{Dependence, Looks};
 use crate::verdict::sequential::CellIndex;
 use crate::verdict::{self, Sequential, Stability};
 use admission::{Means, Waiting, admit};
+pub use allowance::Allowance;
+use allowance::Limit;
 use cells::Cells;
 use first_pass::{FirstPass, first_pass, pilot};
 use launches::{Timed, launch};
@@ -145,22 +148,22 @@ struct Work<'a, 'b> {
     keys: Vec<String>,
     /// What is judged, in the order in which it was admitted.
     cells: Cells,
-    /// Seconds spent by the whole command at which the launches end.
-    limit_seconds: f64,
+    /// Where the launches end.
+    limit: Limit,
 }
 
 /// Screens everything that is planned, confirms what can be violated, and judges. `label` names it in launch keys; `setup` is what is in
-/// force. It spends at most `seconds`, and at most what is left of the budget.
+/// force. It spends what is `allowed`, and at most what is left of the budget.
 ///
 /// # Errors
 /// A launch that failed although nothing but the verified library ran in it.
-pub fn verify(context: &Context<'_>, label: &str, setup: &Setup, seconds: f64) -> anyhow::Result<Verification> {
+pub fn verify(context: &Context<'_>, label: &str, setup: &Setup, allowed: Allowance) -> anyhow::Result<Verification> {
     let mut verification = Verification::default();
-    let limit_seconds = (context.budget.spent_seconds() + seconds).min(context.options.budget_seconds);
+    let limit = Limit::new(allowed, context.budget.spent_seconds(), context.options.budget_seconds);
     let subjects = context.plan.subjects();
-    let limited = (&mut verification, limit_seconds);
+    let limited = (&mut verification, limit.seconds);
     let pass = first_pass(context, label, setup, &subjects, limited)?;
-    let mut work = Work::new(context, (label, setup), verification, pass, limit_seconds);
+    let mut work = Work::new(context, (label, setup), verification, pass, limit);
     work.confirm()?;
     Ok(work.into_verification())
 }
@@ -180,7 +183,7 @@ pub fn prove(
     let mut verification = Verification::default();
     let subjects = Cells::planned(&context.plan, touched).subjects();
     let pass = pilot(context, label, setup, &subjects, &mut verification)?;
-    let mut work = Work::new(context, (label, setup), verification, pass, f64::INFINITY);
+    let mut work = Work::new(context, (label, setup), verification, pass, Limit::NONE);
     let untouched = work.side_by_side(touched)?;
     Ok((work.into_verification(), untouched))
 }
@@ -191,7 +194,7 @@ impl<'a, 'b> Work<'a, 'b> {
         (label, setup): (&'a str, &'a Setup),
         verification: Verification,
         pass: FirstPass,
-        limit_seconds: f64,
+        limit: Limit,
     ) -> Work<'a, 'b> {
         Work {
             context,
@@ -204,7 +207,7 @@ impl<'a, 'b> Work<'a, 'b> {
             noise: Vec::new(),
             keys: Vec::new(),
             cells: Cells::default(),
-            limit_seconds,
+            limit,
         }
     }
 
@@ -254,7 +257,27 @@ impl<'a, 'b> Work<'a, 'b> {
     }
 
     fn left_seconds(&self) -> f64 {
-        (self.limit_seconds - self.context.budget.spent_seconds()).max(0.0)
+        self.limit.left(self.context.budget.spent_seconds())
+    }
+
+    /// Whether it goes on with the seconds of what would follow, a launch of so many at least.
+    fn goes_on_for(&mut self, launch_seconds: f64) -> bool {
+        let (budget, is_violated) = (&self.context.budget, self.is_violated());
+        let goes_on = self
+            .limit
+            .goes_on_for(budget.spent_seconds(), launch_seconds, is_violated);
+        if goes_on {
+            budget.prolong_part();
+            self.context.progress.note(&format!(
+                "{}: nothing is violated so far, so that the search has nothing to do: going on with its seconds",
+                self.label
+            ));
+        }
+        goes_on
+    }
+
+    fn is_violated(&self) -> bool {
+        self.verification.violated().next().is_some()
     }
 
     fn stability(&self) -> Option<Stability> {
@@ -340,12 +363,15 @@ impl<'a, 'b> Work<'a, 'b> {
             }
             scale = (scale * seconds / (made as f64 * expected)).clamp(0.1, 10.0);
             // Because of the clock, not because of what was measured.
-            let last = options.fixed || self.left_seconds() < scale * self.launch_price(&subjects);
+            let further = scale * self.launch_price(&subjects);
+            let last = options.fixed || (self.left_seconds() < further && !self.goes_on_for(further));
             fresh.retain_timed(&self.timed);
             self.cells.append(fresh);
             design.set_rule(context.rule(self.verification.noise_seconds));
             let judged = self.look(&mut design, last)?;
-            for index in self.finish(judged, Some(&design))? {
+            let fallen = self.finish(judged, Some(&design))?;
+            self.limit.heed(self.is_violated());
+            for index in fallen {
                 // The machine does not let the verdict stand: more launches may.
                 design.reopen(index);
             }
