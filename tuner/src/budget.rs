@@ -7,6 +7,9 @@ use std::time::Instant;
 /// Share of the budget that is set aside for the proof at most, each time: the search must be left something, too.
 pub const PROOF_SHARE: f64 = 0.35;
 
+/// Share of what is left after the first verification that is set aside for it at most: the same where that took its own share.
+const PROOF_SHARE_OF_REST: f64 = 0.54;
+
 /// Starts of jobs that are remembered: the machine's mood of now counts.
 const REMEMBERED_STARTS: usize = 9;
 
@@ -101,9 +104,9 @@ impl Budget {
         self.spent_seconds() >= self.total_seconds
     }
 
-    /// Sets seconds aside for the proof, beside those that are.
+    /// Sets seconds aside for the proof, beside those that are; where little is left, the search has its part of that.
     pub fn reserve(&self, seconds: f64) {
-        let most = PROOF_SHARE * self.total_seconds;
+        let most = (PROOF_SHARE * self.total_seconds).min(PROOF_SHARE_OF_REST * self.search_seconds());
         self.reserved_seconds
             .set(self.reserved_seconds.get() + seconds.min(most));
     }
@@ -273,6 +276,18 @@ mod tests {
             told,
             [("search".to_owned(), 40.0, 12.0), ("proof".to_owned(), 20.0, 21.0)]
         );
+    }
+
+    #[test]
+    fn what_is_left_late_is_divided_between_search_and_proof() {
+        let (budget, now) = scripted(120.0);
+        pass(&now, 84.0);
+        budget.reserve(1.6 * 84.0);
+        let search = budget.search_seconds();
+        assert!((14.0..20.0).contains(&search), "{search} of 36");
+        pass(&now, 40.0);
+        budget.reserve(10.0);
+        assert_eq!(budget.search_seconds(), 0.0);
     }
 
     #[test]
