@@ -322,8 +322,12 @@ impl<'a, 'b> Work<'a, 'b> {
         };
         let mut entered: BTreeSet<Subject> = BTreeSet::new();
         let mut scale = 1.0;
+        let planned_step = step;
+        // Until the cell that has most launches has all that it may have.
+        let mut room = step;
         loop {
-            let admitted = self.admit(&mut waiting, &entered, (step, scale));
+            let step = planned_step.min(room);
+            let admitted = self.admit(&mut waiting, &entered, (planned_step, scale));
             let new: BTreeSet<Subject> = admitted.iter().flat_map(|one| one.subjects.iter().cloned()).collect();
             let mut fresh = Cells::default();
             admitted.into_iter().for_each(|one| fresh.append(one.what));
@@ -380,6 +384,8 @@ impl<'a, 'b> Work<'a, 'b> {
             }
             let has_room = |index: &CellIndex| self.cells.launches_of(*index, &self.timed) < options.launches;
             let wanted: Vec<CellIndex> = design.wanted().into_iter().filter(has_room).collect();
+            let left = |index: &CellIndex| options.launches - self.cells.launches_of(*index, &self.timed);
+            room = wanted.iter().map(left).min().unwrap_or(planned_step);
             entered = self.cells.subjects_of(&wanted);
         }
         if self.verification.cells.is_empty() {

@@ -188,7 +188,7 @@ pub(crate) fn carry_out(session: &mut Session, block: &Block) -> anyhow::Result<
     }
     let prepared = begin.elapsed();
 
-    let mut schedule = Schedule::new(live.len(), WARM_UPS, block.repetitions, block.seed);
+    let mut schedule = Schedule::new(live.len(), WARM_UPS, block.repetitions, block.seed).of_tried_out();
     let on_calls: Vec<&[(String, String)]> = match session.header.settings {
         SettingsAct::OnCalls => live.iter().map(|(item, _)| item.settings.as_slice()).collect(),
         SettingsAct::OnNewCommunicators => Vec::new(),

@@ -103,6 +103,8 @@ pub(crate) struct Schedule {
     valid: u64,
     /// Whether the time was up when the last item was named.
     is_last_try: bool,
+    /// What takes so long is not warmed up, in seconds.
+    slow_seconds: f64,
 }
 
 impl Schedule {
@@ -119,6 +121,15 @@ impl Schedule {
             void: 0,
             valid: 0,
             is_last_try: false,
+            slow_seconds: f64::INFINITY,
+        }
+    }
+
+    /// The same for items that were tried out before: what takes [`SLOW_SECONDS`] needs no warming up.
+    pub(crate) fn of_tried_out(self) -> Schedule {
+        Schedule {
+            slow_seconds: SLOW_SECONDS,
+            ..self
         }
     }
 
@@ -167,8 +178,8 @@ impl Schedule {
                 self.void += 1;
                 return;
             }
-            Outcome::Valid { seconds } if series.warm_ups_left > 0 && seconds < SLOW_SECONDS => {
-                series.warm_ups_left -= 1
+            Outcome::Valid { seconds } if series.warm_ups_left > 0 && seconds < self.slow_seconds => {
+                series.warm_ups_left -= 1;
             }
             Outcome::Valid { seconds } => {
                 series.warm_ups_left = 0;
@@ -287,11 +298,13 @@ mod tests {
 
     #[test]
     fn what_is_slow_is_not_warmed_up() {
-        let schedule = Schedule::new(1, 2, rule(3, 3, 0.0, 1e9), 1);
+        let schedule = Schedule::new(1, 2, rule(3, 3, 0.0, 1e9), 1).of_tried_out();
         let (order, series) = run(schedule, |_, _| Some(2e-3));
         assert_eq!((order.len(), series[0].seconds.len()), (3, 3));
+        let (order, _) = run(Schedule::new(1, 2, rule(3, 3, 0.0, 1e9), 1), |_, _| Some(2e-3));
+        assert_eq!(order.len(), 5, "what was not tried out is warmed up");
         // A first call that sets something up, of an operation of microseconds, counts: the median of three does not mind.
-        let schedule = Schedule::new(1, 2, rule(3, 3, 0.0, 1e9), 1);
+        let schedule = Schedule::new(1, 2, rule(3, 3, 0.0, 1e9), 1).of_tried_out();
         let (_, series) = run(schedule, |_, i| Some(if i == 0 { 3e-3 } else { 1e-6 }));
         assert_eq!(series[0].seconds, [3e-3, 1e-6, 1e-6]);
     }
@@ -331,7 +344,7 @@ mod tests {
         let schedule = Schedule::new(3, 2, rule(10, 100, 0.0, 2.0), 1);
         let (order, series) = run(schedule, |_, _| Some(1.5));
         assert!(series.iter().all(|series| series.seconds.len() == 1), "{series:?}");
-        assert_eq!(order.len(), 3, "two, then the time was up, and the third gets its one");
+        assert_eq!(order.len(), 2 + 3, "two warm-ups, then the time was up");
     }
 
     #[test]
