@@ -23,6 +23,7 @@ use crate::context::{Context, Setup};
 use crate::plan::{self, PlannedCell, Subject};
 use crate::prediction;
 use crate::report::model::{Comparison, Outcome};
+use crate::report::summary::UNREACHED;
 use crate::stats::sample::Sample;
 use crate::verdict::dependence::{Dependence, Looks};
 use crate::verdict::sequential::CellIndex;
@@ -165,12 +166,14 @@ pub fn verify(context: &Context<'_>, label: &str, setup: &Setup, allowed: Allowa
     let pass = first_pass(context, label, setup, &subjects, limited)?;
     let mut work = Work::new(context, (label, setup), verification, pass, limit);
     work.confirm()?;
-    Ok(work.into_verification())
+    let mut found = work.into_verification();
+    note_unreached(&subjects, &mut found);
+    Ok(found)
 }
 
 /// Verifies what is deployed, in launches each of which is followed by one of the library as it is, left sides only, so that both see the
-/// same minutes of the machine; the medians of these come back, too. Only what is `touched` is measured. Neither verdicts nor the budget cut it
-/// short, because what is deployed is proven or not deployed.
+/// same minutes of the machine; the medians of these come back, too. Only what is `touched` is measured. No verdict cuts it
+/// short, and the budget only where it ends in the middle: what is open then is reported as undecided.
 ///
 /// # Errors
 /// A launch that failed although nothing but the untouched or verified library ran in it.
@@ -557,6 +560,14 @@ impl<'a, 'b> Work<'a, 'b> {
     }
 }
 
+/// Names what neither was timed nor failed: its launches had to end before.
+fn note_unreached(subjects: &BTreeSet<Subject>, found: &mut Verification) {
+    for subject in subjects.iter().filter(|one| !found.medians.contains_key(one)) {
+        let reason = || UNREACHED.to_owned();
+        found.failed.entry(subject.item_id()).or_insert_with(reason);
+    }
+}
+
 /// Empty where everything that can be timed is; else what tells launches of other subjects apart.
 fn suffix(subjects: &BTreeSet<Subject>, all: &Timed) -> String {
     if subjects.len() == all.len() {
@@ -567,4 +578,23 @@ fn suffix(subjects: &BTreeSet<Subject>, all: &Timed) -> String {
         .map(|one| format!("{} {}", one.task, one.item_id()))
         .collect();
     format!(" of {:08x}", plan::derived_seed(0, &names.join(";")) >> 32)
+}
+
+#[cfg(test)]
+mod tests {
+    use kilter_algorithms::Collective;
+
+    use super::*;
+
+    #[test]
+    fn what_no_launch_came_to_is_named_and_what_failed_keeps_its_reason() {
+        let all: BTreeSet<Subject> = [1, 2, 4].map(|bytes| Subject::library(Collective::Bcast, bytes)).into();
+        let name = |bytes| Subject::library(Collective::Bcast, bytes).item_id();
+        let mut found = Verification::default();
+        found.medians.insert(Subject::library(Collective::Bcast, 1), vec![1e-6]);
+        found.failed.insert(name(2), "wrong data".to_owned());
+        note_unreached(&all, &mut found);
+        let expected = [(name(2), "wrong data".to_owned()), (name(4), UNREACHED.to_owned())];
+        assert_eq!(found.failed, expected.into());
+    }
 }
