@@ -4,7 +4,7 @@
 //! meet a target that was missed, judged by the times of the untouched library (see [`targets`]), in several launches in turn with
 //! it, and must neither miss a target that was not missed nor slow a collective or a small message.
 //!
-//! [`points`]: where a target is looked at; [`launches`]: one look; [`search`]: what is tried, on a [`bench`]; [`gain`]: whether it comes
+//! [`points`]: where a target is looked at; [`launches`]: one look; [`search`]: what is tried, on a [`mod@bench`]; [`gain`]: whether it comes
 //! nearer, by launches [`in_turn`]; [`side_effects`]: what it costs; [`tried`]: what became of each; [`picture`]: a map of what changed;
 //! [`account`]: what is reported.
 

@@ -1,7 +1,7 @@
 //! One verification: all cells are screened in a cheap pass, those that can be violated are confirmed in fresh launches, the dearest
 //! first, until all are decided or the seconds end.
 //!
-//! The method is [`crate::verdict`]'s. [`first_pass`] makes the launches that are not judged, [`learnt`] draws costs and repetitions from
+//! The method is [`crate::verdict`]'s. [`mod@first_pass`] makes the launches that are not judged, [`learnt`] draws costs and repetitions from
 //! them, [`screened`] what needs no more launches, [`admission`] says who comes next, [`launches`] makes a launch, and [`cells`] is the way
 //! between the plan's cells and the judged families.
 
