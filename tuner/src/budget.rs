@@ -1,13 +1,29 @@
 //! The clock on the wall: what is spent, what is set aside for the proof of what is found, and where a step has to end.
 
 use std::cell::{Cell, RefCell};
+use std::sync::OnceLock;
 use std::time::Instant;
 
 /// Share of the budget that is set aside for the proof at most, each time: the search must be left something, too.
 pub const PROOF_SHARE: f64 = 0.35;
 
+/// Share of what is left after the first verification that is set aside for it at most: the same where that took its own share.
+const PROOF_SHARE_OF_REST: f64 = 0.54;
+
 /// Starts of jobs that are remembered: the machine's mood of now counts.
 const REMEMBERED_STARTS: usize = 9;
+
+/// Share of the budget by which a launch that began in time may outlast its part, and the seconds between which this lies.
+const GRACE_SHARE: f64 = 0.1;
+const GRACE_SECONDS: [f64; 2] = [3.0, 30.0];
+
+/// When the command began.
+static BEGIN: OnceLock<Instant> = OnceLock::new();
+
+/// The command begins: called first of all, since finding the library counts, too.
+pub fn begin_command() {
+    BEGIN.get_or_init(Instant::now);
+}
 
 /// A part of the command's time.
 #[derive(Debug, Clone, PartialEq)]
@@ -30,6 +46,10 @@ pub struct Budget {
     /// Where a step that has a share of what is left must end.
     stage_end_seconds: Cell<f64>,
     phases: RefCell<Vec<Phase>>,
+    /// Where the part under way ends.
+    part_end_seconds: Cell<f64>,
+    /// What the clock showed when this budget began.
+    begin_seconds: Cell<f64>,
     /// What starting and ending each of the last jobs took, in seconds.
     starts: RefCell<Vec<f64>>,
 }
@@ -45,10 +65,10 @@ impl std::fmt::Debug for Budget {
 }
 
 impl Budget {
-    /// From now on.
+    /// Since the command began.
     #[must_use]
     pub fn new(total_seconds: f64) -> Budget {
-        let begin = Instant::now();
+        let begin = *BEGIN.get_or_init(Instant::now);
         Budget::by_clock(total_seconds, move || begin.elapsed().as_secs_f64())
     }
 
@@ -61,6 +81,8 @@ impl Budget {
             reserved_seconds: Cell::new(0.0),
             stage_end_seconds: Cell::new(f64::INFINITY),
             phases: RefCell::default(),
+            part_end_seconds: Cell::new(total_seconds),
+            begin_seconds: Cell::new(0.0),
             starts: RefCell::default(),
         }
     }
@@ -68,7 +90,12 @@ impl Budget {
     /// Seconds so far.
     #[must_use]
     pub fn spent_seconds(&self) -> f64 {
-        (self.clock)()
+        (self.clock)() - self.begin_seconds.get()
+    }
+
+    /// Begins anew now: the command did something else until here.
+    pub fn restart(&self) {
+        self.begin_seconds.set((self.clock)());
     }
 
     /// Whether all of it is spent.
@@ -77,9 +104,9 @@ impl Budget {
         self.spent_seconds() >= self.total_seconds
     }
 
-    /// Sets seconds aside for the proof, beside those that are.
+    /// Sets seconds aside for the proof, beside those that are; where little is left, the search has its part of that.
     pub fn reserve(&self, seconds: f64) {
-        let most = PROOF_SHARE * self.total_seconds;
+        let most = (PROOF_SHARE * self.total_seconds).min(PROOF_SHARE_OF_REST * self.search_seconds());
         self.reserved_seconds
             .set(self.reserved_seconds.get() + seconds.min(most));
     }
@@ -104,8 +131,20 @@ impl Budget {
 
     /// Carries out a part of the command and notes what it took; a part of the same name adds to it.
     pub fn phase<T>(&self, name: &str, allotted_seconds: f64, part: impl FnOnce() -> T) -> T {
+        let end = self.spent_seconds() + allotted_seconds;
+        self.part_until((name, allotted_seconds), end, part)
+    }
+
+    /// The same for the last part, which may go on until the end when it begins early.
+    pub fn last_phase<T>(&self, name: &str, allotted_seconds: f64, part: impl FnOnce() -> T) -> T {
+        self.part_until((name, allotted_seconds), self.total_seconds, part)
+    }
+
+    fn part_until<T>(&self, (name, allotted_seconds): (&str, f64), end: f64, part: impl FnOnce() -> T) -> T {
         let begin = self.spent_seconds();
+        let outer = self.part_end_seconds.replace(end.min(self.total_seconds));
         let result = part();
+        self.part_end_seconds.set(outer);
         let used_seconds = self.spent_seconds() - begin;
         let mut phases = self.phases.borrow_mut();
         match phases.iter_mut().find(|phase| phase.name == name) {
@@ -132,6 +171,19 @@ impl Budget {
     #[must_use]
     pub fn search_seconds(&self) -> f64 {
         (self.search_end_seconds() - self.spent_seconds()).max(0.0)
+    }
+
+    /// The part under way may go on until the end: nothing that follows needs its seconds.
+    pub fn prolong_part(&self) {
+        self.part_end_seconds.set(self.total_seconds);
+    }
+
+    /// Seconds that a launch which begins now may take: until its part ends, and a grace. It has the grace in any case.
+    #[must_use]
+    pub fn launch_limit_seconds(&self) -> f64 {
+        let [least, most] = GRACE_SECONDS;
+        let left = (self.part_end_seconds.get() - self.spent_seconds()).max(0.0);
+        left + (GRACE_SHARE * self.total_seconds).clamp(least, most)
     }
 
     /// Learns what starting and ending a job took, in seconds.
@@ -224,6 +276,47 @@ mod tests {
             told,
             [("search".to_owned(), 40.0, 12.0), ("proof".to_owned(), 20.0, 21.0)]
         );
+    }
+
+    #[test]
+    fn what_is_left_late_is_divided_between_search_and_proof() {
+        let (budget, now) = scripted(120.0);
+        pass(&now, 84.0);
+        budget.reserve(1.6 * 84.0);
+        let search = budget.search_seconds();
+        assert!((14.0..20.0).contains(&search), "{search} of 36");
+        pass(&now, 40.0);
+        budget.reserve(10.0);
+        assert_eq!(budget.search_seconds(), 0.0);
+    }
+
+    #[test]
+    fn a_launch_may_take_what_its_part_has_left_and_a_grace() {
+        let (budget, now) = scripted(100.0);
+        budget.phase("search", 30.0, || {
+            pass(&now, 10.0);
+            assert_eq!(budget.launch_limit_seconds(), 30.0);
+            pass(&now, 40.0);
+            assert_eq!(budget.launch_limit_seconds(), 10.0, "one that is begun has the grace");
+        });
+        assert_eq!(budget.launch_limit_seconds(), 60.0, "outside of parts, until the end");
+        budget.phase("first", 5.0, || {
+            budget.prolong_part();
+            assert_eq!(budget.launch_limit_seconds(), 60.0);
+        });
+        budget.last_phase("proof", 35.0, || assert_eq!(budget.launch_limit_seconds(), 60.0));
+        budget.phase("search", 1000.0, || assert_eq!(budget.launch_limit_seconds(), 60.0));
+        assert_eq!(scripted(1.0).0.launch_limit_seconds(), 4.0);
+        assert_eq!(scripted(10_000.0).0.launch_limit_seconds(), 10_030.0);
+    }
+
+    #[test]
+    fn a_budget_that_begins_later_has_all_of_its_seconds() {
+        let (budget, now) = scripted(100.0);
+        pass(&now, 99.0);
+        budget.restart();
+        assert_eq!(budget.spent_seconds(), 0.0);
+        assert!(!budget.search_exhausted(99.0));
     }
 
     #[test]

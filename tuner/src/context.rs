@@ -3,6 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
 use kilter_algorithms::Nodes;
 use kilter_protocol::plan::Header;
@@ -13,7 +14,7 @@ use crate::config::library::Library;
 use crate::cost_model::prices::Prices;
 use crate::deployment::{Assignment, Deployment, PROGRESS_VARIABLE};
 use crate::launch::command::TemplateError;
-use crate::launch::{CommandSpec, CommandTemplate, JobSpec, Limits, Session};
+use crate::launch::{CommandSpec, CommandTemplate, JobSpec, Limits, Session, Watch, other_load};
 use crate::options::Options;
 use crate::plan::Plan;
 use crate::plugins::Plugin;
@@ -24,6 +25,9 @@ use crate::search::quarantine::Quarantine;
 use crate::store::{Run, Store};
 use crate::verdict::Rule;
 use crate::verification::Verification;
+
+/// Longer than any job: budgets may be given that no clock can count.
+const FOR_EVER_SECONDS: f64 = 30.0 * 86_400.0;
 
 /// Names and values.
 type Pairs = Vec<(String, String)>;
@@ -126,6 +130,9 @@ pub struct Context<'a> {
     pub plugins: Vec<Plugin>,
     /// Seconds of measuring.
     pub budget: Budget,
+    /// The jobs that are over.
+    pub watch: Watch,
+    other_load_is_known: Cell<bool>,
     noise_seconds: Cell<f64>,
     transports: RefCell<Vec<String>>,
     prices: RefCell<Prices>,
@@ -162,6 +169,8 @@ impl<'a> Context<'a> {
             proofs: Proofs::default(),
             plugins: Vec::new(),
             budget: Budget::new(options.budget_seconds),
+            watch: Watch::default(),
+            other_load_is_known: Cell::new(false),
             noise_seconds: Cell::new(0.0),
             transports: RefCell::default(),
             prices: RefCell::default(),
@@ -210,8 +219,12 @@ impl<'a> Context<'a> {
             command,
             header,
             limits,
+            ends_by: Some(
+                Instant::now() + Duration::from_secs_f64(self.budget.launch_limit_seconds().min(FOR_EVER_SECONDS)),
+            ),
         };
-        Ok(Session::new(&self.run, &self.programs.worker, &self.directory, spec))
+        self.heed_jobs();
+        Ok(Session::new(&self.run, &self.programs.worker, &self.directory, spec).watched_by(&self.watch))
     }
 
     /// The site's settings and then the setup's.
@@ -312,10 +325,37 @@ impl<'a> Context<'a> {
         self.budget.start_seconds().unwrap_or(guess)
     }
 
+    /// Processors that other programs may take beside a launch.
+    #[must_use]
+    pub fn most_other_cores(&self) -> f64 {
+        other_load::most_cores(self.options.ranks)
+    }
+
+    /// Says what happened to the jobs that ended since this was last called: other load, and time that was over.
+    pub fn heed_jobs(&self) {
+        for job in self.watch.news() {
+            if job.unanswered > 0 {
+                self.progress.note(&format!(
+                    "launch `{}` had to end after {:.0} s: {} of its blocks were not measured",
+                    job.key, job.seconds, job.unanswered
+                ));
+            }
+            let busy = job.other_cores.filter(|cores| *cores > self.most_other_cores());
+            if let Some(cores) = busy.filter(|_| !self.other_load_is_known.replace(true)) {
+                self.progress.note(&format!(
+                    "other programs took {cores:.1} processors beside launch `{}`: launches last longer and decide less; end them, or wait for \
+                     them (said once; the end of the run says what they did)",
+                    job.key
+                ));
+            }
+        }
+    }
+
     /// Sets aside what verifying the result will cost, and takes over what the first verification found about the machine.
     pub fn begin_search(&self, before: &Verification) {
         // The verification of what is deployed measures the untouched library's left sides as well.
-        self.budget.reserve(1.6 * self.budget.spent_seconds());
+        self.budget
+            .reserve(1.6 * self.budget.spent_seconds().max(before.seconds));
         self.noise_seconds.set(before.noise_seconds);
         let site = &self.options.site_parameters;
         self.transports

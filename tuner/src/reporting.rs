@@ -10,7 +10,6 @@ use crate::config::library::Emitter;
 use crate::context::Context;
 use crate::deployment::{Deployment, Selection};
 use crate::emit::{Emitted, File, mvapich2};
-use crate::launch::other_load::MOST_CORES;
 use crate::options::Options;
 use crate::report::format;
 use crate::report::model::{
@@ -120,13 +119,26 @@ pub(crate) fn date(unix_seconds: f64) -> String {
 
 /// Says what other load did, where it was there.
 fn warn_of_load(context: &Context<'_>) {
-    let Ok((most, launches)) = context.run.other_load(MOST_CORES) else {
+    let allowed = context.most_other_cores();
+    let Ok((most, launches)) = context.run.other_load(allowed) else {
         return;
     };
+    let here = context.watch.other_load(allowed);
     if launches > 0 {
+        let longer = if here.slower > 0.0 {
+            format!(" (they lasted {:.1} times as long as the others)", here.slower)
+        } else {
+            String::new()
+        };
         context.progress.warn(&format!(
-            "beside {launches} of the launches other programs took more than {MOST_CORES} processors, up to {most:.1}: times are longer and \
+            "beside {launches} of the launches{longer} other programs took more than {allowed} processors, up to {most:.1}: times are longer and \
              vary more, and less is decided; run again on a quiet machine"
+        ));
+    }
+    if here.unanswered > 0 {
+        context.progress.warn(&format!(
+            "{} blocks were not measured, since the time of their launches was over; raise --budget, or end what else runs",
+            here.unanswered
         ));
     }
 }

@@ -24,7 +24,7 @@ use crate::search::target::{Target, ask_for, dearest_first, targets};
 use crate::search::{necessity, proof, settings};
 use crate::stats::sample::Sample;
 use crate::verdict::{self, Pair, Rule};
-use crate::verification::{JudgedCell, Medians, Verification, prove, verify};
+use crate::verification::{Allowance, JudgedCell, Medians, Verification, prove, verify};
 
 /// What the loop ended with.
 #[derive(Debug)]
@@ -74,11 +74,18 @@ impl Tuned {
 /// A failure that no candidate explains, or a staging directory that cannot be written.
 pub fn tune(context: &Context<'_>, options: &TuneOptions) -> anyhow::Result<Tuned> {
     let seconds = FIRST_SHARE * context.options.budget_seconds;
-    let first = || verify(context, "before", &Setup::default(), seconds);
+    let allowed = Allowance {
+        seconds,
+        goes_on: options.targets.is_empty() && options.contests.is_empty(),
+    };
+    let first = || verify(context, "before", &Setup::default(), allowed);
     let before = context.budget.phase(FIRST, seconds, first)?;
     context.begin_search(&before);
-    context.set_prices(cost_model::measure::measure(context, "prices", &Setup::default())?);
-    let goals = Goals::begin(context, &options.targets)?;
+    let allotted = context.budget.search_seconds();
+    let goals = context.budget.phase(SEARCH, allotted, || {
+        context.set_prices(cost_model::measure::measure(context, "prices", &Setup::default())?);
+        Goals::begin(context, &options.targets)
+    })?;
     let mut state = State {
         deployment: Deployment::default(),
         pairs: Pairs::default(),
@@ -141,9 +148,11 @@ pub fn tune(context: &Context<'_>, options: &TuneOptions) -> anyhow::Result<Tune
         if options.parameters && tuned.goals.are_missed() {
             let launch = launch.with(&state.deployment.assignments);
             let label = format!("search/{round}");
-            let found = tuned
-                .goals
-                .search(context, &label, &launch, &state.banned.assignments)?;
+            let goals = &mut tuned.goals;
+            let banned = &state.banned.assignments;
+            let allotted = context.budget.search_seconds();
+            let search = || goals.search(context, &label, &launch, banned);
+            let found = context.budget.phase(SEARCH, allotted, search)?;
             for assignment in found {
                 let Assignment { name, value, .. } = &assignment;
                 context.progress.note(&format!("chosen for overlap: {name}={value}"));
@@ -156,8 +165,9 @@ pub fn tune(context: &Context<'_>, options: &TuneOptions) -> anyhow::Result<Tune
         let label = format!("after/{round}");
         let allotted = crate::budget::PROOF_SHARE * context.options.budget_seconds;
         let proof = || deploy_and_verify(context, &label, &verified, &mut state, &mut tuned);
-        context.budget.phase(PROOF, allotted, proof)?;
-        prove_overlap(context, &label, (&verified, &without), &mut state, &mut tuned)?;
+        context.budget.last_phase(PROOF, allotted, proof)?;
+        let proof = || prove_overlap(context, &label, (&verified, &without), &mut state, &mut tuned);
+        context.budget.last_phase(PROOF, allotted, proof)?;
     }
     tuned.unfixed = state.reasons();
     let is_deployed = |one: &Assignment| state.deployment.assignments.contains(one);

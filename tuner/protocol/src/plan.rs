@@ -6,6 +6,9 @@ pub use crate::measuring::{Cache, ClockFault, Synchronisation};
 pub use crate::repetitions::{Repetitions, StopRules, Window};
 use crate::task::Task;
 
+/// Extension of the file beside the plan whose being there ends the job after the block under way, whatever the plan says.
+pub const STOP_EXTENSION: &str = "stop";
+
 /// One line of the plan file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]

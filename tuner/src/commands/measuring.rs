@@ -11,7 +11,6 @@ use crate::config::library::Library;
 use crate::config::mix::Mix;
 use crate::context::Context;
 use crate::doctor;
-use crate::launch::other_load::MOST_CORES;
 use crate::launch::{self, JobFailure, SessionError};
 use crate::launcher;
 use crate::options::Options;
@@ -90,6 +89,7 @@ pub(super) fn with_context<R>(
         Ok(result) => result,
         Err(error) => return failed(&context, error),
     };
+    context.heed_jobs();
     context.progress.finish();
     present(&context, result)
 }
@@ -179,7 +179,9 @@ pub(super) fn begin<'a>(
         context.progress.warn(&warning.text);
     }
     if context.run.resumed {
-        let taken = context.run.take_over(MOST_CORES)?;
+        // What its last job reported while nobody read it, first of all.
+        launch::recover(&context.run)?;
+        let taken = context.run.take_over(context.most_other_cores())?;
         context.progress.note(&taken_over(&taken, &context));
     }
     if let Some(mix) = &options.mix {

@@ -34,6 +34,10 @@ pub(super) fn run(options: &TuneOptions, kinds: String) -> anyhow::Result<Status
             layouts.len(),
             layout.ranks()
         ));
+        // Each has its share of the command's seconds, one after the other.
+        if !members.is_empty() {
+            context.budget.restart();
+        }
         match tune::tuned(context, options) {
             Ok(tuned) => {
                 context.progress.finish();

@@ -40,6 +40,11 @@ pub(super) fn paths(directory: &Path, run: i64, key: &str, attempt: u32) -> Laun
     }
 }
 
+/// The file whose being there ends a job before the rest of its plan.
+pub(super) fn stop_path(plan: &Path) -> PathBuf {
+    plan.with_extension(kilter_protocol::plan::STOP_EXTENSION)
+}
+
 /// Adds path and intention to an error.
 pub(super) fn io_error(action: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> SessionError {
     let path = path.to_path_buf();

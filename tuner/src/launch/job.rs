@@ -13,9 +13,10 @@ use super::files::{self, PlanFile, io_error};
 use super::follow::{Follower, Line};
 use super::interrupt::{self, Flag};
 use super::ledger::Ledger;
-use super::other_load::Reading;
+use super::other_load::{self, Reading};
 use super::process::Process;
 use super::session::{JobSpec, Limits};
+use super::watch::Ended;
 use crate::allocation;
 use crate::store::{LaunchPaths, Position, Run};
 
@@ -25,6 +26,16 @@ pub(super) const KILL_GRACE: Duration = Duration::from_secs(5);
 /// Pauses between two looks at the report: short after news, longer in silence, so that following costs the job little.
 const SHORTEST_PAUSE: Duration = Duration::from_millis(1);
 const LONGEST_PAUSE: Duration = Duration::from_millis(20);
+
+/// Whatever the budget says, a job has so long to answer something.
+const LEAST_TIME: Duration = if cfg!(test) {
+    Duration::from_millis(300)
+} else {
+    Duration::from_secs(3)
+};
+
+/// A block that goes on for so long after its job was told to end is not waited for.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The block id under which a failure is stored that no block is to blame for.
 pub(super) const END: &str = "(end of job)";
@@ -40,7 +51,13 @@ pub(super) struct Job {
     limits: Limits,
     /// When other programs' work began to count; `None` where nobody can tell.
     load: Option<Reading>,
+    load_looked_at: Instant,
+    other_cores: Option<f64>,
     started: Instant,
+    /// When it must end, whatever is left of the plan.
+    ends_by: Option<Instant>,
+    /// When it was told so.
+    told_to_end: Option<Instant>,
     last_life: Instant,
     /// The plan's end was written.
     closing: bool,
@@ -58,6 +75,8 @@ pub(super) enum Stop {
     Error(SessionError),
     /// The worker ended the job in order before it had answered everything.
     EndedInOrder,
+    /// The job's time was over; it is ended, and what came is stored.
+    OutOfTime,
 }
 
 impl<E: Into<SessionError>> From<E> for Stop {
@@ -87,8 +106,10 @@ impl Job {
         if let Some(allocation) = allocation::current() {
             record.made_in(&allocation)?;
         }
-        if paths.report.exists() {
-            std::fs::remove_file(&paths.report).map_err(io_error("remove", &paths.report))?;
+        for left in [&paths.report, &files::stop_path(&paths.plan)] {
+            if left.exists() {
+                std::fs::remove_file(left).map_err(io_error("remove", left))?;
+            }
         }
         let mut plan = PlanFile::create(&paths.plan)?;
         plan.append(&[PlanLine::Header(spec.header.clone())])?;
@@ -105,6 +126,10 @@ impl Job {
             plan,
             limits: spec.limits,
             load,
+            load_looked_at: now,
+            other_cores: None,
+            ends_by: spec.ends_by.map(|end| end.max(now + LEAST_TIME)),
+            told_to_end: None,
             started: now,
             last_life: now,
             closing: false,
@@ -131,6 +156,11 @@ impl Job {
         Ok(())
     }
 
+    /// Whether nothing of it runs any more.
+    pub(super) fn is_stopped(&self) -> bool {
+        self.stopped
+    }
+
     /// Whether the job takes no more questions.
     pub(super) fn is_closing(&self) -> bool {
         self.closing || self.ledger.end.is_some()
@@ -149,6 +179,39 @@ impl Job {
             self.last_life = Instant::now();
         }
         Ok(news)
+    }
+
+    /// Stores how busy others are: a tuner that is killed cannot do it later.
+    fn heed_load(&mut self) -> Result<(), SessionError> {
+        if self.load_looked_at.elapsed() >= other_load::INTERVAL {
+            self.load_looked_at = Instant::now();
+            self.store_load()?;
+        }
+        Ok(())
+    }
+
+    fn store_load(&mut self) -> Result<(), SessionError> {
+        if let Some(cores) = self.load.and_then(Reading::other_cores) {
+            self.other_cores = Some(cores);
+            self.ledger.record.ran_beside(cores)?;
+        }
+        Ok(())
+    }
+
+    /// Tells a job whose time is over to end; `true` when it has been told and does not.
+    fn is_out_of_time(&mut self) -> Result<bool, SessionError> {
+        // A job that does not start has a limit of its own.
+        let is_over = self.ledger.start.is_some() && self.ends_by.is_some_and(|end| Instant::now() >= end);
+        match self.told_to_end {
+            Some(told) => Ok(told.elapsed() >= PATIENCE.min(seconds(self.limits.finish_seconds))),
+            None if is_over => {
+                let path = files::stop_path(&self.paths.plan);
+                File::create(&path).map_err(io_error("write", &path))?;
+                self.told_to_end = Some(Instant::now());
+                Ok(false)
+            }
+            None => Ok(false),
+        }
     }
 
     fn take(&mut self, lines: Vec<Line>, progress: &mut dyn FnMut(&str)) -> Result<(), SessionError> {
@@ -185,12 +248,20 @@ impl Job {
             if satisfied(&self.ledger) {
                 return Ok(());
             }
+            self.heed_load()?;
             if let Some(signal) = interrupt::received(self.interrupt) {
                 self.stop("interrupted")?;
                 return Err(SessionError::Interrupted { signal }.into());
             }
             if self.ledger.end.is_some() {
-                return Err(Stop::EndedInOrder);
+                return Err(match self.told_to_end {
+                    Some(_) => Stop::OutOfTime,
+                    None => Stop::EndedInOrder,
+                });
+            }
+            if self.is_out_of_time()? {
+                self.stop("ended by time")?;
+                return Err(Stop::OutOfTime);
             }
             if news {
                 pause = SHORTEST_PAUSE;
@@ -216,6 +287,8 @@ impl Job {
         self.ask(&[], true, true)?;
         match self.wait_until(&mut |_| (), |ledger| ledger.end.is_some()) {
             Ok(()) | Err(Stop::EndedInOrder) => {}
+            Err(Stop::OutOfTime) if self.stopped => return Ok(()),
+            Err(Stop::OutOfTime) => {}
             Err(Stop::Error(error)) => return Err(error),
         }
         let in_time = self.process.wait(seconds(self.limits.finish_seconds));
@@ -229,6 +302,19 @@ impl Job {
             tracing::warn!("job `{}` {outcome}; its samples are complete", self.ledger.record.key());
         }
         self.close(&outcome)
+    }
+
+    /// What it cost, once it is over.
+    pub(super) fn ended(&self) -> Ended {
+        Ended {
+            key: self.ledger.record.key().to_owned(),
+            seconds: self.started.elapsed().as_secs_f64(),
+            other_cores: self.other_cores,
+            unanswered: match self.told_to_end {
+                Some(_) => self.ledger.unanswered(),
+                None => 0,
+            },
+        }
     }
 
     /// Removes every process, takes what the report holds until now, and closes the record.
@@ -247,9 +333,7 @@ impl Job {
         if self.dies_after_lines == Some(0) {
             return Ok(());
         }
-        if let Some(cores) = self.load.and_then(Reading::other_cores) {
-            self.ledger.record.ran_beside(cores)?;
-        }
+        self.store_load()?;
         self.ledger.record.close(outcome, self.started.elapsed())?;
         self.stopped = true;
         Ok(())

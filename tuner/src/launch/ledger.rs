@@ -109,6 +109,11 @@ impl Ledger {
         self.asked.iter().all(|asked| asked.done)
     }
 
+    /// Measured blocks that were asked and are not done.
+    pub(super) fn unanswered(&self) -> usize {
+        self.asked.iter().filter(|asked| asked.measured && !asked.done).count()
+    }
+
     /// Whether the block is done.
     pub(super) fn is_done(&self, id: &str) -> bool {
         self.asked.iter().any(|asked| asked.block.id == id && asked.done)

@@ -16,10 +16,13 @@ mod proc_table;
 pub mod process;
 mod recover;
 pub mod session;
+pub mod watch;
 
 pub use command::{CommandSpec, CommandTemplate};
 pub use failure::{JobFailure, SessionError};
+pub(crate) use recover::recover;
 pub use session::{JobSpec, Limits, Session};
+pub use watch::Watch;
 
 #[cfg(test)]
 mod stand_in;

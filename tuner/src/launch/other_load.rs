@@ -1,53 +1,74 @@
-//! How busy other programs kept this machine while a job ran: what it measured beside a compilation is measured again when the run is
+//! How busy other programs kept this machine while a job ran: what was measured beside a compilation is measured again when the run is
 //! resumed.
 //!
-//! Busy time of all processors (`/proc/stat`) less what the tuner and its children used (`getrusage`; a job's processes are children once
-//! they are waited for) and less the switch of a virtual cluster, which is the job's network. Ranks on other hosts are not looked at.
+//! Busy time of all processors (`/proc/stat`) less what the tuner and everything descended from it used, and less the switch of a virtual
+//! cluster, which is the job's network. Ranks on other hosts are not looked at.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use nix::sys::resource::{UsageWho, getrusage};
-use nix::sys::time::TimeValLike as _;
 use nix::unistd::{SysconfVar, sysconf};
 
 /// The program whose time is the network's, as `/proc` cuts its name.
 const SWITCH: &str = "kilter-vcluster";
 
-/// Processors that other programs may take, in the mean over a launch: daemons and the system's own work do not reach it.
-pub const MOST_CORES: f64 = 0.5;
+/// A quarter of a processor goes to daemons, to the system's own work, and to what clock ticks count wrong in a launch of a second.
+const QUARTER: f64 = 0.25;
 
-/// A reading of the clocks, at the start of a job.
+/// Share of the processors that no rank needs which others may take: the system seldom puts them all beside the ranks, and memory is
+/// shared.
+const SPARE_SHARE: f64 = 0.5;
+
+/// So often is looked while a job runs.
+pub(super) const INTERVAL: Duration = Duration::from_secs(2);
+
+/// Over less than this, ticks say nothing.
+const SHORTEST_SECONDS: f64 = 0.1;
+
+/// Processors that other programs may take in the mean over a launch of so many ranks on this host.
+#[must_use]
+pub fn most_cores(ranks: usize) -> f64 {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    most_cores_beside(ranks, cores)
+}
+
+fn most_cores_beside(ranks: usize, cores: usize) -> f64 {
+    QUARTER + SPARE_SHARE * cores.saturating_sub(ranks) as f64
+}
+
+/// Readings of the clocks at the start of a job.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Reading {
     at: Instant,
     /// Seconds, over all processors.
     busy: f64,
+    /// Of the tuner, its job, and the network of a virtual cluster.
     own: f64,
-    switch: f64,
 }
 
 impl Reading {
     /// Reads now; `None` where there is no `/proc`.
     pub(super) fn now() -> Option<Reading> {
         let ticks = sysconf(SysconfVar::CLK_TCK).ok().flatten().unwrap_or(100) as f64;
+        let busy = busy_ticks(&fs::read_to_string("/proc/stat").ok()?)? / ticks;
+        let own = own_ticks(&processes(), std::process::id().cast_signed()) / ticks;
         Some(Reading {
             at: Instant::now(),
-            busy: busy_ticks(&fs::read_to_string("/proc/stat").ok()?)? / ticks,
-            own: own_seconds()?,
-            switch: switch_ticks() / ticks,
+            busy,
+            own,
         })
     }
 
-    /// Processors that others took since then, in the mean.
+    /// Processors that others took since then, in the mean; `None` where too little time has passed to say.
     pub(super) fn other_cores(self) -> Option<f64> {
         let now = Reading::now()?;
-        Some(now.others_since(self, (now.at - self.at).as_secs_f64()))
+        now.others_since(self, (now.at - self.at).as_secs_f64())
     }
 
-    fn others_since(self, then: Reading, seconds: f64) -> f64 {
-        let others = (self.busy - then.busy) - (self.own - then.own) - (self.switch - then.switch);
-        (others / seconds.max(1e-3)).max(0.0)
+    fn others_since(self, then: Reading, seconds: f64) -> Option<f64> {
+        let others = (self.busy - then.busy) - (self.own - then.own);
+        (seconds >= SHORTEST_SECONDS).then(|| (others / seconds).max(0.0))
     }
 }
 
@@ -62,35 +83,59 @@ fn busy_ticks(stat: &str) -> Option<f64> {
     (fields.len() >= 7).then(|| [0, 1, 2, 5, 6].iter().map(|index| fields[*index]).sum())
 }
 
-/// Of this process and of its children that were waited for.
-fn own_seconds() -> Option<f64> {
-    let mut seconds = 0.0;
-    for who in [UsageWho::RUSAGE_SELF, UsageWho::RUSAGE_CHILDREN] {
-        let usage = getrusage(who).ok()?;
-        let time = usage.user_time() + usage.system_time();
-        seconds += time.num_microseconds() as f64 / 1e6;
-    }
-    Some(seconds)
+/// A process that lives.
+#[derive(Debug, Clone, PartialEq)]
+struct Living {
+    pid: i32,
+    parent: i32,
+    is_switch: bool,
+    /// User and system time of its own, and of its children that it waited for.
+    ticks: f64,
 }
 
-fn switch_ticks() -> f64 {
+/// Every process that can be seen.
+fn processes() -> Vec<Living> {
     let Ok(directory) = fs::read_dir("/proc") else {
-        return 0.0;
+        return Vec::new();
     };
     let stats = directory
-        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok())
+        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<i32>().ok())
         .filter_map(|pid| fs::read_to_string(format!("/proc/{pid}/stat")).ok());
-    stats.filter_map(|stat| ticks_of(&stat, SWITCH)).sum()
+    stats.filter_map(|stat| living(&stat)).collect()
 }
 
-/// User and system time of a process by this name.
-fn ticks_of(stat: &str, name: &str) -> Option<f64> {
+/// Reads `pid (name) state ppid ... utime stime cutime cstime ...`.
+fn living(stat: &str) -> Option<Living> {
     let (open, close) = (stat.find('(')?, stat.rfind(')')?);
-    if !stat[open + 1..close].starts_with(name) {
-        return None;
-    }
     let fields: Vec<&str> = stat[close + 1..].split_whitespace().collect();
-    Some(fields.get(11)?.parse::<f64>().ok()? + fields.get(12)?.parse::<f64>().ok()?)
+    let number = |index: usize| fields.get(index)?.parse::<f64>().ok();
+    Some(Living {
+        pid: stat[..open].trim().parse().ok()?,
+        parent: fields.get(1)?.parse().ok()?,
+        is_switch: stat.get(open + 1..close)?.starts_with(SWITCH),
+        ticks: number(11)? + number(12)? + number(13)? + number(14)?,
+    })
+}
+
+/// Ticks of `root`, of what descends from it, and of switches.
+fn own_ticks(all: &[Living], root: i32) -> f64 {
+    let mut children: BTreeMap<i32, Vec<&Living>> = BTreeMap::new();
+    for process in all {
+        children.entry(process.parent).or_default().push(process);
+    }
+    let mut own: BTreeSet<i32> = BTreeSet::from([root]);
+    let mut open = vec![root];
+    let mut ticks: f64 = all.iter().filter(|one| one.pid == root).map(|one| one.ticks).sum();
+    while let Some(parent) = open.pop() {
+        for child in children.get(&parent).into_iter().flatten() {
+            if own.insert(child.pid) {
+                ticks += child.ticks;
+                open.push(child.pid);
+            }
+        }
+    }
+    let switches = all.iter().filter(|one| one.is_switch && !own.contains(&one.pid));
+    ticks + switches.map(|one| one.ticks).sum::<f64>()
 }
 
 #[cfg(test)]
@@ -105,31 +150,71 @@ mod tests {
         assert_eq!(busy_ticks(""), None);
     }
 
+    fn stat(pid: i32, name: &str, parent: i32, ticks: [u32; 4]) -> String {
+        let [user, system, of_children, of_children_system] = ticks;
+        format!(
+            "{pid} ({name}) S {parent} 1 1 0 -1 0 0 0 0 0 {user} {system} {of_children} {of_children_system} 20 0 1 0 9"
+        )
+    }
+
     #[test]
-    fn a_process_is_known_by_the_beginning_of_its_name() {
-        let stat = "42 (kilter-vcluster) S 1 42 42 0 -1 0 0 0 0 0 150 50 0 0 20 0 1 0 9";
-        assert_eq!(ticks_of(stat, SWITCH), Some(200.0));
-        assert_eq!(ticks_of(&stat.replace("kilter-vcluster", "a (b) c"), SWITCH), None);
-        assert_eq!(ticks_of("nonsense", SWITCH), None);
+    fn what_descends_from_the_tuner_is_its_own_and_the_switch_is_the_network() {
+        let stats = [
+            stat(10, "kilter", 1, [1000, 0, 0, 0]),
+            stat(11, "mpirun", 10, [3, 2, 10, 1]),
+            stat(12, "a (b) c", 11, [20, 5, 0, 0]),
+            stat(13, "kilter-vcluster", 1, [100, 0, 0, 0]),
+            stat(14, "cc1", 1, [5000, 0, 0, 0]),
+        ];
+        let all: Vec<Living> = stats.iter().filter_map(|text| living(text)).collect();
+        assert_eq!(all.len(), stats.len());
+        assert_eq!(own_ticks(&all, 10), 1000.0 + 16.0 + 25.0 + 100.0);
+        assert_eq!(living("nonsense"), None);
     }
 
     #[test]
     fn others_are_what_neither_the_job_nor_its_network_used() {
-        let reading = |busy, own, switch| Reading {
+        let reading = |busy, own| Reading {
             at: Instant::now(),
             busy,
             own,
-            switch,
         };
-        let (then, now) = (reading(100.0, 10.0, 5.0), reading(120.0, 22.0, 7.0));
-        assert_eq!(now.others_since(then, 4.0), 1.5);
-        // Children are counted when they are waited for: never below nothing.
-        assert_eq!(reading(101.0, 30.0, 5.0).others_since(then, 4.0), 0.0);
+        let (then, now) = (reading(100.0, 15.0), reading(120.0, 29.0));
+        assert_eq!(now.others_since(then, 4.0), Some(1.5));
+        assert_eq!(
+            reading(101.0, 35.0).others_since(then, 4.0),
+            Some(0.0),
+            "never below nothing"
+        );
+        assert_eq!(now.others_since(then, 0.01), None, "less than a tick or two");
     }
 
     #[test]
-    fn this_machine_can_be_read() {
+    fn what_others_may_take_depends_on_what_the_ranks_leave() {
+        assert_eq!(most_cores_beside(2, 2), 0.25);
+        assert_eq!(most_cores_beside(8, 2), 0.25, "ranks that share cores");
+        assert_eq!(most_cores_beside(8, 64), 28.25);
+    }
+
+    #[test]
+    fn a_busy_child_is_nobody_else() {
         let reading = Reading::now().unwrap();
-        assert!(reading.other_cores().is_some_and(|cores| cores >= 0.0));
+        let child = std::process::Command::new("sh")
+            .args(["-c", "while :; do :; done"])
+            .spawn();
+        let mut child = child.unwrap();
+        std::thread::sleep(Duration::from_millis(400));
+        let own = |reading: Reading| reading.own;
+        let while_it_lives = Reading::now().map(own).unwrap();
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let afterwards = Reading::now().map(own).unwrap();
+        let before = own(reading);
+        assert!(
+            while_it_lives - before > 0.05,
+            "{before} to {while_it_lives}: a child that is busy"
+        );
+        assert!(afterwards >= while_it_lives, "and it is not forgotten when it ends");
+        assert!(reading.other_cores().is_some());
     }
 }

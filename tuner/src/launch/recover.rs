@@ -17,7 +17,7 @@ use crate::store::{Run, UnclosedLaunch};
 ///
 /// # Errors
 /// Processes that cannot be removed, or the database. A damaged report is taken over up to the damage.
-pub(super) fn recover(run: &Run) -> Result<(), SessionError> {
+pub(crate) fn recover(run: &Run) -> Result<(), SessionError> {
     for launch in run.unclosed_launches()? {
         process::sweep(&launch.record.tag, KILL_GRACE)?;
         take_over(run, launch)?;

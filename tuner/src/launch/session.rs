@@ -5,8 +5,9 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
-use kilter_protocol::plan::{Block, Header, Repetitions};
+use kilter_protocol::plan::{Block, Header, Item, Repetitions};
 use kilter_protocol::report::{End, Start};
 
 use super::command::CommandSpec;
@@ -14,6 +15,8 @@ pub use super::failure::{JobFailure, Place, SessionError};
 use super::interrupt::{self, Flag};
 use super::job::{END, Job, Stop};
 use super::recover;
+use super::watch::Watch;
+use crate::plan::derived_seed;
 pub use crate::store::{BlockOutcome, ItemSamples};
 use crate::store::{Run, StoreError};
 
@@ -31,6 +34,8 @@ pub struct JobSpec {
     pub header: Header,
     /// When to give up.
     pub limits: Limits,
+    /// When the job must end in order, whatever was asked; what was answered until then is kept.
+    pub ends_by: Option<Instant>,
 }
 
 /// When to give up, in seconds.
@@ -68,6 +73,9 @@ pub struct Session<'run> {
     /// A job that did not start once is not tried again by this session.
     not_started: Option<JobFailure>,
     recovered: bool,
+    /// The job's time is over: what the store does not know stays unanswered.
+    out_of_time: bool,
+    watch: Option<&'run Watch>,
     #[cfg(test)]
     pub(super) dies_after_lines: Option<usize>,
 }
@@ -86,6 +94,8 @@ impl<'run> Session<'run> {
             asked: Vec::new(),
             not_started: None,
             recovered: false,
+            out_of_time: false,
+            watch: None,
             #[cfg(test)]
             dies_after_lines: None,
         }
@@ -96,6 +106,19 @@ impl<'run> Session<'run> {
     pub fn interrupted_by(mut self, flag: &'static Flag) -> Session<'run> {
         self.interrupt = flag;
         self
+    }
+
+    /// Tells `watch` what its jobs cost.
+    #[must_use]
+    pub fn watched_by(mut self, watch: &'run Watch) -> Session<'run> {
+        self.watch = Some(watch);
+        self
+    }
+
+    /// Whether blocks were left unanswered because the job had to end.
+    #[must_use]
+    pub fn is_out_of_time(&self) -> bool {
+        self.out_of_time
     }
 
     /// Asks one block and waits for its answer; the job stays alive for the next.
@@ -120,7 +143,7 @@ impl<'run> Session<'run> {
     }
 
     /// Asks all blocks at once and ends the job; `progress` hears the id of every block that is done. Outcomes are in the order
-    /// of `blocks`.
+    /// of `blocks`; those that were not answered before the job had to end are empty.
     ///
     /// # Errors
     /// As [`Session::measure`]. Blocks that were done before a failure are kept: they are answered from the store when asked
@@ -153,6 +176,10 @@ impl<'run> Session<'run> {
             match self.running()?.wait_until(&mut |_| (), |ledger| ledger.start.is_some()) {
                 Ok(()) => break,
                 Err(Stop::EndedInOrder) => self.end_job()?,
+                Err(Stop::OutOfTime) => {
+                    self.leave()?;
+                    break;
+                }
                 Err(Stop::Error(error)) => return Err(self.failed(error)),
             }
         }
@@ -179,6 +206,9 @@ impl<'run> Session<'run> {
         self.prepare()?;
         self.replay_failure(END)?;
         self.end_job()?;
+        if self.out_of_time {
+            return Ok(self.run.end_info(&self.spec.key)?.unwrap_or_default());
+        }
         let mut uncovered = Vec::new();
         for block in &self.asked {
             let done = self.run.finished_block(&self.spec.key, &block.id)?.is_some();
@@ -196,6 +226,7 @@ impl<'run> Session<'run> {
             match job.wait_until(&mut |_| (), |ledger| ledger.all_done()) {
                 Ok(()) => self.end_job()?,
                 Err(Stop::EndedInOrder) => return Err(self.give_up()),
+                Err(Stop::OutOfTime) => self.leave()?,
                 Err(Stop::Error(error)) => return Err(self.failed(error)),
             }
         }
@@ -218,6 +249,8 @@ impl<'run> Session<'run> {
     ) -> Result<Vec<BlockOutcome>, SessionError> {
         self.prepare()?;
         let mut ids = BTreeSet::new();
+        let blocks = blocks.iter().map(|block| self.named(block));
+        let blocks = &blocks.collect::<Result<Vec<_>, _>>()?[..];
         for block in blocks {
             if !ids.insert(&block.id) {
                 return Err(SessionError::DuplicateBlock {
@@ -242,7 +275,7 @@ impl<'run> Session<'run> {
                     pending.push(block.clone());
                 }
             }
-            if pending.is_empty() {
+            if pending.is_empty() || self.out_of_time {
                 break;
             }
             let job = self.running()?;
@@ -251,13 +284,41 @@ impl<'run> Session<'run> {
                 Ok(()) => {}
                 Err(Stop::EndedInOrder) if attempt < MAX_TRIES => self.end_job()?,
                 Err(Stop::EndedInOrder) => return Err(self.give_up()),
+                Err(Stop::OutOfTime) => self.leave()?,
                 Err(Stop::Error(error)) => return Err(self.failed(error)),
             }
         }
         blocks
             .iter()
-            .map(|block| self.stored(block)?.ok_or_else(|| self.unexplained(&block.id).into()))
+            .map(|block| match self.stored(block)? {
+                Some(outcome) => Ok(outcome),
+                None if self.out_of_time => Ok(BlockOutcome::default()),
+                None => Err(self.unexplained(&block.id).into()),
+            })
             .collect()
+    }
+
+    /// The block under a name of its own where the store knows another question by its name: a resumed run decides by the clock, too, and
+    /// may ask something else.
+    fn named(&self, block: &Block) -> Result<Block, SessionError> {
+        let same = |items: &[Item]| items == block.items;
+        if self
+            .asked
+            .iter()
+            .any(|known| known.id == block.id && !same(&known.items))
+        {
+            return Err(SessionError::DifferentBlock {
+                key: self.spec.key.clone(),
+                block: block.id.clone(),
+            });
+        }
+        let known = self.run.asked_items(&self.spec.key, &block.id)?;
+        let mut named = block.clone();
+        if known.is_some_and(|items| !same(&items)) {
+            let items = serde_json::to_string(&block.items).unwrap_or_default();
+            named.id = format!("{}~{:08x}", block.id, derived_seed(0, &items) >> 32);
+        }
+        Ok(named)
     }
 
     /// The stored answer, if it is one to this question.
@@ -325,18 +386,34 @@ impl<'run> Session<'run> {
     /// Ends the job in order, if there is one.
     fn end_job(&mut self) -> Result<(), SessionError> {
         let Some(mut job) = self.job.take() else { return Ok(()) };
-        match job.wind_up() {
-            Ok(()) => Ok(()),
-            Err(error) => {
-                drop(job);
-                Err(self.failed(error))
-            }
+        let ended = job.wind_up();
+        self.tell(&job);
+        drop(job);
+        ended.map_err(|error| self.failed(error))
+    }
+
+    /// Ends a job whose time is over; nothing more is asked.
+    fn leave(&mut self) -> Result<(), SessionError> {
+        self.out_of_time = true;
+        let Some(mut job) = self.job.take() else { return Ok(()) };
+        // Where it did not end in order it was killed.
+        let ended = if job.is_stopped() { Ok(()) } else { job.wind_up() };
+        self.tell(&job);
+        drop(job);
+        ended.map_err(|error| self.failed(error))
+    }
+
+    fn tell(&self, job: &Job) {
+        if let Some(watch) = self.watch {
+            watch.ended(job.ended());
         }
     }
 
     /// The job is over.
     fn failed(&mut self, error: SessionError) -> SessionError {
-        self.job = None;
+        if let Some(job) = self.job.take() {
+            self.tell(&job);
+        }
         if let SessionError::Job(failure @ JobFailure::DidNotStart { .. }) = &error {
             self.not_started = Some(failure.clone());
         }

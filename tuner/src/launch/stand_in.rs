@@ -51,6 +51,7 @@ pub(super) fn spec(key: &str, behaviour: &str) -> JobSpec {
             stall_seconds: 60.0,
             finish_seconds: 60.0,
         },
+        ends_by: None,
     }
 }
 
@@ -126,6 +127,8 @@ impl Player {
                     self.tell(Event::Heartbeat);
                     std::thread::sleep(Duration::from_millis(5));
                 }
+            } else if self.plays(&["dawdles"]) {
+                std::thread::sleep(Duration::from_millis(100));
             } else if self.plays(&["talks-nonsense", &b]) {
                 self.report.write_all(b"{\"v\":2,\"kind\":\"nonsense\"}\n").unwrap();
                 halt();
@@ -231,6 +234,7 @@ fn play() {
             read += 1;
             match serde_json::from_str(line).unwrap() {
                 PlanLine::Header(header) => assert_eq!(header.v, VERSION),
+                PlanLine::Block(_) if super::files::stop_path(Path::new(plan)).exists() => player.end(),
                 PlanLine::Block(block) => {
                     player.carry_out(&block);
                     if player.plays(&["tires"]) {

@@ -218,6 +218,9 @@ impl TargetCounts {
     }
 }
 
+/// Why a side was not verified that no launch came to.
+pub const UNREACHED: &str = "the time did not reach it; raise --budget";
+
 /// A report in numbers.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Summary<'a> {
@@ -233,6 +236,8 @@ pub struct Summary<'a> {
     pub unproven: usize,
     /// Cells that only the deployed changes violate.
     pub introduced: usize,
+    /// Sides that no launch came to: their cells are not in the report.
+    pub unreached: usize,
     /// Targets for overlap.
     pub targets: TargetCounts,
     /// The cells of each guideline and function, monotony first, then split-robustness, then patterns.
@@ -252,6 +257,7 @@ impl<'a> Summary<'a> {
             fixed: number(Standing::Fixed),
             unproven: number(Standing::Unproven),
             introduced: number(Standing::Introduced),
+            unreached: report.not_verified.values().filter(|why| *why == UNREACHED).count(),
             targets: TargetCounts::of(&report.targets),
             groups: group(&report.cells),
         }
@@ -294,8 +300,13 @@ impl<'a> Summary<'a> {
             None if before.screened > 0 && open > 0 => {
                 format!("{} only screened, {} undecided", cells(before.screened), cells(open))
             }
+            None if before.screened > 0 && before.holds == 0 => format!("{} only screened", cells(before.screened)),
             None if before.screened > 0 => format!("{} only screened, the others hold", cells(before.screened)),
             None if open > 0 => format!("No violations found, {} undecided", super::format::count(open, "cell")),
+            None if self.unreached > 0 => format!(
+                "No violations found, {} not measured",
+                super::format::count(self.unreached, "side")
+            ),
             None => "No violations: every guideline holds at every size".to_owned(),
         }
     }
@@ -448,6 +459,27 @@ mod tests {
         let mut ids = ["GL10", "GL2", "site", "GL1", "GL2b"];
         ids.sort_by(|a, b| natural(a, b));
         assert_eq!(ids, ["GL1", "GL2", "GL2b", "GL10", "site"]);
+    }
+
+    #[test]
+    fn what_the_time_did_not_reach_is_not_said_to_hold() {
+        let mut report = fixture::holding();
+        assert!(
+            Summary::of(&report)
+                .headline()
+                .starts_with("No violations: every guideline holds")
+        );
+        report
+            .not_verified
+            .insert("bcast(n) @8".to_owned(), UNREACHED.to_owned());
+        assert_eq!(
+            Summary::of(&report).headline(),
+            "No violations found, 1 side not measured"
+        );
+        for cell in &mut report.cells {
+            cell.before.verdict = Outcome::Screened;
+        }
+        assert!(!Summary::of(&report).headline().contains("hold"));
     }
 
     #[test]

@@ -92,6 +92,26 @@ impl Run {
         }))
     }
 
+    /// What was asked under this key and id, whatever became of it.
+    ///
+    /// # Errors
+    /// What SQLite says, or a damaged entry.
+    pub fn asked_items(&self, key: &str, block: &str) -> Result<Option<Vec<Item>>, StoreError> {
+        let items: Option<String> = self
+            .store
+            .connection
+            .query_row(
+                "SELECT items_json FROM blocks_view WHERE run = ?1 AND key = ?2 AND block = ?3",
+                params![self.id, key, block],
+                |row| row.get(0),
+            )
+            .optional()
+            .map_err(self.store.context("read a block"))?;
+        items
+            .map(|items| self.parse(&items, "blocks.items_json", block))
+            .transpose()
+    }
+
     fn read_samples(&self, launch: i64, block: &str, outcome: &mut BlockOutcome) -> Result<(), StoreError> {
         let context = || self.store.context("read samples");
         let mut statement = self

@@ -171,7 +171,7 @@ impl Store {
         &self.inner.path
     }
 
-    /// Continues the newest unfinished run with this fingerprint, or begins a new one. Finished runs are never continued.
+    /// Continues the newest run with this fingerprint if it is unfinished, or begins a new one. Finished runs are never continued.
     ///
     /// `fingerprint` says what the run measures (library, ranks, sizes, guidelines, ...); equal fingerprints mean that samples
     /// may be mixed. A resumed run keeps its own seed.
@@ -186,10 +186,13 @@ impl Store {
         library: &str,
         ranks: usize,
     ) -> Result<Run, StoreError> {
-        Run::begin_or_resume(&self.inner, fingerprint, seed_if_new, command_line, library, ranks)
+        match Run::resume(&self.inner, fingerprint)? {
+            Some(run) => Ok(run),
+            None => self.begin_anew(fingerprint, seed_if_new, command_line, library, ranks),
+        }
     }
 
-    /// Begins a new run, also where one with the same fingerprint was interrupted: that one stays as it is, and is not resumed any more.
+    /// Begins a new run, whatever is unfinished; what there is stays, and is not continued any more.
     ///
     /// # Errors
     /// What SQLite says.

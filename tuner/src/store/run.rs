@@ -22,40 +22,32 @@ pub struct Run {
 }
 
 impl Run {
-    pub(super) fn begin_or_resume(
-        store: &Rc<Inner>,
-        fingerprint: &str,
-        seed_if_new: u64,
-        command_line: &str,
-        library: &str,
-        ranks: usize,
-    ) -> Result<Run, StoreError> {
+    /// The newest run with this fingerprint, if it is unfinished: one that was begun anew hides those before it.
+    pub(super) fn resume(store: &Rc<Inner>, fingerprint: &str) -> Result<Option<Run>, StoreError> {
         let unfinished = store
             .connection
             .query_row(
-                "SELECT id, seed, started FROM runs WHERE fingerprint = ?1 AND finished IS NULL ORDER BY id DESC LIMIT 1",
+                "SELECT id, seed, started FROM runs WHERE finished IS NULL
+                 AND id = (SELECT max(id) FROM runs WHERE fingerprint = ?1)",
                 [fingerprint],
                 |row| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?, row.get::<_, f64>(2)?)),
             )
             .optional()
             .map_err(store.context("look for an unfinished run"))?;
-        if let Some((id, seed, started_unix_seconds)) = unfinished {
-            return Ok(Run {
-                id,
-                seed: seed.cast_unsigned(),
-                resumed: true,
-                started_unix_seconds,
-                store: Rc::clone(store),
-            });
-        }
-        Run::begin(store, fingerprint, seed_if_new, command_line, library, ranks)
+        Ok(unfinished.map(|(id, seed, started_unix_seconds)| Run {
+            id,
+            seed: seed.cast_unsigned(),
+            resumed: true,
+            started_unix_seconds,
+            store: Rc::clone(store),
+        }))
     }
 
     /// Begins a new run.
     pub(super) fn begin(
         store: &Rc<Inner>,
         fingerprint: &str,
-        seed_if_new: u64,
+        seed: u64,
         command_line: &str,
         library: &str,
         ranks: usize,
@@ -65,13 +57,13 @@ impl Run {
             .connection
             .execute(
                 "INSERT INTO runs (fingerprint, seed, command_line, library, ranks, started) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
-                params![fingerprint, seed_if_new.cast_signed(), command_line, library, ranks as i64, started_unix_seconds],
+                params![fingerprint, seed.cast_signed(), command_line, library, ranks as i64, started_unix_seconds],
             )
             .map_err(store.context("begin a run"))?;
         let id = store.connection.last_insert_rowid();
         Ok(Run {
             id,
-            seed: seed_if_new,
+            seed,
             resumed: false,
             started_unix_seconds,
             store: Rc::clone(store),

@@ -28,11 +28,11 @@ impl Run {
     pub fn take_over(&self, most_cores: f64) -> Result<TakenOver, StoreError> {
         let context = || self.store.context("take over what was measured");
         let connection = &self.store.connection;
-        let beside =
-            "run = ?1 AND state = 'done' AND launch IN (SELECT id FROM launches WHERE run = ?1 AND other_cores > ?2)";
+        // Failures, too: a job that hung beside a compilation may not hang alone.
+        let beside = "run = ?1 AND launch IN (SELECT id FROM launches WHERE run = ?1 AND other_cores > ?2)";
         let other_cores: Option<f64> = connection
             .query_row(
-                "SELECT max(other_cores) FROM launches WHERE run = ?1 AND other_cores > ?2 AND id IN (SELECT launch FROM blocks)",
+                "SELECT max(other_cores) FROM launches WHERE run = ?1 AND other_cores > ?2 AND id IN (SELECT launch FROM blocks WHERE run = ?1)",
                 params![self.id, most_cores],
                 |row| row.get(0),
             )
@@ -80,7 +80,7 @@ impl Run {
 }
 
 impl LaunchRecord {
-    /// Stores how many processors other programs took while it ran.
+    /// Stores how many processors other programs took while it ran; again while it goes on, since the tuner may be killed.
     ///
     /// # Errors
     /// The database cannot be written.
@@ -148,5 +148,40 @@ mod tests {
         assert!(run.finished_block("check/1", "b").unwrap().is_none());
         // It is said once: what is gone is gone.
         assert_eq!(run.take_over(0.5).unwrap().again, 0);
+    }
+
+    #[test]
+    fn a_job_that_hung_beside_other_programs_is_tried_again() {
+        let directory = tempfile::tempdir().unwrap();
+        let store = Store::open(&directory.path().join("kilter.db")).unwrap();
+        let run = store.begin_or_resume("one", 1, "kilter check", "library", 2).unwrap();
+        let paths = LaunchPaths {
+            plan: "p".into(),
+            report: "r".into(),
+            log: "l".into(),
+        };
+        for (key, other_cores) in [("alone", 0.0), ("beside", 2.0)] {
+            let record = run.begin_launch(key, 1, "mpirun", &paths).unwrap();
+            record.record_failure("b", &[], "hung", "{}").unwrap();
+            record.ran_beside(other_cores).unwrap();
+        }
+        assert_eq!(run.take_over(0.5).unwrap().again, 1);
+        assert!(run.stored_failure("alone", "b").unwrap().is_some());
+        assert!(run.stored_failure("beside", "b").unwrap().is_none());
+    }
+
+    #[test]
+    fn a_run_that_was_begun_anew_hides_the_one_before_also_when_it_is_finished() {
+        let directory = tempfile::tempdir().unwrap();
+        let store = Store::open(&directory.path().join("kilter.db")).unwrap();
+        let begin = || store.begin_or_resume("one", 1, "kilter check", "library", 2).unwrap();
+        let first = begin();
+        let fresh = store.begin_anew("one", 1, "kilter check", "library", 2).unwrap();
+        assert!(!fresh.resumed && fresh.id != first.id);
+        let resumed = begin();
+        assert_eq!((resumed.id, resumed.resumed), (fresh.id, true));
+        fresh.finish().unwrap();
+        let next = begin();
+        assert!(!next.resumed, "the run that was left is not taken up again");
     }
 }

@@ -212,6 +212,7 @@ pub(super) fn launch(
         context.budget.learn_start(beside);
     }
     let seconds = measuring + context.launch_seconds();
+    verification.seconds += seconds;
     let reference = reference_medians(&blocks, &outcomes);
     let (blocks, outcomes) = blocks
         .into_iter()

@@ -6,6 +6,7 @@
 //! between the plan's cells and the judged families.
 
 mod admission;
+mod allowance;
 mod cells;
 mod first_pass;
 mod launches;
@@ -22,11 +23,14 @@ use crate::context::{Context, Setup};
 use crate::plan::{self, PlannedCell, Subject};
 use crate::prediction;
 use crate::report::model::{Comparison, Outcome};
+use crate::report::summary::UNREACHED;
 use crate::stats::sample::Sample;
 use crate::verdict::dependence::{Dependence, Looks};
 use crate::verdict::sequential::CellIndex;
 use crate::verdict::{self, Sequential, Stability};
 use admission::{Means, Waiting, admit};
+pub use allowance::Allowance;
+use allowance::Limit;
 use cells::Cells;
 use first_pass::{FirstPass, first_pass, pilot};
 use launches::{Timed, launch};
@@ -74,6 +78,8 @@ pub struct Verification {
     pub library_string: String,
     /// Hosts, each once.
     pub hosts: Vec<String>,
+    /// Seconds of its launches, those included that were taken over from an interrupted run.
+    pub seconds: f64,
     /// Launches that were made, the predicting one not among them.
     pub launches: usize,
     /// Medians of the reference cell, launch by launch, in seconds.
@@ -143,29 +149,31 @@ struct Work<'a, 'b> {
     keys: Vec<String>,
     /// What is judged, in the order in which it was admitted.
     cells: Cells,
-    /// Seconds spent by the whole command at which the launches end.
-    limit_seconds: f64,
+    /// Where the launches end.
+    limit: Limit,
 }
 
 /// Screens everything that is planned, confirms what can be violated, and judges. `label` names it in launch keys; `setup` is what is in
-/// force. It spends at most `seconds`, and at most what is left of the budget.
+/// force. It spends what is `allowed`, and at most what is left of the budget.
 ///
 /// # Errors
 /// A launch that failed although nothing but the verified library ran in it.
-pub fn verify(context: &Context<'_>, label: &str, setup: &Setup, seconds: f64) -> anyhow::Result<Verification> {
+pub fn verify(context: &Context<'_>, label: &str, setup: &Setup, allowed: Allowance) -> anyhow::Result<Verification> {
     let mut verification = Verification::default();
-    let limit_seconds = (context.budget.spent_seconds() + seconds).min(context.options.budget_seconds);
+    let limit = Limit::new(allowed, context.budget.spent_seconds(), context.options.budget_seconds);
     let subjects = context.plan.subjects();
-    let limited = (&mut verification, limit_seconds);
+    let limited = (&mut verification, limit.seconds);
     let pass = first_pass(context, label, setup, &subjects, limited)?;
-    let mut work = Work::new(context, (label, setup), verification, pass, limit_seconds);
+    let mut work = Work::new(context, (label, setup), verification, pass, limit);
     work.confirm()?;
-    Ok(work.into_verification())
+    let mut found = work.into_verification();
+    note_unreached(&subjects, &mut found);
+    Ok(found)
 }
 
 /// Verifies what is deployed, in launches each of which is followed by one of the library as it is, left sides only, so that both see the
-/// same minutes of the machine; the medians of these come back, too. Only what is `touched` is measured. Neither verdicts nor the budget cut it
-/// short, because what is deployed is proven or not deployed.
+/// same minutes of the machine; the medians of these come back, too. Only what is `touched` is measured. No verdict cuts it
+/// short, and the budget only where it ends in the middle: what is open then is reported as undecided.
 ///
 /// # Errors
 /// A launch that failed although nothing but the untouched or verified library ran in it.
@@ -178,7 +186,7 @@ pub fn prove(
     let mut verification = Verification::default();
     let subjects = Cells::planned(&context.plan, touched).subjects();
     let pass = pilot(context, label, setup, &subjects, &mut verification)?;
-    let mut work = Work::new(context, (label, setup), verification, pass, f64::INFINITY);
+    let mut work = Work::new(context, (label, setup), verification, pass, Limit::NONE);
     let untouched = work.side_by_side(touched)?;
     Ok((work.into_verification(), untouched))
 }
@@ -189,7 +197,7 @@ impl<'a, 'b> Work<'a, 'b> {
         (label, setup): (&'a str, &'a Setup),
         verification: Verification,
         pass: FirstPass,
-        limit_seconds: f64,
+        limit: Limit,
     ) -> Work<'a, 'b> {
         Work {
             context,
@@ -202,7 +210,7 @@ impl<'a, 'b> Work<'a, 'b> {
             noise: Vec::new(),
             keys: Vec::new(),
             cells: Cells::default(),
-            limit_seconds,
+            limit,
         }
     }
 
@@ -252,7 +260,27 @@ impl<'a, 'b> Work<'a, 'b> {
     }
 
     fn left_seconds(&self) -> f64 {
-        (self.limit_seconds - self.context.budget.spent_seconds()).max(0.0)
+        self.limit.left(self.context.budget.spent_seconds())
+    }
+
+    /// Whether it goes on with the seconds of what would follow, a launch of so many at least.
+    fn goes_on_for(&mut self, launch_seconds: f64) -> bool {
+        let (budget, is_violated) = (&self.context.budget, self.is_violated());
+        let goes_on = self
+            .limit
+            .goes_on_for(budget.spent_seconds(), launch_seconds, is_violated);
+        if goes_on {
+            budget.prolong_part();
+            self.context.progress.note(&format!(
+                "{}: nothing is violated so far, so that the search has nothing to do: going on with its seconds",
+                self.label
+            ));
+        }
+        goes_on
+    }
+
+    fn is_violated(&self) -> bool {
+        self.verification.violated().next().is_some()
     }
 
     fn stability(&self) -> Option<Stability> {
@@ -342,12 +370,15 @@ impl<'a, 'b> Work<'a, 'b> {
             }
             scale = (scale * seconds / (made as f64 * expected)).clamp(0.1, 10.0);
             // Because of the clock, not because of what was measured.
-            let last = options.fixed || self.left_seconds() < scale * self.launch_price(&subjects);
+            let further = scale * self.launch_price(&subjects);
+            let last = options.fixed || (self.left_seconds() < further && !self.goes_on_for(further));
             fresh.retain_timed(&self.timed);
             self.cells.append(fresh);
             design.set_rule(context.rule(self.verification.noise_seconds));
             let judged = self.look(&mut design, last)?;
-            for index in self.finish(judged, Some(&design))? {
+            let fallen = self.finish(judged, Some(&design))?;
+            self.limit.heed(self.is_violated());
+            for index in fallen {
                 // The machine does not let the verdict stand: more launches may.
                 design.reopen(index);
             }
@@ -460,6 +491,13 @@ impl<'a, 'b> Work<'a, 'b> {
         );
         let known = options.is_exact();
         for number in 0..launches {
+            if number > 0 && context.budget.exhausted() {
+                context.progress.warn(&format!(
+                    "the budget ended after {number} of the {launches} launches that prove what is deployed; what they leave open is reported as \
+                     undecided; raise --budget"
+                ));
+                break;
+            }
             if known {
                 self.timed = self.pass.timed.clone();
                 self.verification.launches += 1;
@@ -522,6 +560,14 @@ impl<'a, 'b> Work<'a, 'b> {
     }
 }
 
+/// Names what neither was timed nor failed: its launches had to end before.
+fn note_unreached(subjects: &BTreeSet<Subject>, found: &mut Verification) {
+    for subject in subjects.iter().filter(|one| !found.medians.contains_key(one)) {
+        let reason = || UNREACHED.to_owned();
+        found.failed.entry(subject.item_id()).or_insert_with(reason);
+    }
+}
+
 /// Empty where everything that can be timed is; else what tells launches of other subjects apart.
 fn suffix(subjects: &BTreeSet<Subject>, all: &Timed) -> String {
     if subjects.len() == all.len() {
@@ -532,4 +578,23 @@ fn suffix(subjects: &BTreeSet<Subject>, all: &Timed) -> String {
         .map(|one| format!("{} {}", one.task, one.item_id()))
         .collect();
     format!(" of {:08x}", plan::derived_seed(0, &names.join(";")) >> 32)
+}
+
+#[cfg(test)]
+mod tests {
+    use kilter_algorithms::Collective;
+
+    use super::*;
+
+    #[test]
+    fn what_no_launch_came_to_is_named_and_what_failed_keeps_its_reason() {
+        let all: BTreeSet<Subject> = [1, 2, 4].map(|bytes| Subject::library(Collective::Bcast, bytes)).into();
+        let name = |bytes| Subject::library(Collective::Bcast, bytes).item_id();
+        let mut found = Verification::default();
+        found.medians.insert(Subject::library(Collective::Bcast, 1), vec![1e-6]);
+        found.failed.insert(name(2), "wrong data".to_owned());
+        note_unreached(&all, &mut found);
+        let expected = [(name(2), "wrong data".to_owned()), (name(4), UNREACHED.to_owned())];
+        assert_eq!(found.failed, expected.into());
+    }
 }

@@ -258,7 +258,11 @@ fn next(
             Ok(Some(serde_json::from_slice(&line)?))
         };
     };
-    let line = plan.next_line(idle, || report.heartbeat())?;
+    let line = if plan.is_stopped() {
+        Some(serde_json::to_vec(&PlanLine::End)?)
+    } else {
+        plan.next_line(idle, || report.heartbeat())?
+    };
     let parsed = line
         .as_deref()
         .map(parse)

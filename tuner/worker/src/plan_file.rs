@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
+use kilter_protocol::plan::STOP_EXTENSION;
 
 /// Pause between two looks at a file that has not grown: first and longest.
 const FIRST_PAUSE: Duration = Duration::from_millis(1);
@@ -36,6 +37,11 @@ impl PlanFile {
     /// Where the line that was last given out stands, for messages.
     pub(crate) fn position(&self) -> String {
         format!("{}:{}", self.path.display(), self.lines)
+    }
+
+    /// Whether the tuner wants the job to end before the rest of the plan.
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.path.with_extension(STOP_EXTENSION).exists()
     }
 
     /// The next line, without its end; `None` when the file has not grown for `idle`. `meanwhile` is called between looks.

@@ -1,6 +1,7 @@
 //! Sessions with a stand-in for the worker.
 
 mod answers;
+mod by_time;
 mod endings;
 mod failures;
 mod resumed;

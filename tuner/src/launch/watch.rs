@@ -1,0 +1,109 @@
+//! What the jobs of a command were seen to cost, and beside what they ran.
+
+use std::cell::RefCell;
+
+/// A job that is over.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Ended {
+    /// Its key.
+    pub key: String,
+    /// Wall seconds of all of it.
+    pub seconds: f64,
+    /// Processors that other programs took meanwhile, where that is known.
+    pub other_cores: Option<f64>,
+    /// Blocks that were asked and not answered because its time was over.
+    pub unanswered: usize,
+}
+
+/// All jobs of a command that were launched and are over.
+#[derive(Debug, Default)]
+pub struct Watch {
+    ended: RefCell<Vec<Ended>>,
+    told: RefCell<usize>,
+}
+
+/// What other programs did to the launches of a command.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct OtherLoad {
+    /// Launches of which it is known.
+    pub launches: usize,
+    /// Those beside which others took more than they may.
+    pub beside: usize,
+    /// Most processors that others took in one of them.
+    pub most_cores: f64,
+    /// Median wall seconds of launches beside others over that of the rest; 0 where there are not both.
+    pub slower: f64,
+    /// Blocks that were left out because their launch had to end.
+    pub unanswered: usize,
+}
+
+impl Watch {
+    /// A job is over.
+    pub fn ended(&self, job: Ended) {
+        self.ended.borrow_mut().push(job);
+    }
+
+    /// The jobs that ended since this was last asked.
+    pub fn news(&self) -> Vec<Ended> {
+        let ended = self.ended.borrow();
+        let told = self.told.replace(ended.len());
+        ended[told..].to_vec()
+    }
+
+    /// Together; others may take `most_cores`.
+    #[must_use]
+    pub fn other_load(&self, most_cores: f64) -> OtherLoad {
+        let ended = self.ended.borrow();
+        let known = || ended.iter().filter_map(|job| Some((job.other_cores?, job.seconds)));
+        let of = |busy: bool| known().filter(move |(cores, _)| (*cores > most_cores) == busy);
+        let seconds = |busy| median(of(busy).map(|(_, seconds)| seconds).collect());
+        let slower = match (seconds(true), seconds(false)) {
+            (Some(beside), Some(alone)) if alone > 0.0 => beside / alone,
+            _ => 0.0,
+        };
+        OtherLoad {
+            launches: known().count(),
+            beside: of(true).count(),
+            most_cores: known().map(|(cores, _)| cores).fold(0.0, f64::max),
+            slower,
+            unanswered: ended.iter().map(|job| job.unanswered).sum(),
+        }
+    }
+}
+
+/// The upper one of two in the middle.
+fn median(mut values: Vec<f64>) -> Option<f64> {
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn job(seconds: f64, other_cores: f64) -> Ended {
+        Ended {
+            other_cores: Some(other_cores),
+            seconds,
+            ..Ended::default()
+        }
+    }
+
+    #[test]
+    fn what_others_did_is_said_of_the_launches_beside_them() {
+        let watch = Watch::default();
+        assert_eq!(watch.other_load(0.25), OtherLoad::default());
+        for (seconds, cores) in [(2.0, 0.1), (2.2, 0.0), (8.8, 1.9), (8.0, 1.5)] {
+            watch.ended(job(seconds, cores));
+        }
+        watch.ended(Ended {
+            unanswered: 7,
+            ..Ended::default()
+        });
+        let load = watch.other_load(0.25);
+        assert_eq!((load.launches, load.beside, load.most_cores), (4, 2, 1.9));
+        assert_eq!((load.slower, load.unanswered), (4.0, 7));
+        assert_eq!(watch.news().len(), 5);
+        assert_eq!(watch.news(), []);
+    }
+}

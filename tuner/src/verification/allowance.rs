@@ -1,0 +1,109 @@
+//! What a verification may spend, and when it gives back or takes over what others were to have.
+
+/// What a verification may spend.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Allowance {
+    /// Seconds from its begin.
+    pub seconds: f64,
+    /// Whether it may go on until the budget's end as long as it has found nothing violated: nothing that follows has anything to do then.
+    pub goes_on: bool,
+}
+
+impl Allowance {
+    /// All that is left of the budget.
+    pub const ALL: Allowance = Allowance {
+        seconds: f64::INFINITY,
+        goes_on: false,
+    };
+}
+
+/// Where its launches end, on the command's clock.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Limit {
+    /// In force.
+    pub(super) seconds: f64,
+    /// As was allowed at first.
+    allowed: f64,
+    /// Where the budget ends.
+    total: f64,
+    goes_on: bool,
+}
+
+impl Limit {
+    /// Of a verification that begins at `spent` seconds.
+    pub(super) fn new(allowance: Allowance, spent: f64, total: f64) -> Limit {
+        let allowed = (spent + allowance.seconds).min(total);
+        Limit {
+            seconds: allowed,
+            allowed,
+            total,
+            goes_on: allowance.goes_on,
+        }
+    }
+
+    /// None at all: nothing cuts it short.
+    pub(super) const NONE: Limit = Limit {
+        seconds: f64::INFINITY,
+        allowed: f64::INFINITY,
+        total: f64::INFINITY,
+        goes_on: false,
+    };
+
+    /// Seconds left.
+    pub(super) fn left(&self, spent: f64) -> f64 {
+        (self.seconds - spent).max(0.0)
+    }
+
+    /// Takes the seconds of what would follow where nothing is violated, as far as is known, and they suffice for a launch; `true` where it
+    /// does.
+    pub(super) fn goes_on_for(&mut self, spent: f64, launch_seconds: f64, is_violated: bool) -> bool {
+        let goes_on = self.goes_on && !is_violated && self.seconds < self.total && spent + launch_seconds <= self.total;
+        if goes_on {
+            self.seconds = self.total;
+        }
+        goes_on
+    }
+
+    /// Gives them back as soon as something is violated.
+    pub(super) fn heed(&mut self, is_violated: bool) {
+        if is_violated {
+            self.seconds = self.allowed;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FIRST: Allowance = Allowance {
+        seconds: 35.0,
+        goes_on: true,
+    };
+
+    #[test]
+    fn while_nothing_is_violated_the_seconds_of_the_search_are_taken_and_given_back() {
+        let mut limit = Limit::new(FIRST, 1.0, 100.0);
+        assert_eq!((limit.seconds, limit.left(30.0), limit.left(40.0)), (36.0, 6.0, 0.0));
+        assert!(limit.goes_on_for(36.0, 5.0, false));
+        assert_eq!(limit.left(36.0), 64.0);
+        assert!(!limit.goes_on_for(98.0, 5.0, false), "it has them already");
+        limit.heed(false);
+        assert_eq!(limit.left(50.0), 50.0);
+        limit.heed(true);
+        assert_eq!(limit.left(50.0), 0.0);
+        assert!(!limit.goes_on_for(50.0, 5.0, true));
+    }
+
+    #[test]
+    fn nothing_is_taken_for_less_than_a_launch_nor_where_something_else_waits() {
+        assert!(!Limit::new(FIRST, 0.0, 100.0).goes_on_for(97.0, 5.0, false));
+        let waited_for = Allowance {
+            goes_on: false,
+            ..FIRST
+        };
+        assert!(!Limit::new(waited_for, 0.0, 100.0).goes_on_for(36.0, 5.0, false));
+        assert_eq!(Limit::new(Allowance::ALL, 20.0, 100.0).seconds, 100.0);
+        assert!(Limit::NONE.left(1e9) > 0.0);
+    }
+}
