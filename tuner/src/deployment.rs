@@ -10,6 +10,7 @@ use crate::config::library::Library;
 use crate::plan::Subject;
 use crate::report::model::{Fix, FixKind, Setting};
 
+mod culprits;
 mod touches;
 
 /// What switches Kilter's progress thread on; whoever sets it preloads its library.

@@ -74,6 +74,12 @@ impl Subject {
         format!("{} @{}", self.text, self.bytes)
     }
 
+    /// Id of the block that it is measured in, with everything of its task and volume.
+    #[must_use]
+    pub fn block_id(&self) -> String {
+        block_id(self.task, self.bytes)
+    }
+
     /// The line for the worker.
     #[must_use]
     pub fn item(&self) -> Item {
@@ -389,6 +395,10 @@ pub fn derived_seed(seed: u64, name: &str) -> u64 {
     z ^ (z >> 31)
 }
 
+fn block_id(task: Task, bytes: u64) -> String {
+    format!("{task}@{bytes}")
+}
+
 /// Blocks of one launch: subjects of one task and volume together, so that what is compared is interleaved; blocks in an
 /// order drawn from the seed. `launch` names the launch.
 #[must_use]
@@ -400,7 +410,7 @@ pub fn blocks(subjects: &BTreeSet<Subject>, seed: u64, launch: &str, repetitions
     let mut blocks: Vec<Block> = groups
         .into_iter()
         .map(|((task, bytes), members)| {
-            let id = format!("{task}@{bytes}");
+            let id = block_id(task, bytes);
             Block {
                 seed: derived_seed(seed, &format!("{launch}/{id}")),
                 repetitions: Repetitions {

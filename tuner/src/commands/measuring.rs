@@ -11,7 +11,7 @@ use crate::config::library::Library;
 use crate::config::mix::Mix;
 use crate::context::Context;
 use crate::doctor;
-use crate::launch::{self, JobFailure, SessionError};
+use crate::launch::{self, JobFailure};
 use crate::launcher;
 use crate::options::Options;
 use crate::plan::Plan;
@@ -240,14 +240,7 @@ pub(super) fn failed_together(contexts: &[Context<'_>], error: anyhow::Error) ->
 
 /// A failure that ends the command is not replayed by the next one: the machine may have been mended in between.
 fn forget_failure(context: &Context<'_>, error: &anyhow::Error) -> anyhow::Result<()> {
-    let failure = error.chain().find_map(|cause| {
-        let session = cause.downcast_ref::<SessionError>();
-        cause.downcast_ref::<JobFailure>().or(match session {
-            Some(SessionError::Job(failure)) => Some(failure),
-            _ => None,
-        })
-    });
-    if let Some(failure) = failure {
+    if let Some(failure) = JobFailure::behind(error) {
         context.run.forget_failures(&failure.place().key)?;
     }
     Ok(())

@@ -29,17 +29,30 @@ impl Deployment {
     /// Whether a subject's time can differ from the untouched library's by what is deployed.
     #[must_use]
     pub fn touches(&self, subject: &Subject, library: &Library) -> bool {
-        let called = called(subject);
-        let acts = |scope: Scope| match scope {
-            Scope::Everything => true,
-            // What is called is not known for what is no expression.
-            Scope::Of(collectives) => called.as_ref().is_none_or(|called| !called.is_disjoint(&collectives)),
-        };
-        let of_assignments = self.assignments.iter().map(|one| of_assignment(one, library));
-        let selections = self.selections.iter();
-        let of_selections =
-            selections.map(|((collective, _), selection)| of_selection(*collective, selection, library));
-        of_assignments.chain(of_selections).any(acts)
+        let assigned = |one: &Assignment| acts(&of_assignment(one, library), subject);
+        self.assignments.iter().any(assigned)
+            || self
+                .selections
+                .iter()
+                .any(|((collective, _), selection)| selection_touches(*collective, selection, subject, library))
+    }
+}
+
+/// Whether a subject's time can differ by what is selected for a collective.
+pub(super) fn selection_touches(
+    collective: Collective,
+    selection: &Selection,
+    subject: &Subject,
+    library: &Library,
+) -> bool {
+    acts(&of_selection(collective, selection, library), subject)
+}
+
+fn acts(scope: &Scope, subject: &Subject) -> bool {
+    match scope {
+        Scope::Everything => true,
+        // What is called is not known for what is no expression.
+        Scope::Of(collectives) => called(subject).is_none_or(|called| !called.is_disjoint(collectives)),
     }
 }
 

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use super::command::TemplateError;
+use super::files::OF_WORKER;
 use super::process::ProcessError;
 use crate::store::StoreError;
 
@@ -40,6 +41,18 @@ pub enum JobFailure {
 }
 
 impl JobFailure {
+    /// The failure of a job that an error came of.
+    #[must_use]
+    pub fn behind(error: &anyhow::Error) -> Option<&JobFailure> {
+        error.chain().find_map(|cause| {
+            let session = match cause.downcast_ref::<SessionError>() {
+                Some(SessionError::Job(failure)) => Some(failure),
+                _ => None,
+            };
+            cause.downcast_ref::<JobFailure>().or(session)
+        })
+    }
+
     /// Where it happened.
     #[must_use]
     pub fn place(&self) -> &Place {
@@ -54,6 +67,21 @@ impl JobFailure {
     #[must_use]
     pub fn suspect(&self) -> Option<&str> {
         self.place().item.as_deref()
+    }
+
+    /// In a line: what happened, in which block, and what a worker said of it.
+    #[must_use]
+    pub fn in_short(&self) -> String {
+        let place = self.place();
+        let mut text = self.what().to_owned();
+        if let Some(block) = &place.block {
+            text += &format!(" in block `{block}`");
+        }
+        let said = place.log_tail.lines().find_map(|line| line.strip_prefix(OF_WORKER));
+        if let Some(said) = said {
+            text += &format!(": {said}");
+        }
+        text
     }
 
     /// In two words: `hung`, `crashed`, `did not start`.

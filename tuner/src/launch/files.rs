@@ -86,19 +86,27 @@ impl PlanFile {
     }
 }
 
-/// The last lines of a log; empty if there is none.
+/// What a worker says of its own failure begins so.
+pub(super) const OF_WORKER: &str = "kilter-worker: ";
+
+/// The last lines of a log, and before them the first of a worker: what a library and its launcher print once a rank is gone says nothing
+/// of why. Empty if there is none.
 pub(crate) fn tail(path: &Path) -> String {
-    let read = || {
-        let mut file = File::open(path)?;
-        let length = file.metadata()?.len();
-        file.seek(SeekFrom::Start(length.saturating_sub(TAIL_BYTES)))?;
-        let mut bytes = Vec::new();
-        file.take(TAIL_BYTES).read_to_end(&mut bytes)?;
-        Ok::<_, std::io::Error>(bytes)
-    };
-    let text = String::from_utf8_lossy(&read().unwrap_or_default()).into_owned();
+    let text = read_tail(path).unwrap_or_default();
     let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
-    lines[lines.len().saturating_sub(TAIL_LINES)..].join("\n")
+    let from = lines.len().saturating_sub(TAIL_LINES);
+    let of_worker = lines[..from].iter().find(|line| line.starts_with(OF_WORKER));
+    let shown = of_worker.into_iter().chain(&lines[from..]).copied();
+    shown.collect::<Vec<_>>().join("\n")
+}
+
+fn read_tail(path: &Path) -> std::io::Result<String> {
+    let mut file = File::open(path)?;
+    let length = file.metadata()?.len();
+    file.seek(SeekFrom::Start(length.saturating_sub(TAIL_BYTES)))?;
+    let mut bytes = Vec::new();
+    file.take(TAIL_BYTES).read_to_end(&mut bytes)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 #[cfg(test)]
@@ -124,5 +132,23 @@ mod tests {
         let tail = tail(&path);
         assert_eq!(tail.lines().count(), TAIL_LINES);
         assert!(tail.ends_with("line 99"));
+    }
+
+    #[test]
+    fn what_a_worker_says_of_its_failure_is_shown_whatever_comes_after_it() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("log");
+        let after: String = (0..100).map(|i| format!("peer hangup {i}\n")).collect();
+        std::fs::write(
+            &path,
+            format!("kilter-worker: rank 2: truncated\nkilter-worker: rank 1\n{after}"),
+        )
+        .unwrap();
+        let shown = tail(&path);
+        assert!(
+            shown.starts_with("kilter-worker: rank 2: truncated\npeer hangup"),
+            "{shown}"
+        );
+        assert_eq!(shown.lines().count(), TAIL_LINES + 1);
     }
 }

@@ -639,7 +639,7 @@ impl<'r, 'c, 'a> Job<'r, 'c, 'a> {
     /// the rest is measured again in a new job.
     fn measure(&mut self, target: &Target, candidates: &[Selection], purpose: Purpose) -> anyhow::Result<BlockOutcome> {
         let context = self.contests.context;
-        let repetitions = trials::repetitions(context.options, purpose);
+        let repetitions = trials::repetitions_of(context, purpose, &target.left.block_id());
         loop {
             let mut items = vec![item(target, None)];
             items.extend(target.bounds.iter().map(|bound| self.bound_item(bound)));

@@ -14,6 +14,7 @@ use crate::search::necessity::id;
 use crate::search::target::Target;
 use crate::stats::sample::Sample;
 use crate::tune::DAMAGE_FLOOR;
+use crate::verification::FEWEST;
 
 /// Purposes of a block, which decide how often its items are repeated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,6 +37,20 @@ pub fn repetitions(options: &Options, purpose: Purpose) -> Repetitions {
         Purpose::Final => Repetitions::until(8, 60, 0.02, 0.25),
     };
     options.repetitions_or(usual)
+}
+
+/// The same for what is measured in a block of the verification by this id: where the verification has learnt how times vary within and
+/// between launches, this decides here, too.
+#[must_use]
+pub fn repetitions_of(context: &Context<'_>, purpose: Purpose, block: &str) -> Repetitions {
+    let usual = repetitions(context.options, purpose);
+    let predicted = context.predicted.borrow();
+    match predicted.get(block) {
+        Some(count) if context.options.by_variance && purpose != Purpose::Screening => {
+            Repetitions::fixed((*count).clamp(FEWEST.min(usual.max), usual.max), usual.seconds)
+        }
+        _ => usual,
+    }
 }
 
 /// Launches that decide between candidates and none, each way.
@@ -276,6 +291,13 @@ impl<'s, 'a> Trials<'s, 'a> {
         }
         let repetitions = repetitions(self.context.options, Purpose::Trial);
         let mut blocks = plan::blocks(&subjects, self.context.run.seed, name, repetitions);
+        for block in &mut blocks {
+            let rule = repetitions_of(self.context, Purpose::Trial, &block.id);
+            block.repetitions = Repetitions {
+                seconds: rule.seconds * block.items.len() as f64,
+                ..rule
+            };
+        }
         blocks.extend(self.further.iter().cloned());
         blocks
     }

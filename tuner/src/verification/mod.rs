@@ -2,8 +2,8 @@
 //! first, until all are decided or the seconds end.
 //!
 //! The method is [`crate::verdict`]'s. [`mod@first_pass`] makes the launches that are not judged, [`learnt`] draws costs and repetitions from
-//! them, [`screened`] what needs no more launches, [`admission`] says who comes next, [`launches`] makes a launch, and [`cells`] is the way
-//! between the plan's cells and the judged families.
+//! them, [`screened`] what needs no more launches, [`admission`] says who comes next, [`launches`] makes a launch, [`cells`] is the way
+//! between the plan's cells and the judged families, and [`side_by_side`] proves what is deployed.
 
 mod admission;
 mod allowance;
@@ -12,6 +12,7 @@ mod first_pass;
 mod launches;
 mod learnt;
 mod screened;
+mod side_by_side;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -32,10 +33,12 @@ use admission::{Means, Waiting, admit};
 pub use allowance::Allowance;
 use allowance::Limit;
 use cells::Cells;
-use first_pass::{FirstPass, first_pass, pilot};
+use first_pass::{FirstPass, first_pass};
 use launches::{Timed, launch};
 pub use learnt::FEWEST;
 use screened::Screening;
+use side_by_side::Beside;
+pub use side_by_side::{UNTOUCHED, prove};
 
 /// Medians of one subject, one per launch, in seconds.
 pub type Medians = BTreeMap<Subject, Vec<f64>>;
@@ -125,9 +128,6 @@ impl Verification {
 /// launches, between which times differ most.
 pub const REPETITIONS: Repetitions = Repetitions::until(8, 60, 0.02, 0.25);
 
-/// Launches that prove a deployment, unless fewer are asked for.
-const PROOF_LAUNCHES: usize = 10;
-
 /// Fewer launches than this decide nothing.
 const MIN_LAUNCHES: usize = 3;
 
@@ -151,6 +151,10 @@ struct Work<'a, 'b> {
     cells: Cells,
     /// Where the launches end.
     limit: Limit,
+    /// Launches that a cell may have.
+    most_launches: usize,
+    /// What each launch is followed by, in a proof.
+    beside: Option<Beside>,
 }
 
 /// Screens everything that is planned, confirms what can be violated, and judges. `label` names it in launch keys; `setup` is what is in
@@ -165,30 +169,11 @@ pub fn verify(context: &Context<'_>, label: &str, setup: &Setup, allowed: Allowa
     let limited = (&mut verification, limit.seconds);
     let pass = first_pass(context, label, setup, &subjects, limited)?;
     let mut work = Work::new(context, (label, setup), verification, pass, limit);
-    work.confirm()?;
+    let planned = Cells::new(&context.plan, &work.pass.timed, context.options.effect_floor);
+    work.confirm(&planned)?;
     let mut found = work.into_verification();
     note_unreached(&subjects, &mut found);
     Ok(found)
-}
-
-/// Verifies what is deployed, in launches each of which is followed by one of the library as it is, left sides only, so that both see the
-/// same minutes of the machine; the medians of these come back, too. Only what is `touched` is measured. No verdict cuts it
-/// short, and the budget only where it ends in the middle: what is open then is reported as undecided.
-///
-/// # Errors
-/// A launch that failed although nothing but the untouched or verified library ran in it.
-pub fn prove(
-    context: &Context<'_>,
-    label: &str,
-    setup: &Setup,
-    touched: &dyn Fn(&Subject) -> bool,
-) -> anyhow::Result<(Verification, Medians)> {
-    let mut verification = Verification::default();
-    let subjects = Cells::planned(&context.plan, touched).subjects();
-    let pass = pilot(context, label, setup, &subjects, &mut verification)?;
-    let mut work = Work::new(context, (label, setup), verification, pass, Limit::NONE);
-    let untouched = work.side_by_side(touched)?;
-    Ok((work.into_verification(), untouched))
 }
 
 impl<'a, 'b> Work<'a, 'b> {
@@ -211,6 +196,8 @@ impl<'a, 'b> Work<'a, 'b> {
             keys: Vec::new(),
             cells: Cells::default(),
             limit,
+            most_launches: context.options.launches,
+            beside: None,
         }
     }
 
@@ -256,7 +243,7 @@ impl<'a, 'b> Work<'a, 'b> {
         self.keys.push(name);
         let noise = Sample::new(self.noise.clone());
         self.verification.noise_seconds = noise.map_or(0.0, |noise| noise.median());
-        Ok(launched.seconds)
+        Ok(launched.seconds + self.launch_untouched(number)?)
     }
 
     fn left_seconds(&self) -> f64 {
@@ -293,12 +280,11 @@ impl<'a, 'b> Work<'a, 'b> {
 
     /// Confirms what the first pass leaves open: the dearest cells first, as many as the seconds can decide; whose launches are enough makes
     /// room for the next.
-    fn confirm(&mut self) -> anyhow::Result<()> {
+    fn confirm(&mut self, planned: &Cells) -> anyhow::Result<()> {
         let (context, options) = (self.context, self.context.options);
-        let planned = Cells::new(&context.plan, &self.pass.timed, options.effect_floor);
         let rule = context.rule(self.verification.noise_seconds);
-        self.screening = Screening::of(&planned, &self.pass.timed, &rule, self.pass.screened);
-        let mut waiting = self.screening.open(&planned, &|left| context.plan.calls_of(left));
+        self.screening = Screening::of(planned, &self.pass.timed, &rule, self.pass.screened);
+        let mut waiting = self.screening.open(planned, &|left| context.plan.calls_of(left));
         let hypotheses = waiting.iter().map(|one| one.what.hypotheses()).sum();
         self.warn_of_few_launches(hypotheses);
         if self.pass.screened {
@@ -317,11 +303,11 @@ impl<'a, 'b> Work<'a, 'b> {
         if options.is_exact() {
             return self.judge_exact(waiting);
         }
-        let mut design = Looks::new(context.rule(0.0), options.launches).of_hypotheses(hypotheses);
+        let mut design = Looks::new(context.rule(0.0), self.most_launches).of_hypotheses(hypotheses);
         let step = if options.fixed {
-            options.launches
+            self.most_launches
         } else {
-            options.launches.div_ceil(LOOKS)
+            self.most_launches.div_ceil(LOOKS)
         };
         let mut entered: BTreeSet<Subject> = BTreeSet::new();
         let mut scale = 1.0;
@@ -338,6 +324,7 @@ impl<'a, 'b> Work<'a, 'b> {
             if subjects.is_empty() {
                 break;
             }
+            let subjects = self.with_left(subjects);
             let expected = scale * self.launch_price(&subjects);
             let affordable = if options.fixed {
                 step
@@ -385,9 +372,9 @@ impl<'a, 'b> Work<'a, 'b> {
             if last {
                 break;
             }
-            let has_room = |index: &CellIndex| self.cells.launches_of(*index, &self.timed) < options.launches;
+            let has_room = |index: &CellIndex| self.cells.launches_of(*index, &self.timed) < self.most_launches;
             let wanted: Vec<CellIndex> = design.wanted().into_iter().filter(has_room).collect();
-            let left = |index: &CellIndex| options.launches - self.cells.launches_of(*index, &self.timed);
+            let left = |index: &CellIndex| self.most_launches - self.cells.launches_of(*index, &self.timed);
             room = wanted.iter().map(left).min().unwrap_or(planned_step);
             entered = self.cells.subjects_of(&wanted);
         }
@@ -439,16 +426,19 @@ impl<'a, 'b> Work<'a, 'b> {
             price: &|subject| scale * self.pass.learnt.seconds(subject, &self.pass.repetitions),
             launch_seconds: scale * self.context.launch_seconds(),
             // Two looks decide what is clear one way or the other.
-            launches: (2 * step).min(self.context.options.launches),
+            launches: (2 * step).min(self.most_launches),
             left_seconds,
         };
-        admit(waiting, entered, &means)
+        admit(waiting, &self.with_left(entered.clone()), &means)
     }
 
     /// Seconds that a launch of these is expected to take.
     fn launch_price(&self, subjects: &BTreeSet<Subject>) -> f64 {
         let seconds = |subject: &Subject| self.pass.learnt.seconds(subject, &self.pass.repetitions);
-        (self.context.launch_seconds() + subjects.iter().map(seconds).sum::<f64>()).max(1e-3)
+        let of =
+            |subjects: &BTreeSet<Subject>| self.context.launch_seconds() + subjects.iter().map(seconds).sum::<f64>();
+        let beside = self.beside.as_ref().map_or(0.0, |beside| of(&beside.left));
+        (of(subjects) + beside).max(1e-3)
     }
 
     fn report_what_is_left(&self) {
@@ -465,60 +455,6 @@ impl<'a, 'b> Work<'a, 'b> {
                 self.verification.launches
             ));
         }
-    }
-
-    /// A fixed number of launches of everything that is touched, each followed by one of the untouched library; one look.
-    fn side_by_side(&mut self, touched: &dyn Fn(&Subject) -> bool) -> anyhow::Result<Medians> {
-        let (context, options) = (self.context, self.context.options);
-        self.cells = Cells::new(&context.plan, &self.pass.timed, options.effect_floor);
-        self.cells.retain_touched(touched);
-        self.warn_of_few_launches(self.cells.hypotheses());
-        let launches = options.launches.min(PROOF_LAUNCHES);
-        let left: BTreeSet<Subject> = context
-            .plan
-            .library_subjects()
-            .into_iter()
-            .filter(|one| touched(one))
-            .collect();
-        let subjects: BTreeSet<Subject> = self.cells.subjects().union(&left).cloned().collect();
-        let mut untouched = Timed::default();
-        context.progress.phase(
-            &format!(
-                "{}: {launches} launches, and as many of the untouched library",
-                self.label
-            ),
-            (launches * (subjects.len() + left.len())) as u64,
-        );
-        let known = options.is_exact();
-        for number in 0..launches {
-            if number > 0 && context.budget.exhausted() {
-                context.progress.warn(&format!(
-                    "the budget ended after {number} of the {launches} launches that prove what is deployed; what they leave open is reported as \
-                     undecided; raise --budget"
-                ));
-                break;
-            }
-            if known {
-                self.timed = self.pass.timed.clone();
-                self.verification.launches += 1;
-            } else {
-                self.launch(&subjects)?;
-            }
-            let name = format!("{}/{number}/untouched", self.label);
-            let blocks = plan::blocks(&left, context.run.seed, &name, options.repetitions);
-            let blocks = prediction::measuring_blocks(blocks, &self.pass.repetitions, options.repetitions.seconds);
-            let mut unused = Verification::default();
-            let launched = launch(context, &name, &Setup::default(), blocks, &mut unused, None)?;
-            let failed = &mut self.verification.failed;
-            untouched.collect(number, &launched.blocks, &launched.outcomes, failed);
-        }
-        self.cells.retain_timed(&self.timed);
-        let mut design = Looks::new(context.rule(self.verification.noise_seconds), launches);
-        let judged = self.look(&mut design, true)?;
-        self.finish(judged, Some(&design))?;
-        self.report_dependence(&design);
-        self.report_stability();
-        Ok(untouched.medians())
     }
 
     /// Takes over the verdicts of a look, marks those that the machine does not let stand, and returns these.

@@ -7,6 +7,7 @@ use anyhow::{Context, bail};
 use kilter_mpi::counters::Counters;
 use kilter_mpi::mpit::ControlVariables;
 use kilter_mpi::{MPI_Comm, constants, info};
+use kilter_protocol::expression::Layout;
 use kilter_protocol::plan::{Block, Header, Implementation, Item, Repetitions, Root, SettingsAct};
 use kilter_protocol::report::{Costs, Event};
 use kilter_protocol::task::Functionality;
@@ -362,9 +363,14 @@ fn make(
 }
 
 /// The communicator that plain calls of the library as it is share, made when the first of them comes: making one takes the ranks several
-/// rounds of messages. What has settings or code of its own gets its own.
+/// rounds of messages. What has settings or code of its own gets its own, and so has what describes its data differently on different
+/// ranks: a library that divides it by its own ranks' types leaves messages behind, which the next item would take for its own.
 fn lent(session: &mut Session, item: &Item) -> anyhow::Result<Option<MPI_Comm>> {
-    let plain = matches!(item.implementation, Implementation::Expression { .. }) && item.settings.is_empty();
+    let is_typed = item.task.sendtype != Layout::Contiguous || item.task.recvtype != Layout::Contiguous;
+    let plain = match &item.implementation {
+        Implementation::Expression { text } => item.settings.is_empty() && !is_typed && !text.contains("type="),
+        _ => false,
+    };
     if !plain {
         return Ok(None);
     }
