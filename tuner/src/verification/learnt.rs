@@ -36,6 +36,8 @@ struct Seen {
 struct SeenItem {
     /// Medians, launch by launch, in seconds.
     medians: Vec<f64>,
+    /// Means, launch by launch, in seconds: what is paid for, where one call of ten waits for a timer of 40 ms.
+    means: Vec<f64>,
     /// Variance of the logarithm of a time within a launch, launch by launch.
     within: Vec<f64>,
     /// Repetitions that were counted, launch by launch.
@@ -73,9 +75,11 @@ impl Learnt {
             let times = sample.len() as f64;
             let all = times + f64::from(samples.void) + FURTHER_RUNS;
             runs += all;
-            own += samples.seconds.iter().sum::<f64>() / times * all;
+            let mean = samples.seconds.iter().sum::<f64>() / times;
+            own += mean * all;
             let known = seen.items.entry(item.id.clone()).or_default();
             known.medians.push(sample.median());
+            known.means.push(mean);
             known.repetitions.push(times);
             known.within.extend(variance::within_launch(&samples.seconds));
             if let Some(subject) = Subject::of(item) {
@@ -120,11 +124,15 @@ impl Learnt {
         let seen = &self.blocks[id];
         let count = f64::from(repetitions.get(id).copied().unwrap_or(FEWEST));
         let overhead = seen.overhead();
-        let own = seen
-            .items
-            .get(&subject.item_id())
-            .map_or(0.0, |item| median(item.medians.iter().copied()));
+        let own = seen.items.get(&subject.item_id()).map_or(0.0, SeenItem::own_seconds);
         (own + overhead) * (count + FURTHER_RUNS)
+    }
+}
+
+impl SeenItem {
+    /// Seconds that a run takes by itself.
+    fn own_seconds(&self) -> f64 {
+        mean(self.means.iter().copied())
     }
 }
 
@@ -140,11 +148,7 @@ impl Seen {
 
     /// Seconds that all items together take: to be made ready, and to be repeated once.
     fn price(&self) -> (f64, f64) {
-        let own: f64 = self
-            .items
-            .values()
-            .map(|item| median(item.medians.iter().copied()))
-            .sum();
+        let own: f64 = self.items.values().map(SeenItem::own_seconds).sum();
         let repeat = own + self.overhead() * self.items.len() as f64;
         (FURTHER_RUNS * repeat, repeat)
     }
@@ -279,6 +283,16 @@ mod tests {
         approx::assert_relative_eq!(learnt.seconds(&left, &counts), 13.0 * 1.5e-3, max_relative = 1e-9);
         let unseen = Subject::library(Collective::Bcast, 16);
         assert_eq!(learnt.seconds(&unseen, &counts), 0.0);
+    }
+
+    #[test]
+    fn calls_that_sometimes_wait_are_priced_with_their_waits() {
+        let subjects = subjects();
+        let waits = vec![1e-3, 1e-3, 1e-3, 1e-3, 46e-3];
+        let mut learnt = Learnt::default();
+        learnt.add(&block(&subjects), &outcome(&subjects, &[waits, vec![1e-3; 5]], 0.0));
+        let counts = BTreeMap::from([("bcast@8".to_owned(), 7)]);
+        approx::assert_relative_eq!(learnt.seconds(&subjects[0], &counts), 10.0 * 1e-2, max_relative = 1e-9);
     }
 
     #[test]

@@ -153,6 +153,8 @@ struct Work<'a, 'b> {
     limit: Limit,
     /// Launches that a cell may have.
     most_launches: usize,
+    /// Launches without which nothing can be violated among what is confirmed.
+    needed_launches: usize,
     /// What each launch is followed by, in a proof.
     beside: Option<Beside>,
 }
@@ -197,6 +199,7 @@ impl<'a, 'b> Work<'a, 'b> {
             cells: Cells::default(),
             limit,
             most_launches: context.options.launches,
+            needed_launches: 0,
             beside: None,
         }
     }
@@ -287,6 +290,7 @@ impl<'a, 'b> Work<'a, 'b> {
         let mut waiting = self.screening.open(planned, &|left| context.plan.calls_of(left));
         let hypotheses = waiting.iter().map(|one| one.what.hypotheses()).sum();
         self.warn_of_few_launches(hypotheses);
+        self.needed_launches = verdict::launches_needed(hypotheses, options.alpha, options.test);
         if self.pass.screened {
             let cells = self.screening.complete(Vec::new());
             let clear = cells
@@ -425,8 +429,8 @@ impl<'a, 'b> Work<'a, 'b> {
         let means = Means {
             price: &|subject| scale * self.pass.learnt.seconds(subject, &self.pass.repetitions),
             launch_seconds: scale * self.context.launch_seconds(),
-            // Two looks decide what is clear one way or the other.
-            launches: (2 * step).min(self.most_launches),
+            // Two looks decide what is clear one way or the other, if they can decide anything.
+            launches: (2 * step).max(self.needed_launches).min(self.most_launches),
             left_seconds,
         };
         admit(waiting, &self.with_left(entered.clone()), &means)

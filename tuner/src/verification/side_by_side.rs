@@ -101,8 +101,9 @@ impl Work<'_, '_> {
     /// Launches of the left sides alone, until there are as many as are looked at for what became slower.
     fn complete(&mut self) -> anyhow::Result<()> {
         let left = self.with_left(BTreeSet::new());
+        let price = self.launch_price(&left);
         while self.verification.launches < self.most_launches
-            && (self.verification.launches == 0 || self.left_seconds() > 0.0)
+            && (self.verification.launches == 0 || self.left_seconds() > price)
         {
             self.launch(&left)?;
         }
