@@ -19,7 +19,7 @@ use crate::search::pairs::Pairs;
 use crate::search::reasons::{self, TakenBack};
 use crate::search::target::Target;
 use crate::search::{necessity, settings};
-use crate::verification::{JudgedCell, UNTOUCHED, Verification};
+use crate::verification::{JudgedCell, OF_SPLITS, UNTOUCHED, Verification};
 
 /// What must not be proposed again, because the verification of what was deployed spoke against it.
 #[derive(Debug, Default)]
@@ -326,8 +326,9 @@ impl State {
         let Some(block) = place.block.as_ref().filter(|_| !place.key.ends_with(UNTOUCHED)) else {
             return false;
         };
+        let block = block.strip_suffix(OF_SPLITS).unwrap_or(block);
         let all = context.plan.subjects();
-        let subjects: Vec<&Subject> = all.iter().filter(|subject| subject.block_id() == *block).collect();
+        let subjects: Vec<&Subject> = all.iter().filter(|subject| subject.block_id() == block).collect();
         if subjects.is_empty() {
             return false;
         }

@@ -116,17 +116,41 @@ impl Learnt {
             .collect()
     }
 
-    /// Seconds of a subject in a launch that repeats it as `repetitions` say; 0 where the screening did not see it.
+    /// Whether the screening measured it. Splits follow from what it found, and were not there.
+    pub(super) fn has_seen(&self, subject: &Subject) -> bool {
+        self.of_subjects.contains_key(subject)
+    }
+
+    /// Seconds of a subject in a launch that repeats it as `repetitions` say; as its parts take where it is a split, which is repeated
+    /// [`FEWEST`] times; 0 where the screening saw neither.
     pub(super) fn seconds(&self, subject: &Subject, repetitions: &BTreeMap<String, u32>) -> f64 {
-        let Some(id) = self.of_subjects.get(subject) else {
+        let (parts, known) = if self.has_seen(subject) {
+            (1.0, subject.clone())
+        } else {
+            parts(subject).unwrap_or((1.0, subject.clone()))
+        };
+        let Some(id) = self.of_subjects.get(&known) else {
             return 0.0;
         };
         let seen = &self.blocks[id];
-        let count = f64::from(repetitions.get(id).copied().unwrap_or(FEWEST));
-        let overhead = seen.overhead();
-        let own = seen.items.get(&subject.item_id()).map_or(0.0, SeenItem::own_seconds);
-        (own + overhead) * (count + FURTHER_RUNS)
+        let count = if known == *subject {
+            f64::from(repetitions.get(id).copied().unwrap_or(FEWEST))
+        } else {
+            f64::from(FEWEST)
+        };
+        let own = seen.items.get(&known.item_id()).map_or(0.0, SeenItem::own_seconds);
+        (parts * own + seen.overhead()) * (count + FURTHER_RUNS)
     }
+}
+
+/// How many parts a split has, and what a part is: `8 * bcast(n)` has 8 of `bcast(n)`.
+fn parts(subject: &Subject) -> Option<(f64, Subject)> {
+    let (count, text) = subject.text.split_once(" * ")?;
+    let part = Subject {
+        text: text.to_owned(),
+        ..subject.clone()
+    };
+    Some((count.trim().parse().ok()?, part))
 }
 
 impl SeenItem {
@@ -281,6 +305,13 @@ mod tests {
         let counts = BTreeMap::from([("bcast@8".to_owned(), 10)]);
         let [left, _] = subjects();
         approx::assert_relative_eq!(learnt.seconds(&left, &counts), 13.0 * 1.5e-3, max_relative = 1e-9);
+        let split = Subject {
+            text: "8 * bcast(n)".to_owned(),
+            ..left.clone()
+        };
+        let few = f64::from(FEWEST) + 3.0;
+        approx::assert_relative_eq!(learnt.seconds(&split, &counts), few * 8.5e-3, max_relative = 1e-9);
+        assert!(learnt.has_seen(&left) && !learnt.has_seen(&split));
         let unseen = Subject::library(Collective::Bcast, 16);
         assert_eq!(learnt.seconds(&unseen, &counts), 0.0);
     }

@@ -16,7 +16,7 @@ mod side_by_side;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use kilter_protocol::plan::Repetitions;
+use kilter_protocol::plan::{Block, Repetitions};
 use kilter_protocol::report::Synchronised;
 
 use crate::allocation;
@@ -234,9 +234,7 @@ impl<'a, 'b> Work<'a, 'b> {
         let number = self.verification.launches;
         // Who is measured may follow from the clock: a run that is resumed and takes another decision asks for another launch.
         let name = format!("{}/{number}{}", self.label, suffix(subjects, &self.pass.timed));
-        let options = self.context.options;
-        let blocks = plan::blocks(subjects, self.context.run.seed, &name, options.repetitions);
-        let blocks = prediction::measuring_blocks(blocks, &self.pass.repetitions, options.repetitions.seconds);
+        let blocks = self.blocks(subjects, &name);
         let noise = Some(&mut self.noise);
         let launched = launch(self.context, &name, self.setup, blocks, &mut self.verification, noise)?;
         let failed = &mut self.verification.failed;
@@ -247,6 +245,28 @@ impl<'a, 'b> Work<'a, 'b> {
         let noise = Sample::new(self.noise.clone());
         self.verification.noise_seconds = noise.map_or(0.0, |noise| noise.median());
         Ok(launched.seconds + self.launch_untouched(number)?)
+    }
+
+    /// The blocks of a launch, repeated as the first pass says. Splits that a screening has not seen have blocks of their own: each of their
+    /// repetitions is many calls, and few of them are enough.
+    fn blocks(&self, subjects: &BTreeSet<Subject>, name: &str) -> Vec<Block> {
+        let (seed, rule) = (self.context.run.seed, self.context.options.repetitions);
+        let is_seen = |one: &&Subject| !self.pass.screened || self.pass.learnt.has_seen(one);
+        let (seen, splits): (BTreeSet<Subject>, BTreeSet<Subject>) =
+            subjects.iter().cloned().partition(|one| is_seen(&one));
+        let blocks = plan::blocks(&seen, seed, name, rule);
+        let mut blocks = prediction::measuring_blocks(blocks, &self.pass.repetitions, rule.seconds);
+        let few = Repetitions::fixed(FEWEST.min(rule.max), rule.seconds);
+        let of_splits = plan::blocks(&splits, seed, &format!("{name}/splits"), few).into_iter();
+        blocks.extend(of_splits.map(|block| Block {
+            id: format!("{}{OF_SPLITS}", block.id),
+            ..block
+        }));
+        if !splits.is_empty() {
+            // Among the others, not behind them.
+            blocks.sort_by_key(|block| block.seed);
+        }
+        blocks
     }
 
     fn left_seconds(&self) -> f64 {
@@ -499,6 +519,9 @@ impl<'a, 'b> Work<'a, 'b> {
         }
     }
 }
+
+/// What the ids of blocks of splits end with.
+pub const OF_SPLITS: &str = " in parts";
 
 /// Names what neither was timed nor failed: its launches had to end before.
 fn note_unreached(subjects: &BTreeSet<Subject>, found: &mut Verification) {
