@@ -23,7 +23,7 @@ why = "Somebody can answer the sender while the receiver computes."
 source = "this test"
 "#;
 
-/// What a large message takes longer, several times what it takes by itself.
+/// Extra time of a large message: several times its own.
 const LATE_NS: u64 = 40_000_000;
 
 /// Adds the options under which a large message is late unless somebody makes progress.

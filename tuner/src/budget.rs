@@ -46,11 +46,11 @@ pub struct Budget {
     /// Where a step that has a share of what is left must end.
     stage_end_seconds: Cell<f64>,
     phases: RefCell<Vec<Phase>>,
-    /// Where the part under way ends.
+    /// End of the part under way, in seconds.
     part_end_seconds: Cell<f64>,
-    /// What the clock showed when this budget began.
+    /// Reading of the clock when this budget began, in seconds.
     begin_seconds: Cell<f64>,
-    /// What starting and ending each of the last jobs took, in seconds.
+    /// Starts and ends of the last jobs, in seconds each.
     starts: RefCell<Vec<f64>>,
 }
 

@@ -318,7 +318,7 @@ impl<'a> Context<'a> {
         Ok(())
     }
 
-    /// What starting and ending a job takes, in seconds: as the last ones took here, or, before the first, a guess.
+    /// Start and end of a job, in seconds: as the last ones took here, or, before the first, a guess.
     #[must_use]
     pub fn launch_seconds(&self) -> f64 {
         let guess = if self.options.several_hosts { 2.0 } else { 0.5 };
@@ -367,7 +367,7 @@ impl<'a> Context<'a> {
         self.prices.replace(prices);
     }
 
-    /// What messages and local work cost, where it was measured.
+    /// Prices of messages and local work, where they were measured.
     #[must_use]
     pub fn prices(&self) -> Prices {
         self.prices.borrow().clone()

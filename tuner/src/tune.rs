@@ -47,7 +47,7 @@ pub struct Tuned {
 }
 
 impl Tuned {
-    /// What is in force: as proven, and as before where nothing that is deployed acts.
+    /// The state in force: as proven, and as before where nothing that is deployed acts.
     fn current(&self) -> Verification {
         self.after
             .as_ref()

@@ -72,7 +72,7 @@ pub enum Event {
         block: String,
         /// Wall time of the block, in seconds.
         seconds: f64,
-        /// What it went into; absent for blocks that measure overlap.
+        /// Division of the seconds; absent for blocks that measure overlap.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         costs: Option<Costs>,
     },
@@ -82,7 +82,7 @@ pub enum Event {
     End(End),
 }
 
-/// What the wall time of a block went into, on rank 0.
+/// Division of a block's wall time, on rank 0.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct Costs {
     /// Making its items ready and trying each out once, in seconds.

@@ -31,7 +31,7 @@ pub struct Query {
     /// Numbers of ranks.
     #[arg(long, value_name = "N", value_delimiter = ',')]
     pub ranks: Vec<u32>,
-    /// Verdicts (of cells): holds, violated, undecided, unstable.
+    /// Verdicts (of cells): holds, violated, undecided, unstable, screened.
     #[arg(long, value_name = "VERDICTS", value_delimiter = ',')]
     pub verdict: Vec<String>,
     /// Not before this day or time in UTC, such as 2026-11-21 or 2026-11-21T12:00:00Z.

@@ -95,7 +95,7 @@ struct LibraryRow {
     parameters: Vec<String>,
 }
 
-/// What is listed, as JSON.
+/// The lists as JSON.
 pub(super) fn text(what: Listed) -> anyhow::Result<String> {
     Ok(match what {
         Listed::Guidelines => array(guideline::load_embedded()?.into_iter().map(GuidelineRow::of))?,

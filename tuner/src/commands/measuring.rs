@@ -197,7 +197,7 @@ pub(super) fn begin<'a>(
     Ok(context)
 }
 
-/// What a run that is resumed takes over, in words.
+/// A resumed run's stock, in words: what it takes over and measures again.
 fn taken_over(taken: &TakenOver, context: &Context<'_>) -> String {
     let again = match taken.again {
         0 => String::new(),

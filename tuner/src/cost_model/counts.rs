@@ -11,7 +11,7 @@ use super::cost;
 const BLOCK_BYTES: usize = 256;
 const SEGMENTS: u64 = 4;
 
-/// What a call counts.
+/// Counts of a call: rounds, messages, bytes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Counts {
     /// Messages and bytes that keep a rank busy on the critical path.

@@ -10,7 +10,7 @@ use crate::report::format;
 /// A time further from the measured one than this share of it explains nothing.
 pub const EXPLAINS_WITHIN: f64 = 0.3;
 
-/// What a call takes by measured prices alone.
+/// Time of a call by measured prices alone.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Explained {
     /// The sum.

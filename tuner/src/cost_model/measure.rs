@@ -111,7 +111,7 @@ pub(super) fn more(bytes: u64, (whole, most): More) -> u64 {
     (whole / bytes).clamp(2, most)
 }
 
-/// What is done once and more than once: its name, how often, and the expression of so many.
+/// A priced operation: its name, how often it is repeated, and the expression of so many.
 type Work<'w> = (&'static str, u64, &'w dyn Fn(u64) -> String);
 
 /// Both items of a work.

@@ -65,7 +65,7 @@ impl Price {
         }
     }
 
-    /// What is left without the other, and nothing below zero.
+    /// The difference, and nothing below zero.
     #[must_use]
     pub fn less(self, other: Price) -> Price {
         Price {
@@ -135,7 +135,7 @@ pub struct OnceAndMore {
 }
 
 impl OnceAndMore {
-    /// What one costs.
+    /// Price of one, in seconds.
     #[must_use]
     pub fn each(&self) -> Price {
         self.more
@@ -155,7 +155,7 @@ pub struct Messages {
     pub stream: OnceAndMore,
 }
 
-/// What a message of some size costs.
+/// Price of a message of some size.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct OfSize {
     bytes: u64,
@@ -163,7 +163,7 @@ struct OfSize {
     gap: Price,
 }
 
-/// What messages cost at one distance.
+/// Prices of messages at one distance.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Level {
     /// Ascending sizes, at least one.
@@ -210,7 +210,7 @@ impl Level {
         one_way.less(self.at(bytes, |size| size.gap))
     }
 
-    /// What each byte of a message of so many adds to the gap.
+    /// Gap for each byte of a message of so many bytes.
     #[must_use]
     pub fn byte(&self, bytes: f64) -> Price {
         if bytes <= self.sizes[0].bytes as f64 {
@@ -236,7 +236,7 @@ impl Level {
     }
 }
 
-/// What rank 0 alone takes for so many bytes.
+/// Time of rank 0 alone for so many bytes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Local {
     /// Bytes.

@@ -22,12 +22,12 @@ pub struct Candidate {
     pub costs: Vec<Counts>,
 }
 
-/// What says how long a call takes.
+/// The basis of predictions: measured prices, fitted ones, or none.
 pub trait Model {
     /// Whether it is right often enough to decide anything.
     fn is_trusted(&self) -> bool;
 
-    /// What a call with these counts should take; `None` where it does not say.
+    /// Predicted time of a call with these counts; `None` where the basis does not say.
     fn predict(&self, counts: &Counts) -> Option<Predicted>;
 }
 

@@ -32,7 +32,7 @@ const COPIED: f64 = 0.1e-9;
 /// Until ranks that sleep are awake.
 const START: f64 = 120e-6;
 
-/// What a launch on this network reports, each time wrong by at most a factor `noise` either way.
+/// Report of a launch on this network, each time wrong by at most a factor `noise` either way.
 fn outcomes(network: &Network, distance: Distance, noise: f64, seed: u64) -> BTreeMap<String, BlockOutcome> {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
     let mut block = |times: &[(String, f64)]| {

@@ -19,7 +19,7 @@ use super::{Assignment, Deployment, Selection};
 use crate::config::library::Library;
 use crate::plan::Subject;
 
-/// What something acts on.
+/// Reach of a setting or selection.
 enum Scope {
     Everything,
     Of(BTreeSet<Collective>),

@@ -86,7 +86,7 @@ impl PlanFile {
     }
 }
 
-/// What a worker says of its own failure begins so.
+/// Beginning of a line in which a worker tells its own failure.
 pub(super) const OF_WORKER: &str = "kilter-worker: ";
 
 /// The last lines of a log, and before them the first of a worker: what a library and its launcher print once a rank is gone says nothing

@@ -304,7 +304,7 @@ impl Job {
         self.close(&outcome)
     }
 
-    /// What it cost, once it is over.
+    /// Cost of the job, once it is over.
     pub(super) fn ended(&self) -> Ended {
         Ended {
             key: self.ledger.record.key().to_owned(),

@@ -22,7 +22,7 @@ pub struct Watch {
     told: RefCell<usize>,
 }
 
-/// What other programs did to the launches of a command.
+/// Effect of other programs on the launches of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct OtherLoad {
     /// Launches of which it is known.

@@ -39,7 +39,7 @@ const OVERHEAD_SECONDS: f64 = 20e-6;
 /// Cells of a step, unless it is a line.
 const AT_ONCE: usize = 16;
 
-/// What is not known between neighbours that are alike, beside a contrast, which is at most 1.
+/// Uncertainty between neighbours that are alike, on the scale of a contrast, which is at most 1.
 const UNSEEN: f64 = 0.05;
 
 /// Cells by position; `None` where one could not be measured.
@@ -158,7 +158,7 @@ impl Exploration {
         }
     }
 
-    /// What is least known for what it takes; `None` where the picture is done.
+    /// The cells with the most to learn for each second; `None` where the picture is done.
     #[must_use]
     pub fn next(&self) -> Option<Step> {
         let mut allowance = Allowance::of(&self.grid, &self.wanted, &self.measured);
@@ -307,12 +307,12 @@ impl Lines {
         self.columns.iter().flat_map(|column| self.column(*column)).collect()
     }
 
-    /// Where a column crosses the rows.
+    /// Crossings of a column with the rows.
     fn column(&self, column: usize) -> Vec<Position> {
         self.rows.iter().map(|row| Position { column, row: *row }).collect()
     }
 
-    /// Where a row crosses the columns.
+    /// Crossings of a row with the columns.
     fn row(&self, row: usize) -> Vec<Position> {
         self.columns
             .iter()
@@ -375,7 +375,7 @@ fn coarse_by(count: usize, step: usize) -> Vec<usize> {
     lines
 }
 
-/// What may still be measured beside the wanted lines' crossings.
+/// Cells and seconds left beside the wanted lines' crossings.
 struct Allowance {
     cells: usize,
     seconds: f64,

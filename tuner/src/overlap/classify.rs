@@ -189,8 +189,10 @@ fn of_map(map: &Map) -> MapClasses {
             })
         })
         .collect();
-    let findings = match Quantity::of(map.benchmark) {
-        _ if seen.len() < FEWEST => vec![too_little(map, seen.len())],
+    // What was filled in repeats what was measured around it.
+    let measured = seen.iter().filter(|seen| !seen.cell.inferred).count();
+    let mut findings = match Quantity::of(map.benchmark) {
+        _ if measured < FEWEST => vec![too_little(map, measured)],
         Quantity::Slowdown => vec![threads::of(&seen)],
         Quantity::Ratio => {
             let mut findings = vec![shape(map.benchmark, &seen)];
@@ -198,6 +200,11 @@ fn of_map(map: &Map) -> MapClasses {
             findings
         }
     };
+    if (FEWEST..seen.len()).contains(&measured) {
+        for finding in &mut findings {
+            finding.evidence += &format!("; {measured} of {} were measured, the others filled in", seen.len());
+        }
+    }
     MapClasses {
         benchmark: map.benchmark,
         findings,

@@ -65,7 +65,7 @@ pub struct Goals {
     proposed: Vec<Assignment>,
     /// What came near the targets in a launch each and was not looked at further, the best first.
     promising: Vec<Tried>,
-    /// What looked better in a launch, and what became of it.
+    /// Candidates that looked better in a launch, and what became of each.
     tried: Vec<Tried>,
     refused: Vec<String>,
     searched: bool,

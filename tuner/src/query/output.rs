@@ -19,7 +19,7 @@ pub enum Form {
     Json,
 }
 
-/// What is printed of each row, and how.
+/// Columns of the printed rows, and their widths.
 #[derive(Debug, Clone)]
 pub struct Layout {
     /// The format.

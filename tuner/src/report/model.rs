@@ -282,7 +282,7 @@ pub struct Contest {
     /// Candidates that were not measured, since what was asked for forbids them.
     #[serde(default)]
     pub refused: Vec<Refused>,
-    /// What the screening found faster than the default and nothing else was measured of, fastest first.
+    /// Candidates that the screening found faster than the default and that were measured no further, fastest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub screened: Vec<Screened>,
 }
@@ -362,7 +362,7 @@ pub struct Prediction {
     pub seconds: f64,
     /// Ends of the interval that the model cannot tell apart, in seconds.
     pub interval: (f64, f64),
-    /// What the model makes the time of: `7 hops x 196 us + 14 messages x 4.00 us + 448 KiB sent x 8.50 ns/B`. No explanation where
+    /// Terms of the explained time: `7 hops x 196 us + 14 messages x 4.00 us + 448 KiB sent x 8.50 ns/B`. No explanation where
     /// `unexplained` says so.
     pub because: String,
     /// That the model does not explain the measured time, and how far off it is.

@@ -13,7 +13,7 @@ use super::format;
 pub enum NotDeployed {
     /// Launches of its own, in turn with the library as it was, do not show what the screening saw.
     NotConfirmed {
-        /// What was compared.
+        /// The quantity that was compared.
         measure: Measure,
         /// Launches of each side.
         launches: usize,
@@ -48,7 +48,7 @@ pub enum NotDeployed {
     Banned,
     /// It was deployed and taken back by the proof.
     TakenBack {
-        /// What was seen.
+        /// The observation.
         because: String,
     },
     /// What else is deployed fixes the same cells.
@@ -99,7 +99,7 @@ pub enum NotDeployed {
     CannotBeDeployed,
 }
 
-/// What a confirmation compares.
+/// Sides of a confirmation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Measure {

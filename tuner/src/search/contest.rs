@@ -66,7 +66,7 @@ pub struct Contests<'c, 'a> {
     guide: Guide,
     /// What the options forbid, by the name of the target.
     refused: RefCell<BTreeMap<String, Vec<Refused>>>,
-    /// What the screening found faster and left behind, by the name of the target.
+    /// Candidates that the screening found faster and left behind, by the name of the target.
     left_behind: RefCell<BTreeMap<String, Vec<Screened>>>,
 }
 

@@ -40,7 +40,7 @@ pub struct Guide {
     nodes: Option<Nodes>,
     /// Whether candidates are left out.
     prunes: bool,
-    /// What messages and local work cost, where it was measured.
+    /// Prices of messages and local work, where they were measured.
     prices: Prices,
     points: RefCell<Vec<Point>>,
     left_out: RefCell<BTreeMap<String, Vec<LeftOut>>>,
@@ -77,7 +77,7 @@ impl Guide {
         (medium == Medium::Messages && self.prices.level(distance).is_some()).then_some(distance)
     }
 
-    /// What a call counts; messages in turn only where a price is put on them.
+    /// Counts of a call; messages in turn only where a price is put on them.
     fn count(&self, row: &'static Algorithm, bytes: u64, parameters: &[u64], nodes: &Nodes) -> Counts {
         let ranks = node_ranks(nodes);
         if self.priced(Medium::of(row)).is_some() {
@@ -169,7 +169,7 @@ impl Guide {
         }
     }
 
-    /// What the model says of a call that took so many seconds.
+    /// Explanation of a call that took so many seconds.
     fn predict(&self, row: &'static Algorithm, counts: &Counts, target: &Target, seconds: f64) -> Option<Prediction> {
         let medium = Medium::of(row);
         if let Some(distance) = self.priced(medium) {

@@ -10,13 +10,13 @@ use crate::report::not_deployed::NotDeployed;
 use crate::search::necessity;
 use crate::verdict::Rule;
 
-/// What a final knows of its candidates beside their times.
+/// Facts that a final knows of its candidates beside their times.
 pub struct Final<'a> {
     /// The default's median, in seconds.
     pub default: Option<f64>,
     /// The tightest bound, in seconds; `None` where nothing is violated.
     pub bound: Option<f64>,
-    /// Who is deployed: id, and median in seconds.
+    /// The chosen one: id, and median in seconds.
     pub chosen: Option<(&'a str, f64)>,
     /// How times are compared.
     pub rule: &'a Rule,
@@ -68,7 +68,7 @@ impl Final<'_> {
     }
 }
 
-/// What a screening found faster than the default and sent to no final, fastest first.
+/// Candidates that a screening found faster than the default and sent to no final, fastest first.
 #[must_use]
 pub fn left_behind(ratios: &BTreeMap<Selection, f64>, front: &[Selection], finalists: usize) -> Vec<Screened> {
     let mut behind: Vec<(&Selection, f64)> = ratios
@@ -85,7 +85,7 @@ pub fn left_behind(ratios: &BTreeMap<Selection, f64>, front: &[Selection], final
     screened.collect()
 }
 
-/// What was chosen and taken back, with what was seen.
+/// Choices that were taken back, with what was seen.
 #[derive(Debug, Default)]
 pub struct TakenBack {
     selections: Vec<((Collective, u64), Selection, String)>,

@@ -38,7 +38,7 @@ pub struct Outcome {
     pub contestants: BTreeMap<String, Vec<Contestant>>,
     /// Why a candidate that would fix a target was not taken, by the target's name.
     pub refused: BTreeMap<String, String>,
-    /// What looked better in a launch and was not confirmed, by its id.
+    /// Candidates that looked better in a launch and were not confirmed, by id.
     pub left_behind: Vec<(String, NotDeployed)>,
     /// Why a confirmed candidate is not taken, by its id.
     not_taken: BTreeMap<String, NotDeployed>,

@@ -28,14 +28,7 @@ impl LaunchRecord {
     /// # Errors
     /// The database cannot be written.
     pub fn made_in(&self, allocation: &str) -> Result<(), StoreError> {
-        self.store
-            .connection
-            .execute(
-                "UPDATE launches SET allocation = ?2 WHERE id = ?1",
-                params![self.id, allocation],
-            )
-            .map_err(self.store.context("store the allocation of a launch"))?;
-        Ok(())
+        self.note("allocation", allocation)
     }
 }
 

@@ -92,7 +92,7 @@ impl Run {
         }))
     }
 
-    /// What was asked under this key and id, whatever became of it.
+    /// Items that were asked for under this key and id, whatever became of them.
     ///
     /// # Errors
     /// What SQLite says, or a damaged entry.

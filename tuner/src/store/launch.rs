@@ -162,6 +162,18 @@ impl Run {
 }
 
 impl LaunchRecord {
+    /// Stores a property of the launch that is one column.
+    pub(super) fn note(&self, column: &'static str, value: impl rusqlite::ToSql) -> Result<(), StoreError> {
+        self.store
+            .connection
+            .execute(
+                &format!("UPDATE launches SET {column} = ?2 WHERE id = ?1"),
+                params![self.id, value],
+            )
+            .map_err(self.store.context("store what a launch was like"))?;
+        Ok(())
+    }
+
     /// Stores a report line as a whole: what it says, how far the report has been read, how long the launch took so far.
     ///
     /// `items` are the items of the block that the line is about; `measured` is false for blocks whose samples do not count

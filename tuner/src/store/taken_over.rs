@@ -4,7 +4,7 @@ use rusqlite::params;
 
 use super::{LaunchRecord, Run, StoreError};
 
-/// What an interrupted run left.
+/// Stock of an interrupted run.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct TakenOver {
     /// Launches that measured blocks to their end.
@@ -85,14 +85,7 @@ impl LaunchRecord {
     /// # Errors
     /// The database cannot be written.
     pub fn ran_beside(&self, other_cores: f64) -> Result<(), StoreError> {
-        self.store
-            .connection
-            .execute(
-                "UPDATE launches SET other_cores = ?2 WHERE id = ?1",
-                params![self.id, other_cores],
-            )
-            .map_err(self.store.context("store what else ran"))?;
-        Ok(())
+        self.note("other_cores", other_cores)
     }
 }
 

@@ -16,7 +16,7 @@ use crate::verification::{Medians, Verification, prove};
 /// Verifications of one deployment, each with less in it than the one before.
 const ATTEMPTS: usize = 3;
 
-/// What the drop-in may cost a call that it leaves alone, in seconds; less is no damage.
+/// Cost of the drop-in for a call that it leaves alone, in seconds, below which there is no damage.
 const DROPIN_SECONDS: f64 = 50e-9;
 
 /// A smaller slowdown, as a fraction, does not take a fix back: launches of the same library on a shared machine differ by

@@ -21,7 +21,7 @@ use crate::search::target::Target;
 use crate::search::{necessity, settings};
 use crate::verification::{JudgedCell, OF_SPLITS, UNTOUCHED, Verification};
 
-/// What must not be proposed again, because the verification of what was deployed spoke against it.
+/// Bans: proposals that the verification of what was deployed spoke against.
 #[derive(Debug, Default)]
 pub(super) struct Bans {
     pub(super) assignments: BTreeSet<Assignment>,
@@ -47,7 +47,7 @@ pub(super) struct State {
     /// By the name of a cell of a guideline: whose selection was taken back, because the library does not follow it or because it ended a
     /// job, and what was said.
     pub(super) idle: BTreeMap<String, ((Collective, u64), String)>,
-    /// What was chosen and taken back.
+    /// Choices that were taken back.
     pub(super) taken: TakenBack,
 }
 

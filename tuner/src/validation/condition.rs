@@ -17,7 +17,7 @@ const SLOW_MODE: f64 = 15.6 / 8.7;
 /// Probability that the next launch is in the mode of the one before.
 const STICKY: f64 = 0.9;
 
-/// What launches are like. Adding a condition takes a variant, its name, and a line in [`Script`].
+/// Conditions of launches. Adding one takes a variant, its name, and a line in [`Script`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Condition {

@@ -66,7 +66,7 @@ impl Scripted {
     }
 }
 
-/// What a design made of them.
+/// Verdicts of a design.
 #[derive(Debug, Clone)]
 pub struct Verdicts {
     /// Of each cell.
@@ -126,17 +126,17 @@ pub const DESIGNS: [Design; 3] = [
 pub struct Row {
     /// The design.
     pub design: &'static str,
-    /// What launches are like.
+    /// Condition of the launches.
     pub condition: Condition,
     /// Runs of equal sides with a violation.
     pub false_violations: Rate,
     /// Cells that are slower by more than the floor and said to hold.
     pub false_holds: Rate,
-    /// What both of these may be.
+    /// Bounds of both.
     pub nominal: f64,
     /// Cells with the slowdown that are violated.
     pub found: Rate,
-    /// What is promised of them.
+    /// Promised rates.
     pub promised: Option<f64>,
     /// Cells with the slowdown that are unstable.
     pub unstable: Rate,

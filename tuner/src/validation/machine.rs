@@ -22,7 +22,7 @@ pub enum Noise {
     Bimodal,
     /// Half as slow again at the end of the run as at its beginning, both sides.
     Drift,
-    /// What launches have in common varies by 0.45 in the logarithm, as measured on a noisy day.
+    /// The common factor of launches varies by 0.45 in the logarithm, as measured on a noisy day.
     NoisyDay,
 }
 

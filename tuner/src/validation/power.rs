@@ -20,7 +20,7 @@ const SLOW: usize = 10;
 /// How much slower, as a fraction.
 pub const SLOWDOWNS: [f64; 5] = [0.05, 0.10, 0.20, 0.30, 0.50];
 
-/// What the launches are like.
+/// Condition of the launches.
 struct Condition {
     name: &'static str,
     noise: Noise,

@@ -312,7 +312,7 @@ pub fn follow(
     (judged, launches, design.dependence().cloned())
 }
 
-/// What was measured of a family when its cells have had so many launches.
+/// Samples of a family when its cells have had so many launches.
 fn first(family: &Family, launches: &[usize]) -> (Family, LaunchesOf) {
     let cut = |sample: &Sample, launches: usize| {
         let values = &sample.values()[..launches.min(sample.len())];

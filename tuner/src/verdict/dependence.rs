@@ -72,7 +72,7 @@ pub enum Allocations<'a> {
     Units(&'a [usize]),
 }
 
-/// What a unit is.
+/// Kind of unit.
 #[derive(Debug, Clone, PartialEq)]
 enum Unit {
     /// A launch.
@@ -87,7 +87,7 @@ enum Unit {
     },
 }
 
-/// What the launches of a run have to do with each other.
+/// Dependence between the launches of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Dependence {
     /// P-value of the test; 1 where there is nothing to be tested.
@@ -241,7 +241,7 @@ impl Dependence {
         })
     }
 
-    /// What was found, in one sentence that ends in an action; `None` where the launches are independent as far as one can see.
+    /// The finding in one sentence that ends in an action; `None` where the launches are independent as far as one can see.
     #[must_use]
     pub fn warning(&self) -> Option<String> {
         let units = self.units.iter().max().map_or(1, |last| last + 1);

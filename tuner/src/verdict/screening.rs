@@ -37,11 +37,11 @@ const POOLED_DEVIATIONS: f64 = 1.645;
 pub struct Sides {
     /// The side that should not be slower.
     pub left: Vec<f64>,
-    /// What bounds it.
+    /// Its bound.
     pub right: Vec<f64>,
 }
 
-/// What the screening says of a cell.
+/// Result of the screening for a cell.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Screened {
     /// Whether a relevant slowdown is out of the question.

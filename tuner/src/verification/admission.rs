@@ -9,17 +9,17 @@ use crate::plan::Subject;
 pub(super) struct Waiting<T> {
     /// What it is.
     pub(super) what: T,
-    /// What has to be timed for it.
+    /// Subjects that have to be timed for it.
     pub(super) subjects: BTreeSet<Subject>,
     /// Seconds of an application that it may save: calls times the seconds that each may take too long.
     pub(super) gain_seconds: f64,
 }
 
-/// What the next launches may cost.
+/// Limits of the next launches.
 pub(super) struct Means<'a> {
-    /// What a subject costs in a launch, in seconds.
+    /// Price of a subject in a launch, in seconds.
     pub(super) price: &'a dyn Fn(&Subject) -> f64,
-    /// What a launch costs beside its subjects, in seconds.
+    /// Price of a launch beside its subjects, in seconds.
     pub(super) launch_seconds: f64,
     /// Launches that a decision is expected to take.
     pub(super) launches: usize,

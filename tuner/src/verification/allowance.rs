@@ -1,6 +1,6 @@
 //! What a verification may spend, and when it gives back or takes over what others were to have.
 
-/// What a verification may spend.
+/// Seconds of a verification.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Allowance {
     /// Seconds from its begin.
@@ -17,14 +17,14 @@ impl Allowance {
     };
 }
 
-/// Where its launches end, on the command's clock.
+/// End of its launches, on the command's clock.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Limit {
     /// In force.
     pub(super) seconds: f64,
     /// As was allowed at first.
     allowed: f64,
-    /// Where the budget ends.
+    /// End of the budget.
     total: f64,
     goes_on: bool,
 }

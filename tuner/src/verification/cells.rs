@@ -67,7 +67,7 @@ impl Cells {
         Cells { pairs, functions }
     }
 
-    /// What is planned, before anything is timed: without splits, which follow from times.
+    /// The planned cells, before anything is timed: without splits, which follow from times.
     pub(super) fn planned(plan: &Plan, touched: &dyn Fn(&Subject) -> bool) -> Cells {
         let functions = plan.monotony_functions.iter().chain(&plan.split_functions);
         let mut cells = Cells {

@@ -19,7 +19,7 @@ const FEW: u32 = 3;
 /// Repetitions of the screening, and the seconds that they may take of each item: what is slow gets fewer.
 const SCREENING: Repetitions = Repetitions::fixed(5, 0.025);
 
-/// What the first pass found.
+/// Findings of the first pass.
 #[derive(Debug, Default)]
 pub(super) struct FirstPass {
     /// Its times.

@@ -53,7 +53,7 @@ struct Components {
     freedom: f64,
 }
 
-/// What the screening saw.
+/// Observations of the screening.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Learnt {
     blocks: BTreeMap<String, Seen>,

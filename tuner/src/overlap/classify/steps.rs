@@ -168,7 +168,7 @@ fn sorted<'a>(seen: impl Iterator<Item = &'a Seen<'a>>) -> Vec<f64> {
     values
 }
 
-/// What the cells of a stretch have in common.
+/// Common behaviour of the cells of a stretch.
 fn level(cells: &[&Seen<'_>]) -> Level {
     let values = sorted(cells.iter().copied());
     let middle = values.get(values.len() / 2).copied().unwrap_or(0.0);

@@ -6,7 +6,7 @@ use super::words::time;
 use crate::overlap::reading::{GOOD, PARTIAL, SERIALISED};
 use crate::report::format;
 
-/// What the cells of a stretch do.
+/// Behaviour of the cells of a stretch.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Level {
     /// This ratio, close to 0.
@@ -63,7 +63,7 @@ pub(super) struct Stretch {
     pub(super) ends: Option<[i64; 2]>,
     first: i64,
     last: i64,
-    /// Where it is not alike, but is by time.
+    /// Its division by time, where it is alike only so.
     pub(super) within: Vec<Stretch>,
 }
 

@@ -9,7 +9,7 @@ use crate::overlap::grid::Position;
 use crate::overlap::model::{Failed, Map};
 use crate::overlap::noise::Pool;
 
-/// What belongs to one map while others are asked in between.
+/// State of one map while others are asked in between.
 struct Kept {
     pool: Pool,
     patience: usize,

@@ -65,7 +65,7 @@ impl Goals {
             .collect()
     }
 
-    /// What looked better, the last word on each.
+    /// Candidates that looked better, with the last word on each.
     fn candidates_tried(&self) -> Vec<TargetCandidate> {
         let waiting = self
             .promising

@@ -24,11 +24,11 @@ pub(super) fn place(cell: &Judged) -> Place {
 /// Launches in turn.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct InTurn<'a> {
-    /// What is aimed at.
+    /// The targets.
     pub(super) targets: &'a [Target],
     /// The library as it is, by whose communication and computation everything is judged.
     pub(super) untouched: &'a [Survey],
-    /// What is deployed so far; the same as `untouched` where nothing is.
+    /// Times with what is deployed so far; the same as `untouched` where nothing is.
     pub(super) present: &'a [Survey],
     /// With the candidate.
     pub(super) now: &'a [Survey],

@@ -88,7 +88,7 @@ impl Goals {
         Ok(chosen)
     }
 
-    /// What can be tried: first what was made for it, in case that the budget ends.
+    /// Candidates, first those that were made for overlap, in case that the budget ends.
     fn candidates(&self, context: &Context<'_>, banned: &BTreeSet<Assignment>) -> Vec<Vec<Assignment>> {
         let mut all: Vec<Vec<Assignment>> = Vec::new();
         if context.programs.progress().is_ok() {
@@ -106,14 +106,14 @@ impl Goals {
     }
 }
 
-/// What a search ended with.
+/// Result of a search.
 #[derive(Debug, Default)]
 pub(super) struct Found {
-    /// What to deploy.
+    /// Assignments to deploy.
     pub(super) chosen: Option<Vec<Assignment>>,
-    /// What looked better and was not confirmed yet, the best first.
+    /// Candidates that looked better and are not confirmed yet, the best first.
     pub(super) waiting: Vec<Tried>,
-    /// What was chosen, and what looked better and was refused.
+    /// The choice, and the candidates that looked better and were refused.
     pub(super) tried: Vec<Tried>,
     /// Whether the budget ended before every setting was tried.
     pub(super) was_cut_short: bool,
@@ -124,7 +124,7 @@ pub(super) struct Search<'s, B> {
     pub(super) targets: &'s [Target],
     /// Launches of the untouched library, made before.
     pub(super) base: &'s [Survey],
-    /// What is known of the targets with what is deployed.
+    /// Knowledge of the targets with what is deployed.
     pub(super) present: &'s [Judgement],
     pub(super) rule: &'s Rule,
     pub(super) bench: &'s mut B,

@@ -67,7 +67,7 @@ pub(super) fn facts(report: &Report) -> Vec<Fact> {
     facts
 }
 
-/// What each part of the budget was allowed and took.
+/// Seconds that each part of the budget was allowed and took.
 fn parts(p: &Provenance) -> String {
     let part = |part: &BudgetPart| {
         format!(

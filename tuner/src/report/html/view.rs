@@ -35,7 +35,7 @@ pub(super) struct Page<'a> {
     pub(super) types: Vec<TypeRow>,
     pub(super) guidelines: Vec<GuidelineRow>,
     pub(super) contests: Vec<ContestView>,
-    /// What looked better and is not deployed.
+    /// Candidates that looked better and are not deployed.
     pub(super) looked_better: Option<Sheet>,
     pub(super) unfixed: Vec<Unfixed>,
     pub(super) quarantined: &'a [Quarantined],

@@ -14,7 +14,7 @@ use crate::report::model::{CostModel, MeasuredPrice, Prediction};
 use crate::search::target::Target;
 use kilter_algorithms::Cost;
 
-/// What a medium's times are predicted by.
+/// Basis of a medium's predictions.
 #[derive(Debug)]
 pub(super) enum Basis {
     /// Measured prices.
@@ -124,7 +124,7 @@ pub(super) fn by_fit(predicted: Predicted, cost: Cost, fit: &Fit) -> Prediction 
     }
 }
 
-/// What collectives need beside measured prices; empty where that is nothing.
+/// Corrections of collectives beside measured prices; empty where there are none.
 pub(super) fn residual(messages: f64, seconds: f64) -> String {
     if seconds == 0.0 {
         return String::new();

@@ -60,7 +60,7 @@ impl Looks {
         self.design.next_launches(seconds_per_launch, seconds_left)
     }
 
-    /// What the last look found out about the launches.
+    /// Finding of the last look about the launches.
     #[must_use]
     pub fn dependence(&self) -> Option<&Dependence> {
         self.dependence.as_ref()

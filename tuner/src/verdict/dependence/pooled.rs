@@ -319,7 +319,7 @@ fn standardised(rows: &[Vec<f64>]) -> Vec<Vec<f64>> {
     rows.iter().map(scale).collect()
 }
 
-/// Where segments begin: after launches with which more than a few cells ended.
+/// Begins of segments: after launches with which more than a few cells ended.
 fn bounds(scored: &[Vec<Option<f64>>], launches: usize) -> Vec<usize> {
     let mut ended = vec![0_usize; launches];
     for row in scored {
