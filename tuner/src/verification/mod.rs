@@ -501,6 +501,8 @@ impl<'a, 'b> Work<'a, 'b> {
             }
             confirmed.push(cell);
         }
+        let dependence = design.and_then(Looks::dependence);
+        self.screening.is_doubtful = dependence.is_some_and(Dependence::is_found);
         self.verification.cells = self.screening.complete(confirmed);
         Ok(fallen)
     }

@@ -24,6 +24,8 @@ pub(super) struct Screening {
     all: Vec<(PlannedCell, Sides, Screened)>,
     /// Cells that need no more launches. Empty where the first pass was no screening.
     clear: BTreeSet<(Key, u64)>,
+    /// Whether launches were found to depend on each other: then what two of them find clear is no more than screened.
+    pub(super) is_doubtful: bool,
 }
 
 impl Screening {
@@ -48,6 +50,7 @@ impl Screening {
                 .zip(screened)
                 .map(|((planned, sides), screened)| (planned, sides, screened))
                 .collect(),
+            is_doubtful: false,
         }
     }
 
@@ -113,7 +116,11 @@ impl Screening {
         Some(JudgedCell {
             cell: planned.clone(),
             comparison: Comparison {
-                verdict: if clear { Outcome::Holds } else { Outcome::Screened },
+                verdict: if clear && !self.is_doubtful {
+                    Outcome::Holds
+                } else {
+                    Outcome::Screened
+                },
                 ratio: screened.ratio,
                 ratio_ci: (low, screened.upper),
                 p: screened.p,
@@ -124,7 +131,12 @@ impl Screening {
                 left_medians: sides.left.clone(),
                 right_medians: sides.right.clone(),
             },
-            note: Some(if clear {
+            note: Some(if clear && self.is_doubtful {
+                format!(
+                    "clear in the {} launches of the screening, which say too little where launches depend on each other",
+                    sides.left.len()
+                )
+            } else if clear {
                 format!("clear in the {} launches of the screening", sides.left.len())
             } else {
                 format!("screened in {} launches, not confirmed", sides.left.len())
@@ -203,6 +215,16 @@ mod tests {
         assert!((3e-6..6e-6).contains(&pair.gain_seconds), "{}", pair.gain_seconds);
         let twice = screening.open(&cells, &|_| 2.0);
         approx::assert_relative_eq!(twice[0].gain_seconds, 2.0 * pair.gain_seconds);
+    }
+
+    #[test]
+    fn where_launches_depend_on_each_other_two_of_them_prove_nothing() {
+        let (cells, timed, _) = screened(&[(8, 4.0), (64, 6.0)]);
+        let mut screening = Screening::of(&cells, &timed, &Rule::default(), true);
+        let verdicts = |screening: &Screening| outcomes(&screening.complete(Vec::new()), "GL8");
+        assert_eq!(verdicts(&screening), [(8, Outcome::Holds), (64, Outcome::Holds)]);
+        screening.is_doubtful = true;
+        assert_eq!(verdicts(&screening), [(8, Outcome::Screened), (64, Outcome::Screened)]);
     }
 
     #[test]
