@@ -18,6 +18,7 @@ use crate::plan::Place;
 use crate::repetition_rule;
 use crate::scope::Scope;
 use crate::search::limits::Limits;
+use crate::verdict::sequential::DEFAULT_MAX_LAUNCHES;
 use crate::verdict::{Correction, Test};
 
 pub use tune::TuneOptions;
@@ -75,6 +76,8 @@ pub struct Options {
     pub element: Element,
     /// Launches per verification.
     pub launches: usize,
+    /// Whether a noisy machine gets more than [`Options::launches`]: nobody gave a number.
+    pub plans_launches: bool,
     /// One look, after all launches.
     pub fixed: bool,
     /// Allocations of a batch system are the units of verdicts.
@@ -145,7 +148,7 @@ impl Options {
         if typed.ranks == 0 {
             return Err(wrong("--ranks", "`0` is not a number of ranks; give at least 1"));
         }
-        if typed.launches == 0 {
+        if typed.launches == Some(0) {
             return Err(wrong(
                 "--launches",
                 "`0` launches measure nothing; give at least 1, 20 by default",
@@ -220,7 +223,8 @@ impl Options {
                 cli::ElementChoice::Float => Element::Float,
                 cli::ElementChoice::Double => Element::Double,
             },
-            launches: typed.launches,
+            launches: typed.launches.unwrap_or(DEFAULT_MAX_LAUNCHES),
+            plans_launches: typed.launches.is_none(),
             fixed: typed.fixed,
             allocations: typed.allocations,
             budget_seconds: typed.budget,

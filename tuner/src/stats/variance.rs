@@ -20,6 +20,10 @@ const NORMAL_QUARTILES: f64 = 1.349;
 /// Variance of a median over the variance of a mean of as many normal values: pi / 2.
 const MEDIAN_OVER_MEAN: f64 = std::f64::consts::FRAC_PI_2;
 
+/// Standard errors between an estimate and what it is told from: 1.645 for a one-sided bound of 95 %, and 1.282 for nine of ten such
+/// cells to keep it.
+const ERRORS: f64 = 2.927;
+
 /// Variance of the logarithm of one time within a launch, from the quartiles, so that one spike does not decide; `None` for fewer
 /// than two times.
 #[must_use]
@@ -50,6 +54,20 @@ pub fn optimal_repetitions(within: f64, between: f64, launch_seconds: f64, repet
         return 1.min(max);
     }
     optimum.round().clamp(1.0, f64::from(max.max(1))) as u32
+}
+
+/// The least number of repetitions per launch with which `launches` launches see that the ratio of two equal sides exceeds 1 by less than
+/// `margin` (a logarithm): with so many, the interval of the ratio ends [`ERRORS`] standard errors away. More would say nothing that is
+/// asked. `max` where launches themselves vary too much for that. Variances are those of one side.
+#[must_use]
+pub fn enough_repetitions(within: f64, between: f64, launches: usize, margin: f64, max: u32) -> u32 {
+    let allowed = launches as f64 * (margin / ERRORS).powi(2) / 2.0 - between;
+    let count = MEDIAN_OVER_MEAN * within / allowed;
+    if allowed > 0.0 && count.is_finite() {
+        count.ceil().clamp(1.0, f64::from(max.max(1))) as u32
+    } else {
+        max
+    }
 }
 
 #[cfg(test)]
@@ -99,5 +117,21 @@ mod tests {
             max_relative = 1e-6
         );
         assert_eq!(between_launches(0.001, 0.02, 4.0), 0.0);
+    }
+
+    #[test]
+    fn enough_is_what_tells_one_from_the_margin_and_no_more() {
+        let margin = 1.05_f64.ln();
+        for (within, between, launches) in [(0.05_f64.powi(2), 0.0, 10), (0.2_f64.powi(2), 0.02_f64.powi(2), 10)] {
+            let count = enough_repetitions(within, between, launches, margin, 1000);
+            let error = |r: u32| (2.0 * (between + MEDIAN_OVER_MEAN * within / f64::from(r)) / launches as f64).sqrt();
+            assert!(ERRORS * error(count) <= margin, "{count}");
+            assert!(count == 1 || ERRORS * error(count - 1) > margin, "{count}");
+        }
+        assert_eq!(enough_repetitions(0.05_f64.powi(2), 0.0, 10, margin, 1000), 3);
+        assert_eq!(enough_repetitions(0.0025, 0.05_f64.powi(2), 10, margin, 60), 60, "launches vary too much");
+        assert_eq!(enough_repetitions(0.0, 0.0, 10, margin, 60), 1);
+        assert_eq!(enough_repetitions(0.0025, 0.0, 10, 0.0, 60), 60, "nothing is small enough");
+        assert_eq!(enough_repetitions(f64::NAN, 0.0, 10, margin, 60), 60);
     }
 }

@@ -17,7 +17,7 @@ use crate::stats::sample::Sample;
 use crate::verdict::dependence::LaunchesOf;
 use crate::verdict::screening::{self, SCREENING_LAUNCHES, Sides};
 use crate::verdict::sequential::DEFAULT_MAX_LAUNCHES;
-use crate::verdict::{Allocations, Dependence, Family, Looks, Pair, Rule};
+use crate::verdict::{Allocations, Dependence, Family, Looks, MOST_PLANNED, Pair, Rule, launches_planned};
 
 /// Cells of a run.
 const CELLS: usize = 100;
@@ -122,12 +122,12 @@ pub const DESIGNS: [Design; 4] = [
     },
     Design {
         name: "screened, then sequential",
-        launches: SCREENING_LAUNCHES + DEFAULT_MAX_LAUNCHES,
+        launches: SCREENING_LAUNCHES + MOST_PLANNED,
         per_hundred: 10,
         // Where two launches share their luck, what they find clear is believed unless the launches that follow are found to depend on each
         // other: among cells that are 10 % slower, a fifth was said to hold in a run of groups of four where that was missed.
         applies: Condition::is_independent,
-        promised: |_| None,
+        promised: |_| Some(0.95),
         judge: screened,
     },
 ];
@@ -270,7 +270,8 @@ fn sequential(scripted: &Scripted, rule: &Rule, launches: usize) -> Verdicts {
     }
 }
 
-/// As a verification does by default: what two launches find clear holds, and fresh launches confirm the rest.
+/// As a verification does by default: what two launches find clear holds, and fresh launches confirm the rest, more of them where the machine is
+/// noisy.
 fn screened(scripted: &Scripted, rule: &Rule) -> Verdicts {
     let all: Vec<usize> = (0..scripted.pairs.len()).collect();
     let values = |sample: &Sample| sample.values().to_vec();
@@ -292,9 +293,10 @@ fn screened(scripted: &Scripted, rule: &Rule) -> Verdicts {
             mean_launches: SCREENING_LAUNCHES as f64,
         };
     }
-    let fresh = SCREENING_LAUNCHES..SCREENING_LAUNCHES + DEFAULT_MAX_LAUNCHES;
+    let planned = launches_planned(screening::deviation_of(&sides), open.len(), rule);
+    let fresh = SCREENING_LAUNCHES..SCREENING_LAUNCHES + planned;
     let families = [Family::Independent(scripted.of(&open, fresh))];
-    let (judged, counts, dependence) = follow(&families, rule, DEFAULT_MAX_LAUNCHES);
+    let (judged, counts, dependence) = follow(&families, rule, planned);
     let dependent = dependence.is_some_and(|dependence| dependence.is_found());
     if dependent {
         outcomes.fill(Outcome::Screened);

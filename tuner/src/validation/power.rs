@@ -9,7 +9,7 @@ use super::rate::Rate;
 use super::runs::{LAUNCHES, sequential};
 use crate::report::model::Outcome;
 use crate::verdict::sequential::DEFAULT_MAX_LAUNCHES;
-use crate::verdict::{Family, Pair, Rule, Test, judge_families};
+use crate::verdict::{Family, Pair, Rule, Test, judge_families, launches_planned};
 
 /// Cells of a run; those with a slowdown come first.
 const CELLS: usize = 300;
@@ -86,7 +86,7 @@ pub enum Design {
     Fixed,
     /// The sequential design by default.
     Sequential,
-    /// The same with a third of the cells: the rest was decided by other launches before.
+    /// The same with a third of the cells, for the rest was decided by a screening, which plans more launches on a noisy machine.
     Confirming,
     /// The sequential design for one cell.
     Alone,
@@ -124,11 +124,11 @@ impl Design {
     }
 
     /// The power that is promised: what is worth tuning is found where launches vary as on a quiet day, and what is slower by 30 %
-    /// on a noisy one, too, if it is asked for alone.
+    /// on a noisy one, too, among as many as a screening leaves or alone.
     fn promised(self, condition: &Condition, slowdown: f64) -> Option<f64> {
         let least = match self {
             Design::Sequential | Design::Confirming if condition.common == 0.0 => 0.2,
-            Design::Alone => 0.3,
+            Design::Confirming | Design::Alone => 0.3,
             _ => f64::INFINITY,
         };
         (slowdown >= least).then_some(0.95)
@@ -140,7 +140,7 @@ impl Design {
         match self {
             Design::Fixed => "fixed, 10 launches",
             Design::Sequential => "sequential",
-            Design::Confirming => "sequential, 100 cells",
+            Design::Confirming => "confirming 100 cells",
             Design::Alone => "sequential, one cell",
             Design::RankSum => "sequential, rank sum",
             Design::SignedRank => "sequential, signed ranks",
@@ -198,10 +198,13 @@ pub fn validate(options: &Options) -> Vec<Row> {
 
 /// For each slow cell whether it was found, and the mean launches of all cells.
 fn one(seed: u64, condition: &Condition, design: Design, run: usize) -> (Vec<bool>, f64) {
-    let launches = if design == Design::Fixed {
-        LAUNCHES
-    } else {
-        DEFAULT_MAX_LAUNCHES
+    let launches = match design {
+        Design::Fixed => LAUNCHES,
+        // The ratio of two sides that vary so much.
+        Design::Confirming => {
+            launches_planned(std::f64::consts::SQRT_2 * condition.spread.1, design.cells(), &Rule::default())
+        }
+        _ => DEFAULT_MAX_LAUNCHES,
     };
     let (name, (from, to)) = (format!("power {} {run}", condition.name), condition.spread);
     let mut machine = Machine::new(seed, &name, condition.noise, from, launches).with_common(condition.common);
@@ -227,7 +230,7 @@ fn one(seed: u64, condition: &Condition, design: Design, run: usize) -> (Vec<boo
     } else if design == Design::Fixed {
         (judge_families(&families, &rule), vec![vec![LAUNCHES; cells]])
     } else {
-        sequential(&families, &rule, DEFAULT_MAX_LAUNCHES)
+        sequential(&families, &rule, launches)
     };
     let slow = &judged[0][..SLOW * SLOWDOWNS.len()];
     let found = slow

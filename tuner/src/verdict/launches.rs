@@ -1,6 +1,9 @@
 //! How many launches a run needs for anything to be decidable.
 
-use super::Test;
+use statrs::distribution::{ContinuousCDF as _, Normal};
+
+use super::sequential::DEFAULT_MAX_LAUNCHES;
+use super::{Rule, Test};
 
 /// More launches than anybody makes.
 const MOST: usize = 2000;
@@ -16,6 +19,32 @@ pub fn launches_needed(tests: usize, alpha: f64, test: Test) -> usize {
     (1..=MOST)
         .find(|&launches| tests * test.smallest_p(launches) <= alpha && alpha > 0.0)
         .unwrap_or(usize::MAX)
+}
+
+/// Launches at most where a run plans for a noisy machine.
+pub const MOST_PLANNED: usize = 60;
+
+/// Slowdown that is worth launches on a noisy machine, and the one-sided quantile of the probability (95 %) to find it.
+const WORTH: f64 = 1.3;
+const SURE: f64 = 1.645;
+
+/// Share of alpha that the last look has at least, and efficiency of signed ranks where logarithms are normal.
+const LAST_SHARE: f64 = 0.25;
+const EFFICIENCY: f64 = 0.955;
+
+/// Launches for a cell at most: the usual number, and more where the ratio varies so much from launch to launch (`deviation` of its
+/// logarithm) that these would miss a slowdown by 30 % among `tests` more often than once in twenty. It follows from a screening, whose
+/// launches take no part in what is tested.
+#[must_use]
+pub fn launches_planned(deviation: f64, tests: usize, rule: &Rule) -> usize {
+    // Half of the level for each half of the test.
+    let level = LAST_SHARE * rule.alpha / (2.0 * tests.max(1) as f64);
+    let distance = Normal::standard().inverse_cdf(1.0 - level) + SURE;
+    let launches = (distance * deviation / WORTH.ln()).powi(2) / EFFICIENCY;
+    if launches.is_nan() {
+        return DEFAULT_MAX_LAUNCHES;
+    }
+    (launches.ceil() as usize).clamp(DEFAULT_MAX_LAUNCHES, MOST_PLANNED)
 }
 
 #[cfg(test)]
@@ -62,5 +91,17 @@ mod tests {
         assert_eq!(launches_needed(10_000, 0.05, Test::BrunnerMunzel), 51);
         assert_eq!(launches_needed(0, 0.05, Test::SignedRank), 5);
         assert_eq!(launches_needed(9, 0.05, Test::Exact), 1);
+    }
+
+    #[test]
+    fn a_noisy_machine_gets_more_launches_and_a_quiet_one_the_usual_number() {
+        let planned = |deviation, tests| launches_planned(deviation, tests, &Rule::default());
+        assert_eq!(planned(0.05, 300), DEFAULT_MAX_LAUNCHES);
+        assert_eq!(planned(0.15, 300), DEFAULT_MAX_LAUNCHES);
+        // Sides that vary by 0.2 each, among a hundred: 5.5 standard errors.
+        assert_eq!(planned(0.283, 100), 37);
+        assert!(planned(0.283, 400) > planned(0.283, 100));
+        assert_eq!(planned(3.0, 100), MOST_PLANNED);
+        assert_eq!(planned(f64::NAN, 100), DEFAULT_MAX_LAUNCHES);
     }
 }

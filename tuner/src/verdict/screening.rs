@@ -69,6 +69,13 @@ pub fn screen(cells: &[Sides], rule: &Rule) -> Vec<Screened> {
         .collect()
 }
 
+/// Standard deviation of a cell's log ratio from launch to launch, pooled over these cells; 0 where no cell has two launches.
+#[must_use]
+pub fn deviation_of(cells: &[Sides]) -> f64 {
+    let logs: Vec<Vec<f64>> = cells.iter().map(Sides::log_ratios).collect();
+    Spread::pooled(&logs).deviation
+}
+
 fn one(sides: &Sides, logs: &[f64], spread: &Spread, rule: &Rule) -> Screened {
     let launches = logs.len() as f64;
     let mean = mean(logs);

@@ -35,8 +35,22 @@ use crate::report::model::Outcome;
 /// Launches per cell up to which [`Sequential::next_launches`] goes unless told otherwise.
 pub const DEFAULT_MAX_LAUNCHES: usize = 20;
 
-/// Looks that are planned; the launches between them are equal.
-const PLANNED_LOOKS: usize = 4;
+/// Launches between two looks.
+const BETWEEN_LOOKS: usize = 5;
+
+/// Launches at the planned look that follows `launches` of at most `max`: up to the usual number about every five, in equal steps and
+/// never in one alone, since fewer decide next to nothing; and then whenever there are half as many again, so that late looks have shares that
+/// are worth spending.
+#[must_use]
+pub fn next_look(launches: usize, max: usize) -> usize {
+    let usual = max.min(DEFAULT_MAX_LAUNCHES);
+    let looks = usual.div_ceil(BETWEEN_LOOKS).max(2);
+    let later = launches.saturating_add(launches / 2).min(max);
+    (1..=looks)
+        .map(|look| (usual * look).div_ceil(looks))
+        .find(|&planned| planned > launches)
+        .unwrap_or(later)
+}
 
 /// A cell: the family and the cell in it, both from 0 in the order given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -276,9 +290,8 @@ impl Sequential {
     }
 
     /// When to look next, if one more launch of the wanted cells takes `seconds_per_launch` and `seconds_left` are left;
-    /// `None` where nothing is wanted, the launches are used up, or not one more launch fits. Looks are planned at a
-    /// quarter, a half, three quarters and all of the launches; where the seconds do not reach beyond the next planned
-    /// look, the look at what they do reach is the last.
+    /// `None` where nothing is wanted, the launches are used up, or not one more launch fits. Looks are planned as [`next_look`]
+    /// says; where the seconds do not reach beyond the next planned look, the look at what they do reach is the last.
     #[must_use]
     pub fn next_launches(&self, seconds_per_launch: f64, seconds_left: f64) -> Option<NextLook> {
         let started = !self.cells.is_empty();
@@ -294,9 +307,7 @@ impl Sequential {
         if end == self.launches {
             return None;
         }
-        let planned = (1..=PLANNED_LOOKS)
-            .map(|look| (self.max_launches * look).div_ceil(PLANNED_LOOKS))
-            .find(|&launches| launches > self.launches)?;
+        let planned = next_look(self.launches, self.max_launches);
         Some(NextLook {
             launches: planned.min(end),
             last: planned >= end,

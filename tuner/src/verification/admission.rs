@@ -1,6 +1,6 @@
 //! Which cells get the next launches, when the time does not reach for all: the dearest first. Pure.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::plan::Subject;
 
@@ -11,6 +11,8 @@ pub(super) struct Waiting<T> {
     pub(super) what: T,
     /// Subjects that have to be timed for it.
     pub(super) subjects: BTreeSet<Subject>,
+    /// Whether the first look is expected to decide it.
+    pub(super) is_soon: bool,
     /// Seconds of an application that it may save: calls times the seconds that each may take too long.
     pub(super) gain_seconds: f64,
 }
@@ -23,6 +25,8 @@ pub(super) struct Means<'a> {
     pub(super) launch_seconds: f64,
     /// Launches that a decision is expected to take.
     pub(super) launches: usize,
+    /// Launches at the first look.
+    pub(super) first_look: usize,
     /// Seconds that are left.
     pub(super) left_seconds: f64,
 }
@@ -35,19 +39,33 @@ pub(super) fn admit<T>(
     active: &BTreeSet<Subject>,
     means: &Means<'_>,
 ) -> Vec<Waiting<T>> {
-    let mut timed = active.clone();
-    let mut seconds: f64 = means.launch_seconds + timed.iter().map(means.price).sum::<f64>();
+    // Each subject is timed in as many launches as the cell that needs it longest.
+    let mut timed: BTreeMap<Subject, usize> = active.iter().map(|one| (one.clone(), means.launches)).collect();
+    let all = |(subject, launches): (&Subject, &usize)| (means.price)(subject) * *launches as f64;
+    let mut seconds: f64 = means.launch_seconds * means.launches as f64 + timed.iter().map(all).sum::<f64>();
     let mut admitted = Vec::new();
     waiting.sort_by(|a, b| rate(b, means).total_cmp(&rate(a, means)));
     let mut index = 0;
     while index < waiting.len() {
-        let further: f64 = waiting[index].subjects.difference(&timed).map(means.price).sum();
-        let fits = (seconds + further) * means.launches as f64 <= means.left_seconds;
+        let one = &waiting[index];
+        let wanted = if one.is_soon { means.first_look } else { means.launches };
+        let further: f64 = one
+            .subjects
+            .iter()
+            .map(|subject| {
+                let known = timed.get(subject).copied().unwrap_or(0);
+                (means.price)(subject) * wanted.saturating_sub(known) as f64
+            })
+            .sum();
+        let fits = seconds + further <= means.left_seconds;
         if fits || (timed.is_empty() && index + 1 == waiting.len()) {
             // The last one that is looked at is not the best one: where nothing fits, take the first.
             let one = waiting.remove(if fits { index } else { 0 });
             seconds += further;
-            timed.extend(one.subjects.iter().cloned());
+            for subject in &one.subjects {
+                let launches = timed.entry(subject.clone()).or_default();
+                *launches = wanted.max(*launches);
+            }
             admitted.push(one);
         } else {
             index += 1;
@@ -81,6 +99,7 @@ mod tests {
         Waiting {
             what,
             subjects: bytes.iter().copied().map(subject).collect(),
+            is_soon: false,
             gain_seconds,
         }
     }
@@ -91,6 +110,7 @@ mod tests {
             price: &price,
             launch_seconds: 1.0,
             launches: 10,
+            first_look: 5,
             left_seconds,
         };
         admit(&mut all, &active, &means)
@@ -120,6 +140,19 @@ mod tests {
     fn what_is_timed_anyway_costs_nothing_more() {
         let all = vec![waiting("shares", &[100, 1], 1.0), waiting("other", &[50], 100.0)];
         assert_eq!(admitted(all, &[100], 1050.0), ["shares"]);
+    }
+
+    #[test]
+    fn what_is_decided_soon_takes_the_seconds_of_few_launches() {
+        let soon = |is_soon| Waiting {
+            is_soon,
+            ..waiting("near its bound", &[20], 0.0)
+        };
+        let all = |is_soon| vec![waiting("slow", &[10], 1000.0), soon(is_soon)];
+        // 10 launches of 1 + 10 seconds, and half as many of 20 more.
+        assert_eq!(admitted(all(true), &[], 210.0), ["slow", "near its bound"]);
+        assert_eq!(admitted(all(false), &[], 210.0), ["slow"]);
+        assert_eq!(admitted(all(true), &[20], 310.0), ["slow", "near its bound"], "it is timed anyway");
     }
 
     #[test]

@@ -7,7 +7,7 @@ use kilter_protocol::plan::{Block, Repetitions};
 
 use super::Verification;
 use super::launches::{Timed, launch};
-use super::learnt::Learnt;
+use super::learnt::{Aim, Learnt};
 use crate::context::{Context, Setup};
 use crate::plan::{self, Subject};
 use crate::prediction;
@@ -76,7 +76,12 @@ pub(super) fn first_pass(
         }
     }
     let rule = options.repetitions;
-    pass.repetitions = pass.learnt.repetitions(context.launch_seconds(), rule.max);
+    pass.repetitions = pass.learnt.repetitions(&Aim {
+        launch_seconds: context.launch_seconds(),
+        launches: options.launches.div_ceil(2),
+        margin: options.effect_floor.ln_1p(),
+        max: rule.max,
+    });
     for count in pass.repetitions.values_mut() {
         *count = (*count).max(rule.min);
     }

@@ -53,6 +53,19 @@ struct Components {
     freedom: f64,
 }
 
+/// Purpose of the launches that follow.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Aim {
+    /// Seconds of a launch beside its blocks.
+    pub(super) launch_seconds: f64,
+    /// Launches in which a cell should be decided.
+    pub(super) launches: usize,
+    /// Logarithm of the ratio up to which a slowdown is none.
+    pub(super) margin: f64,
+    /// Repetitions at most.
+    pub(super) max: u32,
+}
+
 /// Observations of the screening.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Learnt {
@@ -92,9 +105,10 @@ impl Learnt {
     }
 
     /// Repetitions per launch of each block, by its id: where the variance of what is decided is least for the time that it takes
-    /// (Kalibera and Jones, [`variance::optimal_repetitions`]), at least [`FEWEST`] and at most `max`. `launch_seconds` is what a launch costs
-    /// beside its blocks.
-    pub(super) fn repetitions(&self, launch_seconds: f64, max: u32) -> BTreeMap<String, u32> {
+    /// (Kalibera and Jones, [`variance::optimal_repetitions`]), and no more than tell equal sides from the floor
+    /// ([`variance::enough_repetitions`]); at least [`FEWEST`].
+    pub(super) fn repetitions(&self, aim: &Aim) -> BTreeMap<String, u32> {
+        let max = aim.max;
         let components: BTreeMap<&String, Components> =
             self.blocks.iter().map(|(id, seen)| (id, seen.components())).collect();
         let pooled = median(
@@ -103,14 +117,16 @@ impl Learnt {
                 .filter(|one| one.freedom > 0.0)
                 .map(|one| one.between),
         );
-        let share = launch_seconds / (self.blocks.len() as f64).max(1.0);
+        let share = aim.launch_seconds / (self.blocks.len() as f64).max(1.0);
         self.blocks
             .iter()
             .map(|(id, seen)| {
                 let own = components[id];
                 let between = (own.freedom * own.between + POOLED_FREEDOM * pooled) / (own.freedom + POOLED_FREEDOM);
                 let (prepare, repeat) = seen.price();
-                let count = variance::optimal_repetitions(own.within, between, prepare + share, repeat, max);
+                let cheapest = variance::optimal_repetitions(own.within, between, prepare + share, repeat, max);
+                let enough = variance::enough_repetitions(own.within, between, aim.launches, aim.margin, max);
+                let count = cheapest.min(enough);
                 (id.clone(), count.clamp(FEWEST.min(max), max))
             })
             .collect()
@@ -289,7 +305,13 @@ mod tests {
 
     #[test]
     fn repetitions_go_where_the_variance_is() {
-        let count = |within, between, start| learnt(within, between).repetitions(start, 60)["bcast@8"];
+        let aim = |launch_seconds, margin| Aim {
+            launch_seconds,
+            launches: 10,
+            margin,
+            max: 60,
+        };
+        let count = |within, between, start| learnt(within, between).repetitions(&aim(start, 0.0))["bcast@8"];
         assert_eq!(count(0.001, 0.2, 0.01), FEWEST, "launches differ, repetitions do not");
         assert!(count(0.2, 0.001, 0.01) > 20, "{}", count(0.2, 0.001, 0.01));
         let (cheap, dear) = (count(0.1, 0.1, 0.001), count(0.1, 0.1, 1.0));
@@ -297,6 +319,8 @@ mod tests {
             cheap < dear,
             "where starting is dear, a launch repeats more: {cheap} {dear}"
         );
+        let enough = learnt(0.2, 0.001).repetitions(&aim(0.01, 0.2))["bcast@8"];
+        assert!(enough < 10, "more than tell 1 from 1.2 are not needed: {enough}");
     }
 
     #[test]

@@ -131,9 +131,6 @@ pub const REPETITIONS: Repetitions = Repetitions::until(8, 60, 0.02, 0.25);
 /// Fewer launches than this decide nothing.
 const MIN_LAUNCHES: usize = 3;
 
-/// Looks at a cell while its launches grow to the most that were asked for; the launches between them are equal.
-const LOOKS: usize = 4;
-
 /// What the launches of a verification share.
 struct Work<'a, 'b> {
     context: &'a Context<'b>,
@@ -229,6 +226,48 @@ impl<'a, 'b> Work<'a, 'b> {
         }
     }
 
+    /// More launches for a cell than usual, where the machine is so noisy that these would miss what is worth finding.
+    fn plan_launches(&mut self, hypotheses: usize) {
+        let (context, usual) = (self.context, self.most_launches);
+        let Some(deviation) = self.screening.deviation.filter(|_| context.options.plans_launches) else {
+            return;
+        };
+        // A proof makes as many as its comparison with the untouched library takes.
+        if self.beside.is_some() || hypotheses == 0 {
+            return;
+        }
+        let planned = verdict::launches_planned(deviation, hypotheses, &context.rule(0.0));
+        if planned > usual {
+            self.most_launches = planned;
+            context.progress.note(&format!(
+                "{}: the ratio of two sides varies by {:.0} % from launch to launch, at which {usual} launches would miss slowdowns by \
+                 30 %: up to {planned} are made, as the budget allows (--launches sets another number)",
+                self.label,
+                100.0 * deviation
+            ));
+        }
+    }
+
+    /// Two looks decide what is clear one way or the other, if they can decide anything.
+    fn deciding_launches(&self) -> usize {
+        let most = self.most_launches;
+        verdict::next_look(verdict::next_look(0, most), most)
+            .max(self.needed_launches)
+            .min(most)
+    }
+
+    /// Plans no more launches for a cell than the seconds reach for: what alpha is kept for launches that are never made is lost.
+    fn limit_launches(&mut self, first: BTreeSet<Subject>) {
+        if self.context.options.fixed || self.beside.is_some() || first.is_empty() {
+            return;
+        }
+        let affordable = (self.left_seconds() / self.launch_price(&first)) as usize;
+        // Whole steps between looks.
+        let step = verdict::next_look(0, self.most_launches);
+        let planned = (affordable / step * step).max(self.deciding_launches());
+        self.most_launches = self.most_launches.min(planned);
+    }
+
     /// One launch of these subjects; returns what it cost in seconds.
     fn launch(&mut self, subjects: &BTreeSet<Subject>) -> anyhow::Result<f64> {
         let number = self.verification.launches;
@@ -311,6 +350,7 @@ impl<'a, 'b> Work<'a, 'b> {
         let hypotheses = waiting.iter().map(|one| one.what.hypotheses()).sum();
         self.warn_of_few_launches(hypotheses);
         self.needed_launches = verdict::launches_needed(hypotheses, options.alpha, options.test);
+        self.plan_launches(hypotheses);
         if self.pass.screened {
             let cells = self.screening.complete(Vec::new());
             let clear = cells
@@ -327,20 +367,20 @@ impl<'a, 'b> Work<'a, 'b> {
         if options.is_exact() {
             return self.judge_exact(waiting);
         }
-        let mut design = Looks::new(context.rule(0.0), self.most_launches).of_hypotheses(hypotheses);
-        let step = if options.fixed {
-            self.most_launches
-        } else {
-            self.most_launches.div_ceil(LOOKS)
-        };
         let mut entered: BTreeSet<Subject> = BTreeSet::new();
         let mut scale = 1.0;
-        let planned_step = step;
-        // Until the cell that has most launches has all that it may have.
-        let mut room = step;
+        let mut admitted = self.admit(&mut waiting, &entered, scale);
+        self.limit_launches(admitted.iter().flat_map(|one| one.subjects.iter().cloned()).collect());
+        let most = self.most_launches;
+        let mut design = Looks::new(context.rule(0.0), most).of_hypotheses(hypotheses);
+        // Launches of the cell that has most of them.
+        let mut had = 0;
         loop {
-            let step = planned_step.min(room);
-            let admitted = self.admit(&mut waiting, &entered, (planned_step, scale));
+            let step = if options.fixed {
+                most
+            } else {
+                verdict::next_look(had, most) - had
+            };
             let new: BTreeSet<Subject> = admitted.iter().flat_map(|one| one.subjects.iter().cloned()).collect();
             let mut fresh = Cells::default();
             admitted.into_iter().for_each(|one| fresh.append(one.what));
@@ -398,9 +438,10 @@ impl<'a, 'b> Work<'a, 'b> {
             }
             let has_room = |index: &CellIndex| self.cells.launches_of(*index, &self.timed) < self.most_launches;
             let wanted: Vec<CellIndex> = design.wanted().into_iter().filter(has_room).collect();
-            let left = |index: &CellIndex| self.most_launches - self.cells.launches_of(*index, &self.timed);
-            room = wanted.iter().map(left).min().unwrap_or(planned_step);
+            let launches_of = |index: &CellIndex| self.cells.launches_of(*index, &self.timed);
+            had = wanted.iter().map(launches_of).max().unwrap_or(0);
             entered = self.cells.subjects_of(&wanted);
+            admitted = self.admit(&mut waiting, &entered, scale);
         }
         if self.verification.cells.is_empty() {
             self.verification.cells = self.screening.complete(Vec::new());
@@ -437,7 +478,7 @@ impl<'a, 'b> Work<'a, 'b> {
         &self,
         waiting: &mut Vec<Waiting<Cells>>,
         entered: &BTreeSet<Subject>,
-        (step, scale): (usize, f64),
+        scale: f64,
     ) -> Vec<Waiting<Cells>> {
         if self.context.options.fixed {
             return std::mem::take(waiting);
@@ -449,8 +490,8 @@ impl<'a, 'b> Work<'a, 'b> {
         let means = Means {
             price: &|subject| scale * self.pass.learnt.seconds(subject, &self.pass.repetitions),
             launch_seconds: scale * self.context.launch_seconds(),
-            // Two looks decide what is clear one way or the other, if they can decide anything.
-            launches: (2 * step).max(self.needed_launches).min(self.most_launches),
+            launches: self.deciding_launches(),
+            first_look: verdict::next_look(0, self.most_launches),
             left_seconds,
         };
         admit(waiting, &self.with_left(entered.clone()), &means)

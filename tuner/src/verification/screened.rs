@@ -12,7 +12,7 @@ use crate::plan::{PlannedCell, Subject};
 use crate::report::model::{Comparison, Outcome};
 use crate::stats::sample::Sample;
 use crate::verdict::Rule;
-use crate::verdict::screening::{Screened, Sides, screen};
+use crate::verdict::screening::{Screened, Sides, deviation_of, screen};
 
 /// What a cell is known by, whatever its size is compared with.
 pub(super) type Key = (String, String, Subject);
@@ -24,6 +24,8 @@ pub(super) struct Screening {
     all: Vec<(PlannedCell, Sides, Screened)>,
     /// Cells that need no more launches. Empty where the first pass was no screening.
     clear: BTreeSet<(Key, u64)>,
+    /// Standard deviation of a log ratio from launch to launch, pooled over all cells; `None` where the first pass was no screening.
+    pub(super) deviation: Option<f64>,
     /// Whether launches were found to depend on each other: then what two of them find clear is no more than screened.
     pub(super) is_doubtful: bool,
 }
@@ -40,6 +42,7 @@ impl Screening {
             })
             .unzip();
         let screened = screen(&sides, rule);
+        let deviation = trusted.then(|| deviation_of(&sides));
         let clear = planned.iter().zip(&screened);
         let clear = clear.filter(|(_, screened)| trusted && screened.clear);
         Screening {
@@ -50,6 +53,7 @@ impl Screening {
                 .zip(screened)
                 .map(|((planned, sides), screened)| (planned, sides, screened))
                 .collect(),
+            deviation,
             is_doubtful: false,
         }
     }
@@ -58,12 +62,17 @@ impl Screening {
         self.clear.contains(&(key(planned), planned.right.bytes))
     }
 
-    /// What has to be confirmed, each pair and each function by itself. `calls` is how often an application calls a left side.
+    /// What has to be confirmed, each pair and each function by itself. `calls` is how often an application calls a left side. What was not
+    /// above its bound is expected to hold soon.
     pub(super) fn open(&self, cells: &Cells, calls: &dyn Fn(&Subject) -> f64) -> Vec<Waiting<Cells>> {
         let mut gains: BTreeMap<Key, f64> = BTreeMap::new();
+        let mut above: BTreeSet<Key> = BTreeSet::new();
         for (planned, _, screened) in &self.all {
             let gain = gains.entry(key(planned)).or_default();
             *gain = gain.max(calls(&planned.left) * screened.excess_seconds);
+            if screened.ratio > 1.0 {
+                above.insert(key(planned));
+            }
         }
         cells
             .without(&|planned| self.is_clear(planned))
@@ -72,6 +81,7 @@ impl Screening {
                 let keys: BTreeSet<Key> = one.comparisons().iter().map(|(_, planned)| key(planned)).collect();
                 Waiting {
                     subjects: one.subjects(),
+                    is_soon: keys.is_disjoint(&above),
                     gain_seconds: keys.iter().filter_map(|key| gains.get(key)).copied().sum(),
                     what: one,
                 }
@@ -207,6 +217,7 @@ mod tests {
         assert_eq!(outcomes(&all, "GL1"), [(8, Holds), (64, Screened), (512, Holds)]);
         let mut open = screening.open(&cells, &|_| 1.0);
         assert_eq!(open.len(), 2);
+        assert!(open.iter().all(|one| !one.is_soon), "both are above their bounds");
         let of_function = open.pop().unwrap();
         let bytes: Vec<u64> = of_function.subjects.iter().map(|subject| subject.bytes).collect();
         assert_eq!(bytes, [64, 512, 4096], "8 bytes are no longer needed");
