@@ -17,14 +17,28 @@ pub(super) struct Waiting<T> {
     pub(super) gain_seconds: f64,
 }
 
+impl<T> Waiting<T> {
+    /// Its subjects and what it promises, alone.
+    pub(super) fn without_what(&self) -> Waiting<()> {
+        Waiting {
+            what: (),
+            subjects: self.subjects.clone(),
+            is_soon: self.is_soon,
+            gain_seconds: self.gain_seconds,
+        }
+    }
+}
+
 /// Limits of the next launches.
 pub(super) struct Means<'a> {
     /// Price of a subject in a launch, in seconds.
-    pub(super) price: &'a dyn Fn(&Subject) -> f64,
+    pub(super) price: Box<dyn Fn(&Subject) -> f64 + 'a>,
     /// Price of a launch beside its subjects, in seconds.
     pub(super) launch_seconds: f64,
     /// Launches that a decision is expected to take.
     pub(super) launches: usize,
+    /// Of these, how many are left for what is measured already.
+    pub(super) left_launches: usize,
     /// Launches at the first look.
     pub(super) first_look: usize,
     /// Seconds that are left.
@@ -40,8 +54,9 @@ pub(super) fn admit<T>(
     means: &Means<'_>,
 ) -> Vec<Waiting<T>> {
     // Each subject is timed in as many launches as the cell that needs it longest.
-    let mut timed: BTreeMap<Subject, usize> = active.iter().map(|one| (one.clone(), means.launches)).collect();
-    let all = |(subject, launches): (&Subject, &usize)| (means.price)(subject) * *launches as f64;
+    let mut timed: BTreeMap<Subject, usize> = active.iter().map(|one| (one.clone(), means.left_launches)).collect();
+    let price = &means.price;
+    let all = |(subject, launches): (&Subject, &usize)| price(subject) * *launches as f64;
     let mut seconds: f64 = means.launch_seconds * means.launches as f64 + timed.iter().map(all).sum::<f64>();
     let mut admitted = Vec::new();
     waiting.sort_by(|a, b| rate(b, means).total_cmp(&rate(a, means)));
@@ -54,7 +69,7 @@ pub(super) fn admit<T>(
             .iter()
             .map(|subject| {
                 let known = timed.get(subject).copied().unwrap_or(0);
-                (means.price)(subject) * wanted.saturating_sub(known) as f64
+                price(subject) * wanted.saturating_sub(known) as f64
             })
             .sum();
         let fits = seconds + further <= means.left_seconds;
@@ -76,7 +91,7 @@ pub(super) fn admit<T>(
 
 /// Seconds to gain for a second of measuring.
 fn rate<T>(waiting: &Waiting<T>, means: &Means<'_>) -> f64 {
-    let cost: f64 = waiting.subjects.iter().map(means.price).sum();
+    let cost: f64 = waiting.subjects.iter().map(&means.price).sum();
     waiting.gain_seconds / cost.max(f64::MIN_POSITIVE)
 }
 
@@ -107,9 +122,10 @@ mod tests {
     fn admitted(mut all: Vec<Waiting<&'static str>>, active: &[u64], left_seconds: f64) -> Vec<&'static str> {
         let active = active.iter().copied().map(subject).collect();
         let means = Means {
-            price: &price,
+            price: Box::new(price),
             launch_seconds: 1.0,
             launches: 10,
+            left_launches: 10,
             first_look: 5,
             left_seconds,
         };

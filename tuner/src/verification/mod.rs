@@ -152,6 +152,10 @@ struct Work<'a, 'b> {
     most_launches: usize,
     /// Launches without which nothing can be violated among what is confirmed.
     needed_launches: usize,
+    /// What each launch took, over what it was expected to take.
+    paces: Vec<f64>,
+    /// All that was admitted.
+    order: Vec<Waiting<()>>,
     /// What each launch is followed by, in a proof.
     beside: Option<Beside>,
 }
@@ -197,6 +201,8 @@ impl<'a, 'b> Work<'a, 'b> {
             limit,
             most_launches: context.options.launches,
             needed_launches: 0,
+            paces: Vec::new(),
+            order: Vec::new(),
             beside: None,
         }
     }
@@ -367,61 +373,27 @@ impl<'a, 'b> Work<'a, 'b> {
         if options.is_exact() {
             return self.judge_exact(waiting);
         }
-        let mut entered: BTreeSet<Subject> = BTreeSet::new();
-        let mut scale = 1.0;
-        let mut admitted = self.admit(&mut waiting, &entered, scale);
+        let mut admitted = self.admit(&mut waiting, &BTreeSet::new(), 0);
         self.limit_launches(admitted.iter().flat_map(|one| one.subjects.iter().cloned()).collect());
         let most = self.most_launches;
         let mut design = Looks::new(context.rule(0.0), most).of_hypotheses(hypotheses);
+        let mut entered: BTreeSet<Subject> = BTreeSet::new();
         // Launches of the cell that has most of them.
         let mut had = 0;
         loop {
-            let step = if options.fixed {
-                most
-            } else {
-                verdict::next_look(had, most) - had
-            };
-            let new: BTreeSet<Subject> = admitted.iter().flat_map(|one| one.subjects.iter().cloned()).collect();
             let mut fresh = Cells::default();
-            admitted.into_iter().for_each(|one| fresh.append(one.what));
-            let subjects: BTreeSet<Subject> = entered.union(&new).cloned().collect();
-            if subjects.is_empty() {
+            for one in admitted {
+                entered.extend(one.subjects.iter().cloned());
+                fresh.append(one.what);
+            }
+            if entered.is_empty() {
                 break;
             }
-            let subjects = self.with_left(subjects);
-            let expected = scale * self.launch_price(&subjects);
-            let affordable = if options.fixed {
-                step
-            } else {
-                ((self.left_seconds() / expected) as usize).min(step)
+            let Some(subjects) = self.launches_until_look(&entered, had)? else {
+                break;
             };
-            context.progress.phase(
-                &format!(
-                    "{}: launches {} to {} of what can be violated",
-                    self.label,
-                    self.verification.launches + 1,
-                    self.verification.launches + step
-                ),
-                (step * subjects.len()) as u64,
-            );
-            let (mut made, mut seconds) = (0, 0.0);
-            while made < step {
-                // A first look needs its launches, whatever the estimate says.
-                if made >= affordable && (self.verification.launches >= MIN_LAUNCHES || self.left_seconds() <= 0.0) {
-                    break;
-                }
-                seconds += self.launch(&subjects)?;
-                made += 1;
-                if !options.fixed && self.left_seconds() <= 0.0 && self.verification.launches >= MIN_LAUNCHES {
-                    break;
-                }
-            }
-            if made == 0 {
-                break;
-            }
-            scale = (scale * seconds / (made as f64 * expected)).clamp(0.1, 10.0);
             // Because of the clock, not because of what was measured.
-            let further = scale * self.launch_price(&subjects);
+            let further = self.pace() * self.launch_price(&subjects);
             let last = options.fixed || (self.left_seconds() < further && !self.goes_on_for(further));
             fresh.retain_timed(&self.timed);
             self.cells.append(fresh);
@@ -441,7 +413,7 @@ impl<'a, 'b> Work<'a, 'b> {
             let launches_of = |index: &CellIndex| self.cells.launches_of(*index, &self.timed);
             had = wanted.iter().map(launches_of).max().unwrap_or(0);
             entered = self.cells.subjects_of(&wanted);
-            admitted = self.admit(&mut waiting, &entered, scale);
+            admitted = self.admit(&mut waiting, &entered, had);
         }
         if self.verification.cells.is_empty() {
             self.verification.cells = self.screening.complete(Vec::new());
@@ -450,6 +422,72 @@ impl<'a, 'b> Work<'a, 'b> {
         self.report_stability();
         self.report_what_is_left();
         Ok(())
+    }
+
+    /// The launches until the next look at cells that have `had` as many. What the last of them measured comes back; `None` where the seconds
+    /// reach for none.
+    fn launches_until_look(
+        &mut self,
+        entered: &BTreeSet<Subject>,
+        had: usize,
+    ) -> anyhow::Result<Option<BTreeSet<Subject>>> {
+        let is_fixed = self.context.options.fixed;
+        let step = if is_fixed {
+            self.most_launches
+        } else {
+            verdict::next_look(had, self.most_launches) - had
+        };
+        let first = self.verification.launches + 1;
+        let title = format!(
+            "{}: launches {first} to {} of what can be violated",
+            self.label,
+            first + step - 1
+        );
+        self.context.progress.phase(&title, (step * entered.len()) as u64);
+        let mut measured = None;
+        for made in 0..step {
+            let subjects = if is_fixed {
+                entered.clone()
+            } else {
+                self.affordable(entered, had + made)
+            };
+            let price = self.pace() * self.launch_price(&subjects);
+            // A first look needs its launches, whatever the estimate says.
+            let needs_more = self.verification.launches < MIN_LAUNCHES && (made > 0 || self.left_seconds() > 0.0);
+            if !is_fixed && !needs_more && self.left_seconds() < price {
+                break;
+            }
+            let expected = self.launch_price(&subjects);
+            let seconds = self.launch(&subjects)?;
+            self.paces.push(seconds / expected);
+            measured = Some(subjects);
+        }
+        Ok(measured)
+    }
+
+    /// What of this gets the next launch, where cells have `had` so many: all of it, if the seconds reach until a violation can be shown;
+    /// else the dearest of it, for a launch less than that shows none at all.
+    fn affordable(&self, entered: &BTreeSet<Subject>, had: usize) -> BTreeSet<Subject> {
+        let all = self.with_left(entered.clone());
+        let launches = self.needed_launches.saturating_sub(had).max(1);
+        if self.pace() * self.launch_price(&all) * launches as f64 <= self.left_seconds() {
+            return all;
+        }
+        let mut active: Vec<Waiting<()>> = self.order.clone();
+        active.retain(|one| one.subjects.is_subset(entered));
+        let kept = admit(
+            &mut active,
+            &self.with_left(BTreeSet::new()),
+            &Means {
+                launches,
+                left_launches: launches,
+                first_look: launches,
+                ..self.means(had)
+            },
+        );
+        let kept: BTreeSet<Subject> = kept.into_iter().flat_map(|one| one.subjects).collect();
+        // The estimate may be wrong; what is begun is not given up for nothing.
+        if kept.is_empty() { all } else { self.with_left(kept) }
     }
 
     /// A look at all that was admitted, on units of launches where these depend on each other.
@@ -473,28 +511,41 @@ impl<'a, 'b> Work<'a, 'b> {
         Ok(())
     }
 
-    /// Who is measured from the next launch on, beside those that are `entered`.
+    /// Who is measured from the next launch on, beside those that are `entered` and have had so many.
     fn admit(
-        &self,
+        &mut self,
         waiting: &mut Vec<Waiting<Cells>>,
         entered: &BTreeSet<Subject>,
-        scale: f64,
+        had: usize,
     ) -> Vec<Waiting<Cells>> {
-        if self.context.options.fixed {
-            return std::mem::take(waiting);
-        }
-        let left_seconds = self.left_seconds();
-        if left_seconds <= 0.0 {
-            return Vec::new();
-        }
-        let means = Means {
-            price: &|subject| scale * self.pass.learnt.seconds(subject, &self.pass.repetitions),
-            launch_seconds: scale * self.context.launch_seconds(),
-            launches: self.deciding_launches(),
-            first_look: verdict::next_look(0, self.most_launches),
-            left_seconds,
+        let admitted = if self.context.options.fixed {
+            std::mem::take(waiting)
+        } else if self.left_seconds() <= 0.0 {
+            Vec::new()
+        } else {
+            admit(waiting, &self.with_left(entered.clone()), &self.means(had))
         };
-        admit(waiting, &self.with_left(entered.clone()), &means)
+        self.order.extend(admitted.iter().map(Waiting::without_what));
+        admitted
+    }
+
+    fn means(&self, had: usize) -> Means<'_> {
+        let (pace, first_look) = (self.pace(), verdict::next_look(0, self.most_launches));
+        let launches = self.deciding_launches();
+        Means {
+            price: Box::new(move |subject| pace * self.pass.learnt.seconds(subject, &self.pass.repetitions)),
+            launch_seconds: pace * self.context.launch_seconds(),
+            launches,
+            // At least until the next look.
+            left_launches: launches.saturating_sub(had).max(first_look),
+            first_look,
+            left_seconds: self.left_seconds(),
+        }
+    }
+
+    /// What launches took, over what they were expected to take: the median, since one that is stopped by the machine says little of the next.
+    fn pace(&self) -> f64 {
+        Sample::new(self.paces.clone()).map_or(1.0, |paces| paces.median().clamp(0.1, 10.0))
     }
 
     /// Seconds that a launch of these is expected to take.
