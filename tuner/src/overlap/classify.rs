@@ -427,4 +427,6 @@ fn median(values: impl Iterator<Item = f64>) -> f64 {
 }
 
 #[cfg(test)]
+mod kept;
+#[cfg(test)]
 mod tests;

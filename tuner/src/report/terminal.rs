@@ -270,7 +270,7 @@ fn counts(out: &mut String, report: &Report, summary: &Summary<'_>) {
     if now.undecided > 0 {
         let _ = writeln!(
             out,
-            "{} undecided with {}: use more (--launches {}).",
+            "{} undecided with {}: use more (--budget, --launches {}).",
             format::count(now.undecided, "cell"),
             format::count(report.provenance.launches, "launch"),
             report.provenance.launches.max(1) * 2,
@@ -342,7 +342,7 @@ mod tests {
           coll_tuned_scan_algorithm=2: had no effect, read back as 0 on the fresh communicator
 
         177 cells: 164 hold, 1 violated, 11 undecided, 1 unstable.
-        11 cells undecided with 10 launches: use more (--launches 20).
+        11 cells undecided with 10 launches: use more (--budget, --launches 20).
         1 cell unstable: repeat on a quiet machine.
         warning: The processor's frequency is not fixed (governor: schedutil); set it to performance before tuning for production.
         ");

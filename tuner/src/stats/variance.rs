@@ -129,9 +129,17 @@ mod tests {
             assert!(count == 1 || ERRORS * error(count - 1) > margin, "{count}");
         }
         assert_eq!(enough_repetitions(0.05_f64.powi(2), 0.0, 10, margin, 1000), 3);
-        assert_eq!(enough_repetitions(0.0025, 0.05_f64.powi(2), 10, margin, 60), 60, "launches vary too much");
+        assert_eq!(
+            enough_repetitions(0.0025, 0.05_f64.powi(2), 10, margin, 60),
+            60,
+            "launches vary too much"
+        );
         assert_eq!(enough_repetitions(0.0, 0.0, 10, margin, 60), 1);
-        assert_eq!(enough_repetitions(0.0025, 0.0, 10, 0.0, 60), 60, "nothing is small enough");
+        assert_eq!(
+            enough_repetitions(0.0025, 0.0, 10, 0.0, 60),
+            60,
+            "nothing is small enough"
+        );
         assert_eq!(enough_repetitions(f64::NAN, 0.0, 10, margin, 60), 60);
     }
 }

@@ -201,9 +201,11 @@ fn one(seed: u64, condition: &Condition, design: Design, run: usize) -> (Vec<boo
     let launches = match design {
         Design::Fixed => LAUNCHES,
         // The ratio of two sides that vary so much.
-        Design::Confirming => {
-            launches_planned(std::f64::consts::SQRT_2 * condition.spread.1, design.cells(), &Rule::default())
-        }
+        Design::Confirming => launches_planned(
+            std::f64::consts::SQRT_2 * condition.spread.1,
+            design.cells(),
+            &Rule::default(),
+        ),
         _ => DEFAULT_MAX_LAUNCHES,
     };
     let (name, (from, to)) = (format!("power {} {run}", condition.name), condition.spread);

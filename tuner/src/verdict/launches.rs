@@ -28,9 +28,10 @@ pub const MOST_PLANNED: usize = 60;
 const WORTH: f64 = 1.3;
 const SURE: f64 = 1.645;
 
-/// Share of alpha that the last look has at least, and efficiency of signed ranks where logarithms are normal.
+/// Share of alpha that the last look has at least, and what a launch is worth to signed ranks so far out in the tail, where logarithms are
+/// normal: with the 0.955 that holds near the middle of the distribution, 80 to 87 % were found in `kilter validate-statistics`, not 95 %.
 const LAST_SHARE: f64 = 0.25;
-const EFFICIENCY: f64 = 0.955;
+const EFFICIENCY: f64 = 0.72;
 
 /// Launches for a cell at most: the usual number, and more where the ratio varies so much from launch to launch (`deviation` of its
 /// logarithm) that these would miss a slowdown by 30 % among `tests` more often than once in twenty. It follows from a screening, whose
@@ -99,7 +100,7 @@ mod tests {
         assert_eq!(planned(0.05, 300), DEFAULT_MAX_LAUNCHES);
         assert_eq!(planned(0.15, 300), DEFAULT_MAX_LAUNCHES);
         // Sides that vary by 0.2 each, among a hundred: 5.5 standard errors.
-        assert_eq!(planned(0.283, 100), 37);
+        assert_eq!(planned(0.283, 100), 49);
         assert!(planned(0.283, 400) > planned(0.283, 100));
         assert_eq!(planned(3.0, 100), MOST_PLANNED);
         assert_eq!(planned(f64::NAN, 100), DEFAULT_MAX_LAUNCHES);

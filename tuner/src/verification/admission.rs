@@ -168,7 +168,11 @@ mod tests {
         // 10 launches of 1 + 10 seconds, and half as many of 20 more.
         assert_eq!(admitted(all(true), &[], 210.0), ["slow", "near its bound"]);
         assert_eq!(admitted(all(false), &[], 210.0), ["slow"]);
-        assert_eq!(admitted(all(true), &[20], 310.0), ["slow", "near its bound"], "it is timed anyway");
+        assert_eq!(
+            admitted(all(true), &[20], 310.0),
+            ["slow", "near its bound"],
+            "it is timed anyway"
+        );
     }
 
     #[test]

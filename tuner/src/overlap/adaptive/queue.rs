@@ -56,21 +56,29 @@ pub fn explore_all<E>(maps: &mut [Exploration], ask: &mut AskOf<'_, E>) -> Resul
     }
 }
 
-/// Questions in turn, each with cells from all over its map.
+/// Questions in turn, each with cells from all over its map. Computations that take longer than the mean of their map come last: they are nearly
+/// all of its seconds, and what such a long time varies by hides all but the largest messages.
 fn coarse_pass(maps: &[Exploration]) -> Vec<(usize, Vec<Position>)> {
     let mut questions = Vec::new();
     for (index, map) in maps.iter().enumerate() {
         let coarse = map.coarse();
-        let parts = coarse.len().div_ceil(BATCH);
-        for part in 0..parts {
-            let positions: Vec<Position> = coarse.iter().copied().skip(part).step_by(parts).collect();
-            questions.push((part, index, positions));
+        let computation_ns = |position: &Position| map.grid().point(*position).load.computation_ns as f64;
+        let mean_ns = coarse.iter().map(computation_ns).sum::<f64>() / (coarse.len() as f64).max(1.0);
+        let (short, long): (Vec<Position>, Vec<Position>) = coarse
+            .into_iter()
+            .partition(|position| computation_ns(position) <= mean_ns);
+        for (is_long, positions) in [(false, short), (true, long)] {
+            let parts = positions.len().div_ceil(BATCH);
+            for part in 0..parts {
+                let question: Vec<Position> = positions.iter().copied().skip(part).step_by(parts).collect();
+                questions.push(((is_long, part, index), question));
+            }
         }
     }
-    questions.sort_by_key(|(part, index, _)| (*part, *index));
+    questions.sort_by_key(|(order, _)| *order);
     questions
         .into_iter()
-        .map(|(_, index, positions)| (index, positions))
+        .map(|((_, _, index), positions)| (index, positions))
         .collect()
 }
 
@@ -136,6 +144,23 @@ mod tests {
             assert_eq!(found.measured.len(), map.coarse().len());
             assert!(found.open.is_empty() && found.cells.len() == map.grid().count());
         }
+    }
+
+    #[test]
+    fn long_computations_come_last_of_all_maps() {
+        let maps = maps();
+        let longest = |index: usize, positions: &[Position]| {
+            let point = |position: &Position| maps[index].grid().point(*position).load.computation_ns;
+            positions.iter().map(point).max().unwrap_or(0)
+        };
+        let asked: Vec<u64> = coarse_pass(&maps)
+            .iter()
+            .map(|(index, positions)| longest(*index, positions))
+            .collect();
+        let first_long = asked.iter().position(|ns| *ns > 1_000_000).unwrap();
+        assert!(asked[first_long..].iter().all(|ns| *ns > 1_000_000), "{asked:?}");
+        let cells: usize = coarse_pass(&maps).iter().map(|(_, positions)| positions.len()).sum();
+        assert_eq!(cells, maps.iter().map(|map| map.coarse().len()).sum::<usize>());
     }
 
     #[test]
