@@ -458,7 +458,7 @@ fn settings_of_another_version_are_installed_only_when_asked_for() {
     assert_eq!(user.reads("", "btl_vader_eager_limit").0, "32768");
 }
 
-/// The library's allreduce takes 300 us longer than its reduce and broadcast while `tune` measures, so that one of Kilter's rows is
+/// The library's allreduce takes 20 ms longer than its reduce and broadcast while `tune` measures, so that one of Kilter's rows is
 /// deployed whatever this machine is like.
 #[test]
 fn what_tune_emits_runs_in_an_application_from_where_it_was_installed() {
@@ -472,15 +472,12 @@ fn what_tune_emits_runs_in_an_application_from_where_it_was_installed() {
             .args(["-n", "2", "--guidelines", "GL12", "--sizes", "1024", "--launches", "6"])
             .args(["--budget", "60", "--rounds", "1", "--only", "algorithms", "--seed", "7"])
             .args(["--env", &format!("LD_PRELOAD={}", text(&delay))])
-            .args(["--env", "KILTER_TEST_DELAY_NS=300000"]),
+            .args(["--env", "KILTER_TEST_DELAY_NS=20000000"]),
         &[0, 1],
     );
     let staging = out.join("emit");
-    if !staging.join("kilter-profile.json").exists() {
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        let _ = writeln!(std::io::stderr(), "skipped: nothing was deployed: {said}");
-        return;
-    }
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(staging.join("kilter-profile.json").exists(), "nothing was deployed: {said}");
     let manifest = Manifest::parse(&fs::read_to_string(staging.join("manifest.json")).unwrap()).unwrap();
     assert_eq!((&*manifest.library.id, manifest.tuned_under.ranks), ("openmpi-4.1", 2));
     assert!(

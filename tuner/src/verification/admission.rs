@@ -89,6 +89,27 @@ pub(super) fn admit<T>(
     admitted
 }
 
+/// Subjects of the dearest cells of `order` that the seconds reach for, beside `always`, where `entered` are those that are still measured.
+pub(super) fn dearest(
+    order: &[Waiting<()>],
+    entered: &BTreeSet<Subject>,
+    always: &BTreeSet<Subject>,
+    means: &Means<'_>,
+) -> BTreeSet<Subject> {
+    let still = |one: &Waiting<()>| {
+        let subjects: BTreeSet<Subject> = one.subjects.intersection(entered).cloned().collect();
+        // Of a function, sizes that are decided are gone; of a pair, both sides are there or it is decided.
+        let is_open = !subjects.is_empty() && (one.subjects.len() > 2 || subjects.len() == one.subjects.len());
+        is_open.then(|| Waiting {
+            subjects,
+            ..one.without_what()
+        })
+    };
+    let mut open: Vec<Waiting<()>> = order.iter().filter_map(still).collect();
+    let kept = admit(&mut open, always, means);
+    kept.into_iter().flat_map(|one| one.subjects).collect()
+}
+
 /// Seconds to gain for a second of measuring.
 fn rate<T>(waiting: &Waiting<T>, means: &Means<'_>) -> f64 {
     let cost: f64 = waiting.subjects.iter().map(&means.price).sum();
@@ -173,6 +194,36 @@ mod tests {
             ["slow", "near its bound"],
             "it is timed anyway"
         );
+    }
+
+    #[test]
+    fn where_launches_take_longer_the_dearest_are_measured_to_their_end() {
+        let order = [
+            waiting("pair", &[10, 20], 900.0).without_what(),
+            waiting("dull", &[20, 5], 1.0).without_what(),
+            waiting("function", &[30, 40, 50], 500.0).without_what(),
+            waiting("decided", &[60, 20], 5000.0).without_what(),
+        ];
+        let entered: BTreeSet<Subject> = [5, 10, 20, 40].into_iter().map(subject).collect();
+        let kept = |left_seconds: f64, always: &[u64]| -> Vec<u64> {
+            let means = Means {
+                price: Box::new(price),
+                launch_seconds: 1.0,
+                launches: 4,
+                left_launches: 4,
+                first_look: 4,
+                left_seconds,
+            };
+            let always = always.iter().copied().map(subject).collect();
+            let kept = dearest(&order, &entered, &always, &means);
+            kept.iter().map(|subject| subject.bytes).collect()
+        };
+        assert_eq!(kept(1000.0, &[]), [5, 10, 20, 40]);
+        // 4 launches of 1 + 10 + 20 seconds; what else costs little comes with it.
+        assert_eq!(kept(125.0, &[]), [10, 20]);
+        assert_eq!(kept(145.0, &[]), [5, 10, 20]);
+        assert_eq!(kept(145.0, &[10]), [5, 10, 20], "what is always measured is paid for once");
+        assert_eq!(kept(3.0, &[10]), Vec::<u64>::new());
     }
 
     #[test]

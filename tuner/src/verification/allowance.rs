@@ -54,6 +54,12 @@ impl Limit {
         (self.seconds - spent).max(0.0)
     }
 
+    /// Seconds left if nothing is violated.
+    pub(super) fn most_left(&self, spent: f64) -> f64 {
+        let end = if self.goes_on { self.total } else { self.seconds };
+        (end - spent).max(0.0)
+    }
+
     /// Takes the seconds of what would follow where nothing is violated, as far as is known, and they suffice for a launch; `true` where it
     /// does.
     pub(super) fn goes_on_for(&mut self, spent: f64, launch_seconds: f64, is_violated: bool) -> bool {
@@ -85,6 +91,7 @@ mod tests {
     fn while_nothing_is_violated_the_seconds_of_the_search_are_taken_and_given_back() {
         let mut limit = Limit::new(FIRST, 1.0, 100.0);
         assert_eq!((limit.seconds, limit.left(30.0), limit.left(40.0)), (36.0, 6.0, 0.0));
+        assert_eq!(limit.most_left(30.0), 70.0);
         assert!(limit.goes_on_for(36.0, 5.0, false));
         assert_eq!(limit.left(36.0), 64.0);
         assert!(!limit.goes_on_for(98.0, 5.0, false), "it has them already");
@@ -103,6 +110,7 @@ mod tests {
             ..FIRST
         };
         assert!(!Limit::new(waited_for, 0.0, 100.0).goes_on_for(36.0, 5.0, false));
+        assert_eq!(Limit::new(waited_for, 0.0, 100.0).most_left(30.0), 5.0);
         assert_eq!(Limit::new(Allowance::ALL, 20.0, 100.0).seconds, 100.0);
         assert!(Limit::NONE.left(1e9) > 0.0);
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::Work;
-use super::admission::{Means, Waiting, admit};
+use super::admission::{Means, Waiting, admit, dearest};
 use super::cells::Cells;
 use crate::plan::Subject;
 use crate::stats::sample::Sample;
@@ -45,7 +45,8 @@ impl Work<'_, '_> {
         if self.context.options.fixed || self.beside.is_some() || first.is_empty() {
             return;
         }
-        let affordable = (self.left_seconds() / self.launch_price(&first)) as usize;
+        let left_seconds = self.limit.most_left(self.context.budget.spent_seconds());
+        let affordable = (left_seconds / self.launch_price(&first)) as usize;
         // Whole steps between looks.
         let step = verdict::next_look(0, self.most_launches);
         let planned = (affordable / step * step).max(self.deciding_launches());
@@ -60,25 +61,13 @@ impl Work<'_, '_> {
         if self.pace() * self.launch_price(&all) * launches as f64 <= self.left_seconds() {
             return all;
         }
-        let mut active: Vec<Waiting<()>> = self.order.clone();
-        // Of a function, sizes that are decided are gone; of a pair, both sides are there or it is decided.
-        active.retain_mut(|one| {
-            let is_pair = one.subjects.len() <= 2;
-            let before = one.subjects.len();
-            one.subjects.retain(|subject| entered.contains(subject));
-            !one.subjects.is_empty() && (!is_pair || one.subjects.len() == before)
-        });
-        let kept = admit(
-            &mut active,
-            &self.with_left(BTreeSet::new()),
-            &Means {
-                launches,
-                left_launches: launches,
-                first_look: launches,
-                ..self.means(had)
-            },
-        );
-        let kept: BTreeSet<Subject> = kept.into_iter().flat_map(|one| one.subjects).collect();
+        let means = Means {
+            launches,
+            left_launches: launches,
+            first_look: launches,
+            ..self.means(had)
+        };
+        let kept = dearest(&self.order, entered, &self.with_left(BTreeSet::new()), &means);
         // The estimate may be wrong; what is begun is not given up for nothing.
         if kept.is_empty() { all } else { self.with_left(kept) }
     }
