@@ -63,7 +63,8 @@ fn launches_that_are_not_independent_prove_nothing_false() {
 fn a_fifth_is_found_in_runs_of_300_cells() {
     let rows = power::validate(&Options { trials: 40, ..OPTIONS });
     let promised: Vec<_> = rows.iter().filter(|row| row.promised.is_some()).collect();
-    assert_eq!(promised.len(), 2 * 7 * 3 + 8 * 2);
+    // Two designs on quiet days, the confirming one on a noisy day, one cell alone on all.
+    assert_eq!(promised.len(), 2 * 7 * 3 + 2 + 8 * 2);
     assert_promises(
         promised
             .iter()
