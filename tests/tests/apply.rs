@@ -477,7 +477,10 @@ fn what_tune_emits_runs_in_an_application_from_where_it_was_installed() {
     );
     let staging = out.join("emit");
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(staging.join("kilter-profile.json").exists(), "nothing was deployed: {said}");
+    assert!(
+        staging.join("kilter-profile.json").exists(),
+        "nothing was deployed: {said}"
+    );
     let manifest = Manifest::parse(&fs::read_to_string(staging.join("manifest.json")).unwrap()).unwrap();
     assert_eq!((&*manifest.library.id, manifest.tuned_under.ranks), ("openmpi-4.1", 2));
     assert!(

@@ -222,7 +222,11 @@ mod tests {
         // 4 launches of 1 + 10 + 20 seconds; what else costs little comes with it.
         assert_eq!(kept(125.0, &[]), [10, 20]);
         assert_eq!(kept(145.0, &[]), [5, 10, 20]);
-        assert_eq!(kept(145.0, &[10]), [5, 10, 20], "what is always measured is paid for once");
+        assert_eq!(
+            kept(145.0, &[10]),
+            [5, 10, 20],
+            "what is always measured is paid for once"
+        );
         assert_eq!(kept(3.0, &[10]), Vec::<u64>::new());
     }
 
