@@ -33,15 +33,40 @@ const SURE: f64 = 1.645;
 const LAST_SHARE: f64 = 0.25;
 const EFFICIENCY: f64 = 0.72;
 
+/// Standard errors between equal sides and a violation among `tests` tests, at the last look of the half of the test that sees more.
+fn distance(tests: usize, rule: &Rule) -> f64 {
+    // Half of the level for each half of the test.
+    let level = LAST_SHARE * rule.alpha / (2.0 * tests.max(1) as f64);
+    Normal::standard().inverse_cdf(1.0 - level)
+}
+
+/// What launches can show.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Reach {
+    /// Logarithm of the ratio that is found to be a violation every other time; not below the floor.
+    pub logarithm: f64,
+    /// Standard error of the logarithm of a ratio after these launches.
+    pub error: f64,
+}
+
+impl Reach {
+    /// Of so many launches of a cell among `tests`, where the logarithm of a ratio varies by `deviation` from launch to launch.
+    #[must_use]
+    pub fn of(deviation: f64, launches: usize, tests: usize, rule: &Rule) -> Reach {
+        let error = deviation / (EFFICIENCY * launches.max(1) as f64).sqrt();
+        Reach {
+            logarithm: (distance(tests, rule) * error).max(rule.effect_floor.ln_1p()),
+            error,
+        }
+    }
+}
+
 /// Launches for a cell at most: the usual number, and more where the ratio varies so much from launch to launch (`deviation` of its
 /// logarithm) that these would miss a slowdown by 30 % among `tests` more often than once in twenty. It follows from a screening, whose
 /// launches take no part in what is tested.
 #[must_use]
 pub fn launches_planned(deviation: f64, tests: usize, rule: &Rule) -> usize {
-    // Half of the level for each half of the test.
-    let level = LAST_SHARE * rule.alpha / (2.0 * tests.max(1) as f64);
-    let distance = Normal::standard().inverse_cdf(1.0 - level) + SURE;
-    let launches = (distance * deviation / WORTH.ln()).powi(2) / EFFICIENCY;
+    let launches = ((distance(tests, rule) + SURE) * deviation / WORTH.ln()).powi(2) / EFFICIENCY;
     if launches.is_nan() {
         return DEFAULT_MAX_LAUNCHES;
     }
@@ -51,6 +76,18 @@ pub fn launches_planned(deviation: f64, tests: usize, rule: &Rule) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn more_launches_reach_further_down_and_never_below_the_floor() {
+        let rule = Rule::default();
+        let reach = |launches| Reach::of(0.25, launches, 100, &rule);
+        // 3.84 errors of 0.25 / sqrt(0.72 x 20).
+        approx::assert_relative_eq!(reach(20).error, 0.0659, max_relative = 1e-2);
+        approx::assert_relative_eq!(reach(20).logarithm, 3.84 * 0.0659, max_relative = 1e-2);
+        assert!(reach(60).logarithm < 0.6 * reach(20).logarithm);
+        assert_eq!(Reach::of(1e-4, 20, 100, &rule).logarithm, rule.effect_floor.ln_1p());
+        assert_eq!(Reach::of(0.0, 0, 0, &rule).error, 0.0);
+    }
 
     #[test]
     fn known_numbers() {

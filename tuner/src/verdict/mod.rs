@@ -100,7 +100,7 @@ pub use dependence::{Allocations, CellRatios, Dependence, Looks};
 pub use equivalence::equivalent_to_best;
 pub use family::{Family, Judged, Sizes, judge_families};
 pub use judge::{Pair, judge};
-pub use launches::{MOST_PLANNED, launches_needed, launches_planned};
+pub use launches::{MOST_PLANNED, Reach, launches_needed, launches_planned};
 pub use rule::{Correction, Rule, RuleError};
 pub use sequential::{Sequential, next_look};
 pub use stability::Stability;

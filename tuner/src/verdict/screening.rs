@@ -16,9 +16,10 @@
 //! Open cells are confirmed in the order of what they promise: the seconds that a fix may save, as the optimist reads the
 //! screening (one standard error up), for each second of measuring.
 
-use statrs::distribution::{ContinuousCDF as _, StudentsT};
+use statrs::distribution::{ContinuousCDF as _, Normal, StudentsT};
 
 use super::Rule;
+use super::launches::Reach;
 use crate::stats::hodges_lehmann::SHORTEST_SECONDS;
 use crate::stats::sample::Sample;
 
@@ -54,6 +55,31 @@ pub struct Screened {
     pub p: f64,
     /// Seconds that a call may take too long, read by an optimist; 0 where the ratio promises nothing.
     pub excess_seconds: f64,
+    /// Standard error of the ratio's logarithm.
+    pub error: f64,
+}
+
+impl Screened {
+    /// Probability that further launches show a violation, as far as the screening knows the ratio.
+    #[must_use]
+    pub fn chance(&self, reach: &Reach) -> f64 {
+        let errors = (self.ratio.ln() - reach.logarithm) / self.error.hypot(reach.error);
+        // A ratio that never varies is the one that was seen.
+        if errors.is_nan() {
+            return 0.5;
+        }
+        Normal::standard().cdf(errors)
+    }
+
+    /// How far the ratio's logarithm lies from the floor, in an application's favour: two standard errors nearer than it was seen; never
+    /// below 0. `right_seconds` is what the bound takes.
+    #[must_use]
+    pub fn distance(&self, rule: &Rule, right_seconds: f64) -> f64 {
+        let limit = rule.floor_fraction(right_seconds).ln_1p();
+        let distance = (self.ratio.ln() - limit).abs() - 2.0 * self.error;
+        // NaN, where nothing was measured, is no distance.
+        distance.max(0.0)
+    }
 }
 
 /// Looks at the cells of a run together. A cell without a launch, or with one launch alone, is open. Noise of the clock
@@ -91,6 +117,7 @@ fn one(sides: &Sides, logs: &[f64], spread: &Spread, rule: &Rule) -> Screened {
         upper: if known { upper } else { f64::INFINITY },
         p: if known { spread.p(mean / error) } else { 1.0 },
         excess_seconds: right * ((mean + error).exp() - 1.0).max(0.0),
+        error,
     }
 }
 
@@ -210,6 +237,32 @@ mod tests {
         assert_eq!(among_many(sides([0.5, 0.5])).excess_seconds, 0.0);
         assert!(slow.p < 1e-6 && among_many(sides([0.5, 0.5])).p > 0.999, "{slow:?}");
         approx::assert_relative_eq!(among_many(sides([1.0, 1.0])).p, 0.5);
+    }
+
+    #[test]
+    fn the_chance_of_a_violation_follows_from_the_ratio_and_from_what_launches_can_show() {
+        let rule = Rule::default();
+        let chance = |ratio: f64| {
+            let screened = among_many(sides([ratio, ratio]));
+            screened.chance(&Reach::of(0.03, 10, 200, &rule))
+        };
+        assert!(chance(1.5) > 0.999);
+        assert!(chance(1.0) < 0.1, "{}", chance(1.0));
+        assert!((0.2..0.8).contains(&chance(1.06)), "{}", chance(1.06));
+    }
+
+    #[test]
+    fn the_distance_to_the_floor_is_two_errors_less_than_was_seen_and_never_below_zero() {
+        let rule = Rule::default();
+        let distance = |ratio: f64| {
+            let screened = among_many(sides([ratio, ratio]));
+            (screened.distance(&rule, 1e-5), screened.error)
+        };
+        let (far, error) = distance(2.0);
+        approx::assert_relative_eq!(far, (2.0_f64 / 1.05).ln() - 2.0 * error, max_relative = 1e-9);
+        let (below, _) = distance(0.5);
+        approx::assert_relative_eq!(below, (1.05_f64 / 0.5).ln() - 2.0 * error, max_relative = 1e-9);
+        assert_eq!(distance(1.05).0, 0.0);
     }
 
     #[test]

@@ -1,4 +1,8 @@
-//! Which cells get the next launches, when the time does not reach for all: the dearest first. Pure.
+//! Which cells get the next launches, when the time does not reach for all. Pure.
+//!
+//! What can be shown to be violated comes first, in the order of the seconds that it may save an application for each second of measuring.
+//! Then what is expected to hold, the cheapest first: an answer is all that there is to gain, and the first look gives it. What lies so near the
+//! floor that the launches will hardly tell comes last.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,10 +15,21 @@ pub(super) struct Waiting<T> {
     pub(super) what: T,
     /// Subjects that have to be timed for it.
     pub(super) subjects: BTreeSet<Subject>,
-    /// Whether the first look is expected to decide it.
-    pub(super) is_soon: bool,
+    /// What its launches are expected to show.
+    pub(super) expected: Expected,
     /// Seconds of an application that it may save: calls times the seconds that each may take too long.
     pub(super) gain_seconds: f64,
+}
+
+/// What launches are expected to show of a cell, in the order in which cells get them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Expected {
+    /// A violation.
+    Violation,
+    /// That it holds, at the first look.
+    Holds,
+    /// Neither.
+    Nothing,
 }
 
 impl<T> Waiting<T> {
@@ -23,7 +38,7 @@ impl<T> Waiting<T> {
         Waiting {
             what: (),
             subjects: self.subjects.clone(),
-            is_soon: self.is_soon,
+            expected: self.expected,
             gain_seconds: self.gain_seconds,
         }
     }
@@ -45,8 +60,8 @@ pub(super) struct Means<'a> {
     pub(super) left_seconds: f64,
 }
 
-/// Takes out of `waiting` what is measured from the next launch on, beside `active`: in the order of seconds to gain for each second that
-/// it costs more, as long as all that is active could be decided in the seconds left. Where nothing is active and not even one fits, the
+/// Takes out of `waiting` what is measured from the next launch on, beside `active`: in the order told above, as long as all that is active
+/// could be decided in the seconds left. Where nothing is active and not even one fits, the
 /// first is taken all the same: its launches end with the seconds.
 pub(super) fn admit<T>(
     waiting: &mut Vec<Waiting<T>>,
@@ -59,11 +74,17 @@ pub(super) fn admit<T>(
     let all = |(subject, launches): (&Subject, &usize)| price(subject) * *launches as f64;
     let mut seconds: f64 = means.launch_seconds * means.launches as f64 + timed.iter().map(all).sum::<f64>();
     let mut admitted = Vec::new();
-    waiting.sort_by(|a, b| rate(b, means).total_cmp(&rate(a, means)));
+    waiting.sort_by(|a, b| {
+        let by_rate = || rate(b, means).total_cmp(&rate(a, means));
+        a.expected.cmp(&b.expected).then_with(by_rate)
+    });
     let mut index = 0;
     while index < waiting.len() {
         let one = &waiting[index];
-        let wanted = if one.is_soon { means.first_look } else { means.launches };
+        let wanted = match one.expected {
+            Expected::Holds => means.first_look,
+            Expected::Violation | Expected::Nothing => means.launches,
+        };
         let further: f64 = one
             .subjects
             .iter()
@@ -110,10 +131,14 @@ pub(super) fn dearest(
     kept.into_iter().flat_map(|one| one.subjects).collect()
 }
 
-/// Seconds to gain for a second of measuring.
+/// Seconds to gain for a second of measuring; answers for a second, where that is all there is to gain.
 fn rate<T>(waiting: &Waiting<T>, means: &Means<'_>) -> f64 {
     let cost: f64 = waiting.subjects.iter().map(&means.price).sum();
-    waiting.gain_seconds / cost.max(f64::MIN_POSITIVE)
+    let gain = match waiting.expected {
+        Expected::Holds => 1.0,
+        Expected::Violation | Expected::Nothing => waiting.gain_seconds,
+    };
+    gain / cost.max(f64::MIN_POSITIVE)
 }
 
 #[cfg(test)]
@@ -135,7 +160,7 @@ mod tests {
         Waiting {
             what,
             subjects: bytes.iter().copied().map(subject).collect(),
-            is_soon: false,
+            expected: Expected::Violation,
             gain_seconds,
         }
     }
@@ -181,11 +206,14 @@ mod tests {
 
     #[test]
     fn what_is_decided_soon_takes_the_seconds_of_few_launches() {
-        let soon = |is_soon| Waiting {
-            is_soon,
+        let near = |expected| Waiting {
+            expected,
             ..waiting("near its bound", &[20], 0.0)
         };
-        let all = |is_soon| vec![waiting("slow", &[10], 1000.0), soon(is_soon)];
+        let all = |is_soon| {
+            let expected = if is_soon { Expected::Holds } else { Expected::Violation };
+            vec![waiting("slow", &[10], 1000.0), near(expected)]
+        };
         // 10 launches of 1 + 10 seconds, and half as many of 20 more.
         assert_eq!(admitted(all(true), &[], 210.0), ["slow", "near its bound"]);
         assert_eq!(admitted(all(false), &[], 210.0), ["slow"]);
@@ -194,6 +222,30 @@ mod tests {
             ["slow", "near its bound"],
             "it is timed anyway"
         );
+    }
+
+    #[test]
+    fn what_can_be_shown_comes_before_answers_and_these_before_what_no_launch_will_tell() {
+        let all = || {
+            [
+                ("at the floor", Expected::Nothing, 9, 1000.0),
+                ("dear answer", Expected::Holds, 8, 900.0),
+                ("cheap answer", Expected::Holds, 3, 0.0),
+                ("violated", Expected::Violation, 7, 0.1),
+            ]
+            .map(|(what, expected, bytes, gain_seconds)| Waiting {
+                expected,
+                ..waiting(what, &[bytes], gain_seconds)
+            })
+            .to_vec()
+        };
+        assert_eq!(
+            admitted(all(), &[], 1e4),
+            ["violated", "cheap answer", "dear answer", "at the floor"]
+        );
+        // 10 launches of 1 + 7, 5 of 3 and 8.
+        assert_eq!(admitted(all(), &[], 136.0), ["violated", "cheap answer", "dear answer"]);
+        assert_eq!(admitted(all(), &[], 96.0), ["violated", "cheap answer"]);
     }
 
     #[test]

@@ -75,18 +75,26 @@ pub(super) fn first_pass(
             pass.learnt.add(block, outcome);
         }
     }
-    let rule = options.repetitions;
-    pass.repetitions = pass.learnt.repetitions(&Aim {
-        launch_seconds: context.launch_seconds(),
-        launches: options.launches.div_ceil(2),
-        margin: options.effect_floor.ln_1p(),
-        max: rule.max,
-    });
-    for count in pass.repetitions.values_mut() {
-        *count = (*count).max(rule.min);
-    }
+    pass.repeat(context, &BTreeMap::new());
     context.predicted.replace(pass.repetitions.clone());
     Ok(pass)
+}
+
+impl FirstPass {
+    /// Repeats from now on as the screening says, to tell ratios from the floor that lie so far from it.
+    pub(super) fn repeat(&mut self, context: &Context<'_>, distances: &BTreeMap<Subject, f64>) {
+        let (options, rule) = (context.options, context.options.repetitions);
+        self.repetitions = self.learnt.repetitions(&Aim {
+            launch_seconds: context.launch_seconds(),
+            launches: options.launches.div_ceil(2),
+            margin: options.effect_floor.ln_1p(),
+            distances,
+            max: rule.max,
+        });
+        for count in self.repetitions.values_mut() {
+            *count = (*count).max(rule.min);
+        }
+    }
 }
 
 /// One launch that finds out how often each item has to be repeated, three times independently, where a predictor was asked for and none

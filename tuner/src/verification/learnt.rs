@@ -55,13 +55,15 @@ struct Components {
 
 /// Purpose of the launches that follow.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Aim {
+pub(super) struct Aim<'a> {
     /// Seconds of a launch beside its blocks.
     pub(super) launch_seconds: f64,
     /// Launches in which a cell should be decided.
     pub(super) launches: usize,
     /// Logarithm of the ratio up to which a slowdown is none.
     pub(super) margin: f64,
+    /// How far the log ratios that are to be told from the floor lie from it at least, by subject; empty where nobody knows.
+    pub(super) distances: &'a BTreeMap<Subject, f64>,
     /// Repetitions at most.
     pub(super) max: u32,
 }
@@ -107,8 +109,22 @@ impl Learnt {
     /// Repetitions per launch of each block, by its id: where the variance of what is decided is least for the time that it takes
     /// (Kalibera and Jones, [`variance::optimal_repetitions`]), and no more than tell equal sides from the floor
     /// ([`variance::enough_repetitions`]); at least [`FEWEST`].
-    pub(super) fn repetitions(&self, aim: &Aim) -> BTreeMap<String, u32> {
+    ///
+    /// What lies far from the floor is told from it by fewer: half of its distance has to be seen, which leaves as much to the test.
+    pub(super) fn repetitions(&self, aim: &Aim<'_>) -> BTreeMap<String, u32> {
         let max = aim.max;
+        let mut nearest: BTreeMap<&String, f64> = BTreeMap::new();
+        for (subject, distance) in aim.distances {
+            if let Some(id) = self.of_subjects.get(subject) {
+                let known = nearest.entry(id).or_insert(*distance);
+                *known = known.min(*distance);
+            }
+        }
+        let margin = |id: &String| {
+            nearest
+                .get(id)
+                .map_or(aim.margin, |nearest| aim.margin.max(nearest / 2.0))
+        };
         let components: BTreeMap<&String, Components> =
             self.blocks.iter().map(|(id, seen)| (id, seen.components())).collect();
         let pooled = median(
@@ -125,7 +141,7 @@ impl Learnt {
                 let between = (own.freedom * own.between + POOLED_FREEDOM * pooled) / (own.freedom + POOLED_FREEDOM);
                 let (prepare, repeat) = seen.price();
                 let cheapest = variance::optimal_repetitions(own.within, between, prepare + share, repeat, max);
-                let enough = variance::enough_repetitions(own.within, between, aim.launches, aim.margin, max);
+                let enough = variance::enough_repetitions(own.within, between, aim.launches, margin(id), max);
                 let count = cheapest.min(enough);
                 (id.clone(), count.clamp(FEWEST.min(max), max))
             })
@@ -305,10 +321,12 @@ mod tests {
 
     #[test]
     fn repetitions_go_where_the_variance_is() {
+        let nowhere = BTreeMap::new();
         let aim = |launch_seconds, margin| Aim {
             launch_seconds,
             launches: 10,
             margin,
+            distances: &nowhere,
             max: 60,
         };
         let count = |within, between, start| learnt(within, between).repetitions(&aim(start, 0.0))["bcast@8"];
@@ -321,6 +339,21 @@ mod tests {
         );
         let enough = learnt(0.2, 0.001).repetitions(&aim(0.01, 0.2))["bcast@8"];
         assert!(enough < 10, "more than tell 1 from 1.2 are not needed: {enough}");
+        let [left, right] = subjects();
+        let at = |left_distance: f64, right_distance: f64| {
+            let distances = BTreeMap::from([(left.clone(), left_distance), (right.clone(), right_distance)]);
+            let aim = Aim {
+                distances: &distances,
+                ..aim(0.01, 0.05)
+            };
+            learnt(0.2, 0.001).repetitions(&aim)["bcast@8"]
+        };
+        assert_eq!(at(0.4, 0.9), enough, "half of the nearest distance");
+        assert!(
+            at(0.0, 0.9) > 2 * enough,
+            "one that lies at the floor needs all: {}",
+            at(0.0, 0.9)
+        );
     }
 
     #[test]

@@ -316,6 +316,14 @@ impl<'a, 'b> Work<'a, 'b> {
         self.warn_of_few_launches(hypotheses);
         self.needed_launches = verdict::launches_needed(hypotheses, options.alpha, options.test);
         self.plan_launches(hypotheses);
+        if self.pass.screened && self.beside.is_none() {
+            // Only here: a search compares others with these, and a proof all left sides with the untouched library's; those ratios nobody
+            // knows yet.
+            self.pass.repeat(context, &self.screening.distances(&rule));
+        }
+        let of_launches = |deviation| verdict::Reach::of(deviation, self.deciding_launches(), hypotheses, &rule);
+        let reach = self.screening.deviation.map(of_launches);
+        self.screening.expect(&mut waiting, reach);
         if self.pass.screened {
             let cells = self.screening.complete(Vec::new());
             let clear = cells

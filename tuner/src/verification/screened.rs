@@ -4,18 +4,21 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::JudgedCell;
-use super::admission::Waiting;
+use super::admission::{Expected, Waiting};
 use super::cells::Cells;
 use super::launches::Timed;
 use crate::config::guideline::Kind;
 use crate::plan::{PlannedCell, Subject};
 use crate::report::model::{Comparison, Outcome};
 use crate::stats::sample::Sample;
-use crate::verdict::Rule;
 use crate::verdict::screening::{Screened, Sides, deviation_of, screen};
+use crate::verdict::{Reach, Rule};
 
 /// What a cell is known by, whatever its size is compared with.
 pub(super) type Key = (String, String, Subject);
+
+/// Chance of a violation from which on one is expected.
+const LIKELY: f64 = 0.25;
 
 /// The screening of all cells.
 #[derive(Debug, Default)]
@@ -62,17 +65,12 @@ impl Screening {
         self.clear.contains(&(key(planned), planned.right.bytes))
     }
 
-    /// What has to be confirmed, each pair and each function by itself. `calls` is how often an application calls a left side. What was not
-    /// above its bound is expected to hold soon.
+    /// What has to be confirmed, each pair and each function by itself. `calls` is how often an application calls a left side.
     pub(super) fn open(&self, cells: &Cells, calls: &dyn Fn(&Subject) -> f64) -> Vec<Waiting<Cells>> {
         let mut gains: BTreeMap<Key, f64> = BTreeMap::new();
-        let mut above: BTreeSet<Key> = BTreeSet::new();
         for (planned, _, screened) in &self.all {
             let gain = gains.entry(key(planned)).or_default();
             *gain = gain.max(calls(&planned.left) * screened.excess_seconds);
-            if screened.ratio > 1.0 {
-                above.insert(key(planned));
-            }
         }
         cells
             .without(&|planned| self.is_clear(planned))
@@ -81,12 +79,58 @@ impl Screening {
                 let keys: BTreeSet<Key> = one.comparisons().iter().map(|(_, planned)| key(planned)).collect();
                 Waiting {
                     subjects: one.subjects(),
-                    is_soon: keys.is_disjoint(&above),
+                    expected: Expected::Violation,
                     gain_seconds: keys.iter().filter_map(|key| gains.get(key)).copied().sum(),
                     what: one,
                 }
             })
             .collect()
+    }
+
+    /// Says what is expected of everything that waits, where launches reach so far: what was not above its bound holds, and what was above it
+    /// may be shown to be violated, or lies too near the floor. Without a screening everything above is taken for violated.
+    pub(super) fn expect(&self, waiting: &mut [Waiting<Cells>], reach: Option<Reach>) {
+        let mut most: BTreeMap<Key, Expected> = BTreeMap::new();
+        for (planned, _, screened) in &self.all {
+            let is_likely = reach.is_none_or(|reach| screened.chance(&reach) >= LIKELY);
+            let expected = match screened.ratio > 1.0 {
+                true if is_likely => Expected::Violation,
+                true => Expected::Nothing,
+                false => Expected::Holds,
+            };
+            let known = most.entry(key(planned)).or_insert(expected);
+            // Of a size against several, the one that takes most launches.
+            *known = match (*known, expected) {
+                (Expected::Violation, _) | (_, Expected::Violation) => Expected::Violation,
+                (Expected::Nothing, _) | (_, Expected::Nothing) => Expected::Nothing,
+                _ => Expected::Holds,
+            };
+        }
+        for one in waiting {
+            let keys: BTreeSet<Key> = one.what.comparisons().iter().map(|(_, planned)| key(planned)).collect();
+            let of = |wanted| keys.iter().any(|key| most.get(key) == Some(&wanted));
+            one.expected = [Expected::Violation, Expected::Nothing]
+                .into_iter()
+                .find(|expected| of(*expected))
+                .unwrap_or(Expected::Holds);
+        }
+    }
+
+    /// How far the log ratios of what has to be confirmed lie from the floor at least, by each of their subjects.
+    pub(super) fn distances(&self, rule: &Rule) -> BTreeMap<Subject, f64> {
+        let mut distances: BTreeMap<Subject, f64> = BTreeMap::new();
+        for (planned, sides, screened) in &self.all {
+            if self.is_clear(planned) {
+                continue;
+            }
+            let right = Sample::new(sides.right.clone()).map_or(0.0, |right| right.median());
+            let distance = screened.distance(rule, right);
+            for subject in [&planned.left, &planned.right] {
+                let known = distances.entry(subject.clone()).or_insert(distance);
+                *known = known.min(distance);
+            }
+        }
+        distances
     }
 
     /// All cells in order: as `confirmed`, where they are among these; else as the screening found them.
@@ -217,7 +261,15 @@ mod tests {
         assert_eq!(outcomes(&all, "GL1"), [(8, Holds), (64, Screened), (512, Holds)]);
         let mut open = screening.open(&cells, &|_| 1.0);
         assert_eq!(open.len(), 2);
-        assert!(open.iter().all(|one| !one.is_soon), "both are above their bounds");
+        let expected = |open: &mut Vec<Waiting<Cells>>, launches| {
+            screening.expect(open, Some(Reach::of(0.02, launches, 10, &Rule::default())));
+            open.iter().map(|one| one.expected).collect::<Vec<_>>()
+        };
+        assert_eq!(
+            expected(&mut open, 10),
+            [Expected::Violation; 2],
+            "both are far above their bounds"
+        );
         let of_function = open.pop().unwrap();
         let bytes: Vec<u64> = of_function.subjects.iter().map(|subject| subject.bytes).collect();
         assert_eq!(bytes, [64, 512, 4096], "8 bytes are no longer needed");
@@ -275,5 +327,35 @@ mod tests {
                 .count(),
             1
         );
+    }
+
+    #[test]
+    fn what_is_expected_follows_from_the_ratio_and_from_what_launches_can_show() {
+        let (cells, timed, _) = screened(&[(8, 9.9), (64, 10.6), (512, 20.0)]);
+        let screening = Screening::of(&cells, &timed, &Rule::default(), true);
+        let expected = |reach: Option<Reach>| -> Vec<(u64, Expected)> {
+            let mut open = screening.open(&cells, &|_| 1.0);
+            screening.expect(&mut open, reach);
+            let pairs = open.iter().filter(|one| one.what.comparisons().len() == 1);
+            let pairs = pairs.map(|one| (one.what.comparisons()[0].1.left.bytes, one.expected));
+            pairs.collect()
+        };
+        use Expected::{Holds, Nothing, Violation};
+        let reach = |launches| Some(Reach::of(0.1, launches, 100, &Rule::default()));
+        assert_eq!(expected(reach(10)), [(8, Holds), (64, Nothing), (512, Violation)]);
+        assert_eq!(expected(reach(200)), [(8, Holds), (64, Violation), (512, Violation)]);
+        assert_eq!(expected(None), [(8, Holds), (64, Violation), (512, Violation)]);
+    }
+
+    #[test]
+    fn a_subject_is_as_far_from_the_floor_as_the_nearest_cell_that_is_confirmed() {
+        let (cells, timed, plan) = screened(&[(8, 4.0), (64, 20.0)]);
+        let screening = Screening::of(&cells, &timed, &Rule::default(), true);
+        let distances = screening.distances(&Rule::default());
+        let of = |bytes| distances.iter().find(|(subject, _)| subject.bytes == bytes);
+        assert!(plan.subjects().iter().any(|subject| subject.bytes == 8));
+        assert_eq!(of(8), None, "it is clear");
+        let (_, distance) = of(64).unwrap();
+        assert!((0.5..(2.0_f64 / 1.05).ln()).contains(distance), "{distance}");
     }
 }

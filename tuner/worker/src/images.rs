@@ -24,10 +24,7 @@ impl Images {
     fn new(problem: Problem) -> Images {
         let mut given = vec![0; problem.send_bytes()];
         problem.fill_send(&mut given);
-        let mut before = vec![0; problem.recv_bytes()];
-        problem.fill_recv(&mut before);
-        let mut after = before.clone();
-        problem.right(&mut after);
+        let (before, after) = problem.recv_images();
         Images {
             problem,
             given,
@@ -132,7 +129,7 @@ mod tests {
                 problem.fill_recv(&mut own_recv);
                 assert_eq!((&send, &recv), (&own_send, &own_recv), "{problem:?}");
                 assert_eq!(data.check_recv(&recv), problem.check_recv(&recv), "{problem:?}");
-                problem.right(&mut recv);
+                recv.copy_from_slice(&problem.recv_images().1);
                 assert_eq!(
                     (data.check_send(&send), data.check_recv(&recv)),
                     (None, None),

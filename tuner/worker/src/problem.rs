@@ -162,15 +162,22 @@ impl Problem {
     /// Writes what the output holds before the call: where it is defined, at every byte something else than is expected there
     /// (the root of a broadcast, and a rank's own block in place: its data).
     pub(crate) fn fill_recv(&self, recv: &mut [u8]) {
-        let gives = self.is(Collective::Bcast) && self.rank == self.root;
-        let (begin, length) = self.block(self.rank);
-        let own = if self.in_place { begin..begin + length } else { 0..0 };
         let view = self.recv_view();
         fill_gaps(view, recv);
         for i in 0..view.data_bytes() {
-            let right = gives || own.contains(&i);
-            recv[view.position(i)] = if right { self.expected(i) } else { !self.expected(i) };
+            recv[view.position(i)] = self.before(i, self.expected(i));
         }
+    }
+
+    /// Byte `i` of the output before the call, where `expected` is right.
+    fn before(&self, i: usize, expected: u8) -> u8 {
+        let gives = self.is(Collective::Bcast) && self.rank == self.root;
+        let is_own = || {
+            let (begin, length) = self.block(self.rank);
+            (begin..begin + length).contains(&i)
+        };
+        let is_own = self.in_place && is_own();
+        if gives || is_own { expected } else { !expected }
     }
 
     /// Looks whether the output is right, where the task defines it.
@@ -181,15 +188,21 @@ impl Problem {
         first_wrong(self.recv_view(), recv, |i| self.expected(i))
     }
 
-    /// Makes the output right, where the task defines it: what a call leaves in a buffer that [`Problem::fill_recv`] has written.
-    pub(crate) fn right(&self, recv: &mut [u8]) {
-        if self.has_no_output() {
-            return;
-        }
+    /// What the output holds before the call, as [`Problem::fill_recv`] writes it, and what a call leaves there. Each byte is computed once.
+    pub(crate) fn recv_images(&self) -> (Vec<u8>, Vec<u8>) {
         let view = self.recv_view();
+        let mut before = vec![0; view.span()];
+        fill_gaps(view, &mut before);
+        let mut after = before.clone();
         for i in 0..view.data_bytes() {
-            recv[view.position(i)] = self.expected(i);
+            let (position, expected) = (view.position(i), self.expected(i));
+            before[position] = self.before(i, expected);
+            after[position] = expected;
         }
+        if self.has_no_output() {
+            after.clone_from(&before);
+        }
+        (before, after)
     }
 
     /// Whether the task says nothing of this rank's output.
@@ -360,9 +373,15 @@ fn sum_of_small_numbers(ranks: std::ops::Range<usize>, slice: usize, i: usize) -
 fn combined_bytes(ranks: std::ops::Range<usize>, p_ranks: usize, slice: usize, i: usize) -> u8 {
     let groups = p_ranks.div_ceil(RANKS_PER_BYTE).max(1);
     let hash = mix(((slice as u64) << 36) ^ (i as u64 + 1));
-    let group = ((hash >> 32) % groups as u64) as usize;
+    // The upper half as a fraction of the groups: this is asked for at every byte, where a division takes longer than the hash.
+    let group = (((hash >> 32) * groups as u64) >> 32) as usize;
     // Members of the group below a rank.
-    let below = |rank: usize| (rank + groups - 1 - group) / groups;
+    let below = |rank: usize| match rank {
+        0 => 0,
+        // Every group has as many, or all ranks.
+        _ if groups == 1 => rank,
+        _ => (rank + groups - 1 - group) / groups,
+    };
     let bits = |members: usize| (1_u32 << members) - 1;
     let mask = bits(below(ranks.end)) & !bits(below(ranks.start));
     (mask as u8).rotate_left((hash & 7) as u32)
