@@ -101,3 +101,28 @@ fn what_is_fast_and_wrong_is_quarantined_and_nothing_is_deployed() {
         .collect();
     assert_eq!((count("failed > 0"), count("failed = 0")), (rows.len(), 0), "{rows:?}");
 }
+
+/// `--out .` in a project that has an `emit` of its own.
+#[test]
+fn a_directory_that_is_not_kilters_is_never_emptied() {
+    let directory = tempfile::tempdir().unwrap();
+    let own = directory.path().join("emit/main.rs");
+    fs::create_dir(own.parent().unwrap()).unwrap();
+    fs::write(&own, "fn main() {}").unwrap();
+    let options = ["-n", "2", "--guidelines", "GL12", "--sizes", "1024", "--budget", "60"];
+    for layouts in [&[][..], &["--layouts", "1x2"]] {
+        let mut command = kilter("tune", directory.path());
+        let output = run(command.args(options).args(layouts), &[2]);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(
+            said.contains("emit/main.rs` is not Kilter's") && said.contains("--out"),
+            "{said}"
+        );
+        assert_eq!(fs::read_to_string(&own).unwrap(), "fn main() {}");
+        let database = rusqlite::Connection::open(directory.path().join("kilter.db")).unwrap();
+        let launches: i64 = database
+            .query_row("SELECT count(*) FROM launches", [], |row| row.get(0))
+            .unwrap_or(0);
+        assert_eq!(launches, 0, "before anything is measured");
+    }
+}

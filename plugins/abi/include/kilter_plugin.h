@@ -61,6 +61,9 @@ enum kilter_collective {
 #define KILTER_NEEDS_INT_VOLUME UINT32_C(8)
 /* All ranks of the communicator are on one node: for a row that uses memory they share. */
 #define KILTER_NEEDS_ONE_NODE UINT32_C(16)
+/* The operator is one of MPI's own, or the number of elements is a multiple of the number of ranks: for a row that pads with elements of
+ * its own, which an operator of the program's must not see. */
+#define KILTER_NEEDS_PREDEFINED_OPERATOR UINT32_C(32)
 
 /* What a row returns, on all ranks alike and with the data of the call as it was, where it lacks what it needs on this
  * communicator, such as memory that its ranks share: the library's own function is used, and the row is not called on the

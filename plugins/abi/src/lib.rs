@@ -39,12 +39,19 @@ pub const NEEDS_INT_VOLUME: u32 = 8;
 /// `KILTER_NEEDS_ONE_NODE`.
 pub const NEEDS_ONE_NODE: u32 = 16;
 
+/// `KILTER_NEEDS_PREDEFINED_OPERATOR`.
+pub const NEEDS_PREDEFINED_OPERATOR: u32 = 32;
+
 /// `KILTER_UNAVAILABLE`: no code of an MPI library, which are not negative.
 pub const UNAVAILABLE: c_int = -1;
 
 /// All bits of needs that this version knows.
-pub const NEEDS_KNOWN: u32 =
-    NEEDS_COMMUTATIVE | NEEDS_POWER_OF_TWO_RANKS | NEEDS_EVEN_RANKS | NEEDS_INT_VOLUME | NEEDS_ONE_NODE;
+pub const NEEDS_KNOWN: u32 = NEEDS_COMMUTATIVE
+    | NEEDS_POWER_OF_TWO_RANKS
+    | NEEDS_EVEN_RANKS
+    | NEEDS_INT_VOLUME
+    | NEEDS_ONE_NODE
+    | NEEDS_PREDEFINED_OPERATOR;
 
 /// What a row needs of a call, by name: the bits of `kilter_algorithm.needs`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -59,6 +66,8 @@ pub struct Needs {
     pub int_volume: bool,
     /// [`NEEDS_ONE_NODE`].
     pub one_node: bool,
+    /// [`NEEDS_PREDEFINED_OPERATOR`].
+    pub predefined_operator: bool,
 }
 
 impl Needs {
@@ -72,6 +81,7 @@ impl Needs {
             even_ranks: bits & NEEDS_EVEN_RANKS != 0,
             int_volume: bits & NEEDS_INT_VOLUME != 0,
             one_node: bits & NEEDS_ONE_NODE != 0,
+            predefined_operator: bits & NEEDS_PREDEFINED_OPERATOR != 0,
         }
     }
 
@@ -84,6 +94,7 @@ impl Needs {
             even_ranks,
             int_volume,
             one_node,
+            predefined_operator,
         } = self;
         [
             (commutative, NEEDS_COMMUTATIVE),
@@ -91,6 +102,7 @@ impl Needs {
             (even_ranks, NEEDS_EVEN_RANKS),
             (int_volume, NEEDS_INT_VOLUME),
             (one_node, NEEDS_ONE_NODE),
+            (predefined_operator, NEEDS_PREDEFINED_OPERATOR),
         ]
         .iter()
         .fold(0, |bits, (is_needed, bit)| if *is_needed { bits | bit } else { bits })

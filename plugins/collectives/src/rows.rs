@@ -38,8 +38,9 @@ impl Row {
         let needs = match self {
             Row::Algorithm(entry) => needs(entry.row().needs),
             // They call the library's functions with int counts.
-            Row::Mockup(..) => Needs {
+            Row::Mockup(_, pipeline) => Needs {
                 int_volume: true,
+                predefined_operator: pipeline.pads_for_operator(),
                 ..Needs::default()
             },
         };

@@ -89,8 +89,8 @@ impl Meant {
 }
 
 /// The arguments as plugins want them; `known_bytes` is the total volume, if it need not be summed from a list. `None` stands for
-/// a call that no replacement should see: a null handle, a negative count or a root that is no rank, which the library shall
-/// report as it does.
+/// a call that no replacement should see: a null handle, a negative count, a root that is no rank, `MPI_IN_PLACE` where it is not allowed, or
+/// one buffer for both sides, which the library shall report as it does.
 ///
 /// # Safety
 /// The arguments are those of a call of this collective on the state's communicator; `tables` has room for a number for each
@@ -113,10 +113,16 @@ pub(crate) unsafe fn describe<N: Number, D: Number>(
             Collective::Scatter | Collective::Scatterv => given.recv.cast_const(),
             _ => given.send,
         };
-    let in_place = in_place && (is_root || !collective.has_root());
+    if in_place && collective.has_root() && !is_root {
+        // Only the root's data may be in place; the library says so.
+        return None;
+    }
     let meant = Meant::on(collective, is_root, in_place);
     let is_null = |datatype| datatype == constants::datatype_null();
     if (meant.send && is_null(given.send_type)) || (meant.recv && is_null(given.recv_type)) {
+        return None;
+    }
+    if !in_place && is_aliased(collective, given, &meant) {
         return None;
     }
     // What is not meant may be anything, a negative count too.
@@ -161,6 +167,26 @@ pub(crate) unsafe fn describe<N: Number, D: Number>(
         None => volume(collective, state, given, (is_root, i64::try_from(listed).ok()?))?,
     };
     Some(arguments)
+}
+
+/// Whether a rank gives what lies where it wants its result. Types that are not predefined may share an address and no byte.
+#[inline]
+fn is_aliased<N: Number, D: Number>(collective: Collective, given: &Given<N, D>, meant: &Meant) -> bool {
+    if given.send.is_null() || given.send != given.recv.cast_const() {
+        return false;
+    }
+    let gives = |count: N| count.try_into().is_ok_and(|count| count > 0);
+    let is_plain = |datatype| layout::plain_size(datatype).is_some();
+    if collective.has_operator() {
+        return is_plain(given.recv_type);
+    }
+    let listed = meant.send_list || meant.recv_list;
+    meant.send
+        && meant.recv
+        && !listed
+        && gives(given.send_count)
+        && is_plain(given.send_type)
+        && is_plain(given.recv_type)
 }
 
 /// The total volume in bytes, the same on all ranks; `listed` elements are in the list of what is received. `None` for a null

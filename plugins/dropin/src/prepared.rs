@@ -1,7 +1,7 @@
 //! Calls like one before: what was decided for that one is decided for them.
 //!
 //! On one communicator a decision ([`crate::replace`]) follows from the arguments other than addresses, and from whether data is in
-//! place. Where handles are predefined, the same arguments mean the same in each call (a handle of a derived type or of a program's
+//! place or one buffer serves both sides. Where handles are predefined, the same arguments mean the same in each call (a handle of a derived type or of a program's
 //! operator can be freed and come back as another). So a call with the arguments of one before is carried out at once, with that
 //! one's arguments of the plugin ABI and its own addresses: for an allreduce 120 instructions before the plugin's instead of 340
 //! (`scripts/count-instructions`).
@@ -85,7 +85,9 @@ impl PreparedCalls {
             && (!has_sides || (is(given.send_count, known.send_count) && given.send_type == known.send_type))
             && (!collective.has_operator() || given.op == known.op)
             && (!collective.has_root() || given.root == known.root)
-            && is_in_place(collective, given.send, given.recv) == prepared.in_place;
+            && is_in_place(collective, given.send, given.recv) == prepared.in_place
+            // One buffer for both sides is looked at anew.
+            && (given.send != given.recv.cast_const() || !collective.has_data());
         if is_like { found } else { ptr::null_mut() }
     }
 

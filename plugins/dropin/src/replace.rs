@@ -1,8 +1,8 @@
 //! Whether a call is replaced, and the replacement.
 //!
 //! All ranks must decide alike, or they wait for each other for ever. So only facts count that all ranks share: size of the
-//! communicator, whether its ranks are on one node, total bytes (where all know them), commutativity of the operator, and, for
-//! reductions, the type, which MPI wants to be the same on all. Not: `MPI_IN_PLACE` and addresses, which may be the root's alone,
+//! communicator, whether its ranks are on one node, total bytes (where all know them), the operator, and, for
+//! reductions, count and type, which MPI wants to be the same on all. Not: `MPI_IN_PLACE` and addresses, which may be the root's alone,
 //! or types of moved data, which may differ.
 
 use std::cell::RefMut;
@@ -105,6 +105,12 @@ unsafe fn carry_out<F: Function, N: Number, D: Number>(
         let commutes = || info::is_commutative(arguments.op).unwrap_or(false);
         let separable = || Layout::of(arguments.recv_type).is_ok_and(|layout| layout.is_separable());
         if (implementation.needs_commutative() && !commutes()) || !separable() {
+            return None;
+        }
+        // The same on all ranks, as MPI has it: the operator and the count.
+        let pads = || i64::try_from(state.size).map_or(true, |size| arguments.recv_count % size != 0);
+        if implementation.needs_predefined_operator() && pads() && !constants::predefined_ops().contains(&arguments.op)
+        {
             return None;
         }
     }

@@ -28,6 +28,11 @@ impl Implementation {
         Needs::of(self.row.algorithm.needs).commutative
     }
 
+    /// Whether an operator of the program's must not see what it pads with.
+    pub(crate) fn needs_predefined_operator(&self) -> bool {
+        Needs::of(self.row.algorithm.needs).predefined_operator
+    }
+
     /// Whether it runs only where all ranks are on one node.
     pub(crate) fn needs_one_node(&self) -> bool {
         Needs::of(self.row.algorithm.needs).one_node

@@ -6,6 +6,7 @@
 //! * [`Hosted`]: a context of a plugin on a private communicator, with the scratch that is kept for it.
 
 mod context;
+mod length;
 pub mod plugins;
 pub mod trust;
 

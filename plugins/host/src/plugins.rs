@@ -7,6 +7,7 @@ use kilter_abi::{Algorithm, NEEDS_KNOWN, Parameter, Plugin, PluginError, SYMBOL,
 use kilter_algorithms::Collective;
 use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
 
+use crate::length;
 use crate::trust::{self, TrustError};
 
 /// Why a plugin is not used.
@@ -22,6 +23,16 @@ pub enum LoadError {
         path: PathBuf,
         /// The linker's reason.
         error: String,
+    },
+    /// It ends before its headers say: loading it would kill the process.
+    #[error("plugin `{path}` is cut short: it has {bytes} bytes, and its headers name {needed}; copy it again")]
+    CutShort {
+        /// The file.
+        path: PathBuf,
+        /// Its length.
+        bytes: u64,
+        /// What it needs.
+        needed: u64,
     },
     /// Of another version or library.
     #[error("plugin `{path}`: {error}")]
@@ -82,7 +93,19 @@ pub struct Row {
 pub fn load(path: &Path) -> Result<Loaded, LoadError> {
     // The linker opens the file again by its name; between the two, only the owner or root could exchange it, unless its
     // directory belongs to another.
-    drop(trust::open(path)?);
+    let file = trust::open(path)?;
+    let unreadable = |error| TrustError::Open {
+        path: path.to_owned(),
+        error,
+    };
+    if let Some((bytes, needed)) = length::missing(&file).map_err(unreadable)? {
+        return Err(LoadError::CutShort {
+            path: path.to_owned(),
+            bytes,
+            needed,
+        });
+    }
+    drop(file);
     let failed = |error: libloading::Error| LoadError::Open {
         path: path.to_owned(),
         error: chain(&error),

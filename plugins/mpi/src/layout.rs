@@ -273,6 +273,48 @@ fn for_pieces(
     Ok(())
 }
 
+/// Elements that begin at `MPI_BOTTOM`, whose type has absolute addresses: one element from an address that is not null. MPICH takes a null
+/// buffer of `PMPI_Pack` and `PMPI_Unpack` for a mistake, although it takes it in messages.
+struct Rebased {
+    /// Any address but null.
+    base: *mut c_void,
+    /// The elements, as they lie from there.
+    datatype: MPI_Datatype,
+}
+
+impl Rebased {
+    fn of(count: c_int, datatype: MPI_Datatype) -> Result<Rebased, MpiError> {
+        let base: *mut c_void = std::ptr::dangling_mut::<u64>().cast();
+        let back = (base.addr() as MPI_Aint).wrapping_neg();
+        let mut rebased = constants::datatype_null();
+        // SAFETY: one block is described, and one handle written; the library checks the type.
+        unsafe {
+            pmpi!(PMPI_Type_create_hindexed(
+                1,
+                &raw const count,
+                &raw const back,
+                datatype,
+                &raw mut rebased
+            ))?;
+        }
+        let rebased = Rebased {
+            base,
+            datatype: rebased,
+        };
+        let mut handle = rebased.datatype;
+        // SAFETY: a handle that was just made.
+        unsafe { pmpi!(PMPI_Type_commit(&raw mut handle))? };
+        Ok(rebased)
+    }
+}
+
+impl Drop for Rebased {
+    fn drop(&mut self) {
+        // SAFETY: this one's own handle; a type that cannot be freed is all there is to lose.
+        unsafe { mpi_sys::PMPI_Type_free(&raw mut self.datatype) };
+    }
+}
+
 /// # Safety
 /// `elements` holds `count` elements of `datatype`.
 unsafe fn pack_piece(
@@ -286,6 +328,14 @@ unsafe fn pack_piece(
         MpiError::count("PMPI_Pack", count)?,
         MpiError::count("PMPI_Pack", packed.len())?,
     );
+    let rebased = if elements.is_null() {
+        Some(Rebased::of(count, datatype)?)
+    } else {
+        None
+    };
+    let (elements, count, datatype) = rebased.as_ref().map_or((elements, count, datatype), |rebased| {
+        (rebased.base.cast_const(), 1, rebased.datatype)
+    });
     let mut position = 0;
     // SAFETY: by this function's contract; at most `length` bytes are written.
     unsafe {
@@ -370,6 +420,14 @@ unsafe fn unpack_piece(
         MpiError::count("PMPI_Unpack", count)?,
         MpiError::count("PMPI_Unpack", packed.len())?,
     );
+    let rebased = if elements.is_null() {
+        Some(Rebased::of(count, datatype)?)
+    } else {
+        None
+    };
+    let (elements, count, datatype) = rebased.as_ref().map_or((elements, count, datatype), |rebased| {
+        (rebased.base, 1, rebased.datatype)
+    });
     let mut position = 0;
     // SAFETY: by this function's contract.
     unsafe {

@@ -149,6 +149,16 @@ impl Pipeline {
         })
     }
 
+    /// Whether it hands the operator elements of its own where `count` is no multiple of the ranks. An operator of the program's may look at
+    /// more than an element: at where it lies among the others.
+    #[must_use]
+    pub fn pads_for_operator(&self) -> bool {
+        let combines = |step: &Step| step.call.has_operator() && !step.moves_bytes;
+        !self.target.has_blocks()
+            && self.steps.iter().any(|step| step.call.has_blocks())
+            && self.steps.iter().any(combines)
+    }
+
     /// Carries it out on this rank. `MPI_IN_PLACE` is not understood. Where a call inside has equal blocks, the target has
     /// none and `count` is no multiple of `p`, the data is padded to the next multiple.
     ///
@@ -264,6 +274,11 @@ impl Run<'_> {
         (begin * self.element_bytes, count * self.element_bytes)
     }
 
+    /// Whether this rank has what all are to get, where the caller's one buffer is that.
+    fn is_source(&self) -> bool {
+        self.pipeline.target == Collective::Bcast && self.is_root
+    }
+
     fn scratch(&mut self, bytes: usize) -> Result<*mut u8, MpiError> {
         let operation = self.pipeline.target.mpi_name();
         let mut buffer = self.arena.take(bytes).ok_or(MpiError {
@@ -288,9 +303,11 @@ impl Run<'_> {
             return Ok(std::ptr::null_mut());
         }
         let is_final = last + 1 == steps.len();
+        // The root of a broadcast may have its data in memory that nobody may write.
+        let is_source = self.is_source();
         let receives = wanted != Shape::AtRoot || self.is_root;
         let same_length = (output == Shape::Blocks) == (wanted == Shape::Blocks);
-        if is_final && receives && same_length && self.padded == self.arguments.count {
+        if is_final && receives && !is_source && same_length && self.padded == self.arguments.count {
             return Ok(self.arguments.recv.cast());
         }
         let bytes = if output == Shape::Blocks {
@@ -392,11 +409,25 @@ impl Run<'_> {
         Ok(())
     }
 
+    /// The data of a broadcast's root, in memory that may be written: libraries write there (MPICH, where the root is not the first rank of its
+    /// node, receives what it has sent), and what the caller gives may be constant.
+    unsafe fn writable(&mut self, data: *const u8) -> Result<*mut u8, MpiError> {
+        if data != self.arguments.send.cast() {
+            return Ok(data.cast_mut());
+        }
+        let total = self.total_bytes();
+        let copy = self.scratch(total)?;
+        // SAFETY: a broadcast reads the total volume of what is there.
+        unsafe { copy_bytes(data, copy, total) };
+        Ok(copy)
+    }
+
     /// Makes one call; returns where its result lies.
     unsafe fn step(&mut self, step: Step, input: *const u8, output: *mut u8) -> Result<*const u8, MpiError> {
-        // Only the root's data counts in a broadcast, and only it is read there.
+        // Only the root's data counts in a broadcast.
         let (output, send) = match step.call {
-            Collective::Bcast if self.is_root => (input.cast_mut(), std::ptr::null()),
+            // SAFETY: as for this function.
+            Collective::Bcast if self.is_root => (unsafe { self.writable(input)? }, std::ptr::null()),
             _ => (output, input),
         };
         // The lowest rank has no lower ones: its contribution is its result.
@@ -423,7 +454,7 @@ impl Run<'_> {
     unsafe fn deliver(&self, data: *const u8, shape: Shape) {
         let recv: *mut u8 = self.arguments.recv.cast();
         let wanted = self.pipeline.target.output();
-        if data == recv.cast_const() || (wanted == Shape::AtRoot && !self.is_root) {
+        if data == recv.cast_const() || (wanted == Shape::AtRoot && !self.is_root) || self.is_source() {
             return;
         }
         let (begin, length) = self.own_block();

@@ -235,6 +235,11 @@ impl<'a> Matrix<'a> {
                     Some("its number of ranks must be a power of two")
                 } else if needs.even_ranks && !p.is_multiple_of(2) {
                     Some("its number of ranks must be even")
+                } else if needs.predefined_operator
+                    && operator.is_some_and(|operator| !operator.predefined)
+                    && !case.count.is_multiple_of(p)
+                {
+                    Some("it pads, which an operator of the program's must not see")
                 } else if needs.one_node && !self.places[at].1.one_node {
                     Some("all ranks must be on one node")
                 } else {

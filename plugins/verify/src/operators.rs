@@ -11,6 +11,8 @@ use crate::elements::{Element, TYPES, Type, at};
 pub(crate) struct Operator {
     pub(crate) name: &'static str,
     pub(crate) commutative: bool,
+    /// Whether it is one of MPI's own.
+    pub(crate) predefined: bool,
     /// Names of the types it is defined on.
     pub(crate) types: &'static [&'static str],
     /// Makes contributions of any 32 bits such that results are exact.
@@ -32,6 +34,7 @@ pub(crate) static OPERATORS: [Operator; 5] = [
     Operator {
         name: "sum",
         commutative: true,
+        predefined: true,
         types: &["int", "double"],
         prepare: |[a, b]| [a % 1000, b % 1000],
         combine: |a, b| [a[0].wrapping_add(b[0]), a[1].wrapping_add(b[1])],
@@ -40,6 +43,7 @@ pub(crate) static OPERATORS: [Operator; 5] = [
     Operator {
         name: "max",
         commutative: true,
+        predefined: true,
         types: &["int", "double"],
         prepare: |[a, b]| [a % 1000, b % 1000],
         combine: |a, b| [a[0].max(b[0]), a[1].max(b[1])],
@@ -48,6 +52,7 @@ pub(crate) static OPERATORS: [Operator; 5] = [
     Operator {
         name: "minloc",
         commutative: true,
+        predefined: true,
         types: &["pair"],
         // Few values, so that ties are common.
         prepare: |[a, b]| [a % 3, b % 1000],
@@ -57,6 +62,7 @@ pub(crate) static OPERATORS: [Operator; 5] = [
     Operator {
         name: "user",
         commutative: true,
+        predefined: false,
         types: &["int", "double", "vector", "struct"],
         prepare: |element| element,
         combine: |a, b| [a[0].wrapping_add(b[0]), a[1].wrapping_add(b[1])],
@@ -65,6 +71,7 @@ pub(crate) static OPERATORS: [Operator; 5] = [
     Operator {
         name: "ordered",
         commutative: false,
+        predefined: false,
         types: &["int", "double", "pair", "vector", "struct"],
         prepare: |[a, b]| [a | 1, b | 1],
         combine: |a, b| [compose(a[0], b[0]), compose(a[1], b[1])],

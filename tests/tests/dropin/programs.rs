@@ -112,3 +112,36 @@ fn an_error_goes_to_the_handler_of_the_programs_communicator() {
         assert_eq!(output.stdout, "HANDLED 1 CODES 1 1\n", "{mpi:?}");
     }
 }
+
+/// One buffer for both sides, and `MPI_IN_PLACE` where it is not allowed: `erroneous.c`.
+#[test]
+fn what_the_library_refuses_is_refused_with_the_drop_in_too() {
+    let collectives = ["allreduce", "allgather", "scan", "reduce", "gather", "scatter"];
+    let rules: Vec<Rule> = collectives
+        .iter()
+        .map(|collective| {
+            let row = kilter_algorithms::registry::by_collective(collective.parse().unwrap())
+                .next()
+                .unwrap();
+            rule(collective, 3, 1..=u64::MAX, row.id)
+        })
+        .collect();
+    for mpi in Mpi::installed() {
+        let program = mpi.built("mpicc", "erroneous.c", &["-std=c11"], "erroneous");
+        let variables: &[(&str, &str)] = if mpi == Mpi::OpenMpi {
+            &[("KILTER_TEST_IN_PLACE", "1")]
+        } else {
+            &[]
+        };
+        let alone = mpi.run(&[&program], 3, variables);
+        assert!(
+            alone.ok && alone.stdout.contains("allreduce, one buffer: 3 of 3"),
+            "{mpi:?}: {alone:?}"
+        );
+        let deployed = Deployed::for_library(mpi, rules.clone());
+        let output = deployed.run(mpi, &[&program], 3, variables);
+        assert!(output.ok, "{mpi:?}: {output:?}");
+        assert_eq!(output.stdout, alone.stdout, "{mpi:?}");
+        assert!(output.calls().values().all(|calls| *calls > 0), "{mpi:?}: {output:?}");
+    }
+}

@@ -106,6 +106,36 @@ fn rounds() -> usize {
         .expect("sixteen collectives")
 }
 
+/// Buffers of absolute addresses, memory that nobody may write, and an operator that looks at places: `legal.c`, on three ranks, where counts
+/// are no multiples.
+#[test]
+fn every_implementation_takes_what_is_legal_and_rare() {
+    for mpi in Mpi::installed() {
+        let program = mpi.built("mpicc", "legal.c", &["-std=gnu11", "-O1"], "legal");
+        for round in 0..rounds() {
+            let rules = rules(round);
+            let is_library = rules.iter().any(|rule| rule.implementation == "bcast.library");
+            let deployed = Deployed::for_library(mpi, rules);
+            let variables: &[(&str, &str)] = if is_library {
+                &[("KILTER_TEST_LIBRARY_BCAST", "1")]
+            } else {
+                &[]
+            };
+            let output = deployed.run(mpi, &[&program], 3, variables);
+            assert!(
+                output.ok && output.stdout.ends_with("OK\n"),
+                "{mpi:?}, round {round}: {}\n{}",
+                output.stdout,
+                output.stderr
+            );
+            assert!(
+                output.calls().values().sum::<u64>() > 0,
+                "{mpi:?}, round {round}: nothing was replaced"
+            );
+        }
+    }
+}
+
 #[test]
 fn every_implementation_is_right_and_runs_where_the_profile_says_on_1_rank() {
     (0..rounds()).for_each(|round| check(round, 1));

@@ -94,7 +94,9 @@ fn one(step: &Step) -> Result<(), StepError> {
             Err(error) if error.kind() == ErrorKind::AlreadyExists && path.is_dir() => Ok(()),
             Err(error) => Err(error),
             // Whatever the umask: the drop-in refuses what others may write.
-            Ok(()) => std::fs::set_permissions(path, std::fs::Permissions::from_mode(*mode)),
+            Ok(()) => {
+                std::fs::set_permissions(path, std::fs::Permissions::from_mode(*mode)).and_then(|()| sync_parent(path))
+            }
         }
         .map_err(failed(path, "made")),
         Step::Write {

@@ -31,7 +31,7 @@ pub(super) fn run(typed: cli::Tune) -> anyhow::Result<Status> {
 /// Runs the loop.
 pub(super) fn tuned(context: &Context<'_>, options: &TuneOptions) -> anyhow::Result<Tuned> {
     // Before anything is measured.
-    crate::emit::emitter(context)?;
+    crate::emit::check(context)?;
     // Into a simulated rank nothing can be loaded: what is not the library's own is compared with, and not deployed.
     if (options.mockups || options.algorithms) && !context.library.launcher.is_simulator() {
         // Nothing is deployed that it has not proven.

@@ -12,6 +12,9 @@ use crate::store::Store;
 
 pub(super) fn run(options: &TuneOptions, kinds: String) -> anyhow::Result<Status> {
     measuring::prepare_process()?;
+    let directory = options.common.out.join("emit");
+    // Before anything is measured.
+    crate::emit::staging::check(&directory)?;
     let layouts: Vec<Layout> = options.layouts.iter().filter_map(|own| own.layout).collect();
     let names: Vec<String> = layouts.iter().map(ToString::to_string).collect();
     // What is verified at the end comes from all of them, so that other layouts are another run.
@@ -52,7 +55,6 @@ pub(super) fn run(options: &TuneOptions, kinds: String) -> anyhow::Result<Status
             Err(error) => return measuring::failed(context, error.context(format!("layout {layout}"))),
         }
     }
-    let directory = options.common.out.join("emit");
     let proven = match prove(&mut members, &directory) {
         Ok(proven) => proven,
         Err(error) => {

@@ -9,7 +9,7 @@ use anyhow::Context as _;
 use super::decisions::Decisions;
 use super::forms::{Exported, FORMS};
 use super::manifest::{self, Carries, Manifest, SiteFile, StagedFile, TunedLibrary, TunedUnder};
-use super::{Emitted, File, comments, environment, read, rules, write};
+use super::{Emitted, File, comments, environment, read, rules, staging, write};
 use crate::config::library::Emitter;
 use crate::context::Context;
 
@@ -109,6 +109,9 @@ fn list(directory: &Path, emitted: &Emitted) -> anyhow::Result<Vec<StagedFile>> 
                 continue;
             }
             let name = path.strip_prefix(directory).unwrap_or(&path).display().to_string();
+            if name == staging::JOURNAL {
+                continue;
+            }
             let carries = carries(&name, emitted);
             files.push(StagedFile { name, carries });
         }

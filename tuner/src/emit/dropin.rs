@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 
 use super::decisions::Decisions;
-use super::{Emitted, File, profile, read, write};
+use super::{Emitted, File, profile, read, staging, write};
 use crate::context::Context;
 
 const PROFILE: &str = "kilter-profile.json";
@@ -28,7 +28,7 @@ pub(super) fn install(
         preloaded.push(dropin);
     }
     if decisions.needs_progress() {
-        preloaded.push(copy(&context.programs.progress()?, &libraries(directory)?)?);
+        preloaded.push(copy(&context.programs.progress()?, directory)?);
     }
     if !preloaded.is_empty() {
         let all: Vec<String> = preloaded.iter().map(|path| path.display().to_string()).collect();
@@ -47,18 +47,17 @@ fn install_dropin(
     if !decisions.needs_dropin() {
         return Ok(None);
     }
-    let libraries = libraries(directory)?;
-    let dropin = copy(&context.programs.dropin()?, &libraries)?;
-    let mut plugins = vec![relative(&copy(&context.programs.plugin()?, &libraries)?)];
+    let dropin = copy(&context.programs.dropin()?, directory)?;
+    let mut plugins = vec![relative(&copy(&context.programs.plugin()?, directory)?)];
     for (number, plugin) in decisions.plugins().into_iter().enumerate() {
         // Two may have one file name, and one of ours may be taken.
         let name = plugin.file_name().unwrap_or_default().to_string_lossy();
-        let name = if libraries.join(&*name).exists() {
+        let name = if directory.join(LIBRARIES).join(&*name).exists() {
             format!("{}-{name}", number + 1)
         } else {
             name.into_owned()
         };
-        plugins.push(relative(&copy_as(plugin, &libraries, &name)?));
+        plugins.push(relative(&copy_as(plugin, directory, &name)?));
     }
     let library = format!("{} {}", context.library.name, context.version);
     let profile = profile::of(decisions, &library, plugins, &context.options.limits);
@@ -71,13 +70,6 @@ fn install_dropin(
     emitted.implementations.sort_unstable();
     emitted.implementations.dedup();
     Ok(Some(dropin))
-}
-
-/// The directory of the shared objects.
-fn libraries(directory: &Path) -> anyhow::Result<PathBuf> {
-    let libraries = directory.join(LIBRARIES);
-    std::fs::create_dir_all(&libraries).with_context(|| format!("`{}` cannot be made", libraries.display()))?;
-    Ok(libraries)
 }
 
 /// Reads the profile back as the drop-in does.
@@ -95,7 +87,7 @@ fn relative(copied: &Path) -> String {
     Path::new(LIBRARIES).join(name).display().to_string()
 }
 
-/// Copies a shared object under its own name.
+/// Copies a shared object under its own name into a staging directory.
 fn copy(from: &Path, directory: &Path) -> anyhow::Result<PathBuf> {
     let name = from
         .file_name()
@@ -106,7 +98,10 @@ fn copy(from: &Path, directory: &Path) -> anyhow::Result<PathBuf> {
 /// Copies a shared object so that only its owner can write it: the drop-in refuses others.
 fn copy_as(from: &Path, directory: &Path, name: &str) -> anyhow::Result<PathBuf> {
     use std::os::unix::fs::PermissionsExt as _;
-    let to = directory.join(name);
+    let own = Path::new(LIBRARIES).join(name);
+    let (libraries, to) = (directory.join(LIBRARIES), directory.join(&own));
+    staging::announce(directory, &own)?;
+    std::fs::create_dir_all(&libraries).with_context(|| format!("`{}` cannot be made", libraries.display()))?;
     std::fs::copy(from, &to).with_context(|| format!("`{}` cannot be copied to `{}`", from.display(), to.display()))?;
     std::fs::set_permissions(&to, std::fs::Permissions::from_mode(0o755))
         .with_context(|| format!("the mode of `{}` cannot be set", to.display()))?;

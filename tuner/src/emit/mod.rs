@@ -21,6 +21,7 @@ pub mod selection;
 pub mod selection_guard;
 pub mod selection_lint;
 pub mod smpi;
+pub mod staging;
 pub mod variables;
 
 use std::collections::BTreeMap;
@@ -75,20 +76,19 @@ fn directory(context: &Context<'_>) -> PathBuf {
 /// Empties the staging directory: nothing is to be deployed.
 ///
 /// # Errors
-/// The directory cannot be removed.
+/// The directory cannot be removed, or holds what is not Kilter's.
 pub fn clear(context: &Context<'_>) -> anyhow::Result<()> {
-    clear_directory(&directory(context))
+    staging::clear(&directory(context))
 }
 
-/// Empties a staging directory.
+/// Refuses what could not be written in the end: no emitter, or a staging directory that holds what is not Kilter's. For the time before
+/// anything is measured.
 ///
 /// # Errors
-/// The directory cannot be removed.
-pub fn clear_directory(directory: &Path) -> anyhow::Result<()> {
-    if directory.exists() {
-        std::fs::remove_dir_all(directory).with_context(|| format!("`{}` cannot be emptied", directory.display()))?;
-    }
-    Ok(())
+/// Why.
+pub fn check(context: &Context<'_>) -> anyhow::Result<()> {
+    emitter(context)?;
+    staging::check(&directory(context))
 }
 
 /// Who writes the files of the context's library.
@@ -118,8 +118,7 @@ pub fn emit(context: &Context<'_>, deployment: &Deployment) -> anyhow::Result<Em
 /// # Errors
 /// A decision that no file can carry, or a file that cannot be written.
 pub fn write_to(context: &Context<'_>, decisions: &Decisions<'_>, directory: &Path) -> anyhow::Result<Emitted> {
-    clear_directory(directory)?;
-    std::fs::create_dir_all(directory).with_context(|| format!("`{}` cannot be made", directory.display()))?;
+    staging::begin(directory)?;
     let emitter = emitter(context)?;
     let emitted = match emitter {
         Emitter::Mpich => mpich::emit(context, decisions, directory),
@@ -129,6 +128,7 @@ pub fn write_to(context: &Context<'_>, decisions: &Decisions<'_>, directory: &Pa
         Emitter::Variables => variables::emit(context, decisions, directory),
     }?;
     describe::describe(context, decisions, emitter, &emitted)?;
+    staging::complete(directory)?;
     Ok(emitted)
 }
 
@@ -189,6 +189,7 @@ fn finish(
 /// Writes one file.
 fn write(directory: &Path, name: &str, text: &str) -> anyhow::Result<()> {
     let path = directory.join(name);
+    staging::announce(directory, Path::new(name))?;
     std::fs::write(&path, text).with_context(|| format!("`{}` cannot be written", path.display()))
 }
 

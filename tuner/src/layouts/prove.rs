@@ -90,7 +90,7 @@ pub fn prove(members: &mut [Member<'_, '_>], directory: &Path) -> anyhow::Result
         merged = every.clone();
     }
     match &emitted {
-        None => emit::clear_directory(directory)?,
+        None => emit::staging::clear(directory)?,
         Some(written) => warn(members, &merged, &measured, written),
     }
     let mut measured = measured.into_iter();

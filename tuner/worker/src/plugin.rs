@@ -41,8 +41,9 @@ fn load(file: &Path) -> Result<&'static Loaded, String> {
 
 fn needs(bits: u32) -> Needs {
     let kilter_abi::Needs {
-        // As all that is measured do.
+        // What is measured has an operator of MPI's own that commutes.
         commutative: _,
+        predefined_operator: _,
         power_of_two_ranks,
         even_ranks,
         int_volume,
