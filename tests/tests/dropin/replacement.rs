@@ -47,6 +47,15 @@ fn rules(round: usize) -> Vec<Rule> {
 /// Calls that the profile replaces, by what the program says it called on rank 0.
 fn expected(output: &Output, rules: &[Rule]) -> BTreeMap<String, u64> {
     let mut expected: BTreeMap<String, u64> = rules.iter().map(|rule| (rule.implementation.clone(), 0)).collect();
+    // The one operator of `verify.c` that is its own does not commute, and works on elements of eight bytes.
+    let pads = |id: &str, ranks: u64, bytes: u64| {
+        let mockup = mockup::MOCKUPS.iter().find(|row| row.id == id);
+        let has_padding = mockup.is_some_and(|row| {
+            let target = row.collective;
+            target.has_operator() && !target.has_blocks() && row.calls.iter().any(|call| call.has_blocks())
+        });
+        has_padding && !(bytes / 8).is_multiple_of(ranks)
+    };
     let needs_commutative = |id: &str| registry::find(id).is_some_and(|row| row.needs.contains(&Need::Commutative));
     let mut seen = 0;
     for line in output.stdout.lines().filter_map(|line| line.strip_prefix("CALLS ")) {
@@ -60,7 +69,8 @@ fn expected(output: &Output, rules: &[Rule]) -> BTreeMap<String, u64> {
             rule.collective == collective
                 && rule.ranks as u64 == ranks
                 && (rule.min_bytes..=rule.max_bytes).contains(&bytes)
-                && (commutes == "1" || !needs_commutative(&rule.implementation))
+                && (commutes == "1"
+                    || !(needs_commutative(&rule.implementation) || pads(&rule.implementation, ranks, bytes)))
         });
         let is_known = collective
             .parse::<Collective>()
