@@ -122,7 +122,7 @@ pub(crate) unsafe fn describe<N: Number, D: Number>(
     if (meant.send && is_null(given.send_type)) || (meant.recv && is_null(given.recv_type)) {
         return None;
     }
-    if !in_place && is_aliased(collective, given, &meant) {
+    if !in_place && is_aliased(collective, given, is_root, &meant) {
         return None;
     }
     // What is not meant may be anything, a negative count too.
@@ -171,14 +171,15 @@ pub(crate) unsafe fn describe<N: Number, D: Number>(
 
 /// Whether a rank gives what lies where it wants its result. Types that are not predefined may share an address and no byte.
 #[inline]
-fn is_aliased<N: Number, D: Number>(collective: Collective, given: &Given<N, D>, meant: &Meant) -> bool {
+fn is_aliased<N: Number, D: Number>(collective: Collective, given: &Given<N, D>, is_root: bool, meant: &Meant) -> bool {
     if given.send.is_null() || given.send != given.recv.cast_const() {
         return false;
     }
     let gives = |count: N| count.try_into().is_ok_and(|count| count > 0);
     let is_plain = |datatype| layout::plain_size(datatype).is_some();
     if collective.has_operator() {
-        return is_plain(given.recv_type);
+        // Beside the root nothing is wanted, and the address may be any.
+        return (is_root || !collective.has_root()) && is_plain(given.recv_type);
     }
     let listed = meant.send_list || meant.recv_list;
     meant.send

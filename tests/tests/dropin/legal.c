@@ -179,6 +179,21 @@ static void from_read_only(int root, int count) {
     for (int i = 0; i < count && rank == root; i++) {
         expect(i, got[i], 100000L * ranks + (long)size * i);
     }
+    what = "reduce, any address beside the root";
+    for (int i = 0; i < count && rank != root; i++) {
+        got[i] = given[i];
+    }
+    for (int call = 0; call < 2; call++) {
+        MPI_Reduce(rank == root ? given : got, got, count, MPI_INT, MPI_SUM, root, MPI_COMM_WORLD);
+        for (int i = 0; i < count; i++) {
+            expect(i, got[i], rank == root ? 100000L * ranks + (long)size * i : given[i]);
+        }
+    }
+    what = "gather, any address beside the root";
+    MPI_Gather(rank == root ? given : got, count, MPI_INT, got, count, MPI_INT, root, MPI_COMM_WORLD);
+    for (int i = 0; i < count * size && rank == root; i++) {
+        expect(i, got[i], 100000L * (i / count) + i % count);
+    }
     what = "read-only, reduce_scatter_block";
     MPI_Reduce_scatter_block(given, got, count, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     for (int i = 0; i < count; i++) {
