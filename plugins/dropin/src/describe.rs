@@ -90,7 +90,7 @@ impl Meant {
 
 /// The arguments as plugins want them; `known_bytes` is the total volume, if it need not be summed from a list. `None` stands for
 /// a call that no replacement should see: a null handle, a negative count, a root that is no rank, `MPI_IN_PLACE` where it is not allowed, or
-/// one buffer for both sides, which the library shall report as it does.
+/// one buffer for both sides of a reduction, which the library shall report as it does.
 ///
 /// # Safety
 /// The arguments are those of a call of this collective on the state's communicator; `tables` has room for a number for each
@@ -122,7 +122,7 @@ pub(crate) unsafe fn describe<N: Number, D: Number>(
     if (meant.send && is_null(given.send_type)) || (meant.recv && is_null(given.recv_type)) {
         return None;
     }
-    if !in_place && is_aliased(collective, given, is_root, &meant) {
+    if !in_place && is_aliased(collective, given, is_root) {
         return None;
     }
     // What is not meant may be anything, a negative count too.
@@ -169,25 +169,17 @@ pub(crate) unsafe fn describe<N: Number, D: Number>(
     Some(arguments)
 }
 
-/// Whether a rank gives what lies where it wants its result. Types that are not predefined may share an address and no byte.
+/// Whether a rank gives to a reduction what lies where it wants its result, which libraries refuse. Types that are not predefined may share
+/// an address and no byte. Collectives that move data are no matter of this: there one rank alone may have one address for both sides, such as
+/// rank 0 with its block of an allgather, which Open MPI carries out; that rank would be alone with the library's function.
 #[inline]
-fn is_aliased<N: Number, D: Number>(collective: Collective, given: &Given<N, D>, is_root: bool, meant: &Meant) -> bool {
-    if given.send.is_null() || given.send != given.recv.cast_const() {
-        return false;
-    }
-    let gives = |count: N| count.try_into().is_ok_and(|count| count > 0);
-    let is_plain = |datatype| layout::plain_size(datatype).is_some();
-    if collective.has_operator() {
+fn is_aliased<N: Number, D: Number>(collective: Collective, given: &Given<N, D>, is_root: bool) -> bool {
+    collective.has_operator()
+        && !given.send.is_null()
+        && given.send == given.recv.cast_const()
         // Beside the root nothing is wanted, and the address may be any.
-        return (is_root || !collective.has_root()) && is_plain(given.recv_type);
-    }
-    let listed = meant.send_list || meant.recv_list;
-    meant.send
-        && meant.recv
-        && !listed
-        && gives(given.send_count)
-        && is_plain(given.send_type)
-        && is_plain(given.recv_type)
+        && (is_root || !collective.has_root())
+        && layout::plain_size(given.recv_type).is_some()
 }
 
 /// The total volume in bytes, the same on all ranks; `listed` elements are in the list of what is received. `None` for a null

@@ -1,8 +1,8 @@
 //! Calls like one before: what was decided for that one is decided for them.
 //!
 //! On one communicator a decision ([`crate::replace`]) follows from the arguments other than addresses, and from whether data is in
-//! place or one buffer serves both sides. Where handles are predefined, the same arguments mean the same in each call (a handle of a derived type or of a program's
-//! operator can be freed and come back as another). So a call with the arguments of one before is carried out at once, with that
+//! place or one buffer serves both sides. Where handles are predefined, the same arguments mean the same in each call (a handle of a
+//! derived type or of a program's operator can be freed and come back as another). So a call with the arguments of one before is carried out at once, with that
 //! one's arguments of the plugin ABI and its own addresses: for an allreduce 120 instructions before the plugin's instead of 340
 //! (`scripts/count-instructions`).
 
@@ -86,8 +86,8 @@ impl PreparedCalls {
             && (!collective.has_operator() || given.op == known.op)
             && (!collective.has_root() || given.root == known.root)
             && is_in_place(collective, given.send, given.recv) == prepared.in_place
-            // One buffer for both sides is looked at anew.
-            && (given.send != given.recv.cast_const() || !collective.has_data());
+            // One buffer for both sides of a reduction is looked at anew.
+            && (given.send != given.recv.cast_const() || !collective.has_operator());
         if is_like { found } else { ptr::null_mut() }
     }
 
