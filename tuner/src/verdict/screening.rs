@@ -13,8 +13,8 @@
 //!   Such a cell *holds*, and costs nothing more.
 //! * **open**: everything else. It can be violated.
 //!
-//! Open cells are confirmed in the order of what they promise: the seconds that a fix may save, as the optimist reads the
-//! screening (one standard error up), for each second of measuring.
+//! Open cells are confirmed in the order of what launches can show of them: violations first, in the order of the seconds that a fix may save,
+//! as the optimist reads the screening (one standard error up), for each second of measuring.
 
 use statrs::distribution::{ContinuousCDF as _, Normal, StudentsT};
 
@@ -71,8 +71,8 @@ impl Screened {
         Normal::standard().cdf(errors)
     }
 
-    /// How far the ratio's logarithm lies from the floor, in an application's favour: two standard errors nearer than it was seen; never
-    /// below 0. `right_seconds` is what the bound takes.
+    /// How far the ratio's logarithm lies from the floor, on either side: two standard errors nearer than it was seen, and never below 0.
+    /// `right_seconds` is what the bound takes.
     #[must_use]
     pub fn distance(&self, rule: &Rule, right_seconds: f64) -> f64 {
         let limit = rule.floor_fraction(right_seconds).ln_1p();
