@@ -410,16 +410,14 @@ impl Run<'_> {
     }
 
     /// The data of a broadcast's root, in memory that may be written: libraries write there (MPICH, where the root is not the first rank of its
-    /// node, receives what it has sent), and what the caller gives may be constant.
-    unsafe fn writable(&mut self, data: *const u8) -> Result<*mut u8, MpiError> {
+    /// node, receives what it has sent), and what the caller gives may be constant. Then it lies where the result is to lie.
+    unsafe fn writable(&self, data: *const u8, output: *mut u8) -> *mut u8 {
         if data != self.arguments.send.cast() {
-            return Ok(data.cast_mut());
+            return data.cast_mut();
         }
-        let total = self.total_bytes();
-        let copy = self.scratch(total)?;
-        // SAFETY: a broadcast reads the total volume of what is there.
-        unsafe { copy_bytes(data, copy, total) };
-        Ok(copy)
+        // SAFETY: a broadcast reads the total volume of what is there, and leaves as much in its output.
+        unsafe { copy_bytes(data, output, self.total_bytes()) };
+        output
     }
 
     /// Makes one call; returns where its result lies.
@@ -427,7 +425,7 @@ impl Run<'_> {
         // Only the root's data counts in a broadcast.
         let (output, send) = match step.call {
             // SAFETY: as for this function.
-            Collective::Bcast if self.is_root => (unsafe { self.writable(input)? }, std::ptr::null()),
+            Collective::Bcast if self.is_root => (unsafe { self.writable(input, output) }, std::ptr::null()),
             _ => (output, input),
         };
         // The lowest rank has no lower ones: its contribution is its result.
