@@ -412,7 +412,8 @@ impl Run<'_> {
     /// The data of a broadcast's root, in memory that may be written: libraries write there (MPICH, where the root is not the first rank of its
     /// node, receives what it has sent), and what the caller gives may be constant. Then it lies where the result is to lie.
     unsafe fn writable(&self, data: *const u8, output: *mut u8) -> *mut u8 {
-        if data != self.arguments.send.cast() {
+        // What is in the output already may have the address of what was given, too, where a program has one for both.
+        if data != self.arguments.send.cast() || data == output.cast_const() {
             return data.cast_mut();
         }
         // SAFETY: a broadcast reads the total volume of what is there, and leaves as much in its output.
