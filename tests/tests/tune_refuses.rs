@@ -109,10 +109,10 @@ fn a_directory_that_is_not_kilters_is_never_emptied() {
     let own = directory.path().join("emit/main.rs");
     fs::create_dir(own.parent().unwrap()).unwrap();
     fs::write(&own, "fn main() {}").unwrap();
-    let options = ["-n", "2", "--guidelines", "GL12", "--sizes", "1024", "--budget", "60"];
-    for layouts in [&[][..], &["--layouts", "1x2"]] {
+    let options = ["--guidelines", "GL12", "--sizes", "1024", "--budget", "60"];
+    for ranks in [["-n", "2"], ["--layouts", "1x2"]] {
         let mut command = kilter("tune", directory.path());
-        let output = run(command.args(options).args(layouts), &[2]);
+        let output = run(command.args(options).args(ranks), &[2]);
         let said = String::from_utf8_lossy(&output.stderr);
         assert!(
             said.contains("emit/main.rs` is not Kilter's") && said.contains("--out"),
