@@ -81,7 +81,7 @@ pub fn tune(context: &Context<'_>, options: &TuneOptions) -> anyhow::Result<Tune
     let allotted = context.budget.search_seconds();
     let goals = context.budget.phase(SEARCH, allotted, || {
         context.set_prices(cost_model::measure::measure(context, "prices", &Setup::default())?);
-        Goals::begin(context, &options.targets)
+        Goals::begin(context, &options.targets, options.model)
     })?;
     let mut state = State::default();
     let mut tuned = Tuned {

@@ -1,6 +1,7 @@
 //! `overlap` as typed.
 
 use clap::{Arg, Args, ValueEnum};
+use kilter_protocol::overlap::Model;
 
 use super::Measure;
 
@@ -64,4 +65,15 @@ pub enum ModelChoice {
     Fixed,
     /// Until the clock says so.
     Clock,
+}
+
+impl ModelChoice {
+    /// As it is measured.
+    #[must_use]
+    pub const fn model(self) -> Model {
+        match self {
+            ModelChoice::Fixed => Model::FixedWork,
+            ModelChoice::Clock => Model::ClockSpin,
+        }
+    }
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::Measure;
+use super::{Measure, ModelChoice};
 
 /// Options of `tune`.
 #[derive(Debug, Args)]
@@ -43,6 +43,10 @@ pub struct Tune {
     /// A file with a further overlap target. Repeatable.
     #[arg(long, value_name = "FILE")]
     pub target_file: Vec<PathBuf>,
+    /// What computing is where targets are measured: a fixed amount of work, or spinning until the clock says so, which does not notice
+    /// the cycles that a progress thread, or somebody else on the machine, takes.
+    #[arg(long, value_enum, value_name = "MODEL", default_value_t = ModelChoice::Fixed)]
+    pub model: ModelChoice,
 }
 
 /// Kinds of fixes.

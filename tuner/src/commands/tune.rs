@@ -10,13 +10,14 @@ use crate::tune::Tuned;
 pub(super) fn run(typed: cli::Tune) -> anyhow::Result<Status> {
     let options = TuneOptions::new(typed)?;
     let kinds = format!(
-        "{}{}{} {} {:?} {:?} {:?}",
+        "{}{}{} {} {:?} {:?} {:?} {:?}",
         if options.parameters { "p" } else { "" },
         if options.mockups { "m" } else { "" },
         if options.algorithms { "a" } else { "" },
         options.rounds,
         options.contests,
         options.targets,
+        options.model,
         options.common.limits
     );
     if !options.layouts.is_empty() {

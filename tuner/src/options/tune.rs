@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use kilter_algorithms::Collective;
+use kilter_protocol::overlap::Model;
 
 use super::values::absolute;
 use super::{OptionError, Options, allocation, functions, parse_bytes, plugins, wrong};
@@ -31,6 +32,8 @@ pub struct TuneOptions {
     pub rounds: usize,
     /// Targets for overlap that shall be met.
     pub targets: Vec<Target>,
+    /// What computing is where they are measured.
+    pub model: Model,
 }
 
 impl TuneOptions {
@@ -92,6 +95,7 @@ impl TuneOptions {
             contests,
             rounds: typed.rounds,
             targets: targets(&typed.targets, &typed.target_file)?,
+            model: typed.model.model(),
         })
     }
 }

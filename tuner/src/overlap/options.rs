@@ -96,10 +96,7 @@ impl OverlapOptions {
             benchmarks,
             computations_ns: computations(&typed.computation)?,
             threads: typed.threads,
-            model: match typed.model {
-                cli::ModelChoice::Fixed => Model::FixedWork,
-                cli::ModelChoice::Clock => Model::ClockSpin,
-            },
+            model: typed.model.model(),
             requests: typed.requests,
             repetitions,
             part_seconds: common.repetitions.seconds,

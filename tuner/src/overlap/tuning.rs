@@ -10,7 +10,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use kilter_protocol::overlap::Benchmark;
+use kilter_protocol::overlap::{Benchmark, Model};
 
 use super::grid::Point;
 use super::model::Survey;
@@ -84,10 +84,10 @@ pub struct Disproved {
 
 impl Goals {
     /// Nothing measured.
-    fn of(wanted: &[Target]) -> Goals {
+    fn of(wanted: &[Target], model: Model) -> Goals {
         Goals {
             targets: wanted.to_vec(),
-            suite: points::suite(wanted),
+            suite: points::suite(wanted, model),
             points: BTreeMap::new(),
             spare: None,
             base: Vec::new(),
@@ -110,8 +110,8 @@ impl Goals {
     ///
     /// # Errors
     /// A job that fails.
-    pub fn begin(context: &Context<'_>, wanted: &[Target]) -> anyhow::Result<Goals> {
-        let mut goals = Goals::of(wanted);
+    pub fn begin(context: &Context<'_>, wanted: &[Target], model: Model) -> anyhow::Result<Goals> {
+        let mut goals = Goals::of(wanted, model);
         if wanted.is_empty() {
             return Ok(goals);
         }
@@ -359,7 +359,7 @@ mod tests {
         Goals {
             proposed: settings(names),
             chosen: chosen.iter().map(|name| vec![setting(name)]).collect(),
-            ..Goals::of(&[])
+            ..Goals::of(&[], Model::FixedWork)
         }
     }
 
@@ -415,7 +415,7 @@ mod tests {
         let because = || [("A=1", "A is left out".to_owned()), ("C=1", "C is left out".to_owned())].into_iter();
         let goals = || Goals {
             chosen: vec![vec![setting("A"), setting("B")], vec![setting("D")]],
-            ..Goals::of(&[])
+            ..Goals::of(&[], Model::FixedWork)
         };
         let mut kept = goals();
         kept.keep_only(&[setting("B"), setting("A"), setting("D")], because());

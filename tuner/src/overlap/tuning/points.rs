@@ -88,13 +88,13 @@ fn covering(point: Point, communication_seconds: f64) -> Point {
 }
 
 /// The benchmarks of these targets, as they are measured.
-pub(super) fn suite(wanted: &[Target]) -> Suite {
+pub(super) fn suite(wanted: &[Target], model: Model) -> Suite {
     Suite {
         benchmarks: targets::benchmarks(wanted).into_iter().collect(),
         sizes: Vec::new(),
         computations_ns: Vec::new(),
         threads: None,
-        model: Model::FixedWork,
+        model,
         requests: 4,
         repetitions: REPETITIONS,
         part_seconds: PART_SECONDS,
