@@ -1,8 +1,10 @@
 /* Another tool of the profiling interface: counts the broadcasts that pass through it. */
 #include <mpi.h>
+#include <stdatomic.h>
 #include <stdio.h>
 
-static int seen;
+/* Threads broadcast at the same time. */
+static atomic_int seen;
 
 int MPI_Bcast(void *buffer, int count, MPI_Datatype type, int root, MPI_Comm comm) {
     seen++;
@@ -13,7 +15,7 @@ int MPI_Finalize(void) {
     int rank;
     PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
     if (rank == 0) {
-        fprintf(stderr, "TOOL %d\n", seen);
+        fprintf(stderr, "TOOL %d\n", atomic_load(&seen));
     }
     return PMPI_Finalize();
 }

@@ -30,6 +30,26 @@ pub(crate) enum Mpi {
     OpenMpi,
     /// Of Debian; Kilter's build for it has a folder of its own.
     Mpich,
+    /// One that `scripts/setup --mpi` brings, by that name; tested where [`FURTHER`] names it.
+    Brought(&'static str),
+}
+
+/// The variable that names further libraries to test, between commas: each needs `scripts/setup --mpi NAME` and
+/// `scripts/build --mpi NAME -p kilter-example`. `scripts/test-dropin` does all of it.
+const FURTHER: &str = "KILTER_TEST_MPI";
+
+/// Libraries that it may name.
+const BROUGHT: [&str; 4] = ["openmpi-5.0", "mpich-4.3", "mpich-5.0", "intelmpi-2021"];
+
+/// Those that [`FURTHER`] names.
+fn further() -> Vec<Mpi> {
+    let names = std::env::var(FURTHER).unwrap_or_default();
+    let found = |name: &str| {
+        let found = BROUGHT.into_iter().find(|brought| *brought == name);
+        found.unwrap_or_else(|| panic!("{FURTHER}: `{name}` is no library; allowed: {}", BROUGHT.join(", ")))
+    };
+    let names = names.split(',').filter(|name| !name.is_empty());
+    names.map(|name| Mpi::Brought(found(name))).collect()
 }
 
 impl Mpi {
@@ -37,14 +57,44 @@ impl Mpi {
     pub(crate) fn installed() -> Vec<Mpi> {
         let mut all = vec![Mpi::OpenMpi, Mpi::Mpich];
         all.retain(|mpi| mpi.is_there());
+        all.extend(further());
         all
+    }
+
+    /// As part of a file's name.
+    fn label(self) -> String {
+        match self {
+            Mpi::Brought(name) => name.to_owned(),
+            other => format!("{other:?}"),
+        }
+    }
+
+    /// Whether it is one of Open MPI's, whatever its version.
+    pub(crate) fn is_open_mpi(self) -> bool {
+        matches!(self, Mpi::OpenMpi | Mpi::Brought("openmpi-5.0"))
+    }
+
+    /// Whether it has the functions of MPI 4 whose counts are `MPI_Count`. Open MPI has none before 6.
+    pub(crate) fn has_large_counts(self) -> bool {
+        !self.is_open_mpi()
+    }
+
+    /// Whether there is a compiler of Fortran for it: wheels of PyPI may have none.
+    pub(crate) fn has_fortran(self) -> bool {
+        !matches!(self, Mpi::Brought(_)) || self.program("mpif90").exists()
+    }
+
+    /// The folder of a library that was brought, with Kilter's build for it.
+    fn folder(name: &str) -> PathBuf {
+        target().join("../mpi").join(name)
     }
 
     /// The folder with Kilter's build for it.
     fn build(self) -> PathBuf {
         match self {
             Mpi::OpenMpi => target(),
-            Mpi::Mpich => target().join("../mpi/mpich-4.0/release"),
+            Mpi::Mpich => Mpi::folder("mpich-4.0").join("release"),
+            Mpi::Brought(name) => Mpi::folder(name).join("release"),
         }
     }
 
@@ -54,37 +104,62 @@ impl Mpi {
             Mpi::OpenMpi if wrapper == "mpicc" => std::env::var("MPICC").unwrap_or_else(|_| wrapper.to_owned()),
             Mpi::OpenMpi => format!("{wrapper}.openmpi"),
             Mpi::Mpich => format!("{wrapper}.mpich"),
+            Mpi::Brought(_) => self.program(wrapper).display().to_string(),
         }
+    }
+
+    /// A program of one that was brought.
+    fn program(self, name: &str) -> PathBuf {
+        self.prefix().join("bin").join(name)
+    }
+
+    /// Where one that was brought is installed.
+    fn prefix(self) -> PathBuf {
+        let folder = self.build().join("../install");
+        folder
+            .canonicalize()
+            .unwrap_or_else(|error| panic!("{}: {error}; run `{}` first", folder.display(), self.how()))
     }
 
     /// Whether it is installed; says so past the test harness, which hides what a passing test prints.
     pub(crate) fn is_there(self) -> bool {
-        let there = self == Mpi::OpenMpi || kilter_tests::in_path("mpirun.mpich");
+        let there = self != Mpi::Mpich || kilter_tests::in_path("mpirun.mpich");
         if !there {
             skipped("no `mpirun.mpich` in PATH; install it with `scripts/setup --mpi mpich-4.0`");
         }
         there
     }
 
+    /// The commands that build for it.
+    fn how(self) -> String {
+        match self {
+            Mpi::OpenMpi => {
+                "cargo build -p kilter-dropin -p kilter-collectives -p kilter-example -p kilter-progress".to_owned()
+            }
+            Mpi::Mpich => "scripts/build --mpi mpich-4.0 -p kilter-example".to_owned(),
+            Mpi::Brought(name) => {
+                format!("scripts/setup --mpi {name} && scripts/build --mpi {name} -p kilter-example")
+            }
+        }
+    }
+
     /// A shared object of Kilter's build for it.
     pub(crate) fn library(self, name: &str) -> PathBuf {
         let path = self.build().join(name);
-        let how = match self {
-            Mpi::OpenMpi => "cargo build -p kilter-dropin -p kilter-collectives -p kilter-example -p kilter-progress",
-            Mpi::Mpich => "scripts/build --mpi mpich-4.0 -p kilter-example",
-        };
-        assert!(path.exists(), "{} is missing: run `{how}` first", path.display());
-        path
+        // A library finds its parts by the path by which it was loaded.
+        path.canonicalize()
+            .unwrap_or_else(|error| panic!("{}: {error}; run `{}` first", path.display(), self.how()))
     }
 
     /// Compiles a program or shared object from a source in `tests/dropin`, once, under a name of its own.
     pub(crate) fn built(self, wrapper: &str, file: &str, options: &[&str], name: &str) -> PathBuf {
         static BUILT: Mutex<BTreeMap<PathBuf, ()>> = Mutex::new(BTreeMap::new());
-        let output = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("kilter_{name}_{self:?}"));
+        let output = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("kilter_{name}_{}", self.label()));
         let mut built = BUILT.lock().unwrap_or_else(PoisonError::into_inner);
         if !built.contains_key(&output) {
             compile_with(
-                &self.compiler(wrapper),
+                self,
+                wrapper,
                 &source(&format!("tests/dropin/{file}")),
                 options,
                 &output,
@@ -115,35 +190,49 @@ impl Mpi {
 
     /// Compiles a C file.
     pub(crate) fn compile(self, file: &Path, options: &[&str], output: &Path) {
-        compile_with(&self.compiler("mpicc"), file, options, output);
+        compile_with(self, "mpicc", file, options, output);
     }
 
     /// The library's version as profiles have it: what a tuned profile would say here.
     pub(crate) fn version(self) -> String {
         let program = self.built("mpicc", "version.c", &["-std=c11"], "version");
-        let output = Command::new(&program).output().expect("the program was just built");
+        let output = self.command(&program).output().expect("the program was just built");
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
         text.lines().next().unwrap_or_default().trim().to_owned()
     }
 
+    /// A command in the environment that the library wants.
+    fn command(self, program: &Path) -> Command {
+        let mut command = Command::new(program);
+        if self == Mpi::Brought("intelmpi-2021") {
+            command.env("I_MPI_ROOT", self.prefix());
+        }
+        command
+    }
+
     /// Runs `program` on so many ranks with the drop-in preloaded into the ranks (not into the launcher).
     pub(crate) fn run(self, program: &[&Path], ranks: usize, variables: &[(&str, &str)]) -> Output {
-        let mut command = Command::new("timeout");
+        let mut command = self.command(Path::new("timeout"));
         command.args(["--kill-after=5", LIMIT]);
         match self {
-            Mpi::OpenMpi => command.args(["mpirun", "--allow-run-as-root", "--oversubscribe"]),
+            Mpi::OpenMpi => command.arg("mpirun"),
             Mpi::Mpich => command.arg("mpirun.mpich"),
+            Mpi::Brought(_) => command.arg(self.program("mpirun")),
         };
+        if self.is_open_mpi() {
+            command.args(["--allow-run-as-root", "--oversubscribe"]);
+        }
         command.args(["-n", &ranks.to_string()]);
         let preload = self.library("libkilter.so").display().to_string();
         let mut all = vec![("LD_PRELOAD", preload.as_str())];
         all.retain(|(name, _)| variables.iter().all(|(given, _)| given != name));
         all.extend(variables);
         for (name, value) in all {
-            match self {
-                Mpi::OpenMpi => command.arg("-x").arg(format!("{name}={value}")),
-                Mpi::Mpich => command.args(["-genv", name, value]),
-            };
+            if self.is_open_mpi() {
+                command.arg("-x").arg(format!("{name}={value}"));
+            } else {
+                command.args(["-genv", name, value]);
+            }
         }
         let output = command.args(program).output().expect("coreutils' timeout starts");
         Output {
@@ -163,8 +252,10 @@ pub(crate) fn source(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(name)
 }
 
-fn compile_with(compiler: &str, file: &Path, options: &[&str], output: &Path) {
-    let result = Command::new(compiler)
+fn compile_with(mpi: Mpi, wrapper: &str, file: &Path, options: &[&str], output: &Path) {
+    let compiler = mpi.compiler(wrapper);
+    let result = mpi
+        .command(Path::new(&compiler))
         .arg(file)
         .args(options)
         .arg("-o")
@@ -298,6 +389,8 @@ impl Deployed {
     pub(crate) fn run(&self, mpi: Mpi, program: &[&Path], ranks: usize, variables: &[(&str, &str)]) -> Output {
         let profile = self.path.display().to_string();
         let mut all = vec![("KILTER_PROFILE", profile.as_str()), ("KILTER_LOG", "1")];
+        // Launchers differ in which of two values of a variable they take.
+        all.retain(|(name, _)| variables.iter().all(|(given, _)| given != name));
         all.extend(variables);
         mpi.run(program, ranks, &all)
     }

@@ -35,6 +35,7 @@ impl Python {
         let path = match mpi {
             Mpi::OpenMpi => String::new(),
             Mpi::Mpich => made("mpich-4.0").display().to_string(),
+            Mpi::Brought(_) => return None,
         };
         let import = Command::new(PYTHON)
             .args(["-c", "import mpi4py"])
