@@ -5,18 +5,18 @@
 //! together with a generation that grows whenever any communicator goes.
 
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
 use std::ffi::{c_int, c_void};
-use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 
 use kilter_abi::Context;
-use kilter_host::Hosted;
-use kilter_mpi::{MPI_Comm, MpiError, Real, attribute, constants, handle, info};
+use kilter_mpi::{MPI_Comm, MpiError, attribute, constants, handle, info};
 use kilter_profile::Table;
 
+use crate::agree::{Agreed, agree};
 use crate::finish;
 use crate::prepared::PreparedCalls;
+use crate::private::{self, Private};
 use crate::rules::{Action, Implementation, Rules};
 use crate::start::{self, Started};
 
@@ -27,14 +27,13 @@ pub(crate) struct State {
     pub(crate) size: usize,
     pub(crate) table: Table<Action>,
     rules: &'static Rules,
-    /// Whether all its ranks are on one node; false where no rule asks for it.
+    /// Whether all its ranks are on one node.
     pub(crate) one_node: bool,
     /// Of the call under way; calls on one communicator follow each other.
     pub(crate) tables: RefCell<Tables>,
     /// Replaced calls, to be made again.
     pub(crate) prepared: PreparedCalls,
-    /// Made at the first replaced call.
-    private: RefCell<Option<Private>>,
+    stage: RefCell<Stage>,
 }
 
 /// Counts and displacements of a call as the ABI has them, a number for each rank; and what cannot run.
@@ -71,13 +70,14 @@ impl Tables {
     }
 }
 
-/// The private communicator, with a context for each plugin.
-struct Private {
-    comm: MPI_Comm,
-    /// The same number on all its ranks, and no other communicator's.
-    number: u64,
-    /// They do not move: plugins and `host` point into them.
-    contexts: Box<[Hosted]>,
+/// Whether implementations can run.
+enum Stage {
+    /// So many calls that have a rule are the library's yet: most communicators that live for one call need nothing.
+    Waiting(u32),
+    /// They can.
+    Ready(Arc<Private>),
+    /// There is no private communicator for it.
+    Forgone,
 }
 
 /// Attributes of communicators whose calls go to the library: without rules, or private.
@@ -86,7 +86,6 @@ static PRIVATE: u8 = 1;
 
 static KEY: AtomicI32 = AtomicI32::new(-1);
 static GENERATION: AtomicU64 = AtomicU64::new(1);
-static FINISHING: AtomicBool = AtomicBool::new(false);
 
 /// What a communicator is to the drop-in.
 #[derive(Clone, Copy)]
@@ -229,17 +228,17 @@ unsafe fn rules_of(comm: MPI_Comm, started: &'static Started) -> Option<Box<Stat
         return None;
     }
     let (rank, size) = (info::rank(comm).ok()?, info::size(comm).ok()?);
-    // SAFETY: by the contract of `look_up`.
-    if !unsafe { agree(comm, size, started) } {
+    if size == 1 && started.thread_multiple {
+        // A private communicator is made where no other rank waits for it, beside other threads that make theirs, which libraries
+        // do not always survive; and on one rank there is little to gain.
         return None;
     }
+    // SAFETY: by the contract of `look_up`.
+    let Agreed::Follow { shared, one_node } = (unsafe { agree(comm, size, started) }) else {
+        return None;
+    };
     let rules = started.rules.as_ref().ok()?;
     let table = rules.table(size)?;
-    let asked = table
-        .ranges()
-        .any(|(_, _, _, action)| action.implementation.needs_one_node());
-    // SAFETY: by the contract of `look_up`; all ranks have the same rules.
-    let one_node = asked && unsafe { is_on_one_node(comm) };
     Some(Box::new(State {
         comm,
         rank,
@@ -249,166 +248,49 @@ unsafe fn rules_of(comm: MPI_Comm, started: &'static Started) -> Option<Box<Stat
         one_node,
         tables: RefCell::new(Tables::new(size)),
         prepared: PreparedCalls::new(),
-        private: RefCell::new(None),
+        stage: RefCell::new(match shared {
+            Some(private) => Stage::Ready(private),
+            // The world lives as long as the program.
+            None if comm == constants::comm_world() => Stage::Waiting(0),
+            None => Stage::Waiting(started.private_after),
+        }),
     }))
 }
 
-/// Whether all ranks share a node's memory.
-///
-/// # Safety
-/// As for [`look_up`].
-unsafe fn is_on_one_node(comm: MPI_Comm) -> bool {
-    // SAFETY: by this function's contract; an intracommunicator, as others have no rules.
-    match unsafe { kilter_mpi::is_one_node(comm) } {
-        Ok(one_node) => one_node,
-        Err(error) => {
-            // Without an answer this rank would decide otherwise than the others.
-            kilter_mpi::say(format_args!(
-                "error: which ranks share a node is not known: {error}; ending the job"
-            ));
-            // SAFETY: MPI is running.
-            unsafe { kilter_mpi::abort(comm, 1) }
-        }
-    }
-}
-
-/// Whether all ranks follow the same profile: a rank that cannot read it must not be left waiting by those that can.
-unsafe fn agree(comm: MPI_Comm, size: usize, started: &'static Started) -> bool {
-    static ALLREDUCE: Real = Real::new("PMPI_Allreduce\0");
-    type Allreduce = unsafe extern "C" fn(
-        *const c_void,
-        *mut c_void,
-        c_int,
-        mpi_sys::MPI_Datatype,
-        mpi_sys::MPI_Op,
-        MPI_Comm,
-    ) -> c_int;
-    if size < 2 {
-        return started.digest != 0;
-    }
-    // A bit that differs is set in the union of the numbers and in the union of their complements.
-    let mine = [started.digest, !started.digest];
-    let mut union = [0_u64; 2];
-    // SAFETY: this is the library's function of this name; two numbers lie in each buffer; the caller is in a collective call
-    // on this communicator, and so are all other ranks.
-    let code = unsafe {
-        let allreduce: Allreduce = std::mem::transmute(ALLREDUCE.address());
-        allreduce(
-            mine.as_ptr().cast(),
-            union.as_mut_ptr().cast(),
-            2,
-            constants::uint64(),
-            constants::bor(),
-            comm,
-        )
-    };
-    if code != 0 || union == mine {
-        return code == 0 && started.digest != 0;
-    }
-    static SAID: AtomicBool = AtomicBool::new(false);
-    if !SAID.swap(true, Ordering::Relaxed) {
-        let rank = started.rank;
-        if let Err(reason) = &started.rules {
-            start::warn(rank != 0, &format!("rank {rank}: {reason}"));
-        }
-        let speaks = info::rank(comm).is_ok_and(|rank| rank == 0);
-        let text = format!(
-            "the {size} ranks of a communicator do not follow the same profile (another file, mode or failure on some); \
-             the library's own collectives are used on it"
-        );
-        start::warn(speaks, &text);
-    }
-    false
-}
-
 impl State {
-    /// The context in which an implementation runs; makes the private communicator at the first call.
+    /// The context in which an implementation runs; `None`, on all ranks alike: the library shall carry the call out.
     ///
     /// # Safety
     /// All ranks of the communicator make the same call.
-    pub(crate) unsafe fn context(&self, implementation: &Implementation) -> Result<*mut Context, MpiError> {
-        let mut private = self.private.borrow_mut();
-        if private.is_none() {
-            // SAFETY: by this function's contract; only intracommunicators have a state.
-            *private = Some(unsafe { self.make_private() }?);
-        }
-        let contexts = private.as_mut().map(|private| &mut private.contexts);
-        let hosted = contexts.and_then(|contexts| contexts.get_mut(implementation.plugin));
-        // Each plugin of the profile has a context, so there is one.
-        hosted.map(Hosted::lend).ok_or(MpiError {
-            operation: "looking for a plugin's context",
-            code: constants::err_other(),
-        })
-    }
-
-    unsafe fn make_private(&self) -> Result<Private, MpiError> {
-        // SAFETY: by the caller.
-        let comm = unsafe { info::comm_private(self.comm) }?;
-        // SAFETY: the communicator is new; the attribute is static.
-        unsafe { set_attribute(comm, (&raw const PRIVATE).cast()) }?;
-        let contexts = self
-            .rules
-            .plugins
-            .iter()
-            .map(|_| Hosted::new(comm, self.rank, self.size))
-            .collect();
-        // SAFETY: all ranks of the new communicator are here.
-        let number = unsafe { number(comm) }?;
-        hold_live().insert(number, Live(self));
-        Ok(Private { comm, number, contexts })
-    }
-
-    /// Lets plugins free what they keep for the communicator. All its ranks do so together.
-    fn release(&self) {
-        if let Some(private) = self.private.borrow_mut().as_mut() {
-            for (hosted, plugin) in private.contexts.iter_mut().zip(&self.rules.plugins) {
-                // SAFETY: the context is this plugin's, and no call is under way on a communicator that is being freed.
-                unsafe { hosted.release(plugin) };
+    pub(crate) unsafe fn context(
+        &self,
+        implementation: &Implementation,
+        started: &'static Started,
+    ) -> Option<*mut Context> {
+        let mut stage = self.stage.borrow_mut();
+        if let Stage::Waiting(left) = &mut *stage {
+            if *left > 0 {
+                *left -= 1;
+                return None;
             }
+            // SAFETY: by this function's contract; only intracommunicators have a state.
+            let made = unsafe { private::make(self.comm, (self.rank, self.size), self.rules, started) };
+            *stage = made.map_or(Stage::Forgone, Stage::Ready);
+        }
+        match &*stage {
+            Stage::Ready(private) => private.context(implementation),
+            Stage::Waiting(_) | Stage::Forgone => None,
         }
     }
 }
 
-/// A state that has a private communicator.
-struct Live(*const State);
-
-// SAFETY: only the address is kept; it is used when the program ends MPI, with no other call under way.
-unsafe impl Send for Live {}
-
-/// Those that live, by the number of their private communicators: an order that is the same on all ranks, so that ranks that
-/// release several of them wait for each other in the same order.
-static LIVE: Mutex<BTreeMap<u64, Live>> = Mutex::new(BTreeMap::new());
-
-fn hold_live() -> MutexGuard<'static, BTreeMap<u64, Live>> {
-    LIVE.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// A number for a communicator that all its ranks know and that no other has: each rank proposes one it has never proposed
-/// before, and the largest is taken.
+/// Calls on a private communicator are made by implementations.
 ///
 /// # Safety
-/// All ranks of `comm` make this call.
-unsafe fn number(comm: MPI_Comm) -> Result<u64, MpiError> {
-    static PROPOSED: AtomicU64 = AtomicU64::new(0);
-    let own = info::rank(constants::comm_world())? as u64;
-    let proposal = PROPOSED.fetch_add(1, Ordering::Relaxed) << 32 | own;
-    // SAFETY: by this function's contract.
-    unsafe { info::maximum(comm, proposal) }
-}
-
-impl Drop for State {
-    fn drop(&mut self) {
-        self.release();
-        let Some(private) = self.private.get_mut().take() else {
-            return;
-        };
-        hold_live().remove(&private.number);
-        // While MPI ends, it frees what is left by itself.
-        if !FINISHING.load(Ordering::Acquire) {
-            // SAFETY: the private communicator has the ranks of the one that is being freed, which is collective.
-            let _ = unsafe { info::comm_free(private.comm) };
-        }
-    }
+/// A valid communicator of the drop-in's own.
+pub(crate) unsafe fn mark_as_private(comm: MPI_Comm) -> Result<(), MpiError> {
+    // SAFETY: by this function's contract; the attribute is static.
+    unsafe { set_attribute(comm, (&raw const PRIVATE).cast()) }
 }
 
 /// Creates the key of the attributes, and the one whose end is the beginning of MPI's. False where the library refuses.
@@ -437,13 +319,7 @@ unsafe extern "C" fn delete(_: MPI_Comm, _: c_int, attribute: *mut c_void, _: *m
 /// Attributes of `MPI_COMM_SELF` are deleted first of all in `MPI_Finalize`, whatever language called it.
 unsafe extern "C" fn delete_of_self(_: MPI_Comm, _: c_int, _: *mut c_void, _: *mut c_void) -> c_int {
     start::stop();
-    // Now MPI still runs; when the attributes of other communicators are deleted it may not.
-    let live = std::mem::take(&mut *hold_live());
-    for Live(state) in live.into_values() {
-        // SAFETY: a state takes itself out when it is dropped, and no call is under way: all ranks are in MPI_Finalize.
-        unsafe { &*state }.release();
-    }
-    FINISHING.store(true, Ordering::Release);
+    private::finish();
     finish::report();
     0
 }

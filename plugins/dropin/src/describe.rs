@@ -88,7 +88,7 @@ impl Meant {
     }
 }
 
-/// The arguments as plugins want them; `known_bytes` is the total volume, if it need not be summed from a list. `None` stands for
+/// The arguments as plugins want them; `bytes` is the total volume. `None` stands for
 /// a call that no replacement should see: a null handle, a negative count, a root that is no rank, `MPI_IN_PLACE` where it is not allowed, or
 /// one buffer for both sides of a reduction, which the library shall report as it does.
 ///
@@ -100,7 +100,7 @@ pub(crate) unsafe fn describe<N: Number, D: Number>(
     collective: Collective,
     state: &State,
     given: &Given<N, D>,
-    known_bytes: Option<u64>,
+    bytes: u64,
     tables: &mut Tables,
 ) -> Option<Arguments> {
     let root = usize::try_from(given.root).ok().filter(|root| *root < state.size)?;
@@ -133,7 +133,7 @@ pub(crate) unsafe fn describe<N: Number, D: Number>(
     // SAFETY: lists that are meant have an entry for each rank, by this function's contract.
     let lists = unsafe {
         let (p, null) = (state.size, std::ptr::null());
-        let (mut send, mut recv) = ((null, null, 0), (null, null, 0));
+        let (mut send, mut recv) = ((null, null), (null, null));
         if meant.send_list {
             send = list(given.send_counts, given.send_displacements, &mut tables.send, p)?;
         }
@@ -142,8 +142,8 @@ pub(crate) unsafe fn describe<N: Number, D: Number>(
         }
         (send, recv)
     };
-    let ((send_counts, send_displacements, _), (recv_counts, recv_displacements, listed)) = lists;
-    let mut arguments = Arguments {
+    let ((send_counts, send_displacements), (recv_counts, recv_displacements)) = lists;
+    Some(Arguments {
         struct_size: size_of::<Arguments>() as u32,
         collective: number(collective),
         algorithm: std::ptr::null(),
@@ -159,14 +159,9 @@ pub(crate) unsafe fn describe<N: Number, D: Number>(
         recv_displacements,
         op: given.op,
         root: given.root,
-        bytes: 0,
+        bytes,
         parameters: std::ptr::null(),
-    };
-    arguments.bytes = match known_bytes {
-        Some(bytes) => bytes,
-        None => volume(collective, state, given, (is_root, i64::try_from(listed).ok()?))?,
-    };
-    Some(arguments)
+    })
 }
 
 /// Whether a rank gives to a reduction what lies where it wants its result, which libraries refuse. Types that are not predefined may share
@@ -217,40 +212,51 @@ fn volume<N: Number, D: Number>(
     u64::try_from(count).ok()?.checked_mul(blocks)?.checked_mul(size as u64)
 }
 
-/// What can be said of a call before its lists are read.
-pub(crate) enum Early<'a> {
-    /// The library's own function.
-    Leave,
-    /// This may run; the total volume in bytes, which is 0 for what not every rank knows.
-    Found(u64, &'a Action),
-    /// The volume is the sum of a list.
-    Listed,
-}
-
-/// Looks the call up by its volume, where that takes no list: most calls that are left alone are told apart here, before
-/// anything else is looked at.
+/// The total volume in bytes of a call that may be replaced, with what runs then; the volume is 0 for what not every rank knows. Most
+/// calls that are left alone are told apart here, before anything else is looked at and without copying anything.
+///
+/// # Safety
+/// As for [`describe`].
 #[inline(always)]
-pub(crate) fn early<'a, N: Number, D: Number>(
+pub(crate) unsafe fn early<N: Number, D: Number>(
     collective: Collective,
-    state: &'a State,
+    state: &State,
     given: Given<N, D>,
-) -> Early<'a> {
-    if matches!(collective, Collective::Allgatherv | Collective::ReduceScatter) {
-        return Early::Listed;
-    }
+) -> Option<(u64, &Action)> {
     let is_root = usize::try_from(given.root) == Ok(state.rank);
     let bytes = if collective.volume_is_known() {
+        let listed = match collective {
+            // SAFETY: by this function's contract.
+            Collective::Allgatherv | Collective::ReduceScatter => unsafe { sum(given.recv_counts, state.size) }?,
+            _ => 0,
+        };
         // Where nothing is moved, nothing is to be gained.
-        volume(collective, state, &given, (is_root, 0)).filter(|bytes| *bytes > 0)
+        volume(collective, state, &given, (is_root, listed)).filter(|bytes| *bytes > 0)?
     } else {
         // What not every rank knows counts as 0 and has one rule for all.
-        Some(0)
+        0
     };
-    let found = bytes.and_then(|bytes| Some((bytes, state.table.lookup(collective, bytes)?)));
-    found.map_or(Early::Leave, |(bytes, action)| Early::Found(bytes, action))
+    Some((bytes, state.table.lookup(collective, bytes)?))
 }
 
-/// Copies a list of counts and, where there is one, of displacements; returns them with the sum of the counts.
+/// The sum of a list; `None` where there is none, or with a negative count.
+///
+/// # Safety
+/// A list that is not null has `p_ranks` entries.
+#[inline(never)]
+unsafe fn sum<N: Number>(counts: *const N, p_ranks: usize) -> Option<i64> {
+    if counts.is_null() {
+        return None;
+    }
+    // SAFETY: by this function's contract.
+    let counts = unsafe { std::slice::from_raw_parts(counts, p_ranks) };
+    counts.iter().try_fold(0_i64, |sum, count| {
+        let count = (*count).try_into().ok().filter(|count| *count >= 0)?;
+        sum.checked_add(count)
+    })
+}
+
+/// Copies a list of counts and, where there is one, of displacements.
 ///
 /// # Safety
 /// Each list that is not null has `p_ranks` entries.
@@ -259,26 +265,27 @@ unsafe fn list<N: Number, D: Number>(
     displacements: *const D,
     (wide_counts, wide_displacements): &mut (Box<[i64]>, Box<[i64]>),
     p_ranks: usize,
-) -> Option<(*const i64, *const i64, u64)> {
+) -> Option<(*const i64, *const i64)> {
     if counts.is_null() {
         return None;
     }
-    let mut sum: u64 = 0;
     // SAFETY: by this function's contract.
     let counts = unsafe { std::slice::from_raw_parts(counts, p_ranks) };
     for (wide, count) in wide_counts.iter_mut().zip(counts) {
         *wide = (*count).try_into().ok()?;
-        sum = sum.checked_add(u64::try_from(*wide).ok()?)?;
+        if *wide < 0 {
+            return None;
+        }
     }
     if displacements.is_null() {
-        return Some((wide_counts.as_ptr(), std::ptr::null(), sum));
+        return Some((wide_counts.as_ptr(), std::ptr::null()));
     }
     // SAFETY: by this function's contract.
     let displacements = unsafe { std::slice::from_raw_parts(displacements, p_ranks) };
     for (wide, displacement) in wide_displacements.iter_mut().zip(displacements) {
         *wide = (*displacement).try_into().ok()?;
     }
-    Some((wide_counts.as_ptr(), wide_displacements.as_ptr(), sum))
+    Some((wide_counts.as_ptr(), wide_displacements.as_ptr()))
 }
 
 /// The ABI's number of a collective; one past the last for what it does not have.

@@ -9,6 +9,8 @@
 //! | `KILTER_PROFILE` | the profile's path; it must be the same file for all ranks                                        |
 //! | `KILTER_MODE`    | `replace` (default), `log` (replaces nothing, says at the end what it would have), `off`           |
 //! | `KILTER_LOG`     | `1`: says at the end, on standard error of rank 0, how often each implementation ran               |
+//! | `KILTER_PRIVATE_AFTER` | calls with a rule that the library carries out on a new communicator before a private one is made for it (default 1) |
+//! | `KILTER_ANY_LIBRARY` | `1`: a profile that was tuned for another library, or another version of it, is followed all the same |
 //!
 //! All blocking collectives of several ranks are exported, `MPI_X` and `PMPI_X`, and where the library has them (MPI 4) the
 //! large count forms `MPI_X_c`. Another tool of the profiling interface is preloaded before this library
@@ -21,15 +23,18 @@
 //! * [`kilter_mpi::Real`]: the library's functions, found behind this one.
 //! * [`describe`], [`replace`]: from a call to the implementation that runs, by facts that all ranks share.
 //! * [`prepared`]: a call like one before goes the short way.
-//! * [`communicator`]: what is kept for each communicator, as an attribute of it.
+//! * [`communicator`]: what is kept for each communicator, as an attribute of it; [`agree`]: what its ranks agree on first;
+//!   [`private`]: where implementations send.
 //! * [`start`], [`rules`]: profile and plugins, at the first intercepted call; [`kilter_host`] loads the plugins.
 //! * [`finish`]: counts, when MPI ends.
 
+mod agree;
 mod communicator;
 mod describe;
 pub mod entry;
 pub mod finish;
 mod prepared;
+mod private;
 mod replace;
 mod rules;
 mod start;

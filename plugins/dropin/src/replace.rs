@@ -15,7 +15,7 @@ use kilter_mpi::layout::Layout;
 use kilter_mpi::{MPI_Comm, constants, info};
 
 use crate::communicator::{self, Known, State, Tables};
-use crate::describe::{Early, Given, Number, describe, early};
+use crate::describe::{Given, Number, describe, early};
 use crate::prepared::again;
 use crate::rules::{Action, Implementation};
 use crate::start::{self, Mode, Started};
@@ -50,7 +50,7 @@ pub(crate) trait Function {
 #[inline(always)]
 pub(crate) unsafe fn replace<F: Function, N: Number, D: Number>(
     state: &State,
-    started: &Started,
+    started: &'static Started,
     given: Given<N, D>,
 ) -> Option<c_int> {
     let prepared = state.prepared.find(F::COLLECTIVE, given);
@@ -59,38 +59,30 @@ pub(crate) unsafe fn replace<F: Function, N: Number, D: Number>(
         return unsafe { again(state, started, prepared, given.send, given.recv) };
     }
     // Calls that are left alone end here, so that no more than this is part of the function.
-    let found = match early(F::COLLECTIVE, state, given) {
-        Early::Leave => return None,
-        Early::Found(bytes, action) => Some((bytes, action)),
-        Early::Listed => None,
-    };
+    // SAFETY: the same contract.
+    let found = unsafe { early(F::COLLECTIVE, state, given) }?;
     // A copy, so that only this path writes the arguments to memory.
     let stored = given;
     // SAFETY: the same contract.
     unsafe { carry_out::<F, N, D>(state, started, &stored, found) }
 }
 
-/// What is left to decide, and the call; `found` is the total volume with what may run, if no list had to be read for it.
+/// What is left to decide, and the call, of this total volume and with what may run.
 ///
 /// # Safety
 /// As for [`replace`].
 #[inline(never)]
 unsafe fn carry_out<F: Function, N: Number, D: Number>(
     state: &State,
-    started: &Started,
+    started: &'static Started,
     given: &Given<N, D>,
-    found: Option<(u64, &Action)>,
+    (bytes, action): (u64, &Action),
 ) -> Option<c_int> {
     let collective = F::COLLECTIVE;
     // Held until the implementation has returned: no other collective may be under way on this communicator.
     let mut tables = state.tables.try_borrow_mut().ok()?;
     // SAFETY: by this function's contract.
-    let mut arguments = unsafe { describe(collective, state, given, found.map(|(bytes, _)| bytes), &mut tables) }?;
-    let action = match found {
-        Some((_, action)) => action,
-        None if arguments.bytes == 0 => return None,
-        None => state.table.lookup(collective, arguments.bytes)?,
-    };
+    let mut arguments = unsafe { describe(collective, state, given, bytes, &mut tables) }?;
     let Action {
         implementation,
         parameters,
@@ -122,17 +114,7 @@ unsafe fn carry_out<F: Function, N: Number, D: Number>(
     arguments.algorithm = implementation.row.algorithm;
     arguments.parameters = parameters.as_ptr();
     // SAFETY: all ranks decide alike, so all come here.
-    let context = match unsafe { state.context(implementation) } {
-        Ok(context) => context,
-        Err(error) => {
-            kilter_mpi::say(format_args!(
-                "error: no private communicator for {}: {error}; ending the job",
-                implementation.row.id
-            ));
-            // SAFETY: MPI is running.
-            unsafe { kilter_mpi::abort(state.comm, 1) }
-        }
-    };
+    let context = unsafe { state.context(implementation, started) }?;
     // SAFETY: context and arguments are as the ABI says, and lent for the call.
     let code = unsafe { run(context, &raw const arguments) };
     if code == 0 {

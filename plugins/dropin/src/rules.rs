@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use kilter_abi::{Needs, Plugin};
 use kilter_algorithms::Collective;
+use kilter_host::code;
 use kilter_host::plugins::{self, LoadError, Row};
 use kilter_profile::{Catalogue, Entry, Profile, ProfileError, Range, Table};
 
@@ -69,6 +70,8 @@ pub(crate) struct Rules {
     pub(crate) plugins: Vec<&'static Plugin>,
     /// The implementations that rules name, in the order in which they first do.
     pub(crate) implementations: Vec<Implementation>,
+    /// Tells builds of the plugins apart.
+    pub(crate) code: u64,
     profile: Profile,
 }
 
@@ -108,12 +111,14 @@ impl Rules {
         let directory = absolute.parent().unwrap_or(Path::new("/"));
         let mut catalogue = Catalogue::default();
         let (mut plugins, mut rows) = (Vec::new(), Vec::new());
+        let mut code = 0;
         for (place, file) in profile.plugins.iter().enumerate() {
             let loaded = plugins::load(&directory.join(file)).map_err(|error| RulesError::Plugin {
                 profile: path.to_owned(),
                 error,
             })?;
             plugins.push(loaded.plugin);
+            code = code::hash(code, &loaded.code.to_le_bytes());
             for row in loaded.rows {
                 if catalogue.add(row.id, described(&row)).is_some() {
                     return Err(RulesError::Twice {
@@ -142,6 +147,7 @@ impl Rules {
         Ok(Rules {
             plugins,
             implementations,
+            code,
             profile,
         })
     }

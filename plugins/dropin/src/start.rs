@@ -7,7 +7,7 @@ use std::ptr;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicPtr, AtomicU8, Ordering};
 
-use kilter_host::trust;
+use kilter_host::{code, trust};
 use kilter_mpi::{constants, info};
 
 use crate::communicator;
@@ -15,6 +15,10 @@ use crate::rules::Rules;
 
 /// Largest profile that is read, in bytes.
 const MAX_PROFILE: u64 = 16 << 20;
+
+/// Calls with a rule that are the library's on a new communicator, where nobody says otherwise: most that are made for one call are freed
+/// after it.
+const PRIVATE_AFTER: u32 = 1;
 
 /// What is done with a call that the profile has a rule for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,8 +38,12 @@ pub(crate) struct Started {
     pub(crate) rank: usize,
     /// The profile, or why it is not followed.
     pub(crate) rules: Result<Rules, String>,
-    /// Equal on ranks that follow the same profile in the same mode; 0 where none is followed.
+    /// Equal on ranks that follow the same profile in the same mode with the same code; 0 where none is followed.
     pub(crate) digest: u64,
+    /// Equal on ranks of one node.
+    pub(crate) node: u64,
+    /// Calls with a rule that are the library's on a new communicator, other than the world.
+    pub(crate) private_after: u32,
     /// Whether several threads may call MPI at the same time.
     pub(crate) thread_multiple: bool,
 }
@@ -79,34 +87,23 @@ fn start() -> Option<&'static Started> {
     }
     let started = STARTED.get_or_init(|| {
         let rank = info::rank(constants::comm_world()).unwrap_or(0);
-        let settings = match Settings::from(|name| std::env::var_os(name)) {
-            Ok(Some(settings)) => settings,
-            Ok(None) => return None,
-            Err(reason) => {
-                warn(rank == 0, &format!("{reason}; the library's own collectives are used"));
-                return None;
-            }
-        };
-        let rules = read(&settings.profile).and_then(|text| {
-            let rules = Rules::load(&text, &settings.profile).map_err(|error| error.to_string())?;
-            Ok((digest(settings.mode, text.as_bytes()), rules))
-        });
-        if let Err(reason) = &rules {
-            warn(rank == 0, &format!("{reason}; the library's own collectives are used"));
+        let settings = Settings::from(|name| std::env::var_os(name));
+        let followed = follow(&settings, rank);
+        if let Err(reason) = &followed {
+            warn(
+                rank == 0 && !settings.is_off,
+                &format!("{reason}; the library's own collectives are used"),
+            );
         }
-        if let Ok((_, rules)) = &rules {
-            let (tuned, here) = (rules.library(), info::library_version().unwrap_or_default());
-            let text = format!("the profile was tuned for `{tuned}`, this is `{here}`; it is followed all the same");
-            warn(rank == 0 && tuned != here, &text);
-        }
-        let digest = rules.as_ref().map_or(0, |(digest, _)| *digest);
-        let rules = rules.map(|(_, rules)| rules);
+        let digest = followed.as_ref().map_or(0, |(digest, _)| *digest);
         let started = Started {
             mode: settings.mode,
             log: settings.log,
             rank,
-            rules,
+            rules: followed.map(|(_, rules)| rules),
             digest,
+            node: node(),
+            private_after: settings.private_after,
             thread_multiple: info::is_thread_multiple().unwrap_or(true),
         };
         communicator::prepare().then_some(started)
@@ -133,36 +130,74 @@ pub(crate) fn warn(speaks: bool, text: &str) {
 }
 
 /// The environment.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug)]
 struct Settings {
     mode: Mode,
     log: bool,
-    profile: PathBuf,
+    /// Whether the profile is followed whatever library it was tuned for.
+    any_library: bool,
+    private_after: u32,
+    /// Whether nobody need be told that no profile is followed.
+    is_off: bool,
+    /// The profile to follow, or why none is.
+    profile: Result<PathBuf, String>,
 }
 
 impl Settings {
-    /// Reads the variables; `None` where the drop-in is off.
-    fn from(variable: impl Fn(&str) -> Option<OsString>) -> Result<Option<Settings>, String> {
-        let mode = match variable("KILTER_MODE")
-            .as_deref()
-            .map(|mode| mode.to_string_lossy())
-            .as_deref()
-        {
-            Some("off") => return Ok(None),
-            None | Some("replace" | "") => Mode::Replace,
-            Some("log") => Mode::Log,
-            Some(other) => return Err(format!("KILTER_MODE is `{other}`; allowed: replace, log, off")),
+    /// Reads the variables. One that makes no sense is a reason not to follow the profile, and not to ignore it: all ranks take part in
+    /// agreeing on what is followed.
+    fn from(variable: impl Fn(&str) -> Option<OsString>) -> Settings {
+        let text = |name: &str| variable(name).map(|value| value.to_string_lossy().into_owned());
+        let is_set = |name: &str| text(name).is_some_and(|value| !value.is_empty() && value != "0");
+        let mut wrong = None;
+        let mut mode = Mode::Replace;
+        match text("KILTER_MODE").as_deref() {
+            None | Some("replace" | "") => {}
+            Some("log") => mode = Mode::Log,
+            Some("off") => wrong = Some("KILTER_MODE is `off`".to_owned()),
+            Some(other) => wrong = Some(format!("KILTER_MODE is `{other}`; allowed: replace, log, off")),
+        }
+        let is_off = text("KILTER_MODE").as_deref() == Some("off");
+        let private_after = match text("KILTER_PRIVATE_AFTER").as_deref() {
+            None | Some("") => PRIVATE_AFTER,
+            Some(number) => number.parse().unwrap_or_else(|_| {
+                let allowed = format!("KILTER_PRIVATE_AFTER is `{number}`; allowed: 0 to {}", u32::MAX);
+                wrong.get_or_insert(allowed);
+                PRIVATE_AFTER
+            }),
         };
-        let log = mode == Mode::Log || variable("KILTER_LOG").is_some_and(|value| !value.is_empty() && value != "0");
-        match variable("KILTER_PROFILE") {
-            Some(profile) if !profile.is_empty() => Ok(Some(Settings {
-                mode,
-                log,
-                profile: profile.into(),
-            })),
-            _ => Err("libkilter.so is loaded, but KILTER_PROFILE does not name a profile".to_owned()),
+        let profile = match (wrong, variable("KILTER_PROFILE")) {
+            (Some(wrong), _) => Err(wrong),
+            (None, Some(profile)) if !profile.is_empty() => Ok(profile.into()),
+            (None, _) => Err("libkilter.so is loaded, but KILTER_PROFILE does not name a profile".to_owned()),
+        };
+        Settings {
+            mode,
+            log: mode == Mode::Log || is_set("KILTER_LOG"),
+            any_library: is_set("KILTER_ANY_LIBRARY"),
+            private_after,
+            is_off,
+            profile,
         }
     }
+}
+
+/// The profile's rules, with a number that tells apart what is followed; or why none is.
+fn follow(settings: &Settings, rank: usize) -> Result<(u64, Rules), String> {
+    let path = settings.profile.as_ref().map_err(Clone::clone)?;
+    let text = read(path)?;
+    let rules = Rules::load(&text, path).map_err(|error| error.to_string())?;
+    let (tuned, here) = (rules.library(), info::library_version().unwrap_or_default());
+    if tuned != here {
+        let differ = format!("the profile was tuned for `{tuned}`, this is `{here}`");
+        if !settings.any_library {
+            return Err(format!(
+                "{differ}: tune for this library, or set KILTER_ANY_LIBRARY=1 to follow it all the same"
+            ));
+        }
+        warn(rank == 0, &format!("{differ}; it is followed all the same"));
+    }
+    Ok((digest(settings, text.as_bytes(), rules.code), rules))
 }
 
 /// The profile's text.
@@ -180,62 +215,78 @@ fn read(path: &Path) -> Result<String, String> {
     Ok(text)
 }
 
-/// FNV-1a, never 0: tells profiles apart, not adversaries.
-fn digest(mode: Mode, text: &[u8]) -> u64 {
-    let start: u64 = 0xcbf2_9ce4_8422_2325;
-    let mode = [u8::from(mode == Mode::Log)];
-    let hash = text.iter().chain(&mode).fold(start, |hash, byte| {
-        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
+/// Tells apart what ranks follow: the profile, how, and the code of the drop-in and the plugins. Never 0. Not for adversaries.
+fn digest(settings: &Settings, text: &[u8], plugins: u64) -> u64 {
+    let how = [
+        u64::from(settings.mode == Mode::Log),
+        u64::from(settings.private_after),
+        plugins,
+    ];
+    let start = code::digest((&raw const PHASE).cast(), 0xcbf2_9ce4_8422_2325);
+    let hash = how.iter().fold(code::hash(start, text), |hash, number| {
+        code::hash(hash, &number.to_le_bytes())
     });
     hash.max(1)
+}
+
+/// The same on ranks that share a node's memory, and no others: containers of one node with names of their own count as nodes of their own.
+fn node() -> u64 {
+    let boot = std::fs::read("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+    code::hash(code::hash(1, &boot), info::host_name().unwrap_or_default().as_bytes())
 }
 
 #[cfg(test)]
 mod tests {
     use std::ffi::OsString;
 
-    use super::{Mode, Settings, digest};
+    use super::*;
 
-    fn settings(variables: &[(&str, &str)]) -> Result<Option<(Mode, bool)>, String> {
-        let variable = |name: &str| {
-            variables
-                .iter()
-                .find(|(known, _)| *known == name)
+    fn settings(variables: &[(&str, &str)]) -> Settings {
+        Settings::from(|name| {
+            let mut all = variables.iter();
+            all.find(|(known, _)| *known == name)
                 .map(|(_, value)| OsString::from(value))
-        };
-        Settings::from(variable).map(|settings| settings.map(|settings| (settings.mode, settings.log)))
+        })
     }
 
     #[test]
     fn the_environment_decides() {
         let profile = ("KILTER_PROFILE", "p.json");
-        assert_eq!(settings(&[profile]), Ok(Some((Mode::Replace, false))));
+        let plain = settings(&[profile]);
+        assert_eq!(plain.profile, Ok(PathBuf::from("p.json")));
         assert_eq!(
-            settings(&[profile, ("KILTER_LOG", "1")]),
-            Ok(Some((Mode::Replace, true)))
+            (plain.mode, plain.log, plain.any_library),
+            (Mode::Replace, false, false)
         );
-        assert_eq!(
-            settings(&[profile, ("KILTER_LOG", "0")]),
-            Ok(Some((Mode::Replace, false)))
-        );
-        assert_eq!(
-            settings(&[profile, ("KILTER_MODE", "log")]),
-            Ok(Some((Mode::Log, true)))
-        );
-        assert_eq!(settings(&[("KILTER_MODE", "off")]), Ok(None));
-        assert!(
-            settings(&[profile, ("KILTER_MODE", "on")])
-                .unwrap_err()
-                .contains("replace, log, off")
-        );
-        assert!(settings(&[]).unwrap_err().contains("KILTER_PROFILE"));
+        assert_eq!(plain.private_after, PRIVATE_AFTER);
+        assert!(settings(&[profile, ("KILTER_LOG", "1")]).log);
+        assert!(!settings(&[profile, ("KILTER_LOG", "0")]).log);
+        let log = settings(&[profile, ("KILTER_MODE", "log")]);
+        assert!(log.mode == Mode::Log && log.log && log.profile.is_ok());
+        assert_eq!(settings(&[profile, ("KILTER_PRIVATE_AFTER", "0")]).private_after, 0);
+        assert!(settings(&[profile, ("KILTER_ANY_LIBRARY", "1")]).any_library);
     }
 
     #[test]
-    fn ranks_with_another_profile_or_mode_are_told_apart() {
-        assert_eq!(digest(Mode::Replace, b"{}"), digest(Mode::Replace, b"{}"));
-        assert_ne!(digest(Mode::Replace, b"{}"), digest(Mode::Replace, b"{ }"));
-        assert_ne!(digest(Mode::Replace, b"{}"), digest(Mode::Log, b"{}"));
-        assert_ne!(digest(Mode::Replace, b""), 0);
+    fn what_makes_no_sense_is_a_reason_to_follow_nothing() {
+        let profile = ("KILTER_PROFILE", "p.json");
+        let reason = |more: (&str, &str)| settings(&[profile, more]).profile.unwrap_err();
+        assert!(reason(("KILTER_MODE", "on")).contains("replace, log, off"));
+        assert!(reason(("KILTER_PRIVATE_AFTER", "-1")).contains("0 to 4294967295"));
+        assert!(settings(&[]).profile.unwrap_err().contains("KILTER_PROFILE"));
+        let off = settings(&[profile, ("KILTER_MODE", "off")]);
+        assert!(off.is_off && off.profile.is_err());
+        assert!(!settings(&[profile, ("KILTER_MODE", "on")]).is_off);
+    }
+
+    #[test]
+    fn ranks_that_follow_something_else_are_told_apart() {
+        let plain = settings(&[]);
+        let own = digest(&plain, b"{}", 7);
+        assert_eq!(own, digest(&plain, b"{}", 7));
+        assert_ne!(own, digest(&plain, b"{ }", 7));
+        assert_ne!(own, digest(&plain, b"{}", 8), "a plugin's code");
+        assert_ne!(own, digest(&settings(&[("KILTER_MODE", "log")]), b"{}", 7));
+        assert_ne!(own, digest(&settings(&[("KILTER_PRIVATE_AFTER", "0")]), b"{}", 7));
     }
 }

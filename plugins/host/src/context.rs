@@ -1,5 +1,6 @@
 //! A plugin's context on a communicator.
 
+use std::cell::UnsafeCell;
 use std::ffi::c_void;
 
 use kilter_abi::{Context, Plugin};
@@ -8,6 +9,11 @@ use kilter_mpi::MPI_Comm;
 /// A context with the scratch that its host keeps for it. Once lent to a plugin it must not move: the context points to the
 /// scratch beside it, which [`Hosted::lend`] sees to each time.
 pub struct Hosted {
+    /// Reached through raw pointers alone: what is lent to a plugin, or kept for the next call, stays valid whoever asks again.
+    kept: UnsafeCell<Kept>,
+}
+
+struct Kept {
     context: Context,
     /// Of 16-byte units, so that it is aligned for any type.
     scratch: Vec<u128>,
@@ -17,37 +23,47 @@ impl Hosted {
     /// For rank `rank` of the `size` ranks of the private communicator `comm`.
     #[must_use]
     pub fn new(comm: MPI_Comm, rank: usize, size: usize) -> Hosted {
+        let context = Context {
+            struct_size: size_of::<Context>() as u32,
+            rank: i32::try_from(rank).unwrap_or(-1),
+            size: i32::try_from(size).unwrap_or(-1),
+            reserved: 0,
+            comm,
+            state: std::ptr::null_mut(),
+            host: std::ptr::null_mut(),
+            grow: Some(grow),
+        };
         Hosted {
-            context: Context {
-                struct_size: size_of::<Context>() as u32,
-                rank: i32::try_from(rank).unwrap_or(-1),
-                size: i32::try_from(size).unwrap_or(-1),
-                reserved: 0,
-                comm,
-                state: std::ptr::null_mut(),
-                host: std::ptr::null_mut(),
-                grow: Some(grow),
-            },
-            scratch: Vec::new(),
+            kept: UnsafeCell::new(Kept {
+                context,
+                scratch: Vec::new(),
+            }),
         }
     }
 
-    /// The context, for one call.
-    pub fn lend(&mut self) -> *mut Context {
-        self.context.host = (&raw mut self.scratch).cast();
-        &raw mut self.context
+    /// The context, for calls one after the other.
+    pub fn lend(&self) -> *mut Context {
+        let kept = self.kept.get();
+        // SAFETY: the cell's own memory; no reference to it is ever made.
+        unsafe {
+            (&raw mut (*kept).context.host).write((&raw mut (*kept).scratch).cast());
+            &raw mut (*kept).context
+        }
     }
 
     /// Lets the plugin free what it keeps for the communicator.
     ///
     /// # Safety
     /// `plugin` is whose rows ran with this context; no call is under way.
-    pub unsafe fn release(&mut self, plugin: &Plugin) {
-        if let Some(release) = plugin.release
-            && !self.context.state.is_null()
-        {
-            // SAFETY: the context is valid, and by this function's contract.
-            unsafe { release(self.lend()) };
+    pub unsafe fn release(&self, plugin: &Plugin) {
+        let context = self.lend();
+        // SAFETY: the context is valid, and by this function's contract.
+        unsafe {
+            if let Some(release) = plugin.release
+                && !(*context).state.is_null()
+            {
+                release(context);
+            }
         }
     }
 }

@@ -3,8 +3,10 @@
 //!
 //! * [`plugins`]: loading a plugin and checking its rows, before anything of it is called.
 //! * [`trust`]: whose files are loaded at all.
+//! * [`code`]: which build of a plugin, or of the drop-in, is in this process.
 //! * [`Hosted`]: a context of a plugin on a private communicator, with the scratch that is kept for it.
 
+pub mod code;
 mod context;
 mod length;
 pub mod plugins;

@@ -7,6 +7,7 @@ use kilter_abi::{Algorithm, NEEDS_KNOWN, Parameter, Plugin, PluginError, SYMBOL,
 use kilter_algorithms::Collective;
 use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
 
+use crate::code;
 use crate::length;
 use crate::trust::{self, TrustError};
 
@@ -70,6 +71,8 @@ pub struct Loaded {
     pub plugin: &'static Plugin,
     /// Its rows, checked.
     pub rows: Vec<Row>,
+    /// Tells builds of it apart; see [`crate::code`].
+    pub code: u64,
 }
 
 /// A row of a plugin.
@@ -153,7 +156,8 @@ pub fn load(path: &Path) -> Result<Loaded, LoadError> {
             }
         }
     }
-    Ok(Loaded { plugin, rows })
+    let code = code::digest(object.cast(), 1);
+    Ok(Loaded { plugin, rows, code })
 }
 
 /// What its rows keep of scratch; `None` where it does not say.

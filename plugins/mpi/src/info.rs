@@ -122,7 +122,7 @@ pub unsafe fn comm_dup(comm: MPI_Comm) -> Result<MPI_Comm, MpiError> {
 }
 
 /// A communicator of the same ranks without the attributes of `comm`, so that no copy callback of the program's runs; its
-/// errors are returned.
+/// errors are returned, and so is that it cannot be made, whatever handler `comm` has: libraries have only so many communicators.
 ///
 /// # Errors
 /// The library's.
@@ -134,8 +134,13 @@ pub unsafe fn comm_private(comm: MPI_Comm) -> Result<MPI_Comm, MpiError> {
     // SAFETY: handles are written once each and the group is freed; collective by this function's contract.
     unsafe {
         let mut group = std::mem::zeroed();
+        let mut handler = std::mem::zeroed();
         pmpi!(PMPI_Comm_group(comm, &raw mut group))?;
+        pmpi!(PMPI_Comm_get_errhandler(comm, &raw mut handler))?;
+        pmpi!(PMPI_Comm_set_errhandler(comm, constants::errors_return()))?;
         let created = pmpi!(PMPI_Comm_create(comm, group, &raw mut private));
+        pmpi!(PMPI_Comm_set_errhandler(comm, handler))?;
+        pmpi!(PMPI_Errhandler_free(&raw mut handler))?;
         pmpi!(PMPI_Group_free(&raw mut group))?;
         created?;
         pmpi!(PMPI_Comm_set_errhandler(private, constants::errors_return()))?;
@@ -155,27 +160,15 @@ pub unsafe fn comm_free(mut comm: MPI_Comm) -> Result<(), MpiError> {
     unsafe { pmpi!(PMPI_Comm_free(&raw mut comm)) }
 }
 
-/// The largest of the numbers that the ranks give.
+/// Whether two communicators have the same processes in the same order. No other rank need ask, and each rank finds the same.
 ///
 /// # Errors
 /// The library's.
-///
-/// # Safety
-/// `comm` is an intracommunicator; all its ranks make the same call.
-pub unsafe fn maximum(comm: MPI_Comm, number: u64) -> Result<u64, MpiError> {
-    let mut largest = 0_u64;
-    // SAFETY: one number is given and taken; collective by this function's contract.
-    unsafe {
-        pmpi!(PMPI_Allreduce(
-            (&raw const number).cast(),
-            (&raw mut largest).cast(),
-            1,
-            constants::uint64(),
-            constants::max(),
-            comm
-        ))?;
-    }
-    Ok(largest)
+pub fn is_congruent(one: MPI_Comm, other: MPI_Comm) -> Result<bool, MpiError> {
+    let mut result: c_int = 0;
+    // SAFETY: writes one int; the library checks the handles.
+    unsafe { pmpi!(PMPI_Comm_compare(one, other, &raw mut result))? };
+    Ok(result == mpi_sys::MPI_IDENT as c_int || result == mpi_sys::MPI_CONGRUENT as c_int)
 }
 
 /// Whether `op` is commutative.

@@ -186,13 +186,17 @@ fn what_is_no_plugin_for_this_program_is_refused_before_it_is_called() {
 }
 
 #[test]
-fn a_profile_for_another_library_is_followed_with_a_warning() {
+fn a_profile_for_another_library_is_followed_only_where_that_is_asked_for() {
     for mpi in Mpi::installed() {
         let deployed = good(mpi);
         let mut profile = Profile::read(&fs::read_to_string(&deployed.path).unwrap(), "").unwrap();
         profile.library = "Another MPI 1.0".to_owned();
         fs::write(&deployed.path, profile.to_json().unwrap()).unwrap();
-        let output = deployed.brief(mpi, 2, &[]);
+        falls_back(
+            &deployed.brief(mpi, 2, &[]),
+            &["Another MPI 1.0", &mpi.version(), "KILTER_ANY_LIBRARY=1"],
+        );
+        let output = deployed.brief(mpi, 2, &[("KILTER_ANY_LIBRARY", "1")]);
         let said = output.lines("kilter: warning");
         assert!(
             said.len() == 1 && said[0].contains("Another MPI 1.0") && said[0].contains(&mpi.version()),
@@ -205,32 +209,58 @@ fn a_profile_for_another_library_is_followed_with_a_warning() {
     }
 }
 
+/// Runs on two ranks of which the second has another environment.
+fn with_another_second_rank(mpi: Mpi, deployed: &Deployed, variable: (&str, &str)) -> Output {
+    let script = deployed.directory.path().join("start.sh");
+    let (name, value) = variable;
+    let text = format!(
+        "#!/bin/sh\n[ \"${{OMPI_COMM_WORLD_RANK-$PMI_RANK}}\" = 1 ] && export {name}={value}\nexec {}\n",
+        mpi.brief().display()
+    );
+    fs::write(&script, text).unwrap();
+    fs::set_permissions(&script, Permissions::from_mode(0o755)).unwrap();
+    deployed.run(mpi, &[&script], 2, &[])
+}
+
+/// A text that every build of the plugin has.
+const BUILD_TEXT: &str = "failed with MPI error code";
+
+/// One rank alone follows nothing, or something else: the others must not replace anything that it is part of, nor wait for it.
 #[test]
-fn ranks_with_different_profiles_do_not_wait_for_each_other() {
+fn ranks_in_different_states_do_not_wait_for_each_other() {
     for mpi in Mpi::installed() {
-        // Rank 1 alone gets a profile that cannot be read: the others must not replace anything it is part of.
         let deployed = good(mpi);
-        let script = deployed.directory.path().join("start.sh");
-        let text = format!(
-            "#!/bin/sh\n[ \"${{OMPI_COMM_WORLD_RANK-$PMI_RANK}}\" = 1 ] && export KILTER_PROFILE=/nonexistent\nexec {}\n",
-            mpi.brief().display()
-        );
-        fs::write(&script, text).unwrap();
-        fs::set_permissions(&script, Permissions::from_mode(0o755)).unwrap();
-        let output = deployed.run(mpi, &[&script], 2, &[]);
-        assert!(output.ok && output.stdout.ends_with("OK\n"), "{mpi:?}: {output:?}");
-        assert_eq!(output.calls()["allreduce.as_reduce_bcast"], 0, "{mpi:?}");
-        let said = output.lines("kilter: warning");
-        assert_eq!(said.len(), 2, "{mpi:?}: {said:?}");
-        assert!(
-            said.iter().any(|line| line.contains("do not follow the same profile")),
-            "{mpi:?}: {said:?}"
-        );
-        assert!(
-            said.iter()
-                .any(|line| line.contains("rank 1: profile: cannot open `/nonexistent`")),
-            "{mpi:?}: {said:?}"
-        );
+        // The same profile with a plugin of other code.
+        let other = good(mpi);
+        let plugin = other.directory.path().join("libkilter_collectives.so");
+        let mut code = fs::read(&plugin).unwrap();
+        let place = code
+            .windows(BUILD_TEXT.len())
+            .position(|window| window == BUILD_TEXT.as_bytes());
+        code[place.expect("the text is in the plugin")] ^= 0x20;
+        fs::write(&plugin, code).unwrap();
+        let other = other.path.display().to_string();
+        for (variable, reason) in [
+            (
+                ("KILTER_PROFILE", "/nonexistent"),
+                Some("rank 1: profile: cannot open `/nonexistent`"),
+            ),
+            (("KILTER_PROFILE", ""), Some("rank 1: libkilter.so is loaded")),
+            (("KILTER_MODE", "off"), Some("rank 1: KILTER_MODE is `off`")),
+            (("KILTER_MODE", "some"), Some("rank 1: KILTER_MODE is `some`; allowed")),
+            (("KILTER_MODE", "log"), None),
+            (("KILTER_PROFILE", &other), None),
+        ] {
+            let output = with_another_second_rank(mpi, &deployed, variable);
+            let case = format!("{mpi:?}, {variable:?}");
+            assert!(output.ok && output.stdout.ends_with("OK\n"), "{case}: {output:?}");
+            assert_eq!(output.calls()["allreduce.as_reduce_bcast"], 0, "{case}");
+            let said = output.lines("kilter: warning");
+            assert_eq!(said.len(), 1 + usize::from(reason.is_some()), "{case}: {said:?}");
+            let has = |text: &str| said.iter().any(|line| line.contains(text));
+            assert!(has("do not follow the same profile"), "{case}: {said:?}");
+            assert!(reason.is_none_or(has), "{case}: {said:?}");
+        }
     }
 }
 

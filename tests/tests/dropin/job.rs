@@ -388,7 +388,12 @@ impl Deployed {
     /// Runs a program with this profile, counting.
     pub(crate) fn run(&self, mpi: Mpi, program: &[&Path], ranks: usize, variables: &[(&str, &str)]) -> Output {
         let profile = self.path.display().to_string();
-        let mut all = vec![("KILTER_PROFILE", profile.as_str()), ("KILTER_LOG", "1")];
+        // Every call that has a rule is replaced, the first ones on a communicator, too, so that they can be counted.
+        let mut all = vec![
+            ("KILTER_PROFILE", profile.as_str()),
+            ("KILTER_LOG", "1"),
+            ("KILTER_PRIVATE_AFTER", "0"),
+        ];
         // Launchers differ in which of two values of a variable they take.
         all.retain(|(name, _)| variables.iter().all(|(given, _)| given != name));
         all.extend(variables);

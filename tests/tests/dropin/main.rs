@@ -4,6 +4,7 @@
 
 mod allocations;
 mod applications;
+mod communicators;
 mod deployment;
 mod job;
 mod large;

@@ -23,6 +23,20 @@ static void *work(void *argument) {
     for (int round = 0; round < ROUNDS; round++) {
         MPI_Comm comm;
         MPI_Comm_dup(parents[thread], &comm);
+        /* One rank alone, while the other threads make theirs. */
+        MPI_Group group, self;
+        MPI_Comm lonely;
+        MPI_Comm_group(parents[thread], &group);
+        MPI_Group_incl(group, 1, &rank, &self);
+        MPI_Comm_create_group(parents[thread], self, thread, &lonely);
+        int alone = -1;
+        MPI_Allreduce(&round, &alone, 1, MPI_INT, MPI_SUM, lonely);
+        if (alone != round) {
+            fail("an allreduce of one rank", thread, round);
+        }
+        MPI_Comm_free(&lonely);
+        MPI_Group_free(&self);
+        MPI_Group_free(&group);
         for (int call = 0; call < CALLS; call++) {
             int mine[COUNT], sum[COUNT];
             for (int i = 0; i < COUNT; i++) {

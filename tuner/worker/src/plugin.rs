@@ -328,7 +328,7 @@ impl Host {
     ///
     /// # Safety
     /// No call is under way; all ranks of the communicator make this call before it is freed.
-    pub(crate) unsafe fn release(mut self) {
+    pub(crate) unsafe fn release(self) {
         // SAFETY: by this function's contract; only rows of this plugin ran with the context.
         unsafe { self.hosted.release(self.plugin) };
     }

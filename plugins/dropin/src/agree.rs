@@ -1,0 +1,109 @@
+//! What the ranks of a communicator agree on before anything is replaced on it.
+//!
+//! A rank that cannot follow the profile, or is told not to, must not be left waiting by those that do. So every rank that has the drop-in
+//! takes part, whatever its environment says, at its first intercepted call on the communicator.
+
+use std::ffi::{c_int, c_void};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use kilter_mpi::{MPI_Comm, MPI_Datatype, MPI_Op, MpiError, Real, constants, info};
+
+use crate::private::{self, Private};
+use crate::start::{self, Started};
+
+/// What was agreed.
+pub(crate) enum Agreed {
+    /// Not all ranks follow the same profile with the same code.
+    Differ,
+    /// They do.
+    Follow {
+        /// The private communicator that serves this one, too.
+        shared: Option<Arc<Private>>,
+        /// Whether all ranks are on one node.
+        one_node: bool,
+    },
+}
+
+/// Agrees.
+///
+/// # Safety
+/// All ranks of the intracommunicator make the same collective call.
+pub(crate) unsafe fn agree(comm: MPI_Comm, size: usize, started: &'static Started) -> Agreed {
+    let shared = private::congruent(comm, size, started);
+    if size < 2 {
+        return if started.digest == 0 {
+            Agreed::Differ
+        } else {
+            Agreed::Follow { shared, one_node: true }
+        };
+    }
+    let number = shared.as_ref().map_or(0, |shared| shared.number);
+    let (digest, node) = (started.digest, started.node);
+    // The largest complement is the complement of the smallest.
+    let mine = [digest, !digest, number, !number, node, !node];
+    // SAFETY: by this function's contract.
+    let Ok(largest) = (unsafe { maxima(comm, mine) }) else {
+        return Agreed::Differ;
+    };
+    let is_same = |place: usize| largest[place..place + 2] == mine[place..place + 2];
+    if is_same(0) && started.digest != 0 {
+        return Agreed::Follow {
+            shared: shared.filter(|_| is_same(2)),
+            one_node: is_same(4),
+        };
+    }
+    if !is_same(0) {
+        say_that_they_differ(comm, size, started);
+    }
+    Agreed::Differ
+}
+
+/// The largest of the numbers that the ranks give, place by place.
+///
+/// # Safety
+/// All ranks of the intracommunicator make the same call.
+pub(crate) unsafe fn maxima<const N: usize>(comm: MPI_Comm, numbers: [u64; N]) -> Result<[u64; N], MpiError> {
+    // The one behind the drop-in's.
+    static ALLREDUCE: Real = Real::new("PMPI_Allreduce\0");
+    type Allreduce = unsafe extern "C" fn(*const c_void, *mut c_void, c_int, MPI_Datatype, MPI_Op, MPI_Comm) -> c_int;
+    let mut largest = [0_u64; N];
+    // SAFETY: this is the library's function of this name; as many numbers are given as are taken; collective by this function's contract.
+    let code = unsafe {
+        let allreduce: Allreduce = std::mem::transmute(ALLREDUCE.address());
+        allreduce(
+            numbers.as_ptr().cast(),
+            largest.as_mut_ptr().cast(),
+            N as c_int,
+            constants::uint64(),
+            constants::max(),
+            comm,
+        )
+    };
+    if code == 0 {
+        Ok(largest)
+    } else {
+        Err(MpiError {
+            operation: "PMPI_Allreduce",
+            code,
+        })
+    }
+}
+
+#[cold]
+fn say_that_they_differ(comm: MPI_Comm, size: usize, started: &'static Started) {
+    static SAID: AtomicBool = AtomicBool::new(false);
+    if SAID.swap(true, Ordering::Relaxed) {
+        return;
+    }
+    let rank = started.rank;
+    if let Err(reason) = &started.rules {
+        start::warn(rank != 0, &format!("rank {rank}: {reason}"));
+    }
+    let speaks = info::rank(comm).is_ok_and(|rank| rank == 0);
+    let text = format!(
+        "the {size} ranks of a communicator do not follow the same profile with the same code (another file, mode, plugin or build of \
+         libkilter.so, or a failure on some); the library's own collectives are used on it"
+    );
+    start::warn(speaks, &text);
+}
