@@ -104,7 +104,9 @@ impl Arena {
                 reason: "they are on several nodes",
             });
         }
-        self.crowded = is_crowded(info::size(comm).map_err(failed)?);
+        // Threads that may all call MPI wait for each other's processors, too.
+        let threads = info::is_thread_multiple().map_err(failed)?;
+        self.crowded = threads || is_crowded(info::size(comm).map_err(failed)?);
         // SAFETY: as above; no call has the view, as this one asks for it.
         unsafe { self.release() }.map_err(failed)?;
         // SAFETY: as above.

@@ -35,7 +35,7 @@ pub struct Profile {
     /// Version of the format.
     #[schemars(extend("const" = VERSION))]
     pub version: u32,
-    /// Library and version string the profile was tuned for; the drop-in warns when it differs.
+    /// Library and version string the profile was tuned for; the drop-in follows it there.
     pub library: String,
     /// Shared objects with algorithms, absolute or relative to the profile's directory.
     #[schemars(inner(length(min = 1)))]

@@ -151,7 +151,8 @@ fn profile(text: &mut String, emitted: &Emitted, number: usize) {
         text.push_str(&format!(
             "{number}. {name}: profile of the drop-in, named by KILTER_PROFILE in the environment file. It must belong to you\n   \
              or root and be writable by the owner alone. KILTER_MODE=off switches the drop-in off,\n   \
-             KILTER_LOG=1 prints what ran and how often at the end of a job.\n\n"
+             KILTER_LOG=1 prints what ran and how often at the end of a job. It is followed by the library that it was tuned for,\n   \
+             KILTER_ANY_LIBRARY=1 makes another version follow it, too.\n\n"
         ));
     }
 }
