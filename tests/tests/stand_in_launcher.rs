@@ -88,13 +88,40 @@ fn a_check_is_launched_as_each_library_wants_it() {
     let rsh = ("-v", "Version: mvapich2-2.3.7");
     let library = "MVAPICH2 Version      :	2.3.7";
     let (lines, said) = checked(rsh, library, &["--env", "MV2_SMP_USE_CMA=0", "--env", "A=b c"]);
+    // Hosts by their own name, and no communicator in its first calls, which are another algorithm.
+    let host = nix::unistd::gethostname().unwrap().into_string().unwrap();
+    let settles = "MV2_TWO_LEVEL_COMM_THRESHOLD=1";
     assert_eq!(
         lines,
-        "-np 4 localhost localhost localhost localhost MV2_SMP_USE_CMA=0 A=b c LIBEXEC/kilter-worker FILE FILE"
+        format!("-np 4 {host} {host} {host} {host} {settles} MV2_SMP_USE_CMA=0 A=b c LIBEXEC/kilter-worker FILE FILE")
     );
     assert!(said.contains("this launcher only records"), "{said}");
     let (lines, _) = checked(rsh, library, &["--hostfile", "hosts"]);
-    assert_eq!(lines, "-np 4 -hostfile hosts LIBEXEC/kilter-worker FILE FILE");
+    assert_eq!(
+        lines,
+        format!("-np 4 -hostfile hosts {settles} LIBEXEC/kilter-worker FILE FILE")
+    );
+    // What the site says of it wins.
+    let (lines, _) = checked(
+        rsh,
+        library,
+        &["--hostfile", "hosts", "--env", "MV2_TWO_LEVEL_COMM_THRESHOLD=8"],
+    );
+    assert_eq!(
+        lines,
+        "-np 4 -hostfile hosts MV2_TWO_LEVEL_COMM_THRESHOLD=8 LIBEXEC/kilter-worker FILE FILE"
+    );
+    // A site's own setting that ends the job is named before it does.
+    let bad = checked(rsh, library, &["--env", "MV2_SMP_EAGERSIZE=65536"]).1;
+    assert!(bad.contains("set `MV2_SMP_QUEUE_LENGTH=131072` as well"), "{bad}");
+    // Its Hydra says a version that is not its own: the worker is asked.
+    let hydra = ("--version", "HYDRA build details: Version: 3.2.1");
+    let (lines, said) = checked(hydra, library, &["--env", "MV2_SMP_USE_CMA=0"]);
+    assert_eq!(
+        lines,
+        "-n 4 -genv MV2_TWO_LEVEL_COMM_THRESHOLD 1 -genv MV2_SMP_USE_CMA 0 LIBEXEC/kilter-worker FILE FILE"
+    );
+    assert!(said.contains("this launcher only records"), "{said}");
     // HPE's hands its own environment on.
     let mpt = ("--version", "MPT: libxmpi.so 'HPE MPT 2.23  10/02/18 04:03:22'");
     let library = "HPE MPT 2.23  08/26/20 02:54:49-root";
@@ -120,12 +147,14 @@ fn a_check_is_launched_as_each_library_wants_it() {
 /// A library that chooses its algorithms when a job starts, with Open MPI behind it: its allreduce is slowed down unless the variable
 /// asks for the fast choice.
 struct StandIn {
-    /// In `tests/fixtures`.
+    /// In `tests/fixtures`, or by its whole path.
     description: &'static str,
     /// How its launcher is asked for its version.
     option: &'static str,
     /// What that says, around the version.
     says: [&'static str; 2],
+    /// What the site has in the environment of the ranks.
+    site: &'static [&'static str],
     /// The variable, and the choice.
     variable: &'static str,
     fast: &'static str,
@@ -199,6 +228,7 @@ fn tuned(stand_in: &StandIn, directory: &Path) -> (PathBuf, Vec<String>) {
             .args(["--libexec", text(release("kilter-worker").parent().unwrap())])
             .arg("--library-description")
             .arg(root().join("tests/fixtures").join(stand_in.description))
+            .args(stand_in.site.iter().flat_map(|setting| ["--env", setting]))
             .args(["--env", &format!("LD_PRELOAD={}", text(&library))])
             .args(["--env", &delay, "--env", &fast])
             .env("KILTER_TEST_OPTION", stand_in.option)
@@ -247,6 +277,7 @@ fn a_variable_that_chooses_at_the_start_is_searched_written_and_verified() {
         description: "mvapich2_on_openmpi.toml",
         option: "-v",
         says: ["Version: mvapich2-", ""],
+        site: &[],
         variable: "MV2_INTER_ALLREDUCE_TUNING",
         fast: "9",
         hands_on: "nothing",
@@ -261,8 +292,8 @@ fn a_variable_that_chooses_at_the_start_is_searched_written_and_verified() {
         [
             "-np 2 localhost localhost ...",
             "-np 2 localhost localhost MV2_SMP_USE_CMA=0 ...",
-            "-np 2 localhost localhost MV2_INTER_ALLREDUCE_TUNING=1 INDEXED ...",
-            "-np 2 localhost localhost MV2_INTER_ALLREDUCE_TUNING=9 INDEXED ...",
+            "-np 2 localhost localhost MV2_INTER_ALLREDUCE_TUNING=1:0-1024,1:1025-+ INDEXED ...",
+            "-np 2 localhost localhost MV2_INTER_ALLREDUCE_TUNING=9:0-1024,9:1025-+ INDEXED ...",
             "-np 2 localhost localhost MV2_USER_CONFIG=OUT/emit/mvapich2.conf ...",
         ]
     );
@@ -275,13 +306,17 @@ fn a_variable_that_chooses_at_the_start_is_searched_written_and_verified() {
     assert_eq!(
         settings,
         [
-            "MV2_INTER_ALLREDUCE_TUNING = 9",
+            "MV2_INTER_ALLREDUCE_TUNING = 9:0-1024,9:1025-+",
             "MV2_USE_INDEXED_ALLREDUCE_TUNING = 0",
             "MV2_USE_INDEXED_TUNING = 0"
         ]
     );
     for form in ["kilter.sh", "slurm-prolog.sh"] {
-        assert!(read(form).contains("MV2_INTER_ALLREDUCE_TUNING=9"), "{}", read(form));
+        assert!(
+            read(form).contains("MV2_INTER_ALLREDUCE_TUNING=9:0-1024,9:1025-+"),
+            "{}",
+            read(form)
+        );
     }
     // The user's own lines stay, and so does the order in which the library reads them.
     let home = directory.path().join("home");
@@ -292,11 +327,52 @@ fn a_variable_that_chooses_at_the_start_is_searched_written_and_verified() {
     run(kilter_of(&home, "apply").arg(out.join("emit")).args(apply), &[0]);
     let merged = fs::read_to_string(&own).unwrap();
     assert!(
-        merged.starts_with("# ours\nMV2_SMP_USE_CMA = 1\n") && merged.contains("\nMV2_INTER_ALLREDUCE_TUNING = 9\n"),
+        merged.starts_with("# ours\nMV2_SMP_USE_CMA = 1\n")
+            && merged.contains("\nMV2_INTER_ALLREDUCE_TUNING = 9:0-1024,9:1025-+\n"),
         "{merged}"
     );
     run(kilter_of(&home, "rollback").args(apply), &[0]);
     assert_eq!(fs::read_to_string(&own).unwrap(), "# ours\nMV2_SMP_USE_CMA = 1\n");
+}
+
+/// The default is no value to try, but where a site has set a bad one it is what mends it; and since the environment wins over the library's
+/// file, it is deployed there.
+#[test]
+fn a_bad_value_of_the_sites_is_put_back() {
+    let directory = tempfile::tempdir().unwrap();
+    let mvapich2 = StandIn {
+        description: "mvapich2_with_a_switch.toml",
+        option: "-v",
+        says: ["Version: mvapich2-", ""],
+        site: &["MV2_USE_SHMEM_ALLREDUCE=0"],
+        variable: "MV2_USE_SHMEM_ALLREDUCE",
+        fast: "1",
+        hands_on: "nothing",
+        delay_ns: "3000000",
+        repetitions: ["15", "20"],
+        launches: "8",
+    };
+    let (out, lines) = tuned(&mvapich2, directory.path());
+    assert_eq!(
+        lines,
+        [
+            "-np 2 localhost localhost MV2_USE_SHMEM_ALLREDUCE=0 ...",
+            "-np 2 localhost localhost MV2_USE_SHMEM_ALLREDUCE=1 ...",
+        ]
+    );
+    let emit = out.join("emit");
+    let read = |name: &str| fs::read_to_string(emit.join(name)).unwrap();
+    assert!(
+        read("kilter.env").contains("\nMV2_USE_SHMEM_ALLREDUCE=1\n"),
+        "{}",
+        read("kilter.env")
+    );
+    assert!(!emit.join("mvapich2.conf").exists());
+    let page = read("README.txt");
+    assert!(
+        page.contains("Remove `MV2_USE_SHMEM_ALLREDUCE=0` where jobs are given it"),
+        "{page}"
+    );
 }
 
 /// The loop on HPE MPT's: a launcher that hands its own environment on, switches and thresholds, and no file of the library's.
@@ -307,6 +383,7 @@ fn a_switch_in_the_environment_is_searched_written_and_verified() {
         description: "mpt_on_openmpi.toml",
         option: "--version",
         says: ["MPT: libxmpi.so 'HPE MPT ", "  10/02/18 04:03:22'"],
+        site: &[],
         variable: "MPI_COLL_RED_RB_MIN",
         fast: "2048",
         hands_on: "MPI_",
@@ -348,4 +425,63 @@ fn a_switch_in_the_environment_is_searched_written_and_verified() {
     );
     run(kilter_of(&home, "rollback").args(["--user", "--yes"]), &[0]);
     assert!(!applied.exists());
+}
+
+/// A parameter of Open MPI that this user has in the environment wins over files of parameters, so what mends it is deployed there.
+#[test]
+fn a_bad_value_of_the_users_is_put_back() {
+    let directory = tempfile::tempdir().unwrap();
+    let library = directory.path().join("slow.so");
+    let source = root().join("tests/fixtures/at_start.c");
+    let variable = "-DVARIABLE=\"OMPI_MCA_btl_vader_eager_limit\"";
+    mpicc(&[
+        "-shared",
+        "-fPIC",
+        "-O2",
+        variable,
+        "-o",
+        text(&library),
+        text(&source),
+        "-ldl",
+    ]);
+    let out = directory.path().join("out");
+    run(
+        kilter("tune", &out)
+            .args(["-n", "2", "--guidelines", "GL12", "--sizes", "1024", "--launches", "8"])
+            .args([
+                "--budget",
+                "240",
+                "--rounds",
+                "1",
+                "--only",
+                "parameters",
+                "--seed",
+                "7",
+                "--quiet",
+            ])
+            .args(["--min-repetitions", "15", "--max-repetitions", "20"])
+            .args(["--wait", "sleep", "--sync", "barrier"])
+            .args(["--mpirun", "mpirun.openmpi", "--library-description"])
+            .arg(root().join("tests/fixtures/openmpi_with_one_parameter.toml"))
+            .args(["--libexec", text(release("kilter-worker").parent().unwrap())])
+            .args(["--env", &format!("LD_PRELOAD={}", text(&library))])
+            .args([
+                "--env",
+                "KILTER_TEST_DELAY_NS=3000000",
+                "--env",
+                "KILTER_TEST_FAST=4096",
+            ])
+            .env("OMPI_MCA_btl_vader_eager_limit", "8192"),
+        &[0],
+    );
+    for cell in cells(&report(&out), "GL12", 1024) {
+        assert_eq!(cell["before"]["verdict"], "violated", "{cell:#}");
+        assert_eq!(cell["after"]["verdict"], "holds", "{cell:#}");
+    }
+    let read = |name: &str| fs::read_to_string(out.join("emit").join(name)).unwrap();
+    for file in ["kilter.env", "kilter.sh"] {
+        let text = read(file);
+        assert!(text.contains("OMPI_MCA_btl_vader_eager_limit=4096"), "{file}: {text}");
+    }
+    assert!(!out.join("emit/openmpi-mca-params.conf").exists());
 }

@@ -137,6 +137,7 @@ pub struct Context<'a> {
     transports: RefCell<Vec<String>>,
     prices: RefCell<Prices>,
     device: RefCell<BTreeMap<String, String>>,
+    found: RefCell<BTreeMap<String, String>>,
     library_string: RefCell<String>,
     hosts: RefCell<Vec<String>>,
     /// Repetitions of each block, once they were predicted.
@@ -175,6 +176,7 @@ impl<'a> Context<'a> {
             transports: RefCell::default(),
             prices: RefCell::default(),
             device: RefCell::default(),
+            found: RefCell::default(),
             library_string: RefCell::default(),
             hosts: RefCell::default(),
             predicted: RefCell::default(),
@@ -198,7 +200,8 @@ impl<'a> Context<'a> {
                 .chain(read(&setup.expected))
                 .chain(self.library.transports.variables.iter().cloned())
                 .collect(),
-            read_environment: [read(&setup.environment), read(&setup.expected_environment)].concat(),
+            read_environment: self
+                .environment_to_read([read(&setup.environment), read(&setup.expected_environment)].concat()),
             noise_repetitions: if noise && !self.options.is_exact() { 50 } else { 0 },
             idle_seconds: self.options.stall_seconds.max(30.0),
             sync: self.options.sync,
@@ -227,9 +230,44 @@ impl<'a> Context<'a> {
         Ok(Session::new(&self.run, &self.programs.worker, &self.directory, spec).watched_by(&self.watch))
     }
 
-    /// The site's settings and then the setup's.
+    /// What the site and the user have set before anything is tried: options, what ranks had in their environment when nothing was
+    /// tried yet, and parameters in the environment of this process, which the library's launcher hands on. Last ones win.
+    #[must_use]
+    pub fn set_by_site(&self) -> Vec<(String, String)> {
+        let mut set: Vec<(String, String)> = self.found.borrow().clone().into_iter().collect();
+        let form = &self.library.launcher.variable;
+        let rows = self.library.parameters.iter().filter(|row| !row.environment);
+        for row in rows {
+            let variable = if form.is_empty() {
+                row.name.clone()
+            } else {
+                form.replace("{name}", &row.name)
+            };
+            set.extend(std::env::var(variable).ok().map(|value| (row.name.clone(), value)));
+        }
+        set.extend(self.options.site_parameters.iter().cloned());
+        set.extend(self.options.site_environment.iter().cloned());
+        set
+    }
+
+    /// Whether the site or the user has set this: a file of ours would not win over it.
+    #[must_use]
+    pub fn is_set_by_site(&self, name: &str) -> bool {
+        self.set_by_site().iter().any(|(other, _)| other == name)
+    }
+
+    /// Hosts of the ranks in their order, as the last job had them.
+    #[must_use]
+    pub fn hosts(&self) -> Vec<String> {
+        self.hosts.borrow().clone()
+    }
+
+    /// The site's settings and then the setup's, which win: to change one of the site's may be just what is tried.
     fn in_force(&self, setup: &Setup) -> (Pairs, Pairs) {
+        let is_in = |list: &Pairs, name: &str| list.iter().any(|(other, _)| other == name);
         let mut parameters = self.options.site_parameters.clone();
+        // Given on the command line it would win over the files that are to be proven: it must go where they are deployed.
+        parameters.retain(|(name, _)| !is_in(&setup.expected, name));
         if setup.switching {
             parameters.extend(
                 self.library
@@ -243,7 +281,18 @@ impl<'a> Context<'a> {
         // The drop-in comes before what the site preloads: both lists are joined by the template.
         let mut environment = setup.environment.clone();
         environment.extend(self.progress_library(setup));
-        environment.extend(self.options.site_environment.iter().cloned());
+        let is_replaced = |name: &str| {
+            name != "LD_PRELOAD" && (is_in(&setup.environment, name) || is_in(&setup.expected_environment, name))
+        };
+        let kept = self.options.site_environment.iter();
+        let kept: Pairs = kept.filter(|(name, _)| !is_replaced(name)).cloned().collect();
+        let measuring = self.library.measuring.iter().flat_map(|one| &one.environment);
+        for (name, value) in measuring {
+            if !is_in(&kept, name) && !is_in(&environment, name) {
+                environment.push((name.clone(), value.clone()));
+            }
+        }
+        environment.extend(kept);
         (parameters, environment)
     }
 
@@ -255,6 +304,17 @@ impl<'a> Context<'a> {
         let is_loaded = has(&|name, value| name == "LD_PRELOAD" && value.contains(PROGRESS_LIBRARY));
         let path = self.programs.progress().ok().filter(|_| is_on && !is_loaded)?;
         Some(("LD_PRELOAD".to_owned(), path.display().to_string()))
+    }
+
+    /// Those of a setup, and all that are described: what a site or a user has set is known from the ranks.
+    fn environment_to_read(&self, mut names: Vec<String>) -> Vec<String> {
+        let described = self.library.parameters.iter().filter(|row| row.environment);
+        for row in described {
+            if !names.contains(&row.name) {
+                names.push(row.name.clone());
+            }
+        }
+        names
     }
 
     /// The launcher's command under `setup`, for a program and its arguments.
@@ -300,6 +360,12 @@ impl<'a> Context<'a> {
             let about_device = |name: &String| Some((name.clone(), start.variables.get(name)?.clone()));
             let known = self.library.transports.variables.iter().filter_map(about_device);
             self.device.replace(known.collect());
+        }
+        if setup.environment.is_empty() && setup.expected_environment.is_empty() {
+            let described = self.library.parameters.iter().filter(|row| row.environment);
+            let of_ranks = |name: &String| Some((name.clone(), start.environment.get(name)?.clone()));
+            self.found
+                .replace(described.filter_map(|row| of_ranks(&row.name)).collect());
         }
         for (name, value) in setup.parameters.iter().chain(&setup.expected) {
             match start.variables.get(name) {

@@ -33,8 +33,10 @@ pub(super) fn emit(context: &Context<'_>, decisions: &Decisions<'_>, directory: 
     variables::refuse_selections(context, decisions)?;
     let assignments = decisions.assignments.iter();
     let all = assignments.map(|assignment| (assignment.name.clone(), assignment.value.clone()));
-    let (parameters, mut others): (Vec<_>, Vec<_>) = all.partition(|(name, _)| carries(name));
-    variables::check(&context.library, &parameters)?;
+    // The environment wins over the library's file, so what stands there already can be changed there alone.
+    let (parameters, mut others): (Vec<_>, Vec<_>) =
+        all.partition(|(name, _)| carries(name) && !context.is_set_by_site(name));
+    variables::check(&context.library, &[parameters.as_slice(), &others].concat())?;
     others.extend(dropin::install(context, decisions, directory, &mut emitted)?);
     if !parameters.is_empty() {
         write(directory, PARAMETERS, &to_text(&parameters)?)?;
@@ -54,7 +56,8 @@ pub(super) fn staged(context: &Context<'_>, emitted: &Emitted) -> anyhow::Result
     }
     if let Some(name) = emitted.files.get(&File::Parameters) {
         setup.expected_environment = parse(&read(&emitted.directory, name)?)?;
-        variables::check(&context.library, &setup.expected_environment)?;
+        let all = [setup.expected_environment.as_slice(), &setup.environment].concat();
+        variables::check(&context.library, &all)?;
         let path = emitted.directory.join(name).display().to_string();
         setup.environment.push((USER_FILE.to_owned(), path));
     }
