@@ -147,14 +147,12 @@ fn a_check_is_launched_as_each_library_wants_it() {
 /// A library that chooses its algorithms when a job starts, with Open MPI behind it: its allreduce is slowed down unless the variable
 /// asks for the fast choice.
 struct StandIn {
-    /// In `tests/fixtures`, or by its whole path.
+    /// In `tests/fixtures`.
     description: &'static str,
     /// How its launcher is asked for its version.
     option: &'static str,
     /// What that says, around the version.
     says: [&'static str; 2],
-    /// What the site has in the environment of the ranks.
-    site: &'static [&'static str],
     /// The variable, and the choice.
     variable: &'static str,
     fast: &'static str,
@@ -228,7 +226,6 @@ fn tuned(stand_in: &StandIn, directory: &Path) -> (PathBuf, Vec<String>) {
             .args(["--libexec", text(release("kilter-worker").parent().unwrap())])
             .arg("--library-description")
             .arg(root().join("tests/fixtures").join(stand_in.description))
-            .args(stand_in.site.iter().flat_map(|setting| ["--env", setting]))
             .args(["--env", &format!("LD_PRELOAD={}", text(&library))])
             .args(["--env", &delay, "--env", &fast])
             .env("KILTER_TEST_OPTION", stand_in.option)
@@ -277,7 +274,6 @@ fn a_variable_that_chooses_at_the_start_is_searched_written_and_verified() {
         description: "mvapich2_on_openmpi.toml",
         option: "-v",
         says: ["Version: mvapich2-", ""],
-        site: &[],
         variable: "MV2_INTER_ALLREDUCE_TUNING",
         fast: "9",
         hands_on: "nothing",
@@ -335,46 +331,6 @@ fn a_variable_that_chooses_at_the_start_is_searched_written_and_verified() {
     assert_eq!(fs::read_to_string(&own).unwrap(), "# ours\nMV2_SMP_USE_CMA = 1\n");
 }
 
-/// The default is no value to try, but where a site has set a bad one it is what mends it; and since the environment wins over the library's
-/// file, it is deployed there.
-#[test]
-fn a_bad_value_of_the_sites_is_put_back() {
-    let directory = tempfile::tempdir().unwrap();
-    let mvapich2 = StandIn {
-        description: "mvapich2_with_a_switch.toml",
-        option: "-v",
-        says: ["Version: mvapich2-", ""],
-        site: &["MV2_USE_SHMEM_ALLREDUCE=0"],
-        variable: "MV2_USE_SHMEM_ALLREDUCE",
-        fast: "1",
-        hands_on: "nothing",
-        delay_ns: "3000000",
-        repetitions: ["15", "20"],
-        launches: "8",
-    };
-    let (out, lines) = tuned(&mvapich2, directory.path());
-    assert_eq!(
-        lines,
-        [
-            "-np 2 localhost localhost MV2_USE_SHMEM_ALLREDUCE=0 ...",
-            "-np 2 localhost localhost MV2_USE_SHMEM_ALLREDUCE=1 ...",
-        ]
-    );
-    let emit = out.join("emit");
-    let read = |name: &str| fs::read_to_string(emit.join(name)).unwrap();
-    assert!(
-        read("kilter.env").contains("\nMV2_USE_SHMEM_ALLREDUCE=1\n"),
-        "{}",
-        read("kilter.env")
-    );
-    assert!(!emit.join("mvapich2.conf").exists());
-    let page = read("README.txt");
-    assert!(
-        page.contains("Remove `MV2_USE_SHMEM_ALLREDUCE=0` where jobs are given it"),
-        "{page}"
-    );
-}
-
 /// The loop on HPE MPT's: a launcher that hands its own environment on, switches and thresholds, and no file of the library's.
 #[test]
 fn a_switch_in_the_environment_is_searched_written_and_verified() {
@@ -383,7 +339,6 @@ fn a_switch_in_the_environment_is_searched_written_and_verified() {
         description: "mpt_on_openmpi.toml",
         option: "--version",
         says: ["MPT: libxmpi.so 'HPE MPT ", "  10/02/18 04:03:22'"],
-        site: &[],
         variable: "MPI_COLL_RED_RB_MIN",
         fast: "2048",
         hands_on: "MPI_",
@@ -427,9 +382,10 @@ fn a_switch_in_the_environment_is_searched_written_and_verified() {
     assert!(!applied.exists());
 }
 
-/// A parameter of Open MPI that this user has in the environment wins over files of parameters, so what mends it is deployed there.
+/// The default is no value to try, but where a site or a user has set a bad one it is what mends it. What is in the environment wins over files
+/// of parameters, so it is deployed there, and what is on the command line wins over all, so it must go.
 #[test]
-fn a_bad_value_of_the_users_is_put_back() {
+fn a_bad_value_that_is_in_force_is_put_back() {
     let directory = tempfile::tempdir().unwrap();
     let library = directory.path().join("slow.so");
     let source = root().join("tests/fixtures/at_start.c");
@@ -471,6 +427,7 @@ fn a_bad_value_of_the_users_is_put_back() {
                 "--env",
                 "KILTER_TEST_FAST=4096",
             ])
+            .args(["--mca", "btl_vader_eager_limit=8192"])
             .env("OMPI_MCA_btl_vader_eager_limit", "8192"),
         &[0],
     );
@@ -484,4 +441,9 @@ fn a_bad_value_of_the_users_is_put_back() {
         assert!(text.contains("OMPI_MCA_btl_vader_eager_limit=4096"), "{file}: {text}");
     }
     assert!(!out.join("emit/openmpi-mca-params.conf").exists());
+    let page = read("README.txt");
+    assert!(
+        page.contains("Remove `btl_vader_eager_limit=8192` where jobs are given it"),
+        "{page}"
+    );
 }
