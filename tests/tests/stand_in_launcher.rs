@@ -88,13 +88,40 @@ fn a_check_is_launched_as_each_library_wants_it() {
     let rsh = ("-v", "Version: mvapich2-2.3.7");
     let library = "MVAPICH2 Version      :	2.3.7";
     let (lines, said) = checked(rsh, library, &["--env", "MV2_SMP_USE_CMA=0", "--env", "A=b c"]);
+    // Hosts by their own name, and no communicator in its first calls, which are another algorithm.
+    let host = nix::unistd::gethostname().unwrap().into_string().unwrap();
+    let settles = "MV2_TWO_LEVEL_COMM_THRESHOLD=1";
     assert_eq!(
         lines,
-        "-np 4 localhost localhost localhost localhost MV2_SMP_USE_CMA=0 A=b c LIBEXEC/kilter-worker FILE FILE"
+        format!("-np 4 {host} {host} {host} {host} {settles} MV2_SMP_USE_CMA=0 A=b c LIBEXEC/kilter-worker FILE FILE")
     );
     assert!(said.contains("this launcher only records"), "{said}");
     let (lines, _) = checked(rsh, library, &["--hostfile", "hosts"]);
-    assert_eq!(lines, "-np 4 -hostfile hosts LIBEXEC/kilter-worker FILE FILE");
+    assert_eq!(
+        lines,
+        format!("-np 4 -hostfile hosts {settles} LIBEXEC/kilter-worker FILE FILE")
+    );
+    // What the site says of it wins.
+    let (lines, _) = checked(
+        rsh,
+        library,
+        &["--hostfile", "hosts", "--env", "MV2_TWO_LEVEL_COMM_THRESHOLD=8"],
+    );
+    assert_eq!(
+        lines,
+        "-np 4 -hostfile hosts MV2_TWO_LEVEL_COMM_THRESHOLD=8 LIBEXEC/kilter-worker FILE FILE"
+    );
+    // A site's own setting that ends the job is named before it does.
+    let bad = checked(rsh, library, &["--env", "MV2_SMP_EAGERSIZE=65536"]).1;
+    assert!(bad.contains("set `MV2_SMP_QUEUE_LENGTH=131072` as well"), "{bad}");
+    // Its Hydra says a version that is not its own: the worker is asked.
+    let hydra = ("--version", "HYDRA build details: Version: 3.2.1");
+    let (lines, said) = checked(hydra, library, &["--env", "MV2_SMP_USE_CMA=0"]);
+    assert_eq!(
+        lines,
+        "-n 4 -genv MV2_TWO_LEVEL_COMM_THRESHOLD 1 -genv MV2_SMP_USE_CMA 0 LIBEXEC/kilter-worker FILE FILE"
+    );
+    assert!(said.contains("this launcher only records"), "{said}");
     // HPE's hands its own environment on.
     let mpt = ("--version", "MPT: libxmpi.so 'HPE MPT 2.23  10/02/18 04:03:22'");
     let library = "HPE MPT 2.23  08/26/20 02:54:49-root";
@@ -261,8 +288,8 @@ fn a_variable_that_chooses_at_the_start_is_searched_written_and_verified() {
         [
             "-np 2 localhost localhost ...",
             "-np 2 localhost localhost MV2_SMP_USE_CMA=0 ...",
-            "-np 2 localhost localhost MV2_INTER_ALLREDUCE_TUNING=1 INDEXED ...",
-            "-np 2 localhost localhost MV2_INTER_ALLREDUCE_TUNING=9 INDEXED ...",
+            "-np 2 localhost localhost MV2_INTER_ALLREDUCE_TUNING=1:0-1024,1:1025-+ INDEXED ...",
+            "-np 2 localhost localhost MV2_INTER_ALLREDUCE_TUNING=9:0-1024,9:1025-+ INDEXED ...",
             "-np 2 localhost localhost MV2_USER_CONFIG=OUT/emit/mvapich2.conf ...",
         ]
     );
@@ -275,13 +302,17 @@ fn a_variable_that_chooses_at_the_start_is_searched_written_and_verified() {
     assert_eq!(
         settings,
         [
-            "MV2_INTER_ALLREDUCE_TUNING = 9",
+            "MV2_INTER_ALLREDUCE_TUNING = 9:0-1024,9:1025-+",
             "MV2_USE_INDEXED_ALLREDUCE_TUNING = 0",
             "MV2_USE_INDEXED_TUNING = 0"
         ]
     );
     for form in ["kilter.sh", "slurm-prolog.sh"] {
-        assert!(read(form).contains("MV2_INTER_ALLREDUCE_TUNING=9"), "{}", read(form));
+        assert!(
+            read(form).contains("MV2_INTER_ALLREDUCE_TUNING=9:0-1024,9:1025-+"),
+            "{}",
+            read(form)
+        );
     }
     // The user's own lines stay, and so does the order in which the library reads them.
     let home = directory.path().join("home");
@@ -292,7 +323,8 @@ fn a_variable_that_chooses_at_the_start_is_searched_written_and_verified() {
     run(kilter_of(&home, "apply").arg(out.join("emit")).args(apply), &[0]);
     let merged = fs::read_to_string(&own).unwrap();
     assert!(
-        merged.starts_with("# ours\nMV2_SMP_USE_CMA = 1\n") && merged.contains("\nMV2_INTER_ALLREDUCE_TUNING = 9\n"),
+        merged.starts_with("# ours\nMV2_SMP_USE_CMA = 1\n")
+            && merged.contains("\nMV2_INTER_ALLREDUCE_TUNING = 9:0-1024,9:1025-+\n"),
         "{merged}"
     );
     run(kilter_of(&home, "rollback").args(apply), &[0]);
@@ -348,4 +380,70 @@ fn a_switch_in_the_environment_is_searched_written_and_verified() {
     );
     run(kilter_of(&home, "rollback").args(["--user", "--yes"]), &[0]);
     assert!(!applied.exists());
+}
+
+/// The default is no value to try, but where a site or a user has set a bad one it is what mends it. What is in the environment wins over files
+/// of parameters, so it is deployed there, and what is on the command line wins over all, so it must go.
+#[test]
+fn a_bad_value_that_is_in_force_is_put_back() {
+    let directory = tempfile::tempdir().unwrap();
+    let library = directory.path().join("slow.so");
+    let source = root().join("tests/fixtures/at_start.c");
+    let variable = "-DVARIABLE=\"OMPI_MCA_btl_vader_eager_limit\"";
+    mpicc(&[
+        "-shared",
+        "-fPIC",
+        "-O2",
+        variable,
+        "-o",
+        text(&library),
+        text(&source),
+        "-ldl",
+    ]);
+    let out = directory.path().join("out");
+    run(
+        kilter("tune", &out)
+            .args(["-n", "2", "--guidelines", "GL12", "--sizes", "1024", "--launches", "8"])
+            .args([
+                "--budget",
+                "240",
+                "--rounds",
+                "1",
+                "--only",
+                "parameters",
+                "--seed",
+                "7",
+                "--quiet",
+            ])
+            .args(["--min-repetitions", "15", "--max-repetitions", "20"])
+            .args(["--wait", "sleep", "--sync", "barrier"])
+            .args(["--mpirun", "mpirun.openmpi", "--library-description"])
+            .arg(root().join("tests/fixtures/openmpi_with_one_parameter.toml"))
+            .args(["--libexec", text(release("kilter-worker").parent().unwrap())])
+            .args(["--env", &format!("LD_PRELOAD={}", text(&library))])
+            .args([
+                "--env",
+                "KILTER_TEST_DELAY_NS=3000000",
+                "--env",
+                "KILTER_TEST_FAST=4096",
+            ])
+            .args(["--mca", "btl_vader_eager_limit=8192"])
+            .env("OMPI_MCA_btl_vader_eager_limit", "8192"),
+        &[0],
+    );
+    for cell in cells(&report(&out), "GL12", 1024) {
+        assert_eq!(cell["before"]["verdict"], "violated", "{cell:#}");
+        assert_eq!(cell["after"]["verdict"], "holds", "{cell:#}");
+    }
+    let read = |name: &str| fs::read_to_string(out.join("emit").join(name)).unwrap();
+    for file in ["kilter.env", "kilter.sh"] {
+        let text = read(file);
+        assert!(text.contains("OMPI_MCA_btl_vader_eager_limit=4096"), "{file}: {text}");
+    }
+    assert!(!out.join("emit/openmpi-mca-params.conf").exists());
+    let page = read("README.txt");
+    assert!(
+        page.contains("Remove `btl_vader_eager_limit=8192` where jobs are given it"),
+        "{page}"
+    );
 }

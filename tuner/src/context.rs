@@ -137,10 +137,42 @@ pub struct Context<'a> {
     transports: RefCell<Vec<String>>,
     prices: RefCell<Prices>,
     device: RefCell<BTreeMap<String, String>>,
+    found: RefCell<BTreeMap<String, String>>,
     library_string: RefCell<String>,
     hosts: RefCell<Vec<String>>,
     /// Repetitions of each block, once they were predicted.
     pub predicted: RefCell<BTreeMap<String, u32>>,
+}
+
+/// Parameters and environment of a launch: the site's, and then those of a setup, which win, since to change one of the site's may be just
+/// what is tried. Of files that are to be proven the site's own words for the same are left out: on the command line they would win, so they
+/// must go where the files are deployed.
+fn combined(
+    (site_parameters, site_environment): (&Pairs, &Pairs),
+    setup: &Setup,
+    switching: &BTreeMap<String, String>,
+    measuring: Option<&BTreeMap<String, String>>,
+) -> (Pairs, Pairs) {
+    let is_in = |list: &Pairs, name: &str| list.iter().any(|(other, _)| other == name);
+    let owned = |(name, value): (&String, &String)| (name.clone(), value.clone());
+    let mut parameters = site_parameters.clone();
+    parameters.retain(|(name, _)| !is_in(&setup.expected, name));
+    if setup.switching {
+        parameters.extend(switching.iter().map(owned));
+    }
+    parameters.extend(setup.parameters.iter().cloned());
+    // The drop-in comes before what the site preloads: both lists are joined by the template.
+    let is_replaced = |name: &str| {
+        name != "LD_PRELOAD" && (is_in(&setup.environment, name) || is_in(&setup.expected_environment, name))
+    };
+    let mut kept = site_environment.clone();
+    kept.retain(|(name, _)| !is_replaced(name));
+    let mut environment = setup.environment.clone();
+    let is_said = |name: &str| is_in(&kept, name) || is_replaced(name);
+    let measuring = measuring.into_iter().flatten().filter(|(name, _)| !is_said(name));
+    environment.extend(measuring.map(owned));
+    environment.extend(kept);
+    (parameters, environment)
 }
 
 impl<'a> Context<'a> {
@@ -175,6 +207,7 @@ impl<'a> Context<'a> {
             transports: RefCell::default(),
             prices: RefCell::default(),
             device: RefCell::default(),
+            found: RefCell::default(),
             library_string: RefCell::default(),
             hosts: RefCell::default(),
             predicted: RefCell::default(),
@@ -198,7 +231,8 @@ impl<'a> Context<'a> {
                 .chain(read(&setup.expected))
                 .chain(self.library.transports.variables.iter().cloned())
                 .collect(),
-            read_environment: [read(&setup.environment), read(&setup.expected_environment)].concat(),
+            read_environment: self
+                .environment_to_read([read(&setup.environment), read(&setup.expected_environment)].concat()),
             noise_repetitions: if noise && !self.options.is_exact() { 50 } else { 0 },
             idle_seconds: self.options.stall_seconds.max(30.0),
             sync: self.options.sync,
@@ -227,24 +261,50 @@ impl<'a> Context<'a> {
         Ok(Session::new(&self.run, &self.programs.worker, &self.directory, spec).watched_by(&self.watch))
     }
 
+    /// What the site and the user have set before anything is tried: options, what ranks had in their environment when nothing was
+    /// tried yet, and parameters in the environment of this process, which the library's launcher hands on. Last ones win.
+    #[must_use]
+    pub fn set_by_site(&self) -> Vec<(String, String)> {
+        let mut set: Vec<(String, String)> = self.found.borrow().clone().into_iter().collect();
+        let form = &self.library.launcher.variable;
+        let rows = self.library.parameters.iter().filter(|row| !row.environment);
+        for row in rows {
+            let variable = if form.is_empty() {
+                row.name.clone()
+            } else {
+                form.replace("{name}", &row.name)
+            };
+            set.extend(std::env::var(variable).ok().map(|value| (row.name.clone(), value)));
+        }
+        set.extend(self.options.site_parameters.iter().cloned());
+        set.extend(self.options.site_environment.iter().cloned());
+        set
+    }
+
+    /// Whether the site or the user has set this: a file of ours would not win over it.
+    #[must_use]
+    pub fn is_set_by_site(&self, name: &str) -> bool {
+        self.set_by_site().iter().any(|(other, _)| other == name)
+    }
+
+    /// Hosts of the ranks in their order, as the last job had them.
+    #[must_use]
+    pub fn hosts(&self) -> Vec<String> {
+        self.hosts.borrow().clone()
+    }
+
     /// The site's settings and then the setup's.
     fn in_force(&self, setup: &Setup) -> (Pairs, Pairs) {
-        let mut parameters = self.options.site_parameters.clone();
-        if setup.switching {
-            parameters.extend(
-                self.library
-                    .switching
-                    .parameters
-                    .iter()
-                    .map(|(name, value)| (name.clone(), value.clone())),
-            );
-        }
-        parameters.extend(setup.parameters.iter().cloned());
-        // The drop-in comes before what the site preloads: both lists are joined by the template.
-        let mut environment = setup.environment.clone();
-        environment.extend(self.progress_library(setup));
-        environment.extend(self.options.site_environment.iter().cloned());
-        (parameters, environment)
+        let Options {
+            site_parameters,
+            site_environment,
+            ..
+        } = self.options;
+        let measuring = self.library.measuring.as_ref().map(|one| &one.environment);
+        let mut setup = setup.clone();
+        setup.environment.extend(self.progress_library(&setup));
+        let switching = &self.library.switching.parameters;
+        combined((site_parameters, site_environment), &setup, switching, measuring)
     }
 
     /// What loads the progress thread where a setup switches it on; files that are staged load their own copy.
@@ -255,6 +315,17 @@ impl<'a> Context<'a> {
         let is_loaded = has(&|name, value| name == "LD_PRELOAD" && value.contains(PROGRESS_LIBRARY));
         let path = self.programs.progress().ok().filter(|_| is_on && !is_loaded)?;
         Some(("LD_PRELOAD".to_owned(), path.display().to_string()))
+    }
+
+    /// Those of a setup, and all that are described: what a site or a user has set is known from the ranks.
+    fn environment_to_read(&self, mut names: Vec<String>) -> Vec<String> {
+        let described = self.library.parameters.iter().filter(|row| row.environment);
+        for row in described {
+            if !names.contains(&row.name) {
+                names.push(row.name.clone());
+            }
+        }
+        names
     }
 
     /// The launcher's command under `setup`, for a program and its arguments.
@@ -300,6 +371,12 @@ impl<'a> Context<'a> {
             let about_device = |name: &String| Some((name.clone(), start.variables.get(name)?.clone()));
             let known = self.library.transports.variables.iter().filter_map(about_device);
             self.device.replace(known.collect());
+        }
+        if setup.environment.is_empty() && setup.expected_environment.is_empty() {
+            let described = self.library.parameters.iter().filter(|row| row.environment);
+            let of_ranks = |name: &String| Some((name.clone(), start.environment.get(name)?.clone()));
+            self.found
+                .replace(described.filter_map(|row| of_ranks(&row.name)).collect());
         }
         for (name, value) in setup.parameters.iter().chain(&setup.expected) {
             match start.variables.get(name) {
@@ -441,5 +518,44 @@ impl<'a> Context<'a> {
             ));
             self.quarantine.add(item, what, reason);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pairs(words: &[(&str, &str)]) -> Pairs {
+        let owned = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
+        words.iter().map(owned).collect()
+    }
+
+    /// What is tried against a site's setting is in force, and what a file says is not hidden by it.
+    #[test]
+    fn a_setup_wins_over_the_site() {
+        let site = (
+            pairs(&[("p", "site"), ("q", "site"), ("r", "site")]),
+            pairs(&[("A", "site"), ("B", "site"), ("C", "site"), ("LD_PRELOAD", "site.so")]),
+        );
+        let setup = Setup {
+            parameters: pairs(&[("p", "tried")]),
+            expected: pairs(&[("q", "file")]),
+            environment: pairs(&[("A", "tried"), ("LD_PRELOAD", "own.so")]),
+            expected_environment: pairs(&[("B", "file")]),
+            ..Setup::default()
+        };
+        let measuring: BTreeMap<String, String> = pairs(&[("C", "1"), ("D", "1"), ("A", "1")]).into_iter().collect();
+        let (parameters, environment) = combined((&site.0, &site.1), &setup, &BTreeMap::new(), Some(&measuring));
+        assert_eq!(parameters, pairs(&[("p", "site"), ("r", "site"), ("p", "tried")]));
+        assert_eq!(
+            environment,
+            pairs(&[
+                ("A", "tried"),
+                ("LD_PRELOAD", "own.so"),
+                ("D", "1"),
+                ("C", "site"),
+                ("LD_PRELOAD", "site.so")
+            ])
+        );
     }
 }

@@ -11,6 +11,7 @@ use crate::launch::CommandTemplate;
 use crate::launch::capture::launcher_version;
 use crate::layouts::Layout;
 use crate::options::Options;
+use crate::programs::Programs;
 
 /// A launcher that takes longer to say its version hangs.
 const VERSION_LIMIT: Duration = Duration::from_secs(20);
@@ -30,6 +31,16 @@ pub fn detect(options: &Options) -> anyhow::Result<(String, Library)> {
         None => library::find_for(&version)?,
     };
     Ok((version, library))
+}
+
+/// The library's version: as the launcher's version line says it, or the worker where the launcher says one of its own.
+#[must_use]
+pub fn version(library: &Library, line: &str, programs: &Programs) -> String {
+    if library.version_of_worker {
+        library.version_of(&programs.built_for)
+    } else {
+        library.version_of(line)
+    }
 }
 
 /// How a job is launched on this site, by this user, or on the simulated machine, whose files are written into the output directory.
@@ -72,7 +83,10 @@ fn by_library(options: &Options, library: &Library) -> anyhow::Result<CommandTem
     Ok(CommandTemplate {
         program: options.mpirun.clone(),
         arguments_before: arguments,
-        for_each_rank: launcher.host.clone().filter(|_| options.hostfile.is_none()),
+        for_each_rank: match launcher.host.as_ref().filter(|_| options.hostfile.is_none()) {
+            None => None,
+            Some(form) => Some(this_host(form)?),
+        },
         before_variables: Vec::new(),
         parameter_form: if launcher.parameter.is_empty() {
             launcher.environment.clone()
@@ -82,6 +96,21 @@ fn by_library(options: &Options, library: &Library) -> anyhow::Result<CommandTem
         environment_form: launcher.environment.clone(),
     })
 }
+
+/// The name that stands for each rank, with this host's own where the description asks for that.
+fn this_host(form: &str) -> anyhow::Result<String> {
+    if !form.contains(HOST) {
+        return Ok(form.to_owned());
+    }
+    let name = nix::unistd::gethostname().context("the name of this host, which the launcher wants, cannot be had")?;
+    let name = name
+        .into_string()
+        .map_err(|name| anyhow::anyhow!("the name of this host, {name:?}, is no text; give a --hostfile"))?;
+    Ok(form.replace(HOST, &name))
+}
+
+/// Stands for this host's own name.
+const HOST: &str = "{host}";
 
 /// What puts so many ranks on each node as the layout says. Where all are on the only node there is, there is nothing to say.
 fn placement(options: &Options, form: &[String]) -> Vec<String> {

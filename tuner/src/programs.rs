@@ -30,6 +30,8 @@ pub struct Programs {
     pub worker: PathBuf,
     /// The file of the MPI library, as the worker finds it here; `None` where it does not say.
     pub library: Option<PathBuf>,
+    /// What the worker says of its MPI library: the first line of `MPI_Get_library_version`, white space as single blanks.
+    pub built_for: String,
     /// How to build what is missing.
     build: String,
 }
@@ -82,6 +84,11 @@ impl Programs {
         launcher: &Path,
     ) -> Result<Programs, ProgramsError> {
         let name = library.build_name(version);
+        let named = if library.version_of_worker {
+            library.name.clone()
+        } else {
+            format!("{} {version}", library.name)
+        };
         let build = format!("scripts/build --mpi {name}");
         let places = match libexec {
             Some(directory) => vec![directory.to_path_buf()],
@@ -100,17 +107,18 @@ impl Programs {
             .find(|path| path.is_file());
         let Some(worker) = found else {
             return Err(ProgramsError::Missing {
-                library: format!("{} {version}", library.name),
+                library: named,
                 places,
                 build,
             });
         };
         match built_for(&worker) {
             Err(source) => Err(ProgramsError::Broken { source, build }),
-            Ok((line, file)) if library.is_reported_by(version, &line) => {
+            Ok((line, file)) if library.is_built_for(version, &line) => {
                 let programs = Programs {
                     worker,
                     library: file,
+                    built_for: line,
                     build,
                 };
                 // What a simulator loads lies beside the program that says what it is.
@@ -119,7 +127,7 @@ impl Programs {
                     None => Ok(programs),
                     Some(Ok(worker)) => Ok(Programs { worker, ..programs }),
                     Some(Err(_)) => Err(ProgramsError::Missing {
-                        library: format!("{} {version}", library.name),
+                        library: named,
                         places,
                         build: programs.build,
                     }),
@@ -128,7 +136,7 @@ impl Programs {
             Ok((line, _)) => Err(ProgramsError::Other {
                 worker,
                 built_for: line,
-                wanted: format!("`{}` belongs to {} {version}", launcher.display(), library.name),
+                wanted: format!("`{}` belongs to {named}", launcher.display()),
                 build,
             }),
         }
@@ -293,6 +301,35 @@ mod tests {
         let error = found.dropin().unwrap_err().to_string();
         assert!(
             error.ends_with("build it with `scripts/build --mpi openmpi-4.1`"),
+            "{error}"
+        );
+    }
+
+    /// MVAPICH2's Hydra has the version of the MPICH that it is made of.
+    #[test]
+    fn the_worker_says_the_version_where_the_launcher_says_another_one() {
+        let target = tempfile::tempdir().unwrap();
+        let own = target.path().join("release");
+        let line = "HYDRA build details: Version: 3.2.1";
+        let missing = find(None, &own, line).unwrap_err().to_string();
+        assert!(
+            missing.starts_with("kilter-worker for MVAPICH2 is in none of")
+                && missing.contains("mpi/mvapich2-2.3/release"),
+            "{missing}"
+        );
+        let built = target.path().join("mpi/mvapich2-2.3/release");
+        worker(&built, "echo 'MVAPICH2 Version      :	2.3.7'");
+        let found = find(None, &own, line).unwrap();
+        let library = find_for(line).unwrap();
+        assert_eq!(crate::launcher::version(&library, line, &found), "2.3.7");
+        let rsh = "Version: mvapich2-2.3.7";
+        let found = find(None, &own, rsh).unwrap();
+        assert_eq!(crate::launcher::version(&find_for(rsh).unwrap(), rsh, &found), "2.3.7");
+        // MPICH 3.2.1 has no description.
+        worker(&built, "echo 'MPICH Version:	3.2.1'");
+        let error = find(None, &own, line).unwrap_err().to_string();
+        assert!(
+            error.contains("was built for `MPICH Version: 3.2.1`, but `mpirun.mpich` belongs to MVAPICH2;"),
             "{error}"
         );
     }

@@ -31,12 +31,26 @@ pub(super) struct InTurn(BTreeMap<Option<Selection>, Samples>);
 
 /// The candidates of a target; none for a library that switches its algorithms in running jobs.
 pub(super) fn candidates(context: &Context<'_>, target: &Target) -> Candidates {
-    of(&context.library, &transports(context), target, context.options.ranks)
+    let situation = settings::situation(context, &Setup::default());
+    of(
+        &context.library,
+        &transports(context),
+        target,
+        context.options.ranks,
+        &situation,
+    )
 }
 
-fn of(library: &Library, transports: &[String], target: &Target, ranks: usize) -> Candidates {
+fn of(
+    library: &Library,
+    transports: &[String],
+    target: &Target,
+    ranks: usize,
+    situation: &space::Situation,
+) -> Candidates {
     let of_launches = space::own_launch_candidates(library, transports, std::slice::from_ref(target));
-    let at_start = at_start::trials(library, std::slice::from_ref(target), ranks);
+    let of_launches = space::in_situation(library, of_launches, situation);
+    let at_start = at_start::trials(library, std::slice::from_ref(target), ranks, &situation.hosts);
     let at_start = at_start.iter().map(|choice| at_start::values(library, choice));
     let all = of_launches.into_iter().map(|one| one.assignments).chain(at_start);
     all.map(|assignments| (selection(&assignments), assignments)).collect()
@@ -58,8 +72,10 @@ fn selection(assignments: &[Assignment]) -> Selection {
 /// A failure that no candidate explains.
 pub(super) fn search(context: &Context<'_>, label: &str, targets: &[Target]) -> anyhow::Result<InTurn> {
     let library = &context.library;
+    let situation = settings::situation(context, &Setup::default());
     let of_launches = space::own_launch_candidates(library, &transports(context), targets);
-    let at_start = at_start::trials(library, targets, context.options.ranks);
+    let of_launches = space::in_situation(library, of_launches, &situation);
+    let at_start = at_start::trials(library, targets, context.options.ranks, &situation.hosts);
     let of_launches = together::groups(library, of_launches);
     let count = of_launches.len() + at_start.len();
     if count == 0 {
@@ -192,7 +208,13 @@ mod tests {
 
     fn ids(version_line: &str, collective: Collective) -> Vec<String> {
         let library = find_for(version_line).unwrap();
-        let candidates = of(&library, &[], &Target::unbounded(collective, 65536), 32);
+        let candidates = of(
+            &library,
+            &[],
+            &Target::unbounded(collective, 65536),
+            32,
+            &space::Situation::default(),
+        );
         candidates.keys().map(Selection::id).collect()
     }
 

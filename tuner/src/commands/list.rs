@@ -66,7 +66,7 @@ fn mockups() -> String {
 }
 
 fn libraries() -> anyhow::Result<String> {
-    let mut table = table(&["id", "library", "builds", "can be", "parameters"]);
+    let mut table = table(&["id", "library", "builds", "can be", "parameters", "rows verified by"]);
     for library in library::load_embedded()? {
         table.add_row([
             library.id.clone(),
@@ -79,7 +79,18 @@ fn libraries() -> anyhow::Result<String> {
             })
             .to_owned(),
             library.parameters.len().to_string(),
+            shares(&library.shares()),
         ]);
     }
     Ok(table.to_string())
+}
+
+/// Such as `run 3, source 74`.
+fn shares(shares: &library::Shares) -> String {
+    let said = shares
+        .by
+        .iter()
+        .map(|(verified, rows)| format!("{} {rows}", verified.word()));
+    let unsaid = (shares.unsaid > 0).then(|| format!("not said {}", shares.unsaid));
+    said.chain(unsaid).collect::<Vec<_>>().join(", ")
 }

@@ -5,6 +5,7 @@ use kilter_algorithms::{mockup, registry};
 use serde::Serialize;
 
 use crate::cli::Listed;
+use crate::config::library::Verified;
 use crate::config::{guideline, library, target};
 
 /// A guideline.
@@ -93,6 +94,20 @@ struct LibraryRow {
     /// Every described library can be verified; what has an emitter can be tuned, too.
     can_be_tuned: bool,
     parameters: Vec<String>,
+    /// Its rows, which are choices of algorithms and parameters, by how they were verified.
+    verified: VerifiedRow,
+}
+
+/// Rows by how they were verified.
+#[derive(Serialize)]
+struct VerifiedRow {
+    rows: usize,
+    run: usize,
+    printed: usize,
+    source: usize,
+    documentation: usize,
+    /// The description does not say.
+    unsaid: usize,
 }
 
 /// The lists as JSON.
@@ -186,7 +201,17 @@ impl MockupRow {
 
 impl LibraryRow {
     fn of(library: library::Library) -> Self {
+        let shares = library.shares();
+        let by = |word| shares.by.get(&word).copied().unwrap_or_default();
         Self {
+            verified: VerifiedRow {
+                rows: shares.rows(),
+                run: by(Verified::Run),
+                printed: by(Verified::Printed),
+                source: by(Verified::Source),
+                documentation: by(Verified::Documentation),
+                unsaid: shares.unsaid,
+            },
             id: library.id,
             name: library.name,
             builds: library.builds.replace("{major}.{minor}", "*"),
@@ -238,7 +263,14 @@ mod tests {
     fn a_library_has_the_promised_fields() {
         let library = row(Listed::Libraries, "openmpi-4.1");
         let fields: Vec<&String> = library.as_object().unwrap().keys().collect();
-        assert_eq!(fields, ["builds", "can_be_tuned", "id", "name", "parameters"]);
+        assert_eq!(
+            fields,
+            ["builds", "can_be_tuned", "id", "name", "parameters", "verified"]
+        );
+        let verified = library["verified"].as_object().unwrap();
+        let words = ["documentation", "printed", "rows", "run", "source", "unsaid"];
+        assert_eq!(verified.keys().collect::<Vec<_>>(), words);
+        assert!(verified["printed"].as_u64().unwrap() > 50, "{verified:?}");
         assert_eq!(library["can_be_tuned"], true);
         let parameters = library["parameters"].as_array().unwrap();
         assert!(

@@ -115,13 +115,13 @@ pub(super) fn find(options: &Options) -> anyhow::Result<Found> {
     // A bad output directory must fail before anything is measured.
     std::fs::create_dir_all(&options.out).with_context(|| format!("`{}` cannot be made", options.out.display()))?;
     let (version, library) = launcher::detect(options)?;
-    let number = library.version_of(&version);
     let programs = Programs::find(
         options.libexec.as_deref(),
         &options.own_directory,
-        (&library, &number),
+        (&library, &library.version_of(&version)),
         &options.mpirun,
     )?;
+    let number = launcher::version(&library, &version, &programs);
     let mut guidelines = guideline::load_embedded()?;
     for file in &options.guideline_files {
         guidelines.push(guideline::load_file(file)?);
@@ -175,6 +175,20 @@ pub(super) fn begin<'a>(
         (template, programs),
     );
     context.plugins = plugins;
+    if let Some(measuring) = &context.library.measuring {
+        let set = measuring
+            .environment
+            .iter()
+            .map(|(name, value)| format!("{name}={value}"));
+        context.progress.note(&format!(
+            "measured under `{}`: {}",
+            set.collect::<Vec<_>>().join(" "),
+            measuring.because
+        ));
+    }
+    if let Some(broken) = context.library.broken(&context.set_by_site()) {
+        context.progress.warn(&broken.to_string());
+    }
     for warning in doctor::quick(options) {
         context.progress.warn(&warning.text);
     }

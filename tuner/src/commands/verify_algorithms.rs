@@ -20,9 +20,10 @@ pub(super) fn run(typed: cli::VerifyAlgorithms) -> anyhow::Result<Status> {
     launch::interrupt::install()?;
     std::fs::create_dir_all(&common.out).with_context(|| format!("`{}` cannot be made", common.out.display()))?;
     let (version, library) = launcher::detect(common)?;
-    let number = library.version_of(&version);
     let libexec = common.libexec.as_deref();
-    let programs = Programs::find(libexec, &common.own_directory, (&library, &number), &common.mpirun)?;
+    let by_launcher = library.version_of(&version);
+    let programs = Programs::find(libexec, &common.own_directory, (&library, &by_launcher), &common.mpirun)?;
+    let number = launcher::version(&library, &version, &programs);
     let inquiry = Inquiry {
         plugin: options.plugin.clone().map_or_else(|| programs.plugin(), Ok)?,
         rows: options.rows.clone(),

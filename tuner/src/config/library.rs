@@ -9,21 +9,25 @@ use serde::Deserialize;
 mod algorithms;
 pub mod at_start;
 mod check;
+mod constraint;
 mod described;
 mod inherit;
 mod launcher;
 mod parameter;
 mod read;
 pub mod rules_file;
+mod verified;
 mod version;
 
 pub use algorithms::{AlgorithmChoice, Algorithms, Column, Knob};
 pub use at_start::{AtStart, Form, Unit};
+pub use constraint::{AtMost, Broken, Constraint};
 pub use described::Described;
 pub use launcher::Launcher;
-pub use parameter::{ForOverlap, Ordered, Parameter, SPARE, Scale, Value};
+pub use parameter::{ForOverlap, Ordered, Parameter, Placement, SPARE, Scale, Value};
 pub use read::{find_for, load_embedded, load_file};
 pub use rules_file::{RulesFile, RulesForm};
+pub use verified::{Shares, Verified, VerifiedRows};
 pub use version::version_in;
 
 /// A library.
@@ -46,12 +50,21 @@ pub struct Library {
     /// Which program of its own prints its parameters, where Kilter reads one.
     #[serde(default)]
     pub info: Option<InfoTool>,
+    /// How rows were verified that do not say it themselves.
+    #[serde(default)]
+    pub verified: VerifiedRows,
+    /// The launcher says a version of its own and not the library's: that is the one which the worker reports.
+    #[serde(default)]
+    pub version_of_worker: bool,
     /// How jobs are launched.
     pub launcher: Launcher,
     /// Which transports carry messages.
     pub transports: Transports,
     /// What a job needs to switch parameters while it runs.
     pub switching: Switching,
+    /// What a job needs to be measured as applications run, where something does.
+    #[serde(default)]
+    pub measuring: Option<Measuring>,
     /// What it reads of rules files, where it has such.
     #[serde(default)]
     pub rules_file: RulesFile,
@@ -64,6 +77,9 @@ pub struct Library {
     /// Parameters of a whole launch, most promising first.
     #[serde(default)]
     pub parameters: Vec<Parameter>,
+    /// Settings that must not be made, or not without others.
+    #[serde(default)]
+    pub constraints: Vec<Constraint>,
 }
 
 /// Who writes a library's files; a file each in `emit/`.
@@ -129,6 +145,17 @@ pub struct Switching {
     /// choices may do so, too: they are set where nothing but what was asked for is called.
     #[serde(default)]
     pub strict: BTreeMap<String, String>,
+}
+
+/// What a job needs to be measured as applications run: a library may treat a communicator's first calls otherwise than all later ones, and
+/// measurements make communicators of their own.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Measuring {
+    /// Environment of the ranks in every launch that measures; what the site sets wins. It is not deployed.
+    pub environment: BTreeMap<String, String>,
+    /// Why, as a sentence.
+    pub because: String,
 }
 
 /// What shows which messages a call sends, in a launch of its own: counting takes time.
@@ -208,6 +235,13 @@ impl Library {
             };
         }
         usual.to_vec()
+    }
+
+    /// How ranks lie on these hosts, in their order, as far as rows ask for it: whether one that acts on `wanted` alone acts there. Where
+    /// that is not known, it may.
+    #[must_use]
+    pub fn acts_where(wanted: Option<Placement>, hosts: &[String]) -> bool {
+        wanted.is_none_or(|wanted| hosts.is_empty() || Placement::of(hosts) == Some(wanted))
     }
 
     /// The parameters that decide whether its algorithms are asked for, where these transports are in use.

@@ -134,15 +134,19 @@ pub fn all(options: &Options) -> Facts {
             return facts;
         }
     };
-    let version = library.version_of(&line);
-    facts.library = format!("{} {version}", library.name);
-    facts.printed = printed(options, &library, &version);
+    let by_launcher = library.version_of(&line);
     let found = Programs::find(
         options.libexec.as_deref(),
         &options.own_directory,
-        (&library, &version),
+        (&library, &by_launcher),
         &options.mpirun,
     );
+    let version = match &found {
+        Ok(programs) => launcher::version(&library, &line, programs),
+        Err(_) => by_launcher,
+    };
+    facts.library = format!("{} {version}", library.name);
+    facts.printed = printed(options, &library, &version);
     match found {
         Err(error) => facts.problem = problem("worker", &error),
         Ok(programs) => match ask(options, &library, &programs) {

@@ -58,6 +58,9 @@ pub(super) fn describe(
 }
 
 fn of(context: &Context<'_>, decisions: &Decisions<'_>, emitter: Emitter, directory: &Path) -> Manifest {
+    // What a decision replaces was not there when the files were proven.
+    let is_replaced = |name: &str| decisions.assignments.iter().any(|one| one.name == name);
+    let kept = |site: &[(String, String)]| site.iter().filter(|(name, _)| !is_replaced(name)).cloned().collect();
     Manifest {
         schema: manifest::SCHEMA,
         kilter: env!("CARGO_PKG_VERSION").to_owned(),
@@ -77,8 +80,8 @@ fn of(context: &Context<'_>, decisions: &Decisions<'_>, emitter: Emitter, direct
             layouts: decisions.layouts.iter().map(ToString::to_string).collect(),
             transports: decisions.transports.clone(),
             device: context.device(),
-            parameters: context.options.site_parameters.iter().cloned().collect(),
-            environment: context.options.site_environment.iter().cloned().collect(),
+            parameters: kept(&context.options.site_parameters),
+            environment: kept(&context.options.site_environment),
         },
         files: Vec::new(),
     }

@@ -181,9 +181,22 @@ fn finish(
     }
     emitted.files.insert(File::Readme, README.to_owned());
     let library = format!("{} {}", context.library.name, context.version);
-    let page = page(&emitted, &library) + &readme::left_out(&decisions.left_out);
+    let page = page(&emitted, &library)
+        + &readme::replaced(&replaced(context, decisions))
+        + &readme::left_out(&decisions.left_out);
     write(&emitted.directory, README, &page)?;
     Ok(emitted)
+}
+
+/// What a job must no longer be given, since the command line wins over what is deployed: settings of the site's that a decision changes.
+fn replaced(context: &Context<'_>, decisions: &Decisions<'_>) -> Vec<(String, String)> {
+    let options = context.options;
+    let site = options.site_parameters.iter().chain(&options.site_environment);
+    let is_replaced = |(name, value): &&(String, String)| {
+        let mut all = decisions.assignments.iter();
+        name != "LD_PRELOAD" && all.any(|one| one.name == *name && one.value != *value)
+    };
+    site.filter(is_replaced).cloned().collect()
 }
 
 /// Writes one file.

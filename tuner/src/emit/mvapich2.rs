@@ -18,6 +18,9 @@ const USER_FILE: &str = "MV2_USER_CONFIG";
 /// Bytes that the reader takes of a line.
 const LINE: usize = 8192;
 
+/// Names and values.
+type Pairs = Vec<(String, String)>;
+
 /// Whether the library's own file carries this variable; the others are the environment's.
 #[must_use]
 pub fn carries(name: &str) -> bool {
@@ -33,8 +36,8 @@ pub(super) fn emit(context: &Context<'_>, decisions: &Decisions<'_>, directory: 
     variables::refuse_selections(context, decisions)?;
     let assignments = decisions.assignments.iter();
     let all = assignments.map(|assignment| (assignment.name.clone(), assignment.value.clone()));
-    let (parameters, mut others): (Vec<_>, Vec<_>) = all.partition(|(name, _)| carries(name));
-    variables::check(&context.library, &parameters)?;
+    let (parameters, mut others) = divided(all, &context.set_by_site());
+    variables::check(&context.library, &[parameters.as_slice(), &others].concat())?;
     others.extend(dropin::install(context, decisions, directory, &mut emitted)?);
     if !parameters.is_empty() {
         write(directory, PARAMETERS, &to_text(&parameters)?)?;
@@ -43,6 +46,13 @@ pub(super) fn emit(context: &Context<'_>, decisions: &Decisions<'_>, directory: 
     finish(context, decisions, emitted, &others, |emitted, library| {
         readme::mvapich2(emitted, library, &decisions.ranks(), &parameters, &others)
     })
+}
+
+/// What the library's file carries, and what the environment has to: it wins over the file, so what stands there already can be changed
+/// there alone.
+fn divided(all: impl Iterator<Item = (String, String)>, set_by_site: &Pairs) -> (Pairs, Pairs) {
+    let is_set = |name: &str| set_by_site.iter().any(|(other, _)| other == name);
+    all.partition(|(name, _)| carries(name) && !is_set(name))
 }
 
 /// Reads the files back and makes the launch that uses them.
@@ -54,7 +64,8 @@ pub(super) fn staged(context: &Context<'_>, emitted: &Emitted) -> anyhow::Result
     }
     if let Some(name) = emitted.files.get(&File::Parameters) {
         setup.expected_environment = parse(&read(&emitted.directory, name)?)?;
-        variables::check(&context.library, &setup.expected_environment)?;
+        let all = [setup.expected_environment.as_slice(), &setup.environment].concat();
+        variables::check(&context.library, &all)?;
         let path = emitted.directory.join(name).display().to_string();
         setup.environment.push((USER_FILE.to_owned(), path));
     }
@@ -151,6 +162,15 @@ mod tests {
                 Err(_) => prop_assert!(parameters.iter().any(|(_, value)| value.is_empty() || value.trim() != value)),
             }
         }
+    }
+
+    #[test]
+    fn what_stands_in_the_environment_is_changed_there() {
+        let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        let all = [pair("MV2_A", "1"), pair("MV2_B", "2"), pair("MALLOC_X", "3")];
+        let (file, environment) = divided(all.into_iter(), &vec![pair("MV2_A", "0"), pair("MV2_C", "0")]);
+        assert_eq!(file, [pair("MV2_B", "2")]);
+        assert_eq!(environment, [pair("MV2_A", "1"), pair("MALLOC_X", "3")]);
     }
 
     #[test]

@@ -27,6 +27,9 @@ const fn rules_name(form: RulesForm) -> &'static str {
 /// files are named after ours.
 const PARAMETER_FILES: &str = "OMPI_MCA_mca_base_param_files";
 
+/// What begins the variable that sets a parameter.
+const VARIABLE: &str = "OMPI_MCA_";
+
 /// Writes everything a deployment needs into `directory`.
 pub(super) fn emit(context: &Context<'_>, decisions: &Decisions<'_>, directory: &Path) -> anyhow::Result<Emitted> {
     let mut emitted = Emitted {
@@ -55,11 +58,20 @@ pub(super) fn emit(context: &Context<'_>, decisions: &Decisions<'_>, directory: 
         ));
     }
     variables.extend(dropin::install(context, decisions, directory, &mut emitted)?);
+    let one_job = command_line::words(&context.library.launcher, &parameters, &variables);
+    // The environment wins over files of parameters, so what a user has there can be changed there alone.
+    let (stronger, parameters): (Vec<_>, Vec<_>) = parameters
+        .into_iter()
+        .partition(|(name, _)| context.is_set_by_site(name));
+    variables.extend(
+        stronger
+            .into_iter()
+            .map(|(name, value)| (format!("{VARIABLE}{name}"), value)),
+    );
     if !parameters.is_empty() {
         write(directory, PARAMETERS, &mca::to_text(&parameters)?)?;
         emitted.files.insert(File::Parameters, PARAMETERS.to_owned());
     }
-    let one_job = command_line::words(&context.library.launcher, &parameters, &variables);
     finish(context, decisions, emitted, &variables, |emitted, library| {
         readme::text(emitted, library, &decisions.ranks(), &one_job)
     })
@@ -152,7 +164,14 @@ pub(super) fn staged(context: &Context<'_>, emitted: &Emitted) -> anyhow::Result
             .push((PARAMETER_FILES.to_owned(), files.join(",")));
     }
     if let Some(name) = emitted.files.get(&File::Environment) {
-        setup.environment = environment::parse(&read(directory, name)?)?;
+        let (parameters, environment): (Vec<_>, Vec<_>) = environment::parse(&read(directory, name)?)?
+            .into_iter()
+            .partition(|(name, _)| name.starts_with(VARIABLE));
+        setup.environment = environment;
+        let named = |(variable, value): &(String, String)| (variable.replacen(VARIABLE, "", 1), value.clone());
+        setup.expected.extend(parameters.iter().map(named));
+        // The launcher reads them, as it does where a module has set them.
+        setup.launcher_environment.extend(parameters);
     }
     Ok(setup)
 }

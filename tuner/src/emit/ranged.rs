@@ -6,12 +6,14 @@
 //!   the upper end is compared, and the last range goes on for ever; `0` is the library's basic selection. Where conditions say numbers of ranks
 //!   (`L-M@P-Q`), of several ranges of sizes for the same numbers the last one holds for all sizes: they cannot be relied on.
 //! * MVAPICH2 2.3: `ID`, or `ID:MIN-MAX[,...]` with `+` for no end. It replaces the library's table on communicators of every size; of a
-//!   range only the upper end is compared, and the last range goes on for ever (source of 2.3). Where the operation's indexed table is
+//!   range only the upper end is compared, and the last range goes on for ever (source of 2.3). A value without a comma is a number for all
+//!   sizes, whatever follows the digits, and for some collectives numbers and lists have other algorithms (source and run of 2.3.7): where sizes may be
+//!   told a list has two entries or more, elsewhere it is a number. Where the operation's indexed table is
 //!   on, as it is by default, ranges are dropped without a word: what switches it off belongs to the variable ([`beside`]).
 
 use std::fmt::Write as _;
 
-use crate::config::library::{Algorithms, Form};
+use crate::config::library::{Algorithms, AtStart, Form};
 
 /// An algorithm for a range of sizes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,6 +62,30 @@ pub fn to_text(form: Form, ranges: &[Ranged]) -> String {
     }
     text
 }
+
+/// The value that makes a choice for all sizes, in the form in which ranges are deployed.
+#[must_use]
+pub fn for_all(at_start: AtStart, choice: u64) -> String {
+    let all = Ranged { choice, bytes: ALL };
+    to_text(at_start.form, &as_deployed(at_start, vec![all]))
+}
+
+/// Where MVAPICH2 may be told sizes, a list: a number by itself, and an entry by itself which it reads as a number, run another algorithm
+/// than a list for some numbers, and it takes two entries to be a list.
+fn as_deployed(at_start: AtStart, mut ranges: Vec<Ranged>) -> Vec<Ranged> {
+    if let (Form::Mvapich2, Some(_), [only]) = (at_start.form, at_start.unit, ranges.as_mut_slice()) {
+        let second = Ranged {
+            bytes: (SPLIT + 1, only.bytes.1),
+            ..*only
+        };
+        only.bytes.1 = SPLIT;
+        ranges.push(second);
+    }
+    ranges
+}
+
+/// Where a list of one entry is cut in two, in bytes; any place does.
+const SPLIT: u64 = 1024;
 
 /// Intel MPI has no word for "no end": the largest count that its calls take.
 const NO_END: u64 = 2_147_483_647;
@@ -185,6 +211,19 @@ pub fn check(row: &Algorithms, form: Form, value: &str) -> Result<Vec<Ranged>, R
              for what is left out"
         ));
     }
+    let is_list = row.at_start.is_some_and(|at_start| at_start.unit.is_some());
+    if form == Form::Mvapich2 && is_list && ranges.len() == 1 {
+        return wrong(format!(
+            "by itself a number or an entry runs another algorithm than in a list for some numbers; say it in two: {}",
+            row.at_start
+                .map_or_else(String::new, |at_start| for_all(at_start, ranges[0].choice))
+        ));
+    }
+    if form == Form::Mvapich2 && !is_list && ranges.len() > 1 {
+        return wrong(
+            "in a list it is not defined what runs: the library leaves the switches of two levels unset; give one number for all sizes".to_owned(),
+        );
+    }
     Ok(ranges)
 }
 
@@ -279,7 +318,7 @@ pub fn compose(row: &Algorithms, ranks: u64, volumes: &[u64], chosen: &[(u64, u6
             last.bytes.1 = u64::MAX;
         }
     }
-    Some(to_text(at_start.form, &ranges))
+    Some(to_text(at_start.form, &as_deployed(at_start, ranges)))
 }
 
 /// Ascending ranges, and `choice` for all sizes that they leave out.

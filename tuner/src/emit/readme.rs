@@ -111,6 +111,18 @@ pub fn simulated(emitted: &Emitted, library: &str, ranks: usize, platform: &str)
     )
 }
 
+/// What of the jobs' own settings must go, since it would win over what is deployed.
+#[must_use]
+pub fn replaced(settings: &[(String, String)]) -> String {
+    let mut text = String::new();
+    for (name, value) in settings {
+        text.push_str(&format!(
+            "\nRemove `{name}={value}` where jobs are given it: what is deployed here says otherwise, and the command line would win.\n"
+        ));
+    }
+    text
+}
+
 /// What it is, and the short way.
 fn beginning(emitted: &Emitted, library: &str, ranks: &str) -> String {
     let directory = quote(&emitted.directory.display().to_string());

@@ -50,7 +50,10 @@ pub(super) fn check(library: &Library, variables: &[(String, String)]) -> anyhow
             ranged::beside(row, value, variables)?;
         }
     }
-    Ok(())
+    match library.broken(variables) {
+        None => Ok(()),
+        Some(broken) => Err(broken.into()),
+    }
 }
 
 /// Writes the environment and the page that goes with it: all that is left to do where the library has no file of parameters.

@@ -10,6 +10,8 @@ use crate::deployment::Assignment;
 const OPEN_MPI: &str = "mpirun (Open MPI) 4.1.4";
 const INTEL: &str = "Intel(R) MPI Library for Linux* OS, Version 2021.19.0 Build 1";
 const MVAPICH2: &str = "Version: mvapich2-2.3.7";
+/// Of MVAPICH2, with a version that is not its own.
+const HYDRA: &str = "HYDRA build details: Version: 3.2.1";
 const MPT: &str = "MPT: libxmpi.so 'HPE MPT 2.18  10/02/18 04:03:22'";
 
 fn options(arguments: &[&str]) -> Options {
@@ -26,6 +28,7 @@ fn options(arguments: &[&str]) -> Options {
 fn line(options: &Options, version: &str, parameter: (&str, &str)) -> String {
     let mut library = find_for(version).unwrap();
     library.launcher.root_arguments.clear();
+    let this_host = nix::unistd::gethostname().unwrap().into_string().unwrap();
     let assignment = |(name, value): (&str, &str), environment| Assignment {
         name: name.to_owned(),
         value: value.to_owned(),
@@ -40,6 +43,7 @@ fn line(options: &Options, version: &str, parameter: (&str, &str)) -> String {
         .build(2, &setup.parameters, &setup.environment, &["worker".to_owned()])
         .unwrap()
         .to_string()
+        .replace(&format!(" {this_host}"), " THIS_HOST")
 }
 
 /// Settings reach the ranks by what each launcher has for it: options, words, its own environment.
@@ -51,13 +55,15 @@ fn each_library_is_launched_in_its_own_way() {
             line(&options, OPEN_MPI, ("btl", "tcp,self")),
             line(&options, INTEL, ("I_MPI_ADJUST_BCAST", "0:0-90;7:91-5792;0:5793-2147483647")),
             line(&options, MVAPICH2, ("MV2_INTER_BCAST_TUNING", "1:0-722,5:723-+")),
+            line(&options, HYDRA, ("MV2_INTER_BCAST_TUNING", "1:0-722,5:723-+")),
             line(&options, MPT, ("MPI_BUFFER_MAX", "2000")),
         ]
         .join("\n"),
         @r"
     mpirun --oversubscribe -np 2 --mca btl tcp,self -x 'LD_PRELOAD=/opt/a b/libkilter.so' worker
     mpirun -n 2 -genv I_MPI_ADJUST_BCAST '0:0-90;7:91-5792;0:5793-2147483647' -genv LD_PRELOAD '/opt/a b/libkilter.so' worker
-    mpirun -np 2 localhost localhost MV2_INTER_BCAST_TUNING=1:0-722,5:723-+ 'LD_PRELOAD=/opt/a b/libkilter.so' worker
+    mpirun -np 2 THIS_HOST THIS_HOST MV2_INTER_BCAST_TUNING=1:0-722,5:723-+ 'LD_PRELOAD=/opt/a b/libkilter.so' worker
+    mpirun -n 2 -genv MV2_INTER_BCAST_TUNING 1:0-722,5:723-+ -genv LD_PRELOAD '/opt/a b/libkilter.so' worker
     MPI_BUFFER_MAX=2000 LD_PRELOAD='/opt/a b/libkilter.so' mpirun -n 2 worker
     "
     );

@@ -4,7 +4,7 @@ use kilter_algorithms::Collective;
 
 use super::ask::{InfoError, ask};
 use super::*;
-use crate::config::library::{Library, find_for};
+use crate::config::library::{Library, Verified, find_for};
 use crate::launch::capture::launcher_version;
 
 fn lines(library: &Library, tool: InfoTool, text: &str) -> Vec<String> {
@@ -46,6 +46,17 @@ fn the_description_is_what_the_library_says_of_itself() {
             found.retain(|difference| !difference.is_more());
         }
         assert!(found.is_empty(), "{}.toml: {found:#?}", library.id);
+        // What is said to be printed by the library is.
+        let printed = library.parameters_verified(Verified::Printed);
+        assert!(!printed.is_empty(), "{}", library.id);
+        for name in printed {
+            let is_printed = info.parameters.contains_key(name);
+            assert!(
+                is_printed,
+                "{}.toml: `{name}` is verified = \"printed\", and is not",
+                library.id
+            );
+        }
     }
 }
 

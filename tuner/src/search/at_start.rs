@@ -46,7 +46,7 @@ pub fn search(
 ) -> anyhow::Result<Outcome> {
     let library = &context.library;
     let ranks = context.options.ranks;
-    let trials = trials(library, targets, ranks);
+    let trials = trials(library, targets, ranks, &context.hosts());
     let mut outcome = Outcome::default();
     if trials.is_empty() {
         return Ok(outcome);
@@ -218,13 +218,19 @@ fn prove(
     Ok(())
 }
 
-/// The launches that try every choice of every collective of the targets.
+/// The launches that try every choice of every collective of the targets that can act where the ranks are: on these hosts, in their order;
+/// none are known where there are none.
 #[must_use]
-pub fn trials(library: &Library, targets: &[Target], ranks: usize) -> Vec<Trial> {
+pub fn trials(library: &Library, targets: &[Target], ranks: usize, hosts: &[String]) -> Vec<Trial> {
     let collectives: BTreeSet<Collective> = targets.iter().filter_map(Target::collective).collect();
+    let one_node = !hosts.is_empty() && hosts.iter().all(|host| *host == hosts[0]);
     let mut trials: Vec<Trial> = Vec::new();
-    for (row, _) in collectives.into_iter().filter_map(|one| library.chosen_at_start(one)) {
-        for (index, choice) in row.choices_on(ranks).enumerate() {
+    let rows = collectives.into_iter().filter_map(|one| library.chosen_at_start(one));
+    for (row, _) in rows.filter(|(row, _)| Library::acts_where(row.placement, hosts)) {
+        let choices = row
+            .choices_on(ranks)
+            .filter(|choice| !(choice.several_nodes && one_node));
+        for (index, choice) in choices.enumerate() {
             if trials.len() == index {
                 trials.push(Trial::new());
             }
@@ -240,7 +246,7 @@ pub fn values(library: &Library, trial: &[(Collective, u64)]) -> Vec<Assignment>
     let one = |(collective, choice): &(Collective, u64)| {
         library
             .chosen_at_start(*collective)
-            .map(|(row, _)| assignments(row, choice.to_string()))
+            .map(|(row, at_start)| assignments(row, ranged::for_all(at_start, *choice)))
     };
     each_once(trial.iter().filter_map(one).flatten())
 }
@@ -368,7 +374,7 @@ mod tests {
     fn a_launch_tries_a_choice_of_every_collective() {
         let targets = [(Collective::Bcast, 8), (Collective::Bcast, 1024), (Collective::Scan, 8)]
             .map(|(collective, bytes)| Target::unbounded(collective, bytes));
-        let trials = trials(&intel(), &targets, 4);
+        let trials = trials(&intel(), &targets, 4, &[]);
         // As many as bcast has presets, and not those of both added up.
         assert_eq!(trials.len(), 22);
         assert_eq!(trials[0], [(Collective::Bcast, 1), (Collective::Scan, 1)]);
@@ -379,7 +385,7 @@ mod tests {
             .collect();
         assert_eq!(text, ["I_MPI_ADJUST_BCAST=2", "I_MPI_ADJUST_SCAN=2"]);
         let openmpi = find_for("mpirun (Open MPI) 4.1.4").unwrap();
-        assert_eq!(super::trials(&openmpi, &targets, 4), Vec::<Trial>::new());
+        assert_eq!(super::trials(&openmpi, &targets, 4, &[]), Vec::<Trial>::new());
     }
 
     #[test]

@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::config::library::Library;
 use crate::context::{Context, Setup};
 use crate::deployment::Assignment;
 use crate::plan::Subject;
@@ -60,9 +61,12 @@ pub fn search(
     if targets.is_empty() {
         return Ok(outcome);
     }
+    let situation = situation(context, &base);
     let trials = Trials::new(context, format!("{label}/settings"), targets, base);
     let mut search = Search { trials };
-    let mut candidates = space::launch_candidates(&context.library, &context.transports(), targets);
+    let candidates = space::launch_candidates(&context.library, &context.transports(), targets);
+    say_what_cannot_be_put_back(context, &candidates, &situation);
+    let mut candidates = space::in_situation(&context.library, candidates, &situation);
     let limits = &context.options.limits;
     candidates.retain(|candidate| !limits.leaves_parameter(&context.library, &candidate.parameter));
     candidates.retain(|candidate| !candidate.assignments.iter().any(|one| banned.contains(one)));
@@ -90,7 +94,13 @@ pub fn search(
             .iter()
             .any(|(_, other)| other.parameter == candidate.parameter);
         let is_promising = finalists.len() < FINALISTS && cost < neutral - 0.02;
-        if !seen && (is_promising || candidate.confirm_always && asked_for) {
+        // Each could be accepted beside the others.
+        let agrees = agree(
+            &context.library,
+            &situation,
+            finalists.iter().map(|(_, other)| other).chain([&candidate]),
+        );
+        if !seen && agrees && (is_promising || candidate.confirm_always && asked_for) {
             finalists.push((cost, candidate));
         }
     }
@@ -110,7 +120,7 @@ pub fn search(
             scale,
             evaluations: EVALUATIONS,
         };
-        let first = candidate.assignments[0].clone();
+        let with = |value| space::with_value(&context.library, candidate, value, &situation);
         let found = ordered::minimise(space, &mut |value| -> anyhow::Result<f64> {
             if value == start {
                 return Ok(*cost);
@@ -121,21 +131,19 @@ pub fn search(
             {
                 return Ok(f64::INFINITY);
             }
-            let assignment = Assignment {
-                value: value.to_string(),
-                ..first.clone()
-            };
-            if banned.contains(&assignment) {
+            let Some(other) = with(value).filter(|other| !other.assignments.iter().any(|one| banned.contains(one)))
+            else {
                 return Ok(f64::INFINITY);
-            }
+            };
             Ok(search
                 .trials
-                .launch(&[assignment])?
+                .launch(&other.assignments)?
                 .map_or(f64::INFINITY, |times| search.cost(&times, &present)))
         })?;
-        if let Some(found) = found {
-            candidate.assignments[0].value = found.value.to_string();
-            *cost = found.cost;
+        let refined = found.and_then(|found| Some((found.cost, with(found.value)?)));
+        if let Some((refined_cost, refined)) = refined {
+            candidate.assignments = refined.assignments;
+            *cost = refined_cost;
         }
     }
     finalists.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -150,6 +158,60 @@ pub fn search(
     }
     search.confirm(&finalists, (neutral, &present), &mut outcome)?;
     Ok(outcome)
+}
+
+/// Where the ranks are, and what is set there and by `base`.
+#[must_use]
+pub fn situation(context: &Context<'_>, base: &Setup) -> space::Situation {
+    let mut in_force = context.set_by_site();
+    for list in [
+        &base.expected,
+        &base.expected_environment,
+        &base.parameters,
+        &base.environment,
+    ] {
+        in_force.extend(list.iter().cloned());
+    }
+    space::Situation {
+        hosts: context.hosts(),
+        in_force,
+    }
+}
+
+/// A setting of the site's for which no value is the library's own: nothing but removing it can be tried, and only the site can do that.
+fn say_what_cannot_be_put_back(context: &Context<'_>, candidates: &[LaunchCandidate], situation: &space::Situation) {
+    let names: BTreeSet<&String> = candidates.iter().map(|candidate| &candidate.parameter).collect();
+    let site = context.set_by_site();
+    let without_default = context.library.parameters.iter().filter(|row| row.default.is_empty());
+    for row in without_default.filter(|row| names.contains(&row.name)) {
+        let is_deployed = situation.in_force.iter().rev().find(|(name, _)| *name == row.name);
+        let is_sites = |pair: &&(String, String)| site.contains(pair);
+        if let Some((name, value)) = is_deployed.filter(is_sites) {
+            context.progress.note(&format!(
+                "`{name}={value}` is set here, and no value of it stands for what the library would take by itself: run once more without it"
+            ));
+        }
+    }
+}
+
+/// Whether settings can be in force together: no name has two values, and no constraint is broken.
+fn agree<'c>(
+    library: &Library,
+    situation: &space::Situation,
+    candidates: impl Iterator<Item = &'c LaunchCandidate>,
+) -> bool {
+    let mut all: BTreeMap<&str, &str> = BTreeMap::new();
+    for one in candidates.flat_map(|candidate| &candidate.assignments) {
+        if all
+            .insert(&one.name, &one.value)
+            .is_some_and(|other| other != one.value)
+        {
+            return false;
+        }
+    }
+    let mut settings = situation.in_force.clone();
+    settings.extend(all.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())));
+    library.broken(&settings).is_none()
 }
 
 /// Measures each candidate, as long as the budget has room to confirm the best; who fails is missing.

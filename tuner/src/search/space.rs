@@ -310,6 +310,90 @@ pub fn launch_candidates(library: &Library, transports: &[String], targets: &[Ta
         .collect()
 }
 
+/// Where the ranks are, and what is set there before anything is tried.
+#[derive(Debug, Clone, Default)]
+pub struct Situation {
+    /// Hosts of the ranks, in their order; empty where that is not known.
+    pub hosts: Vec<String>,
+    /// What the site and the user have set, then what is deployed so far: last ones win.
+    pub in_force: Vec<(String, String)>,
+}
+
+impl Situation {
+    /// What stands for a name.
+    fn value_of(&self, name: &str) -> Option<&str> {
+        let found = self.in_force.iter().rev().find(|(other, _)| other == name)?;
+        Some(&found.1)
+    }
+}
+
+/// What of these launch settings can act where the ranks are, under what is in force there: what stands already is not tried again, the
+/// library's default is tried where something else stands, and what would break a constraint gets the setting beside it that mends
+/// that, or is left out.
+#[must_use]
+pub fn in_situation(
+    library: &Library,
+    candidates: Vec<LaunchCandidate>,
+    situation: &Situation,
+) -> Vec<LaunchCandidate> {
+    let mut fitting: Vec<LaunchCandidate> = Vec::new();
+    let mut defaults: BTreeSet<&str> = BTreeSet::new();
+    for candidate in candidates {
+        let row = library.parameters.iter().find(|row| row.name == candidate.parameter);
+        let Some(row) = row.filter(|row| Library::acts_where(row.placement, &situation.hosts)) else {
+            continue;
+        };
+        let stands = situation.value_of(&row.name);
+        if let Some(value) = stands
+            && defaults.insert(&row.name)
+            && !row.default.is_empty()
+            && !library.same_value(&row.name, &row.default, value)
+        {
+            fitting.push(launch_candidate(row, &Value::Word(row.default.clone())));
+        }
+        let own = candidate.assignments.first();
+        let is_in_force =
+            own.is_some_and(|own| stands.is_some_and(|value| library.same_value(&row.name, &own.value, value)));
+        if !is_in_force {
+            fitting.push(candidate);
+        }
+    }
+    fitting
+        .into_iter()
+        .filter_map(|candidate| mended(library, candidate, situation))
+        .collect()
+}
+
+/// A candidate with what must be set beside it, so that nothing is broken; `None` where that cannot be had.
+fn mended(library: &Library, mut candidate: LaunchCandidate, situation: &Situation) -> Option<LaunchCandidate> {
+    let own = candidate
+        .assignments
+        .iter()
+        .map(|one| (one.name.clone(), one.value.clone()));
+    let beside = library.mended(&situation.in_force, &own.collect::<Vec<_>>())?;
+    candidate.assignments.extend(beside.into_iter().map(|(name, value)| {
+        let row = library.parameters.iter().find(|row| row.name == name);
+        Assignment {
+            environment: row.is_some_and(|row| row.environment),
+            name,
+            value,
+        }
+    }));
+    Some(candidate)
+}
+
+/// What an ordered candidate becomes with another value of its parameter; `None` where that would break a constraint.
+#[must_use]
+pub fn with_value(
+    library: &Library,
+    candidate: &LaunchCandidate,
+    value: u64,
+    situation: &Situation,
+) -> Option<LaunchCandidate> {
+    let row = library.parameters.iter().find(|row| row.name == candidate.parameter)?;
+    mended(library, launch_candidate(row, &Value::Number(value)), situation)
+}
+
 /// Those of [`launch_candidates`] that decide whether the library's algorithms are asked for.
 #[must_use]
 pub fn admitting_candidates(library: &Library, transports: &[String], targets: &[Target]) -> Vec<LaunchCandidate> {
@@ -728,6 +812,152 @@ mod tests {
                 .iter()
                 .all(|selection| !matches!(selection, Selection::Settings(_)))
         );
+    }
+
+    fn in_force(pairs: &[(&str, &str)]) -> Situation {
+        let owned = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
+        Situation {
+            hosts: Vec::new(),
+            in_force: pairs.iter().map(owned).collect(),
+        }
+    }
+
+    /// What is tried of a parameter, with all that is set.
+    fn tried(
+        library: &Library,
+        transport: &str,
+        parameter: &str,
+        collective: Collective,
+        situation: &Situation,
+    ) -> Vec<String> {
+        let target = Target::unbounded(collective, 1024);
+        let all = launch_candidates(library, &[transport.to_owned()], &[target]);
+        in_situation(library, all, situation)
+            .into_iter()
+            .filter(|candidate| candidate.parameter == parameter)
+            .map(|candidate| crate::search::necessity::id(&candidate.assignments))
+            .collect()
+    }
+
+    /// `try` holds no default, since that is always measured; where a site has set something else, it is not.
+    #[test]
+    fn the_default_is_tried_where_something_else_is_in_force() {
+        let openmpi = openmpi();
+        let tried_of =
+            |situation: &Situation| tried(&openmpi, "vader", "btl_vader_eager_limit", Collective::Bcast, situation);
+        let usual = tried_of(&Situation::default());
+        assert!(!usual.contains(&"btl_vader_eager_limit=4096".to_owned()), "{usual:?}");
+        let changed = tried_of(&in_force(&[("btl_vader_eager_limit", "8192")]));
+        assert_eq!(changed[0], "btl_vader_eager_limit=4096");
+        assert!(
+            !changed.contains(&"btl_vader_eager_limit=8192".to_owned()),
+            "{changed:?}"
+        );
+        assert_eq!(changed.len(), usual.len());
+        // What was deployed since wins over the site, and the default by another name is the default.
+        assert_eq!(
+            tried_of(&in_force(&[
+                ("btl_vader_eager_limit", "8192"),
+                ("btl_vader_eager_limit", "4096")
+            ])),
+            usual
+        );
+        let copies = "btl_vader_single_copy_mechanism";
+        let none = tried(
+            &openmpi,
+            "vader",
+            copies,
+            Collective::Bcast,
+            &in_force(&[(copies, "3")]),
+        );
+        assert_eq!(
+            none,
+            [
+                "btl_vader_single_copy_mechanism=cma",
+                "btl_vader_single_copy_mechanism=emulated"
+            ]
+        );
+        // Nothing stands for what a library takes by itself.
+        let mvapich2 = find_for("Version: mvapich2-2.3.7").unwrap();
+        let eager = "MV2_SMP_EAGERSIZE";
+        let small = tried(&mvapich2, "shm", eager, Collective::Bcast, &in_force(&[(eager, "64")]));
+        assert!(
+            small
+                .iter()
+                .all(|one| !one.starts_with("MV2_SMP_EAGERSIZE= ") && one != "MV2_SMP_EAGERSIZE="),
+            "{small:?}"
+        );
+        let shared = "MV2_USE_SHMEM_BCAST";
+        let back = tried(&mvapich2, "shm", shared, Collective::Bcast, &in_force(&[(shared, "0")]));
+        assert_eq!(back, ["MV2_USE_SHMEM_BCAST=1"]);
+    }
+
+    /// MVAPICH2 ends a job whose eager size is above half of its queues.
+    #[test]
+    fn two_settings_that_go_together_are_tried_together() {
+        let mvapich2 = find_for("Version: mvapich2-2.3.7").unwrap();
+        let eager = |situation: &Situation| tried(&mvapich2, "shm", "MV2_SMP_EAGERSIZE", Collective::Bcast, situation);
+        assert_eq!(
+            eager(&Situation::default()),
+            [
+                "MV2_SMP_EAGERSIZE=8192",
+                "MV2_SMP_EAGERSIZE=32768",
+                "MV2_SMP_EAGERSIZE=131072 MV2_SMP_QUEUE_LENGTH=262144"
+            ]
+        );
+        assert_eq!(
+            eager(&in_force(&[("MV2_SMP_QUEUE_LENGTH", "262144")]))[2],
+            "MV2_SMP_EAGERSIZE=131072"
+        );
+        // A shorter queue is not tried under what needs a longer one.
+        let queues = tried(
+            &mvapich2,
+            "shm",
+            "MV2_SMP_QUEUE_LENGTH",
+            Collective::Bcast,
+            &in_force(&[("MV2_SMP_EAGERSIZE", "131072"), ("MV2_SMP_QUEUE_LENGTH", "524288")]),
+        );
+        assert_eq!(
+            queues,
+            ["MV2_SMP_QUEUE_LENGTH=65536", "MV2_SMP_QUEUE_LENGTH=262144"][1..]
+        );
+        // So it is for what a refinement comes to.
+        let target = Target::unbounded(Collective::Bcast, 1024);
+        let all = launch_candidates(&mvapich2, &["shm".to_owned()], &[target]);
+        let first = all.iter().find(|one| one.parameter == "MV2_SMP_EAGERSIZE").unwrap();
+        let refined = with_value(&mvapich2, first, 65536, &Situation::default()).unwrap();
+        let id = crate::search::necessity::id(&refined.assignments);
+        assert_eq!(id, "MV2_SMP_EAGERSIZE=65536 MV2_SMP_QUEUE_LENGTH=131072");
+    }
+
+    /// On ranks that fill one host after the other MVAPICH2's gather heeds none of its settings.
+    #[test]
+    fn what_acts_on_other_placements_alone_is_not_tried() {
+        let mvapich2 = find_for("Version: mvapich2-2.3.7").unwrap();
+        let on = |hosts: &[&str]| Situation {
+            hosts: hosts.iter().map(|host| (*host).to_owned()).collect(),
+            in_force: Vec::new(),
+        };
+        for (hosts, acts) in [
+            (&["a", "a", "a", "a"][..], false),
+            (&["a", "a", "b", "b"], false),
+            (&["a", "b", "a", "b"], true),
+            // Not known: it may.
+            (&[], true),
+        ] {
+            let situation = on(hosts);
+            let settings = tried(
+                &mvapich2,
+                "shm",
+                "MV2_USE_DIRECT_GATHER",
+                Collective::Gather,
+                &situation,
+            );
+            assert_eq!(!settings.is_empty(), acts, "{hosts:?}");
+            let target = Target::unbounded(Collective::Gather, 1024);
+            let trials = crate::search::at_start::trials(&mvapich2, &[target], 4, &situation.hosts);
+            assert_eq!(!trials.is_empty(), acts, "{hosts:?}");
+        }
     }
 
     #[test]

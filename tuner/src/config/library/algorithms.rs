@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use kilter_algorithms::Collective;
 use serde::Deserialize;
 
-use super::{AtStart, Scale};
+use super::{AtStart, Placement, Scale, Verified};
 
 /// The algorithms of one collective.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -31,6 +31,12 @@ pub struct Algorithms {
     /// What must be set along with it so that the choice is asked for at all.
     #[serde(default)]
     pub together: BTreeMap<String, String>,
+    /// Where the ranks must lie for it to act; everywhere if it does not say.
+    #[serde(default)]
+    pub placement: Option<Placement>,
+    /// How its choices were verified, where the description does not say it for all.
+    #[serde(default)]
+    pub verified: Option<Verified>,
     /// The values.
     #[serde(default)]
     pub choices: Vec<AlgorithmChoice>,
@@ -68,6 +74,9 @@ pub struct AlgorithmChoice {
     /// Kilter's row of the same algorithm: `kilter benchmark --same` compares the two.
     #[serde(default)]
     pub kilter: Option<String>,
+    /// How it was verified, where it was otherwise than its row.
+    #[serde(default)]
+    pub verified: Option<Verified>,
 }
 
 /// An ordered knob of an algorithm.

@@ -84,6 +84,7 @@ impl Algorithms {
                     power_of_two_ranks: false,
                     selection: Vec::new(),
                     kilter: None,
+                    verified: None,
                 });
             }
         }

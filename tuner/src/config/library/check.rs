@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Algorithms, ForOverlap, Library, Messages, Parameter, Value, rules_file};
+use super::{Algorithms, Constraint, ForOverlap, Library, Messages, Parameter, Value, rules_file, verified};
 
 /// The first thing that is wrong, with the key it stands under and what is allowed.
 pub(super) fn problem(library: &Library) -> Option<String> {
@@ -19,6 +19,9 @@ pub(super) fn problem(library: &Library) -> Option<String> {
         .or_else(|| library.messages.as_ref().and_then(messages))
         .or_else(|| twice("parameter", library.parameters.iter().map(|row| row.name.as_str())))
         .or_else(|| library.parameters.iter().find_map(|row| parameter(library, row)))
+        .or_else(|| library.constraints.iter().find_map(Constraint::problem))
+        .or_else(|| tried_and_broken(library))
+        .or_else(|| verified::problem(library))
 }
 
 fn launcher(library: &Library) -> Option<String> {
@@ -242,6 +245,24 @@ fn parameter(library: &Library, row: &Parameter) -> Option<String> {
         "transport `{unknown}` is never in use; known: {}",
         known.join(", ")
     ))
+}
+
+/// A value that is tried by itself, and that no setting beside it would save.
+fn tried_and_broken(library: &Library) -> Option<String> {
+    for row in &library.parameters {
+        for value in &row.r#try {
+            let own = std::iter::once((row.name.clone(), value.to_string()));
+            let together = row.together.iter();
+            let together = together.map(|(name, text)| (name.clone(), text.replace("{value}", &value.to_string())));
+            let settings: Vec<(String, String)> = own.chain(together).collect();
+            if library.mended(&[], &settings).is_none()
+                && let Some(broken) = library.broken(&settings)
+            {
+                return Some(format!("{}: `try` holds {value}, and {broken}", row.name));
+            }
+        }
+    }
+    None
 }
 
 /// Parameters of the library may have dots, slashes and hyphens as well.

@@ -5,7 +5,7 @@
 //! * `without = ["NAME"]`: parameters that are gone.
 //!
 //! Everything else that the description has replaces what the other has under the same key; of `[[algorithms]]` that of the same
-//! collective, of `[[parameters]]` that of the same name. What is new comes last.
+//! collective, of `[[parameters]]` that of the same name. What is new comes last. How rows were verified is not taken over.
 
 use toml::{Table, Value};
 
@@ -29,6 +29,7 @@ pub(super) fn filled(mut own: Table, base: Table) -> Result<Table, String> {
         Value::Table(table) => table,
         _ => Table::new(),
     };
+    forget_verified(&mut all);
     if let Some(Value::Array(parameters)) = all.get_mut("parameters") {
         for name in &without {
             let before = parameters.len();
@@ -58,6 +59,25 @@ pub(super) fn filled(mut own: Table, base: Table) -> Result<Table, String> {
         }
     }
     Ok(all)
+}
+
+/// How rows were verified was with the other library.
+fn forget_verified(base: &mut Table) {
+    base.remove("verified");
+    for (list, _) in LISTS {
+        let rows = base.get_mut(list).and_then(Value::as_array_mut).into_iter().flatten();
+        for row in rows.filter_map(Value::as_table_mut) {
+            row.remove("verified");
+            let choices = row
+                .get_mut("choices")
+                .and_then(Value::as_array_mut)
+                .into_iter()
+                .flatten();
+            for choice in choices.filter_map(Value::as_table_mut) {
+                choice.remove("verified");
+            }
+        }
+    }
 }
 
 fn names_of_rename(value: Option<Value>) -> Result<Vec<(String, String)>, String> {
@@ -112,9 +132,12 @@ mod tests {
         builds = "old"
         [transports]
         one_host = ["vader"]
+        [verified]
+        rows = "run"
         [[parameters]]
         name = "btl_vader_eager_limit"
         default = "4096"
+        verified = "printed"
         [[parameters]]
         name = "gone"
         default = "1"
@@ -124,6 +147,7 @@ mod tests {
         [[algorithms]]
         collective = "scan"
         parameter = "scan"
+        choices = [{ value = 1, verified = "run" }]
     "#;
 
     #[test]

@@ -24,7 +24,8 @@ pub struct Launcher {
     /// the host file must do.
     #[serde(default)]
     pub per_node: Vec<String>,
-    /// A host's name, which is given once for each rank where there is no host file; without it, the launcher needs none.
+    /// A host's name, which is given once for each rank where there is no host file, and `{host}` for this host's own; without it, the
+    /// launcher needs none.
     #[serde(default)]
     pub host: Option<String>,
     /// Form of a parameter, with `{name}` and `{value}`; empty where the library has none but variables.

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use kilter_algorithms::Collective;
 use serde::Deserialize;
 
+use super::Verified;
+
 /// A parameter of a whole launch.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -20,6 +22,9 @@ pub struct Parameter {
     /// Only where this transport is in use.
     #[serde(default)]
     pub transport: Option<String>,
+    /// Where the ranks must lie for it to act; everywhere if it does not say.
+    #[serde(default)]
+    pub placement: Option<Placement>,
     /// The library's default.
     pub default: String,
     /// Values of the screening.
@@ -52,6 +57,33 @@ pub struct Parameter {
     pub unit: Option<String>,
     /// What it does.
     pub summary: String,
+    /// How this row was verified, where the description does not say it for all.
+    #[serde(default)]
+    pub verified: Option<Verified>,
+}
+
+/// How ranks lie on hosts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Placement {
+    /// One host is filled after the other; one host alone is.
+    Block,
+    /// A rank on each host in turn.
+    Cyclic,
+}
+
+impl Placement {
+    /// How ranks lie whose hosts these are, in their order; `None` where it is neither.
+    #[must_use]
+    pub fn of(hosts: &[String]) -> Option<Placement> {
+        let distinct: std::collections::BTreeSet<&String> = hosts.iter().collect();
+        let changes = hosts.windows(2).filter(|pair| pair[0] != pair[1]).count();
+        if changes + 1 == distinct.len() {
+            return Some(Placement::Block);
+        }
+        let turns = |(rank, host): (usize, &String)| hosts.get(rank % distinct.len()) == Some(host);
+        hosts.iter().enumerate().all(turns).then_some(Placement::Cyclic)
+    }
 }
 
 /// What is tried where an overlap target is missed: a value, or `{ value = 1, together = { NAME = "TEXT" } }`.

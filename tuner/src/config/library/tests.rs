@@ -408,3 +408,162 @@ fn a_site_s_list_of_components_says_which_transports_are_in_use() {
     assert_eq!(library.transports_in_use(true, &other), ["vader"]);
     assert_eq!(library.transports_in_use(false, &[]), ["tcp"]);
 }
+
+/// Nobody takes a description that was never run for one that was.
+#[test]
+fn every_row_says_how_it_was_verified() {
+    let mut text = String::new();
+    for library in load_embedded().unwrap() {
+        let shares = library.shares();
+        assert_eq!(shares.unsaid, 0, "{}", library.id);
+        let choices: usize = library.algorithms.iter().map(|row| row.choices.len()).sum();
+        assert_eq!(shares.rows(), choices + library.parameters.len(), "{}", library.id);
+        let strongest = shares.by.keys().next().map(|verified| verified.word());
+        text.push_str(&format!("{}: {}\n", library.id, strongest.unwrap_or("none")));
+    }
+    insta::assert_snapshot!(text, @"
+    intelmpi-2021: printed
+    mpich-4.0: run
+    mpich-4.3: printed
+    mpich-4: documentation
+    mpich-5.0: printed
+    mpt-2: documentation
+    mvapich2-2.3-hydra: source
+    mvapich2-2.3: run
+    openmpi-4.1: run
+    openmpi-5.0: run
+    openmpi-6.0: documentation
+    smpi-3.32: run
+    ");
+}
+
+#[test]
+fn mistakes_in_what_is_said_of_rows_are_named() {
+    let good = description("mvapich2-2.3.toml");
+    for (from, to, part) in [
+        (
+            "name = \"ring\", verified = \"run\"",
+            "name = \"ring\", verified = \"ran\"",
+            "unknown variant `ran`, expected one of `run`, `printed`, `source`, `documentation`",
+        ),
+        (
+            "verified = { rows = \"source\"",
+            "verified = { row = \"source\"",
+            "unknown field `row`, expected one of `rows`, `run`",
+        ),
+        (
+            "documentation = [\"MALLOC_MMAP_THRESHOLD_\"]",
+            "documentation = [\"MALLOC\"]",
+            "verified.documentation names `MALLOC`, which is no parameter of this description",
+        ),
+        (
+            "verified = { rows = \"source\"",
+            "verified = { rows = \"source\", run = [\"MALLOC_MMAP_THRESHOLD_\"]",
+            "stands in verified.run as well",
+        ),
+        (
+            "placement = \"cyclic\"",
+            "placement = \"round\"",
+            "unknown variant `round`, expected `block` or `cyclic`",
+        ),
+        (
+            "parts = 2",
+            "parts = 0",
+            "constraint on `MV2_SMP_EAGERSIZE`: `at_most.parts` is 0",
+        ),
+        (
+            "parts = 2 }",
+            "parts = 2 }\nneeds = \"A\"",
+            "`needs` and `at_most` are two constraints",
+        ),
+        (
+            "needs = \"MV2_INTER_REDUCE_TUNING\"",
+            "needs = \"MV2_INTER_RED_SCAT_TUNING\"",
+            "it needs itself",
+        ),
+        (
+            "otherwise = \"a gather",
+            "otherwize = \"a gather",
+            "unknown field `otherwize`",
+        ),
+        (
+            "name = \"MV2_GATHER_SWITCH_PT\"\nvalues = [1024, 16384]",
+            "name = \"MV2_SMP_USE_CMA\"\nvalues = [0]",
+            "MV2_SMP_USE_CMA: `try` holds 0, and `MV2_SMP_USE_CMA=0`: a gather ends the job by SIGSEGV",
+        ),
+    ] {
+        assert!(good.contains(from), "{from}");
+        let error = Library::parse(&good.replacen(from, to, 1), "x.toml")
+            .unwrap_err()
+            .to_string();
+        assert!(error.starts_with("x.toml: ") && error.contains(part), "`{to}`: {error}");
+    }
+}
+
+fn settings(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
+    let owned = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
+    pairs.iter().map(owned).collect()
+}
+
+#[test]
+fn a_constraint_is_broken_or_mended() {
+    let mvapich2 = find_for("Version: mvapich2-2.3.7").unwrap();
+    let (eager, queue) = ("MV2_SMP_EAGERSIZE", "MV2_SMP_QUEUE_LENGTH");
+    let broken = |pairs: &[(&str, &str)]| mvapich2.broken(&settings(pairs)).map(|broken| broken.to_string());
+    assert_eq!(broken(&[]), None);
+    assert_eq!(broken(&[(eager, "32768")]), None);
+    assert_eq!(
+        broken(&[(eager, "32769")]).unwrap(),
+        "`MV2_SMP_EAGERSIZE=32769`: the job ends when it starts (run and source of 2.3.7); allowed with `MV2_SMP_QUEUE_LENGTH=65536`: up to 32768; \
+         set `MV2_SMP_QUEUE_LENGTH=65538` as well"
+    );
+    assert_eq!(broken(&[(eager, "131072"), (queue, "262144")]), None);
+    // Of a name that is there twice the last one holds.
+    assert!(broken(&[(queue, "262144"), (eager, "131072"), (queue, "65536")]).is_some());
+    assert!(broken(&[("MV2_GATHER_SWITCH_PT", "1024")]).unwrap().contains("SIGSEGV"));
+    assert_eq!(broken(&[("MV2_GATHER_SWITCH_PT", "64")]), None);
+    assert!(
+        broken(&[("MV2_INTER_RED_SCAT_TUNING", "1")])
+            .unwrap()
+            .contains("MV2_INTER_REDUCE_TUNING")
+    );
+    assert_eq!(
+        broken(&[("MV2_INTER_RED_SCAT_TUNING", "1"), ("MV2_INTER_REDUCE_TUNING", "2")]),
+        None
+    );
+    let mended =
+        |in_force: &[(&str, &str)], pairs: &[(&str, &str)]| mvapich2.mended(&settings(in_force), &settings(pairs));
+    assert_eq!(mended(&[], &[(eager, "131072")]), Some(settings(&[(queue, "262144")])));
+    assert_eq!(mended(&[(queue, "524288")], &[(eager, "131072")]), Some(Vec::new()));
+    // What the settings say themselves is not changed, and some cannot be saved.
+    assert_eq!(mended(&[], &[(eager, "131072"), (queue, "65536")]), None);
+    assert_eq!(mended(&[], &[("MV2_GATHER_SWITCH_PT", "1024")]), None);
+}
+
+#[test]
+fn ranks_lie_in_blocks_in_turn_or_neither() {
+    let of = |hosts: &[&str]| Placement::of(&hosts.iter().map(|host| (*host).to_owned()).collect::<Vec<_>>());
+    assert_eq!(of(&["a", "a"]), Some(Placement::Block));
+    assert_eq!(of(&["a", "a", "b", "b"]), Some(Placement::Block));
+    assert_eq!(of(&["a", "b"]), Some(Placement::Block));
+    assert_eq!(of(&["a", "b", "a", "b", "a"]), Some(Placement::Cyclic));
+    assert_eq!(of(&["a", "b", "b", "a"]), None);
+}
+
+/// Its `mpirun` says the version of Hydra, and MPICH 3.2.1's says the same: the worker knows.
+#[test]
+fn a_launcher_with_a_version_of_its_own_is_known_by_the_worker() {
+    let mvapich2 = find_for("HYDRA build details: Version: 3.2.1").unwrap();
+    assert_eq!(mvapich2.id, "mvapich2-2.3-hydra");
+    assert_eq!(mvapich2.build_name("3.2.1"), "mvapich2-2.3");
+    assert!(mvapich2.is_built_for("3.2.1", "MVAPICH2 Version      :\t2.3.7"));
+    assert!(!mvapich2.is_built_for("3.2.1", "MPICH Version:\t3.2.1"));
+    let rsh = find_for("Version: mvapich2-2.3.7").unwrap();
+    assert!(!rsh.is_built_for("2.3.7", "MVAPICH2 Version      :\t2.3.6"));
+    // In everything but its launcher it is the same library.
+    assert_eq!(mvapich2.algorithms.len(), rsh.algorithms.len());
+    assert_eq!(
+        (&mvapich2.constraints, &mvapich2.measuring),
+        (&rsh.constraints, &rsh.measuring)
+    );
+}

@@ -17,6 +17,14 @@ impl Library {
         self.builds.replace("{major}", next()).replace("{minor}", next())
     }
 
+    /// Whether a worker that says this of its library is one for it: in the version that its launcher says, or in any where the launcher says
+    /// a version of its own.
+    #[must_use]
+    pub fn is_built_for(&self, version: &str, line: &str) -> bool {
+        let reported = version_in(line).filter(|_| self.version_of_worker);
+        self.is_reported_by(reported.as_deref().unwrap_or(version), line)
+    }
+
     /// Whether the first line of `MPI_Get_library_version` is this library in this version.
     #[must_use]
     pub fn is_reported_by(&self, version: &str, line: &str) -> bool {

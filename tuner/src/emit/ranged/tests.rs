@@ -98,6 +98,8 @@ fn values_that_cannot_be_relied_on_are_refused() {
         (&mvapich2, Form::Mvapich2, "1:1-+", "begin at 0"),
         (&mvapich2, Form::Mvapich2, "1:0-8,2:9-16", "end with `+`"),
         (&mvapich2, Form::Mvapich2, "0", "no algorithm 0"),
+        (&mvapich2, Form::Mvapich2, "5", "say it in two: 5:0-1024,5:1025-+"),
+        (&mvapich2, Form::Mvapich2, "5:0-+", "say it in two: 5:0-1024,5:1025-+"),
     ] {
         let error = check(row(library, Collective::Bcast), form, value)
             .unwrap_err()
@@ -106,7 +108,12 @@ fn values_that_cannot_be_relied_on_are_refused() {
     }
     assert!(check(row(&intel, Collective::Bcast), Form::Intel, "0:0-8;2:9-2147483647").is_ok());
     // MVAPICH2 counts alltoall's from 0.
-    assert!(check(row(&mvapich2, Collective::Alltoall), Form::Mvapich2, "0").is_ok());
+    assert!(check(row(&mvapich2, Collective::Alltoall), Form::Mvapich2, "0:0-8,0:9-+").is_ok());
+    // What it leaves to chance in a list is a number.
+    let reduce = row(&mvapich2, Collective::Reduce);
+    assert!(check(reduce, Form::Mvapich2, "8").is_ok());
+    let error = check(reduce, Form::Mvapich2, "2:0-8,8:9-+").unwrap_err().to_string();
+    assert!(error.contains("give one number for all sizes"), "{error}");
 }
 
 /// MVAPICH2 drops ranges without a word while the operation's indexed table is on.
@@ -138,7 +145,8 @@ fn a_value_holds_for_its_volumes() {
             compose(&intel, Collective::ReduceScatterBlock, &[(1024, 2), (32768, 3)]),
             compose(&mvapich2, Collective::Bcast, &[(1024, 5)]),
             compose(&mvapich2, Collective::Bcast, &[(8, 1), (32768, 5)]),
-            compose(&mvapich2, Collective::Gather, &[(8, 1), (32768, 2)]),
+            compose(&mvapich2, Collective::Scatter, &[(8, 1), (32768, 2)]),
+            compose(&mvapich2, Collective::Reduce, &[(8, 2)]),
         ]
         .join("\n"),
         @"
@@ -147,11 +155,39 @@ fn a_value_holds_for_its_volumes() {
     0:0-90;7:91-92681;0:92682-2147483647
     0:0-22;2:23-1448;0:1449-2147483647
     0:0-22;2:23-1448;3:1449-23170;0:23171-2147483647
-    5
+    5:0-1024,5:1025-+
     1:0-722,5:723-+
     1:0-178,2:179-+
+    2
     "
     );
+}
+
+/// What is screened is what is deployed: of 9, a number by itself and a list run different algorithms.
+#[test]
+fn what_is_tried_has_the_form_of_what_is_deployed() {
+    let (intel, mvapich2) = (intel(), mvapich2());
+    for library in [&intel, &mvapich2] {
+        for row in &library.algorithms {
+            let at_start = row.at_start.unwrap();
+            for choice in &row.choices {
+                let tried = for_all(at_start, choice.value);
+                assert!(
+                    check(row, at_start.form, &tried).is_ok(),
+                    "{tried} of {}",
+                    row.parameter
+                );
+                let deployed = compose(row, 4, &[1024], &[(1024, choice.value)]).unwrap();
+                if at_start.form == Form::Mvapich2 {
+                    assert_eq!(tried, deployed, "{}", row.parameter);
+                }
+                assert_eq!(
+                    tried.contains(','),
+                    at_start.form == Form::Mvapich2 && at_start.unit.is_some()
+                );
+            }
+        }
+    }
 }
 
 fn chosen() -> impl Strategy<Value = (u64, Vec<u64>, Vec<(u64, u64)>)> {
@@ -173,7 +209,7 @@ proptest! {
     /// Round trip: what is composed is accepted, and chooses for each volume what was asked for it; Intel's on no other volume.
     #[test]
     fn what_is_composed_is_what_the_library_runs((ranks, volumes, chosen) in chosen(), per_rank in any::<bool>()) {
-        let collective = if per_rank { Collective::Gather } else { Collective::Bcast };
+        let collective = if per_rank { Collective::Scatter } else { Collective::Bcast };
         for library in [intel(), mvapich2()] {
             let row = row(&library, collective);
             let Some(text) = compose(row, ranks, &volumes, &chosen) else {

@@ -1,0 +1,165 @@
+//! Settings that must not be made, or not without others: a value that ends the job, one that needs another setting beside it, two
+//! that go together. What breaks one is neither tried nor deployed.
+
+use serde::Deserialize;
+
+use super::{Library, Value};
+
+/// What must not be set, or not without something else. With neither `needs` nor `at_most`, its `values` must not be set at all.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Constraint {
+    /// The setting it is about.
+    pub name: String,
+    /// The values it is about; all if there are none.
+    #[serde(default)]
+    pub values: Vec<Value>,
+    /// A setting that must be made as well, to whatever.
+    #[serde(default)]
+    pub needs: Option<String>,
+    /// Its largest value.
+    #[serde(default)]
+    pub at_most: Option<AtMost>,
+    /// What happens otherwise, such as `the job ends by a signal`.
+    pub otherwise: String,
+    /// Where that was found.
+    pub source: String,
+}
+
+/// A part of another setting's value.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AtMost {
+    /// The other setting.
+    pub of: String,
+    /// What that is by default.
+    pub default: u64,
+    /// One of so many parts of it.
+    #[serde(default = "whole")]
+    pub parts: u64,
+}
+
+fn whole() -> u64 {
+    1
+}
+
+/// A setting that must not be made so.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{name}={value}`: {otherwise} ({source_of_it}); {allowed}")]
+pub struct Broken {
+    /// The setting.
+    pub name: String,
+    /// Its value.
+    pub value: String,
+    /// What happens.
+    pub otherwise: String,
+    /// Where that was found.
+    pub source_of_it: String,
+    /// What is allowed.
+    pub allowed: String,
+    /// The setting beside it that would mend it.
+    pub mend: Option<(String, String)>,
+}
+
+/// The last value of a name in a list of settings: later ones win.
+fn last<'s>(settings: &'s [(String, String)], name: &str) -> Option<&'s str> {
+    let found = settings.iter().rev().find(|(other, _)| other == name)?;
+    Some(&found.1)
+}
+
+impl Constraint {
+    /// How these settings break it, if they do.
+    fn broken(&self, settings: &[(String, String)]) -> Option<Broken> {
+        let value = last(settings, &self.name)?;
+        if !self.values.is_empty() && !self.values.iter().any(|one| one.to_string() == value) {
+            return None;
+        }
+        let broken = |allowed: String, mend: Option<(String, String)>| {
+            Some(Broken {
+                name: self.name.clone(),
+                value: value.to_owned(),
+                otherwise: self.otherwise.clone(),
+                source_of_it: self.source.clone(),
+                allowed,
+                mend,
+            })
+        };
+        if let Some(needed) = &self.needs {
+            return match last(settings, needed) {
+                Some(_) => None,
+                None => broken(format!("set `{needed}` as well, or leave it out"), None),
+            };
+        }
+        let Some(limit) = &self.at_most else {
+            return broken("leave it out".to_owned(), None);
+        };
+        // What is no number is not for this to judge.
+        let number: u64 = value.parse().ok()?;
+        let of = last(settings, &limit.of).map_or(Some(limit.default), |text| text.parse().ok())?;
+        if number <= of / limit.parts {
+            return None;
+        }
+        let least = number.saturating_mul(limit.parts);
+        broken(
+            format!(
+                "allowed with `{}={of}`: up to {}; set `{}={least}` as well",
+                limit.of,
+                of / limit.parts,
+                limit.of
+            ),
+            Some((limit.of.clone(), least.to_string())),
+        )
+    }
+
+    /// What is wrong with how it is written, and what is allowed.
+    pub(super) fn problem(&self) -> Option<String> {
+        let wrong = |message: &str| Some(format!("constraint on `{}`: {message}", self.name));
+        if self.needs.is_some() && self.at_most.is_some() {
+            return wrong("`needs` and `at_most` are two constraints; write a table for each");
+        }
+        if self.name.is_empty() || self.otherwise.trim().is_empty() || self.source.trim().is_empty() {
+            return wrong("`name`, `otherwise` and `source` must not be empty");
+        }
+        if self.at_most.as_ref().is_some_and(|limit| limit.parts == 0) {
+            return wrong("`at_most.parts` is 0; allowed: from 1");
+        }
+        let other = self.needs.as_ref().or(self.at_most.as_ref().map(|limit| &limit.of));
+        if other == Some(&self.name) {
+            return wrong("it needs itself; name another setting");
+        }
+        None
+    }
+}
+
+impl Library {
+    /// The first constraint that these settings break; of a name that stands there twice the last value holds.
+    #[must_use]
+    pub fn broken(&self, settings: &[(String, String)]) -> Option<Broken> {
+        self.constraints
+            .iter()
+            .find_map(|constraint| constraint.broken(settings))
+    }
+
+    /// What must be set beside `settings` where `in_force` holds already, so that nothing is broken; `None` where that cannot be had, or
+    /// would change what `settings` say themselves.
+    #[must_use]
+    pub fn mended(
+        &self,
+        in_force: &[(String, String)],
+        settings: &[(String, String)],
+    ) -> Option<Vec<(String, String)>> {
+        let mut beside: Vec<(String, String)> = Vec::new();
+        loop {
+            let all = [in_force, settings, &beside].concat();
+            let Some(broken) = self.broken(&all) else {
+                return Some(beside);
+            };
+            let (name, value) = broken.mend?;
+            let is_said = |list: &[(String, String)]| list.iter().any(|(other, _)| *other == name);
+            if is_said(settings) || is_said(&beside) {
+                return None;
+            }
+            beside.push((name, value));
+        }
+    }
+}
