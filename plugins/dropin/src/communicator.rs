@@ -15,6 +15,7 @@ use kilter_host::Hosted;
 use kilter_mpi::{MPI_Comm, MpiError, Real, attribute, constants, handle, info};
 use kilter_profile::Table;
 
+use crate::device::{self, Policy};
 use crate::finish;
 use crate::prepared::PreparedCalls;
 use crate::rules::{Action, Implementation, Rules};
@@ -29,6 +30,8 @@ pub(crate) struct State {
     rules: &'static Rules,
     /// Whether all its ranks are on one node; false where no rule asks for it.
     pub(crate) one_node: bool,
+    /// Whether it is asked for each call if the buffers lie on the host.
+    pub(crate) asks_device: bool,
     /// Of the call under way; calls on one communicator follow each other.
     pub(crate) tables: RefCell<Tables>,
     /// Replaced calls, to be made again.
@@ -235,6 +238,16 @@ unsafe fn rules_of(comm: MPI_Comm, started: &'static Started) -> Option<Box<Stat
     }
     let rules = started.rules.as_ref().ok()?;
     let table = rules.table(size)?;
+    // SAFETY: by the contract of `look_up`; all ranks have the same rules.
+    let policy = unsafe { device::agree(comm, rank) }.unwrap_or_else(|error| {
+        // Without an answer this rank would decide otherwise than the others.
+        kilter_mpi::say(format_args!("error: {error}; ending the job"));
+        // SAFETY: MPI is running.
+        unsafe { kilter_mpi::abort(comm, 1) }
+    });
+    if policy == Policy::Leave {
+        return None;
+    }
     let asked = table
         .ranges()
         .any(|(_, _, _, action)| action.implementation.needs_one_node());
@@ -247,6 +260,7 @@ unsafe fn rules_of(comm: MPI_Comm, started: &'static Started) -> Option<Box<Stat
         table,
         rules,
         one_node,
+        asks_device: policy == Policy::Ask,
         tables: RefCell::new(Tables::new(size)),
         prepared: PreparedCalls::new(),
         private: RefCell::new(None),

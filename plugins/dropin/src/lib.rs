@@ -9,6 +9,7 @@
 //! | `KILTER_PROFILE` | the profile's path; it must be the same file for all ranks                                        |
 //! | `KILTER_MODE`    | `replace` (default), `log` (replaces nothing, says at the end what it would have), `off`           |
 //! | `KILTER_LOG`     | `1`: says at the end, on standard error of rank 0, how often each implementation ran               |
+//! | `KILTER_GPU`     | where a rank has a GPU's runtime mapped: `library` (default) leaves all to the library, `host` asks about each buffer |
 //!
 //! All blocking collectives of several ranks are exported, `MPI_X` and `PMPI_X`, and where the library has them (MPI 4) the
 //! large count forms `MPI_X_c`. Another tool of the profiling interface is preloaded before this library
@@ -20,6 +21,7 @@
 //! * [`entry`]: the exported functions. Both `MPI_X` and `PMPI_X` are: the Fortran layer of Open MPI calls `PMPI_X`.
 //! * [`kilter_mpi::Real`]: the library's functions, found behind this one.
 //! * [`describe`], [`replace`]: from a call to the implementation that runs, by facts that all ranks share.
+//! * [`device`]: what is done where buffers may lie in a GPU's memory.
 //! * [`prepared`]: a call like one before goes the short way.
 //! * [`communicator`]: what is kept for each communicator, as an attribute of it.
 //! * [`start`], [`rules`]: profile and plugins, at the first intercepted call; [`kilter_host`] loads the plugins.
@@ -27,6 +29,7 @@
 
 mod communicator;
 mod describe;
+mod device;
 pub mod entry;
 pub mod finish;
 mod prepared;

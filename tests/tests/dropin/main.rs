@@ -5,6 +5,7 @@
 mod allocations;
 mod applications;
 mod deployment;
+mod device;
 mod job;
 mod large;
 mod programs;
