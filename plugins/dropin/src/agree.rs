@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use kilter_mpi::{MPI_Comm, MPI_Datatype, MPI_Op, MpiError, Real, constants, info};
 
+use crate::device::{self, Policy};
 use crate::private::{self, Private};
 use crate::start::{self, Started};
 
@@ -22,6 +23,8 @@ pub(crate) enum Agreed {
         shared: Option<Arc<Private>>,
         /// Whether all ranks are on one node.
         one_node: bool,
+        /// What is done about a GPU's memory.
+        device: Policy,
     },
 }
 
@@ -35,13 +38,25 @@ pub(crate) unsafe fn agree(comm: MPI_Comm, size: usize, started: &'static Starte
         return if started.digest == 0 {
             Agreed::Differ
         } else {
-            Agreed::Follow { shared, one_node: true }
+            Agreed::Follow {
+                shared,
+                one_node: true,
+                device: device::own_policy(),
+            }
         };
     }
     let number = shared.as_ref().map_or(0, |shared| shared.number);
     let (digest, node) = (started.digest, started.node);
     // The largest complement is the complement of the smallest.
-    let mine = [digest, !digest, number, !number, node, !node];
+    let mine = [
+        digest,
+        !digest,
+        number,
+        !number,
+        node,
+        !node,
+        device::own_policy() as u64,
+    ];
     // SAFETY: by this function's contract.
     let Ok(largest) = (unsafe { maxima(comm, mine) }) else {
         return Agreed::Differ;
@@ -51,6 +66,7 @@ pub(crate) unsafe fn agree(comm: MPI_Comm, size: usize, started: &'static Starte
         return Agreed::Follow {
             shared: shared.filter(|_| is_same(2)),
             one_node: is_same(4),
+            device: Policy::of(largest[6]),
         };
     }
     if !is_same(0) {

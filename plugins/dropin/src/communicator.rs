@@ -14,6 +14,7 @@ use kilter_mpi::{MPI_Comm, MpiError, attribute, constants, handle, info};
 use kilter_profile::Table;
 
 use crate::agree::{Agreed, agree};
+use crate::device::{self, Policy};
 use crate::finish;
 use crate::prepared::PreparedCalls;
 use crate::private::{self, Private};
@@ -29,6 +30,8 @@ pub(crate) struct State {
     rules: &'static Rules,
     /// Whether all its ranks are on one node.
     pub(crate) one_node: bool,
+    /// Whether it is asked for each call if the buffers lie on the host.
+    pub(crate) asks_device: bool,
     /// Of the call under way; calls on one communicator follow each other.
     pub(crate) tables: RefCell<Tables>,
     /// Replaced calls, to be made again.
@@ -234,11 +237,20 @@ unsafe fn rules_of(comm: MPI_Comm, started: &'static Started) -> Option<Box<Stat
         return None;
     }
     // SAFETY: by the contract of `look_up`.
-    let Agreed::Follow { shared, one_node } = (unsafe { agree(comm, size, started) }) else {
+    let Agreed::Follow {
+        shared,
+        one_node,
+        device,
+    } = (unsafe { agree(comm, size, started) })
+    else {
         return None;
     };
     let rules = started.rules.as_ref().ok()?;
     let table = rules.table(size)?;
+    if device == Policy::Leave {
+        device::say_that_calls_are_left(rank);
+        return None;
+    }
     Some(Box::new(State {
         comm,
         rank,
@@ -246,6 +258,7 @@ unsafe fn rules_of(comm: MPI_Comm, started: &'static Started) -> Option<Box<Stat
         table,
         rules,
         one_node,
+        asks_device: device == Policy::Ask,
         tables: RefCell::new(Tables::new(size)),
         prepared: PreparedCalls::new(),
         stage: RefCell::new(match shared {

@@ -11,6 +11,7 @@
 //! | `KILTER_LOG`     | `1`: says at the end, on standard error of rank 0, how often each implementation ran               |
 //! | `KILTER_PRIVATE_AFTER` | calls with a rule that the library carries out on a new communicator before a private one is made for it (default 1) |
 //! | `KILTER_ANY_LIBRARY` | `1`: a profile that was tuned for another library, or another version of it, is followed all the same |
+//! | `KILTER_GPU`     | where a rank has a GPU's runtime mapped: `library` (default) leaves all to the library, `host` asks about each buffer |
 //!
 //! All blocking collectives of several ranks are exported, `MPI_X` and `PMPI_X`, and where the library has them (MPI 4) the
 //! large count forms `MPI_X_c`. Another tool of the profiling interface is preloaded before this library
@@ -22,6 +23,7 @@
 //! * [`entry`]: the exported functions. Both `MPI_X` and `PMPI_X` are: the Fortran layer of Open MPI calls `PMPI_X`.
 //! * [`kilter_mpi::Real`]: the library's functions, found behind this one.
 //! * [`describe`], [`replace`]: from a call to the implementation that runs, by facts that all ranks share.
+//! * [`device`]: what is done where buffers may lie in a GPU's memory.
 //! * [`prepared`]: a call like one before goes the short way.
 //! * [`communicator`]: what is kept for each communicator, as an attribute of it; [`agree`]: what its ranks agree on first;
 //!   [`private`]: where implementations send.
@@ -31,6 +33,7 @@
 mod agree;
 mod communicator;
 mod describe;
+mod device;
 pub mod entry;
 pub mod finish;
 mod prepared;

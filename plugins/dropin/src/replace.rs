@@ -16,6 +16,7 @@ use kilter_mpi::{MPI_Comm, constants, info};
 
 use crate::communicator::{self, Known, State, Tables};
 use crate::describe::{Given, Number, describe, early};
+use crate::device;
 use crate::prepared::again;
 use crate::rules::{Action, Implementation};
 use crate::start::{self, Mode, Started};
@@ -111,6 +112,18 @@ unsafe fn carry_out<F: Function, N: Number, D: Number>(
         return None;
     }
     let run = implementation.row.algorithm.run?;
+    if state.asks_device && collective.has_data() {
+        // SAFETY: all ranks decide alike, so all come here.
+        let on_host = unsafe { device::is_on_host(state.comm, &arguments) };
+        let on_host = on_host.unwrap_or_else(|error| {
+            kilter_mpi::say(format_args!("error: {error}; ending the job"));
+            // SAFETY: MPI is running.
+            unsafe { kilter_mpi::abort(state.comm, 1) }
+        });
+        if !on_host {
+            return None;
+        }
+    }
     arguments.algorithm = implementation.row.algorithm;
     arguments.parameters = parameters.as_ptr();
     // SAFETY: all ranks decide alike, so all come here.
@@ -119,8 +132,11 @@ unsafe fn carry_out<F: Function, N: Number, D: Number>(
     let code = unsafe { run(context, &raw const arguments) };
     if code == 0 {
         implementation.count(started);
-        // SAFETY: the call has ended, and `tables` keeps others out; parameters are the state's.
-        unsafe { state.prepared.put(collective, &arguments, context, implementation) };
+        // Where its buffers lie is asked anew in each call.
+        if !state.asks_device {
+            // SAFETY: the call has ended, and `tables` keeps others out; parameters are the state's.
+            unsafe { state.prepared.put(collective, &arguments, context, implementation) };
+        }
         return Some(0);
     }
     // SAFETY: the same contract.

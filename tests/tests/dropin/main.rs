@@ -6,6 +6,7 @@ mod allocations;
 mod applications;
 mod communicators;
 mod deployment;
+mod device;
 mod job;
 mod large;
 mod programs;
