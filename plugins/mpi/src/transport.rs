@@ -63,6 +63,30 @@ struct Piece {
     expected: Option<usize>,
 }
 
+/// A piece that nobody has waited for, since an error came between: MPI must not write to the buffer once its owner has it back.
+impl Drop for Piece {
+    #[inline]
+    fn drop(&mut self) {
+        if self.request != constants::request_null() {
+            give_up(&mut self.request, self.expected.is_some());
+        }
+    }
+}
+
+/// Ends a receive without its message. A send is left to end by itself: to wait for it might take for ever, and MPI only reads there.
+#[cold]
+fn give_up(request: &mut MPI_Request, is_receive: bool) {
+    // SAFETY: the request is active. What these return changes nothing: the error that led here is on its way.
+    unsafe {
+        if is_receive {
+            mpi_sys::PMPI_Cancel(request);
+            mpi_sys::PMPI_Wait(request, constants::status_ignore());
+        } else {
+            mpi_sys::PMPI_Request_free(request);
+        }
+    }
+}
+
 impl<'a> MpiTransport<'a> {
     /// A transport over `comm`, whose rank `rank` of `size` this is, on which nothing else may be received meanwhile, for
     /// elements of `element_bytes` bytes that `PMPI_Reduce_local` combines as `datatype` with `op` (any handle where the
@@ -370,6 +394,7 @@ impl Transport for MpiTransport<'_> {
             ..
         } = request;
         complete(operation, peer, first)?;
+        // What is left after an error is given up.
         rest.into_iter().try_for_each(|piece| complete(operation, peer, piece))
     }
 

@@ -5,6 +5,7 @@
 
 mod cases;
 mod control_variables;
+mod given_up;
 mod model;
 mod shared_memory;
 
@@ -71,6 +72,7 @@ fn as_rank() -> ExitCode {
     // SAFETY: all ranks make the same call.
     let comm = unsafe { info::comm_private(constants::comm_world()) }.expect("a communicator of all ranks");
     shared_memory::all(comm);
+    given_up::all(comm);
     cases::all(comm);
     control_variables::all(info::rank(comm).expect("a rank"));
     // SAFETY: the communicator is not used afterwards; nothing is pending.
