@@ -9,6 +9,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use kilter::apply::journal::sha256;
 use kilter::emit::manifest::{Carries, Manifest, SCHEMA, SiteFile, StagedFile, TunedLibrary, TunedUnder};
 use kilter::emit::rules::{Choice, Rules};
 use kilter_tests::{kilter, mpicc, release, root, run};
@@ -165,6 +166,7 @@ fn stage(directory: &Path) {
     let file = |name: &str, carries| StagedFile {
         name: name.to_owned(),
         carries,
+        sha256: sha256(&fs::read(directory.join(name)).unwrap()),
     };
     let manifest = Manifest {
         schema: SCHEMA,

@@ -10,6 +10,6 @@ pub mod code;
 mod context;
 mod length;
 pub mod plugins;
-pub mod trust;
 
 pub use context::Hosted;
+pub use kilter_profile::trust;

@@ -13,6 +13,7 @@ mod error;
 mod table;
 #[cfg(test)]
 mod tests;
+pub mod trust;
 mod unique;
 
 use std::collections::BTreeMap;

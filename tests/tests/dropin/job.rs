@@ -25,6 +25,7 @@ fn target() -> PathBuf {
 
 /// An MPI library that programs are built with and run on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::enum_variant_names, reason = "the library's own name ends so")]
 pub(crate) enum Mpi {
     /// The one that this test program's workspace is built for.
     OpenMpi,

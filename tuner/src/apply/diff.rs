@@ -12,7 +12,26 @@ const CONTEXT: usize = 3;
 /// The diff of all changes; `patch` reads it where files are text. Links and what is no text are said in a line.
 #[must_use]
 pub fn text(changes: &[Change]) -> String {
-    changes.iter().map(of).collect()
+    let text: String = changes.iter().map(of).collect();
+    visible(&text)
+}
+
+/// With control characters, and those that turn the direction of writing, as escapes: what is asked about must be what is seen.
+#[must_use]
+pub fn visible(text: &str) -> String {
+    let is_hidden = |c: char| {
+        (c.is_control() && !matches!(c, '\n' | '\t'))
+            || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    let mut shown = String::with_capacity(text.len());
+    for c in text.chars() {
+        if is_hidden(c) {
+            shown.extend(c.escape_default());
+        } else {
+            shown.push(c);
+        }
+    }
+    shown
 }
 
 fn of(change: &Change) -> String {
@@ -100,5 +119,14 @@ mod tests {
         -x
         `/home/u/f` is made, 5 bytes
         ");
+    }
+
+    /// A carriage return and an escape would take the line back that the reader is asked about.
+    #[test]
+    fn what_a_terminal_would_obey_is_shown() {
+        let hidden = change(None, Some("x = 1\r\u{1b}[2Ky = 2\u{202e}\n\tz\n".as_bytes()));
+        let text = text(&[hidden]);
+        // A carriage return ends a line.
+        assert!(text.contains("+x = 1\\r+\\u{1b}[2Ky = 2\\u{202e}\n+\tz\n"), "{text}");
     }
 }

@@ -1,13 +1,15 @@
 //! What is on the disk: a staging directory, the files that are to change, the lock of a journal.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{File, TryLockError};
-use std::io::ErrorKind;
-use std::os::unix::fs::MetadataExt as _;
+use std::fs::{DirBuilder, File, TryLockError};
+use std::io::{ErrorKind, Read as _};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, bail};
+use anyhow::{Context as _, bail, ensure};
+use kilter_profile::trust::{self, Trusted};
 
+use super::journal::sha256;
 use super::plan::{Current, Staged};
 use crate::emit::manifest::{self, Manifest};
 
@@ -16,18 +18,28 @@ use crate::emit::manifest::{self, Manifest};
 /// # Errors
 /// No staging directory, or a file that it lists and cannot be read.
 pub fn staged(directory: &Path) -> anyhow::Result<Staged> {
+    let trusted = trusted();
     let path = directory.join(manifest::NAME);
-    let text = std::fs::read_to_string(&path).with_context(|| {
+    let text = read_trusted(&path, &trusted).with_context(|| {
         format!(
-            "`{}` cannot be read; name the directory of emitted files, such as kilter-out/emit",
+            "`{}` cannot be followed; name the directory of emitted files, such as kilter-out/emit",
             path.display()
         )
     })?;
+    let text = String::from_utf8(text).with_context(|| format!("`{}` is no text", path.display()))?;
     let manifest = Manifest::parse(&text).with_context(|| format!("`{}`", path.display()))?;
     let mut files = BTreeMap::new();
     for file in &manifest.files {
         let path = directory.join(&file.name);
-        let content = std::fs::read(&path).with_context(|| format!("`{}` cannot be read", path.display()))?;
+        let content = read_trusted(&path, &trusted)?;
+        ensure!(
+            sha256(&content) == file.sha256,
+            "`{}` is not what `{}` lists: its SHA-256 is {} in place of {}; copy the directory again, or let `kilter tune` write it anew",
+            path.display(),
+            manifest::NAME,
+            sha256(&content),
+            file.sha256
+        );
         files.insert(file.name.clone(), content);
     }
     Ok(Staged {
@@ -35,6 +47,23 @@ pub fn staged(directory: &Path) -> anyhow::Result<Staged> {
         manifest,
         files,
     })
+}
+
+/// Whose staging directories are installed, and whose journals are followed.
+pub(super) fn trusted() -> Trusted {
+    Trusted::installer(std::env::var("SUDO_UID").ok().and_then(|user| user.parse().ok()))
+}
+
+/// Reads a file that nobody else can have written: what is installed is loaded into every program.
+fn read_trusted(path: &Path, trusted: &Trusted) -> anyhow::Result<Vec<u8>> {
+    let mut file = trust::open_of(path, trusted)?;
+    trust::directory(path.parent().unwrap_or(path), trusted).context(
+        "others could exchange what lies there; copy it to a directory of your own, and see that it is as you want it",
+    )?;
+    let mut content = Vec::new();
+    file.read_to_end(&mut content)
+        .with_context(|| format!("`{}` cannot be read", path.display()))?;
+    Ok(content)
 }
 
 /// What a path has now; links are followed.
@@ -84,7 +113,11 @@ pub fn missing_directories<'p>(files: impl Iterator<Item = &'p Path>) -> Vec<Pat
 /// # Errors
 /// It cannot be made, or another command holds it.
 pub fn lock(root: &Path) -> anyhow::Result<File> {
-    std::fs::create_dir_all(root).with_context(|| format!("the journal `{}` cannot be made", root.display()))?;
+    DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(root)
+        .with_context(|| format!("the journal `{}` cannot be made", root.display()))?;
     let path = root.join(".lock");
     let file = File::options()
         .create(true)

@@ -1,14 +1,15 @@
 //! The journal: a directory for each apply, with the old contents and what became of it. It is complete on the disk before the
 //! first file changes, so the way back is known from any point on.
 
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use anyhow::{Context as _, ensure};
+use kilter_profile::trust;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use super::step::{self, Step};
-use super::{Change, layout};
+use super::{Change, disk, layout};
 
 /// Version of the format.
 const SCHEMA: u32 = 1;
@@ -20,6 +21,8 @@ pub struct Journal {
     pub directory: PathBuf,
     /// The directory that will be the root of the system; entries name files as they are called then.
     pub root: Option<PathBuf>,
+    /// The tree that all its files are in, where there is one.
+    pub tree: Option<PathBuf>,
 }
 
 /// What an entry is called in its directory.
@@ -233,13 +236,16 @@ impl Stored {
 /// A journal that cannot be read.
 pub fn entries(journal: &Journal) -> anyhow::Result<Vec<Stored>> {
     let mut all = Vec::new();
+    let trusted = disk::trusted();
     for (number, directory) in directories(&journal.directory)? {
         let path = directory.join(NAME);
-        let text = match std::fs::read_to_string(&path) {
-            Ok(text) => text,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
-            Err(error) => return Err(error).with_context(|| format!("`{}` cannot be read", path.display())),
-        };
+        if !path.exists() {
+            continue;
+        }
+        // Whoever can write an entry writes any file as who rolls it back.
+        let file = trust::directory(&directory, &trusted).and_then(|()| trust::open_of(&path, &trusted));
+        let file = file.with_context(|| format!("the journal entry `{}` is not followed", path.display()))?;
+        let text = std::io::read_to_string(file).with_context(|| format!("`{}` cannot be read", path.display()))?;
         let entry: Entry = serde_json::from_str(&text)
             .with_context(|| format!("`{}` is no journal of this version of Kilter", path.display()))?;
         ensure!(
@@ -248,6 +254,17 @@ pub fn entries(journal: &Journal) -> anyhow::Result<Vec<Stored>> {
             path.display(),
             entry.schema
         );
+        if let Some(tree) = &journal.tree {
+            let paths = entry.changes.iter().map(|recorded| &recorded.path);
+            let outside = paths.chain(&entry.directories).find(|path| !is_below(tree, path));
+            ensure!(
+                outside.is_none(),
+                "`{}` names `{}`, which is outside of --prefix `{}`; nothing was changed",
+                path.display(),
+                outside.map(|path| path.display().to_string()).unwrap_or_default(),
+                tree.display()
+            );
+        }
         let root = journal.root.as_deref();
         all.push(Stored {
             directory,
@@ -259,6 +276,18 @@ pub fn entries(journal: &Journal) -> anyhow::Result<Vec<Stored>> {
         });
     }
     Ok(all)
+}
+
+/// Whether a path lies below a tree by its name and by where links lead now.
+fn is_below(tree: &Path, path: &Path) -> bool {
+    let is_plain = path.components().all(|part| !matches!(part, Component::ParentDir));
+    let real = path.ancestors().find_map(|path| path.canonicalize().ok());
+    let real_tree = tree.canonicalize();
+    is_plain
+        && path.starts_with(tree)
+        && real
+            .zip(real_tree.ok())
+            .is_none_or(|(real, tree)| real.starts_with(&tree) || tree.starts_with(&real))
 }
 
 /// A directory for the next entry: `TIME-NUMBER`.

@@ -54,7 +54,11 @@ impl Scope {
             }
             Scope::Prefix(prefix) => (prefix.join("var/lib/kilter/journal"), None),
         };
-        Ok(Journal { directory, root })
+        let tree = match self {
+            Scope::Prefix(prefix) => Some(prefix.clone()),
+            Scope::User | Scope::System(_) => None,
+        };
+        Ok(Journal { directory, root, tree })
     }
 }
 

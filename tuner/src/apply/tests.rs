@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 mod cut_off;
 mod site_rules;
 
-use super::journal::{self, Journal};
+use super::disk;
+use super::journal::{self, Journal, sha256};
 use super::layout::Layout;
 use super::plan::Staged;
 use super::session;
@@ -57,6 +58,7 @@ impl Home {
         Journal {
             directory: self.path("journal"),
             root: None,
+            tree: None,
         }
     }
 
@@ -134,9 +136,10 @@ fn staged(limit: u64, dropin: bool) -> Staged {
             ("lib/plugin.so", Carries::Library, "\u{7f}ELF\0\0".to_owned()),
         ]);
     }
-    let listed = files.iter().map(|(name, carries, _)| StagedFile {
+    let listed = files.iter().map(|(name, carries, text)| StagedFile {
         name: (*name).to_owned(),
         carries: *carries,
+        sha256: sha256(text.as_bytes()),
     });
     Staged {
         directory: STAGING.into(),
@@ -512,4 +515,86 @@ fn a_damaged_journal_takes_nothing_back() {
     assert_eq!(home.tree(), applied);
     std::fs::write(entry.join("journal.json"), "{").unwrap();
     assert!(home.rollback().unwrap_err().to_string().contains("journal.json"));
+}
+
+/// Writes a staging directory and gives its path.
+fn written(home: &Home, staged: &Staged) -> PathBuf {
+    let directory = home.path("emit");
+    std::fs::create_dir_all(directory.join("lib")).unwrap();
+    for (name, content) in &staged.files {
+        std::fs::write(directory.join(name), content).unwrap();
+    }
+    std::fs::write(directory.join("manifest.json"), staged.manifest.to_text().unwrap()).unwrap();
+    directory
+}
+
+fn set_mode(path: &Path, mode: u32) {
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+}
+
+#[test]
+fn a_staging_directory_that_others_may_have_written_is_refused() {
+    let home = Home::new();
+    let staged = staged(32768, true);
+    let directory = written(&home, &staged);
+    assert_eq!(disk::staged(&directory).unwrap().files, staged.files);
+    let refused = |words: &[&str]| {
+        let error = format!("{:#}", disk::staged(&directory).unwrap_err());
+        assert!(words.iter().all(|word| error.contains(word)), "{error}");
+    };
+    let plugin = directory.join("lib/plugin.so");
+    for path in [
+        &plugin,
+        &directory.join("lib"),
+        &directory,
+        &directory.join("manifest.json"),
+    ] {
+        let mode = path.metadata().unwrap().permissions().mode() & 0o777;
+        set_mode(path, mode | 0o002);
+        refused(&[&path.display().to_string(), "others"]);
+        set_mode(path, mode);
+    }
+    std::fs::write(&plugin, "cut").unwrap();
+    refused(&["lib/plugin.so", "SHA-256", &sha256(b"cut"), "copy the directory again"]);
+}
+
+/// Whoever may write into the tree could name any file of the system.
+#[test]
+fn an_entry_of_a_journal_that_others_may_have_written_or_that_leaves_its_tree_is_not_followed() {
+    let home = Home::new();
+    let journal = Journal {
+        tree: Some(home.directory.path().to_path_buf()),
+        ..home.journal()
+    };
+    std::fs::create_dir_all(&journal.directory).unwrap();
+    let apply = || session::apply(&journal, &staged(32768, false), &home.layout(), false);
+    apply().unwrap().carry_out(None).unwrap();
+    let entry = journal::entries(&journal).unwrap().remove(0).directory;
+    let refused = |words: &[&str]| {
+        for error in [session::rollback(&journal).unwrap_err(), apply().unwrap_err()] {
+            let error = format!("{error:#}");
+            assert!(words.iter().all(|word| error.contains(word)), "{error}");
+        }
+    };
+    let file = entry.join("journal.json");
+    set_mode(&file, 0o666);
+    refused(&["journal.json", "is not followed", "666"]);
+    set_mode(&file, 0o600);
+    set_mode(&home.path("journal"), 0o777);
+    refused(&["journal.json", "is not followed", "777"]);
+    set_mode(&home.path("journal"), 0o755);
+    let text = std::fs::read_to_string(&file).unwrap();
+    let own = home.path("share").display().to_string();
+    for outside in ["/etc".to_owned(), format!("{own}/../../../../../../../../etc")] {
+        std::fs::write(&file, text.replacen(&own, &outside, 1)).unwrap();
+        refused(&["outside of --prefix", "etc"]);
+    }
+    // By a link that was put there later.
+    std::fs::write(&file, &text).unwrap();
+    std::fs::rename(home.path("share"), home.path("moved")).unwrap();
+    std::os::unix::fs::symlink("/usr", home.path("share")).unwrap();
+    refused(&["outside of --prefix", "share"]);
+    std::fs::remove_file(home.path("share")).unwrap();
+    std::fs::rename(home.path("moved"), home.path("share")).unwrap();
+    session::rollback(&journal).unwrap().unwrap().carry_out(None).unwrap();
 }

@@ -9,7 +9,7 @@ use super::{Status, print};
 use crate::apply::journal::Journal;
 use crate::apply::layout::{Layout, Scope};
 use crate::apply::session::{self, Prepared};
-use crate::apply::{consent, disk, version};
+use crate::apply::{consent, diff, disk, version};
 use crate::cli::{Apply, Place};
 use crate::emit::manifest::TunedLibrary;
 use crate::launch::capture::launcher_version;
@@ -29,7 +29,7 @@ pub(super) fn run(typed: &Apply) -> anyhow::Result<Status> {
     let prepared = session::apply(&journal, &staged, &layout, typed.put_aside)?;
     if prepared.changes.is_empty() {
         for note in &prepared.notes {
-            eprintln!("kilter: {note}");
+            eprintln!("kilter: {}", diff::visible(note));
         }
         eprintln!("kilter: all of it is installed already; nothing was changed");
         return Ok(Status::Holds);
@@ -113,7 +113,7 @@ pub(super) fn carry_out(place: &Place, prepared: &Prepared, question: &str) -> a
         print(&prepared.diff())?;
     }
     for note in &prepared.notes {
-        eprintln!("kilter: {note}");
+        eprintln!("kilter: {}", diff::visible(note));
     }
     if place.dry_run {
         eprintln!("kilter: nothing was changed (--dry-run)");

@@ -1,6 +1,5 @@
 //! One job of `kilter-verify`, followed by its announcements: a row that crashes or hangs is known by name.
 
-use std::fs::File;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -65,9 +64,9 @@ pub(super) fn run(
     let log = request.report.with_extension("log");
     for path in [&request.report, &request.announcement] {
         // What an earlier job said must not be taken for this one's words.
-        File::create(path).with_context(|| format!("cannot write `{}`", path.display()))?;
+        files::anew(path).with_context(|| format!("cannot write `{}`", path.display()))?;
     }
-    let output = File::create(&log).with_context(|| format!("cannot write `{}`", log.display()))?;
+    let output = files::anew(&log).with_context(|| format!("cannot write `{}`", log.display()))?;
     let mut process = Process::spawn(&command, &crate::store::unique(), output)?;
     progress.phase(&format!("verify on {ranks} rank(s)"), 0);
     let mut announced: Option<Announced> = None;

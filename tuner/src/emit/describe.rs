@@ -10,6 +10,7 @@ use super::decisions::Decisions;
 use super::forms::{Exported, FORMS};
 use super::manifest::{self, Carries, Manifest, SiteFile, StagedFile, TunedLibrary, TunedUnder};
 use super::{Emitted, File, comments, environment, read, rules, staging, write};
+use crate::apply::journal::sha256;
 use crate::config::library::Emitter;
 use crate::context::Context;
 
@@ -116,7 +117,12 @@ fn list(directory: &Path, emitted: &Emitted) -> anyhow::Result<Vec<StagedFile>> 
                 continue;
             }
             let carries = carries(&name, emitted);
-            files.push(StagedFile { name, carries });
+            let content = std::fs::read(&path).with_context(|| format!("`{}` cannot be read", path.display()))?;
+            files.push(StagedFile {
+                name,
+                carries,
+                sha256: sha256(&content),
+            });
         }
     }
     files.sort_by(|a, b| a.name.cmp(&b.name));

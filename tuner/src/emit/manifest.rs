@@ -118,6 +118,8 @@ pub struct StagedFile {
     pub name: String,
     /// What it carries.
     pub carries: Carries,
+    /// SHA-256 of its content, in hexadecimal.
+    pub sha256: String,
 }
 
 /// What a file carries.
@@ -154,7 +156,7 @@ pub enum ManifestError {
     )]
     Schema(u64),
     /// A name that would leave the directory it belongs to.
-    #[error("{key}: `{name}` must be {allowed}")]
+    #[error("{key}: `{}` must be {allowed}", name.escape_debug())]
     Name {
         /// The key.
         key: &'static str,
@@ -198,8 +200,13 @@ impl Manifest {
         }
         for file in &manifest.files {
             let inside = |part| matches!(part, Component::Normal(_));
-            if file.name.is_empty() || !Path::new(&file.name).components().all(inside) {
-                return Err(wrong("files", &file.name, "a path inside the directory"));
+            let is_plain = file.name.chars().all(|c| !c.is_control());
+            if file.name.is_empty() || !is_plain || !Path::new(&file.name).components().all(inside) {
+                return Err(wrong(
+                    "files",
+                    &file.name,
+                    "a path inside the directory, without control characters",
+                ));
             }
         }
         Ok(manifest)
@@ -285,6 +292,7 @@ mod tests {
             files: vec![StagedFile {
                 name: "lib/libkilter.so".to_owned(),
                 carries: Carries::Library,
+                sha256: "00".repeat(32),
             }],
         }
     }

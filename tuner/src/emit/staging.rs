@@ -172,7 +172,7 @@ mod tests {
     fn with_manifest(directory: &Path, names: &[&str]) {
         let files: Vec<_> = names
             .iter()
-            .map(|name| serde_json::json!({"name": name, "carries": "form"}))
+            .map(|name| serde_json::json!({"name": name, "carries": "form", "sha256": ""}))
             .collect();
         let manifest = serde_json::json!({
             "schema": manifest::SCHEMA, "kilter": "0.1.0", "directory": directory,

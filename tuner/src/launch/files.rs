@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
-use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
+use std::io::{ErrorKind, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 
 use kilter_protocol::plan::PlanLine;
@@ -51,6 +51,16 @@ pub(super) fn io_error(action: &'static str, path: &Path) -> impl FnOnce(std::io
     move |source| SessionError::Io { action, path, source }
 }
 
+/// A new file, to be appended to. What is there, of an earlier database or a link that somebody put into a directory where all may write, is
+/// taken away and not followed.
+pub(crate) fn anew(path: &Path) -> std::io::Result<File> {
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    File::options().append(true).create_new(true).open(path)
+}
+
 /// The plan file; each line arrives whole.
 #[derive(Debug)]
 pub(super) struct PlanFile {
@@ -60,15 +70,9 @@ pub(super) struct PlanFile {
 
 impl PlanFile {
     pub(super) fn create(path: &Path) -> Result<PlanFile, SessionError> {
-        // Emptied, as a file of an earlier database may be there; then appended to.
-        File::create(path).map_err(io_error("write", path))?;
-        let file = File::options()
-            .append(true)
-            .open(path)
-            .map_err(io_error("write", path))?;
         Ok(PlanFile {
             path: path.to_path_buf(),
-            file,
+            file: anew(path).map_err(io_error("write", path))?,
         })
     }
 
@@ -120,6 +124,19 @@ mod tests {
         assert!(name("../a b").starts_with("d/run3-.._a_b-"));
         assert_ne!(name("a/b"), name("a b"));
         assert!(name(&"x".repeat(500)).len() < 120);
+    }
+
+    #[test]
+    fn a_link_that_lies_there_is_not_followed() {
+        let directory = tempfile::tempdir().unwrap();
+        let (path, theirs) = (directory.path().join("log"), directory.path().join("theirs"));
+        std::fs::write(&theirs, "kept").unwrap();
+        std::os::unix::fs::symlink(&theirs, &path).unwrap();
+        anew(&path).unwrap().write_all(b"log").unwrap();
+        assert_eq!(std::fs::read_to_string(&theirs).unwrap(), "kept");
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "log");
+        anew(&path).unwrap();
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "", "an earlier file is gone");
     }
 
     #[test]

@@ -1,6 +1,5 @@
 //! One attempt at a job: a process tree, the plan it reads, the report it writes.
 
-use std::fs::File;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
 use std::process::ExitStatus;
@@ -107,13 +106,14 @@ impl Job {
             record.made_in(&allocation)?;
         }
         for left in [&paths.report, &files::stop_path(&paths.plan)] {
-            if left.exists() {
+            // A link to nothing is there, too.
+            if left.symlink_metadata().is_ok() {
                 std::fs::remove_file(left).map_err(io_error("remove", left))?;
             }
         }
         let mut plan = PlanFile::create(&paths.plan)?;
         plan.append(&[PlanLine::Header(spec.header.clone())])?;
-        let log = File::create(&paths.log).map_err(io_error("write", &paths.log))?;
+        let log = files::anew(&paths.log).map_err(io_error("write", &paths.log))?;
         tracing::debug!(key = spec.key, attempt, "{command}");
         let load = Reading::now();
         let process = Process::spawn(&command, &record.tag, log)?;
@@ -206,7 +206,7 @@ impl Job {
             Some(told) => Ok(told.elapsed() >= PATIENCE.min(seconds(self.limits.finish_seconds))),
             None if is_over => {
                 let path = files::stop_path(&self.paths.plan);
-                File::create(&path).map_err(io_error("write", &path))?;
+                files::anew(&path).map_err(io_error("write", &path))?;
                 self.told_to_end = Some(Instant::now());
                 Ok(false)
             }

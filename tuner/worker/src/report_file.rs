@@ -2,6 +2,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -28,6 +29,8 @@ impl ReportFile {
         let file = OpenOptions::new()
             .append(true)
             .create(true)
+            // Not where somebody else's link leads.
+            .custom_flags(libc::O_NOFOLLOW)
             .open(path)
             .with_context(|| format!("report file `{}` cannot be opened for appending", path.display()))?;
         Ok(ReportFile {
