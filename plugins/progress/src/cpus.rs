@@ -57,6 +57,17 @@ impl FromIterator<usize> for Cpus {
     }
 }
 
+/// How many the node has.
+pub(crate) fn online() -> usize {
+    let number = nix::unistd::sysconf(nix::unistd::SysconfVar::_NPROCESSORS_ONLN);
+    // Where the kernel does not tell, nothing is ruled out.
+    number
+        .ok()
+        .flatten()
+        .and_then(|number| usize::try_from(number).ok())
+        .unwrap_or(usize::MAX)
+}
+
 /// Those on which a process (0: the calling thread) may run; none where the kernel does not tell.
 fn of(process: Pid) -> Cpus {
     let set = sched_getaffinity(process).unwrap_or_else(|_| CpuSet::new());

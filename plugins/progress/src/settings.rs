@@ -51,7 +51,16 @@ pub(crate) struct Settings {
     pub(crate) report: Report,
     /// Threads of this rank that compute, at least 1: `OMP_NUM_THREADS`, if it is there.
     pub(crate) computing: usize,
+    /// Ranks of this rank's node, where the launcher says so.
+    pub(crate) local_ranks: Option<usize>,
 }
+
+/// Variables in which launchers say how many ranks a node has: Open MPI's, Hydra's (MPICH, Intel MPI), MVAPICH2's.
+const LOCAL_RANKS: [&str; 3] = [
+    "OMPI_COMM_WORLD_LOCAL_SIZE",
+    "MPI_LOCALNRANKS",
+    "MV2_COMM_WORLD_LOCAL_SIZE",
+];
 
 impl Settings {
     /// What holds where a variable is wrong: the rank takes part in what all ranks do, and has no thread.
@@ -62,7 +71,15 @@ impl Settings {
             nap: None,
             report: Report::None,
             computing: 1,
+            local_ranks: None,
         }
+    }
+
+    /// Whether it is known before MPI starts that no core will be free on a node with so many: then the thread level, which makes
+    /// every call of MPI dearer, need not be raised.
+    pub(crate) fn is_refused_on(&self, cpus: usize) -> bool {
+        let threads = |ranks: usize| ranks.saturating_mul(self.computing.saturating_add(1));
+        self.mode == Mode::On && self.local_ranks.is_some_and(|ranks| threads(ranks) > cpus)
     }
 
     /// Reads the variables. An empty one is as good as none.
@@ -119,6 +136,7 @@ impl Settings {
             nap,
             report,
             computing: threads.unwrap_or(1).max(1),
+            local_ranks: LOCAL_RANKS.iter().find_map(|name| read(name)?.parse().ok()),
         })
     }
 }
@@ -163,10 +181,24 @@ mod tests {
                 nap: Some(Duration::from_micros(25)),
                 report: Report::All,
                 computing: 8,
+                local_ranks: None,
             })
         );
         assert_eq!(settings(&[("KILTER_PROGRESS_CPU", "none")]).unwrap().cpu, Cpu::Unbound);
         assert_eq!(settings(&[("OMP_NUM_THREADS", "many")]).unwrap().computing, 1);
+    }
+
+    #[test]
+    fn a_full_node_is_known_before_mpi_starts() {
+        let refused = |variables: &[(&str, &str)], cpus| settings(variables).unwrap().is_refused_on(cpus);
+        for name in super::LOCAL_RANKS {
+            // A core for each rank, and one for each thread.
+            assert!(refused(&[(name, "2")], 3) && !refused(&[(name, "2")], 4));
+        }
+        let hybrid = [("MPI_LOCALNRANKS", "2"), ("OMP_NUM_THREADS", "3")];
+        assert!(refused(&hybrid, 7) && !refused(&hybrid, 8));
+        assert!(!refused(&[("MPI_LOCALNRANKS", "2"), ("KILTER_PROGRESS", "force")], 1));
+        assert!(!refused(&[], 1), "nobody says how many ranks there are");
     }
 
     #[test]

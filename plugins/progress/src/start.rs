@@ -58,8 +58,8 @@ pub(crate) fn wake() {
 /// Starts the thread, if all ranks of the node can have theirs.
 ///
 /// # Safety
-/// MPI was just initialised, with `MPI_THREAD_MULTIPLE` unless the settings' mode is off; all ranks make this call.
-pub(crate) unsafe fn start(settings: &Settings, wrong: Option<&str>) {
+/// MPI was just initialised, with `MPI_THREAD_MULTIPLE` if `has_level`; all ranks make this call.
+pub(crate) unsafe fn start(settings: &Settings, wrong: Option<&str>, has_level: bool) {
     let world = constants::comm_world();
     let rank = info::rank(world).unwrap_or(0);
     let warn = |text: std::fmt::Arguments<'_>| {
@@ -76,6 +76,8 @@ pub(crate) unsafe fn start(settings: &Settings, wrong: Option<&str>) {
     match unsafe { exchange::decide(world, settings, cpus::allowed(), cpus::given()) } {
         Err(error) => warn(format_args!("{error}")),
         Ok(Decision::Off) => {}
+        // The others' settings leave room that this rank's did not.
+        Ok(Decision::Run { .. }) if !has_level => {}
         Ok(Decision::Refused(node)) => {
             if rank == 0 {
                 kilter_mpi::say(format_args!("progress: {}", refusal(node)));

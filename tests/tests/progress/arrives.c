@@ -17,9 +17,13 @@ static double now(void) {
 
 int main(int argc, char **argv) {
     const double limit = argc > 1 ? atof(argv[1]) : 10;
-    int rank, token = 0;
+    int rank, level, token = 0;
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Query_thread(&level);
+    if (rank == 0 && getenv("KILTER_TEST_LEVEL")) {
+        fprintf(stderr, level == MPI_THREAD_MULTIPLE ? "MULTIPLE\n" : "NOT RAISED\n");
+    }
     char *buffer = calloc(BYTES, 1);
     MPI_Request request;
     if (rank == 0) {

@@ -90,8 +90,10 @@ fn it_does_not_start_where_no_core_is_free() {
     let full = cores.div_ceil(2).to_string();
     let mpi = Mpi::OpenMpi;
     let program = built(mpi, "arrives.c");
-    let output = run(mpi, &[&program, Path::new("0.1")], 2, &[("OMP_NUM_THREADS", &full)]);
+    let variables = [("OMP_NUM_THREADS", full.as_str()), ("KILTER_TEST_LEVEL", "1")];
+    let output = run(mpi, &[&program, Path::new("0.1")], 2, &variables);
     assert!(output.ok && output.stdout == "NOT ARRIVED\n", "{output:?}");
+    assert!(output.stderr.contains("NOT RAISED\n"), "{}", output.stderr);
     let lines = said(&output);
     assert_eq!(lines.len(), 1, "{}", output.stderr);
     assert!(

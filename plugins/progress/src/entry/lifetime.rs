@@ -7,7 +7,7 @@ use kilter_mpi::{MPI_Comm, constants, info};
 
 use super::{exported, library};
 use crate::settings::{Mode, Settings};
-use crate::{control, start};
+use crate::{control, cpus, start};
 
 type Argv = *mut *mut *mut c_char;
 
@@ -66,7 +66,7 @@ unsafe fn initialise(call: impl FnOnce(Option<(c_int, *mut c_int)>) -> c_int) ->
         Err(reason) => (Settings::off(), Some(reason)),
     };
     let (level, mut provided) = (constants::thread_multiple(), UNTOLD);
-    let is_wanted = settings.mode != Mode::Off;
+    let is_wanted = settings.mode != Mode::Off && !settings.is_refused_on(cpus::online());
     let code = call(is_wanted.then_some((level, &raw mut provided)));
     if code != 0 {
         return code;
@@ -78,8 +78,8 @@ unsafe fn initialise(call: impl FnOnce(Option<(c_int, *mut c_int)>) -> c_int) ->
             info::library_version().unwrap_or_default()
         ));
     }
-    // SAFETY: MPI was just initialised, by all ranks, and has the level.
-    unsafe { start::start(&settings, wrong.as_deref()) };
+    // SAFETY: MPI was just initialised, by all ranks, and has the level where it is wanted.
+    unsafe { start::start(&settings, wrong.as_deref(), is_wanted) };
     code
 }
 
