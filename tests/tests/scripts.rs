@@ -7,6 +7,21 @@ use std::process::Command;
 
 use kilter_tests::{root, run};
 
+/// What a distributor asks first.
+#[test]
+fn licences_fit_and_no_crate_is_there_twice_without_a_reason() {
+    let mut check = Command::new(root().join("scripts/notices"));
+    let output = run(check.arg("--check"), &[0, 1]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+    let notices = run(&mut Command::new(root().join("scripts/notices")), &[0]);
+    let notices = String::from_utf8_lossy(&notices.stdout);
+    for words in ["\nargmin 0.", "\nlibsqlite3-sys 0.", "Permission is hereby granted, free of charge"] {
+        assert!(notices.contains(words), "{words}");
+    }
+    // What tests alone need is not part of what is installed.
+    assert!(!notices.contains("\nproptest "));
+}
+
 #[test]
 fn help_is_the_comment_at_the_head() {
     let mut scripts: Vec<_> = fs::read_dir(root().join("scripts"))
