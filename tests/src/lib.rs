@@ -149,6 +149,17 @@ pub fn processes_with(marker: &str) -> Vec<String> {
         .collect()
 }
 
+/// The description of a library, such as `openmpi-4.1`, with its algorithms alone: settings of whole launches, and what their rows rest on, are
+/// another matter.
+#[must_use]
+pub fn algorithms_of(library: &str) -> String {
+    let path = root().join(format!("configs/libraries/{library}.toml"));
+    let text = std::fs::read_to_string(path).expect("the description is there");
+    let (head, _) = text.split_once("[[parameters]]").expect("it has parameters");
+    let lines = head.lines().filter(|line| !line.starts_with("verified = "));
+    lines.map(|line| format!("{line}\n")).collect()
+}
+
 #[cfg(test)]
 mod tests {
     /// The build script's doing; tests next to each other take each other's cores, and what they measure is wrong.

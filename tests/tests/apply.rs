@@ -260,7 +260,19 @@ fn rules_that_the_user_had_stay_in_force_where_the_tuning_sets_none() {
         ..Choice::default()
     };
     ours.add(7, 3, (0, u64::MAX), chain);
-    fs::write(staging.join("openmpi-coll-rules.conf"), ours.to_text()).unwrap();
+    let rules = staging.join("openmpi-coll-rules.conf");
+    let before = sha256(&fs::read(&rules).unwrap());
+    fs::write(&rules, ours.to_text()).unwrap();
+    // Who changes a staged file says so in the manifest.
+    let said = user.kilter(&["apply", text(&staging), "--yes"], 2).stderr;
+    let (said, now) = (String::from_utf8_lossy(&said), sha256(ours.to_text().as_bytes()));
+    assert!(
+        said.contains(&now) && said.contains("put this into `manifest.json`"),
+        "{said}"
+    );
+    let manifest = staging.join("manifest.json");
+    let listed = fs::read_to_string(&manifest).unwrap().replace(&before, &now);
+    fs::write(&manifest, listed).unwrap();
     let theirs = user.path("rules.conf");
     fs::write(
         &theirs,

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use kilter_tests::{kilter, mpicc, processes_with, report, root, run};
+use kilter_tests::{algorithms_of, kilter, mpicc, processes_with, report, root, run};
 
 fn preload(directory: &Path, name: &str) -> String {
     let library = directory.join(format!("{name}.so")).display().to_string();
@@ -15,17 +15,12 @@ fn preload(directory: &Path, name: &str) -> String {
 fn a_hanging_and_a_crashing_candidate_are_quarantined_and_the_run_goes_on() {
     let directory = tempfile::tempdir().unwrap();
     let (hang, crash) = (preload(directory.path(), "hang"), preload(directory.path(), "crash"));
-    let real = std::fs::read_to_string(root().join("configs/libraries/openmpi-4.1.toml")).unwrap();
     let description = directory.path().join("faults.toml");
-    let faults = format!(
-        "{real}\n[[parameters]]\nname = \"LD_PRELOAD\"\nenvironment = true\ndefault = \"\"\ntry = [\"{hang}\", \"{crash}\"]\nsummary = \"test\"\n"
-    );
     // Only the injected candidates are launch settings, so that the test is short.
-    let faults = {
-        let (head, tail) = faults.split_once("[[parameters]]").unwrap();
-        let injected = tail.rsplit_once("[[parameters]]").unwrap().1;
-        format!("{head}[[parameters]]{injected}")
-    };
+    let faults = format!(
+        "{}[[parameters]]\nname = \"LD_PRELOAD\"\nenvironment = true\ndefault = \"\"\ntry = [\"{hang}\", \"{crash}\"]\nsummary = \"test\"\n",
+        algorithms_of("openmpi-4.1")
+    );
     std::fs::write(&description, faults).unwrap();
     let out = directory.path().join("out");
     let marker = format!("KILTER_TEST_MARKER={}", out.display());

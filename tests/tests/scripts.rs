@@ -15,7 +15,11 @@ fn licences_fit_and_no_crate_is_there_twice_without_a_reason() {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
     let notices = run(&mut Command::new(root().join("scripts/notices")), &[0]);
     let notices = String::from_utf8_lossy(&notices.stdout);
-    for words in ["\nargmin 0.", "\nlibsqlite3-sys 0.", "Permission is hereby granted, free of charge"] {
+    for words in [
+        "\nargmin 0.",
+        "\nlibsqlite3-sys 0.",
+        "Permission is hereby granted, free of charge",
+    ] {
         assert!(notices.contains(words), "{words}");
     }
     // What tests alone need is not part of what is installed.

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use kilter_tests::{cells, kilter, mpicc, report, root, run};
+use kilter_tests::{algorithms_of, cells, kilter, mpicc, report, root, run};
 use serde_json::Value;
 
 /// Far more than a reduce of 4 KiB takes.
@@ -177,9 +177,7 @@ fn default_malloc_thresholds_and_an_algorithm_of_kilters_stand_side_by_side_on_f
 #[test]
 fn algorithms_that_nobody_asks_for_are_not_credited_but_with_what_admits_them() {
     let out = tempfile::tempdir().unwrap();
-    let description = std::fs::read_to_string(root().join("configs/libraries/openmpi-4.1.toml")).unwrap();
-    // The other settings of whole launches are another matter.
-    let (algorithms, _) = description.split_once("[[parameters]]").unwrap();
+    let algorithms = algorithms_of("openmpi-4.1");
     let gate = "[[parameters]]\nname = \"coll_basic_priority\"\ndefault = \"90\"\ntry = [10]\nadmits_algorithms = true\n\
                 collectives = [\"reduce\"]\nsummary = \"what stands before the component whose algorithms are switched\"\n";
     let file = out.path().join("library.toml");

@@ -11,7 +11,7 @@ use kilter::emit::mpich_library::{self, OwnSelection};
 use kilter::emit::selection::{SizeRule, Tree};
 use kilter::emit::{selection_guard, selection_lint};
 use kilter_algorithms::Collective;
-use kilter_tests::{cells, in_path, kilter, release, report, root, run};
+use kilter_tests::{algorithms_of, cells, in_path, kilter, release, report, root, run};
 
 const LAUNCHER: &str = "mpirun.mpich";
 const COMPILER: &str = "mpicc.mpich";
@@ -199,10 +199,8 @@ fn an_algorithm_of_the_library_is_found_emitted_and_confirmed() {
     let slow = directory.path().join("slow_default.so");
     compile("slow_default.c", &slow, &["-shared", "-fPIC"]);
     // Settings of whole launches cannot fix it; without them the budget is the algorithms'.
-    let description = std::fs::read_to_string(root().join("configs/libraries/mpich-4.0.toml")).unwrap();
-    let (algorithms, _) = description.split_once("[[parameters]]").unwrap();
     let file = directory.path().join("mpich.toml");
-    std::fs::write(&file, algorithms).unwrap();
+    std::fs::write(&file, algorithms_of("mpich-4.0")).unwrap();
     let out = directory.path().join("out");
     let output = run(
         kilter("tune", &out)

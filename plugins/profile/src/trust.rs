@@ -116,16 +116,34 @@ pub fn directory(path: &Path, trusted: &Trusted) -> Result<(), TrustError> {
     for (above, directory) in real.ancestors().enumerate() {
         let metadata = directory.metadata().map_err(failed)?;
         let is_sticky = metadata.mode() & 0o1000 != 0;
-        if above == 0 || !is_sticky {
+        if above == 0 {
             check(directory, &metadata, trusted)?;
+        } else if !is_sticky {
+            check_owner(directory, &metadata, trusted, is_unmapped(metadata.uid()))?;
+            check_mode(directory, &metadata, trusted)?;
         }
     }
     Ok(())
 }
 
+/// Whether that is how a container shows users that it does not know, such as the root of the host, to whom `/` belongs.
+fn is_unmapped(user: u32) -> bool {
+    let read = |path| std::fs::read_to_string(path).unwrap_or_default();
+    let shown_as = read("/proc/sys/kernel/overflowuid").trim().parse();
+    let map = read("/proc/self/uid_map");
+    let mut numbers = map.split_whitespace().filter_map(|number| number.parse::<u64>().ok());
+    let knows_all = numbers.nth(2).is_some_and(|users| users >= u64::from(u32::MAX));
+    shown_as == Ok(user) && !knows_all
+}
+
 fn check(path: &Path, metadata: &Metadata, trusted: &Trusted) -> Result<(), TrustError> {
+    check_owner(path, metadata, trusted, false)?;
+    check_mode(path, metadata, trusted)
+}
+
+fn check_owner(path: &Path, metadata: &Metadata, trusted: &Trusted, is_unmapped: bool) -> Result<(), TrustError> {
     let owner = metadata.uid();
-    if !trusted.users.contains(&owner) {
+    if !is_unmapped && !trusted.users.contains(&owner) {
         return Err(TrustError::Owner {
             path: path.to_owned(),
             owner,
@@ -133,6 +151,10 @@ fn check(path: &Path, metadata: &Metadata, trusted: &Trusted) -> Result<(), Trus
             user: unsafe { libc::geteuid() },
         });
     }
+    Ok(())
+}
+
+fn check_mode(path: &Path, metadata: &Metadata, trusted: &Trusted) -> Result<(), TrustError> {
     let mode = metadata.mode() & 0o7777;
     if mode & if trusted.groups { 0o002 } else { 0o022 } != 0 {
         return Err(TrustError::Writable {

@@ -34,11 +34,12 @@ pub fn staged(directory: &Path) -> anyhow::Result<Staged> {
         let content = read_trusted(&path, &trusted)?;
         ensure!(
             sha256(&content) == file.sha256,
-            "`{}` is not what `{}` lists: its SHA-256 is {} in place of {}; copy the directory again, or let `kilter tune` write it anew",
+            "`{}` is not what `{name}` lists: its SHA-256 is {} in place of {}; copy the directory again or, if the change is yours, put this \
+             into `{name}`",
             path.display(),
-            manifest::NAME,
             sha256(&content),
-            file.sha256
+            file.sha256,
+            name = manifest::NAME
         );
         files.insert(file.name.clone(), content);
     }
