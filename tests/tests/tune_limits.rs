@@ -1,4 +1,4 @@
-//! What a fix may not do: functions that are left alone, and scratch.
+//! What a fix may not do: functions that are left alone, scratch, other results.
 
 use kilter_tests::{cells, kilter, report, root, run};
 
@@ -65,5 +65,58 @@ fn who_keeps_too_much_scratch_is_no_candidate_and_the_report_says_why() {
             .unwrap()
             .contains("--scratch-limit allows 40 KiB"),
         "{contest:#}"
+    );
+}
+
+/// On three ranks a sum is added in one of three orders, and the default's is one of them.
+#[test]
+fn what_leaves_other_bits_than_the_default_is_no_candidate() {
+    let directory = tempfile::tempdir().unwrap();
+    let out = directory.path().join("out");
+    run(
+        kilter("tune", &out)
+            .args([
+                "-n",
+                "3",
+                "--guidelines",
+                "GL8",
+                "--sizes",
+                "64KiB",
+                "--launches",
+                "2",
+                "--fixed",
+            ])
+            .args([
+                "--budget",
+                "60",
+                "--rounds",
+                "1",
+                "--contest",
+                "allreduce@64KiB",
+                "--reproducible",
+                "--only",
+                "algorithms",
+            ]),
+        &[0, 1],
+    );
+    let report = report(&out);
+    let ids = |list: &serde_json::Value| -> Vec<String> {
+        let all = list.as_array().unwrap().iter();
+        all.map(|one| one["id"].as_str().unwrap().to_owned()).collect()
+    };
+    let measured = ids(&report["contests"][0]["candidates"]);
+    let quarantined = report["quarantined"].as_array().unwrap().iter();
+    let other = quarantined.filter(|one| one["what"] == "other results");
+    let other = ids(&serde_json::Value::Array(other.cloned().collect()));
+    println!("measured {measured:?}, out {other:?}");
+    assert!(!other.is_empty() && measured.len() > 1);
+    for id in &measured {
+        assert!(!other.contains(&format!("{id} for allreduce 65536")), "{id}");
+    }
+    // One that is there adds in rank order, the other as a tree of two does from either end: not both can be the default's.
+    let is_out = |id: &str| other.iter().any(|one| one.starts_with(&format!("{id} for ")));
+    assert!(
+        is_out("allreduce.linear") || is_out("allreduce.recursive_doubling"),
+        "{other:?}"
     );
 }

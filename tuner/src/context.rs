@@ -20,6 +20,7 @@ use crate::plan::Plan;
 use crate::plugins::Plugin;
 use crate::programs::{PROGRESS_LIBRARY, Programs};
 use crate::progress::Progress;
+use crate::reproducibility::{self, Reference};
 use crate::search::proof::Proofs;
 use crate::search::quarantine::Quarantine;
 use crate::store::{Run, Store};
@@ -120,6 +121,8 @@ pub struct Context<'a> {
     pub quarantine: Quarantine,
     /// What proved that candidates ran.
     pub proofs: Proofs,
+    /// What the untouched library leaves of random doubles, where that is asked for.
+    pub reference: Reference,
     /// Directory of plans, reports and logs of the launches.
     pub directory: PathBuf,
     /// How a command is built.
@@ -199,6 +202,7 @@ impl<'a> Context<'a> {
             programs,
             quarantine: Quarantine::default(),
             proofs: Proofs::default(),
+            reference: Reference::default(),
             plugins: Vec::new(),
             budget: Budget::new(options.budget_seconds),
             watch: Watch::default(),
@@ -219,6 +223,8 @@ impl<'a> Context<'a> {
     /// # Errors
     /// A launcher's template that cannot express the setup.
     pub fn session(&self, key: &str, setup: &Setup, noise: bool) -> anyhow::Result<Session<'_>> {
+        // What counts messages is another launch's business.
+        let is_reproducible = self.options.limits.reproducible && setup.counters.is_empty();
         let read = |pairs: &[(String, String)]| pairs.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>();
         let header = Header {
             v: kilter_protocol::VERSION,
@@ -240,6 +246,11 @@ impl<'a> Context<'a> {
             settings: self.library.switching.acts,
             asks_processing_units: false,
             counters: setup.counters.clone(),
+            bits_at: if is_reproducible {
+                reproducibility::volumes(&self.plan)
+            } else {
+                Vec::new()
+            },
             clock_faults: Vec::new(),
         };
         let command = self.command(setup, &[])?;
@@ -258,7 +269,12 @@ impl<'a> Context<'a> {
             ),
         };
         self.heed_jobs();
-        Ok(Session::new(&self.run, &self.programs.worker, &self.directory, spec).watched_by(&self.watch))
+        let session = Session::new(&self.run, &self.programs.worker, &self.directory, spec).watched_by(&self.watch);
+        Ok(if is_reproducible {
+            session.judged_by(&self.reference, reproducibility::Launch::of(setup))
+        } else {
+            session
+        })
     }
 
     /// What the site and the user have set before anything is tried: options, what ranks had in their environment when nothing was

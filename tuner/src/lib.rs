@@ -32,6 +32,7 @@ pub mod query;
 pub mod repetition_rule;
 pub mod report;
 pub mod reporting;
+pub mod reproducibility;
 pub mod savings;
 pub mod scope;
 pub mod search;

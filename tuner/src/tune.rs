@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use kilter_algorithms::Collective;
 
 pub use self::deploying::DAMAGE_FLOOR;
-pub(crate) use self::deploying::slower;
 use self::deploying::{deploy_and_verify, prove_overlap};
+pub(crate) use self::deploying::{different, spoilt};
 use self::state::State;
 use crate::context::{Context, Setup};
 use crate::cost_model;

@@ -51,6 +51,8 @@ pub(crate) struct Case {
     pub(crate) root: usize,
     pub(crate) in_place: bool,
     pub(crate) values: Values,
+    /// Whether it is about the bits of random doubles, rather than about results that are exact.
+    pub(crate) random: bool,
 }
 
 impl fmt::Display for Case {
@@ -75,7 +77,8 @@ impl fmt::Display for Case {
                 let values: Vec<String> = values.iter().map(u64::to_string).collect();
                 f.write_str(&values.join("/"))
             }
-        }
+        }?;
+        f.write_str(if self.random { ",data=random" } else { "" })
     }
 }
 
@@ -91,6 +94,7 @@ impl FromStr for Case {
             root: 0,
             in_place: false,
             values: Values::Default,
+            random: false,
         };
         for part in text.split(',') {
             let (name, value) = part
@@ -123,6 +127,7 @@ impl FromStr for Case {
                 "count" => case.count = number()?,
                 "root" => case.root = number()?,
                 "place" if ["in", "out"].contains(&value) => case.in_place = value == "in",
+                "data" if ["exact", "random"].contains(&value) => case.random = value == "random",
                 "values" => {
                     case.values = match value {
                         "default" => Values::Default,
@@ -133,7 +138,9 @@ impl FromStr for Case {
                         )?),
                     };
                 }
-                _ => bail!("case: `{part}`; allowed: comm, type, op, count, root, place=in|out, values"),
+                _ => bail!(
+                    "case: `{part}`; allowed: comm, type, op, count, root, place=in|out, values, data=exact|random"
+                ),
             }
         }
         Ok(case)
@@ -160,10 +167,19 @@ impl Case {
                 "op={} is not defined on type={}",
                 op.name, TYPES[self.type_].name
             )),
+            Some(op) if self.random && (TYPES[self.type_].name, op.name, self.in_place) != RANDOM => {
+                Err("data=random is about type=double,op=sum,place=out".to_owned())
+            }
+            None if self.random => Err(format!(
+                "data=random is about reductions, which {collective} is none of"
+            )),
             _ => Ok(()),
         }
     }
 }
+
+/// What cases of random doubles are about: type, operator, whether in place.
+const RANDOM: (&str, &str, bool) = ("double", "sum", false);
 
 /// Whether MPI lets the collective be called in place.
 fn may_be_in_place(collective: Collective) -> bool {
@@ -196,6 +212,7 @@ pub(crate) fn cases(collective: Collective, ranks: usize, depth: Depth) -> Vec<C
         root: 0,
         in_place: false,
         values: Values::Default,
+        random: false,
     };
     if collective == Collective::Barrier {
         return COMMS.iter().map(|(comm, _)| plain(*comm)).collect();
@@ -225,6 +242,26 @@ pub(crate) fn cases(collective: Collective, ranks: usize, depth: Depth) -> Vec<C
     let data = data(collective);
     let last = |size: usize| if collective.has_root() { size.max(1) - 1 } else { 0 };
     let smaller_half = (ranks / 2).max(1);
+    let of_doubles = |counts: &[usize], roots: &[usize]| -> Vec<Case> {
+        let is_it = |(type_, op): &&(usize, Option<usize>)| {
+            op.is_some_and(|op| (TYPES[*type_].name, OPERATORS[op].name, false) == RANDOM)
+        };
+        let pair = data.iter().find(is_it);
+        let each = pair.into_iter().flat_map(|(type_, op)| {
+            let all = counts
+                .iter()
+                .flat_map(|count| roots.iter().map(move |root| (*count, *root)));
+            all.map(|(count, root)| Case {
+                type_: *type_,
+                op: *op,
+                count,
+                root,
+                random: true,
+                ..plain(Comm::World)
+            })
+        });
+        each.collect()
+    };
     if depth == Depth::Reduced {
         for pair in data.iter().filter(|pair| is(pair, "int") || is(pair, "struct")) {
             for &in_place in places {
@@ -234,6 +271,7 @@ pub(crate) fn cases(collective: Collective, ranks: usize, depth: Depth) -> Vec<C
                 add(Comm::Reversed, *pair, PRIME, 0, in_place);
             }
         }
+        list.extend(of_doubles(&[1, PRIME], &[last(ranks)]));
         return list;
     }
     for (place, pair) in data.iter().enumerate() {
@@ -255,6 +293,9 @@ pub(crate) fn cases(collective: Collective, ranks: usize, depth: Depth) -> Vec<C
             }
         }
     }
+    let mut roots = vec![0, last(ranks)];
+    roots.dedup();
+    list.extend(of_doubles(&[1, ranks + 1, PRIME, LARGE], &roots));
     list
 }
 

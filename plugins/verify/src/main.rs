@@ -5,12 +5,13 @@
 //! * [`case`]: what a run depends on, its name, the list.
 //! * [`problem`]: the reference: what a rank has and must get.
 //! * [`elements`], [`operators`], [`image`]: types, operators, guarded memory.
-//! * [`call`], [`matrix`]: from a problem to calls of rows and of the library; the loop.
+//! * [`call`], [`matrix`]: from a problem to calls of rows and of the library; the loop. [`bits`]: whether a row adds as the library does.
 //! * [`world`], [`report`]: what ranks tell each other, and what rank 0 writes.
 //!
 //! The request is JSON ([`kilter_protocol::verifying::Request`]). What is wrong with it or with the plugin is said once, by rank 0,
 //! and ends the job with status 2.
 
+mod bits;
 mod call;
 mod case;
 mod elements;

@@ -8,8 +8,9 @@ use kilter_algorithms::Collective;
 use kilter_host::Hosted;
 use kilter_host::plugins::{Loaded, Row};
 use kilter_mpi::{MPI_Comm, MPI_Datatype, MPI_Op, constants, info};
-use kilter_protocol::verifying::{Line, Request};
+use kilter_protocol::verifying::{Bits, Line, Request};
 
+use crate::bits;
 use crate::call::{Call, Lists};
 use crate::case::{Case, Comm, Values, cases, values};
 use crate::elements::TYPES;
@@ -37,6 +38,8 @@ struct Tally {
     failed: u64,
     /// Not made, by reason.
     skipped: BTreeMap<&'static str, u64>,
+    /// Runs on random doubles.
+    bits: Bits,
 }
 
 impl Tally {
@@ -162,6 +165,7 @@ impl<'a> Matrix<'a> {
                     cases: tally.compared,
                     failed: tally.failed,
                     skipped: tally.skipped.into_iter().map(of).collect(),
+                    bits: tally.bits,
                 })?;
             }
         }
@@ -192,7 +196,26 @@ impl<'a> Matrix<'a> {
         work_on(case.type_);
         let name = case.to_string();
         let crashes = constants::mpi_family() == 2 && destroys_memory_on_mpich(collective, case);
-        if self.request.with_library {
+        let mut of_library = Ok(Vec::new());
+        if case.random {
+            self.report.announce(&format!("library {collective}"), 0, &name)?;
+            // SAFETY: all ranks make this call.
+            unsafe { self.world.together() }?;
+            // SAFETY: the buffers are made for the problem; all ranks come here.
+            of_library = self.bits(collective, case, (&problem, rank), |call, _| unsafe {
+                call.library(comm)
+            });
+            let finding = of_library.as_ref().err().cloned();
+            // SAFETY: all ranks make this call.
+            if let Some(reason) = unsafe { self.world.agree(finding) }? {
+                let (collective, case) = (collective.name().to_owned(), name.clone());
+                self.report.line(&Line::Varies {
+                    collective,
+                    case,
+                    reason,
+                })?;
+            }
+        } else if self.request.with_library {
             self.report.announce(&format!("library {collective}"), 0, &name)?;
             if !crashes {
                 // SAFETY: all ranks make this call.
@@ -252,7 +275,7 @@ impl<'a> Matrix<'a> {
                 let unavailable = Cell::new(false);
                 let finding = if obstacle.is_none() {
                     let context = self.places[at].1.hosted.lend();
-                    self.attempt(collective, &case, &problem, true, |call, lists| {
+                    let run = |call: &Call<'_>, lists: &Lists| {
                         let mut arguments = call.arguments(lists);
                         arguments.algorithm = chosen.row.algorithm;
                         arguments.parameters = parameters.as_ptr();
@@ -263,7 +286,19 @@ impl<'a> Matrix<'a> {
                         };
                         unavailable.set(code == UNAVAILABLE);
                         code
-                    })
+                    };
+                    match &of_library {
+                        Ok(_) if !case.random => self.attempt(collective, &case, &problem, true, run),
+                        Ok(of_library) => match self.bits(collective, &case, (&problem, rank), run) {
+                            Ok(of_row) => bits::difference(&of_row, of_library),
+                            Err(reason) => Some(reason),
+                        },
+                        // The others have called the row: this rank's part in it is made, too.
+                        Err(reason) => self
+                            .bits(collective, &case, (&problem, rank), run)
+                            .err()
+                            .or(Some(format!("the library's own {reason}"))),
+                    }
                 } else {
                     None
                 };
@@ -275,6 +310,12 @@ impl<'a> Matrix<'a> {
                 };
                 // SAFETY: all ranks make this call.
                 let (ran, finding) = unsafe { self.world.agree_on_run(obstacle.is_none(), finding) }?;
+                if case.random {
+                    if ran {
+                        tally.bits.add(name, finding);
+                    }
+                    continue;
+                }
                 match obstacle {
                     Some(reason) if !ran => tally.skip(reason),
                     _ => tally.compared += 1,
@@ -293,6 +334,30 @@ impl<'a> Matrix<'a> {
         Ok(())
     }
 
+    /// Makes calls on random doubles: what they leave, bit by bit, or why that is nothing to compare.
+    fn bits(
+        &self,
+        collective: Collective,
+        case: &Case,
+        (problem, rank): (&Problem, usize),
+        mut call: impl FnMut(&Call<'_>, &Lists) -> std::ffi::c_int,
+    ) -> Result<Vec<u64>, String> {
+        let lists = Lists::new(problem);
+        bits::left(problem, rank, |doubles| {
+            let of_case = Call {
+                collective,
+                problem,
+                datatype: self.types[case.type_],
+                element_bytes: TYPES[case.type_].size(),
+                op: case.op.map_or(constants::op_null(), |op| self.ops[op]),
+                root: case.root,
+                send: doubles.send.as_ptr().cast(),
+                recv: doubles.recv.as_mut_ptr().cast(),
+            };
+            call(&of_case, &lists)
+        })
+    }
+
     /// Makes a call on fresh buffers and says what is wrong with what it left. `strict` looks at every byte, not at data alone:
     /// libraries do write into holes.
     fn attempt(
@@ -301,7 +366,7 @@ impl<'a> Matrix<'a> {
         case: &Case,
         problem: &Problem,
         strict: bool,
-        call: impl FnOnce(&Call<'_>, &Lists) -> std::ffi::c_int,
+        mut call: impl FnMut(&Call<'_>, &Lists) -> std::ffi::c_int,
     ) -> Option<String> {
         let type_ = &TYPES[case.type_];
         let mut send = Image::new(type_, problem.send_span, &problem.send);

@@ -72,7 +72,7 @@ pub(crate) struct Problem {
 }
 
 /// What a number is made from, mixed well (splitmix64).
-fn mix(parts: [usize; 3]) -> Element {
+pub(crate) fn mix(parts: [usize; 3]) -> Element {
     let mut state = 0x9E37_79B9_7F4A_7C15_u64;
     for part in parts {
         state = state.wrapping_add(part as u64 + 1).wrapping_mul(0xBF58_476D_1CE4_E5B9);

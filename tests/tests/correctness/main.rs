@@ -72,6 +72,10 @@ fn the_reference_of_all_sixteen_collectives_is_what_the_library_says() {
     let rows = report["rows"].as_array().unwrap();
     assert_eq!(rows.len(), 4 * 16);
     assert!(rows.iter().all(|row| row["cases"].as_u64().unwrap() > 0), "{report:#}");
+    // These rows are the library itself, and add as it does.
+    let has_bits = |row: &&Value| row["bits"]["compared"].as_u64().unwrap() > 0;
+    assert_eq!(rows.iter().filter(has_bits).count(), 4 * 6, "{report:#}");
+    assert!(rows.iter().all(|row| row["bits"]["other"] == 0), "{report:#}");
     // What was verified is in the database, row by row.
     let database = rusqlite::Connection::open(out.join("kilter.db")).unwrap();
     let stored: i64 = database

@@ -73,6 +73,7 @@ impl Job {
             settings: Default::default(),
             asks_processing_units: false,
             counters: Vec::new(),
+            bits_at: Vec::new(),
             clock_faults: Vec::new(),
         };
         Job {

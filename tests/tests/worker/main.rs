@@ -3,6 +3,7 @@
 // The tests' helpers fail as the tests do.
 #![allow(clippy::unwrap_used)]
 
+mod bits;
 mod carrying_out;
 mod faults;
 mod guidelines;

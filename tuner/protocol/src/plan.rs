@@ -60,6 +60,10 @@ pub struct Header {
     /// reported beside its settings. What the library does not have is left out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub counters: Vec<String>,
+    /// Volume of an item that combines data, in bytes, and the volumes at which it also says what it leaves of random doubles
+    /// ([`crate::report::BITS`]); its own where none are given. Where this is empty, nothing is said.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub bits_at: Vec<(u64, Vec<u64>)>,
     /// For tests: ranks with a wrong clock.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub clock_faults: Vec<ClockFault>,

@@ -7,6 +7,13 @@ use serde::{Deserialize, Serialize};
 use crate::cpus::ProcessingUnits;
 use crate::measuring::Synchronisation;
 
+/// Name under which [`Event::Settings`] has what an item leaves of random doubles: a digest over all ranks, equal for results that are equal bit
+/// by bit; or [`BITS_VARY`].
+pub const BITS: &str = "bits of random doubles";
+
+/// What is said of results that differ from call to call.
+pub const BITS_VARY: &str = "vary";
+
 /// One line of the report file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ReportLine {
@@ -35,8 +42,8 @@ pub enum Event {
         /// Item id.
         item: String,
     },
-    /// The settings of an item as the library reports them after they were written; or what its counters say of one call. An item may
-    /// have both, in two lines.
+    /// The settings of an item as the library reports them after they were written; what its counters say of one call; what it leaves of
+    /// random doubles ([`BITS`]). An item may have each, in lines of their own.
     Settings {
         /// Block id.
         block: String,

@@ -83,6 +83,15 @@ pub enum Line {
         /// What was wrong, on which rank.
         reason: String,
     },
+    /// The library's own collective leaves other bits of random doubles from call to call: no row can equal it.
+    Varies {
+        /// The collective.
+        collective: String,
+        /// The case.
+        case: String,
+        /// Where, on which rank.
+        reason: String,
+    },
     /// A row is done.
     Row {
         /// Its id.
@@ -93,7 +102,43 @@ pub enum Line {
         failed: u64,
         /// Planned runs that were not made, by reason.
         skipped: BTreeMap<String, u64>,
+        /// Runs on random doubles, which are none of the others.
+        #[serde(default)]
+        bits: Bits,
     },
     /// Last.
     End {},
+}
+
+/// Runs of a row on random doubles: whether it leaves the bits that the library leaves.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Bits {
+    /// Runs that were compared with the library's.
+    pub compared: u64,
+    /// Of these, runs that left other bits, or other bits from call to call.
+    pub other: u64,
+    /// The first of those: the case, which `--case` takes, and where.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first: Option<(String, String)>,
+}
+
+impl Bits {
+    /// Counts a run in this case, with what was found other than in the library's.
+    pub fn add(&mut self, case: String, other: Option<String>) {
+        self.compared += 1;
+        if let Some(reason) = other {
+            self.other += 1;
+            self.first.get_or_insert((case, reason));
+        }
+    }
+
+    /// Both together.
+    #[must_use]
+    pub fn and(&self, more: &Bits) -> Bits {
+        Bits {
+            compared: self.compared + more.compared,
+            other: self.other + more.other,
+            first: self.first.clone().or_else(|| more.first.clone()),
+        }
+    }
 }

@@ -62,6 +62,12 @@ pub(super) fn run(typed: cli::VerifyAlgorithms) -> anyhow::Result<Status> {
                 failure.case, failure.reason
             ));
         }
+        for failure in &found.varying {
+            progress.warn(&format!(
+                "on {ranks} ranks the library's own results differ from call to call ({}: {}): no row can equal them",
+                failure.case, failure.reason
+            ));
+        }
         correctness::record(&store, (&library, &machine), &inquiry, &found.outcomes)?;
         outcomes.extend(found.outcomes);
     }

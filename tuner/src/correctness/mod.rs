@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use kilter_protocol::verifying::{Depth, Line, Request, Wanted};
+use kilter_protocol::verifying::{Bits, Depth, Line, Request, Wanted};
 
 pub use admission::admit;
 pub use outcome::{Failure, Judgement, Outcome, skipped_text};
@@ -69,6 +69,8 @@ pub struct Found {
     pub outcomes: Vec<Outcome>,
     /// Where the library's own collectives were wrong: no row's fault.
     pub library_failures: Vec<Failure>,
+    /// Where the library's own collectives leave other bits from call to call.
+    pub varying: Vec<Failure>,
 }
 
 /// Asks on `ranks` ranks.
@@ -159,6 +161,7 @@ fn ended(mut taken: Taken, announced: job::Announced, reason: String, ranks: usi
         failed: failures.len() as u64,
         skipped: (rest > 0).then(|| (ENDED.to_owned(), rest)).into_iter().collect(),
         failures,
+        bits: Bits::default(),
     }
 }
 
@@ -222,6 +225,7 @@ fn take(found: &mut Found, lines: Vec<Line>, ranks: usize) -> Taken {
                 cases,
                 failed,
                 skipped,
+                bits,
             } => found.outcomes.push(Outcome {
                 failures: open.remove(&row).unwrap_or_default(),
                 row,
@@ -229,6 +233,15 @@ fn take(found: &mut Found, lines: Vec<Line>, ranks: usize) -> Taken {
                 cases,
                 failed,
                 skipped,
+                bits,
+            }),
+            Line::Varies {
+                collective,
+                case,
+                reason,
+            } => found.varying.push(Failure {
+                case: format!("{collective} {case}"),
+                reason,
             }),
             Line::End {} => {}
         }
@@ -306,7 +319,7 @@ pub fn library_name(library: &Library, version: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use kilter_protocol::verifying::{Line, Wanted};
+    use kilter_protocol::verifying::{Bits, Line, Wanted};
 
     use super::{Found, alone, take};
 
@@ -331,6 +344,7 @@ mod tests {
                 cases: 4,
                 failed: 1,
                 skipped: [("no data is moved".to_owned(), 1)].into(),
+                bits: Bits::default(),
             },
             failure("b.y"),
         ];

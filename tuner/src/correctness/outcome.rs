@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use kilter_protocol::verifying::Bits;
 use serde::Serialize;
 
 /// A run that was wrong.
@@ -28,6 +29,8 @@ pub struct Outcome {
     pub skipped: BTreeMap<String, u64>,
     /// The first failures.
     pub failures: Vec<Failure>,
+    /// Runs on random doubles.
+    pub bits: Bits,
 }
 
 /// What an [`Outcome`] says of its row.
@@ -77,6 +80,16 @@ impl Outcome {
 pub fn skipped_text(skipped: &BTreeMap<String, u64>) -> String {
     let of = |(reason, runs): (&String, &u64)| format!("{runs} ({reason})");
     skipped.iter().map(of).collect::<Vec<_>>().join(", ")
+}
+
+/// What runs on random doubles say, for people: `equal`, or how many left other bits; `-` where nothing is combined.
+#[must_use]
+pub fn bits_text(bits: &Bits) -> String {
+    match (bits.compared, bits.other) {
+        (0, _) => "-".to_owned(),
+        (_, 0) => "equal".to_owned(),
+        (compared, other) => format!("other in {other} of {compared}"),
+    }
 }
 
 #[cfg(test)]

@@ -4,8 +4,10 @@ use crate::report::terminal::trimmed;
 use std::collections::BTreeMap;
 
 use comfy_table::Table;
+use kilter_protocol::verifying::Bits;
 use serde_json::json;
 
+use super::outcome::bits_text;
 use super::{Failure, Inquiry, Judgement, Outcome, skipped_text};
 use crate::launch::command::quote;
 
@@ -37,6 +39,13 @@ fn judged(outcomes: &[&Outcome]) -> String {
     parts.join("; ")
 }
 
+/// What its runs on random doubles say, on all numbers of ranks.
+fn bits(outcomes: &[&Outcome]) -> Bits {
+    outcomes
+        .iter()
+        .fold(Bits::default(), |bits, outcome| bits.and(&outcome.bits))
+}
+
 /// The command that runs a failure again; `further` are options that the launch needs.
 #[must_use]
 pub fn reproduction(outcome: &Outcome, failure: &Failure, further: &str) -> String {
@@ -51,9 +60,15 @@ pub fn reproduction(outcome: &Outcome, failure: &Failure, further: &str) -> Stri
 #[must_use]
 pub fn text(outcomes: &[Outcome], further: &str) -> String {
     let mut table = Table::new();
-    table
-        .load_style(comfy_table::presets::NOTHING)
-        .set_header(["row", "ranks", "compared", "skipped", "failed", "outcome"]);
+    table.load_style(comfy_table::presets::NOTHING).set_header([
+        "row",
+        "ranks",
+        "compared",
+        "skipped",
+        "failed",
+        "outcome",
+        "bits of random doubles",
+    ]);
     for (row, outcomes) in by_row(outcomes) {
         let ranks: Vec<String> = outcomes.iter().map(|outcome| outcome.ranks.to_string()).collect();
         let sum = |number: fn(&Outcome) -> u64| outcomes.iter().map(|outcome| number(outcome)).sum::<u64>().to_string();
@@ -64,6 +79,7 @@ pub fn text(outcomes: &[Outcome], further: &str) -> String {
             &sum(|outcome| outcome.skipped.values().sum()),
             &sum(|outcome| outcome.failed),
             &judged(&outcomes),
+            &bits_text(&bits(&outcomes)),
         ]);
     }
     let mut text = format!("{}\n", trimmed(&table));
@@ -119,6 +135,11 @@ pub fn json(
                 "skipped": outcome.skipped,
                 "failed": outcome.failed,
                 "failures": failures,
+                "bits": {
+                    "compared": outcome.bits.compared,
+                    "other": outcome.bits.other,
+                    "first": outcome.bits.first.as_ref().map(|(case, reason)| json!({ "case": case, "reason": reason })),
+                },
             })
         })
         .collect();
@@ -136,7 +157,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::super::{Failure, Outcome};
-    use super::text;
+    use super::{Bits, text};
 
     #[test]
     fn a_failure_comes_with_the_line_that_reproduces_it() {
@@ -152,10 +173,15 @@ mod tests {
                     reason: "rank 1: receive buffer: element 2 is [0], should be [7]".to_owned(),
                 })
                 .collect(),
+            bits: Bits {
+                compared: 3,
+                other: failed,
+                first: None,
+            },
         };
         insta::assert_snapshot!(text(&[outcome(2, 0), outcome(5, 1)], " --plugin x.so"), @r"
-         row      ranks  compared  skipped  failed  outcome
-         bcast.x  2,5    20        0        1       failed on 5; passed on 2
+         row      ranks  compared  skipped  failed  outcome                   bits of random doubles
+         bcast.x  2,5    20        0        1       failed on 5; passed on 2  other in 1 of 6
 
         FAILED bcast.x: rank 1: receive buffer: element 2 is [0], should be [7]
           kilter verify-algorithms -n 5 --only bcast.x --case comm=world,count=3 --plugin x.so
@@ -171,13 +197,14 @@ mod tests {
             failed: 0,
             skipped: [("its number of ranks must be even".to_owned(), 12 - cases)].into(),
             failures: Vec::new(),
+            bits: Bits::default(),
         };
         insta::assert_snapshot!(text(&[outcome(2, 10), outcome(3, 0)], ""), @r"
-         row          ranks  compared  skipped  failed  outcome
-         allgather.x  2,3    10        14       0       passed on 2; nothing compared on 3
+         row          ranks  compared  skipped  failed  outcome                             bits of random doubles
+         allgather.x  2,3    10        14       0       passed on 2; nothing compared on 3  -
 
         NOTHING COMPARED allgather.x on 3 ranks: skipped 12 (its number of ranks must be even)
         ");
-        assert!(text(&[outcome(3, 0)], "").contains("0       nothing compared\n"));
+        assert!(text(&[outcome(3, 0)], "").contains("0       nothing compared  -\n"));
     }
 }

@@ -17,6 +17,7 @@ use super::job::{END, Job, Stop};
 use super::recover;
 use super::watch::Watch;
 use crate::plan::derived_seed;
+use crate::reproducibility::{Launch, Reference};
 pub use crate::store::{BlockOutcome, ItemSamples};
 use crate::store::{Run, StoreError};
 
@@ -76,6 +77,7 @@ pub struct Session<'run> {
     /// The job's time is over: what the store does not know stays unanswered.
     out_of_time: bool,
     watch: Option<&'run Watch>,
+    judge: Option<(&'run Reference, Launch)>,
     #[cfg(test)]
     pub(super) dies_after_lines: Option<usize>,
 }
@@ -96,6 +98,7 @@ impl<'run> Session<'run> {
             recovered: false,
             out_of_time: false,
             watch: None,
+            judge: None,
             #[cfg(test)]
             dies_after_lines: None,
         }
@@ -112,6 +115,13 @@ impl<'run> Session<'run> {
     #[must_use]
     pub fn watched_by(mut self, watch: &'run Watch) -> Session<'run> {
         self.watch = Some(watch);
+        self
+    }
+
+    /// Has what its items leave compared with what the untouched library does.
+    #[must_use]
+    pub fn judged_by(mut self, reference: &'run Reference, launch: Launch) -> Session<'run> {
+        self.judge = Some((reference, launch));
         self
     }
 
@@ -291,7 +301,12 @@ impl<'run> Session<'run> {
         blocks
             .iter()
             .map(|block| match self.stored(block)? {
-                Some(outcome) => Ok(outcome),
+                Some(mut outcome) => {
+                    if let Some((reference, launch)) = self.judge {
+                        reference.judge(launch, block, &mut outcome);
+                    }
+                    Ok(outcome)
+                }
                 None if self.out_of_time => Ok(BlockOutcome::default()),
                 None => Err(self.unexplained(&block.id).into()),
             })

@@ -44,6 +44,7 @@ pub(super) fn spec(key: &str, behaviour: &str) -> JobSpec {
             settings: Default::default(),
             asks_processing_units: false,
             counters: Vec::new(),
+            bits_at: Vec::new(),
             clock_faults: Vec::new(),
         },
         limits: Limits {

@@ -10,7 +10,7 @@ use crate::emit::decisions::{Decisions, Part};
 use crate::emit::{self, Emitted};
 use crate::plan::Subject;
 use crate::search::pairs::Pairs;
-use crate::tune::{Tuned, slower};
+use crate::tune::{Tuned, different, spoilt};
 use crate::verification::{self, Medians, Verification};
 
 /// A layout that was tuned.
@@ -36,7 +36,8 @@ pub struct Proven {
 struct Measured {
     after: Verification,
     untouched: Medians,
-    slower: Vec<(Subject, f64)>,
+    spoilt: Vec<(Subject, String)>,
+    is_different: bool,
 }
 
 /// Merges the decisions into `directory` and verifies each layout from its files.
@@ -72,22 +73,37 @@ pub fn prove(members: &mut [Member<'_, '_>], directory: &Path) -> anyhow::Result
         let written = write(members, &merged, directory)?;
         measured = measure(members, attempt, &written)?;
         emitted = Some(written);
-        // What a layout is slowed by although nothing but its own decisions is in force there, others are not to blame for.
+        // What a layout is spoilt by although nothing but its own decisions is in force there, others are not to blame for.
         let by_others = |(member, measured): (&Member<'_, '_>, &Measured)| {
-            !measured.slower.is_empty() && merged.deployment(member.layout) != member.tuned.deployment
+            !measured.spoilt.is_empty() && merged.deployment(member.layout) != member.tuned.deployment
         };
         if merged == every || !members.iter().zip(&measured).any(by_others) {
             break;
         }
         let slowed = members.iter().zip(&measured);
-        for (member, measured) in slowed.filter(|(_, measured)| !measured.slower.is_empty()) {
+        for (member, measured) in slowed.filter(|(_, measured)| !measured.spoilt.is_empty()) {
             member.context.progress.note(&format!(
                 "layout {}: {}; only the settings that every layout chose are kept",
                 member.layout,
-                in_words(&measured.slower)
+                in_words(&measured.spoilt)
             ));
         }
         merged = every.clone();
+    }
+    if measured.iter().any(|measured| measured.is_different) {
+        // It was asked that this is never deployed.
+        for (member, measured) in members
+            .iter()
+            .zip(&measured)
+            .filter(|(_, measured)| measured.is_different)
+        {
+            member.context.progress.warn(&format!(
+                "layout {}: {}; nothing is deployed",
+                member.layout,
+                in_words(&measured.spoilt)
+            ));
+        }
+        (merged, emitted) = (Merged::default(), None);
     }
     match &emitted {
         None => emit::staging::clear(directory)?,
@@ -141,7 +157,8 @@ fn measure(members: &[Member<'_, '_>], label: &str, emitted: &Emitted) -> anyhow
         let (after, untouched) = verification::prove(context, label, &setup, &|_| true)?;
         all.push(Measured {
             // Files of several layouts together: each may act on any.
-            slower: slower(context, &after, &untouched, &|_| true)?,
+            spoilt: spoilt(context, &after, &untouched, &|_| true)?,
+            is_different: !different(context, &after).is_empty(),
             after,
             untouched,
         });
@@ -153,10 +170,10 @@ fn measure(members: &[Member<'_, '_>], label: &str, emitted: &Emitted) -> anyhow
 /// Says what is left to say: what got slower, what never ran, what was left out.
 fn warn(members: &[Member<'_, '_>], merged: &Merged, measured: &[Measured], emitted: &Emitted) {
     for (Member { layout, context, .. }, measured) in members.iter().zip(measured) {
-        if !measured.slower.is_empty() {
+        if !measured.spoilt.is_empty() {
             context.progress.warn(&format!(
                 "layout {layout}: {}; compare before you deploy",
-                in_words(&measured.slower)
+                in_words(&measured.spoilt)
             ));
         }
         let own = Emitted {
@@ -167,10 +184,8 @@ fn warn(members: &[Member<'_, '_>], merged: &Merged, measured: &[Measured], emit
     }
 }
 
-fn in_words(slower: &[(Subject, f64)]) -> String {
-    let each = slower
-        .iter()
-        .map(|(subject, ratio)| format!("{} became {ratio:.2} times slower", subject.item_id()));
+fn in_words(spoilt: &[(Subject, String)]) -> String {
+    let each = spoilt.iter().map(|(_, note)| note.as_str());
     each.collect::<Vec<_>>().join(", ")
 }
 

@@ -64,6 +64,7 @@ impl TuneOptions {
             .collect::<Result<Vec<_>, OptionError>>()?;
         let plugins = plugins(&typed.plugins)?;
         let mut limits = limits(typed.leave, typed.scratch_limit.as_deref(), &contests)?;
+        limits.reproducible = typed.reproducible;
         limits.only_plugins = typed.only == Some(cli::Only::Plugins);
         if limits.only_plugins && plugins.is_empty() {
             return Err(wrong(
@@ -176,6 +177,7 @@ fn limits(leave: Vec<String>, scratch: Option<&str>, contests: &[(Collective, u6
     let limits = Limits {
         left_alone,
         scratch_bytes: scratch.map(|text| parse_bytes("--scratch-limit", text)).transpose()?,
+        reproducible: false,
         only_plugins: false,
     };
     for (collective, _) in contests {
@@ -204,6 +206,7 @@ mod tests {
     #[test]
     fn what_a_fix_may_not_do_holds_for_every_layout() {
         let options = tuned(&[
+            "--reproducible",
             "--leave",
             "reduce,isend",
             "--scratch-limit",
@@ -215,6 +218,7 @@ mod tests {
         let expected = Limits {
             left_alone: vec!["reduce".to_owned(), "isend".to_owned()],
             scratch_bytes: Some(16 << 20),
+            reproducible: true,
             only_plugins: false,
         };
         assert_eq!(options.common.limits, expected);

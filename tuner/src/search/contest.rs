@@ -16,6 +16,7 @@ use crate::deployment::{Deployment, Selection};
 use crate::launch::session::{BlockOutcome, Session, SessionError};
 use crate::plan;
 use crate::report::model::{FixKind, Refused, Screened};
+use crate::reproducibility::{NOT_REPRODUCIBLE, OTHER_RESULTS};
 use crate::search::choose::{Decision, Measured, choose_among};
 use crate::search::guide::Guide;
 use crate::search::limits::Call;
@@ -42,6 +43,8 @@ const HOPELESS: f64 = 3.0;
 
 /// The default's item id.
 const DEFAULT: &str = "default";
+/// How the ids of bounds begin.
+const BOUND: &str = "bound ";
 
 /// A contest that was held, before anything is chosen.
 #[derive(Debug, Clone)]
@@ -529,8 +532,19 @@ pub fn front(ratios: &BTreeMap<Selection, f64>) -> Vec<Selection> {
     front
 }
 
+/// Whether an item of this id is a candidate, rather than the default or a bound.
+#[must_use]
+pub fn is_candidate(id: &str) -> bool {
+    id != DEFAULT && !id.starts_with(BOUND)
+}
+
+/// Under which name a candidate is put away for one target alone.
+fn put_away_as(id: &str, target: &Target) -> String {
+    format!("{id} for {}", target.name())
+}
+
 fn bound_id(bound: &plan::Subject) -> String {
-    format!("bound {}", bound.item_id())
+    format!("{BOUND}{}", bound.item_id())
 }
 
 /// The line for the worker that carries out `collective` as selected; `None` is the default.
@@ -643,10 +657,9 @@ impl<'r, 'c, 'a> Job<'r, 'c, 'a> {
         loop {
             let mut items = vec![item(target, None)];
             items.extend(target.bounds.iter().map(|bound| self.bound_item(bound)));
-            let live: Vec<&Selection> = candidates
-                .iter()
-                .filter(|s| !context.quarantine.contains(&s.id()))
-                .collect();
+            let is_put_away =
+                |id: &str| context.quarantine.contains(id) || context.quarantine.contains(&put_away_as(id, target));
+            let live: Vec<&Selection> = candidates.iter().filter(|s| !is_put_away(&s.id())).collect();
             items.extend(live.iter().map(|selection| item(target, Some(selection))));
             self.blocks += 1;
             let id = format!("{}: {}", self.blocks, target.name());
@@ -668,7 +681,14 @@ impl<'r, 'c, 'a> Job<'r, 'c, 'a> {
             match session.measure(&block) {
                 Ok(outcome) => {
                     for (item, reason) in &outcome.failed {
-                        context.quarantine_failed(item, reason);
+                        if reason.starts_with(NOT_REPRODUCIBLE) {
+                            // At another size it may leave what the default leaves.
+                            let id = put_away_as(item, target);
+                            context.progress.note(&format!("`{id}` is no candidate: {reason}"));
+                            context.quarantine.add(&id, OTHER_RESULTS, reason);
+                        } else {
+                            context.quarantine_failed(item, reason);
+                        }
                     }
                     return Ok(outcome);
                 }

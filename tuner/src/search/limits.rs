@@ -13,6 +13,8 @@ pub struct Limits {
     pub left_alone: Vec<String>,
     /// Bytes of scratch that an algorithm or a mock-up may keep on a rank.
     pub scratch_bytes: Option<u64>,
+    /// Whether results must equal the default's bit by bit.
+    pub reproducible: bool,
     /// Only plugins of the user may be deployed.
     pub only_plugins: bool,
 }

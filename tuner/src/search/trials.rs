@@ -10,6 +10,7 @@ use crate::deployment::Assignment;
 use crate::launch::session::SessionError;
 use crate::options::Options;
 use crate::plan::{self, Subject};
+use crate::reproducibility::{NOT_REPRODUCIBLE, OTHER_RESULTS};
 use crate::search::necessity::id;
 use crate::search::target::Target;
 use crate::stats::sample::Sample;
@@ -81,7 +82,7 @@ pub struct Trials<'s, 'a> {
 /// Why a launch says nothing for what was set in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
-    /// In two words: `crashed`, `had no effect`, `wrong data`.
+    /// In two words: `crashed`, `had no effect`, `wrong data`, `other results`.
     pub what: &'static str,
     /// What was seen.
     pub detail: String,
@@ -222,8 +223,13 @@ impl<'s, 'a> Trials<'s, 'a> {
             for item in &block.items {
                 if let Some(reason) = outcome.failed.get(&item.id) {
                     if !assignments.is_empty() {
+                        let what = if reason.starts_with(NOT_REPRODUCIBLE) {
+                            OTHER_RESULTS
+                        } else {
+                            "wrong data"
+                        };
                         return Ok(Err(Refusal {
-                            what: "wrong data",
+                            what,
                             detail: reason.clone(),
                             ended_the_job: false,
                             collective: Subject::timed_by(item).collective(),

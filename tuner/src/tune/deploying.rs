@@ -8,6 +8,7 @@ use crate::emit::{self, Emitted};
 use crate::overlap::tuning::Disproved;
 use crate::plan::Subject;
 use crate::report::model::Outcome;
+use crate::reproducibility::NOT_REPRODUCIBLE;
 use crate::search::{necessity, proof};
 use crate::stats::sample::Sample;
 use crate::verdict::{self, Pair, Rule};
@@ -51,17 +52,23 @@ pub(super) fn deploy_and_verify(
             Err(error) => return Err(error),
         };
         emit::confirm_ran(context, &emitted, &after);
-        let slower = slower(context, &after, &untouched, &touched)?;
+        let spoilt = spoilt(context, &after, &untouched, &touched)?;
+        let is_different = !different(context, &after).is_empty();
         tuned.deployment = state.deployment.clone();
         tuned.emitted = Some(emitted);
         tuned.after = Some(after);
         tuned.untouched = untouched;
-        if slower.is_empty() || attempt + 1 == ATTEMPTS || !state.take_back(context, verified, &slower) {
-            for (subject, ratio) in slower {
-                context.progress.warn(&format!(
-                    "{} became {ratio:.2} times slower; compare before you deploy",
-                    subject.item_id()
-                ));
+        if spoilt.is_empty() || attempt + 1 == ATTEMPTS || !state.take_back(context, verified, &spoilt) {
+            for (_, note) in spoilt {
+                context.progress.warn(&format!("{note}; compare before you deploy"));
+            }
+            if is_different {
+                // It was asked that this is never deployed.
+                context
+                    .progress
+                    .warn("nothing is deployed: what is left is still not reproducible");
+                state.deployment = Deployment::default();
+                return tuned.deploy_nothing(context);
             }
             return Ok(());
         }
@@ -163,8 +170,36 @@ fn emit_what_acts(
     Ok(None)
 }
 
+/// What is spoilt by what is deployed, with a note of how: what is slower than the untouched library, and what leaves other results where the
+/// options ask for the same.
+pub(crate) fn spoilt(
+    context: &Context<'_>,
+    after: &Verification,
+    untouched: &Medians,
+    touched: &dyn Fn(&Subject) -> bool,
+) -> anyhow::Result<Vec<(Subject, String)>> {
+    let note = |(subject, ratio): (Subject, f64)| {
+        let note = format!("{} became {ratio:.2} times slower", subject.item_id());
+        (subject, note)
+    };
+    let slower = slower(context, after, untouched, touched)?;
+    let mut spoilt: Vec<(Subject, String)> = slower.into_iter().map(note).collect();
+    spoilt.extend(different(context, after));
+    Ok(spoilt)
+}
+
+/// What leaves other results than the untouched library, with that reason; nothing where the options do not ask for the same.
+pub(crate) fn different(context: &Context<'_>, after: &Verification) -> Vec<(Subject, String)> {
+    let all = context.plan.library_subjects().into_iter();
+    let reason = |subject: &Subject| after.failed.get(&subject.item_id()).cloned();
+    let different = all.filter_map(|subject| reason(&subject).map(|reason| (subject, reason)));
+    different
+        .filter(|(_, reason)| reason.starts_with(NOT_REPRODUCIBLE))
+        .collect()
+}
+
 /// The collectives and volumes, of those `touched`, that are significantly slower than the untouched library measured in the same minutes.
-pub(crate) fn slower(
+fn slower(
     context: &Context<'_>,
     after: &Verification,
     untouched: &Medians,

@@ -360,20 +360,20 @@ impl State {
         !taken.is_empty()
     }
 
-    /// Takes back what made something slower; `verified` is what was deployed, and slowed nothing, before this round. Returns
-    /// whether anything was taken back.
+    /// Takes back what spoilt something, each with a note of how; `verified` is what was deployed, and spoilt nothing, before this round.
+    /// Returns whether anything was taken back.
     pub(super) fn take_back(
         &mut self,
         context: &Context<'_>,
         verified: &Deployment,
-        slower: &[(Subject, f64)],
+        spoilt: &[(Subject, String)],
     ) -> bool {
         let blame = |subject: &Subject| self.deployment.to_blame(subject, verified, &context.library);
         let mut launch_wide = Vec::new();
         let mut slowed = BTreeSet::new();
         let mut selections = BTreeMap::new();
-        for (subject, ratio) in slower {
-            let note = format!("{} became {ratio:.2} times slower", subject.item_id());
+        for (subject, note) in spoilt {
+            let note = note.clone();
             match blame(subject) {
                 Some(key) => selections.entry(key).or_insert_with(Vec::new).push(note),
                 None => {

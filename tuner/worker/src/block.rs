@@ -12,6 +12,7 @@ use kilter_protocol::plan::{Block, Header, Implementation, Item, Repetitions, Ro
 use kilter_protocol::report::{Costs, Event};
 use kilter_protocol::task::Functionality;
 
+use crate::bits;
 use crate::candidate::{Buffers, Candidate, title};
 use crate::clock::{self, Arrival};
 use crate::common_time::CommonTime;
@@ -395,6 +396,7 @@ fn try_in(
             Ok(right) => right,
             Err(refusal) => return Ok(Err(refusal)),
         };
+        bits::report(session, block, item, candidate)?;
         // What is counted has to be right on all ranks.
         if session.counters.is_some() {
             if let Err(refusal) = session.control.agree(right)? {

@@ -8,6 +8,7 @@ use kilter_mpi::{Arena, CallArguments, MPI_Comm, MPI_Datatype, MPI_Op, MpiTransp
 use kilter_protocol::plan::Item;
 
 use crate::buffer::GuardedBuffer;
+use crate::hash;
 use crate::images::{Data, Gallery};
 use crate::implementation::{How, Recipe};
 use crate::plugin::{Host, Unavailable};
@@ -207,6 +208,25 @@ impl Candidate {
         self.turns.iter_mut().for_each(Turn::fill);
     }
 
+    /// The communicator it runs on.
+    pub(crate) fn comm(&self) -> MPI_Comm {
+        self.comm
+    }
+
+    /// The same with doubles that `value` says, by rank and index, as what this rank gives.
+    pub(crate) fn fill_with(&mut self, value: fn(usize, usize) -> f64) {
+        self.fill();
+        for turn in &mut self.turns {
+            turn.fill_with(value);
+        }
+    }
+
+    /// A digest of the outputs, where the task defines them.
+    pub(crate) fn digest(&self) -> u64 {
+        let turns = self.turns.iter().flat_map(|turn| turn.digest().to_le_bytes());
+        hash::fnv_1a(&turns.collect::<Vec<_>>())
+    }
+
     /// Compares outputs with what they must be, and everything else with what it was; of the turns that have run.
     ///
     /// # Errors
@@ -303,6 +323,27 @@ impl Turn {
             data.fill_send(&mut send.bytes_mut()[offsets.send..][..problem.send_bytes()]);
             data.fill_recv(&mut recv.bytes_mut()[offsets.recv..][..problem.recv_bytes()]);
         }
+    }
+
+    fn fill_with(&mut self, value: fn(usize, usize) -> f64) {
+        let Buffers { send, offsets, .. } = &mut self.buffers;
+        for (problem, offsets) in self.recipe.problems.iter().zip(offsets) {
+            let given = &mut send.bytes_mut()[offsets.send..][..problem.send_bytes()];
+            for (i, element) in given.chunks_exact_mut(size_of::<f64>()).enumerate() {
+                element.copy_from_slice(&value(problem.rank, i).to_ne_bytes());
+            }
+        }
+    }
+
+    fn digest(&self) -> u64 {
+        let Buffers { recv, offsets, .. } = &self.buffers;
+        let problems = self.recipe.problems.iter().zip(offsets);
+        let defined = problems.filter(|(problem, _)| !problem.has_no_output());
+        let digests = defined.map(|(problem, offsets)| {
+            let output = &recv.bytes()[offsets.recv..][..problem.recv_bytes()];
+            hash::fnv_1a(output).to_le_bytes()
+        });
+        hash::fnv_1a(&digests.collect::<Vec<_>>().concat())
     }
 
     fn check(&self) -> Result<(), String> {

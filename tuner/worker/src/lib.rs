@@ -12,7 +12,8 @@
 //! * [`problem`], [`layout`], [`buffer`]: inputs, expected outputs, how they lie, guarded memory.
 //! * [`overlap`]: communication beside computation, which is measured in another way.
 //! * [`plugin`]: rows of a user's plugin, loaded and called as the drop-in does.
-//! * [`settings`]: the library's control variables, per item; [`messages`]: what it sends for an item.
+//! * [`settings`]: the library's control variables, per item; [`messages`]: what it sends for an item; [`bits`]: what an item leaves of random
+//!   doubles.
 //! * [`environment`], [`mod@processing_units`]: what the job and its hosts are.
 //! * [`plan_file`], [`report_file`]: the two files, which rank 0 alone touches.
 //!
@@ -25,6 +26,7 @@
 //! Nothing else is printed on standard output. What goes wrong for one item is a line of the report; what stops the job is a message
 //! on standard error and `MPI_Abort`.
 
+mod bits;
 mod block;
 mod buffer;
 mod candidate;
@@ -36,6 +38,7 @@ mod dissemination;
 mod dropin;
 mod environment;
 mod fit;
+mod hash;
 mod images;
 mod implementation;
 mod layout;
@@ -332,6 +335,7 @@ mod tests {
             settings: Default::default(),
             asks_processing_units: false,
             counters: Vec::new(),
+            bits_at: Vec::new(),
             clock_faults: Vec::new(),
         }
     }

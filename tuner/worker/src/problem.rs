@@ -11,6 +11,7 @@ use kilter_protocol::expression::{Counts, Layout};
 use kilter_protocol::plan::Element;
 use kilter_protocol::task::{Functionality, Task};
 
+use crate::hash::mix;
 use crate::layout::View;
 
 /// A call as one rank sees it.
@@ -206,7 +207,7 @@ impl Problem {
     }
 
     /// Whether the task says nothing of this rank's output.
-    fn has_no_output(&self) -> bool {
+    pub(crate) fn has_no_output(&self) -> bool {
         let is_scatter = self.is(Collective::Scatter) || self.is(Collective::Scatterv);
         (self.is(Collective::Exscan) && self.rank == 0)
             // In place, the root's block stays where it was.
@@ -326,14 +327,6 @@ fn first_wrong(view: View, buffer: &[u8], expected: impl Fn(usize) -> u8) -> Opt
         next = byte + 1;
     }
     (next..buffer.len()).find_map(|gap| at(gap, GAP))
-}
-
-/// A number in which every bit depends on every bit of `x` (the finaliser of SplitMix64: Steele, Lea and Flood, OOPSLA 2014,
-/// doi:10.1145/2660193.2660195).
-fn mix(x: u64) -> u64 {
-    let x = (x ^ (x >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    let x = (x ^ (x >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    x ^ (x >> 31)
 }
 
 /// Byte `i` that `rank` gives to be moved.

@@ -1,0 +1,146 @@
+//! Random doubles: whether a row leaves the bits that the library leaves, which depends on the order of its additions.
+//!
+//! That is no question of right and wrong, so it is counted by itself. Calls are made several times, ranks coming in different orders: what
+//! arrives first may be added first.
+
+use std::ffi::c_int;
+use std::time::Duration;
+
+use crate::problem::{Problem, mix};
+
+/// Calls of each kind.
+pub(crate) const CALLS: usize = 3;
+
+/// A quarter of the longest time that a rank comes late.
+const LATE_STEP: Duration = Duration::from_micros(50);
+
+/// Buffers of a call.
+pub(crate) struct Doubles {
+    pub(crate) send: Vec<f64>,
+    pub(crate) recv: Vec<f64>,
+}
+
+impl Doubles {
+    /// What `rank` has before a call that is not in place.
+    pub(crate) fn new(problem: &Problem, rank: usize) -> Doubles {
+        Doubles {
+            send: (0..problem.send_span).map(|index| random(rank, index)).collect(),
+            recv: vec![f64::NAN; problem.recv_span],
+        }
+    }
+
+    /// The bits that the call had to leave.
+    fn bits(&self, problem: &Problem) -> Vec<u64> {
+        let defined = problem.after.iter().flat_map(|(at, elements)| *at..at + elements.len());
+        defined.map(|index| self.recv[index].to_bits()).collect()
+    }
+}
+
+/// What calls leave, bit by bit; why that is nothing that could be compared.
+///
+/// # Errors
+/// An error code, or bits that differ from call to call.
+pub(crate) fn left(
+    problem: &Problem,
+    rank: usize,
+    mut call: impl FnMut(&mut Doubles) -> c_int,
+) -> Result<Vec<u64>, String> {
+    let mut first: Option<Vec<u64>> = None;
+    let mut outcome = Ok(());
+    for number in 0..CALLS {
+        std::thread::sleep(LATE_STEP * lateness(number, rank));
+        let mut doubles = Doubles::new(problem, rank);
+        let code = call(&mut doubles);
+        // All calls are made in any case: the other ranks make them.
+        if code != 0 {
+            outcome = Err(format!("returned code {code}"));
+            continue;
+        }
+        let bits = doubles.bits(problem);
+        if let Some(index) = first.as_ref().and_then(|first| first_difference(first, &bits)) {
+            outcome = Err(format!("element {index} differs from call to call"));
+        }
+        first.get_or_insert(bits);
+    }
+    outcome.map(|()| first.unwrap_or_default())
+}
+
+/// Where two results differ, in words.
+pub(crate) fn difference(row: &[u64], library: &[u64]) -> Option<String> {
+    let index = first_difference(row, library)?;
+    let of = |bits: &[u64]| f64::from_bits(bits[index]);
+    Some(format!(
+        "element {index} is {:?}, the library's {:?}",
+        of(row),
+        of(library)
+    ))
+}
+
+fn first_difference(a: &[u64], b: &[u64]) -> Option<usize> {
+    a.iter().zip(b).position(|(a, b)| a != b)
+}
+
+/// In the first call all come together, then every fourth rank comes late by as much, counted from either end.
+fn lateness(call: usize, rank: usize) -> u32 {
+    match call {
+        0 => 0,
+        1 => (rank % 4) as u32,
+        _ => 4 - (rank % 4) as u32,
+    }
+}
+
+/// Element `index` of what `rank` gives: of either sign, from 2^-16 to 2^16, so that another order of adding rounds otherwise.
+fn random(rank: usize, index: usize) -> f64 {
+    let [low, high] = mix([rank, 1, index]);
+    let bits = u64::from(high) << 32 | u64::from(low);
+    let significand = f64::from_bits(0x3FF0_0000_0000_0000 | bits >> 12);
+    let magnitude = 2_f64.powi((bits & 31) as i32 - 16);
+    let sign = if bits & 32 == 0 { 1.0 } else { -1.0 };
+    sign * significand * magnitude
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{difference, left, random};
+    use crate::problem::Problem;
+
+    fn problem() -> Problem {
+        Problem {
+            send_span: 4,
+            recv_span: 4,
+            after: vec![(1, vec![[0, 0]; 3])],
+            ..Problem::default()
+        }
+    }
+
+    #[test]
+    fn another_order_of_adding_leaves_other_bits() {
+        let sum = |ranks: &mut dyn Iterator<Item = usize>| -> Vec<u64> {
+            let ranks: Vec<usize> = ranks.collect();
+            let of = |index| ranks.iter().fold(0.0, |sum, rank| sum + random(*rank, index));
+            (0..97).map(|index| f64::to_bits(of(index))).collect()
+        };
+        for ranks in 3..9 {
+            let (up, down) = (sum(&mut (0..ranks)), sum(&mut (0..ranks).rev()));
+            assert!(difference(&up, &down).unwrap().contains("the library's"), "{ranks}");
+            assert_eq!(difference(&up, &up), None);
+        }
+    }
+
+    #[test]
+    fn what_is_left_undefined_is_not_compared_and_what_varies_is_found() {
+        let mut calls = 0;
+        let mut copy = |varying: usize| {
+            calls = 0;
+            left(&problem(), 2, |doubles| {
+                calls += 1;
+                doubles.recv.copy_from_slice(&doubles.send);
+                doubles.recv[varying] += f64::from(calls);
+                0
+            })
+        };
+        assert_eq!(copy(0).unwrap().len(), 3);
+        assert_eq!(copy(2).unwrap_err(), "element 1 differs from call to call");
+        assert_eq!(left(&problem(), 0, |_| 13).unwrap_err(), "returned code 13");
+    }
+}

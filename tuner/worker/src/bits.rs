@@ -1,0 +1,218 @@
+//! What an item leaves of random doubles, as a digest: where two items have one digest, their results are equal bit by bit on all ranks.
+//!
+//! The sum of doubles depends on the order of its additions, which is what an algorithm chooses. So each item that combines data is called on
+//! doubles of many magnitudes, at the volumes that the header names and with the first and the last rank as the root; and three times, with
+//! the ranks coming in different orders, since what arrives first may be added first.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use anyhow::Context;
+use kilter_algorithms::Collective;
+use kilter_protocol::plan::{Block, Element, Item, Root};
+use kilter_protocol::report::{BITS, BITS_VARY, Event};
+
+use crate::block::Session;
+use crate::candidate::{Buffers, Candidate};
+use crate::clock;
+use crate::hash;
+use crate::images::Gallery;
+use crate::implementation::{self, Place, Recipe};
+
+/// Calls of each kind.
+const CALLS: usize = 3;
+
+/// The longest that a rank comes late, in steps of a quarter.
+const LATE: Duration = Duration::from_micros(200);
+
+/// Calls an item, whose settings hold, on random doubles and reports what it leaves; does nothing where that is not asked for, or nothing is
+/// combined. Called by all ranks.
+///
+/// # Errors
+/// The library's, or a report that cannot be written.
+pub(crate) fn report(session: &mut Session, block: &Block, item: &Item, candidate: &Candidate) -> anyhow::Result<()> {
+    let combines = item.task.collective().is_some_and(Collective::has_operator);
+    if session.header.bits_at.is_empty() || !combines {
+        return Ok(());
+    }
+    let p_ranks = session.control.p_ranks();
+    let own = vec![item.bytes];
+    let mut given = session.header.bits_at.iter();
+    let volumes = given
+        .find(|(of, _)| *of == item.bytes)
+        .map_or(&own, |(_, volumes)| volumes);
+    let volumes: BTreeSet<u64> = volumes.iter().map(|volume| rounded(item, *volume, p_ranks)).collect();
+    let mut left = Left::default();
+    for root in roots(session, item) {
+        for &bytes in &volumes {
+            let of_doubles = Item { bytes, ..item.clone() };
+            call(session, &of_doubles, root, candidate, &mut left)?;
+        }
+    }
+    let own = serde_json::to_vec(&(left.digest(), left.varies))?;
+    let mut ranks: Vec<(u64, bool)> = Vec::new();
+    for of_rank in session.control.gather(own)? {
+        ranks.push(serde_json::from_slice(&of_rank).context("what a rank's results are")?);
+    }
+    session.tell(Event::Settings {
+        block: block.id.clone(),
+        item: item.id.clone(),
+        read_back: vec![(BITS.to_owned(), text(&ranks))],
+    })
+}
+
+/// Roots of the calls.
+fn roots(session: &Session, item: &Item) -> BTreeSet<usize> {
+    if !item.task.collective().is_some_and(Collective::has_root) {
+        return [0].into();
+    }
+    let own = match session.header.root {
+        Root::Fixed(root) => root,
+        Root::Rotating => 0,
+    };
+    [0, own, session.control.p_ranks() - 1].into()
+}
+
+/// A volume in whole doubles, and in as many blocks as the item's own. From the item's task and volume alone: what is compared has to be of one
+/// volume.
+fn rounded(item: &Item, bytes: u64, p_ranks: usize) -> u64 {
+    let (double, p) = (Element::Double.bytes(), p_ranks as u64);
+    let unit = if item.task.functionality.has_blocks() {
+        double * p
+    } else if item.bytes.is_multiple_of(p) && !p.is_power_of_two() {
+        // Mock-ups that go over blocks ask for them.
+        double * p
+    } else if item.bytes.is_multiple_of(p) {
+        double.max(p)
+    } else {
+        double
+    };
+    bytes.max(1).next_multiple_of(unit)
+}
+
+/// Calls one item with one root on a communicator that another has made under the settings that hold.
+fn call(session: &Session, item: &Item, root: usize, of: &Candidate, left: &mut Left) -> anyhow::Result<()> {
+    let place = Place {
+        rank: session.control.rank(),
+        p_ranks: session.control.p_ranks(),
+        one_node: session.one_node,
+        root,
+        element: Element::Double,
+    };
+    let ready = implementation::recipe(item, place).and_then(|recipe| {
+        let buffers = Buffers::new(&recipe)?;
+        Ok(vec![(recipe, buffers)])
+    });
+    let ready: Vec<(Recipe, Buffers)> = match session.control.agree(ready)? {
+        Ok(ready) => ready,
+        // For the item itself the ranks have memory, and its volume suits it: another volume need not.
+        Err(_) => return Ok(()),
+    };
+    let mut gallery = Gallery::default();
+    let (mut twin, made) = Candidate::new(ready, session.header.seed, Some(of.comm()), &mut gallery)?;
+    if session.control.agree(made)?.is_err() {
+        return twin.free();
+    }
+    let mut first = None;
+    for number in 0..CALLS {
+        twin.fill_with(random);
+        // All have left the call before: who is late now is late in this one.
+        session.control.exchange_max([0; 4])?;
+        clock::sleep(LATE / 4 * lateness(number, place.rank));
+        twin.run()?;
+        if session.control.agree(twin.availability())?.is_err() {
+            return twin.free();
+        }
+        let digest = twin.digest();
+        left.varies |= *first.get_or_insert(digest) != digest;
+    }
+    left.digests.extend(first);
+    twin.free()
+}
+
+/// What one rank's calls have left.
+#[derive(Debug, Default)]
+struct Left {
+    digests: Vec<u64>,
+    varies: bool,
+}
+
+impl Left {
+    fn digest(&self) -> u64 {
+        let bytes: Vec<u8> = self.digests.iter().flat_map(|digest| digest.to_le_bytes()).collect();
+        hash::fnv_1a(&bytes)
+    }
+}
+
+/// For the report: one digest of all ranks, or that results vary on one.
+fn text(ranks: &[(u64, bool)]) -> String {
+    if ranks.iter().any(|(_, varies)| *varies) {
+        return BITS_VARY.to_owned();
+    }
+    let bytes: Vec<u8> = ranks.iter().flat_map(|(digest, _)| digest.to_le_bytes()).collect();
+    format!("{:016x}", hash::fnv_1a(&bytes))
+}
+
+/// In the first call all come together, then every fourth rank comes late by as much, counted from either end.
+fn lateness(call: usize, rank: usize) -> u32 {
+    match call {
+        0 => 0,
+        1 => (rank % 4) as u32,
+        _ => 4 - (rank % 4) as u32,
+    }
+}
+
+/// Element `i` of what `rank` gives: of either sign, from 2^-16 to 2^16, so that every other order of adding rounds otherwise.
+fn random(rank: usize, i: usize) -> f64 {
+    let bits = hash::mix(((rank as u64) << 40) ^ (i as u64 + 1));
+    let significand = f64::from_bits(0x3FF0_0000_0000_0000 | bits >> 12);
+    let magnitude = 2_f64.powi((bits & 31) as i32 - 16);
+    let sign = if bits & 32 == 0 { 1.0 } else { -1.0 };
+    sign * significand * magnitude
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kilter_protocol::plan::Implementation;
+
+    /// With few ranks and one element, too: what the digest promises is worth nothing otherwise.
+    #[test]
+    fn another_order_of_adding_shows() {
+        for p_ranks in 3..9 {
+            let sum = |order: &mut dyn Iterator<Item = usize>, i| order.fold(0.0, |sum, rank| sum + random(rank, i));
+            let differs = (0..8).filter(|i| {
+                let (up, down) = (sum(&mut (0..p_ranks), *i), sum(&mut (0..p_ranks).rev(), *i));
+                up.to_bits() != down.to_bits()
+            });
+            assert!(differs.count() > 0, "{p_ranks} ranks");
+        }
+    }
+
+    #[test]
+    fn a_volume_is_whole_doubles_in_as_many_blocks_as_the_items() {
+        let item = |text: &str, bytes| Item {
+            id: text.to_owned(),
+            task: kilter_protocol::task::Task::of(&format!("{text}(n)").parse().unwrap()).unwrap(),
+            bytes,
+            implementation: Implementation::Expression {
+                text: format!("{text}(n)"),
+            },
+            settings: Vec::new(),
+        };
+        let of = |text, own, bytes, p| rounded(&item(text, own), bytes, p);
+        assert_eq!(of("allreduce", 4, 4, 8), 8);
+        assert_eq!(of("allreduce", 8, 8, 8), 8);
+        assert_eq!(of("allreduce", 16, 20, 16), 32);
+        assert_eq!(of("allreduce", 7, 7, 7), 56);
+        assert_eq!(of("allreduce", 8, 9, 7), 16);
+        assert_eq!(of("reduce_scatter_block", 8, 100, 4), 128);
+    }
+
+    #[test]
+    fn what_varies_on_one_rank_varies() {
+        assert_eq!(text(&[(1, false), (2, true)]), BITS_VARY);
+        assert_ne!(text(&[(1, false), (2, false)]), text(&[(2, false), (1, false)]));
+        assert_eq!(text(&[(1, false)]).len(), 16);
+    }
+}
