@@ -50,6 +50,8 @@ pub struct Setup {
     pub switching: bool,
     /// Performance variables whose growth during a call is reported.
     pub counters: Vec<String>,
+    /// Whether what items leave of random doubles is compared, where the options ask for the same.
+    pub compares_bits: bool,
 }
 
 impl Setup {
@@ -87,6 +89,15 @@ impl Setup {
             list.push((name.clone(), value.clone()));
         }
         self
+    }
+
+    /// The same in a job whose items say what they leave of random doubles, where the options ask for the same.
+    #[must_use]
+    pub fn comparing_bits(self) -> Setup {
+        Setup {
+            compares_bits: true,
+            ..self
+        }
     }
 
     /// The same in a job that switches settings while it runs.
@@ -223,8 +234,7 @@ impl<'a> Context<'a> {
     /// # Errors
     /// A launcher's template that cannot express the setup.
     pub fn session(&self, key: &str, setup: &Setup, noise: bool) -> anyhow::Result<Session<'_>> {
-        // What counts messages is another launch's business.
-        let is_reproducible = self.options.limits.reproducible && setup.counters.is_empty();
+        let is_reproducible = self.options.limits.reproducible && setup.compares_bits;
         let read = |pairs: &[(String, String)]| pairs.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>();
         let header = Header {
             v: kilter_protocol::VERSION,

@@ -1,19 +1,20 @@
 //! Results that are the default's bit by bit: what `--reproducible` asks of everything that is deployed.
 //!
-//! Every launch of such a run has each of its items that combine data called on random doubles, too, and what they leave comes as a digest
-//! over all ranks ([`kilter_protocol::report::BITS`]). The launches of the untouched library say what is right; a candidate in a contest, and
-//! the library's own function under other settings or emitted files, that leaves something else is out, as if its data were wrong.
+//! In the launches of the search each item that combines data is called on random doubles, too, and what it leaves comes as a digest over all
+//! ranks ([`kilter_protocol::report::BITS`]). Two launches of the untouched library say what is right; a candidate in a contest, and the library's
+//! own function under other settings, that leaves something else is out, as if its data were wrong. One launch under the emitted files says
+//! whether all of it together leaves the same.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use kilter_algorithms::Collective;
-use kilter_protocol::plan::{Block, Implementation, Item};
+use kilter_protocol::plan::{Block, Implementation, Item, Repetitions};
 use kilter_protocol::report::{BITS, BITS_VARY};
 
-use crate::context::Setup;
+use crate::context::{Context, Setup};
 use crate::emit::range;
-use crate::plan::{Plan, Subject};
+use crate::plan::{self, Plan, Subject};
 use crate::search::contest;
 use crate::store::BlockOutcome;
 
@@ -22,6 +23,9 @@ pub const NOT_REPRODUCIBLE: &str = "not reproducible";
 
 /// In two words, what is said of it.
 pub const OTHER_RESULTS: &str = "other results";
+
+/// Longest time of a block, in seconds; nothing in it is used as a time.
+const BLOCK_SECONDS: f64 = 1.0;
 
 /// What a launch is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,7 +44,7 @@ impl Launch {
     pub fn of(setup: &Setup) -> Launch {
         if setup.switching {
             Launch::Contest
-        } else if *setup == Setup::default() {
+        } else if *setup == Setup::default().comparing_bits() {
             Launch::Untouched
         } else {
             Launch::Changed
@@ -114,6 +118,53 @@ impl Reference {
     }
 }
 
+/// Launches of the untouched library.
+const UNTOUCHED_LAUNCHES: usize = 2;
+
+/// Finds out what the untouched library leaves, where the options ask for the same.
+///
+/// # Errors
+/// A failure of the library itself.
+pub fn learn(context: &Context<'_>) -> anyhow::Result<()> {
+    for number in 0..UNTOUCHED_LAUNCHES {
+        let label = format!("bits of the untouched library/{number}");
+        compared(context, &label, &Setup::default())?;
+    }
+    Ok(())
+}
+
+/// What leaves other bits under `staged`, the emitted files, than the untouched library, with the reason; nothing where the options do not ask
+/// for the same.
+///
+/// # Errors
+/// A failure of a launch.
+pub fn different(context: &Context<'_>, label: &str, staged: &Setup) -> anyhow::Result<Vec<(Subject, String)>> {
+    let mut failed = compared(context, &format!("{label}/bits"), staged)?;
+    let all = context.plan.library_subjects().into_iter();
+    let different = all.filter_map(|subject| failed.remove(&subject.item_id()).map(|reason| (subject, reason)));
+    Ok(different.collect())
+}
+
+/// Everything that combines data in one launch: what failed, by item.
+fn compared(context: &Context<'_>, label: &str, setup: &Setup) -> anyhow::Result<BTreeMap<String, String>> {
+    let mut failed = BTreeMap::new();
+    if !context.options.limits.reproducible {
+        return Ok(failed);
+    }
+    let mut subjects = context.plan.library_subjects();
+    subjects.retain(|subject| subject.collective().is_some_and(Collective::has_operator));
+    let blocks = plan::blocks(&subjects, context.run.seed, label, Repetitions::fixed(1, BLOCK_SECONDS));
+    let setup = setup.clone().comparing_bits();
+    let mut session = context.session(label, &setup, false)?;
+    for outcome in session.measure_all(&blocks, &mut |_| ())? {
+        failed.extend(outcome.failed);
+    }
+    let start = session.start()?;
+    context.confirm(&setup, &start)?;
+    session.finish()?;
+    Ok(failed)
+}
+
 /// The volumes for which a decision at each volume is deployed: it, and the ends of its range.
 #[must_use]
 pub fn volumes(plan: &Plan) -> Vec<(u64, Vec<u64>)> {
@@ -145,8 +196,6 @@ fn said(outcome: &BlockOutcome, item: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use kilter_protocol::plan::Repetitions;
-
     const SIZE: u64 = 1024;
 
     fn item(id: &str, text: &str) -> Item {

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use kilter_algorithms::Collective;
 
 pub use self::deploying::DAMAGE_FLOOR;
+pub(crate) use self::deploying::spoilt;
 use self::deploying::{deploy_and_verify, prove_overlap};
-pub(crate) use self::deploying::{different, spoilt};
 use self::state::State;
 use crate::context::{Context, Setup};
 use crate::cost_model;
@@ -16,6 +16,7 @@ use crate::emit::{self, Emitted};
 use crate::options::TuneOptions;
 use crate::overlap::tuning::Goals;
 use crate::report::model::Contest;
+use crate::reproducibility;
 use crate::search::pairs::Pairs;
 use crate::search::target::{ask_for, dearest_first, targets};
 use crate::verification::{Allowance, Medians, Verification, verify};
@@ -81,6 +82,7 @@ pub fn tune(context: &Context<'_>, options: &TuneOptions) -> anyhow::Result<Tune
     let allotted = context.budget.search_seconds();
     let goals = context.budget.phase(SEARCH, allotted, || {
         context.set_prices(cost_model::measure::measure(context, "prices", &Setup::default())?);
+        reproducibility::learn(context)?;
         Goals::begin(context, &options.targets, options.model)
     })?;
     let mut state = State::default();

@@ -28,7 +28,7 @@ pub struct Tune {
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub leave: Vec<String>,
     /// Take only what leaves the default's results bit by bit on all ranks, and from call to call: algorithms and settings, the library's own
-    /// included. Every launch then adds random doubles as well, at each measured size and the ends of the range that it stands for.
+    /// included. The launches of the search then add random doubles as well, at each measured size and the ends of the range that it stands for.
     #[arg(long)]
     pub reproducible: bool,
     /// Scratch that an algorithm or a mock-up may keep on a rank for a communicator, such as 16MiB: who needs more for the size of a

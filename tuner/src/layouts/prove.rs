@@ -9,8 +9,9 @@ use crate::deployment::Deployment;
 use crate::emit::decisions::{Decisions, Part};
 use crate::emit::{self, Emitted};
 use crate::plan::Subject;
+use crate::reproducibility;
 use crate::search::pairs::Pairs;
-use crate::tune::{Tuned, different, spoilt};
+use crate::tune::{Tuned, spoilt};
 use crate::verification::{self, Medians, Verification};
 
 /// A layout that was tuned.
@@ -155,10 +156,14 @@ fn measure(members: &[Member<'_, '_>], label: &str, emitted: &Emitted) -> anyhow
             .note(&format!("layout {layout}: verifying the files of all layouts"));
         let setup = emit::staged(context, emitted)?;
         let (after, untouched) = verification::prove(context, label, &setup, &|_| true)?;
+        // Files of several layouts together: each may act on any.
+        let mut spoilt = spoilt(context, &after, &untouched, &|_| true)?;
+        let different = reproducibility::different(context, label, &setup)?;
+        let is_different = !different.is_empty();
+        spoilt.extend(different);
         all.push(Measured {
-            // Files of several layouts together: each may act on any.
-            spoilt: spoilt(context, &after, &untouched, &|_| true)?,
-            is_different: !different(context, &after).is_empty(),
+            spoilt,
+            is_different,
             after,
             untouched,
         });

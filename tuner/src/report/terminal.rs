@@ -279,7 +279,7 @@ fn counts(out: &mut String, report: &Report, summary: &Summary<'_>) {
     if now.screened > 0 {
         let _ = writeln!(
             out,
-            "{} can be violated and was not confirmed: the time did not reach. Use more (--budget), or ask for less (--functions, --sizes).",
+            "{} can be violated; the time did not reach to confirm that. Use more (--budget), or ask for less (--functions, --sizes).",
             format::count(now.screened, "cell")
         );
     }

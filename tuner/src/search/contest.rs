@@ -77,7 +77,7 @@ impl<'c, 'a> Contests<'c, 'a> {
     /// Prepares contests under the launch settings of `deployment`. `label` names them in launch keys.
     #[must_use]
     pub fn new(context: &'c Context<'a>, deployment: &'c Deployment, label: &str) -> Contests<'c, 'a> {
-        let setup = Setup::of(deployment).switching();
+        let setup = Setup::of(deployment).switching().comparing_bits();
         Contests {
             context,
             setup,

@@ -274,6 +274,7 @@ fn counted<'c>(context: &'c Context<'_>, name: &str, setup: &Setup, blocks: &[Bl
     }
     let setup = Setup {
         counters: messages.counters.clone(),
+        compares_bits: false,
         ..setup.clone().with(&assignments(messages, &context.device()))
     };
     let mut session = context.session(name, &setup, false)?;

@@ -177,7 +177,7 @@ impl<'s, 'a> Trials<'s, 'a> {
     /// # Errors
     /// A failure that no candidate explains.
     pub fn measure(&mut self, assignments: &[Assignment]) -> anyhow::Result<Result<Times, Refusal>> {
-        let setup = self.base.clone().with(assignments);
+        let setup = self.base.clone().with(assignments).comparing_bits();
         self.launches += 1;
         let name = format!("{}/{}: {}", self.label, self.launches, id(assignments));
         let blocks = self.blocks(&name);

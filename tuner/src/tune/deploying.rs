@@ -8,7 +8,7 @@ use crate::emit::{self, Emitted};
 use crate::overlap::tuning::Disproved;
 use crate::plan::Subject;
 use crate::report::model::Outcome;
-use crate::reproducibility::NOT_REPRODUCIBLE;
+use crate::reproducibility;
 use crate::search::{necessity, proof};
 use crate::stats::sample::Sample;
 use crate::verdict::{self, Pair, Rule};
@@ -53,7 +53,6 @@ pub(super) fn deploy_and_verify(
         };
         emit::confirm_ran(context, &emitted, &after);
         let spoilt = spoilt(context, &after, &untouched, &touched)?;
-        let is_different = !different(context, &after).is_empty();
         tuned.deployment = state.deployment.clone();
         tuned.emitted = Some(emitted);
         tuned.after = Some(after);
@@ -61,14 +60,6 @@ pub(super) fn deploy_and_verify(
         if spoilt.is_empty() || attempt + 1 == ATTEMPTS || !state.take_back(context, verified, &spoilt) {
             for (_, note) in spoilt {
                 context.progress.warn(&format!("{note}; compare before you deploy"));
-            }
-            if is_different {
-                // It was asked that this is never deployed.
-                context
-                    .progress
-                    .warn("nothing is deployed: what is left is still not reproducible");
-                state.deployment = Deployment::default();
-                return tuned.deploy_nothing(context);
             }
             return Ok(());
         }
@@ -142,8 +133,8 @@ fn forget_what_fell(state: &State, tuned: &mut Tuned) {
     tuned.goals.keep_only(&tuned.deployment.assignments, because);
 }
 
-/// Emits what is decided, without the rules that the library does not follow when it is launched with the files; `None` where nothing is
-/// left. `verified` is what was deployed before.
+/// Emits what is decided, without the rules that the library does not follow when it is launched with the files, and without what leaves other
+/// results where the options ask for the same; `None` where nothing is left. `verified` is what was deployed before.
 fn emit_what_acts(
     context: &Context<'_>,
     label: &str,
@@ -157,7 +148,17 @@ fn emit_what_acts(
         let setup = emit::staged(context, &emitted)?;
         let idle = proof::not_carried_out(context, &format!("{label}/{time}"), &setup, &state.deployment)?;
         if idle.is_empty() {
-            return Ok(Some((emitted, setup)));
+            let different = reproducibility::different(context, &format!("{label}/{time}"), &setup)?;
+            if different.is_empty() {
+                return Ok(Some((emitted, setup)));
+            }
+            if !state.take_back(context, verified, &different) {
+                for (_, reason) in different {
+                    context.progress.warn(&format!("nothing is deployed: {reason}"));
+                }
+                state.deployment = Deployment::default();
+                break;
+            }
         }
         for (key, reason) in idle {
             state.take_back_idle(context, key, &reason, &tuned.before);
@@ -170,8 +171,7 @@ fn emit_what_acts(
     Ok(None)
 }
 
-/// What is spoilt by what is deployed, with a note of how: what is slower than the untouched library, and what leaves other results where the
-/// options ask for the same.
+/// What is slower than the untouched library, of what is `touched`, with a note of how much.
 pub(crate) fn spoilt(
     context: &Context<'_>,
     after: &Verification,
@@ -183,19 +183,7 @@ pub(crate) fn spoilt(
         (subject, note)
     };
     let slower = slower(context, after, untouched, touched)?;
-    let mut spoilt: Vec<(Subject, String)> = slower.into_iter().map(note).collect();
-    spoilt.extend(different(context, after));
-    Ok(spoilt)
-}
-
-/// What leaves other results than the untouched library, with that reason; nothing where the options do not ask for the same.
-pub(crate) fn different(context: &Context<'_>, after: &Verification) -> Vec<(Subject, String)> {
-    let all = context.plan.library_subjects().into_iter();
-    let reason = |subject: &Subject| after.failed.get(&subject.item_id()).cloned();
-    let different = all.filter_map(|subject| reason(&subject).map(|reason| (subject, reason)));
-    different
-        .filter(|(_, reason)| reason.starts_with(NOT_REPRODUCIBLE))
-        .collect()
+    Ok(slower.into_iter().map(note).collect())
 }
 
 /// The collectives and volumes, of those `touched`, that are significantly slower than the untouched library measured in the same minutes.

@@ -108,14 +108,15 @@ fn call(session: &Session, item: &Item, root: usize, of: &Candidate, left: &mut 
         // For the item itself the ranks have memory, and its volume suits it: another volume need not.
         Err(_) => return Ok(()),
     };
-    let mut gallery = Gallery::default();
+    let mut gallery = Gallery::empty();
     let (mut twin, made) = Candidate::new(ready, session.header.seed, Some(of.comm()), &mut gallery)?;
     if session.control.agree(made)?.is_err() {
         return twin.free();
     }
     let mut first = None;
+    twin.give(random);
     for number in 0..CALLS {
-        twin.fill_with(random);
+        twin.clear();
         // All have left the call before: who is late now is late in this one.
         session.control.exchange_max([0; 4])?;
         clock::sleep(LATE / 4 * lateness(number, place.rank));

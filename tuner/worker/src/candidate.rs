@@ -213,12 +213,15 @@ impl Candidate {
         self.comm
     }
 
-    /// The same with doubles that `value` says, by rank and index, as what this rank gives.
-    pub(crate) fn fill_with(&mut self, value: fn(usize, usize) -> f64) {
-        self.fill();
-        for turn in &mut self.turns {
-            turn.fill_with(value);
-        }
+    /// Writes doubles that `value` says, by rank and index, as what this rank gives.
+    pub(crate) fn give(&mut self, value: fn(usize, usize) -> f64) {
+        self.turns.iter_mut().for_each(|turn| turn.give(value));
+    }
+
+    /// Writes zeros where outputs come.
+    pub(crate) fn clear(&mut self) {
+        let outputs = self.turns.iter_mut().map(|turn| turn.buffers.recv.bytes_mut());
+        outputs.for_each(|output| output.fill(0));
     }
 
     /// A digest of the outputs, where the task defines them.
@@ -325,7 +328,7 @@ impl Turn {
         }
     }
 
-    fn fill_with(&mut self, value: fn(usize, usize) -> f64) {
+    fn give(&mut self, value: fn(usize, usize) -> f64) {
         let Buffers { send, offsets, .. } = &mut self.buffers;
         for (problem, offsets) in self.recipe.problems.iter().zip(offsets) {
             let given = &mut send.bytes_mut()[offsets.send..][..problem.send_bytes()];
