@@ -236,6 +236,10 @@ unsafe fn rules_of(comm: MPI_Comm, started: &'static Started) -> Option<Box<Stat
         // do not always survive; and on one rank there is little to gain.
         return None;
     }
+    if !info::is_within_world(comm).ok()? {
+        // What other processes have loaded is not known, and they find the same.
+        return None;
+    }
     // SAFETY: by the contract of `look_up`.
     let Agreed::Follow {
         shared,

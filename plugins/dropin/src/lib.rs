@@ -11,6 +11,7 @@
 //! | `KILTER_LOG`     | `1`: says at the end, on standard error of rank 0, how often each implementation ran               |
 //! | `KILTER_PRIVATE_AFTER` | calls with a rule that the library carries out on a new communicator before a private one is made for it (default 1) |
 //! | `KILTER_ANY_LIBRARY` | `1`: a profile that was tuned for another library, or another version of it, is followed all the same |
+//! | `KILTER_WAIT`    | seconds that a rank waits in `MPI_Init` for others to say that they have the drop-in (default 10)  |
 //! | `KILTER_GPU`     | where a rank has a GPU's runtime mapped: `library` (default) leaves all to the library, `host` asks about each buffer |
 //!
 //! All blocking collectives of several ranks are exported, `MPI_X` and `PMPI_X`, and where the library has them (MPI 4) the
@@ -28,7 +29,7 @@
 //! * [`communicator`]: what is kept for each communicator, as an attribute of it; [`agree`]: what its ranks agree on first;
 //!   [`private`]: where implementations send.
 //! * [`start`], [`rules`]: profile and plugins, at the first intercepted call; [`kilter_host`] loads the plugins.
-//! * [`finish`]: counts, when MPI ends.
+//! * [`init`]: whether every rank has the drop-in, when MPI begins; [`finish`]: counts, when it ends.
 
 mod agree;
 mod communicator;
@@ -36,6 +37,7 @@ mod describe;
 mod device;
 pub mod entry;
 pub mod finish;
+pub mod init;
 mod prepared;
 mod private;
 mod replace;

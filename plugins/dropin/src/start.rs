@@ -11,6 +11,7 @@ use kilter_host::{code, trust};
 use kilter_mpi::{constants, info};
 
 use crate::communicator;
+use crate::init;
 use crate::rules::Rules;
 
 /// Largest profile that is read, in bytes.
@@ -86,6 +87,9 @@ fn start() -> Option<&'static Started> {
         _ => {}
     }
     let started = STARTED.get_or_init(|| {
+        if !init::is_everywhere() {
+            return None;
+        }
         let rank = info::rank(constants::comm_world()).unwrap_or(0);
         let settings = Settings::from(|name| std::env::var_os(name));
         let followed = follow(&settings, rank);

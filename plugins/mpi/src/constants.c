@@ -8,6 +8,7 @@ void *const kilter_in_place = MPI_IN_PLACE;
 const MPI_Comm kilter_comm_world = MPI_COMM_WORLD;
 const MPI_Comm kilter_comm_self = MPI_COMM_SELF;
 const MPI_Comm kilter_comm_null = MPI_COMM_NULL;
+const MPI_Group kilter_group_null = MPI_GROUP_NULL;
 const MPI_Request kilter_request_null = MPI_REQUEST_NULL;
 const MPI_Errhandler kilter_errors_return = MPI_ERRORS_RETURN;
 const MPI_Info kilter_info_null = MPI_INFO_NULL;
@@ -46,6 +47,7 @@ const MPI_Datatype kilter_double = MPI_DOUBLE;
 const MPI_Datatype kilter_double_int = MPI_DOUBLE_INT;
 
 const int kilter_undefined = MPI_UNDEFINED;
+const int kilter_tag_ub = MPI_TAG_UB;
 const int kilter_thread_multiple = MPI_THREAD_MULTIPLE;
 const int kilter_comm_type_shared = MPI_COMM_TYPE_SHARED;
 const int kilter_err_count = MPI_ERR_COUNT;

@@ -2,7 +2,9 @@
 
 use std::ffi::{c_int, c_longlong, c_uint, c_void};
 
-use mpi_sys::{MPI_Comm, MPI_Datatype, MPI_Errhandler, MPI_Info, MPI_Op, MPI_Request, MPI_Status, MPI_T_enum, MPI_Win};
+use mpi_sys::{
+    MPI_Comm, MPI_Datatype, MPI_Errhandler, MPI_Group, MPI_Info, MPI_Op, MPI_Request, MPI_Status, MPI_T_enum, MPI_Win,
+};
 
 unsafe extern "C" {
     static kilter_in_place: *mut c_void;
@@ -31,6 +33,8 @@ constants! {
     comm_self = kilter_comm_self: MPI_Comm;
     /// `MPI_COMM_NULL`.
     comm_null = kilter_comm_null: MPI_Comm;
+    /// `MPI_GROUP_NULL`.
+    group_null = kilter_group_null: MPI_Group;
     /// `MPI_REQUEST_NULL`.
     request_null = kilter_request_null: MPI_Request;
     /// `MPI_ERRORS_RETURN`.
@@ -89,6 +93,8 @@ constants! {
     double_int = kilter_double_int: MPI_Datatype;
     /// `MPI_UNDEFINED`.
     undefined = kilter_undefined: c_int;
+    /// `MPI_TAG_UB`.
+    tag_ub = kilter_tag_ub: c_int;
     /// `MPI_THREAD_MULTIPLE`.
     thread_multiple = kilter_thread_multiple: c_int;
     /// `MPI_COMM_TYPE_SHARED`.

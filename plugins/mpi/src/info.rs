@@ -171,6 +171,41 @@ pub fn is_congruent(one: MPI_Comm, other: MPI_Comm) -> Result<bool, MpiError> {
     Ok(result == mpi_sys::MPI_IDENT as c_int || result == mpi_sys::MPI_CONGRUENT as c_int)
 }
 
+/// Whether all processes of a communicator are of this process's `MPI_COMM_WORLD`: those that were spawned by it, or connected to it, are not.
+///
+/// # Errors
+/// The library's.
+pub fn is_within_world(comm: MPI_Comm) -> Result<bool, MpiError> {
+    let world = constants::comm_world();
+    if comm == world {
+        return Ok(true);
+    }
+    let ranks = size(comm)?;
+    if ranks > size(world)? {
+        return Ok(false);
+    }
+    let numbers: Vec<c_int> = (0..ranks as c_int).collect();
+    let mut in_world = numbers.clone();
+    let mut groups = [constants::group_null(); 2];
+    // SAFETY: the library checks the handles; groups are written, read and freed; as many ranks are written as are given.
+    unsafe {
+        pmpi!(PMPI_Comm_group(comm, &raw mut groups[0]))?;
+        pmpi!(PMPI_Comm_group(world, &raw mut groups[1]))?;
+        let translated = pmpi!(PMPI_Group_translate_ranks(
+            groups[0],
+            ranks as c_int,
+            numbers.as_ptr(),
+            groups[1],
+            in_world.as_mut_ptr()
+        ));
+        for group in &mut groups {
+            pmpi!(PMPI_Group_free(group))?;
+        }
+        translated?;
+    }
+    Ok(!in_world.contains(&constants::undefined()))
+}
+
 /// Whether `op` is commutative.
 ///
 /// # Errors

@@ -10,6 +10,7 @@
 //! * [`counters`]: performance variables that count what a rank sends to each other.
 //! * [`info`]: version, rank, size, duplicates of communicators.
 //! * [`attribute`]: attributes of communicators.
+//! * [`presence`]: whether every rank has loaded a preloaded library.
 //! * [`nodes()`]: which ranks share a node.
 //! * [`layout`]: how a datatype lies in memory.
 //! * [`handle`]: handles as numbers.
@@ -33,6 +34,7 @@ pub mod mpit;
 mod nodes;
 mod pipeline;
 mod predefined;
+pub mod presence;
 mod real;
 mod say;
 mod shared_memory;

@@ -6,6 +6,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use std::thread::Thread;
 use std::time::Duration;
 
+use kilter_mpi::presence::{self, Library, Presence};
 use kilter_mpi::{MPI_Comm, MpiError, attribute, constants, info};
 
 use crate::cpus;
@@ -71,6 +72,31 @@ pub(crate) unsafe fn start(settings: &Settings, wrong: Option<&str>, has_level: 
     };
     if let Some(reason) = wrong {
         warn(format_args!("{reason}"));
+    }
+    // SAFETY: by this function's contract.
+    match unsafe { presence::find_out(Library::Progress) } {
+        Ok(Presence::Everywhere) => {}
+        Ok(Presence::Missing(missing)) => {
+            warn(format_args!(
+                "{missing} did not load libkilter_progress.so, or came too late ({} s, {}): load it on all ranks of all nodes",
+                presence::limit().as_secs_f64(),
+                presence::LIMIT_VARIABLE
+            ));
+            return;
+        }
+        Ok(Presence::Silent { parent }) => {
+            if presence::is_first_child(rank) {
+                kilter_mpi::say(format_args!(
+                    "warning: progress: rank {rank}: rank {parent} did not load libkilter_progress.so, or does not answer: load it on all ranks \
+                     of all nodes; the program runs without the thread"
+                ));
+            }
+            return;
+        }
+        Err(error) => {
+            warn(format_args!("{error}"));
+            return;
+        }
     }
     // SAFETY: by this function's contract.
     match unsafe { exchange::decide(world, settings, cpus::allowed(), cpus::given()) } {

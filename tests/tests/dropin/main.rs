@@ -9,6 +9,7 @@ mod deployment;
 mod device;
 mod job;
 mod large;
+mod presence;
 mod programs;
 mod python;
 mod replacement;

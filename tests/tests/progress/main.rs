@@ -318,3 +318,25 @@ fn beside_the_drop_in_both_do_their_work() {
         );
     }
 }
+
+/// Ranks that have not loaded it could never answer.
+#[test]
+fn ranks_without_it_are_named_and_not_waited_for() {
+    for mpi in libraries() {
+        let directory = tempfile::tempdir().unwrap();
+        let script = directory.path().join("start.sh");
+        let text = format!(
+            "#!/bin/sh\n[ \"${{OMPI_COMM_WORLD_RANK-$PMI_RANK}}\" = 1 ] && unset LD_PRELOAD\nexec {} 0.3\n",
+            built(mpi, "arrives.c").display()
+        );
+        std::fs::write(&script, text).unwrap();
+        std::fs::set_permissions(&script, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+        let output = run(mpi, &[&script], 2, &[FORCED, ("KILTER_WAIT", "1")]);
+        assert!(output.ok && output.stdout == "NOT ARRIVED\n", "{mpi:?}: {output:?}");
+        let lines = said(&output);
+        assert!(
+            lines.len() == 1 && lines[0].contains("rank 1 did not load libkilter_progress.so"),
+            "{lines:?}"
+        );
+    }
+}

@@ -1,0 +1,106 @@
+//! `MPI_Init`: whether every rank has the drop-in. A rank that has it not could never agree on anything, and would be waited for.
+
+use std::ffi::{c_char, c_int};
+use std::sync::atomic::{AtomicU8, Ordering};
+
+use kilter_mpi::presence::{self, Library, Presence};
+use kilter_mpi::{Real, constants, info};
+
+use crate::start::warn;
+
+type Argv = *mut *mut *mut c_char;
+
+/// Nobody has asked yet.
+const UNKNOWN: u8 = 0;
+const EVERYWHERE: u8 = 1;
+const NOT: u8 = 2;
+
+static FOUND: AtomicU8 = AtomicU8::new(UNKNOWN);
+
+/// Whether every rank has the drop-in; says so once where that was never asked.
+pub(crate) fn is_everywhere() -> bool {
+    match FOUND.load(Ordering::Acquire) {
+        EVERYWHERE => true,
+        NOT => false,
+        _ => {
+            let alone = info::size(constants::comm_world()).is_ok_and(|size| size == 1);
+            let speaks = !alone && info::rank(constants::comm_world()).is_ok_and(|rank| rank == 0);
+            warn(
+                speaks,
+                "MPI_Init was not called through libkilter.so, so that it cannot know whether every rank has it; the library's own collectives \
+                 are used",
+            );
+            alone
+        }
+    }
+}
+
+/// Asks, after the first of the calls that initialise MPI.
+fn ask() {
+    if FOUND.load(Ordering::Acquire) != UNKNOWN || !info::is_running() {
+        return;
+    }
+    let rank = info::rank(constants::comm_world()).unwrap_or(0);
+    // SAFETY: MPI was just initialised, and every rank that has the drop-in comes here.
+    let found = unsafe { presence::find_out(Library::Dropin) };
+    let reason = match &found {
+        Ok(Presence::Everywhere) => None,
+        Ok(Presence::Missing(missing)) => (rank == 0).then(|| {
+            format!(
+                "{missing} did not load libkilter.so, or came too late ({} s, {}): load it on all ranks of all nodes",
+                presence::limit().as_secs_f64(),
+                presence::LIMIT_VARIABLE
+            )
+        }),
+        // One of those that wait for it says so.
+        Ok(Presence::Silent { parent }) => presence::is_first_child(rank).then(|| {
+            format!("rank {rank}: rank {parent} did not load libkilter.so, or does not answer: load it on all ranks of all nodes")
+        }),
+        Err(error) => Some(format!("rank {rank}: {error}")),
+    };
+    if let Some(reason) = reason {
+        warn(true, &format!("{reason}; the library's own collectives are used"));
+    }
+    let found = if found == Ok(Presence::Everywhere) {
+        EVERYWHERE
+    } else {
+        NOT
+    };
+    FOUND.store(found, Ordering::Release);
+}
+
+/// Exports a function under both names, which asks when the library's has returned.
+macro_rules! initialises {
+    ($mpi:ident $pmpi:ident ($($argument:ident: $type:ty),*)) => {
+        /// The MPI function of this name.
+        ///
+        /// # Safety
+        /// As MPI says.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $mpi($($argument: $type),*) -> c_int {
+            // SAFETY: the same contract.
+            unsafe { $pmpi($($argument),*) }
+        }
+
+        /// The MPI function of this name.
+        ///
+        /// # Safety
+        /// As MPI says.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $pmpi($($argument: $type),*) -> c_int {
+            static REAL: Real = Real::new(concat!(stringify!($pmpi), "\0"));
+            // SAFETY: what is behind this object under this name is the library's function, or another preloaded library's.
+            let code = unsafe {
+                let real: unsafe extern "C" fn($($type),*) -> c_int = std::mem::transmute(REAL.address());
+                real($($argument),*)
+            };
+            if code == 0 {
+                ask();
+            }
+            code
+        }
+    };
+}
+
+initialises!(MPI_Init PMPI_Init(argc: *mut c_int, argv: Argv));
+initialises!(MPI_Init_thread PMPI_Init_thread(argc: *mut c_int, argv: Argv, required: c_int, provided: *mut c_int));

@@ -1,0 +1,433 @@
+//! Whether every rank of the program has loaded a preloaded library, found out right after `MPI_Init` and within a limit of time.
+//!
+//! A collective that only some ranks make hangs. So the ranks tell each other by messages along a tree that they are there: each waits for its
+//! children, tells its parent who is missing, and waits for what rank 0 says. Where all are there, all these messages have been received when
+//! the program gets to its first line, and none of its own can match them. Where some are missing, those that wait stop waiting; a message
+//! that comes later is still received, until MPI ends. What was sent to a rank that has not the library stays there: its tag is the highest
+//! or the next below, which a receive from anybody with any tag matches. So the ranks that are spoken to are the lowest: rank 0 alone up
+//! to 33 ranks.
+
+use std::ffi::{c_int, c_void};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use mpi_sys::{MPI_Comm, MPI_Request};
+
+use crate::error::pmpi;
+use crate::{MpiError, attribute, constants, info};
+
+/// Children of a rank in the tree.
+const FAN_OUT: usize = 32;
+
+/// Ranks that a message can name.
+const NAMED: usize = 7;
+
+/// Numbers of a message: how many are missing, and the first of them.
+const NUMBERS: usize = 1 + NAMED;
+
+/// Waiting spins for so long, and then looks every now and then.
+const SPIN: Duration = Duration::from_millis(5);
+const NAP: Duration = Duration::from_micros(200);
+
+/// What a rank waits for each level of the tree, where nobody says otherwise.
+pub const LIMIT: Duration = Duration::from_secs(10);
+
+/// The variable that says otherwise, in seconds.
+pub const LIMIT_VARIABLE: &str = "KILTER_WAIT";
+
+/// The library whose presence is asked for; each has its own tag.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Library {
+    /// `libkilter.so`.
+    Dropin,
+    /// `libkilter_progress.so`.
+    Progress,
+}
+
+/// What was found out; the same on all ranks that have the library, but for those below a missing one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Presence {
+    /// Every rank has it.
+    Everywhere,
+    /// These have it not, or are too late.
+    Missing(Missing),
+    /// The rank above this one in the tree does not answer.
+    Silent {
+        /// That rank.
+        parent: usize,
+    },
+}
+
+/// Ranks that did not say that they are there. Those below them in the tree are not counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Missing {
+    number: u64,
+    first: [u64; NAMED],
+}
+
+impl Missing {
+    fn add(&mut self, rank: u64) {
+        if let Some(place) = self.first.get_mut(self.number as usize) {
+            *place = rank;
+        }
+        self.number += 1;
+    }
+
+    fn take(&mut self, numbers: &[u64; NUMBERS]) {
+        let (number, first) = (numbers[0], &numbers[1..]);
+        let named = first.iter().take(usize::try_from(number).unwrap_or(NAMED));
+        named.for_each(|rank| self.add(*rank));
+        // Those that the message did not name.
+        self.number += number.saturating_sub(NAMED as u64);
+    }
+
+    fn numbers(&self) -> [u64; NUMBERS] {
+        let mut numbers = [0; NUMBERS];
+        numbers[0] = self.number;
+        numbers[1..].copy_from_slice(&self.first);
+        numbers
+    }
+
+    fn presence(self) -> Presence {
+        if self.number == 0 {
+            Presence::Everywhere
+        } else {
+            Presence::Missing(self)
+        }
+    }
+}
+
+impl std::fmt::Display for Missing {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let named: Vec<String> = self
+            .first
+            .iter()
+            .take(self.number as usize)
+            .map(u64::to_string)
+            .collect();
+        write!(
+            f,
+            "rank{} {}",
+            if self.number == 1 { "" } else { "s" },
+            named.join(", ")
+        )?;
+        match self.number.saturating_sub(NAMED as u64) {
+            0 => Ok(()),
+            more => write!(f, " and {more} more"),
+        }
+    }
+}
+
+/// Where a rank stands in the tree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Place {
+    rank: usize,
+    size: usize,
+}
+
+impl Place {
+    fn parent(self) -> Option<usize> {
+        self.rank.checked_sub(1).map(|before| before / FAN_OUT)
+    }
+
+    fn children(self) -> std::ops::Range<usize> {
+        let first = self.rank * FAN_OUT + 1;
+        first.min(self.size)..(first + FAN_OUT).min(self.size)
+    }
+
+    fn depth(self) -> u32 {
+        let parent = self.parent().map(|rank| Place { rank, ..self });
+        parent.map_or(0, |parent| 1 + parent.depth())
+    }
+
+    /// Levels below the deepest of its children, itself included, that may each take the limit.
+    fn levels_below(self) -> u32 {
+        let last = Place {
+            rank: self.size - 1,
+            ..self
+        };
+        last.depth() - self.depth()
+    }
+
+    /// Levels until rank 0 has heard of all.
+    fn levels(self) -> u32 {
+        1 + Place { rank: 0, ..self }.levels_below()
+    }
+}
+
+/// Whether a rank is the first of those that wait for the same one.
+#[must_use]
+pub fn is_first_child(rank: usize) -> bool {
+    rank % FAN_OUT == 1
+}
+
+/// The limit in force.
+#[must_use]
+pub fn limit() -> Duration {
+    let seconds = std::env::var(LIMIT_VARIABLE)
+        .ok()
+        .and_then(|text| text.trim().parse().ok());
+    let given = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    given.unwrap_or(LIMIT)
+}
+
+/// Finds out whether all ranks have `library`, waiting at most for [`limit`] at each level of the tree.
+///
+/// # Errors
+/// The library's.
+///
+/// # Safety
+/// MPI was just initialised; every rank that has `library` makes this call once, and nothing of the program's has been sent yet.
+pub unsafe fn find_out(library: Library) -> Result<Presence, MpiError> {
+    let world = constants::comm_world();
+    let place = Place {
+        rank: info::rank(world)?,
+        size: info::size(world)?,
+    };
+    let tag = highest_tag(world) - library as c_int;
+    let limit = limit();
+    let mut missing = Missing::default();
+    // SAFETY: by this function's contract, here and below: the peers make the matching calls or none.
+    let children: Vec<Receive> = place
+        .children()
+        .map(|child| unsafe { Receive::from(world, child, tag) })
+        .collect::<Result<_, _>>()?;
+    let begun = Instant::now();
+    let mut there = Vec::new();
+    let mut open = Vec::new();
+    for mut child in children {
+        let left = (limit * place.levels_below()).saturating_sub(begun.elapsed());
+        // SAFETY: the receive is this function's own.
+        match unsafe { child.wait(left) }? {
+            Some(numbers) => {
+                missing.take(&numbers);
+                there.push(child.peer);
+            }
+            None => {
+                missing.add(child.peer as u64);
+                open.push(child);
+            }
+        }
+    }
+    if let Some(parent) = place.parent() {
+        // SAFETY: as above.
+        let (answer, answered) = unsafe {
+            send(world, parent, tag, missing.numbers(), limit)?;
+            let mut answer = Receive::from(world, parent, tag)?;
+            let answered = answer.wait(limit * (1 + place.levels()))?;
+            (answer, answered)
+        };
+        missing = Missing::default();
+        match answered {
+            Some(numbers) => missing.take(&numbers),
+            None => {
+                // Its own children wait as long, and find it silent.
+                open.push(answer);
+                keep(open)?;
+                return Ok(Presence::Silent { parent });
+            }
+        }
+    }
+    keep(open)?;
+    for child in there {
+        // SAFETY: as above; it waits for this.
+        unsafe { send(world, child, tag, missing.numbers(), limit)? };
+    }
+    Ok(missing.presence())
+}
+
+/// The highest tag that messages may have.
+fn highest_tag(world: MPI_Comm) -> c_int {
+    // The least that MPI allows.
+    const LEAST: c_int = 32767;
+    // SAFETY: a predefined attribute, which is the address of an int.
+    let found = unsafe { attribute::get(world, constants::tag_ub()).map(|address| *address.cast::<c_int>()) };
+    found.unwrap_or(LEAST)
+}
+
+/// Receives that nothing has come for.
+static OPEN: Mutex<Vec<Receive>> = Mutex::new(Vec::new());
+
+/// Keeps receives until MPI ends: a message that comes late ends there, and not in a receive of the program's.
+fn keep(open: Vec<Receive>) -> Result<(), MpiError> {
+    static ANY: u8 = 0;
+    if open.is_empty() {
+        return Ok(());
+    }
+    OPEN.lock().unwrap_or_else(PoisonError::into_inner).extend(open);
+    // SAFETY: MPI runs; the attribute is nothing that is followed. Attributes of this communicator go first of all when MPI ends.
+    unsafe {
+        let key = attribute::create_key(end)?;
+        attribute::set(constants::comm_self(), key, (&raw const ANY).cast())
+    }
+}
+
+/// MPI ends.
+unsafe extern "C" fn end(_: MPI_Comm, _: c_int, _: *mut c_void, _: *mut c_void) -> c_int {
+    for receive in &mut *OPEN.lock().unwrap_or_else(PoisonError::into_inner) {
+        // SAFETY: MPI still runs; the request is this receive's, and what it writes to lives.
+        unsafe {
+            let cancelled = pmpi!(PMPI_Cancel(&raw mut receive.request));
+            if cancelled.is_ok() {
+                let _ = pmpi!(PMPI_Wait(&raw mut receive.request, constants::status_ignore()));
+            }
+        }
+    }
+    0
+}
+
+/// A receive that may never be completed: what it writes to is never given back then.
+struct Receive {
+    peer: usize,
+    numbers: Box<[u64; NUMBERS]>,
+    request: MPI_Request,
+}
+
+// SAFETY: a handle, which any thread may use that may call MPI, and memory of its own.
+unsafe impl Send for Receive {}
+
+impl Receive {
+    /// # Safety
+    /// As for [`find_out`].
+    unsafe fn from(comm: MPI_Comm, peer: usize, tag: c_int) -> Result<Receive, MpiError> {
+        let mut receive = Receive {
+            peer,
+            numbers: Box::new([0; NUMBERS]),
+            request: constants::request_null(),
+        };
+        // SAFETY: the buffer lives until the receive is completed, or for ever.
+        unsafe {
+            pmpi!(PMPI_Irecv(
+                receive.numbers.as_mut_ptr().cast(),
+                NUMBERS as c_int,
+                constants::uint64(),
+                peer as c_int,
+                tag,
+                comm,
+                &raw mut receive.request
+            ))?;
+        }
+        Ok(receive)
+    }
+
+    /// What came within the time.
+    ///
+    /// # Safety
+    /// MPI runs.
+    unsafe fn wait(&mut self, limit: Duration) -> Result<Option<[u64; NUMBERS]>, MpiError> {
+        // SAFETY: the request is this receive's.
+        let came = unsafe { completed(&mut self.request, limit)? };
+        Ok(came.then(|| *self.numbers))
+    }
+}
+
+impl Drop for Receive {
+    fn drop(&mut self) {
+        if self.request != constants::request_null() {
+            // The library may still write.
+            std::mem::forget(std::mem::replace(&mut self.numbers, Box::new([0; NUMBERS])));
+        }
+    }
+}
+
+/// Sends a message that fits into what libraries send without being asked.
+///
+/// # Safety
+/// As for [`find_out`].
+unsafe fn send(
+    comm: MPI_Comm,
+    peer: usize,
+    tag: c_int,
+    numbers: [u64; NUMBERS],
+    limit: Duration,
+) -> Result<(), MpiError> {
+    let buffer = Box::leak(Box::new(numbers));
+    let mut request = constants::request_null();
+    // SAFETY: the buffer lives until it is freed below, and for ever where the send does not end.
+    unsafe {
+        pmpi!(PMPI_Isend(
+            buffer.as_ptr().cast(),
+            NUMBERS as c_int,
+            constants::uint64(),
+            peer as c_int,
+            tag,
+            comm,
+            &raw mut request
+        ))?;
+        if completed(&mut request, limit)? {
+            drop(Box::from_raw(buffer));
+        }
+    }
+    Ok(())
+}
+
+/// Whether the request is completed within the time.
+///
+/// # Safety
+/// MPI runs; the request is the caller's own.
+unsafe fn completed(request: &mut MPI_Request, limit: Duration) -> Result<bool, MpiError> {
+    let begun = Instant::now();
+    loop {
+        let mut done: c_int = 0;
+        // SAFETY: by this function's contract; an int is written.
+        unsafe { pmpi!(PMPI_Test(request, &raw mut done, constants::status_ignore()))? };
+        let waited = begun.elapsed();
+        if done != 0 {
+            return Ok(true);
+        }
+        if waited >= limit {
+            return Ok(false);
+        }
+        if waited < SPIN {
+            std::thread::yield_now();
+        } else {
+            std::thread::sleep(NAP);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Missing, NAMED, Place, Presence};
+
+    /// Every rank but the first has one parent, whose child it is; nobody waits shorter than those below it.
+    #[test]
+    fn the_tree_reaches_every_rank_once() {
+        for size in [1, 2, 32, 33, 34, 1000, 1057, 1058, 40_000] {
+            let place = |rank| Place { rank, size };
+            let mut children = 0;
+            for rank in 0..size {
+                for child in place(rank).children() {
+                    assert_eq!(place(child).parent(), Some(rank));
+                    assert!(
+                        place(child).levels_below() < place(rank).levels_below(),
+                        "{rank} of {size}"
+                    );
+                    children += 1;
+                }
+            }
+            assert_eq!(children, size - 1, "{size}");
+            assert_eq!(place(0).parent(), None);
+        }
+        assert_eq!(Place { rank: 0, size: 1000 }.levels(), 3);
+    }
+
+    #[test]
+    fn who_is_missing_is_named_as_far_as_there_is_room() {
+        let mut here = Missing::default();
+        assert_eq!(here.presence(), Presence::Everywhere);
+        here.add(5);
+        assert_eq!(here.to_string(), "rank 5");
+        let mut above = Missing::default();
+        above.add(1);
+        above.take(&here.numbers());
+        assert_eq!(above.to_string(), "ranks 1, 5");
+        (10..18).for_each(|rank| here.add(rank));
+        above.take(&here.numbers());
+        assert_eq!(above.to_string(), "ranks 1, 5, 5, 10, 11, 12, 13 and 4 more");
+        let mut told = Missing::default();
+        told.take(&above.numbers());
+        assert_eq!(told, above);
+        assert_eq!(told.number as usize, NAMED + 4);
+    }
+}
