@@ -2,6 +2,11 @@
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests panic as tests do")]
 
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use std::process::Command;
+
 use kilter_tests::cluster::Cluster;
 use kilter_tests::{cells, kilter, report, root, run};
 use serde_json::Value;
@@ -49,6 +54,46 @@ fn parameters_or_own_algorithms_fix_what_the_cluster_shows() {
     for contest in report["contests"].as_array().unwrap() {
         the_simplest_of_the_best_is_chosen(contest);
     }
+    if fix(&report, "SCAN_RD").is_some() {
+        what_is_emitted_reaches_hosts_that_share_no_environment(&cluster, out.path());
+    }
+}
+
+/// `kilter.sh` is read where `mpirun` is started, and the other hosts are reached as over ssh: with an environment of their own.
+fn what_is_emitted_reaches_hosts_that_share_no_environment(cluster: &Cluster, out: &Path) {
+    let path = |name: &str| out.join(name).display().to_string();
+    let source = root().join("tests/fixtures/scan.c").display().to_string();
+    kilter_tests::mpicc(&["-O1", "-o", &path("scan"), &source]);
+    let agent = "#!/bin/sh\nexec env -i PATH=/usr/bin:/bin HOME=/root \"$KILTER_LAUNCH_AGENT\" \"$@\"\n";
+    fs::write(path("agent"), agent).unwrap();
+    fs::set_permissions(path("agent"), fs::Permissions::from_mode(0o755)).unwrap();
+    let launched = |forget: &str| {
+        let script = format!(
+            "unset LD_PRELOAD; KILTER_PRELOAD=1; . {}; {forget}\n\
+             IFS=';'; for one in $KILTER_MCA; do export \"OMPI_MCA_${{one%%=*}}=${{one#*=}}\"; done; unset IFS\n\
+             export KILTER_LOG=1 KILTER_INIT_WAIT=2\n\
+             exec timeout 60 mpirun --allow-run-as-root -np 8 --hostfile \"$KILTER_HOSTFILE\" --mca plm_rsh_agent {} {}\n",
+            path("emit/kilter.sh"),
+            path("agent"),
+            path("scan")
+        );
+        let mut shell = Command::new("sh");
+        shell.args(["-c", &script]);
+        let output = run(&mut cluster.inside(&shell, None), &[0]);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(String::from_utf8_lossy(&output.stdout).ends_with("OK\n"), "{said}");
+        said
+    };
+    let with = launched("");
+    let counted = with
+        .lines()
+        .find_map(|line| line.strip_prefix("kilter: scan.pipelined_chain: "));
+    assert_eq!(counted, Some("5 calls"), "{with}");
+    let without = launched("unset OMPI_MCA_orte_launch_agent");
+    assert!(
+        without.contains("ranks 1, 2, 3, 4, 5, 6, 7 did not load libkilter.so"),
+        "{without}"
+    );
 }
 
 fn fix<'r>(report: &'r Value, guideline: &str) -> Option<&'r str> {

@@ -11,7 +11,7 @@
 //! | `KILTER_LOG`     | `1`: says at the end, on standard error of rank 0, how often each implementation ran               |
 //! | `KILTER_PRIVATE_AFTER` | calls with a rule that the library carries out on a new communicator before a private one is made for it (default 1) |
 //! | `KILTER_ANY_LIBRARY` | `1`: a profile that was tuned for another library, or another version of it, is followed all the same |
-//! | `KILTER_WAIT`    | seconds that a rank waits in `MPI_Init` for others to say that they have the drop-in (default 10)  |
+//! | `KILTER_INIT_WAIT`    | seconds that a rank waits in `MPI_Init` for others to say that they have the drop-in (default 10)  |
 //! | `KILTER_GPU`     | where a rank has a GPU's runtime mapped: `library` (default) leaves all to the library, `host` asks about each buffer |
 //!
 //! All blocking collectives of several ranks are exported, `MPI_X` and `PMPI_X`, and where the library has them (MPI 4) the

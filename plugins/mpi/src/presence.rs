@@ -33,7 +33,7 @@ const NAP: Duration = Duration::from_micros(200);
 pub const LIMIT: Duration = Duration::from_secs(10);
 
 /// The variable that says otherwise, in seconds.
-pub const LIMIT_VARIABLE: &str = "KILTER_WAIT";
+pub const LIMIT_VARIABLE: &str = "KILTER_INIT_WAIT";
 
 /// The library whose presence is asked for; each has its own tag.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

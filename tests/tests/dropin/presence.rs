@@ -9,7 +9,7 @@ use crate::job::{Deployed, Mpi, Output, rule};
 const RANKS: usize = 4;
 
 /// Seconds that a rank waits for others here.
-const WAIT: (&str, &str) = ("KILTER_WAIT", "1");
+const WAIT: (&str, &str) = ("KILTER_INIT_WAIT", "1");
 
 fn deployed(mpi: Mpi, ranks: &[usize]) -> Deployed {
     let rules = ranks

@@ -331,7 +331,7 @@ fn ranks_without_it_are_named_and_not_waited_for() {
         );
         std::fs::write(&script, text).unwrap();
         std::fs::set_permissions(&script, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
-        let output = run(mpi, &[&script], 2, &[FORCED, ("KILTER_WAIT", "1")]);
+        let output = run(mpi, &[&script], 2, &[FORCED, ("KILTER_INIT_WAIT", "1")]);
         assert!(output.ok && output.stdout == "NOT ARRIVED\n", "{mpi:?}: {output:?}");
         let lines = said(&output);
         assert!(

@@ -136,7 +136,8 @@ pub fn desired(
         variables.splice(0..0, site_file.as_environment(&parameters));
     }
     if !variables.is_empty() {
-        let exported = Exported::new(&manifest.title(), &variables)?;
+        let daemons = manifest.library.site_file.map_or(&[][..], SiteFile::daemons);
+        let exported = Exported::new(&manifest.title(), &variables)?.with_daemons(daemons);
         let text = comments(&manifest.title()) + &environment::to_text(&variables)?;
         files.push((own.join("kilter.env"), whole(text, 0o644)));
         for form in FORMS {

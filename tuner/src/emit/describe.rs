@@ -44,6 +44,7 @@ pub(super) fn describe(
     match Exported::new(&title, &variables(emitted, manifest.library.site_file)?) {
         Ok(exported) if exported.is_empty() => {}
         Ok(exported) => {
+            let exported = exported.with_daemons(manifest.library.site_file.map_or(&[], SiteFile::daemons));
             for form in FORMS {
                 write(directory, form.file, &(form.text)(&exported))?;
                 let path = directory.join(form.file);

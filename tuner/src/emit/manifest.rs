@@ -7,6 +7,7 @@ use std::path::{Component, Path};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::forms::Daemon;
 use super::{mca, mvapich2};
 
 /// Version of the schema.
@@ -79,6 +80,27 @@ impl SiteFile {
             SiteFile::Mvapich2 => mvapich2::to_text(parameters).map(drop)?,
         }
         Ok(())
+    }
+
+    /// What its library's launchers start on other hosts.
+    #[must_use]
+    pub fn daemons(self) -> &'static [Daemon] {
+        match self {
+            // By the names of 4 and of 5; each release ignores the other.
+            SiteFile::OpenMpi => &[
+                Daemon {
+                    variable: "OMPI_MCA_orte_launch_agent",
+                    command: "orted",
+                    handed_on: &["OMPI_"],
+                },
+                Daemon {
+                    variable: "PRTE_MCA_prte_launch_agent",
+                    command: "prted",
+                    handed_on: &["OMPI_", "PRTE_", "PMIX_"],
+                },
+            ],
+            SiteFile::Mvapich2 => &[],
+        }
     }
 
     /// The same as variables of the environment, which wins over such files.

@@ -1,6 +1,6 @@
 //! A module file in Lua, for Lmod.
 
-use super::{Exported, Form};
+use super::{Daemon, Exported, Form};
 
 /// Its row.
 pub(super) const FORM: Form = Form {
@@ -29,6 +29,15 @@ fn text(exported: &Exported) -> String {
     // The last one prepended comes first.
     for path in exported.preload.iter().rev() {
         text.push_str(&format!("prepend_path(\"LD_PRELOAD\", {})\n", string(path)));
+    }
+    if let Some(with) = exported.started_with(true) {
+        text.push_str("-- Over ssh the launcher's daemons have the other hosts' own environment: they are started with these variables.\n");
+        for Daemon { variable, command, .. } in exported.daemons {
+            text.push_str(&format!(
+                "setenv(\"{variable}\", {})\n",
+                string(&format!("{with} {command}"))
+            ));
+        }
     }
     text
 }

@@ -35,6 +35,18 @@ pub struct Exported {
     title: Vec<String>,
     variables: Vec<(String, String)>,
     preload: Vec<String>,
+    daemons: &'static [Daemon],
+}
+
+/// What a launcher starts on other hosts, which over ssh have the hosts' own environment and hand that to their ranks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Daemon {
+    /// The variable that names the command which starts it.
+    pub variable: &'static str,
+    /// The command where nobody names another.
+    pub command: &'static str,
+    /// How variables begin that the launcher hands on by itself.
+    pub handed_on: &'static [&'static str],
 }
 
 /// A variable that not every form can carry.
@@ -60,6 +72,7 @@ impl Exported {
             title: title.iter().map(|line| one_line(line)).collect(),
             variables: Vec::new(),
             preload: Vec::new(),
+            daemons: &[],
         };
         for (name, value) in variables {
             let wrong = |message| FormError {
@@ -89,6 +102,33 @@ impl Exported {
             }
         }
         Ok(exported)
+    }
+
+    /// The same for a launcher with these daemons.
+    #[must_use]
+    pub fn with_daemons(self, daemons: &'static [Daemon]) -> Exported {
+        Exported { daemons, ..self }
+    }
+
+    /// For each daemon, with what its command has to begin so that the variables reach ranks of other hosts: `env NAME=value ...`. `None` where
+    /// there is nothing to say; and where a value has more than letters, digits and a path's signs, since launchers take the command apart
+    /// at blanks and a shell of the other host reads it.
+    fn started_with(&self, preload: bool) -> Option<String> {
+        let handed_on = |name: &str| {
+            let mut begins = self.daemons.iter().flat_map(|daemon| daemon.handed_on);
+            begins.any(|begin| name.starts_with(begin))
+        };
+        let own = self.variables.iter().filter(|(name, _)| !handed_on(name));
+        let mut words: Vec<String> = own.map(|(name, value)| format!("{name}={value}")).collect();
+        if preload && !self.preload.is_empty() {
+            words.push(format!("{PRELOAD}={}", self.preload.join(":")));
+        }
+        let is_plain = |word: &String| {
+            word.chars()
+                .all(|c| c.is_ascii_alphanumeric() || "_=/.:,@%+-".contains(c))
+        };
+        let is_carried = !self.daemons.is_empty() && !words.is_empty() && words.iter().all(is_plain);
+        is_carried.then(|| format!("env {}", words.join(" ")))
     }
 
     /// Whether there is nothing to hand to a job.

@@ -1,6 +1,6 @@
 //! A POSIX shell fragment.
 
-use super::{Exported, Form};
+use super::{Daemon, Exported, Form};
 use crate::launch::command::quote;
 
 /// Its row.
@@ -18,6 +18,7 @@ fn text(exported: &Exported) -> String {
     for (name, value) in &exported.variables {
         text.push_str(&format!("export {name}={}\n", quote(value)));
     }
+    text.push_str(&daemons(exported, false));
     if !exported.preload.is_empty() {
         let paths = quote(&exported.preload.join(":"));
         text.push_str(&format!(
@@ -26,8 +27,32 @@ fn text(exported: &Exported) -> String {
              if [ \"${{KILTER_PRELOAD:-0}}\" = 1 ]; then\n\
              \x20 LD_PRELOAD={paths}\"${{LD_PRELOAD:+:$LD_PRELOAD}}\"\n\
              \x20 export LD_PRELOAD\n\
-             fi\n"
+             {}fi\n",
+            indented(&daemons(exported, true))
         ));
     }
     text
+}
+
+/// What starts daemons on other hosts with the same variables, before what somebody else has put there.
+fn daemons(exported: &Exported, preload: bool) -> String {
+    let Some(with) = exported.started_with(preload) else {
+        return String::new();
+    };
+    let mut text = String::new();
+    if !preload {
+        text.push_str("# Over ssh the launcher's daemons have the other hosts' own environment: they are started with these variables.\n");
+    }
+    for Daemon { variable, command, .. } in exported.daemons {
+        // The last one read comes first, and wins.
+        text.push_str(&format!(
+            "export {variable}={}\"${{{variable}:-{command}}}\"\n",
+            quote(&format!("{with} "))
+        ));
+    }
+    text
+}
+
+fn indented(lines: &str) -> String {
+    lines.lines().map(|line| format!("  {line}\n")).collect()
 }

@@ -169,6 +169,64 @@ fn slurm_reads_what_was_meant() {
     assert_eq!(by_slurm(&nasty()), expected(&nasty()));
 }
 
+const DAEMONS: &[Daemon] = &[Daemon {
+    variable: "AGENT",
+    command: "orted",
+    handed_on: &["OMPI_"],
+}];
+
+/// What each form's reader makes of a daemon's command.
+fn daemon(variables: &[(&str, &str)]) -> Vec<Option<String>> {
+    let exported = exported(&pairs(variables)).with_daemons(DAEMONS);
+    let shell = (shell::FORM.text)(&exported);
+    let by_shell = |before: &str| {
+        let said = reader(&["sh"], &format!("set -u\n{before}\n{shell}printf %s \"${{AGENT-}}\""));
+        (!said.is_empty()).then_some(said)
+    };
+    // The words of the two others are read by their readers elsewhere.
+    let line = |text: &str, begin: &str| {
+        let line = text.lines().find_map(|line| line.strip_prefix(begin));
+        line.map(|line| line.trim_matches(['"', ')', ' ', ',']).to_owned())
+    };
+    vec![
+        by_shell(""),
+        by_shell("KILTER_PRELOAD=1"),
+        by_shell("KILTER_PRELOAD=1 AGENT='wrapped orted'"),
+        line(&(tcl::FORM.text)(&exported), "setenv AGENT"),
+        line(&(lua::FORM.text)(&exported), "setenv(\"AGENT\""),
+    ]
+}
+
+#[test]
+fn daemons_of_other_hosts_start_with_what_the_launcher_does_not_hand_on() {
+    let variables = [
+        ("OMPI_MCA_x", "1"),
+        ("KILTER_PROFILE", "/k/p.json"),
+        (PRELOAD, "/k/a.so:/k/b.so"),
+    ];
+    let all = "env KILTER_PROFILE=/k/p.json LD_PRELOAD=/k/a.so:/k/b.so";
+    assert_eq!(
+        daemon(&variables)
+            .into_iter()
+            .map(Option::unwrap_or_default)
+            .collect::<Vec<_>>(),
+        [
+            "env KILTER_PROFILE=/k/p.json orted".to_owned(),
+            format!("{all} env KILTER_PROFILE=/k/p.json orted"),
+            format!("{all} env KILTER_PROFILE=/k/p.json wrapped orted"),
+            format!("{all} orted"),
+            format!("{all} orted"),
+        ]
+    );
+    // As it was before.
+    let none = [None, None, Some("wrapped orted".to_owned()), None, None];
+    // What the launcher hands on by itself needs nothing; a blank or a shell's sign would be taken apart on the way.
+    for value in ["a b", "$HOME", "a;b", "'", "~", "*"] {
+        assert_eq!(daemon(&[("A", value)]), none, "{value}");
+    }
+    assert_eq!(daemon(&[("OMPI_MCA_x", "1")]), none);
+}
+
 #[test]
 fn nothing_is_put_before_what_is_not_there() {
     for (form, script) in [(&shell::FORM, "KILTER_PRELOAD=1\n"), (&slurm::FORM, "")] {
