@@ -163,7 +163,7 @@ fn function(path: &CStr, name: &CStr) -> Option<*mut c_void> {
 /// Whether `KILTER_GPU` wants the runtime to be asked.
 fn wants_host() -> bool {
     static WANTS: OnceLock<bool> = OnceLock::new();
-    *WANTS.get_or_init(|| match std::env::var_os("KILTER_GPU") {
+    *WANTS.get_or_init(|| match kilter_mpi::environment::variable("KILTER_GPU") {
         Some(value) if value == "host" => true,
         Some(value) if !value.is_empty() && value != "library" => {
             let value = value.to_string_lossy();

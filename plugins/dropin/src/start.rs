@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicPtr, AtomicU8, Ordering};
 
 use kilter_host::{code, trust};
-use kilter_mpi::{constants, info};
+use kilter_mpi::{constants, environment, info};
 
 use crate::communicator;
 use crate::init;
@@ -91,7 +91,7 @@ fn start() -> Option<&'static Started> {
             return None;
         }
         let rank = info::rank(constants::comm_world()).unwrap_or(0);
-        let settings = Settings::from(|name| std::env::var_os(name));
+        let settings = Settings::from(environment::variable);
         let followed = follow(&settings, rank);
         if let Err(reason) = &followed {
             warn(
@@ -206,7 +206,9 @@ fn follow(settings: &Settings, rank: usize) -> Result<(u64, Rules), String> {
 
 /// The profile's text.
 fn read(path: &Path) -> Result<String, String> {
-    let file = trust::open(path).map_err(|error| format!("profile: {error}"))?;
+    let untrusted = |error| format!("profile: {error}");
+    let file = trust::open(path).map_err(untrusted)?;
+    trust::above(path).map_err(untrusted)?;
     let mut text = String::new();
     let failed = |error| format!("profile: cannot read `{}`: {error}", path.display());
     let length = file.take(MAX_PROFILE + 1).read_to_string(&mut text).map_err(failed)?;

@@ -94,9 +94,10 @@ pub struct Row {
 /// # Errors
 /// See [`LoadError`].
 pub fn load(path: &Path) -> Result<Loaded, LoadError> {
-    // The linker opens the file again by its name; between the two, only the owner or root could exchange it, unless its
-    // directory belongs to another.
+    // The linker opens the file again by its name, since a plugin finds what lies beside it by that; only its owner or root can put another
+    // file in its place meanwhile.
     let file = trust::open(path)?;
+    trust::above(path)?;
     let unreadable = |error| TrustError::Open {
         path: path.to_owned(),
         error,

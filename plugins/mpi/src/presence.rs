@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use mpi_sys::{MPI_Comm, MPI_Request};
 
 use crate::error::pmpi;
-use crate::{MpiError, attribute, constants, info};
+use crate::{MpiError, attribute, constants, environment, info};
 
 /// Children of a rank in the tree.
 const FAN_OUT: usize = 32;
@@ -164,9 +164,8 @@ pub fn is_first_child(rank: usize) -> bool {
 /// The limit in force.
 #[must_use]
 pub fn limit() -> Duration {
-    let seconds = std::env::var(LIMIT_VARIABLE)
-        .ok()
-        .and_then(|text| text.trim().parse().ok());
+    let text = environment::variable(LIMIT_VARIABLE);
+    let seconds = text.and_then(|text| text.to_str()?.trim().parse().ok());
     let given = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
     given.unwrap_or(LIMIT)
 }

@@ -116,6 +116,10 @@ pub fn directory(path: &Path, trusted: &Trusted) -> Result<(), TrustError> {
     for (above, directory) in real.ancestors().enumerate() {
         let metadata = directory.metadata().map_err(failed)?;
         let is_sticky = metadata.mode() & 0o1000 != 0;
+        let trusted = &Trusted {
+            groups: trusted.groups || is_of_own_group(&metadata),
+            ..trusted.clone()
+        };
         if above == 0 {
             check(directory, &metadata, trusted)?;
         } else if !is_sticky {
@@ -126,6 +130,16 @@ pub fn directory(path: &Path, trusted: &Trusted) -> Result<(), TrustError> {
     Ok(())
 }
 
+/// The same for the directory of a file that steers the program that runs. In directories of who runs it his own group may write, as many systems
+/// make them where each user has a group of his own.
+///
+/// # Errors
+/// See [`TrustError`].
+pub fn above(file: &Path) -> Result<(), TrustError> {
+    let parent = file.parent().filter(|parent| !parent.as_os_str().is_empty());
+    directory(parent.unwrap_or(Path::new(".")), &Trusted::program())
+}
+
 /// Whether that is how a container shows users that it does not know, such as the root of the host, to whom `/` belongs.
 fn is_unmapped(user: u32) -> bool {
     let read = |path| std::fs::read_to_string(path).unwrap_or_default();
@@ -134,6 +148,17 @@ fn is_unmapped(user: u32) -> bool {
     let mut numbers = map.split_whitespace().filter_map(|number| number.parse::<u64>().ok());
     let knows_all = numbers.nth(2).is_some_and(|users| users >= u64::from(u32::MAX));
     shown_as == Ok(user) && !knows_all
+}
+
+/// Whether a directory belongs to who runs the program and to his own group; that of root is no such.
+fn is_of_own_group(metadata: &Metadata) -> bool {
+    // SAFETY: they have no preconditions.
+    let own = unsafe { (libc::geteuid(), libc::getegid()) };
+    is_own((metadata.uid(), metadata.gid()), own)
+}
+
+fn is_own(directory: (u32, u32), own: (u32, u32)) -> bool {
+    own.0 != 0 && directory == own
 }
 
 fn check(path: &Path, metadata: &Metadata, trusted: &Trusted) -> Result<(), TrustError> {
@@ -220,6 +245,7 @@ mod tests {
             set(&below, mode);
             let error = directory(&below, &Trusted::program()).unwrap_err().to_string();
             assert!(error.contains(&format!("{mode:o}")) && error.contains("own"), "{error}");
+            assert!(above(&below.join("profile.json")).is_err());
         }
         set(&below, 0o775);
         let with_groups = Trusted {
@@ -238,5 +264,13 @@ mod tests {
         fs::write(&file, "").unwrap();
         set(&file, 0o644);
         assert!(matches!(open_of(&file, &nobody), Err(TrustError::Owner { .. })));
+    }
+
+    #[test]
+    fn the_own_group_of_who_runs_it_may_write_in_his_directories() {
+        assert!(is_own((1000, 1000), (1000, 1000)));
+        assert!(!is_own((1000, 50), (1000, 1000)), "a group that he shares");
+        assert!(!is_own((1001, 1000), (1000, 1000)), "another's directory");
+        assert!(!is_own((0, 0), (0, 0)), "root's acts on everybody");
     }
 }

@@ -99,6 +99,14 @@ fn files_that_others_may_write_are_refused() {
         fs::set_permissions(&plugin, Permissions::from_mode(0o775)).unwrap();
         falls_back(&deployed.brief(mpi, 2, &[]), &["libkilter_collectives.so", "775"]);
         fs::set_permissions(&plugin, Permissions::from_mode(0o755)).unwrap();
+        // Nor may they put another file into its place.
+        let directory = deployed.directory.path();
+        fs::set_permissions(directory, Permissions::from_mode(0o757)).unwrap();
+        falls_back(
+            &deployed.brief(mpi, 2, &[]),
+            &[&directory.display().to_string(), "757", "chmod go-w"],
+        );
+        fs::set_permissions(directory, Permissions::from_mode(0o700)).unwrap();
         assert!(!deployed.brief(mpi, 2, &[]).calls().is_empty());
     }
 }

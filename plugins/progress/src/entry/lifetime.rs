@@ -3,7 +3,7 @@
 use std::ffi::{c_char, c_int};
 use std::sync::atomic::{AtomicI32, Ordering};
 
-use kilter_mpi::{MPI_Comm, constants, info};
+use kilter_mpi::{MPI_Comm, constants, environment, info};
 
 use super::{exported, library};
 use crate::settings::{Mode, Settings};
@@ -61,7 +61,7 @@ unsafe fn init_thread(argc: *mut c_int, argv: Argv, required: c_int, told: *mut 
 /// # Safety
 /// `call` initialises MPI.
 unsafe fn initialise(call: impl FnOnce(Option<(c_int, *mut c_int)>) -> c_int) -> c_int {
-    let (mut settings, mut wrong) = match Settings::from(|name| std::env::var_os(name)) {
+    let (mut settings, mut wrong) = match Settings::from(environment::variable) {
         Ok(settings) => (settings, None),
         Err(reason) => (Settings::off(), Some(reason)),
     };
