@@ -115,6 +115,10 @@ fn mpi4pys_own_tests_of_collectives_pass() {
         (Mpi::OpenMpi, 2, 1),
         (Mpi::OpenMpi, 3, 2),
         (Mpi::Mpich, 2, 3),
+        (Mpi::Mpich, 2, 7),
+        // Mock-ups, of those collectives that have some.
+        (Mpi::OpenMpi, 3, 10),
+        (Mpi::Mpich, 2, 11),
     ] {
         let Some(python) = Python::of(mpi) else { continue };
         let output = python.run(round, ranks, &words);

@@ -208,6 +208,10 @@ pub fn write(
     loop {
         let page = page(reader, &sql, after, &conditions.values, columns.len())?;
         let Some((last, _)) = page.last() else { break };
+        if *last <= after {
+            // Each page would come for ever.
+            return Err(reader.damaged(format!("row {last} comes after row {after}")).into());
+        }
         after = *last;
         if what == What::Samples {
             printer.foresee(page.iter().map(|(_, row)| &row[..row.len() - 1]));

@@ -115,7 +115,7 @@ impl Reader {
         }
     }
 
-    pub(super) fn damaged(&self, what: impl Into<String>) -> StoreError {
+    pub(crate) fn damaged(&self, what: impl Into<String>) -> StoreError {
         StoreError::Damaged {
             path: self.path.clone(),
             what: what.into(),

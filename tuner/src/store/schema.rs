@@ -117,9 +117,22 @@ pub(super) fn version_of(connection: &Connection, path: &Path) -> Result<i64, St
     };
     let version = pragma("user_version")?;
     let owner = pragma("application_id")?;
-    let tables: i64 = connection
-        .query_row("SELECT count(*) FROM sqlite_master", [], |row| row.get(0))
+    let mut tables = 0;
+    let mut statement = connection
+        .prepare("SELECT sql FROM sqlite_master")
         .map_err(error("read its tables"))?;
+    let mut rows = statement.query([]).map_err(error("read its tables"))?;
+    while let Some(row) = rows.next().map_err(error("read its tables"))? {
+        tables += 1;
+        let sql = row.get_ref(0).map_err(error("read its tables"))?;
+        // What is no text would end the program where columns are asked for their names.
+        if sql.as_bytes().is_ok_and(|sql| std::str::from_utf8(sql).is_err()) {
+            return Err(StoreError::Damaged {
+                path: path.to_path_buf(),
+                what: "sqlite_master: the text of a table is no UTF-8".to_owned(),
+            });
+        }
+    }
     if owner != APPLICATION_ID && (tables > 0 || version != 0 || owner != 0) {
         return Err(StoreError::NotOurs {
             path: path.to_path_buf(),

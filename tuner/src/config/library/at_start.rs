@@ -66,12 +66,24 @@ impl Unit {
     }
 }
 
+/// More algorithms of a collective than any library has.
+const MOST_NUMBERS: u64 = 1000;
+
 impl Algorithms {
     /// Names the numbers up to the last one that have no name.
-    pub(super) fn name_the_nameless(&mut self) {
+    ///
+    /// # Errors
+    /// More than any library has.
+    pub(super) fn name_the_nameless(&mut self) -> Result<(), String> {
         let Some(last) = self.at_start.and_then(|at_start| at_start.last) else {
-            return;
+            return Ok(());
         };
+        if last > MOST_NUMBERS {
+            return Err(format!(
+                "algorithms of {}: `at_start.last` is {last}; allowed: up to {MOST_NUMBERS}",
+                self.collective
+            ));
+        }
         for value in 1..=last {
             if !self.choices.iter().any(|choice| choice.value == value) {
                 self.choices.push(AlgorithmChoice {
@@ -89,6 +101,7 @@ impl Algorithms {
             }
         }
         self.choices.sort_by_key(|choice| choice.value);
+        Ok(())
     }
 }
 
@@ -119,5 +132,16 @@ mod tests {
         // The measured volume itself stays inside where the range holds nothing else.
         assert_eq!(Unit::PerRank.range((8, 8), 4), (2, 2));
         assert_eq!(Unit::PerRank.range((5, 5), 4), (2, 2));
+    }
+
+    /// A number with a digit too many would be that many rows.
+    #[test]
+    fn no_library_has_more_algorithms_than_there_is_memory_for() {
+        let line = "Intel(R) MPI Library for Linux* OS, Version 2021.19.0 Build 1";
+        let intel = crate::config::library::find_for(line).unwrap();
+        let mut row = intel.algorithms.into_iter().find(|row| row.at_start.is_some()).unwrap();
+        row.at_start.as_mut().unwrap().last = Some(u64::MAX);
+        let error = row.name_the_nameless().unwrap_err();
+        assert!(error.contains("18446744073709551615; allowed: up to 1000"), "{error}");
     }
 }

@@ -28,7 +28,8 @@ impl Library {
                     .map_err(|error| wrong(format!("together with what `{id}` has: {error}")))?
             }
         };
-        library.algorithms.iter_mut().for_each(Algorithms::name_the_nameless);
+        let mut rows = library.algorithms.iter_mut();
+        rows.try_for_each(Algorithms::name_the_nameless).map_err(&wrong)?;
         check::problem(&library).map_or(Ok(()), |message| Err(wrong(message)))?;
         Ok(library)
     }
