@@ -379,11 +379,10 @@ fn databases() {
             }
         }
         let _ = Operand::load(&fuzzed, 0, false);
-        if let Ok(store) = Store::open(&fuzzed) {
-            if let Ok(run) = store.begin_or_resume("fuzz", 1, "check", "library", 2) {
-                let _ = run.finished_block("before/0", "reduce@3");
-                let _ = run.sample_count();
-            }
+        let store = Store::open(&fuzzed);
+        if let Ok(run) = store.and_then(|store| store.begin_or_resume("fuzz", 1, "check", "library", 2)) {
+            let _ = run.finished_block("before/0", "reduce@3");
+            let _ = run.sample_count();
         }
     });
 }

@@ -316,7 +316,8 @@ impl Receive {
     unsafe fn wait(&mut self, limit: Duration) -> Result<Option<[u64; NUMBERS]>, MpiError> {
         // SAFETY: the request is this receive's.
         let came = unsafe { completed(&mut self.request, limit)? };
-        Ok(came.then(|| *self.numbers))
+        // Before it came, the library may write there.
+        Ok(if came { Some(*self.numbers) } else { None })
     }
 }
 
