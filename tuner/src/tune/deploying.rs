@@ -35,12 +35,9 @@ pub(super) fn deploy_and_verify(
 ) -> anyhow::Result<()> {
     for attempt in 0..ATTEMPTS {
         let label = format!("{label}/{attempt}");
-        let Some((emitted, setup)) = emit_what_acts(context, &label, verified, state, tuned)? else {
-            return tuned.deploy_nothing(context);
-        };
-        let touched = |subject: &Subject| state.deployment.touches(subject, &context.library);
-        let (after, untouched) = match prove(context, &label, &setup, &touched) {
-            Ok(proven) => proven,
+        let (emitted, (after, untouched)) = match emit_and_prove(context, &label, verified, state, tuned) {
+            Ok(Some(proven)) => proven,
+            Ok(None) => return tuned.deploy_nothing(context),
             Err(error) if state.take_back_broken(context, verified, &error, &tuned.before) => {
                 state.take_back_halves(context, verified, &tuned.before);
                 if state.deployment.is_empty() || attempt + 1 == ATTEMPTS {
@@ -52,6 +49,7 @@ pub(super) fn deploy_and_verify(
             Err(error) => return Err(error),
         };
         emit::confirm_ran(context, &emitted, &after);
+        let touched = |subject: &Subject| state.deployment.touches(subject, &context.library);
         let spoilt = spoilt(context, &after, &untouched, &touched)?;
         tuned.deployment = state.deployment.clone();
         tuned.emitted = Some(emitted);
@@ -70,6 +68,22 @@ pub(super) fn deploy_and_verify(
         }
     }
     Ok(())
+}
+
+/// Emits what is decided, as far as it acts, and measures it; `None` where nothing is left.
+fn emit_and_prove(
+    context: &Context<'_>,
+    label: &str,
+    verified: &Deployment,
+    state: &mut State,
+    tuned: &Tuned,
+) -> anyhow::Result<Option<(Emitted, (Verification, Medians))>> {
+    let Some((emitted, setup)) = emit_what_acts(context, label, verified, state, tuned)? else {
+        return Ok(None);
+    };
+    let touched = |subject: &Subject| state.deployment.touches(subject, &context.library);
+    let proven = prove(context, label, &setup, &touched)?;
+    Ok(Some((emitted, proven)))
 }
 
 /// Judges the targets by what is deployed; takes back what was proposed for them where this does not show that it comes nearer to one, and
