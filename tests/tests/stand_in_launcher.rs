@@ -113,7 +113,7 @@ fn a_check_is_launched_as_each_library_wants_it() {
     );
     // A site's own setting that ends the job is named before it does.
     let bad = checked(rsh, library, &["--env", "MV2_SMP_EAGERSIZE=65536"]).1;
-    assert!(bad.contains("set `MV2_SMP_QUEUE_LENGTH=131072` as well"), "{bad}");
+    assert!(bad.contains("set `MV2_SMP_QUEUE_LENGTH=262144` as well"), "{bad}");
     // Its Hydra says a version that is not its own: the worker is asked.
     let hydra = ("--version", "HYDRA build details: Version: 3.2.1");
     let (lines, said) = checked(hydra, library, &["--env", "MV2_SMP_USE_CMA=0"]);

@@ -125,10 +125,12 @@ fn hpcc_validates() {
     }
 }
 
-/// LU and QR of ScaLAPACK's own tests, over Fortran and the BLACS.
+/// LU and QR of ScaLAPACK's own tests, over Fortran and the BLACS. Their problems are few: beside one busy process the package's own input takes a
+/// minute a run (Open MPI 4.1.4 alone, four ranks on two cores), since ranks that wait keep the others from computing.
 #[test]
 fn scalapack_passes_its_residual_checks() {
-    let directory = Path::new("/usr/lib/x86_64-linux-gnu/scalapack/openmpi-tests");
+    let programs = Path::new("/usr/lib/x86_64-linux-gnu/scalapack/openmpi-tests");
+    let input = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/scalapack");
     if !installed(
         "/usr/lib/x86_64-linux-gnu/scalapack/openmpi-tests/xdlu",
         "scalapack-mpi-test",
@@ -137,9 +139,11 @@ fn scalapack_passes_its_residual_checks() {
     }
     for round in 0..rounds() {
         for program in ["xdlu", "xdqr"] {
-            let output = run(&[&directory.join(program)], directory, round);
+            let output = run(&[&programs.join(program)], &input, round);
             assert!(
-                output.stdout.contains("0 tests completed and failed residual checks."),
+                output
+                    .stdout
+                    .contains("    0 tests completed and failed residual checks."),
                 "{program}, round {round}\n{}",
                 output.stdout
             );

@@ -37,6 +37,22 @@ pub struct AtMost {
     /// One of so many parts of it.
     #[serde(default = "whole")]
     pub parts: u64,
+    /// What the largest value is less than that part by.
+    #[serde(default)]
+    pub less: u64,
+}
+
+impl AtMost {
+    /// The largest value where the other setting is `of`.
+    fn largest(&self, of: u64) -> u64 {
+        (of / self.parts).saturating_sub(self.less)
+    }
+
+    /// What the other setting needs to be for `value`: a power of two, since sizes that a library makes memory from are.
+    fn least(&self, value: u64) -> Option<u64> {
+        let least = value.checked_add(self.less)?.checked_mul(self.parts)?;
+        least.checked_next_power_of_two()
+    }
 }
 
 fn whole() -> u64 {
@@ -96,19 +112,18 @@ impl Constraint {
         // What is no number is not for this to judge.
         let number: u64 = value.parse().ok()?;
         let of = last(settings, &limit.of).map_or(Some(limit.default), |text| text.parse().ok())?;
-        if number <= of / limit.parts {
+        let largest = limit.largest(of);
+        if number <= largest {
             return None;
         }
-        let least = number.saturating_mul(limit.parts);
-        broken(
-            format!(
-                "allowed with `{}={of}`: up to {}; set `{}={least}` as well",
-                limit.of,
-                of / limit.parts,
-                limit.of
+        let allowed = format!("allowed with `{}={of}`: up to {largest}", limit.of);
+        match limit.least(number) {
+            Some(least) => broken(
+                format!("{allowed}; set `{}={least}` as well", limit.of),
+                Some((limit.of.clone(), least.to_string())),
             ),
-            Some((limit.of.clone(), least.to_string())),
-        )
+            None => broken(allowed, None),
+        }
     }
 
     /// What is wrong with how it is written, and what is allowed.

@@ -511,15 +511,20 @@ fn a_constraint_is_broken_or_mended() {
     let (eager, queue) = ("MV2_SMP_EAGERSIZE", "MV2_SMP_QUEUE_LENGTH");
     let broken = |pairs: &[(&str, &str)]| mvapich2.broken(&settings(pairs)).map(|broken| broken.to_string());
     assert_eq!(broken(&[]), None);
-    assert_eq!(broken(&[(eager, "32768")]), None);
+    // The library adds a byte before it compares.
+    assert_eq!(broken(&[(eager, "32767")]), None);
     assert_eq!(
-        broken(&[(eager, "32769")]).unwrap(),
-        "`MV2_SMP_EAGERSIZE=32769`: the job ends when it starts (run and source of 2.3.7); allowed with `MV2_SMP_QUEUE_LENGTH=65536`: up to 32768; \
-         set `MV2_SMP_QUEUE_LENGTH=65538` as well"
+        broken(&[(eager, "32768")]).unwrap(),
+        "`MV2_SMP_EAGERSIZE=32768`: the job ends when it starts (run and source of 2.3.7); allowed with `MV2_SMP_QUEUE_LENGTH=65536`: up to 32767; \
+         set `MV2_SMP_QUEUE_LENGTH=131072` as well"
     );
-    assert_eq!(broken(&[(eager, "131072"), (queue, "262144")]), None);
+    assert_eq!(broken(&[(eager, "131072"), (queue, "524288")]), None);
+    assert!(broken(&[(eager, "131072"), (queue, "262144")]).is_some());
+    // No queue is as long as this needs.
+    let endless = broken(&[(eager, "18446744073709551615")]).unwrap();
+    assert!(endless.ends_with("up to 32767"), "{endless}");
     // Of a name that is there twice the last one holds.
-    assert!(broken(&[(queue, "262144"), (eager, "131072"), (queue, "65536")]).is_some());
+    assert!(broken(&[(queue, "524288"), (eager, "131072"), (queue, "65536")]).is_some());
     assert!(broken(&[("MV2_GATHER_SWITCH_PT", "1024")]).unwrap().contains("SIGSEGV"));
     assert_eq!(broken(&[("MV2_GATHER_SWITCH_PT", "64")]), None);
     assert!(
@@ -533,7 +538,7 @@ fn a_constraint_is_broken_or_mended() {
     );
     let mended =
         |in_force: &[(&str, &str)], pairs: &[(&str, &str)]| mvapich2.mended(&settings(in_force), &settings(pairs));
-    assert_eq!(mended(&[], &[(eager, "131072")]), Some(settings(&[(queue, "262144")])));
+    assert_eq!(mended(&[], &[(eager, "131072")]), Some(settings(&[(queue, "524288")])));
     assert_eq!(mended(&[(queue, "524288")], &[(eager, "131072")]), Some(Vec::new()));
     // What the settings say themselves is not changed, and some cannot be saved.
     assert_eq!(mended(&[], &[(eager, "131072"), (queue, "65536")]), None);
