@@ -75,6 +75,11 @@ impl Mpi {
         matches!(self, Mpi::OpenMpi | Mpi::Brought("openmpi-5.0"))
     }
 
+    /// Whether `MPI_Finalize` ends a job in which a message was not received: MPICH counts them since 4.3.
+    pub(crate) fn wants_all_messages_received(self) -> bool {
+        matches!(self, Mpi::Brought("mpich-4.3" | "mpich-5.0"))
+    }
+
     /// Whether it has the functions of MPI 4 whose counts are `MPI_Count`. Open MPI has none before 6.
     pub(crate) fn has_large_counts(self) -> bool {
         !self.is_open_mpi()
