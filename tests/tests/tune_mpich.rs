@@ -313,7 +313,9 @@ fn a_row_of_kilters_is_found_emitted_and_confirmed() {
     );
     let said = String::from_utf8_lossy(&output.stderr);
     let report = report(&out);
-    let cell = cells(&report, "GL12", 1024)[0];
+    let found = cells(&report, "GL12", 1024);
+    assert_eq!(found.len(), 1, "{said}\n{report:#}");
+    let cell = found[0];
     assert_eq!(cell["before"]["verdict"], "violated", "{cell:#}\n{said}");
     assert!(
         cell["fix"]["id"]
