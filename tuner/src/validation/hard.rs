@@ -11,13 +11,13 @@ use serde::Serialize;
 use super::Options;
 use super::condition::{Condition, Script};
 use super::rate::Rate;
-use super::runs::follow;
+use super::runs::{follow, follow_by};
 use crate::report::model::Outcome;
 use crate::stats::sample::Sample;
 use crate::verdict::dependence::LaunchesOf;
 use crate::verdict::screening::{self, SCREENING_LAUNCHES, Sides};
 use crate::verdict::sequential::DEFAULT_MAX_LAUNCHES;
-use crate::verdict::{Allocations, Dependence, Family, Looks, MOST_PLANNED, Pair, Rule, launches_planned};
+use crate::verdict::{Allocations, Dependence, Family, Looks, MOST_PLANNED, Pair, Reach, Rule, launches_planned};
 
 /// Cells of a run.
 const CELLS: usize = 100;
@@ -293,10 +293,14 @@ fn screened(scripted: &Scripted, rule: &Rule) -> Verdicts {
             mean_launches: SCREENING_LAUNCHES as f64,
         };
     }
-    let planned = launches_planned(screening::deviation_of(&sides), open.len(), rule);
+    let deviation = screening::deviation_of(&sides);
+    let planned = launches_planned(deviation, open.len(), rule);
+    let reach = Reach::of(deviation, planned, open.len(), rule);
+    let weights = open.iter().map(|cell| found[*cell].expected(Some(&reach)).weight());
     let fresh = SCREENING_LAUNCHES..SCREENING_LAUNCHES + planned;
     let families = [Family::Independent(scripted.of(&open, fresh))];
-    let (judged, counts, dependence) = follow(&families, rule, planned);
+    let design = weighted(*rule, planned, vec![weights.collect()]);
+    let (judged, counts, dependence) = follow_by(design, &families);
     let dependent = dependence.is_some_and(|dependence| dependence.is_found());
     if dependent {
         outcomes.fill(Outcome::Screened);
@@ -309,6 +313,13 @@ fn screened(scripted: &Scripted, rule: &Rule) -> Verdicts {
         dependent,
         mean_launches: SCREENING_LAUNCHES as f64 + counts[0].iter().sum::<usize>() as f64 / all.len() as f64,
     }
+}
+
+/// A design whose cells have these weights, by family and cell.
+fn weighted(rule: Rule, launches: usize, weights: Vec<Vec<f64>>) -> Looks {
+    let mut design = Looks::new(rule, launches).of_weight(weights.iter().flatten().sum());
+    design.weigh(weights);
+    design
 }
 
 #[cfg(test)]

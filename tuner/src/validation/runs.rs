@@ -288,7 +288,12 @@ pub fn follow(
     rule: &Rule,
     max_launches: usize,
 ) -> (Vec<Vec<Judged>>, Vec<Vec<usize>>, Option<Dependence>) {
-    let mut design = Looks::new(*rule, max_launches);
+    follow_by(Looks::new(*rule, max_launches), families)
+}
+
+/// The same by a design that is made already.
+#[must_use]
+pub fn follow_by(mut design: Looks, families: &[Family]) -> (Vec<Vec<Judged>>, Vec<Vec<usize>>, Option<Dependence>) {
     let mut judged = Vec::new();
     let mut launches: Vec<Vec<usize>> = families.iter().map(|family| vec![0; family.cells()]).collect();
     while let Some(next) = design.next_launches(0.0, 0.0) {

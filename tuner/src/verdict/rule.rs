@@ -26,6 +26,20 @@ impl Correction {
             Correction::BenjaminiHochberg => benjamini_hochberg::adjust(p),
         }
     }
+
+    /// The same where tests have weights above 0 that do not depend on their data.
+    #[must_use]
+    pub fn adjust_weighted(self, p: &[f64], weights: &[f64]) -> Vec<f64> {
+        match self {
+            Correction::Holm => holm::adjust_weighted(p, weights),
+            Correction::BenjaminiHochberg => {
+                // By Genovese, Roeder and Wasserman 2006: weights of mean 1 divide the p-values.
+                let mean = weights.iter().sum::<f64>() / weights.len().max(1) as f64;
+                let shares: Vec<f64> = p.iter().zip(weights).map(|(p, weight)| p * mean / weight).collect();
+                benjamini_hochberg::adjust(&shares)
+            }
+        }
+    }
 }
 
 /// What counts as a violation.

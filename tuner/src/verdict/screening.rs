@@ -59,7 +59,46 @@ pub struct Screened {
     pub error: f64,
 }
 
+/// What launches are expected to show of a cell, in the order in which cells get them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Expected {
+    /// A violation.
+    Violation,
+    /// That it holds, at the first look.
+    Holds,
+    /// Neither.
+    Nothing,
+}
+
+/// Chance of a violation from which on one is expected.
+const LIKELY: f64 = 0.25;
+
+impl Expected {
+    /// Weight of the cell's hypotheses in the correction for multiple tests. The screening's data are not judged, so any weights keep alpha; these
+    /// leave most of it to what can be shown to be violated, and enough to the others that a clear violation of theirs is found with a launch or two more.
+    #[must_use]
+    pub fn weight(self) -> f64 {
+        match self {
+            Expected::Violation => 1.0,
+            Expected::Nothing => 0.5,
+            Expected::Holds => 0.25,
+        }
+    }
+}
+
 impl Screened {
+    /// What launches that reach so far will show: what was not above its bound holds, and what was above it may be shown to be violated, or lies too
+    /// near the floor. Where nobody knows how far they reach, everything above is taken for violated.
+    #[must_use]
+    pub fn expected(&self, reach: Option<&Reach>) -> Expected {
+        let is_likely = reach.is_none_or(|reach| self.chance(reach) >= LIKELY);
+        match self.ratio > 1.0 {
+            true if is_likely => Expected::Violation,
+            true => Expected::Nothing,
+            false => Expected::Holds,
+        }
+    }
+
     /// Probability that further launches show a violation, as far as the screening knows the ratio.
     #[must_use]
     pub fn chance(&self, reach: &Reach) -> f64 {

@@ -8,7 +8,8 @@
 //! distribution has to be assumed, the number of looks need not be known, and what is lost against an exact boundary
 //! is small where alpha is shared by hundreds of hypotheses. Holm's correction then runs, at each look, over the smallest
 //! p-values of **all** hypotheses of the run; decided cells stay in the family. The adjusted p-values compare with alpha
-//! directly.
+//! directly. Cells may have weights in it ([`Sequential::weigh`]), from data that are not judged: what a screening saw above its bound gets more
+//! of alpha than what it saw below.
 //!
 //! *Holds*: the error of the upper bound of the ratio, 1 - [`Rule::confidence`], is spent over the looks in the same
 //! shares, so that the probability that a cell beyond the floor is ever said to hold stays below it. That is per cell, as
@@ -76,6 +77,10 @@ pub struct Sequential {
     rule: Rule,
     /// The correction counts at least so many hypotheses.
     hypotheses: usize,
+    /// Weight of all hypotheses together, those that are not tested yet included; at least that of those that are.
+    total_weight: f64,
+    /// Weight of a cell's hypotheses, by family and cell; 1 where nothing is said.
+    weights: Vec<Vec<f64>>,
     max_launches: usize,
     launches: usize,
     finished: bool,
@@ -119,6 +124,8 @@ impl Sequential {
         Sequential {
             rule,
             hypotheses: 0,
+            total_weight: 0.0,
+            weights: Vec::new(),
             max_launches: max_launches.max(1),
             launches: 0,
             finished: false,
@@ -131,7 +138,40 @@ impl Sequential {
     /// before anything is tested, and get their launches later, as the time allows.
     #[must_use]
     pub fn of_hypotheses(self, hypotheses: usize) -> Sequential {
-        Sequential { hypotheses, ..self }
+        Sequential {
+            hypotheses,
+            total_weight: hypotheses as f64,
+            ..self
+        }
+    }
+
+    /// The hypotheses that are known before anything is tested weigh so much together.
+    #[must_use]
+    pub fn of_weight(self, total_weight: f64) -> Sequential {
+        Sequential { total_weight, ..self }
+    }
+
+    /// Weighs the hypotheses of cells from the next look on: `weights[family][cell]`, above 0; what is left out weighs 1. A weight must not
+    /// follow from the launches that are judged.
+    pub fn weigh(&mut self, weights: Vec<Vec<f64>>) {
+        self.weights = weights;
+    }
+
+    fn weight(&self, at: CellIndex) -> f64 {
+        let of_family = self.weights.get(at.family);
+        of_family.and_then(|cells| cells.get(at.cell)).copied().unwrap_or(1.0)
+    }
+
+    /// Weights of the hypotheses so far, in their order.
+    fn weights_of_hypotheses(&self) -> Vec<f64> {
+        let mut weights = Vec::new();
+        for (family, cells) in self.cells.iter().enumerate() {
+            for (cell, state) in cells.iter().enumerate() {
+                let weight = self.weight(CellIndex { family, cell });
+                weights.extend(std::iter::repeat_n(weight, state.smallest.len()));
+            }
+        }
+        weights
     }
 
     /// Judges by another rule from the next look on: what noise is, is known better with every launch.
@@ -169,21 +209,32 @@ impl Sequential {
         let views: Vec<Vec<CellView<'_>>> = families.iter().map(Family::views).collect();
         let tested: usize = families.iter().map(Family::hypotheses).sum();
         let family_size = tested.max(self.hypotheses);
-        let mut looks: Vec<Vec<(SizeTests, Bound)>> = Vec::new();
         for (index, cells) in views.iter().enumerate() {
             if self.cells.len() <= index {
                 self.cells.push(Vec::new());
             }
-            let mut row = Vec::new();
             for (cell, view) in cells.iter().enumerate() {
                 if self.cells[index].len() <= cell {
                     self.cells[index].push(State::new(view.rights.len().min(2)));
                 }
                 // A size that failed since then leaves its function with fewer hypotheses.
                 self.cells[index][cell].smallest.resize(view.rights.len().min(2), 1.0);
-                row.push(self.test(CellIndex { family: index, cell }, view, family_size, last));
             }
-            looks.push(row);
+        }
+        let mut weights = self.weights_of_hypotheses();
+        let known_weight: f64 = weights.iter().sum();
+        // Those that were not tested yet share what is left of the weight.
+        let untested = family_size.saturating_sub(weights.len());
+        let each = (self.total_weight - known_weight) / untested.max(1) as f64;
+        weights.extend(std::iter::repeat_n(each.max(f64::MIN_POSITIVE), untested));
+        let total_weight: f64 = weights.iter().sum();
+        let mut looks: Vec<Vec<(SizeTests, Bound)>> = Vec::new();
+        for (family, cells) in views.iter().enumerate() {
+            let each = cells.iter().enumerate();
+            looks.push(
+                each.map(|(cell, view)| self.test(CellIndex { family, cell }, view, total_weight, last))
+                    .collect(),
+            );
         }
         self.launches = views.iter().flatten().map(CellView::launches).max().unwrap_or(0);
         self.finished |= last;
@@ -193,9 +244,8 @@ impl Sequential {
             .flatten()
             .flat_map(|state| state.smallest.iter().copied())
             .collect();
-        // Those that were not tested yet.
-        p.resize(p.len().max(family_size), 1.0);
-        let adjusted = self.rule.correction.adjust(&p);
+        p.resize(weights.len(), 1.0);
+        let adjusted = self.rule.correction.adjust_weighted(&p, &weights);
         let (mut rest, mut intervals) = (&adjusted[..], Intervals::default());
         let mut answer = Vec::new();
         for (index, cells) in views.iter().enumerate() {
@@ -226,8 +276,9 @@ impl Sequential {
     }
 
     /// Spends the shares of one cell and records its p-values.
-    fn test(&mut self, at: CellIndex, view: &CellView<'_>, family_size: usize, last: bool) -> (SizeTests, Bound) {
+    fn test(&mut self, at: CellIndex, view: &CellView<'_>, total_weight: f64, last: bool) -> (SizeTests, Bound) {
         let (max, finished, rule) = (self.max_launches, self.finished, self.rule);
+        let as_many = total_weight / self.weight(at);
         let state = &mut self.cells[at.family][at.cell];
         let mut bound = Bound {
             confidence: None,
@@ -253,7 +304,7 @@ impl Sequential {
         };
         let floor = rule.test.smallest_p(launches);
         let share = reached - state.spent;
-        if share > 0.0 && (last || floor * family_size as f64 <= rule.alpha * share) {
+        if share > 0.0 && (last || floor * as_many <= rule.alpha * share) {
             for (smallest, p) in state.smallest.iter_mut().zip(&tests.hypotheses) {
                 *smallest = smallest.min(p / share);
             }

@@ -7,6 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::plan::Subject;
+use crate::verdict::screening::Expected;
 
 /// Cells that get their launches together: a pair, or a function at several sizes.
 #[derive(Debug, Clone)]
@@ -19,17 +20,6 @@ pub(super) struct Waiting<T> {
     pub(super) expected: Expected,
     /// Seconds of an application that it may save: calls times the seconds that each may take too long.
     pub(super) gain_seconds: f64,
-}
-
-/// What launches are expected to show of a cell, in the order in which cells get them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Expected {
-    /// A violation.
-    Violation,
-    /// That it holds, at the first look.
-    Holds,
-    /// Neither.
-    Nothing,
 }
 
 impl<T> Waiting<T> {

@@ -2,7 +2,7 @@
 //! first, until all are decided or the seconds end.
 //!
 //! The method is [`crate::verdict`]'s. [`mod@first_pass`] makes the launches that are not judged, [`learnt`] draws costs and repetitions from
-//! them, [`screened`] what needs no more launches, [`admission`] says who comes next, [`pacing`] how many launches they get, [`launches`] makes a launch, [`cells`] is the way
+//! them, [`screened`] what needs no more launches, [`admission`] says who comes next, [`weights`] how alpha is shared, [`pacing`] how many launches they get, [`launches`] makes a launch, [`cells`] is the way
 //! between the plan's cells and the judged families, and [`side_by_side`] proves what is deployed.
 
 mod admission;
@@ -14,6 +14,7 @@ mod learnt;
 mod pacing;
 mod screened;
 mod side_by_side;
+mod weights;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -40,6 +41,7 @@ pub use learnt::FEWEST;
 use screened::Screening;
 use side_by_side::Beside;
 pub use side_by_side::{UNTOUCHED, prove};
+use weights::Weights;
 
 /// Medians of one subject, one per launch, in seconds.
 pub type Medians = BTreeMap<Subject, Vec<f64>>;
@@ -324,6 +326,8 @@ impl<'a, 'b> Work<'a, 'b> {
         let of_launches = |deviation| verdict::Reach::of(deviation, self.deciding_launches(), hypotheses, &rule);
         let reach = self.screening.deviation.map(of_launches);
         self.screening.expect(&mut waiting, reach);
+        let weights = Weights::of(&waiting, self.pass.screened);
+        self.needed_launches = verdict::launches_needed(weights.total.ceil() as usize, options.alpha, options.test);
         if self.pass.screened {
             let cells = self.screening.complete(Vec::new());
             let clear = cells
@@ -343,7 +347,9 @@ impl<'a, 'b> Work<'a, 'b> {
         let mut admitted = self.admit(&mut waiting, &BTreeSet::new(), 0);
         self.limit_launches(admitted.iter().flat_map(|one| one.subjects.iter().cloned()).collect());
         let most = self.most_launches;
-        let mut design = Looks::new(context.rule(0.0), most).of_hypotheses(hypotheses);
+        let mut design = Looks::new(context.rule(0.0), most)
+            .of_hypotheses(hypotheses)
+            .of_weight(weights.total);
         let mut entered: BTreeSet<Subject> = BTreeSet::new();
         // Launches of the cell that has most of them.
         let mut had = 0;
@@ -364,6 +370,7 @@ impl<'a, 'b> Work<'a, 'b> {
             let last = options.fixed || (self.left_seconds() < further && !self.goes_on_for(further));
             fresh.retain_timed(&self.timed);
             self.cells.append(fresh);
+            design.weigh(weights.by_cell(&self.cells));
             design.set_rule(context.rule(self.verification.noise_seconds));
             let judged = self.look(&mut design, last)?;
             let fallen = self.finish(judged, Some(&design))?;

@@ -4,21 +4,18 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::JudgedCell;
-use super::admission::{Expected, Waiting};
+use super::admission::Waiting;
 use super::cells::Cells;
 use super::launches::Timed;
 use crate::config::guideline::Kind;
 use crate::plan::{PlannedCell, Subject};
 use crate::report::model::{Comparison, Outcome};
 use crate::stats::sample::Sample;
-use crate::verdict::screening::{Screened, Sides, deviation_of, screen};
+use crate::verdict::screening::{Expected, Screened, Sides, deviation_of, screen};
 use crate::verdict::{Reach, Rule};
 
 /// What a cell is known by, whatever its size is compared with.
 pub(super) type Key = (String, String, Subject);
-
-/// Chance of a violation from which on one is expected.
-const LIKELY: f64 = 0.25;
 
 /// The screening of all cells.
 #[derive(Debug, Default)]
@@ -87,17 +84,11 @@ impl Screening {
             .collect()
     }
 
-    /// Says what is expected of everything that waits, where launches reach so far: what was not above its bound holds, and what was above it
-    /// may be shown to be violated, or lies too near the floor. Without a screening everything above is taken for violated.
+    /// Says what is expected of everything that waits, where launches reach so far.
     pub(super) fn expect(&self, waiting: &mut [Waiting<Cells>], reach: Option<Reach>) {
         let mut most: BTreeMap<Key, Expected> = BTreeMap::new();
         for (planned, _, screened) in &self.all {
-            let is_likely = reach.is_none_or(|reach| screened.chance(&reach) >= LIKELY);
-            let expected = match screened.ratio > 1.0 {
-                true if is_likely => Expected::Violation,
-                true => Expected::Nothing,
-                false => Expected::Holds,
-            };
+            let expected = screened.expected(reach.as_ref());
             let known = most.entry(key(planned)).or_insert(expected);
             // Of a size against several, the one that takes most launches.
             *known = match (*known, expected) {

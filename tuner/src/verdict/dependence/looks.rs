@@ -37,6 +37,20 @@ impl Looks {
         }
     }
 
+    /// As [`Sequential::of_weight`].
+    #[must_use]
+    pub fn of_weight(self, total_weight: f64) -> Looks {
+        Looks {
+            design: self.design.of_weight(total_weight),
+            ..self
+        }
+    }
+
+    /// As [`Sequential::weigh`].
+    pub fn weigh(&mut self, weights: Vec<Vec<f64>>) {
+        self.design.weigh(weights);
+    }
+
     /// As [`Sequential::set_rule`].
     pub fn set_rule(&mut self, rule: Rule) {
         self.rule = rule;

@@ -171,3 +171,35 @@ fn a_reopened_cell_is_wanted_and_keeps_what_it_spent() {
         max_relative = 1e-12
     );
 }
+
+#[test]
+fn what_weighs_more_is_found_with_fewer_launches() {
+    // A violation among 400 hypotheses, of which most weigh a quarter.
+    let looked = |weights: Option<f64>| {
+        let mut design = Sequential::new(Rule::default(), 8).of_hypotheses(400);
+        if let Some(others) = weights {
+            design = design.of_weight(1.0 + 399.0 * others);
+            design.weigh(vec![vec![1.0, others]]);
+        }
+        verdicts(&design.look(&pairs(&[1.5, 1.5], 8), true))
+    };
+    assert_eq!(looked(None), [Outcome::Undecided, Outcome::Undecided]);
+    assert_eq!(looked(Some(1.0)), [Outcome::Undecided, Outcome::Undecided]);
+    assert_eq!(looked(Some(0.25)), [Outcome::Violated, Outcome::Undecided]);
+}
+
+#[test]
+fn a_look_that_could_show_nothing_by_its_weight_spends_nothing() {
+    let mut design = Sequential::new(Rule::default(), 20).of_hypotheses(20).of_weight(3.0);
+    design.weigh(vec![vec![1.0, 0.1]]);
+    // 5 launches reach 2 / 252: three times that is more than a quarter of alpha.
+    let judged = design.look(&pairs(&[1.5, 1.5], 5), false);
+    assert_eq!(verdicts(&judged), [Outcome::Undecided, Outcome::Undecided]);
+    let mut design = Sequential::new(Rule::default(), 10).of_hypotheses(20).of_weight(3.0);
+    design.weigh(vec![vec![1.0, 0.1]]);
+    // And less than half of it; thirty times that is not, and the lighter cell keeps all of alpha for the look that can show it.
+    let judged = design.look(&pairs(&[1.5, 1.5], 5), false);
+    assert_eq!(verdicts(&judged), [Outcome::Violated, Outcome::Undecided]);
+    let judged = design.look(&pairs(&[1.5, 1.5], 10), true);
+    assert_eq!(verdicts(&judged), [Outcome::Violated, Outcome::Violated]);
+}

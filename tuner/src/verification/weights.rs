@@ -1,0 +1,47 @@
+//! How alpha is shared among what is confirmed: by what the screening, whose launches are not judged, expects of each cell.
+
+use std::collections::BTreeMap;
+
+use super::admission::Waiting;
+use super::cells::Cells;
+use super::screened::{Key, key};
+
+/// The weights of all cells that are confirmed.
+#[derive(Debug, Default)]
+pub(super) struct Weights {
+    of: BTreeMap<Key, f64>,
+    /// Weight of all their hypotheses.
+    pub(super) total: f64,
+}
+
+impl Weights {
+    /// By what is expected of everything that `waiting` holds; equal weights where that was not learnt from a screening.
+    pub(super) fn of(waiting: &[Waiting<Cells>], is_screened: bool) -> Weights {
+        let mut weights = Weights::default();
+        for one in waiting {
+            let weight = if is_screened { one.expected.weight() } else { 1.0 };
+            weights.total += weight * one.what.hypotheses() as f64;
+            let cells = one.what.comparisons();
+            weights
+                .of
+                .extend(cells.iter().map(|(_, planned)| (key(planned), weight)));
+        }
+        weights
+    }
+
+    /// Those of cells by their places, family by family.
+    pub(super) fn by_cell(&self, cells: &Cells) -> Vec<Vec<f64>> {
+        let mut weights: Vec<Vec<f64>> = Vec::new();
+        for (index, planned) in cells.comparisons() {
+            if weights.len() <= index.family {
+                weights.resize(index.family + 1, Vec::new());
+            }
+            let family = &mut weights[index.family];
+            if family.len() <= index.cell {
+                family.resize(index.cell + 1, 1.0);
+            }
+            family[index.cell] = self.of.get(&key(&planned)).copied().unwrap_or(1.0);
+        }
+        weights
+    }
+}
