@@ -118,8 +118,20 @@ impl PlannedCell {
     /// As people name it: `GL8 reduce 4096`.
     #[must_use]
     pub fn name(&self) -> String {
-        format!("{} {} {}", self.guideline, self.function, self.left.bytes)
+        format!("{} {}", self.guideline, self.target())
     }
+
+    /// What has to become faster where the cell is violated: `reduce 4096`.
+    #[must_use]
+    pub fn target(&self) -> String {
+        target_name(&self.function, self.left.bytes)
+    }
+}
+
+/// A function at a total volume in bytes, as people name it: `reduce 4096`.
+#[must_use]
+pub fn target_name(function: &str, bytes: u64) -> String {
+    format!("{function} {bytes}")
 }
 
 /// Rounds up to a multiple of `unit` bytes.

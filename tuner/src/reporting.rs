@@ -8,7 +8,7 @@ use anyhow::Context as _;
 use crate::config::guideline::Kind;
 use crate::config::library::Emitter;
 use crate::context::Context;
-use crate::deployment::{Deployment, Selection};
+use crate::deployment::{Assignment, Deployment, Selection};
 use crate::emit::{Emitted, File, mvapich2};
 use crate::options::Options;
 use crate::report::format;
@@ -16,6 +16,8 @@ use crate::report::model::{
     BudgetPart, Cell, Change, Comparison, Fix, FixKind, Library, Outcome, Provenance, Report, SCHEMA, Setting,
 };
 use crate::savings;
+use crate::search::credits::Credits;
+use crate::search::necessity;
 use crate::search::pairs::Pairs;
 use crate::tune::Tuned;
 use crate::verification::{JudgedCell, Verification};
@@ -53,7 +55,7 @@ pub fn of_tune(context: &Context<'_>, tuned: &Tuned) -> Report {
         let in_force = cell.after.as_ref().unwrap_or(&cell.before);
         let still = in_force.verdict == Outcome::Violated;
         if judged.comparison.verdict == Outcome::Violated && !still {
-            cell.fix = fix(&tuned.deployment, &tuned.pairs, judged);
+            cell.fix = fix(&tuned.deployment, (&tuned.pairs, &tuned.credits), judged);
         }
         if still {
             cell.unfixed_because = Some(reason(tuned, judged));
@@ -235,44 +237,44 @@ fn cell(context: &Context<'_>, judged: &JudgedCell) -> Cell {
     }
 }
 
-/// What fixed a cell: the selection for its left side, with what it needs, else the settings of every launch.
-fn fix(deployment: &Deployment, pairs: &Pairs, judged: &JudgedCell) -> Option<Fix> {
+/// What fixed a cell: the selection for its left side, with what it needs, else the settings of every launch that were confirmed to.
+fn fix(deployment: &Deployment, (pairs, credits): (&Pairs, &Credits), judged: &JudgedCell) -> Option<Fix> {
     let left = &judged.cell.left;
     let cell = left.collective().map(|collective| (collective, left.bytes));
     if let Some((cell, selection)) = cell.and_then(|cell| Some((cell, deployment.selections.get(&cell)?))) {
         return Some(pairs.fix(cell, selection, deployment));
     }
-    if deployment.assignments.is_empty() {
-        return None;
-    }
-    let settings: Vec<Setting> = deployment
-        .assignments
-        .iter()
-        .map(|assignment| Setting {
-            name: assignment.name.clone(),
-            value: assignment.value.clone(),
-        })
+    let credited: Vec<Assignment> = credits
+        .of(&judged.cell.target(), deployment)
+        .into_iter()
+        .cloned()
         .collect();
-    let id = settings
-        .iter()
-        .map(|setting| format!("{}={}", setting.name, setting.value))
-        .collect::<Vec<_>>()
-        .join(" ");
-    Some(Fix {
+    (!credited.is_empty()).then(|| Fix {
         kind: FixKind::Parameter,
-        settings,
-        id,
+        id: necessity::id(&credited),
+        settings: credited.iter().map(setting).collect(),
     })
+}
+
+fn setting(assignment: &Assignment) -> Setting {
+    Setting {
+        name: assignment.name.clone(),
+        value: assignment.value.clone(),
+    }
+}
+
+/// Whether a setting of whole launches is part of what fixed a cell.
+fn is_part_of(assignment: &Assignment, fix: &Fix) -> bool {
+    fix.settings.contains(&setting(assignment))
 }
 
 fn changes(emitter: Option<Emitter>, tuned: &Tuned, emitted: &Emitted, cells: &[Cell]) -> Vec<Change> {
     let file = |file: File| emitted.files.get(&file).cloned().unwrap_or_default();
     let mut changes = Vec::new();
     for assignment in &tuned.deployment.assignments {
-        let id_part = format!("{}={}", assignment.name, assignment.value);
         let answered: Vec<&Cell> = cells
             .iter()
-            .filter(|cell| cell.fix.as_ref().is_some_and(|fix| fix.id.contains(&id_part)))
+            .filter(|cell| cell.fix.as_ref().is_some_and(|fix| is_part_of(assignment, fix)))
             .collect();
         changes.push(Change {
             kind: FixKind::Parameter,
@@ -353,4 +355,25 @@ fn gain(answered: &[&Cell]) -> f64 {
 pub fn write(options: &Options, name: &str, text: &str) -> anyhow::Result<()> {
     let path = options.out.join(name);
     std::fs::write(&path, text).with_context(|| format!("`{}` cannot be written", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_that_begins_like_another_is_another() {
+        let assignment = |name: &str, value: &str| Assignment {
+            name: name.to_owned(),
+            value: value.to_owned(),
+            environment: false,
+        };
+        let fix = Fix {
+            kind: FixKind::Parameter,
+            settings: vec![setting(&assignment("x", "16")), setting(&assignment("max_x", "1"))],
+            id: "x=16 max_x=1".to_owned(),
+        };
+        assert!(is_part_of(&assignment("x", "16"), &fix) && is_part_of(&assignment("max_x", "1"), &fix));
+        assert!(!is_part_of(&assignment("x", "1"), &fix));
+    }
 }

@@ -17,6 +17,7 @@ use crate::options::TuneOptions;
 use crate::overlap::tuning::Goals;
 use crate::report::model::Contest;
 use crate::reproducibility;
+use crate::search::credits::Credits;
 use crate::search::pairs::Pairs;
 use crate::search::target::{ask_for, dearest_first, targets};
 use crate::verification::{Allowance, Medians, Verification, verify};
@@ -37,6 +38,8 @@ pub struct Tuned {
     pub deployment: Deployment,
     /// Which of them need each other.
     pub pairs: Pairs,
+    /// Which cells each setting of a launch was confirmed to fix.
+    pub credits: Credits,
     /// What was written.
     pub emitted: Option<Emitted>,
     /// Why a violated cell has no fix, by cell name.
@@ -91,6 +94,7 @@ pub fn tune(context: &Context<'_>, options: &TuneOptions) -> anyhow::Result<Tune
         untouched: Medians::new(),
         deployment: Deployment::default(),
         pairs: Pairs::default(),
+        credits: Credits::default(),
         emitted: None,
         unfixed: BTreeMap::new(),
         contests: Vec::new(),
@@ -165,6 +169,7 @@ pub fn tune(context: &Context<'_>, options: &TuneOptions) -> anyhow::Result<Tune
     let is_deployed = |one: &Assignment| state.deployment.assignments.contains(one);
     state.taken.mark(&mut tuned.contests, &is_deployed);
     tuned.pairs = state.pairs;
+    tuned.credits = state.credits;
     if tuned.deployment.is_empty() {
         tuned.after = None;
         tuned.emitted = None;

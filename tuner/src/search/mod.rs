@@ -3,6 +3,7 @@
 pub mod at_start;
 pub mod choose;
 pub mod contest;
+pub mod credits;
 pub mod gates;
 pub mod guide;
 pub mod limits;

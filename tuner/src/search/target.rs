@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use kilter_algorithms::Collective;
 
-use crate::plan::Subject;
+use crate::plan::{self, Subject};
 use crate::report::model::Outcome;
 use crate::verification::{JudgedCell, Verification};
 
@@ -31,7 +31,7 @@ impl Target {
     /// `reduce 4096`.
     #[must_use]
     pub fn name(&self) -> String {
-        format!("{} {}", self.function, self.left.bytes)
+        plan::target_name(&self.function, self.left.bytes)
     }
 
     /// Volume in bytes.

@@ -14,6 +14,7 @@ use crate::report::not_deployed::NotDeployed;
 use crate::search::at_start;
 use crate::search::choose::Decision;
 use crate::search::contest::Contests;
+use crate::search::credits::Credits;
 use crate::search::gates;
 use crate::search::pairs::Pairs;
 use crate::search::reasons::{self, TakenBack};
@@ -42,6 +43,7 @@ impl Bans {
 pub(super) struct State {
     pub(super) deployment: Deployment,
     pub(super) pairs: Pairs,
+    pub(super) credits: Credits,
     pub(super) banned: Bans,
     pub(super) unfixed: BTreeMap<String, String>,
     /// By the name of a cell of a guideline: whose selection was taken back, because the library does not follow it or because it ended a
@@ -202,11 +204,14 @@ impl State {
                 reasons::explain(contestants, &id, &why);
             }
         }
-        for assignment in needed.into_iter().flat_map(|accepted| accepted.assignments) {
-            context
-                .progress
-                .note(&format!("chosen: {}={}", assignment.name, assignment.value));
-            self.deployment.assign(assignment);
+        for accepted in needed {
+            self.credits.add(&accepted);
+            for assignment in accepted.assignments {
+                context
+                    .progress
+                    .note(&format!("chosen: {}={}", assignment.name, assignment.value));
+                self.deployment.assign(assignment);
+            }
         }
     }
 
