@@ -2,10 +2,10 @@
 
 use comfy_table::Table;
 use kilter_algorithms::{mockup, registry};
+use kilter_model::config::{guideline, library, target};
 
 use super::{Status, list_json, print};
 use crate::cli::{List, ListFormat, Listed};
-use crate::config::{guideline, library, target};
 
 pub(super) fn run(typed: &List) -> anyhow::Result<Status> {
     if typed.format == ListFormat::Json {
