@@ -10,7 +10,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Circles that are there. One that goes must be removed here, so that it does not come back.
-const KNOWN: &[(&str, &str)] = &[];
+const KNOWN: &[(&str, &str)] = &[
+    ("plugins/collectives/src", "buffers call movement reduction rows side"),
+    (
+        "plugins/dropin/src",
+        "agree communicator describe device finish init prepared private replace rules start",
+    ),
+];
 
 /// The modules above one, from the crate's root.
 type Name = Vec<String>;
@@ -173,6 +179,7 @@ fn levels(all: &BTreeMap<Name, Module>) -> BTreeMap<Name, Level> {
             let Some(n) = through else { break };
             path = exported[&path[..n]].iter().chain(&path[n..]).cloned().collect();
         }
+        let item = path.join("::");
         while !path.is_empty() && !all.contains_key(&path) {
             path.pop();
         }
@@ -181,7 +188,7 @@ fn levels(all: &BTreeMap<Name, Module>) -> BTreeMap<Name, Level> {
             continue;
         };
         let level = levels.entry(module[..common].to_vec()).or_default();
-        let seen = format!("{} uses {}", all[module].file.display(), path.join("::"));
+        let seen = format!("{} uses {item}", all[module].file.display());
         level.entry(from.clone()).or_default().entry(to.clone()).or_insert(seen);
     }
     levels
@@ -243,17 +250,18 @@ fn modules_beside_each_other_form_no_circles() {
                 if known.remove(&(place.clone(), circle.join(" "))) {
                     continue;
                 }
-                let circle = &circle;
-                let seen = circle.iter().flat_map(|from| {
-                    let to = level[*from]
-                        .iter()
-                        .filter(move |(to, _)| circle.contains(&to.as_str()) && to != from);
-                    to.map(|(_, seen)| format!("\n    {seen}"))
-                });
+                let mut seen = String::new();
+                for from in &circle {
+                    for (to, words) in &level[*from] {
+                        if to != from && circle.contains(&to.as_str()) {
+                            seen += &format!("\n    {words}");
+                        }
+                    }
+                }
                 wrong.push(format!(
                     "{place}: {} use each other in a circle; move what they share into a module below them:{}",
                     circle.join(", "),
-                    seen.collect::<String>()
+                    seen
                 ));
             }
         }
