@@ -18,7 +18,7 @@ pub struct List {
 pub enum ListFormat {
     /// Columns for people.
     Text,
-    /// An array of objects; the manual names the fields (docs/guidelines.md, "Lists for programs").
+    /// An array of objects; the manual names the fields (docs/manual/guidelines.md, "Lists for programs").
     Json,
 }
 
