@@ -45,7 +45,8 @@ pub struct Measure {
     /// Seconds that the repetitions of an item may take in a launch; what is slow gets fewer.
     #[arg(long, value_name = "SECONDS", default_value_t = REPETITIONS.seconds)]
     pub repetition_seconds: f64,
-    /// Total volumes n in bytes: a list such as 1,4096,1MiB, or a range 1..1MiB of powers of two, or 1..1MiB:x4 of powers of four.
+    /// Total volumes n in bytes: a list such as 1,4K,1MiB, a range of powers of two such as 1..1M, or of powers of four such as
+    /// 1..1M:x4. K, M and G (in either case), as well as KiB, MiB and GiB, are powers of 1024.
     #[arg(long, value_name = "SIZES", default_value = "1..1MiB:x4")]
     pub sizes: String,
     /// Guidelines by id, family, or the beginning of an id, such as GL8,III,TGT35* (default: all).

@@ -10,30 +10,52 @@ use super::Guideline;
 /// Columns of a page.
 const WIDTH: usize = 100;
 
-/// All of them as a table.
+/// Columns of a list, so that it fits a terminal.
+pub const LIST_WIDTH: u16 = 120;
+
+/// A table without lines that breaks its cells between words where it would be wider than [`LIST_WIDTH`].
 #[must_use]
-pub fn list(guidelines: &[Guideline]) -> String {
+pub fn narrow(header: &[&str]) -> comfy_table::Table {
     let mut table = comfy_table::Table::new();
     table
         .load_style(comfy_table::presets::NOTHING)
-        .set_header(["id", "kind", "family", "guideline", "violated when"]);
+        .set_content_arrangement(comfy_table::ContentArrangement::Dynamic)
+        .set_width(LIST_WIDTH)
+        .set_header(header.to_vec());
+    table
+}
+
+/// All of them as a table.
+#[must_use]
+pub fn list(guidelines: &[Guideline]) -> String {
+    let mut table = narrow(&["violated when", "id", "family", "guideline"]);
     for guideline in guidelines {
         let statement = guideline.statement();
-        table.add_row([
-            &guideline.id,
-            guideline.kind.name(),
-            &guideline.family,
-            &statement,
-            &guideline.name,
-        ]);
+        table.add_row([&guideline.title, &guideline.id, &guideline.family, &statement]);
     }
-    table.to_string()
+    trimmed(&table)
+}
+
+/// A table's text without blanks at the ends of lines.
+#[must_use]
+pub fn trimmed(table: &comfy_table::Table) -> String {
+    table
+        .to_string()
+        .lines()
+        .map(str::trim_end)
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 /// One of them as a page.
 #[must_use]
 pub fn explain(guideline: &Guideline) -> String {
-    let mut page = format!("{} {}\n\n    {}\n", guideline.id, guideline.name, guideline.statement());
+    let mut page = format!(
+        "{} ({})\n\n    {}\n",
+        guideline.title,
+        guideline.id,
+        guideline.statement()
+    );
     let mut section = |heading: &str, text: &str| {
         // Writing to a string cannot fail.
         let _ = write!(page, "\n{heading}\n{}", wrapped(text));
