@@ -5,7 +5,7 @@ use clap::{Args, ValueEnum};
 /// Options of `list`.
 #[derive(Debug, Args)]
 pub struct List {
-    /// What to list.
+    /// Kind of things.
     #[arg(value_enum)]
     pub what: Listed,
     /// Format of standard output.

@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 /// Options of `query`.
 #[derive(Debug, Args)]
 pub struct Query {
-    /// What to print.
+    /// Kind of rows.
     #[arg(value_enum, default_value_t = Queried::Runs)]
     pub what: Queried,
     /// The database.
