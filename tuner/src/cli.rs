@@ -65,29 +65,29 @@ impl Cli {
 pub enum Command {
     /// Verify guidelines and report what is violated.
     Check(Measure),
-    /// Verify, search fixes, deploy them into a staging directory, verify what is deployed, and report.
+    /// Verify guidelines, search the smallest fixes, write the files to deploy, prove them, and report.
     Tune(Tune),
-    /// Put the library's own algorithms and Kilter's side by side: for each collective and size of --functions and --sizes the best
-    /// of each, interleaved in the same jobs, with the ratio and its interval.
+    /// Compare the library's own algorithms with Kilter's, best against best, for each collective and size.
     ///
-    /// Exit status: 0, whoever wins.
+    /// Both sides are interleaved in the same jobs. The table has the ratio and its interval. Exit status: 0, whoever wins.
     Benchmark(Benchmark),
-    /// Explore how far communication runs beside computation, over sizes and computation times (Denis and Trahay 2016): a map of the
-    /// overhead ratio for each benchmark, 0 for perfect overlap, 1 for none.
+    /// Map how far communication overlaps computation, over message sizes and computation times.
     ///
+    /// Each benchmark of Denis and Trahay (2016) gets a map of its overhead ratio: 0 for perfect overlap, 1 for none.
     /// Writes overlap.json, overlap.csv and overlap.html. Exit status: 0, whatever overlaps.
     Overlap(Overlap),
-    /// Examine the machine before measuring: 0 fit, 1 warnings that make verdicts doubtful, 2 nothing can be measured. Takes the
-    /// options of `check`.
+    /// Say whether this machine is fit to be measured on, and what to do if not.
+    ///
+    /// Takes the options of `check`. Exit status: 0 fit, 1 warnings that make verdicts doubtful, 2 nothing can be measured.
     Doctor(Measure),
     /// List guidelines, algorithms, mock-ups, libraries or overlap targets.
     List(List),
-    /// Say what a guideline or an overlap target means, why it should hold and where it comes from.
+    /// Explain a guideline or an overlap target: its meaning, its reason, its source.
     Explain(Explain),
-    /// Install what `tune` emitted: shows the difference of every file, asks, keeps what was there.
+    /// Install the files that `tune` wrote: shows every difference, asks, keeps what was there.
     ///
-    /// Parameters are merged into the library's own file within a marked block, the rest of which stays as it is; the environment
-    /// becomes module files. Exit status: 0 done or nothing to do, 2 error, and nothing was changed.
+    /// Parameters go into a marked block of the library's own file; the rest of that file stays as it is. Environment variables become
+    /// module files. Exit status: 0 done or nothing to do, 2 error, and nothing was changed.
     Apply(Apply),
     /// Take the latest `apply` back.
     ///
@@ -95,22 +95,22 @@ pub enum Command {
     Rollback(Rollback),
     /// Render a stored report again.
     Report(Render),
-    /// Print what the database has: runs, launches, cells with their verdicts, raw samples.
+    /// Print runs, launches, cells with their verdicts, or raw samples from the database.
     Query(Query),
-    /// Put runs side by side: what each violates, what became worse or better, how far their verdicts agree.
+    /// Compare runs: violations of each, regressions and gains, agreement of their verdicts.
     ///
     /// Exit status: 0 nothing became worse, 1 regressions, 2 error.
     Compare(Compare),
-    /// Run every algorithm of a plugin through the correctness matrix on this library, compared byte by byte with a sequential
-    /// reference; the result is stored, and `kilter tune` deploys only what passed.
+    /// Check every algorithm of a plugin for correct results on this library.
     ///
+    /// Results are compared byte by byte with a sequential reference, and stored: `kilter tune` deploys only rows that passed.
     /// Exit status: 0 every row is right, 1 a row is wrong, crashed or hung, 2 error.
     VerifyAlgorithms(VerifyAlgorithms),
-    /// Show the error rates, the power and the cost of the verdicts on scripted times whose truth is known.
+    /// Show error rates, power and cost of the verdicts, on scripted times whose truth is known.
     ///
     /// Exit status: 0 every rate is within what is promised, 1 one is not.
     ValidateStatistics(ValidateStatistics),
-    /// Write a batch script that runs a command of kilter in an allocation, on standard output.
+    /// Print a batch script that runs a kilter command in an allocation.
     Batch(Batch),
     /// Write manual pages and completions of shells below a prefix; `scripts/install` calls it.
     #[command(hide = true)]

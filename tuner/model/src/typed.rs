@@ -75,16 +75,27 @@ pub fn pairs(option: &'static str, typed: &[String]) -> Result<Vec<(String, Stri
         .collect()
 }
 
-/// Reads `4096`, `4KiB` or `1MiB`.
+/// Reads a size such as `4096`, `4K`, `4KiB` or `1M`. K, M and G are powers of 1024, in either case.
 ///
 /// # Errors
 /// No size, or one out of range, with what is allowed.
 pub fn parse_bytes(option: &'static str, text: &str) -> Result<u64, OptionError> {
+    const KIB: u64 = 1 << 10;
+    const UNITS: [(&str, u64); 7] = [
+        ("kib", KIB),
+        ("mib", KIB * KIB),
+        ("gib", KIB * KIB * KIB),
+        ("k", KIB),
+        ("m", KIB * KIB),
+        ("g", KIB * KIB * KIB),
+        ("b", 1),
+    ];
     let text = text.trim();
-    let (digits, factor) = [("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30), ("B", 1)]
+    let lower = text.to_ascii_lowercase();
+    let (digits, factor) = UNITS
         .into_iter()
-        .find_map(|(unit, factor)| text.strip_suffix(unit).map(|digits| (digits.trim_end(), factor)))
-        .unwrap_or((text, 1));
+        .find_map(|(unit, factor)| lower.strip_suffix(unit).map(|digits| (digits.trim_end(), factor)))
+        .unwrap_or((&lower, 1));
     digits
         .parse::<u64>()
         .ok()
@@ -93,7 +104,7 @@ pub fn parse_bytes(option: &'static str, text: &str) -> Result<u64, OptionError>
         .ok_or_else(|| {
             wrong(
                 option,
-                format!("`{text}` is not a size from 1 B to 1GiB, such as 4096, 64KiB or 1MiB"),
+                format!("`{text}` is not a size from 1 B to 1GiB, such as 4096, 4K, 64KiB or 1M (K is 1024)"),
             )
         })
 }
@@ -138,6 +149,31 @@ mod tests {
         assert_eq!(parse_sizes("4096,1,1MiB,1").unwrap(), [1, 4096, 1 << 20]);
         assert_eq!(parse_sizes("1..8").unwrap(), [1, 2, 4, 8]);
         assert_eq!(parse_sizes("1..1KiB:x4,3").unwrap(), [1, 3, 4, 16, 64, 256, 1024]);
+    }
+
+    #[test]
+    fn sizes_are_read_as_people_type_them() {
+        for (text, bytes) in [
+            ("4096", 4096),
+            ("8B", 8),
+            ("8 b", 8),
+            ("1k", 1 << 10),
+            ("4K", 4 << 10),
+            ("4kib", 4 << 10),
+            ("64 KiB", 64 << 10),
+            ("1m", 1 << 20),
+            ("1M", 1 << 20),
+            ("1MiB", 1 << 20),
+            ("1g", 1 << 30),
+            ("1GiB", 1 << 30),
+        ] {
+            assert_eq!(parse_bytes("--sizes", text).unwrap(), bytes, "{text}");
+        }
+        assert_eq!(parse_sizes("1k..4K,1M").unwrap(), [1 << 10, 2 << 10, 4 << 10, 1 << 20]);
+        // Whether 1 KB is 1000 or 1024 bytes is not for Kilter to guess.
+        for text in ["1KB", "1MB", "k", "1kk", "1.5M", "-1", "2G", "1 k b"] {
+            assert!(parse_bytes("--sizes", text).is_err(), "{text}");
+        }
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Tables for a terminal, and text that is safe there.
 
-use comfy_table::{Cell as Field, CellAlignment, LineStyle, Table, TableStyle, presets};
+use comfy_table::{Cell as Field, CellAlignment, ContentArrangement, LineStyle, Table, TableStyle, presets};
 
 /// Text from outside on one line without control characters: a library's name must not move the cursor.
 pub fn printable(text: &str) -> String {
@@ -21,6 +21,21 @@ pub fn plain(head: &[&str], numeric: &[usize]) -> Table {
             column.set_cell_alignment(CellAlignment::Right);
         }
     }
+    table
+}
+
+/// Columns of a list, so that it fits a terminal.
+pub const LIST_WIDTH: u16 = 120;
+
+/// A table without lines that breaks its cells between words where it would be wider than [`LIST_WIDTH`].
+#[must_use]
+pub fn narrow(header: &[&str]) -> Table {
+    let mut table = Table::new();
+    table
+        .load_style(presets::NOTHING)
+        .set_content_arrangement(ContentArrangement::Dynamic)
+        .set_width(LIST_WIDTH)
+        .set_header(header.to_vec());
     table
 }
 

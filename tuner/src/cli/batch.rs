@@ -14,7 +14,7 @@ pub struct Batch {
     /// Ranks on each host.
     #[arg(long, value_name = "N", default_value_t = 2)]
     pub ranks_per_node: usize,
-    /// Minutes of the allocation; the budget of the command is what is left of them after a tenth for starting and ending.
+    /// Minutes of the allocation. The command's budget is nine tenths of them; the rest is for starting and ending.
     #[arg(long, value_name = "MINUTES", default_value_t = 60)]
     pub minutes: u32,
     /// Name of the job.

@@ -12,23 +12,23 @@ pub struct Benchmark {
     /// Measuring.
     #[command(flatten)]
     pub measure: Measure,
-    /// A plugin whose algorithms compete on Kilter's side, each only after it has passed the correctness matrix here. Repeatable.
+    /// Plugin whose algorithms compete on Kilter's side. Each must pass the correctness matrix here first. Repeatable.
     #[arg(long = "plugin", value_name = "FILE")]
     pub plugins: Vec<PathBuf>,
-    /// Instead of the best with the best, compare each of Kilter's algorithms with the library forced to the same one.
+    /// Compare each of Kilter's algorithms with the library forced to the same algorithm, instead of best against best.
     #[arg(long)]
     pub same: bool,
-    /// Instead of Kilter's collectives, put the search to the test: its launches, its seconds and what it finds, against measuring
-    /// every candidate with every value of its knobs in a launch of its own. Takes long; --budget ends it.
+    /// Compare the search with measuring every candidate, with every value of its parameters, in a launch of its own: launches, seconds
+    /// and the result of both. Takes long; --budget ends it.
     #[arg(long, conflicts_with_all = ["same", "latency", "plugins"])]
     pub search: bool,
-    /// Seconds that a message of no length takes through the network: with --bandwidth, adds the lower bound of each cell.
+    /// Network latency in seconds. With --bandwidth, the table has the lower bound of each cell.
     #[arg(long, value_name = "SECONDS", requires = "bandwidth")]
     pub latency: Option<f64>,
     /// Bytes per second that a host's link carries in each direction.
     #[arg(long, value_name = "BYTES", requires = "latency")]
     pub bandwidth: Option<f64>,
-    /// Hosts that the ranks are spread over evenly, for the lower bound (default: as many as ranks).
+    /// Hosts over which the ranks are spread evenly, for the lower bound (default: as many as ranks).
     #[arg(long, value_name = "N", requires = "latency")]
     pub hosts: Option<usize>,
 }

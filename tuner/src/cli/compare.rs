@@ -7,19 +7,19 @@ use clap::{Args, ValueEnum};
 /// Options of `compare`.
 #[derive(Debug, Args)]
 pub struct Compare {
-    /// What to compare with the others: a report.json, a database (its last finished run), or DATABASE:RUN.
+    /// Run to compare with: a report.json, a database (its last finished run), or DATABASE:RUN.
     #[arg(value_name = "BASE")]
     pub base: PathBuf,
-    /// What is compared with it, in the same forms.
+    /// Runs that are compared with it, in the same forms.
     #[arg(value_name = "OTHER", required = true)]
     pub others: Vec<PathBuf>,
-    /// Which verdicts of a tuned run count.
+    /// Verdicts that count of a tuned run.
     #[arg(long, value_enum, default_value_t = Stage::Now)]
     pub stage: Stage,
     /// Smallest change that counts, as a fraction (default: the larger effect floor of the two runs).
     #[arg(long, value_name = "FRACTION")]
     pub tolerance: Option<f64>,
-    /// Write the comparison as a page, too.
+    /// Write the comparison as an HTML page as well.
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
     /// Format of standard output.
@@ -43,8 +43,8 @@ pub enum CompareFormat {
 /// Which verdicts of a tuned run count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Stage {
-    /// With what is deployed; without, where nothing was.
+    /// Those with the deployed files, or without where nothing was deployed.
     Now,
-    /// Of the untouched library.
+    /// Those of the untouched library.
     Before,
 }

@@ -12,14 +12,14 @@ pub struct Job {
     /// The launcher of the MPI library.
     #[arg(long, value_name = "PATH", env = "KILTER_MPIRUN", default_value = "mpirun")]
     pub mpirun: PathBuf,
-    /// Hosts to run on, in the launcher's own format.
+    /// File of hosts, in the launcher's own format.
     #[arg(long, value_name = "FILE", env = "KILTER_HOSTFILE")]
     pub hostfile: Option<PathBuf>,
     /// Program that starts the launcher's daemons on other hosts, instead of ssh.
     #[arg(long, value_name = "PATH", env = "KILTER_LAUNCH_AGENT")]
     pub launch_agent: Option<PathBuf>,
-    /// How ranks are started inside an allocation of a batch system: slurm, pbs, lsf or jsm (default: by the library's own launcher,
-    /// which --mpirun names; it says which library it is in any case).
+    /// Batch system whose launcher starts the ranks: slurm, pbs, lsf or jsm (default: the library's own launcher starts them).
+    /// --mpirun names the library in any case.
     #[arg(long, value_name = "NAME", env = "KILTER_LAUNCHER")]
     pub launcher: Option<String>,
     /// The process management interface that the launcher offers to the library, such as pmix or pmi2 (default: pmix with slurm).
@@ -32,7 +32,7 @@ pub struct Job {
     /// An environment variable that every rank needs on this site. Repeatable; in the variable separated by `;`.
     #[arg(long = "env", value_name = "NAME=VALUE", env = "KILTER_ENV", value_delimiter = ';')]
     pub environment: Vec<String>,
-    /// Directory of everything that is written.
+    /// Output directory of reports, logs and the files to deploy.
     #[arg(long, value_name = "DIR", default_value = "kilter-out")]
     pub out: PathBuf,
     /// Database of samples (default: kilter.db in the output directory).
@@ -47,12 +47,12 @@ pub struct Job {
     /// Describe the MPI library by this file instead of the built-in descriptions.
     #[arg(long, value_name = "FILE")]
     pub library_description: Option<PathBuf>,
-    /// Seconds without any sign of life after which a job counts as hung.
+    /// A job without a sign of life for so many seconds counts as hung.
     #[arg(long, value_name = "SECONDS", default_value_t = 20.0)]
     pub stall_timeout: f64,
-    /// Directory of kilter-worker, kilter-verify and Kilter's libraries (default: from where kilter is
-    /// `../libexec/kilter/<library>`, as `scripts/install` makes it, or `../mpi/<library>/release`, as `scripts/build --mpi`
-    /// makes it, else where kilter itself is).
+    /// Directory of kilter-worker, kilter-verify and Kilter's libraries. By default, seen from kilter itself:
+    /// `../libexec/kilter/<library>` (made by `scripts/install`), else `../mpi/<library>/release` (made by `scripts/build --mpi`), else
+    /// its own directory.
     #[arg(long, value_name = "DIR", env = "KILTER_LIBEXEC")]
     pub libexec: Option<PathBuf>,
 }

@@ -5,7 +5,7 @@ use clap::{Args, ValueEnum};
 /// Options of `list`.
 #[derive(Debug, Args)]
 pub struct List {
-    /// What to list.
+    /// Kind of things.
     #[arg(value_enum)]
     pub what: Listed,
     /// Format of standard output.
@@ -18,7 +18,7 @@ pub struct List {
 pub enum ListFormat {
     /// Columns for people.
     Text,
-    /// An array of objects; the manual names the fields (docs/guidelines.md, "Lists for programs").
+    /// An array of objects; the manual names the fields (docs/manual/guidelines.md, "Lists for programs").
     Json,
 }
 

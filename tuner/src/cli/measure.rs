@@ -16,36 +16,37 @@ pub struct Measure {
     /// Number of ranks.
     #[arg(short = 'n', long, value_name = "N", default_value_t = 2)]
     pub ranks: usize,
-    /// Simulated machine, for a library that is a simulator (`smpirun`): a name such as ib-32x1, or a file like those in
-    /// configs/platforms. Its times are exact: one launch of one repetition, whatever --launches and the options of repetitions say.
+    /// Simulated machine, with `smpirun`: a name such as ib-32x1, or a file like those in configs/platforms. Simulated times are exact:
+    /// one launch of one repetition is made, whatever --launches and the options of repetitions say.
     #[arg(long, value_name = "NAME", env = "KILTER_PLATFORM", conflicts_with = "hostfile")]
     pub platform: Option<String>,
-    /// How ranks wait for the start of a repetition: spin where each has a core, sleep where they share cores.
+    /// Ranks that wait for a repetition to start spin or sleep.
     #[arg(long, value_enum, env = "KILTER_WAIT", default_value_t = WaitChoice::Auto)]
     pub wait: WaitChoice,
-    /// How ranks start a repetition together: on one clock, on clocks that were made one, or after a barrier, which under-reports.
+    /// Ranks start a repetition together by this method. A barrier under-reports.
     #[arg(long, value_enum, env = "KILTER_SYNC", default_value_t = SyncChoice::Auto)]
     pub sync: SyncChoice,
-    /// What the caches hold when a repetition starts: the buffers of the one before, or nothing of them.
+    /// Caches at the start of a repetition: warm or swept.
     #[arg(long, value_enum, default_value_t = CacheChoice::Warm)]
     pub cache: CacheChoice,
-    /// How the number of repetitions is found: `variance`, from the variance components and costs that the screening sees; or predicted three
-    /// times, as the number after which all methods named hold: rse=T, cov-mean=T/WINDOW, cov-median=T/WINDOW; or none.
+    /// Rule for the number of repetitions. `variance` derives it from the screening's variances and costs. Methods (rse=T,
+    /// cov-mean=T/WINDOW, cov-median=T/WINDOW) predict the number after which all of them hold. `none` makes --max-repetitions.
     #[arg(long, value_name = "METHODS", default_value = "variance")]
     pub repetitions: String,
-    /// Repetitions of an item in a launch at least (default: 3 where they follow from the variance, else 8).
+    /// Least repetitions of an item in a launch (default: 3 with `variance`, else 8).
     #[arg(long, value_name = "N")]
     pub min_repetitions: Option<u32>,
-    /// Repetitions of an item in a launch at most.
+    /// Most repetitions of an item in a launch.
     #[arg(long, value_name = "N", default_value_t = 60)]
     pub max_repetitions: u32,
-    /// Repetitions between two looks whether they are enough.
+    /// Repetitions between two checks whether there are enough.
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub repetition_step: u32,
-    /// Seconds that the repetitions of an item may take in a launch; what is slow gets fewer.
+    /// Most seconds for the repetitions of an item in a launch. Slow items get fewer repetitions.
     #[arg(long, value_name = "SECONDS", default_value_t = REPETITIONS.seconds)]
     pub repetition_seconds: f64,
-    /// Total volumes n in bytes: a list such as 1,4096,1MiB, or a range 1..1MiB of powers of two, or 1..1MiB:x4 of powers of four.
+    /// Total volumes n in bytes: a list such as 1,4K,1MiB, a range of powers of two such as 1..1M, or of powers of four such as
+    /// 1..1M:x4. K, M and G (in either case), as well as KiB, MiB and GiB, are powers of 1024.
     #[arg(long, value_name = "SIZES", default_value = "1..1MiB:x4")]
     pub sizes: String,
     /// Guidelines by id, family, or the beginning of an id, such as GL8,III,TGT35* (default: all).
@@ -57,12 +58,12 @@ pub struct Measure {
     /// Only guidelines whose left side is one of these functions, such as reduce,gather,isend (default: all).
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub functions: Vec<String>,
-    /// Only what an application calls, from a file (TOML) that lists function, volume, how often and size of the communicator, as
-    /// configs/mixes/example.toml shows: nothing else is measured, and what saves it more time counts for more. A range of volumes
-    /// stands for the sizes of --sizes within it.
+    /// Call mix of an application (TOML, see configs/mixes/example.toml): function, volume, number of calls, ranks of the communicator.
+    /// Nothing else is measured, and cells weigh by the time that the application would save. A range of volumes stands for the
+    /// --sizes within it.
     #[arg(long, value_name = "FILE")]
     pub mix: Option<PathBuf>,
-    /// Make all launches of all cells and judge once at their end, whatever could have been decided earlier.
+    /// Make all launches of all cells, and judge once, at their end.
     #[arg(long)]
     pub fixed: bool,
     /// Root of rooted collectives: a rank, or rotating for each rank in turn.
@@ -71,33 +72,33 @@ pub struct Measure {
     /// Elements that are moved and combined: bytes by a bitwise OR, numbers by a sum.
     #[arg(long = "type", value_enum, value_name = "TYPE", default_value_t = ElementChoice::Byte)]
     pub element: ElementChoice,
-    /// Launches per verification (R) at most: cells that are decided earlier get fewer. By default 20, and up to 60 where the screening finds
-    /// the machine so noisy that 20 would miss slowdowns by 30 %.
+    /// Most launches per verification (R). Cells that are decided earlier get fewer. The default is 20, and up to 60 on a machine that
+    /// the screening finds so noisy that 20 would miss slowdowns by 30 %.
     #[arg(long, value_name = "R")]
     pub launches: Option<usize>,
-    /// Judge the means of each batch job's launches, not single launches: a command that was cut off goes on in the next job, on other
-    /// nodes. Without it, jobs are judged so where their launches are found to resemble each other.
+    /// Judge the mean of each batch job's launches, not single launches. A command that was cut off goes on in the next job, on other
+    /// nodes. Without this option, jobs are judged so only if their launches resemble each other.
     #[arg(long)]
     pub allocations: bool,
-    /// Seconds of the clock on the wall for the whole command: starts of jobs and checks included, whatever else the machine does.
+    /// Wall-clock seconds for the whole command, starts of jobs and checks included.
     #[arg(long, value_name = "SECONDS", default_value_t = 600.0)]
     pub budget: f64,
-    /// Begins anew, where the same command was interrupted before: what that measured stays in the database and is not used.
+    /// Begin anew instead of resuming an interrupted run of the same command. Its samples stay in the database, unused.
     #[arg(long)]
     pub fresh: bool,
-    /// Says what would be measured and how the budget is divided, and launches nothing.
+    /// Print what would be measured and how the budget is divided; launch nothing.
     #[arg(long)]
     pub dry_run: bool,
-    /// Seed of every order (default: drawn, and reported).
+    /// Seed of all random orders (default: drawn, and reported).
     #[arg(long, value_name = "S")]
     pub seed: Option<u64>,
     /// Significance level after correction for all tests of the run.
     #[arg(long, value_name = "P", default_value_t = 0.05)]
     pub alpha: f64,
-    /// Test of "the left side is slower": the default pairs both sides launch by launch; --help says what each test assumes.
+    /// Statistical test of "the left side is slower". The default pairs both sides launch by launch.
     #[arg(long, value_enum, value_name = "TEST", default_value_t = TestChoice::Pairs)]
     pub test: TestChoice,
-    /// Correction for all tests of the run: of the chance of any false violation, or of their expected share.
+    /// Correction for multiple tests over the run.
     #[arg(long, value_enum, value_name = "METHOD", default_value_t = CorrectionChoice::Holm)]
     pub correction: CorrectionChoice,
     /// Smallest slowdown that counts, as a fraction.
@@ -108,17 +109,17 @@ pub struct Measure {
 /// Tests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum TestChoice {
-    /// Signed ranks of the ratios within launches, or the unpaired test, half of the level each: sides may share their noise or not.
+    /// Signed ranks of the ratios within launches, or the unpaired test, at half the level each. Sides may share their noise or not.
     Pairs,
-    /// Rank sum and trimmed Welch test, both must reject: independent sides, spreads may differ.
+    /// Rank sum and trimmed Welch test; both must reject. Assumes independent sides; spreads may differ.
     Unpaired,
-    /// Signed ranks of the ratios within launches: sides may share anything; n launches reach 2^-n.
+    /// Signed ranks of the ratios within launches. Sides may share anything; n launches reach a p-value of 2^-n.
     SignedRank,
-    /// Wilcoxon's rank sum: independent sides of equal spread.
+    /// Wilcoxon's rank sum. Assumes independent sides of equal spread.
     RankSum,
-    /// Brunner's and Munzel's, permuted: independent sides, spreads may differ, a few cells.
+    /// Brunner-Munzel, permuted. Assumes independent sides; spreads may differ. For a few cells.
     BrunnerMunzel,
-    /// Kolmogorov's and Smirnov's: independent sides; sees differences of shape too.
+    /// Kolmogorov-Smirnov. Assumes independent sides; sees differences of shape, too.
     #[value(alias = "ks")]
     KolmogorovSmirnov,
 }
@@ -126,9 +127,9 @@ pub enum TestChoice {
 /// Corrections for multiple tests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum CorrectionChoice {
-    /// Holm's: the probability of one or more false violations.
+    /// Holm: bounds the probability of one or more false violations.
     Holm,
-    /// Benjamini's and Hochberg's: the expected share of false ones among the violations.
+    /// Benjamini-Hochberg: bounds the expected share of false ones among the violations.
     Bh,
 }
 
@@ -163,17 +164,17 @@ pub enum SyncChoice {
     Auto,
     /// All ranks read one clock.
     SharedClock,
-    /// Every rank learns rank 0's clock by messages.
+    /// Every rank learns rank 0's clock by messages and translates.
     RoundTime,
-    /// A barrier and local times.
+    /// Ranks leave a barrier and take local times.
     Barrier,
 }
 
 /// What the caches hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum CacheChoice {
-    /// The user's buffers.
+    /// The buffers of the repetition before are in them, as far as they fit.
     Warm,
-    /// Other memory: twice the last-level cache is swept before each repetition.
+    /// Twice the last-level cache is swept before each repetition.
     Cold,
 }

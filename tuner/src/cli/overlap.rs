@@ -12,27 +12,27 @@ pub struct Overlap {
     /// Measuring.
     #[command(flatten)]
     pub measure: Measure,
-    /// What is measured: names such as sender,receiver,iallreduce; paper for the six of the paper; or all.
+    /// Benchmarks by name, such as sender,receiver,iallreduce; `paper` for the six of Denis and Trahay; or `all`.
     #[arg(long, value_name = "NAMES", value_delimiter = ',', default_value = "paper")]
     pub benchmarks: Vec<String>,
     /// Computation times: a list such as 10us,1ms, or a range 1us..10ms of powers of the square root of 2, or 1us..10ms:x4 of powers
     /// of four.
     #[arg(long, value_name = "TIMES", default_value = "1us..10ms")]
     pub computation: String,
-    /// Measure every cell, as the paper does, rather than refine where the picture changes and fill in the rest.
+    /// Measure every cell, as the paper does. The default refines where the map changes, and fills in the rest.
     #[arg(long)]
     pub full: bool,
-    /// What computing is: a fixed amount of work, calibrated before the library starts, or spinning until the clock says so, as in the
-    /// paper, which does not notice stolen cycles.
+    /// Model of the computation: a fixed amount of work, calibrated before the library starts, or spinning on the clock, as in the paper.
+    /// A spin does not notice stolen cycles.
     #[arg(long, value_enum, value_name = "MODEL", default_value_t = ModelChoice::Fixed)]
     pub model: ModelChoice,
     /// Requests under way at once (many-requests).
     #[arg(long, value_name = "N", default_value_t = 4)]
     pub requests: u32,
-    /// Computing threads at most (thread-load; default: the processing units of rank 0's host, as hwloc counts them).
+    /// Most computing threads of thread-load (default: the processing units of rank 0's host, as hwloc counts them).
     #[arg(long, value_name = "N")]
     pub threads: Option<u32>,
-    /// Measure every cell, and then adaptively, and say how far the two pictures agree and what the second one costs.
+    /// Measure every cell, then adaptively, and print the agreement of both maps and the cost of the second.
     #[arg(long, conflicts_with = "full")]
     pub benchmark_adaptive: bool,
 }
@@ -41,7 +41,7 @@ pub struct Overlap {
 fn for_overlap(option: Arg) -> Arg {
     match option.get_id().as_str() {
         "sizes" => option.default_value("8..4MiB").help(
-            "Sizes of messages in bytes: a list such as 8,4096,1MiB, or a range 8..4MiB of powers of the square root of 2, or 8..4MiB:x4 \
+            "Sizes of messages in bytes: a list such as 8,4K,1MiB, or a range 8..4MiB of powers of the square root of 2, or 8..4MiB:x4 \
              of powers of four",
         ),
         "repetitions" => option

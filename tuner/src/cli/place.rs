@@ -7,20 +7,19 @@ use clap::Args;
 /// Where files are installed, and whether it is done.
 #[derive(Debug, Args)]
 pub struct Place {
-    /// For you, in your home directory (default).
+    /// Install for you, in your home directory (default).
     #[arg(long, conflicts_with_all = ["system", "prefix"])]
     pub user: bool,
-    /// For everybody: the library's site file, and /usr/local/share/kilter.
+    /// Install for everybody: the library's site file, and /usr/local/share/kilter.
     #[arg(long, conflicts_with = "prefix")]
     pub system: bool,
-    /// Below this directory only; its module files carry the parameters, too, unless it is the library's own prefix.
+    /// Install below this directory only. Its module files carry the parameters as well, unless it is the library's own prefix.
     #[arg(long, value_name = "PATH")]
     pub prefix: Option<PathBuf>,
-    /// With --system: the directory that will be the root of the system, such as an image's; files go below it and name what they will
-    /// name then.
+    /// With --system: install into a system image whose root is this directory. Paths inside the files are those of the running image.
     #[arg(long, value_name = "DIR", requires = "system")]
     pub root: Option<PathBuf>,
-    /// Show what would be changed, and change nothing.
+    /// Show the changes and make none.
     #[arg(long)]
     pub dry_run: bool,
     /// Do not ask.

@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 /// Options of `query`.
 #[derive(Debug, Args)]
 pub struct Query {
-    /// What to print.
+    /// Kind of rows.
     #[arg(value_enum, default_value_t = Queried::Runs)]
     pub what: Queried,
     /// The database.
@@ -25,7 +25,7 @@ pub struct Query {
     /// Collectives, such as reduce,gather (of cells and samples).
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub functions: Vec<String>,
-    /// Sizes or ranges of sizes, ends included, such as 8,1KiB..1MiB (of cells and samples).
+    /// Sizes or ranges of sizes, ends included, such as 8,1K..1MiB (of cells and samples).
     #[arg(long, value_name = "SIZES", value_delimiter = ',')]
     pub sizes: Vec<String>,
     /// Numbers of ranks.

@@ -9,7 +9,7 @@ use clap::Args;
 pub struct Render {
     /// A report.json.
     pub file: PathBuf,
-    /// Where to write the HTML (default: the text goes to standard output; with -v tables of any length).
+    /// Write the HTML page to this file. Without it, the text goes to standard output; -v prints tables of any length.
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
 }

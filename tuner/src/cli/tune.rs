@@ -12,33 +12,33 @@ pub struct Tune {
     /// Measuring.
     #[command(flatten)]
     pub measure: Measure,
-    /// Layouts to tune in one go, nodes by ranks per node: 8x1,8x16, or 2,4 for ranks of one node; in a Slurm allocation auto, which is
-    /// a rank on each node and one on each CPU (as Slurm counts). Each has its report in DIR/NxP and an equal share of --budget; DIR/emit holds the
-    /// settings of all.
+    /// Layouts to tune in one go, as nodes x ranks per node: 8x1,8x16, or 2,4 for ranks of one node. In a Slurm allocation `auto` stands
+    /// for one rank on each node and one on each CPU, as Slurm counts them. Each layout has its report in DIR/NxP and an equal share of
+    /// --budget. DIR/emit holds the settings of all.
     #[arg(long, value_name = "NxP,...", conflicts_with = "ranks")]
     pub layouts: Option<String>,
     /// Use only this kind of fix.
     #[arg(long, value_enum, value_name = "KIND")]
     pub only: Option<Only>,
-    /// A plugin whose algorithms compete with the rest, each only after it has passed the correctness matrix here. Repeatable.
+    /// Plugin whose algorithms compete with the rest. Each must pass the correctness matrix here first. Repeatable.
     #[arg(long = "plugin", value_name = "FILE")]
     pub plugins: Vec<PathBuf>,
-    /// Functions that no fix may touch, such as reduce,isend: they are verified, and what is violated of them stays. Settings that act
-    /// on all functions alike, such as eager limits, are not meant: they are not taken where they slow any.
+    /// Functions that no fix may touch, such as reduce,isend. They are verified, and their violations stay. Settings that act on all
+    /// functions alike, such as eager limits, may still be taken if they slow none.
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub leave: Vec<String>,
-    /// Take only what leaves the default's results bit by bit on all ranks, and from call to call: algorithms and settings, the library's own
-    /// included. The launches of the search then add random doubles as well, at each measured size and the ends of the range that it stands for.
+    /// Take only fixes that leave the default's results bit by bit, on all ranks and from call to call. The search then combines random
+    /// doubles as well, at each measured size and at the ends of the range that it stands for.
     #[arg(long)]
     pub reproducible: bool,
-    /// Scratch that an algorithm or a mock-up may keep on a rank for a communicator, such as 16MiB: who needs more for the size of a
-    /// cell is no candidate there.
+    /// Most scratch memory that an algorithm or a mock-up may keep on a rank for a communicator, such as 16M. An algorithm that needs more
+    /// for a cell's size is no candidate there.
     #[arg(long, value_name = "SIZE")]
     pub scratch_limit: Option<String>,
-    /// Put this collective at this size through the contest even if it breaks no guideline, such as reduce@512KiB. Repeatable.
+    /// Search the fastest choice for this collective and size even if it breaks no guideline, such as reduce@512K. Repeatable.
     #[arg(long, value_name = "FUNCTION@SIZE")]
     pub contest: Vec<String>,
-    /// Rounds of search and verification at most.
+    /// Most rounds of search and verification.
     #[arg(long, value_name = "N", default_value_t = 3)]
     pub rounds: usize,
     /// Overlap targets to meet as well: ids, or all; see `kilter list targets`.
@@ -47,8 +47,8 @@ pub struct Tune {
     /// A file with a further overlap target. Repeatable.
     #[arg(long, value_name = "FILE")]
     pub target_file: Vec<PathBuf>,
-    /// What computing is where targets are measured: a fixed amount of work, or spinning until the clock says so, which does not notice
-    /// the cycles that a progress thread, or somebody else on the machine, takes.
+    /// Model of the computation of overlap targets: a fixed amount of work, or spinning on the clock. A spin does not notice the cycles
+    /// that a progress thread, or another program, takes.
     #[arg(long, value_enum, value_name = "MODEL", default_value_t = ModelChoice::Fixed)]
     pub model: ModelChoice,
 }

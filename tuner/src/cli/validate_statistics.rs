@@ -7,7 +7,7 @@ use super::Format;
 /// Options of `validate-statistics`.
 #[derive(Debug, Args)]
 pub struct ValidateStatistics {
-    /// Comparisons per condition; whole runs are simulated a fraction of that.
+    /// Comparisons per condition. Whole runs are simulated less often, by a fixed fraction.
     #[arg(long, value_name = "N", default_value_t = 2000, value_parser = clap::value_parser!(u32).range(1..))]
     pub trials: u32,
     /// Seed of all times.

@@ -13,7 +13,7 @@ pub struct VerifyAlgorithms {
     /// carry values of its parameters, such as bcast.pipelined_chain@8192.
     #[arg(long, value_name = "IDS", value_delimiter = ',')]
     pub only: Vec<String>,
-    /// Numbers of ranks; each is a job of its own.
+    /// Numbers of ranks, a job for each.
     #[arg(
         short = 'n',
         long,
@@ -25,10 +25,10 @@ pub struct VerifyAlgorithms {
     /// The plugin (default: Kilter's own, libkilter_collectives.so).
     #[arg(long, value_name = "FILE")]
     pub plugin: Option<PathBuf>,
-    /// Only this case, as a failure names it; all parts that are left out have a default.
+    /// Run only this case, as a failure names it. Parts that are left out have defaults.
     #[arg(long, value_name = "CASE")]
     pub case: Option<String>,
-    /// A second's worth of the matrix, which is what `tune` runs.
+    /// Run the reduced matrix of `tune`, about a second's worth.
     #[arg(long)]
     pub reduced: bool,
     /// The library and its launcher, and where everything is written.

@@ -1,8 +1,8 @@
 //! `kilter list`: what there is.
 
-use comfy_table::Table;
 use kilter_algorithms::{mockup, registry};
 use kilter_model::config::{guideline, library, target};
+use kilter_render::table::{narrow, trimmed};
 
 use super::{Status, list_json, print};
 use crate::cli::{List, ListFormat, Listed};
@@ -23,36 +23,28 @@ pub(super) fn run(typed: &List) -> anyhow::Result<Status> {
     Ok(Status::Holds)
 }
 
-fn table(header: &[&str]) -> Table {
-    let mut table = Table::new();
-    table
-        .load_style(comfy_table::presets::NOTHING)
-        .set_header(header.to_vec());
-    table
-}
-
 fn algorithms() -> String {
-    let mut table = table(&["id", "what", "needs", "parameters", "source"]);
+    let mut table = narrow(&["id", "what, needs, parameters, source"]);
     for algorithm in registry::algorithms() {
-        let needs = algorithm
-            .needs
-            .iter()
-            .map(|need| format!("{need:?}"))
-            .collect::<Vec<_>>()
-            .join(", ");
-        let parameters = algorithm
-            .parameters
-            .iter()
-            .map(|p| format!("{} {}..{} (default {})", p.name, p.min, p.max, p.default))
-            .collect::<Vec<_>>()
-            .join(", ");
-        table.add_row([algorithm.id, algorithm.summary, &needs, &parameters, algorithm.source]);
+        let mut lines = vec![algorithm.summary.to_owned()];
+        if !algorithm.needs.is_empty() {
+            let needs: Vec<String> = algorithm.needs.iter().map(|need| format!("{need:?}")).collect();
+            lines.push(format!("needs {}", needs.join(", ")));
+        }
+        lines.extend(
+            algorithm
+                .parameters
+                .iter()
+                .map(|p| format!("{} {}..{} (default {})", p.name, p.min, p.max, p.default)),
+        );
+        lines.push(algorithm.source.to_owned());
+        table.add_row([algorithm.id, &lines.join("\n")]);
     }
-    table.to_string()
+    trimmed(&table)
 }
 
 fn mockups() -> String {
-    let mut table = table(&["id", "stands for", "calls"]);
+    let mut table = narrow(&["id", "stands for", "calls"]);
     for row in mockup::MOCKUPS {
         let calls = row
             .calls
@@ -62,11 +54,11 @@ fn mockups() -> String {
             .join(" + ");
         table.add_row([row.id, row.collective.mpi_name(), &calls]);
     }
-    table.to_string()
+    trimmed(&table)
 }
 
 fn libraries() -> anyhow::Result<String> {
-    let mut table = table(&["id", "library", "builds", "can be", "parameters", "rows verified by"]);
+    let mut table = narrow(&["id", "library", "builds", "can be", "parameters", "rows verified by"]);
     for library in library::load_embedded()? {
         table.add_row([
             library.id.clone(),
@@ -82,7 +74,7 @@ fn libraries() -> anyhow::Result<String> {
             shares(&library.shares()),
         ]);
     }
-    Ok(table.to_string())
+    Ok(trimmed(&table))
 }
 
 /// Such as `run 3, source 74`.
@@ -93,4 +85,40 @@ fn shares(shares: &library::Shares) -> String {
         .map(|(verified, rows)| format!("{} {rows}", verified.word()));
     let unsaid = (shares.unsaid > 0).then(|| format!("not said {}", shares.unsaid));
     said.chain(unsaid).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_list_fits_a_terminal_of_120_columns() {
+        let lists = [
+            ("guidelines", guideline::list(&guideline::load_embedded().unwrap())),
+            ("algorithms", algorithms()),
+            ("mockups", mockups()),
+            ("libraries", libraries().unwrap()),
+            ("targets", target::list(&target::load_embedded().unwrap())),
+        ];
+        for (name, text) in lists {
+            for line in text.lines() {
+                assert!(line.chars().count() <= 120, "{name}: {line}");
+            }
+        }
+    }
+
+    #[test]
+    fn an_algorithm_says_all_that_it_needs() {
+        let text = algorithms();
+        for part in [
+            "EvenRanks",
+            "segment_bytes 256..32768 (default 16384)",
+            "doi:10.1109/71.642949",
+        ] {
+            assert!(text.contains(part), "{part}");
+        }
+        for algorithm in registry::algorithms() {
+            assert!(text.contains(algorithm.id), "{}", algorithm.id);
+        }
+    }
 }

@@ -20,6 +20,8 @@ struct GuidelineRow {
     statement: String,
     /// The pattern that is found when it is violated.
     violated_when: String,
+    /// The same in words.
+    title: String,
     /// The functions that stand for `A`; empty where the statement names them.
     functions: Vec<&'static str>,
     /// Values of `k`, one cell each.
@@ -133,6 +135,7 @@ impl GuidelineRow {
             kind: guideline.kind.name(),
             family: guideline.family,
             violated_when: guideline.name,
+            title: guideline.title,
             functions: guideline.functions.iter().map(|function| function.name()).collect(),
             k: guideline.k,
             min_ranks: guideline.min_ranks,

@@ -6,7 +6,7 @@
 //!   value is above it, as variable-length integers (7 bits a byte, least significant first, the high bit set but in the last).
 //! * 0: little-endian f64, 8 bytes each. For values that no such integer gives back bit for bit.
 //!
-//! No value at all is no byte at all. Real samples take 1.7 bytes each (`docs/store.md`); a general compressor behind it gained
+//! No value at all is no byte at all. Real samples take 1.7 bytes each (`docs/method/store.md`); a general compressor behind it gained
 //! 6 % of that and is not worth a dependency.
 
 const RAW: u8 = 0;

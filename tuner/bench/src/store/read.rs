@@ -70,7 +70,7 @@ impl Reader {
         &self.path
     }
 
-    /// For statements of the caller's own; tables and views are those of `docs/store.md`.
+    /// For statements of the caller's own; tables and views are those of `docs/method/store.md`.
     #[must_use]
     pub fn connection(&self) -> &Connection {
         &self.connection

@@ -59,6 +59,8 @@ pub struct Guideline {
     pub id: String,
     /// The pattern that is found when it is violated, such as `ReduceSlowerThanAllreduce`.
     pub name: String,
+    /// The same in words, such as `Reduce slower than Allreduce`.
+    pub title: String,
     /// What kind of ordering it states.
     pub kind: Kind,
     /// The meta-rule it follows from, `I` to `VI`.
@@ -92,6 +94,7 @@ pub struct Guideline {
 struct Raw {
     id: Spanned<String>,
     name: String,
+    title: Option<String>,
     kind: Spanned<Kind>,
     family: Spanned<String>,
     guideline: Option<Spanned<String>>,
@@ -115,6 +118,21 @@ struct Raw {
 
 fn one() -> usize {
     1
+}
+
+/// `Sender does not overlap` of `SenderDoesNotOverlap`.
+#[must_use]
+pub fn words(name: &str) -> String {
+    let mut words = String::with_capacity(name.len() + 8);
+    for letter in name.chars() {
+        if letter.is_uppercase() && !words.is_empty() {
+            words.push(' ');
+            words.extend(letter.to_lowercase());
+        } else {
+            words.push(letter);
+        }
+    }
+    words
 }
 
 /// The functions of these names; each once.
@@ -204,6 +222,7 @@ impl Guideline {
         };
         Ok(Guideline {
             id: raw.id.into_inner(),
+            title: raw.title.unwrap_or_else(|| words(&raw.name)),
             name: raw.name,
             kind: raw.kind.into_inner(),
             family: raw.family.into_inner(),

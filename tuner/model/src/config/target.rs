@@ -8,10 +8,11 @@ use kilter_render::format;
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::guideline::wrapped;
+use super::guideline::{words, wrapped};
 use super::{ConfigError, embedded, line_of, read};
 use crate::options::parse_bytes;
 use crate::reading::Quantity;
+use kilter_render::table::{narrow, trimmed};
 
 /// What a library shall reach in one benchmark.
 #[derive(Debug, Clone, PartialEq)]
@@ -252,26 +253,28 @@ pub fn load_file(path: &Path) -> Result<Target, ConfigError> {
 /// All of them as a table.
 #[must_use]
 pub fn list(targets: &[Target]) -> String {
-    let mut table = comfy_table::Table::new();
-    table
-        .load_style(comfy_table::presets::NOTHING)
-        .set_header(["id", "benchmark", "cells", "target", "missed when"]);
+    let mut table = narrow(&["missed when", "id", "benchmark", "cells", "target"]);
     for target in targets {
         table.add_row([
-            target.id.as_str(),
+            words(&target.name).as_str(),
+            &target.id,
             target.benchmark.name(),
-            &target.cells(),
-            &target.statement(),
-            &target.name,
+            &target.cells().replace(", ", ",\n"),
+            &target.statement().replace(" + ", " +\n"),
         ]);
     }
-    table.to_string()
+    trimmed(&table)
 }
 
 /// One of them as a page.
 #[must_use]
 pub fn explain(target: &Target) -> String {
-    let mut page = format!("{} {}\n\n    {}\n", target.id, target.name, target.statement());
+    let mut page = format!(
+        "{} ({})\n\n    {}\n",
+        words(&target.name),
+        target.id,
+        target.statement()
+    );
     for (heading, text) in [
         ("Benchmark", target.benchmark.name()),
         ("Cells", &target.cells()),

@@ -74,7 +74,7 @@
 //! # Does it keep its promises?
 //!
 //! `kilter validate-statistics` ([`kilter_validation`]) shows error rates, power and cost on scripted times;
-//! `docs/statistics.md` has its tables.
+//! `docs/method/statistics.md` has its tables.
 //!
 //! [`pairs`]: crate::pairs
 //! [`unpaired`]: crate::unpaired

@@ -4,6 +4,7 @@ use kilter_algorithms::Collective;
 use std::fmt::Write as _;
 
 use kilter_protocol::expression::{Communicator, Form, Operation, Side, Term};
+use kilter_render::table::{narrow, trimmed};
 
 use super::Guideline;
 
@@ -13,27 +14,23 @@ const WIDTH: usize = 100;
 /// All of them as a table.
 #[must_use]
 pub fn list(guidelines: &[Guideline]) -> String {
-    let mut table = comfy_table::Table::new();
-    table
-        .load_style(comfy_table::presets::NOTHING)
-        .set_header(["id", "kind", "family", "guideline", "violated when"]);
+    let mut table = narrow(&["violated when", "id", "family", "guideline"]);
     for guideline in guidelines {
         let statement = guideline.statement();
-        table.add_row([
-            &guideline.id,
-            guideline.kind.name(),
-            &guideline.family,
-            &statement,
-            &guideline.name,
-        ]);
+        table.add_row([&guideline.title, &guideline.id, &guideline.family, &statement]);
     }
-    table.to_string()
+    trimmed(&table)
 }
 
 /// One of them as a page.
 #[must_use]
 pub fn explain(guideline: &Guideline) -> String {
-    let mut page = format!("{} {}\n\n    {}\n", guideline.id, guideline.name, guideline.statement());
+    let mut page = format!(
+        "{} ({})\n\n    {}\n",
+        guideline.title,
+        guideline.id,
+        guideline.statement()
+    );
     let mut section = |heading: &str, text: &str| {
         // Writing to a string cannot fail.
         let _ = write!(page, "\n{heading}\n{}", wrapped(text));

@@ -254,7 +254,7 @@ fn a_selection_takes_ids_and_families_and_refuses_others() {
 fn a_page_explains_a_guideline() {
     let all = load_embedded().unwrap();
     insta::assert_snapshot!(explain(&of_pgmpi()[3]), @r"
-    GL4 GatherSlowerThanReduce
+    Gather slower than Reduce (GL4)
 
         gather(n) <= reduce(n)
 
@@ -295,18 +295,58 @@ fn the_table_has_a_line_for_each() {
     let all = of_pgmpi();
     let table = list(&all);
     let lines: Vec<&str> = table.lines().collect();
-    assert_eq!(lines.len(), 18);
+    for guideline in &all {
+        let own = |line: &&&str| line.split_whitespace().any(|word| word == guideline.id);
+        assert_eq!(lines.iter().filter(own).count(), 1, "{}", guideline.id);
+    }
     let words: Vec<&str> = lines[8].split_whitespace().collect();
     assert_eq!(
         words,
         [
+            "Reduce",
+            "slower",
+            "than",
+            "Allreduce",
             "GL8",
-            "pattern",
             "III",
             "reduce(n)",
             "<=",
-            "allreduce(n)",
-            "ReduceSlowerThanAllreduce"
+            "allreduce(n)"
         ]
+    );
+}
+
+#[test]
+fn the_list_of_all_fits_a_terminal() {
+    let table = list(&load_embedded().unwrap());
+    for line in table.lines() {
+        assert!(
+            line.chars().count() <= usize::from(kilter_render::table::LIST_WIDTH),
+            "{line}"
+        );
+    }
+}
+
+#[test]
+fn a_guideline_without_a_title_is_told_by_its_name() {
+    let text = r#"
+id = "OWN"
+name = "BcastSlowerThanAllreduce"
+kind = "pattern"
+family = "III"
+guideline = "bcast(n) <= allreduce(n)"
+source = "here"
+what = "this"
+why = "so"
+mockup = "like this"
+"#;
+    let own = Guideline::parse(text, "own.toml").unwrap();
+    assert_eq!(own.title, "Bcast slower than allreduce");
+    assert_eq!(words("SenderDoesNotOverlap"), "Sender does not overlap");
+    assert_eq!(words(""), "");
+    let titled = text.replace("kind = ", "title = \"Bcast slower than Allreduce\"\nkind = ");
+    assert_eq!(
+        Guideline::parse(&titled, "own.toml").unwrap().title,
+        "Bcast slower than Allreduce"
     );
 }
