@@ -257,7 +257,7 @@ fn what_no_form_can_carry_is_refused_with_the_reason() {
 
 #[test]
 fn every_file_has_a_row() {
-    let directory = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/emit/forms");
+    let directory = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/forms");
     let files = std::fs::read_dir(directory).unwrap().count();
     assert_eq!(FORMS.len(), files - 2, "a file has no row, or a row no file");
     assert!(FORMS.iter().all(|form| form.applied.contains("{library}")));
