@@ -4,7 +4,7 @@ use crate::entry::Function;
 pub use crate::entry::{Entry, Family, run};
 use crate::{Collective, Nodes};
 
-/// What an algorithm demands of a call; checked in one place, [`Algorithm::unmet`], never by a silent fallback.
+/// Demand of an algorithm on a call. [`Algorithm::unmet`] checks it, in one place; nothing falls back in silence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Need {
     /// The operator must be commutative.
@@ -28,7 +28,7 @@ pub struct Parameter {
     pub max: u64,
     /// Value where nothing is said.
     pub default: u64,
-    /// What it does.
+    /// Its effect, in a line for people.
     pub summary: &'static str,
 }
 
@@ -45,7 +45,7 @@ pub struct Cost {
 }
 
 impl Cost {
-    /// Of a call that communicates nothing.
+    /// Cost of a call that communicates nothing.
     pub const ZERO: Cost = Cost {
         rounds: 0.0,
         bytes_sent: 0.0,
@@ -59,7 +59,7 @@ impl Cost {
     }
 }
 
-/// What a cost depends on.
+/// Inputs of a cost function.
 #[derive(Debug, Clone, Copy)]
 pub struct Setting<'a> {
     /// Number of ranks.
@@ -68,7 +68,7 @@ pub struct Setting<'a> {
     pub n_bytes: usize,
     /// One value per row of [`Algorithm::parameters`], in that order.
     pub parameters: &'a [u64],
-    /// Where the ranks are.
+    /// Placement of the ranks on nodes.
     pub nodes: &'a Nodes,
 }
 
@@ -114,7 +114,7 @@ pub struct Arguments<'a> {
 pub struct Algorithm {
     /// Stable id, `<collective>.<file>`; never reused.
     pub id: &'static str,
-    /// What it implements.
+    /// The collective that it implements.
     pub collective: Collective,
     /// One line for people.
     pub summary: &'static str,
@@ -150,7 +150,7 @@ impl Algorithm {
     }
 }
 
-/// What a module of algorithms has beside its files: the table, the dispatch and the test that every file has a row.
+/// Generates the rest of a module of algorithms: the table, the dispatch, and the test that every file has a row.
 macro_rules! rows {
     ($collective:ident: $($file:ident),+ $(,)?) => {
         /// The rows, one per file of this folder.
