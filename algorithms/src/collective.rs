@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// How `n` bytes are distributed over the `p` ranks before or after a collective (Traeff et al. 2010, section 3).
+/// Distribution of `n` bytes over the `p` ranks before or after a collective (Traeff et al. 2010, section 3).
 ///
 /// A composition such as `scatter(n) + allgather(n)` is well formed when each call's output shape is, or can be converted
 /// by local copies into, the next call's input shape.
@@ -46,7 +46,7 @@ pub enum LocalCopy {
 }
 
 impl Shape {
-    /// How data of this shape becomes the input of a call that needs another; `None` where only communication does that.
+    /// Local copies that turn data of this shape into the input of a call that needs another; `None` if only communication does that.
     #[must_use]
     pub fn copied_to(self, needed: Shape) -> Option<LocalCopy> {
         match (self, needed) {
@@ -60,7 +60,7 @@ impl Shape {
         }
     }
 
-    /// Whether data of this shape contains, on every rank, what `wanted` has there.
+    /// True if data of this shape contains, on every rank, what `wanted` has there.
     #[must_use]
     pub fn contains(self, wanted: Shape) -> bool {
         self == wanted || (self == Shape::Everywhere && matches!(wanted, Shape::AtRoot | Shape::Blocks))
@@ -87,13 +87,13 @@ macro_rules! collectives {
             #[must_use]
             pub const fn mpi_name(self) -> &'static str { match self { $(Collective::$variant => $mpi,)* } }
 
-            /// How its data lies before the call.
+            /// Shape of its data before the call.
             // Folded where the collective is known, which the match by itself is too long for.
             #[inline(always)]
             #[must_use]
             pub const fn input(self) -> Shape { match self { $(Collective::$variant => Shape::$input,)* } }
 
-            /// How its data lies after the call.
+            /// Shape of its data after the call.
             #[inline(always)]
             #[must_use]
             pub const fn output(self) -> Shape { match self { $(Collective::$variant => Shape::$output,)* } }
@@ -145,14 +145,14 @@ impl Collective {
             .filter(move |collective| !is_local(collective))
     }
 
-    /// Whether it moves or combines any data.
+    /// True if it moves or combines any data.
     #[inline]
     #[must_use]
     pub const fn has_data(self) -> bool {
         !matches!(self.input(), Shape::Nothing)
     }
 
-    /// Whether its blocks may differ in length.
+    /// True if its blocks may differ in length.
     #[inline]
     #[must_use]
     pub const fn has_counts(self) -> bool {
@@ -166,7 +166,7 @@ impl Collective {
         )
     }
 
-    /// Whether all ranks know the total volume from their own arguments, so that a decision may depend on it.
+    /// True if all ranks know the total volume from their own arguments, so that a decision may depend on it.
     #[inline]
     #[must_use]
     pub const fn volume_is_known(self) -> bool {
@@ -176,7 +176,7 @@ impl Collective {
         )
     }
 
-    /// Whether a rank is told the lengths of its input's blocks ([`crate::Arguments::input_blocks`]).
+    /// True if a rank is told the lengths of its input's blocks ([`crate::Arguments::input_blocks`]).
     #[inline]
     #[must_use]
     pub const fn lists_input_blocks(self, is_root: bool) -> bool {
@@ -187,7 +187,7 @@ impl Collective {
         }
     }
 
-    /// Whether a rank is told the lengths of its output's blocks ([`crate::Arguments::output_blocks`]).
+    /// True if a rank is told the lengths of its output's blocks ([`crate::Arguments::output_blocks`]).
     #[inline]
     #[must_use]
     pub const fn lists_output_blocks(self, is_root: bool) -> bool {
@@ -198,14 +198,14 @@ impl Collective {
         }
     }
 
-    /// Whether a buffer of its is divided into `p` blocks, so that `n` must be a multiple of `p`.
+    /// True if one of its buffers is divided into `p` blocks, so that `n` must be a multiple of `p`.
     #[inline]
     #[must_use]
     pub const fn has_blocks(self) -> bool {
         is_divided(self.input()) || is_divided(self.output())
     }
 
-    /// Whether it combines data with an operator.
+    /// True if it combines data with an operator.
     #[inline]
     #[must_use]
     pub const fn has_operator(self) -> bool {
@@ -221,7 +221,7 @@ impl Collective {
         )
     }
 
-    /// Whether it has a root.
+    /// True if it has a root.
     #[inline]
     #[must_use]
     pub const fn has_root(self) -> bool {

@@ -10,7 +10,7 @@ use crate::{Collective, Shape, scratch};
 pub struct Mockup {
     /// Stable id.
     pub id: &'static str,
-    /// What it stands for.
+    /// The collective that it stands for.
     pub collective: Collective,
     /// The calls, in order; each on the full volume `n`.
     pub calls: &'static [Collective],

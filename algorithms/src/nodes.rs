@@ -76,7 +76,7 @@ impl Nodes {
         self.members.iter().map(|members| members[0])
     }
 
-    /// Whether every node's ranks follow each other, so that data in the order of nodes is in the order of ranks.
+    /// True if every node's ranks follow each other, so that data in the order of nodes is in the order of ranks.
     #[must_use]
     pub fn are_runs(&self) -> bool {
         self.node_of.is_sorted()

@@ -1,4 +1,4 @@
-//! What several rows are made of: communication patterns over a transport, without a row of their own.
+//! Communication patterns over a transport that several rows share. They have no rows of their own.
 
 pub(crate) mod alltoall;
 pub(crate) mod binomial;

@@ -5,7 +5,7 @@ pub use crate::entry::{Entry, Family, run};
 use crate::parameter::Parameter;
 use crate::{Collective, Nodes};
 
-/// What an algorithm demands of a call; checked in one place, [`Algorithm::unmet`], never by a silent fallback.
+/// Demand of an algorithm on a call. [`Algorithm::unmet`] checks it, in one place; nothing falls back in silence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Need {
     /// The operator must be commutative.
@@ -31,7 +31,7 @@ pub struct Cost {
 }
 
 impl Cost {
-    /// Of a call that communicates nothing.
+    /// Cost of a call that communicates nothing.
     pub const ZERO: Cost = Cost {
         rounds: 0.0,
         bytes_sent: 0.0,
@@ -45,7 +45,7 @@ impl Cost {
     }
 }
 
-/// What a cost depends on.
+/// Inputs of a cost function.
 #[derive(Debug, Clone, Copy)]
 pub struct Setting<'a> {
     /// Number of ranks.
@@ -54,7 +54,7 @@ pub struct Setting<'a> {
     pub n_bytes: usize,
     /// One value per row of [`Algorithm::parameters`], in that order.
     pub parameters: &'a [u64],
-    /// Where the ranks are.
+    /// Placement of the ranks on nodes.
     pub nodes: &'a Nodes,
 }
 
@@ -100,7 +100,7 @@ pub struct Arguments<'a> {
 pub struct Algorithm {
     /// Stable id, `<collective>.<file>`; never reused.
     pub id: &'static str,
-    /// What it implements.
+    /// The collective that it implements.
     pub collective: Collective,
     /// One line for people.
     pub summary: &'static str,
@@ -136,7 +136,7 @@ impl Algorithm {
     }
 }
 
-/// What a module of algorithms has beside its files: the table, the dispatch and the test that every file has a row.
+/// Generates the rest of a module of algorithms: the table, the dispatch, and the test that every file has a row.
 macro_rules! rows {
     ($collective:ident: $($file:ident),+ $(,)?) => {
         /// The rows, one per file of this folder.

@@ -1,4 +1,4 @@
-//! Who talks to whom, with which data, in which round: pure functions, without a transport.
+//! Partners, data and rounds of communication patterns: pure functions, without a transport.
 //!
 //! Counts and ranges are in elements or in bytes, as the caller likes; ranks are those of the communicator unless a
 //! function says *relative*: relative to the root, which is relative rank 0.
@@ -152,7 +152,7 @@ pub fn absolute(relative: usize, root: usize, p: usize) -> usize {
     }
 }
 
-/// What a rank does in a recursive doubling over any number of ranks (see [`fold`]).
+/// Role of a rank in a recursive doubling over any number of ranks (see [`fold`]).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fold {
     /// Takes part with this number, `0..group`; if it has a partner, that one's data is combined on its right side
@@ -165,7 +165,7 @@ pub enum Fold {
     },
     /// Sends its data to this rank, its left neighbour, and gets the result from it.
     Folded {
-        /// Where its data goes.
+        /// Destination of its data.
         into: usize,
     },
 }

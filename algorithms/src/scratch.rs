@@ -1,4 +1,4 @@
-//! What a call keeps of memory: the upper bounds of [`crate::Algorithm::scratch`].
+//! Memory that a call keeps: the upper bounds of [`crate::Algorithm::scratch`].
 //!
 //! An arena keeps each buffer that was taken out of it, rounded up to a power of two, until the communicator is freed; buffers that
 //! a call takes one after the other count once where they fit each other, and are added here. Shared memory counts with a rank's own
@@ -25,7 +25,7 @@ pub const ELEMENT_BYTES: usize = 32;
 /// Regions of shared memory are whole pages.
 const PAGE_BYTES: usize = 4096;
 
-/// What an arena keeps for a buffer of so many bytes.
+/// Bytes that an arena keeps for a buffer of so many bytes.
 pub(crate) fn kept(bytes: usize) -> usize {
     if bytes == 0 {
         return 0;
@@ -44,7 +44,7 @@ pub(crate) fn blocks(setting: &Setting<'_>, count: usize) -> usize {
     kept(block(setting).saturating_mul(count))
 }
 
-/// Of rows that take nothing.
+/// Bound of rows that take nothing.
 pub(crate) fn none(_: &Setting<'_>) -> usize {
     0
 }

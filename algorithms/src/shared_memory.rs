@@ -42,7 +42,7 @@ pub const SLOT_BYTES: usize = 32 * 1024;
 /// Bytes between what different ranks write: two cache lines, since processors fetch them in pairs.
 const LINE_BYTES: usize = 128;
 
-/// How often a flag is looked at before the surroundings get a turn.
+/// Number of looks at a flag before the surroundings get a turn.
 const SPINS: u32 = 64;
 
 /// The tunable of rows over shared memory.
@@ -119,7 +119,7 @@ impl SharedMemory {
         unsafe { AtomicU64::from_ptr(self.regions[rank].cast::<u64>().as_ptr()) }
     }
 
-    /// Where a part of a rank's slot of this epoch lies.
+    /// Address of a part of a rank's slot of this epoch.
     fn slot(&self, rank: usize, at: usize, bytes: usize) -> NonNull<u8> {
         let end = at.checked_add(bytes);
         assert!(
@@ -133,7 +133,7 @@ impl SharedMemory {
     }
 }
 
-/// What happens in shared memory, told to the transport so that a model can count it.
+/// Events in shared memory. The transport is told of them, so that a model can count them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
     /// This rank is about to publish an epoch.

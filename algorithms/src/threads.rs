@@ -49,13 +49,13 @@ pub const MAX_RANKS: usize = 64;
 /// `inout[i] = input[i] op inout[i]` over all elements of two buffers of equal length, as `MPI_Reduce_local`.
 pub type Operator = Box<dyn Fn(&[u8], &mut [u8]) + Send + Sync>;
 
-/// What the ranks of a [`run`] have in common.
+/// State that the ranks of a [`run`] share.
 pub struct Config {
     /// Bytes of an element, at least 1.
     pub element_bytes: usize,
     /// The operator; need not be commutative.
     pub operator: Operator,
-    /// What messages and operations cost.
+    /// Prices of messages and operations.
     pub network: Network,
     /// Which ranks share a node; none: each is alone.
     pub nodes: Option<Nodes>,
@@ -84,16 +84,16 @@ pub enum RankError {
     Panicked(String),
 }
 
-/// What one rank of a [`run`] did.
+/// Outcome of one rank of a [`run`].
 #[derive(Debug)]
 pub struct RankOutcome<R> {
-    /// What its closure returned.
+    /// The value that its closure returned.
     pub result: Result<R, RankError>,
-    /// What it sent, combined and copied, and when it was done.
+    /// Counts of data that it sent, combined and copied, and the time when it was done.
     pub statistics: Statistics,
 }
 
-/// What a [`run`] did.
+/// Outcome of a [`run`].
 #[derive(Debug)]
 pub struct Outcome<R> {
     /// One entry per rank, in order.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::Nodes;
 use crate::shared_memory::{Event, SharedMemory};
 
-/// What a rank needs from its surroundings to run a collective algorithm.
+/// Services that a rank needs from its surroundings to run a collective algorithm.
 ///
 /// Buffers are bytes; an element has [`Transport::element_bytes`] of them, and every slice passed to a method is a whole
 /// number of elements, but for messages of an algorithm's own (lengths), which are only sent and received. Sources and destinations are ranks of the communicator. Messages between one pair of ranks arrive in
@@ -91,7 +91,7 @@ pub trait Transport {
     /// below go on with what it has to do.
     ///
     /// # Errors
-    /// Where it will never come.
+    /// An error if it will never come.
     fn relax(&mut self, rank: usize) -> Result<(), TransportError> {
         let _ = rank;
         std::thread::yield_now();

@@ -1,4 +1,4 @@
-//! Where blocks lie.
+//! Offsets of blocks in buffers.
 
 use std::cell::Cell;
 use std::ops::Range;

@@ -14,7 +14,7 @@ use crate::{Transport, TransportError};
 pub(crate) struct Turned<F> {
     rank: usize,
     p: usize,
-    /// Where the block of a rank begins in a buffer in rank order; for `p`, where the buffer ends.
+    /// Beginning of a rank's block in a buffer in rank order; for `p`, the buffer's end.
     start: F,
 }
 
@@ -24,7 +24,7 @@ impl<F: Fn(usize) -> usize> Turned<F> {
         Turned { rank, p, start }
     }
 
-    /// Where number `number`, up to `p`, begins.
+    /// Beginning of number `number`, up to `p`.
     pub(crate) fn offset(&self, number: usize) -> usize {
         let own = (self.start)(self.rank);
         let rank = self.rank + number;

@@ -12,9 +12,9 @@ pub(crate) fn distances(p: usize) -> impl Iterator<Item = usize> {
 /// A rank's neighbours at a distance.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Shift {
-    /// Where data comes from.
+    /// Source of the data.
     pub(crate) left: Option<usize>,
-    /// Where data goes.
+    /// Destination of the data.
     pub(crate) right: Option<usize>,
 }
 

@@ -1,4 +1,4 @@
-//! What gather and scatter over the tree of [`crate::schedule::Splitting`] have in common.
+//! Code that gather and scatter over the tree of [`crate::schedule::Splitting`] share.
 
 use crate::schedule::splitting_rounds;
 use crate::scratch::subtree;

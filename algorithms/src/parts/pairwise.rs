@@ -12,7 +12,7 @@ pub(crate) const FEW_AHEAD: usize = 2;
 /// The same where latency matters: as many as can be under way.
 pub(crate) const MANY_AHEAD: usize = WINDOW;
 
-/// Of [`reduce_scatter`]: every rank sends, receives and combines `p - 1` blocks.
+/// Cost of [`reduce_scatter`]: every rank sends, receives and combines `p - 1` blocks.
 pub(crate) fn reduce_scatter_cost(setting: &Setting<'_>) -> Cost {
     let &Setting { p_ranks, n_bytes, .. } = setting;
     if n_bytes == 0 {

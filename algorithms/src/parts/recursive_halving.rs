@@ -6,7 +6,7 @@ use crate::overlap::exchange;
 use crate::schedule::{Fold, floor_log2, fold, fold_rank, fold_run};
 use crate::{Cost, Setting, Transport, TransportError, scratch};
 
-/// Of [`reduce_scatter`].
+/// Cost of [`reduce_scatter`].
 pub(crate) fn reduce_scatter_cost(setting: &Setting<'_>) -> Cost {
     let &Setting { p_ranks, n_bytes, .. } = setting;
     if n_bytes == 0 {

@@ -65,7 +65,7 @@ pub(crate) fn reduce_scatter<T: Transport>(
     Ok(())
 }
 
-/// Of [`reduce_scatter_own`]: every rank sends, receives and combines `p - 1` blocks.
+/// Cost of [`reduce_scatter_own`]: every rank sends, receives and combines `p - 1` blocks.
 pub(crate) fn reduce_scatter_cost(setting: &Setting<'_>) -> Cost {
     let &Setting { p_ranks, n_bytes, .. } = setting;
     if n_bytes == 0 {

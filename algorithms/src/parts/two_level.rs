@@ -1,4 +1,4 @@
-//! What all two-level rows are made of: who leads, and where the blocks of a node are.
+//! Base of all two-level rows: the leaders of nodes, and the places of a node's blocks.
 //!
 //! Flat rows run within the nodes, where messages are cheap, and among one rank of each node, the leaders. So data crosses
 //! a node's link once, not once for each of its ranks. The root of a call leads its node.
@@ -52,22 +52,22 @@ impl Levels {
         self.nodes.node_of(self.root)
     }
 
-    /// Who leads a node.
+    /// Leader of a node.
     pub(crate) fn leader(&self, node: usize) -> usize {
         leader(&self.nodes, node, self.root)
     }
 
-    /// Whether this rank leads its node.
+    /// True if this rank leads its node.
     pub(crate) fn leads(&self) -> bool {
         self.leader(self.node()) == self.rank
     }
 
-    /// Whether this rank has its node for itself.
+    /// True if this rank has its node for itself.
     pub(crate) fn is_alone(&self) -> bool {
         self.nodes.members(self.node()).len() == 1
     }
 
-    /// Whether the order of nodes is the order of ranks.
+    /// True if the order of nodes is the order of ranks.
     pub(crate) fn are_runs(&self) -> bool {
         self.are_runs
     }
@@ -128,7 +128,7 @@ pub(crate) fn among_leaders<'a>(setting: &Setting<'a>, row: &Algorithm) -> Setti
     }
 }
 
-/// Of the parameters `leaders, ...` those that the leaders' row takes.
+/// Those of the parameters `leaders, ...` that the leaders' row takes.
 pub(crate) fn own_parameters<'a>(parameters: &'a [u64], row: &Algorithm) -> &'a [u64] {
     let begin = parameters.len().min(1);
     &parameters[begin..begin + row.parameters.len()]
@@ -161,7 +161,7 @@ pub(crate) fn sum(parts: impl IntoIterator<Item = Cost>) -> Cost {
     })
 }
 
-/// Of a gather or scatter by binomial trees on both levels.
+/// Cost of a gather or scatter by binomial trees on both levels.
 pub(crate) fn rounds_and_all_blocks(setting: &Setting<'_>) -> Cost {
     let &Setting {
         p_ranks,

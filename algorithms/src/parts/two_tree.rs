@@ -26,7 +26,7 @@ const OWN: usize = 0;
 /// The lane of what ends here.
 const LEAF: usize = 1;
 
-/// Where a relative rank other than 0 is in both trees.
+/// Places of a relative rank other than 0 in both trees.
 #[derive(Debug, Clone, Copy)]
 struct Streams {
     /// The tree in which it is inner; the first where it is a leaf in both.
@@ -52,7 +52,7 @@ impl Streams {
         if k % 2 == self.own_tree { OWN } else { LEAF }
     }
 
-    /// Whether this many segments have a `j`-th of the own tree.
+    /// True if this many segments have a `j`-th of the own tree.
     fn has_own(&self, j: usize, segments: usize) -> bool {
         2 * j + self.own_tree < segments
     }

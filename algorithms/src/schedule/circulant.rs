@@ -44,10 +44,10 @@ pub struct Circulant {
     skips: [usize; ROUNDS + 1],
 }
 
-/// What one rank of a broadcast sends and receives in a round: block numbers.
+/// Numbers of the blocks that one rank of a broadcast sends and receives in a round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Round {
-    /// How far up the receiver is, and how far down the sender.
+    /// Distance up to the receiver, and down to the sender.
     pub skip: usize,
     /// The block sent.
     pub sent: Option<usize>,

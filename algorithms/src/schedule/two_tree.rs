@@ -17,7 +17,7 @@
 
 use super::floor_log2;
 
-/// Where a relative rank other than 0 is in one tree; neighbours are relative ranks.
+/// Place of a relative rank other than 0 in one tree. Neighbours are relative ranks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TwoTreeNode {
     /// 0, the root, for the top of the tree.
@@ -27,7 +27,7 @@ pub struct TwoTreeNode {
 }
 
 impl TwoTreeNode {
-    /// Whether it hands anything on.
+    /// True if it hands anything on.
     #[must_use]
     pub fn is_inner(&self) -> bool {
         self.children[0].is_some()
@@ -60,7 +60,7 @@ pub fn two_tree_top(tree: usize, p: usize) -> usize {
     at(tree, 1 << floor_log2(p - 1), p - 1)
 }
 
-/// Where the relative rank `relative` of `1..p` is in tree 0 or 1.
+/// Place of the relative rank `relative` of `1..p` in tree 0 or 1.
 #[must_use]
 pub fn two_tree_node(tree: usize, relative: usize, p: usize) -> TwoTreeNode {
     let q = p - 1;

@@ -54,7 +54,7 @@ impl Arena {
         self.bytes
     }
 
-    /// How many buffers were allocated, ever.
+    /// Number of buffers that were ever allocated.
     #[must_use]
     pub fn allocations(&self) -> u64 {
         self.allocations

@@ -131,7 +131,7 @@ impl Switchboard {
         self.wake.iter().for_each(Condvar::notify_one);
     }
 
-    /// Whether a rank has gone: it publishes nothing more.
+    /// True if a rank has gone: it publishes nothing more.
     pub(super) fn has_gone(&self, rank: usize) -> bool {
         self.gone[rank].load(Ordering::Acquire)
     }

@@ -10,7 +10,7 @@ use super::{Arena, Config};
 use crate::shared_memory::Event;
 use crate::{Cost, Nodes, SharedMemory, Transport, TransportError};
 
-/// What one rank has done so far.
+/// Counts of one rank's work so far.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Statistics {
     /// Messages sent.
@@ -117,7 +117,7 @@ impl<'a> ThreadTransport<'a> {
         }
     }
 
-    /// What this rank has done so far.
+    /// Counts of this rank's work so far.
     #[must_use]
     pub fn statistics(&self) -> Statistics {
         let [seconds, rounds, bytes_sent, bytes_reduced] = self.clocks.now();

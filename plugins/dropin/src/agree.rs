@@ -21,7 +21,7 @@ pub(crate) enum Agreed {
     Follow {
         /// The private communicator that serves this one, too.
         shared: Option<Arc<Private>>,
-        /// Whether all ranks are on one node.
+        /// True if all ranks are on one node.
         one_node: bool,
         /// What is done about a GPU's memory.
         device: Policy,

@@ -28,9 +28,9 @@ pub(crate) struct State {
     pub(crate) size: usize,
     pub(crate) table: Table<Action>,
     rules: &'static Rules,
-    /// Whether all its ranks are on one node.
+    /// True if all its ranks are on one node.
     pub(crate) one_node: bool,
-    /// Whether it is asked for each call if the buffers lie on the host.
+    /// True if it is asked for each call if the buffers lie on the host.
     pub(crate) asks_device: bool,
     /// Of the call under way; calls on one communicator follow each other.
     pub(crate) tables: RefCell<Tables>,
@@ -59,7 +59,7 @@ impl Tables {
         }
     }
 
-    /// Whether the implementation may be tried.
+    /// True if the implementation may be tried.
     pub(crate) fn has(&self, implementation: &Implementation) -> bool {
         !self
             .unavailable
@@ -73,7 +73,7 @@ impl Tables {
     }
 }
 
-/// Whether implementations can run.
+/// True if implementations can run.
 enum Stage {
     /// So many calls that have a rule are the library's yet: most communicators that live for one call need nothing.
     Waiting(u32),

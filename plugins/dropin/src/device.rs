@@ -50,7 +50,7 @@ struct Runtime {
     /// The function, with a NUL at its end. `None` where it needs what only the program has: Level Zero's
     /// `zeMemGetAllocProperties` wants the context in which the memory was allocated.
     function: Option<&'static CStr>,
-    /// Whether the function at this address says that memory lies on the host.
+    /// True if the function at this address says that memory lies on the host.
     is_on_host: unsafe fn(function: *mut c_void, address: *const c_void) -> bool,
 }
 
@@ -160,7 +160,7 @@ fn function(path: &CStr, name: &CStr) -> Option<*mut c_void> {
     (!found.is_null()).then_some(found)
 }
 
-/// Whether `KILTER_GPU` wants the runtime to be asked.
+/// True if `KILTER_GPU` wants the runtime to be asked.
 fn wants_host() -> bool {
     static WANTS: OnceLock<bool> = OnceLock::new();
     *WANTS.get_or_init(|| match kilter_mpi::environment::variable("KILTER_GPU") {

@@ -26,7 +26,7 @@ type Run = unsafe extern "C" fn(context: *mut Context, arguments: *const Argumen
 pub(crate) struct Prepared {
     /// As they were, with the addresses of the latest call.
     arguments: Arguments,
-    /// Whether something was `MPI_IN_PLACE`.
+    /// True if something was `MPI_IN_PLACE`.
     in_place: bool,
     run: Run,
     context: *mut Context,
@@ -47,7 +47,7 @@ fn place(collective: Collective, count: i64, root: c_int) -> usize {
     collective as usize * WAYS + (count as usize ^ root as usize) % WAYS
 }
 
-/// Whether the address that may be `MPI_IN_PLACE` is.
+/// True if the address that may be `MPI_IN_PLACE` is.
 #[inline(always)]
 fn is_in_place(collective: Collective, send: *const c_void, recv: *mut c_void) -> bool {
     match collective {
@@ -162,12 +162,12 @@ unsafe fn free(prepared: *mut Prepared) {
     }
 }
 
-/// Whether the handle means the same for ever.
+/// True if the handle means the same for ever.
 fn keeps_type(datatype: MPI_Datatype) -> bool {
     datatype == constants::datatype_null() || layout::is_predefined(datatype)
 }
 
-/// Whether the handle means the same for ever.
+/// True if the handle means the same for ever.
 fn keeps_op(op: MPI_Op) -> bool {
     op == constants::op_null() || constants::predefined_ops().contains(&op)
 }

@@ -24,17 +24,17 @@ pub(crate) struct Implementation {
 }
 
 impl Implementation {
-    /// Whether it wants a commutative operator.
+    /// True if it wants a commutative operator.
     pub(crate) fn needs_commutative(&self) -> bool {
         Needs::of(self.row.algorithm.needs).commutative
     }
 
-    /// Whether an operator of the program's must not see what it pads with.
+    /// True if an operator of the program's must not see what it pads with.
     pub(crate) fn needs_predefined_operator(&self) -> bool {
         Needs::of(self.row.algorithm.needs).predefined_operator
     }
 
-    /// Whether it runs only where all ranks are on one node.
+    /// True if it runs only where all ranks are on one node.
     pub(crate) fn needs_one_node(&self) -> bool {
         Needs::of(self.row.algorithm.needs).one_node
     }
@@ -51,7 +51,7 @@ impl Implementation {
         }
     }
 
-    /// Whether it takes no more bytes than an int counts.
+    /// True if it takes no more bytes than an int counts.
     pub(crate) fn needs_int_volume(&self) -> bool {
         Needs::of(self.row.algorithm.needs).int_volume
     }

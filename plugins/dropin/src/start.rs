@@ -33,7 +33,7 @@ pub(crate) enum Mode {
 /// What the start found.
 pub(crate) struct Started {
     pub(crate) mode: Mode,
-    /// Whether counts are printed at the end.
+    /// True if counts are printed at the end.
     pub(crate) log: bool,
     /// This process's rank in `MPI_COMM_WORLD`.
     pub(crate) rank: usize,
@@ -45,7 +45,7 @@ pub(crate) struct Started {
     pub(crate) node: u64,
     /// Calls with a rule that are the library's on a new communicator, other than the world.
     pub(crate) private_after: u32,
-    /// Whether several threads may call MPI at the same time.
+    /// True if several threads may call MPI at the same time.
     pub(crate) thread_multiple: bool,
 }
 
@@ -138,10 +138,10 @@ pub(crate) fn warn(speaks: bool, text: &str) {
 struct Settings {
     mode: Mode,
     log: bool,
-    /// Whether the profile is followed whatever library it was tuned for.
+    /// True if the profile is followed whatever library it was tuned for.
     any_library: bool,
     private_after: u32,
-    /// Whether nobody need be told that no profile is followed.
+    /// True if nobody need be told that no profile is followed.
     is_off: bool,
     /// The profile to follow, or why none is.
     profile: Result<PathBuf, String>,

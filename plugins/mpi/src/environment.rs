@@ -13,7 +13,7 @@ fn of(has_more_rights: bool, read: impl FnOnce() -> Option<OsString>) -> Option<
     if has_more_rights { None } else { read() }
 }
 
-/// Whether the kernel has started this process with more rights than who started it has.
+/// True if the kernel has started this process with more rights than who started it has.
 fn has_more_rights() -> bool {
     // SAFETY: reads a number that the kernel gave to the process.
     unsafe { libc::getauxval(libc::AT_SECURE) != 0 }

@@ -51,7 +51,7 @@ fn string(max: c_int, get: impl FnOnce(*mut c_char, *mut c_int) -> Result<(), Mp
         .unwrap_or_default())
 }
 
-/// Whether MPI calls are legal now: after initialisation and before the end of finalisation.
+/// True if MPI calls are legal now: after initialisation and before the end of finalisation.
 #[must_use]
 pub fn is_running() -> bool {
     let (mut initialized, mut finalized): (c_int, c_int) = (0, 0);
@@ -74,7 +74,7 @@ pub fn rank(comm: MPI_Comm) -> Result<usize, MpiError> {
     MpiError::count_back("PMPI_Comm_rank", rank)
 }
 
-/// Whether several threads may call MPI at the same time.
+/// True if several threads may call MPI at the same time.
 ///
 /// # Errors
 /// The library's.
@@ -96,7 +96,7 @@ pub fn size(comm: MPI_Comm) -> Result<usize, MpiError> {
     MpiError::count_back("PMPI_Comm_size", size)
 }
 
-/// Whether `comm` is an intercommunicator.
+/// True if `comm` is an intercommunicator.
 ///
 /// # Errors
 /// The library's.
@@ -206,7 +206,7 @@ pub fn is_within_world(comm: MPI_Comm) -> Result<bool, MpiError> {
     Ok(!in_world.contains(&constants::undefined()))
 }
 
-/// Whether `op` is commutative.
+/// True if `op` is commutative.
 ///
 /// # Errors
 /// The library's.

@@ -152,7 +152,7 @@ impl ControlVariables {
         Ok(variable.kind.to_text(&bytes))
     }
 
-    /// Whether the library says that the variable may be written while the program runs.
+    /// True if the library says that the variable may be written while the program runs.
     ///
     /// # Errors
     /// See [`MpitError`].

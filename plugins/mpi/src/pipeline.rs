@@ -137,7 +137,7 @@ impl Pipeline {
         self.target
     }
 
-    /// Whether it serves blocks of different lengths: each call that has blocks takes counts.
+    /// True if it serves blocks of different lengths: each call that has blocks takes counts.
     #[must_use]
     pub fn takes_counts(&self) -> bool {
         self.steps.iter().all(|step| {
@@ -149,7 +149,7 @@ impl Pipeline {
         })
     }
 
-    /// Whether it hands the operator elements of its own where `count` is no multiple of the ranks. An operator of the program's may look at
+    /// True if it hands the operator elements of its own where `count` is no multiple of the ranks. An operator of the program's may look at
     /// more than an element: at where it lies among the others.
     #[must_use]
     pub fn pads_for_operator(&self) -> bool {

@@ -155,7 +155,7 @@ impl Place {
     }
 }
 
-/// Whether a rank is the first of those that wait for the same one.
+/// True if a rank is the first of those that wait for the same one.
 #[must_use]
 pub fn is_first_child(rank: usize) -> bool {
     rank % FAN_OUT == 1
@@ -361,7 +361,7 @@ unsafe fn send(
     Ok(())
 }
 
-/// Whether the request is completed within the time.
+/// True if the request is completed within the time.
 ///
 /// # Safety
 /// MPI runs; the request is the caller's own.

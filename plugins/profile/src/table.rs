@@ -95,7 +95,7 @@ impl<T> Table<T> {
         (bytes <= piece.max_bytes).then_some(&piece.value)
     }
 
-    /// Whether any call of this collective is answered.
+    /// True if any call of this collective is answered.
     #[must_use]
     pub fn has(&self, collective: Collective) -> bool {
         !self.ranges[collective as usize].is_empty()

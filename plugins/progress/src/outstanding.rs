@@ -24,9 +24,9 @@ pub(crate) struct Outstanding {
     count: AtomicUsize,
     /// Threads of the program in a call that waits for operations: these make progress themselves.
     waiting: AtomicUsize,
-    /// Whether the program wants the thread's help.
+    /// True if the program wants the thread's help.
     enabled: AtomicBool,
-    /// Whether the thread sleeps until it is woken.
+    /// True if the thread sleeps until it is woken.
     asleep: AtomicBool,
 }
 
@@ -87,7 +87,7 @@ impl Outstanding {
         (self.enabled.swap(on, Ordering::SeqCst), self.is_to_be_woken())
     }
 
-    /// Whether there is anything to do for the thread.
+    /// True if there is anything to do for the thread.
     pub(crate) fn needs_progress(&self) -> bool {
         self.count.load(Ordering::SeqCst) > 0
             && self.waiting.load(Ordering::SeqCst) == 0
@@ -110,7 +110,7 @@ impl Outstanding {
         self.asleep.store(false, Ordering::SeqCst);
     }
 
-    /// Whether the thread sleeps or is about to.
+    /// True if the thread sleeps or is about to.
     #[cfg(test)]
     pub(crate) fn is_asleep(&self) -> bool {
         self.asleep.load(Ordering::SeqCst)

@@ -8,7 +8,7 @@ use crate::cpus::WORDS;
 /// Longest nap: the end waits for no more than one.
 const MAX_NAP_US: u64 = 1_000_000;
 
-/// Whether a thread is started.
+/// True if a thread is started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mode {
     /// No.

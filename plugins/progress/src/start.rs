@@ -38,13 +38,13 @@ struct Running {
     process: u32,
 }
 
-/// Whether a thread runs.
+/// True if a thread runs.
 #[inline]
 pub(crate) fn is_counting() -> bool {
     COUNTING.load(Ordering::Relaxed)
 }
 
-/// Whether a thread runs or has run.
+/// True if a thread runs or has run.
 pub(crate) fn has_run() -> bool {
     THREAD.get().is_some()
 }

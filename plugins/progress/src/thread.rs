@@ -22,7 +22,7 @@ const PAUSES: u32 = 32;
 pub(crate) struct Manner {
     /// The CPU to bind it to.
     pub(crate) cpu: Option<usize>,
-    /// Whether it has a core of its own.
+    /// True if it has a core of its own.
     pub(crate) alone: bool,
     /// Between two probes.
     pub(crate) nap: Duration,
@@ -55,9 +55,9 @@ impl Counts {
 pub(crate) struct Shared {
     pub(crate) outstanding: Outstanding,
     pub(crate) counts: Counts,
-    /// Whether it is to end.
+    /// True if it is to end.
     stop: AtomicBool,
-    /// Whether it may be inside the library.
+    /// True if it may be inside the library.
     inside: AtomicBool,
 }
 

@@ -181,7 +181,7 @@ impl Case {
 /// What cases of random doubles are about: type, operator, whether in place.
 const RANDOM: (&str, &str, bool) = ("double", "sum", false);
 
-/// Whether MPI lets the collective be called in place.
+/// True if MPI lets the collective be called in place.
 fn may_be_in_place(collective: Collective) -> bool {
     !matches!(collective, Collective::Barrier | Collective::Bcast)
 }

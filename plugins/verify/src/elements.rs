@@ -65,7 +65,7 @@ impl Type {
         self.fields.iter().map(|field| field.range().len()).sum()
     }
 
-    /// Whether its first data lies behind its lower bound.
+    /// True if its first data lies behind its lower bound.
     pub(crate) fn begins_with_a_hole(&self) -> bool {
         self.fields.iter().all(|field| field.range().start > 0)
     }

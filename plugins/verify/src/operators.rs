@@ -11,7 +11,7 @@ use crate::elements::{Element, TYPES, Type, at};
 pub(crate) struct Operator {
     pub(crate) name: &'static str,
     pub(crate) commutative: bool,
-    /// Whether it is one of MPI's own.
+    /// True if it is one of MPI's own.
     pub(crate) predefined: bool,
     /// Names of the types it is defined on.
     pub(crate) types: &'static [&'static str],

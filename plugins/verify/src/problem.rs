@@ -58,7 +58,7 @@ pub(crate) struct Problem {
     pub(crate) open: Vec<(usize, usize)>,
     pub(crate) send_in_place: bool,
     pub(crate) recv_in_place: bool,
-    /// Whether the buffers mean anything on this rank.
+    /// True if the buffers mean anything on this rank.
     pub(crate) has_send: bool,
     pub(crate) has_recv: bool,
     /// Counts of one block, or of the whole.

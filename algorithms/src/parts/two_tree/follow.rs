@@ -8,7 +8,7 @@ use crate::Cost;
 use crate::overlap::WINDOW;
 use crate::schedule::two_tree_top;
 
-/// What one kind of time counts.
+/// Prices of a message and a combination in one kind of time.
 #[derive(Clone, Copy)]
 struct Unit {
     message: fn(usize) -> f64,
@@ -72,7 +72,7 @@ struct Followed {
     /// Bytes of each segment.
     segments: Vec<usize>,
     ports: Vec<Port>,
-    /// Of relative rank `i + 1`.
+    /// Streams of relative rank `i + 1`.
     streams: Vec<Streams>,
 }
 
