@@ -3,7 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use kilter_algorithms::Nodes;
 use kilter_protocol::plan::Header;
@@ -14,7 +14,7 @@ use crate::config::library::Library;
 use crate::cost_model::prices::Prices;
 use crate::deployment::{Assignment, Deployment, PROGRESS_VARIABLE};
 use crate::launch::command::TemplateError;
-use crate::launch::{CommandSpec, CommandTemplate, JobSpec, Limits, Session, Watch, other_load};
+use crate::launch::{Bench, CommandSpec, CommandTemplate, JobSpec, Limits, Machine, Session, Watch, other_load};
 use crate::options::Options;
 use crate::plan::Plan;
 use crate::plugins::Plugin;
@@ -142,6 +142,8 @@ pub struct Context<'a> {
     pub programs: Programs,
     /// Plugins of the user, whose rows compete.
     pub plugins: Vec<Plugin>,
+    /// What starts the programs of launches.
+    pub bench: Box<dyn Bench>,
     /// Seconds of measuring.
     pub budget: Budget,
     /// The jobs that are over.
@@ -215,6 +217,7 @@ impl<'a> Context<'a> {
             proofs: Proofs::default(),
             reference: Reference::default(),
             plugins: Vec::new(),
+            bench: Box::new(Machine),
             budget: Budget::new(options.budget_seconds),
             watch: Watch::default(),
             other_load_is_known: Cell::new(false),
@@ -227,6 +230,16 @@ impl<'a> Context<'a> {
             hosts: RefCell::default(),
             predicted: RefCell::default(),
         }
+    }
+
+    /// The same on another bench, whose clock the budget goes by.
+    #[must_use]
+    pub fn on(mut self, bench: Box<dyn Bench>) -> Context<'a> {
+        let clock = bench.clock();
+        let seconds = move || clock.elapsed().as_secs_f64();
+        self.budget = Budget::by_clock(self.options.budget_seconds, seconds);
+        self.bench = bench;
+        self
     }
 
     /// A job under `setup`; launched when its first block is not in the store.
@@ -275,11 +288,14 @@ impl<'a> Context<'a> {
             header,
             limits,
             ends_by: Some(
-                Instant::now() + Duration::from_secs_f64(self.budget.launch_limit_seconds().min(FOR_EVER_SECONDS)),
+                self.bench.clock().now()
+                    + Duration::from_secs_f64(self.budget.launch_limit_seconds().min(FOR_EVER_SECONDS)),
             ),
         };
         self.heed_jobs();
-        let session = Session::new(&self.run, &self.programs.worker, &self.directory, spec).watched_by(&self.watch);
+        let session = Session::new(&self.run, &self.programs.worker, &self.directory, spec)
+            .on(&*self.bench)
+            .watched_by(&self.watch);
         Ok(if is_reproducible {
             session.judged_by(&self.reference, reproducibility::Launch::of(setup))
         } else {

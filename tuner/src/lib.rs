@@ -35,6 +35,7 @@ pub mod reporting;
 pub mod reproducibility;
 pub mod savings;
 pub mod scope;
+pub mod scripted;
 pub mod search;
 pub mod stats;
 pub mod store;

@@ -18,13 +18,15 @@ pub use admission::admit;
 pub use outcome::{Failure, Judgement, Outcome, skipped_text};
 
 use crate::config::library::Library;
-use crate::launch::CommandTemplate;
+use crate::launch::{Bench, CommandTemplate};
 use crate::options::Options;
 use crate::progress::Progress;
 use crate::store::{Store, Verified, VerifiedResult};
 
 /// How jobs are launched.
 pub struct Launching<'a> {
+    /// What starts them.
+    pub bench: &'a dyn Bench,
     /// Site and limits.
     pub options: &'a Options,
     /// `kilter-verify` of the library.
