@@ -18,6 +18,13 @@ impl<'l> Settings<'l> {
         Settings { set, library }
     }
 
+    /// The same with further settings, where nothing else is set for them.
+    pub(super) fn with_defaults(&self, further: BTreeMap<String, String>) -> Settings<'l> {
+        let mut set = further;
+        set.extend(self.set.clone());
+        Settings { set, ..*self }
+    }
+
     /// The value in force: what is set, else the default that the description says, else nothing.
     #[must_use]
     pub fn value(&self, name: &str) -> &str {
@@ -41,7 +48,7 @@ pub struct Call<'c> {
     /// Id of the item that makes it: `default`, `reduce.binomial`, `reduce(n) @4096`.
     pub item: &'c str,
     /// What is set.
-    pub settings: &'c Settings<'c>,
+    pub settings: Settings<'c>,
 }
 
 impl Call<'_> {

@@ -11,7 +11,7 @@ use kilter_protocol::report::{BITS, Start};
 use super::call::{Call, Settings};
 use super::files::InForce;
 use super::library::{LATENCY, PER_BYTE, ScriptedLibrary};
-use crate::config::library::Library;
+use crate::config::library::{Column, Library};
 use crate::launch::CommandSpec;
 use crate::launch::scripted::{Ends, Launched, Play, Played, Script};
 
@@ -106,34 +106,47 @@ impl Playing {
         Settings::new(set, &self.description)
     }
 
-    /// The library's algorithm that is in force for a call; 0 where it decides by itself.
-    fn algorithm(&self, settings: &Settings<'_>, collective: Collective, bytes: u64) -> u64 {
-        let Some(row) = self.description.algorithms_of(collective) else {
-            return 0;
-        };
-        if !self.library.admits(settings) {
-            return 0;
-        }
+    /// The library's algorithm that is in force for a call, 0 where it decides by itself; and the knobs that a rule sets along with it.
+    fn algorithm(
+        &self,
+        settings: &Settings<'_>,
+        collective: Collective,
+        bytes: u64,
+    ) -> (u64, BTreeMap<String, String>) {
+        let own = (0, BTreeMap::new());
+        let row = self
+            .description
+            .algorithms_of(collective)
+            .filter(|_| self.library.admits(settings));
+        let Some(row) = row else { return own };
         let chosen = settings.value(&row.parameter).parse().unwrap_or_default();
-        let by_rule = || {
-            let (rules, id) = (self.in_force.rules.as_ref()?, row.rules_id?);
-            Some(rules.lookup(id, self.in_force.ranks as u64, bytes).algorithm)
-        };
         if chosen > 0 {
-            chosen
-        } else {
-            by_rule().unwrap_or_default()
+            return (chosen, BTreeMap::new());
         }
+        let (Some(rules), Some(id)) = (&self.in_force.rules, row.rules_id) else {
+            return own;
+        };
+        let choice = rules.lookup(id, self.in_force.ranks as u64, bytes);
+        let knobs = row.knobs.iter().filter_map(|(name, knob)| {
+            let value = match knob.column? {
+                Column::Segment => choice.segment_bytes,
+                Column::Fan => choice.fan,
+                Column::Requests => choice.requests?,
+            };
+            Some((format!("{}_{name}", row.parameter), value.to_string()))
+        });
+        (choice.algorithm, knobs.collect())
     }
 
-    fn call<'c>(&self, item: &'c str, settings: &'c Settings<'c>, collective: Collective, bytes: u64) -> Call<'c> {
+    fn call<'c>(&self, item: &'c str, settings: &Settings<'c>, collective: Collective, bytes: u64) -> Call<'c> {
+        let (algorithm, knobs) = self.algorithm(settings, collective, bytes);
         Call {
             collective,
             bytes,
             ranks: self.in_force.ranks,
-            algorithm: self.algorithm(settings, collective, bytes),
+            algorithm,
             item,
-            settings,
+            settings: settings.with_defaults(knobs),
         }
     }
 
@@ -153,6 +166,7 @@ impl Playing {
         played.dropin.push(entry.implementation.clone());
         let replaced = Call {
             item: &entry.implementation,
+            settings: call.settings.clone(),
             ..*call
         };
         if let Some(ends) = self.library.fault_of(&replaced) {
@@ -164,7 +178,7 @@ impl Playing {
         // A mock-up calls the library by its inner names, which the drop-in does not replace.
         let of = |collective: &Collective| {
             self.library
-                .seconds(&self.call(replaced.item, call.settings, *collective, call.bytes))
+                .seconds(&self.call(replaced.item, &call.settings, *collective, call.bytes))
         };
         Ok(row.calls.iter().map(of).sum())
     }

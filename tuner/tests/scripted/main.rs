@@ -1,9 +1,32 @@
 //! The whole loop of `tune` on a scripted library: what is found, deployed, proven, taken back and said. No MPI, no processes, no waiting.
 
+mod budget;
 mod fixes;
+mod gates;
+mod limits;
+mod noise;
+mod quarantine;
+mod resume;
+mod silent;
+mod taken_back;
 
 use kilter::report::model::{Cell, Change, Outcome};
-use kilter::scripted::{Run, ScriptedLibrary, Site};
+use kilter::scripted::{Call, Run, ScriptedLibrary, Site};
+
+/// One guideline, `reduce(n) <= allreduce(n)`, at two sizes.
+const REDUCE: &str = "--guidelines GL8 --sizes 1024,4096";
+
+/// The cell that scenarios break.
+const SLOW: &str = "GL8 reduce 4096";
+
+/// Reduce at 4096 B takes four times as long as it should, unless this holds.
+fn slow_reduce(unless: impl Fn(&Call<'_>) -> bool + 'static) -> ScriptedLibrary {
+    let is_slow = move |call: &Call<'_>| call.bytes == 4096 && !unless(call);
+    ScriptedLibrary::new().cost(
+        "reduce",
+        move |call, usual| if is_slow(call) { 4.0 * usual } else { usual },
+    )
+}
 
 /// A site in a directory of its own, which goes with what is returned first.
 fn site(library: ScriptedLibrary) -> (tempfile::TempDir, Site) {
@@ -15,6 +38,10 @@ fn site(library: ScriptedLibrary) -> (tempfile::TempDir, Site) {
 /// `kilter tune` with these arguments, separated by blanks.
 fn tune(library: ScriptedLibrary, arguments: &str) -> Run {
     let (_directory, site) = site(library);
+    tune_at(&site, arguments)
+}
+
+fn tune_at(site: &Site, arguments: &str) -> Run {
     site.tune(&arguments.split(' ').collect::<Vec<_>>()).unwrap()
 }
 
@@ -31,8 +58,27 @@ fn changes(run: &Run) -> Vec<String> {
     run.report.changes.iter().map(text).collect()
 }
 
-/// Verdicts of a cell before and after.
-fn verdicts(run: &Run, name: &str) -> (Outcome, Option<Outcome>) {
+/// Whether a cell was violated and holds with what is deployed.
+fn is_mended(run: &Run, name: &str) -> bool {
     let cell = cell(run, name);
-    (cell.before.verdict, cell.after.as_ref().map(|after| after.verdict))
+    let after = cell.after.as_ref().map(|after| after.verdict);
+    cell.before.verdict == Outcome::Violated && after == Some(Outcome::Holds)
+}
+
+/// Why a violated cell has no fix.
+fn unfixed(run: &Run, name: &str) -> String {
+    cell(run, name).unfixed_because.clone().unwrap_or_default()
+}
+
+/// What was put away: id, what it did.
+fn quarantined(run: &Run) -> Vec<(&str, &str)> {
+    let all = run.report.quarantined.iter();
+    all.map(|one| (one.id.as_str(), one.what.as_str())).collect()
+}
+
+/// The one warning that has this part.
+fn warning<'r>(run: &'r Run, part: &str) -> &'r str {
+    let found: Vec<&String> = run.report.warnings.iter().filter(|text| text.contains(part)).collect();
+    assert_eq!(found.len(), 1, "`{part}` in {:#?}", run.report.warnings);
+    found[0]
 }
