@@ -1,7 +1,8 @@
 //! A bench: what starts the programs of launches, and the clock that times and limits them.
 //!
 //! [`Machine`] starts real processes by the clock on the wall. [`super::scripted`] plays jobs whose times are scripted, by a clock of its
-//! own, so that sessions, store, resume, quarantine and budget are the same code on both.
+//! own. [`super::Replay`] starts nothing: it answers from a stored run. Sessions, store, resume, quarantine and budget are the same code
+//! on all of them.
 
 use std::cell::Cell;
 use std::fmt;
@@ -18,6 +19,11 @@ use super::process::{Process, ProcessError};
 pub trait Bench: fmt::Debug {
     /// The clock by which launches are timed and limited.
     fn clock(&self) -> Clock;
+
+    /// Whether it starts anything at all; one that does not is asked for nothing but what the store has.
+    fn starts_jobs(&self) -> bool {
+        true
+    }
 
     /// Starts a command; what it prints goes to `output`. `tag` marks all processes of it.
     ///

@@ -17,6 +17,7 @@ pub mod other_load;
 mod proc_table;
 pub mod process;
 mod recover;
+mod replay;
 pub mod scripted;
 pub mod session;
 pub mod watch;
@@ -25,6 +26,7 @@ pub use bench::{Bench, Clock, Machine};
 pub use command::{CommandSpec, CommandTemplate};
 pub use failure::{JobFailure, SessionError};
 pub(crate) use recover::recover;
+pub use replay::Replay;
 pub use session::{JobSpec, Limits, Session};
 pub use watch::Watch;
 

@@ -395,6 +395,11 @@ impl<'run> Session<'run> {
                 self.end_job()?;
             }
         }
+        if !self.bench.starts_jobs() {
+            return Err(SessionError::Replayed {
+                key: self.spec.key.clone(),
+            });
+        }
         if self.job.is_none() {
             let job = Job::launch(
                 self.run,

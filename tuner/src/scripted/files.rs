@@ -14,10 +14,15 @@ use crate::launch::CommandSpec;
 const PARAMETER: &str = "OMPI_MCA_";
 const PARAMETER_FILES: &str = "OMPI_MCA_mca_base_param_files";
 
+/// Says how many ranks are put on each host.
+const PER_HOST: &str = "--per-node";
+
 /// What a command sets.
 #[derive(Debug, Default)]
 pub(super) struct InForce {
     pub(super) ranks: usize,
+    /// Ranks of each host; all of them on one where nothing is said.
+    pub(super) per_host: Option<usize>,
     pub(super) parameters: BTreeMap<String, String>,
     pub(super) environment: BTreeMap<String, String>,
     /// The library's rules file.
@@ -57,6 +62,11 @@ impl InForce {
                 && *flag == library.launcher.ranks_flag
             {
                 self.ranks = ranks.parse().unwrap_or_default();
+                at += 2;
+            } else if let [flag, per_host, ..] = rest
+                && flag == PER_HOST
+            {
+                self.per_host = per_host.parse().ok();
                 at += 2;
             } else if let Some((name, value)) = filled(&library.launcher.parameter, rest) {
                 self.parameters.insert(name, value);

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use kilter_algorithms::Collective;
+use kilter_protocol::overlap::Benchmark;
 
 use super::call::{Call, Settings};
 use crate::config::ConfigError;
@@ -16,6 +17,8 @@ const DESCRIPTION: &str = include_str!("library.toml");
 /// Seconds of a call, from the call and what it usually takes.
 type Cost = Box<dyn Fn(&Call<'_>, f64) -> f64>;
 type Test = Box<dyn Fn(&Call<'_>) -> bool>;
+/// Share of communication that is hidden behind computation, from benchmark, bytes and settings.
+type Hidden = Box<dyn Fn(Benchmark, u64, &Settings<'_>) -> f64>;
 type SettingsTest = Box<dyn Fn(&Settings<'_>) -> bool>;
 
 /// A library that costs what a scenario says, and fails where it says so.
@@ -25,8 +28,8 @@ type SettingsTest = Box<dyn Fn(&Settings<'_>) -> bool>;
 pub struct ScriptedLibrary {
     description: String,
     pub(super) noise: Noise,
-    /// Hosts of the ranks, which are dealt out in blocks.
-    pub(super) hosts: usize,
+    /// By what everything is multiplied.
+    slower: f64,
     costs: Vec<(Collective, Cost)>,
     rows: BTreeMap<String, Cost>,
     faults: Vec<(Test, Ends)>,
@@ -37,6 +40,7 @@ pub struct ScriptedLibrary {
     pub(super) idle: BTreeSet<String>,
     /// Settings that read back as their default.
     pub(super) deaf: BTreeSet<String>,
+    hidden: Option<Hidden>,
     bits: Option<Box<dyn Fn(&Call<'_>) -> String>>,
     pub(super) wrong_rows: BTreeMap<String, String>,
 }
@@ -71,7 +75,7 @@ impl ScriptedLibrary {
         ScriptedLibrary {
             description: DESCRIPTION.to_owned(),
             noise: Noise::default(),
-            hosts: 1,
+            slower: 1.0,
             costs: Vec::new(),
             rows: BTreeMap::new(),
             faults: Vec::new(),
@@ -79,6 +83,7 @@ impl ScriptedLibrary {
             admits: None,
             idle: BTreeSet::new(),
             deaf: BTreeSet::new(),
+            hidden: None,
             bits: None,
             wrong_rows: BTreeMap::new(),
         }
@@ -91,10 +96,10 @@ impl ScriptedLibrary {
         self
     }
 
-    /// Ranks lie on so many hosts.
+    /// Everything usually takes so many times as long.
     #[must_use]
-    pub fn on_hosts(mut self, hosts: usize) -> ScriptedLibrary {
-        self.hosts = hosts;
+    pub fn slower(mut self, times: f64) -> ScriptedLibrary {
+        self.slower = times;
         self
     }
 
@@ -182,6 +187,13 @@ impl ScriptedLibrary {
         self
     }
 
+    /// The share of communication that is hidden behind computation, from 0 to 1; without it, all of it is.
+    #[must_use]
+    pub fn hides(mut self, share: impl Fn(Benchmark, u64, &Settings<'_>) -> f64 + 'static) -> ScriptedLibrary {
+        self.hidden = Some(Box::new(share));
+        self
+    }
+
     /// What a call leaves of random doubles, in place of the same for all.
     #[must_use]
     pub fn bits(mut self, bits: impl Fn(&Call<'_>) -> String + 'static) -> ScriptedLibrary {
@@ -211,15 +223,19 @@ impl ScriptedLibrary {
             .costs
             .iter()
             .filter(|(collective, _)| *collective == call.collective);
-        costs.fold(usual(call), |seconds, (_, cost)| cost(call, seconds))
+        costs.fold(self.usual(call), |seconds, (_, cost)| cost(call, seconds))
     }
 
     /// Seconds of a row in place of a call.
     pub(super) fn seconds_of_row(&self, id: &str, call: &Call<'_>) -> f64 {
         match self.rows.get(id) {
-            Some(cost) => cost(call, usual(call)),
-            None => OWN * usual(call),
+            Some(cost) => cost(call, self.usual(call)),
+            None => OWN * self.usual(call),
         }
+    }
+
+    fn usual(&self, call: &Call<'_>) -> f64 {
+        self.slower * usual(call)
     }
 
     /// How a call fails; `None` where it does not.
@@ -234,6 +250,11 @@ impl ScriptedLibrary {
 
     pub(super) fn admits(&self, settings: &Settings<'_>) -> bool {
         self.admits.as_ref().is_none_or(|when| when(settings))
+    }
+
+    pub(super) fn hidden(&self, benchmark: Benchmark, bytes: u64, settings: &Settings<'_>) -> f64 {
+        let share = self.hidden.as_ref().map(|share| share(benchmark, bytes, settings));
+        share.unwrap_or(1.0)
     }
 
     pub(super) fn bits_of(&self, call: &Call<'_>) -> String {

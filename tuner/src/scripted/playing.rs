@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use kilter_algorithms::{Collective, mockup};
+use kilter_protocol::cpus::ProcessingUnits;
 use kilter_protocol::expression::{Operation, Side, Single, Term, Values};
+use kilter_protocol::overlap::{Overlap, Part};
 use kilter_protocol::plan::{Header, Implementation, Item};
 use kilter_protocol::report::{BITS, Start};
 
@@ -62,7 +64,7 @@ struct Playing {
 impl Playing {
     fn start(&self, header: &Header) -> Start {
         let ranks = self.in_force.ranks;
-        let per_host = ranks.div_ceil(self.library.hosts.max(1)).max(1);
+        let per_host = self.in_force.per_host.unwrap_or(ranks).max(1);
         Start {
             library: format!("{}, scripted", self.description.reports.replace("1.", VERSION)),
             ranks,
@@ -76,6 +78,11 @@ impl Playing {
                 .iter()
                 .filter_map(|name| Some((name.clone(), self.in_force.environment.get(name)?.clone())))
                 .collect(),
+            processing_units: header.asks_processing_units.then(|| ProcessingUnits {
+                granted: kilter_protocol::cpus::list(0..ranks),
+                of_ranks: Vec::new(),
+                by: "the scripted library".to_owned(),
+            }),
             ..Start::default()
         }
     }
@@ -241,7 +248,21 @@ impl Playing {
                     None => Ok(self.library.seconds_of_row(id, &call)),
                 }
             }
-            Implementation::Overlap(_) => Err(Ends::Fails("overlap is not scripted".to_owned())),
+            Implementation::Overlap(overlap) => Ok(self.overlapped(overlap, item.bytes, settings)),
+        }
+    }
+
+    /// A part of an overlap benchmark, in seconds.
+    fn overlapped(&self, overlap: &Overlap, bytes: u64, settings: &Settings<'_>) -> f64 {
+        let latency = LATENCY;
+        let communication = 2.0 * latency + bytes as f64 * PER_BYTE;
+        let computation = overlap.computation_ns as f64 * 1e-9;
+        let hidden = self.library.hidden(overlap.benchmark, bytes, settings);
+        match overlap.part {
+            Part::Latency => latency,
+            Part::Communication => communication,
+            Part::Computation => computation,
+            Part::Overlapped => computation + communication - hidden * (communication - latency).min(computation),
         }
     }
 

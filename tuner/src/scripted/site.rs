@@ -12,12 +12,15 @@ use crate::cli;
 use crate::config::guideline;
 use crate::config::library::Library;
 use crate::context::{Context, Setup};
+use crate::launch::Bench;
 use crate::launch::scripted::Scripted;
+use crate::layouts::prove::{Member, prove};
 use crate::options::{Options, TuneOptions};
 use crate::plan::Plan;
 use crate::programs::{PROGRESS_LIBRARY, Programs};
 use crate::report::model::Report;
 use crate::store::Store;
+use crate::tune::Tuned;
 use crate::verification::{Allowance, verify};
 use crate::{launch, launcher, reporting, tune};
 
@@ -35,7 +38,7 @@ pub struct Run {
     /// The report.
     pub report: Report,
     /// Jobs that measured and were started; what came from the store started none.
-    pub jobs: usize,
+    pub jobs: u64,
     /// Seconds by the scripted clock.
     pub seconds: f64,
 }
@@ -74,14 +77,41 @@ impl Site {
     /// # Errors
     /// What the command would fail with.
     pub fn tune(&self, arguments: &[&str]) -> anyhow::Result<Run> {
-        let cli::Command::Tune(typed) = self.typed("tune", arguments)? else {
-            anyhow::bail!("`tune` is not read as such");
-        };
-        let options = TuneOptions::new(typed)?;
-        self.run(&options.common, arguments, |context| {
-            crate::emit::check(context)?;
-            Ok(reporting::of_tune(context, &tune::tune(context, &options)?))
+        self.tune_on(Box::new(self.bench()), arguments)
+    }
+
+    /// The same on another bench, such as [`Replay`](crate::launch::Replay).
+    ///
+    /// # Errors
+    /// What the command would fail with.
+    pub fn tune_on(&self, bench: Box<dyn Bench>, arguments: &[&str]) -> anyhow::Result<Run> {
+        let options = self.tune_options(arguments)?;
+        self.run(bench, &options.common, arguments, |context| {
+            Ok(reporting::of_tune(context, &tuned(context, &options)?))
         })
+    }
+
+    /// `kilter tune --layouts` with these arguments: what is found for each layout with the files of all of them.
+    ///
+    /// # Errors
+    /// What the command would fail with.
+    pub fn tune_layouts(&self, arguments: &[&str]) -> anyhow::Result<Vec<Report>> {
+        let options = self.tune_options(arguments)?;
+        let store = Store::open(&options.common.db)?;
+        let contexts = options.layouts.iter().map(|own| {
+            std::fs::create_dir_all(&own.out).with_context(|| format!("`{}` cannot be made", own.out.display()))?;
+            self.context(Box::new(self.bench()), own, &store, arguments)
+        });
+        let contexts = contexts.collect::<anyhow::Result<Vec<_>>>()?;
+        let mut members = Vec::new();
+        for (own, context) in options.layouts.iter().zip(&contexts) {
+            let layout = own.layout.context("a layout that is none")?;
+            let tuned = tuned(context, &options)?;
+            members.push(Member { layout, context, tuned });
+        }
+        prove(&mut members, &self.emitted())?;
+        let report = |member: &Member<'_, '_>| reporting::of_tune(member.context, &member.tuned);
+        Ok(members.iter().map(report).collect())
     }
 
     /// `kilter check` with these arguments.
@@ -93,7 +123,7 @@ impl Site {
             anyhow::bail!("`check` is not read as such");
         };
         let options = Options::new(typed)?;
-        self.run(&options, arguments, |context| {
+        self.run(Box::new(self.bench()), &options, arguments, |context| {
             let found = verify(context, "check", &Setup::default(), Allowance::ALL)?;
             Ok(reporting::of_check(context, &found))
         })
@@ -111,6 +141,22 @@ impl Site {
         self.directory.join("out").join("emit")
     }
 
+    fn bench(&self) -> Scripted {
+        let script = Jobs {
+            library: Rc::clone(&self.library),
+            description: Rc::clone(&self.description),
+        };
+        Scripted::new(Rc::new(script), self.library.noise)
+    }
+
+    fn tune_options(&self, arguments: &[&str]) -> anyhow::Result<TuneOptions> {
+        let cli::Command::Tune(typed) = self.typed("tune", arguments)? else {
+            anyhow::bail!("`tune` is not read as such");
+        };
+        Ok(TuneOptions::new(typed)?)
+    }
+
+    /// Reads a command line, with four ranks and a seed where it says nothing of them.
     fn typed(&self, command: &str, arguments: &[&str]) -> anyhow::Result<cli::Command> {
         let path = |name: &str| self.directory.join(name).display().to_string();
         let own = [
@@ -121,21 +167,23 @@ impl Site {
             "--quiet".to_owned(),
         ];
         let given = |option: &str| arguments.iter().any(|one| one.starts_with(option));
-        let defaults = [("--ranks", "4"), ("--seed", "1")]
-            .into_iter()
-            .filter(|(option, _)| !given(option));
-        let words = own
-            .into_iter()
-            .chain(defaults.map(|(option, value)| format!("{option}={value}")));
-        Ok(cli::Cli::try_parse_from(words.chain(arguments.iter().map(|&one| one.to_owned())))?.command)
+        let is_said = |option: &str| given(option) || option == "--ranks" && given("--layouts");
+        let defaults = [("--ranks", "4"), ("--seed", "1")].into_iter();
+        let defaults = defaults.filter(|(option, _)| !is_said(option));
+        let defaults = defaults.map(|(option, value)| format!("{option}={value}"));
+        let words = own.into_iter().chain(defaults);
+        let words = words.chain(arguments.iter().map(|&one| one.to_owned()));
+        Ok(cli::Cli::try_parse_from(words)?.command)
     }
 
-    fn run(
+    /// What a command begins with, or the newest finished run of the same command where nothing can be measured.
+    fn context<'a>(
         &self,
-        options: &Options,
+        bench: Box<dyn Bench>,
+        options: &'a Options,
+        store: &'a Store,
         arguments: &[&str],
-        work: impl FnOnce(&Context<'_>) -> anyhow::Result<Report>,
-    ) -> anyhow::Result<Run> {
+    ) -> anyhow::Result<Context<'a>> {
         let description = Library::clone(&self.description);
         let mut guidelines = guideline::load_embedded()?;
         for file in &options.guideline_files {
@@ -143,33 +191,43 @@ impl Site {
         }
         let guidelines = guideline::select(&guidelines, &options.guidelines)?;
         let plan = Plan::within(&guidelines, &options.scope(), options.place());
-        let store = Store::open(&options.db)?;
-        let (line, seed) = (arguments.join(" "), options.seed.unwrap_or_default());
-        let run = store.begin_or_resume(&line, seed, &line, VERSION, options.ranks)?;
+        let line = match options.layout {
+            Some(layout) => format!("{} {layout}", arguments.join(" ")),
+            None => arguments.join(" "),
+        };
+        let run = if bench.starts_jobs() {
+            let seed = options.seed.unwrap_or_default();
+            store.begin_or_resume(&line, seed, &line, VERSION, options.ranks)?
+        } else {
+            let stored = store.newest(&line)?;
+            stored.with_context(|| format!("`{}` has no run of `{line}`", store.path().display()))?
+        };
         if run.resumed {
             launch::recover(&run)?;
         }
-        let bench = Scripted::new(
-            Rc::new(Jobs {
-                library: Rc::clone(&self.library),
-                description: Rc::clone(&self.description),
-            }),
-            self.library.noise,
-        );
-        let jobs = bench.jobs();
         let template = launcher::template(options, &description)?;
-        let programs = Programs::unasked(
-            self.directory.join("bin").join(WORKER),
-            format!("Scripted MPI v{VERSION}"),
-        );
+        let worker = self.directory.join("bin").join(WORKER);
+        let programs = Programs::unasked(worker, format!("Scripted MPI v{VERSION}"));
         let context = Context::new(
             options,
             (description, VERSION.to_owned()),
-            (&store, run, line),
+            (store, run, line),
             plan,
             (template, programs),
-        )
-        .on(Box::new(bench));
+        );
+        Ok(context.on(bench))
+    }
+
+    fn run(
+        &self,
+        bench: Box<dyn Bench>,
+        options: &Options,
+        arguments: &[&str],
+        work: impl FnOnce(&Context<'_>) -> anyhow::Result<Report>,
+    ) -> anyhow::Result<Run> {
+        let store = Store::open(&options.db)?;
+        let context = self.context(bench, options, &store, arguments)?;
+        let before = context.run.launch_count()?;
         let report = work(&context);
         context.heed_jobs();
         context.progress.finish();
@@ -178,10 +236,16 @@ impl Site {
         context.run.finish()?;
         Ok(Run {
             report,
-            jobs: jobs.get(),
+            jobs: context.run.launch_count()? - before,
             seconds: context.budget.spent_seconds(),
         })
     }
+}
+
+/// The loop, after what is looked at before anything is measured.
+fn tuned(context: &Context<'_>, options: &TuneOptions) -> anyhow::Result<Tuned> {
+    crate::emit::check(context)?;
+    tune::tune(context, options)
 }
 
 /// The worker's file.

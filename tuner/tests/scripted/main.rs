@@ -3,9 +3,12 @@
 mod budget;
 mod fixes;
 mod gates;
+mod layouts;
 mod limits;
 mod noise;
+mod overlap;
 mod quarantine;
+mod replay;
 mod resume;
 mod silent;
 mod taken_back;

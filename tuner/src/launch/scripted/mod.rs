@@ -7,7 +7,6 @@ mod noise;
 mod player;
 mod verifier;
 
-use std::cell::Cell;
 use std::fmt;
 use std::fs::File;
 use std::rc::Rc;
@@ -90,7 +89,6 @@ pub struct Scripted {
     script: Rc<dyn Script>,
     noise: Noise,
     clock: Clock,
-    jobs: Rc<Cell<usize>>,
 }
 
 impl Scripted {
@@ -101,14 +99,7 @@ impl Scripted {
             script,
             noise,
             clock: Clock::scripted(),
-            jobs: Rc::default(),
         }
-    }
-
-    /// Counts the jobs that were started, those of `kilter-verify` not among them.
-    #[must_use]
-    pub fn jobs(&self) -> Rc<Cell<usize>> {
-        Rc::clone(&self.jobs)
     }
 }
 
@@ -124,7 +115,6 @@ impl Bench for Scripted {
         if let Ok(request) = serde_json::from_str(last) {
             return Ok(Box::new(Verifier::new(&*self.script, &request)));
         }
-        self.jobs.set(self.jobs.get() + 1);
         let files = player::Files::new(first, last, output);
         let player = Player::new(Rc::clone(&self.script), self.noise, self.clock.clone(), files);
         Ok(Box::new(player.launched_by(command)))
