@@ -10,3 +10,4 @@ pub mod logging;
 pub mod options;
 pub mod repetition_rule;
 pub mod reporting;
+pub mod scripted;

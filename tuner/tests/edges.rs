@@ -96,6 +96,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "kilter-emit",
             "kilter-model",
             "kilter-overlap",
+            "kilter-profile",
             "kilter-protocol",
             "kilter-render",
             "kilter-report",
@@ -159,7 +160,7 @@ const FOR_TESTS: &[(&str, &[&str])] = &[
     ("kilter-emit", &["kilter-fixtures"]),
     ("kilter-overlap", &["kilter-fixtures"]),
     ("kilter-report", &["kilter-fixtures", "kilter-protocol"]),
-    ("kilter", &["kilter-fixtures", "kilter-profile"]),
+    ("kilter", &["kilter-fixtures"]),
     (
         "kilter-tests",
         &[

@@ -142,6 +142,17 @@ impl Programs {
         }
     }
 
+    /// Those that lie beside a worker which nobody asks what it was built for.
+    #[must_use]
+    pub fn unasked(worker: PathBuf, built_for: String) -> Programs {
+        Programs {
+            worker,
+            library: None,
+            built_for,
+            build: "scripts/build".to_owned(),
+        }
+    }
+
     /// The drop-in.
     ///
     /// # Errors

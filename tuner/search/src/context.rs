@@ -3,12 +3,12 @@
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use kilter_algorithms::Nodes;
 use kilter_bench::budget::Budget;
 use kilter_bench::launch::command::TemplateError;
-use kilter_bench::launch::{CommandSpec, CommandTemplate, JobSpec, Limits, Session, Watch, other_load};
+use kilter_bench::launch::{Bench, CommandSpec, CommandTemplate, JobSpec, Limits, Machine, Session, Watch, other_load};
 use kilter_bench::programs::{PROGRESS_LIBRARY, Programs};
 use kilter_bench::progress::Progress;
 use kilter_bench::reference::{self, Reference};
@@ -66,6 +66,8 @@ pub struct Context<'a> {
     pub programs: Programs,
     /// Plugins of the user, whose rows compete.
     pub plugins: Vec<Plugin>,
+    /// What starts the programs of launches.
+    pub bench: Box<dyn Bench>,
     /// Seconds of measuring.
     pub budget: Budget,
     /// The jobs that are over.
@@ -139,6 +141,7 @@ impl<'a> Context<'a> {
             proofs: Proofs::default(),
             reference: Reference::default(),
             plugins: Vec::new(),
+            bench: Box::new(Machine),
             budget: Budget::new(options.budget_seconds),
             watch: Watch::default(),
             other_load_is_known: Cell::new(false),
@@ -151,6 +154,16 @@ impl<'a> Context<'a> {
             hosts: RefCell::default(),
             predicted: RefCell::default(),
         }
+    }
+
+    /// The same on another bench, whose clock the budget goes by.
+    #[must_use]
+    pub fn on(mut self, bench: Box<dyn Bench>) -> Context<'a> {
+        let clock = bench.clock();
+        let seconds = move || clock.elapsed().as_secs_f64();
+        self.budget = Budget::by_clock(self.options.budget_seconds, seconds);
+        self.bench = bench;
+        self
     }
 
     /// A job under `setup`; launched when its first block is not in the store.
@@ -199,11 +212,14 @@ impl<'a> Context<'a> {
             header,
             limits,
             ends_by: Some(
-                Instant::now() + Duration::from_secs_f64(self.budget.launch_limit_seconds().min(FOR_EVER_SECONDS)),
+                self.bench.clock().now()
+                    + Duration::from_secs_f64(self.budget.launch_limit_seconds().min(FOR_EVER_SECONDS)),
             ),
         };
         self.heed_jobs();
-        let session = Session::new(&self.run, &self.programs.worker, &self.directory, spec).watched_by(&self.watch);
+        let session = Session::new(&self.run, &self.programs.worker, &self.directory, spec)
+            .on(&*self.bench)
+            .watched_by(&self.watch);
         Ok(if is_reproducible {
             session.judged_by(&self.reference, reference::Launch::of(setup))
         } else {

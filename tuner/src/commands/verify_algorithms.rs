@@ -33,6 +33,7 @@ pub(super) fn run(typed: cli::VerifyAlgorithms) -> anyhow::Result<Status> {
     };
     let template = launcher::template(common, &library)?;
     let launching = Launching {
+        bench: &launch::Machine,
         options: common,
         program: programs.verifier()?,
         template: &template,

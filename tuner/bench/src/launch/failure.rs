@@ -141,6 +141,12 @@ pub enum SessionError {
         /// Its number.
         signal: i32,
     },
+    /// Nothing is started while a stored run is gone through again.
+    #[error("the stored run has no answer of job `{key}` to this question; it decided otherwise, or was not finished")]
+    Replayed {
+        /// Key of the job.
+        key: String,
+    },
     /// The database.
     #[error(transparent)]
     Store(#[from] StoreError),

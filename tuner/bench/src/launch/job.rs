@@ -7,13 +7,14 @@ use std::time::{Duration, Instant};
 
 use kilter_protocol::plan::{Block, PlanLine};
 
+use super::bench::{Bench, Clock, Started};
 use super::failure::{JobFailure, Place, SessionError};
 use super::files::{self, PlanFile, io_error};
 use super::follow::{Follower, Line};
 use super::interrupt::{self, Flag};
 use super::ledger::Ledger;
 use super::other_load::{self, Reading};
-use super::process::{KILL_GRACE, Process};
+use super::process::KILL_GRACE;
 use super::session::{JobSpec, Limits};
 use super::watch::Ended;
 use crate::allocation;
@@ -39,7 +40,8 @@ pub(super) const END: &str = "(end of job)";
 /// A running job.
 #[derive(Debug)]
 pub(super) struct Job {
-    process: Process,
+    process: Box<dyn Started>,
+    clock: Clock,
     pub(super) ledger: Ledger,
     paths: LaunchPaths,
     plan: PlanFile,
@@ -85,6 +87,7 @@ impl Job {
     /// Starts the next attempt. The plan holds the header only.
     pub(super) fn launch(
         run: &Run,
+        bench: &dyn Bench,
         worker: &Path,
         directory: &Path,
         spec: &JobSpec,
@@ -112,11 +115,13 @@ impl Job {
         plan.append(&[PlanLine::Header(spec.header.clone())])?;
         let log = files::anew(&paths.log).map_err(io_error("write", &paths.log))?;
         tracing::debug!(key = spec.key, attempt, "{command}");
-        let load = Reading::now();
-        let process = Process::spawn(&command, &record.tag, log)?;
-        let now = Instant::now();
+        let load = bench.load();
+        let process = bench.start(&command, &record.tag, log)?;
+        let clock = bench.clock();
+        let now = clock.now();
         Ok(Job {
             process,
+            clock,
             follower: Follower::new(&paths.report, Position::default()),
             ledger: Ledger::new(record),
             paths,
@@ -149,7 +154,7 @@ impl Job {
             .for_each(|block| self.ledger.ask(block.clone(), measured, false));
         self.plan.append(&lines)?;
         // The worker has had nothing to say about this before now.
-        self.last_life = Instant::now();
+        self.last_life = self.clock.now();
         Ok(())
     }
 
@@ -173,15 +178,15 @@ impl Job {
             // What was taken before an error is stored, too.
             self.ledger.record.end_together()?;
             taken?;
-            self.last_life = Instant::now();
+            self.last_life = self.clock.now();
         }
         Ok(news)
     }
 
     /// Stores how busy others are: a tuner that is killed cannot do it later.
     fn heed_load(&mut self) -> Result<(), SessionError> {
-        if self.load_looked_at.elapsed() >= other_load::INTERVAL {
-            self.load_looked_at = Instant::now();
+        if self.clock.since(self.load_looked_at) >= other_load::INTERVAL {
+            self.load_looked_at = self.clock.now();
             self.store_load()?;
         }
         Ok(())
@@ -198,13 +203,13 @@ impl Job {
     /// Tells a job whose time is over to end; `true` when it has been told and does not.
     fn is_out_of_time(&mut self) -> Result<bool, SessionError> {
         // A job that does not start has a limit of its own.
-        let is_over = self.ledger.start.is_some() && self.ends_by.is_some_and(|end| Instant::now() >= end);
+        let is_over = self.ledger.start.is_some() && self.ends_by.is_some_and(|end| self.clock.now() >= end);
         match self.told_to_end {
-            Some(told) => Ok(told.elapsed() >= PATIENCE.min(seconds(self.limits.finish_seconds))),
+            Some(told) => Ok(self.clock.since(told) >= PATIENCE.min(seconds(self.limits.finish_seconds))),
             None if is_over => {
                 let path = files::stop_path(&self.paths.plan);
                 files::anew(&path).map_err(io_error("write", &path))?;
-                self.told_to_end = Some(Instant::now());
+                self.told_to_end = Some(self.clock.now());
                 Ok(false)
             }
             None => Ok(false),
@@ -219,7 +224,9 @@ impl Job {
                     "killed by the test",
                 )));
             }
-            let done = self.ledger.take(line, self.follower.path(), self.started.elapsed())?;
+            let done = self
+                .ledger
+                .take(line, self.follower.path(), self.clock.since(self.started))?;
             #[cfg(test)]
             {
                 self.dies_after_lines = self.dies_after_lines.map(|left| left - 1);
@@ -264,17 +271,17 @@ impl Job {
                 pause = SHORTEST_PAUSE;
                 continue;
             }
-            let seconds_silent = self.last_life.elapsed().as_secs_f64();
+            let seconds_silent = self.clock.since(self.last_life).as_secs_f64();
             if ended {
                 return Err(self.fail(Failure::Ended).into());
             } else if self.ledger.start.is_none() {
-                if self.started.elapsed().as_secs_f64() > self.limits.start_seconds {
+                if self.clock.since(self.started).as_secs_f64() > self.limits.start_seconds {
                     return Err(self.fail(Failure::NoStart).into());
                 }
             } else if seconds_silent > self.limits.stall_seconds {
                 return Err(self.fail(Failure::Silent).into());
             }
-            std::thread::sleep(pause);
+            self.clock.sleep(pause);
             pause = (pause * 2).min(LONGEST_PAUSE);
         }
     }
@@ -305,7 +312,7 @@ impl Job {
     pub(super) fn ended(&self) -> Ended {
         Ended {
             key: self.ledger.record.key().to_owned(),
-            seconds: self.started.elapsed().as_secs_f64(),
+            seconds: self.clock.since(self.started).as_secs_f64(),
             other_cores: self.other_cores,
             unanswered: match self.told_to_end {
                 Some(_) => self.ledger.unanswered(),
@@ -331,7 +338,7 @@ impl Job {
             return Ok(());
         }
         self.store_load()?;
-        self.ledger.record.close(outcome, self.started.elapsed())?;
+        self.ledger.record.close(outcome, self.clock.since(self.started))?;
         self.stopped = true;
         Ok(())
     }

@@ -1,8 +1,10 @@
 //! Jobs: how they are started, followed, and ended so that nothing of them is left.
 //!
 //! [`command`] makes the launcher's command line from data, [`process`] owns a process tree, [`session`] asks a worker to
-//! measure blocks and replays from the store what was measured before.
+//! measure blocks and replays from the store what was measured before. Programs are started on a [`bench`]: this machine, or one whose
+//! times are [`scripted`].
 
+pub mod bench;
 pub mod capture;
 pub mod command;
 pub mod failure;
@@ -15,12 +17,16 @@ pub mod other_load;
 mod proc_table;
 pub mod process;
 mod recover;
+mod replay;
+pub mod scripted;
 pub mod session;
 pub mod watch;
 
+pub use bench::{Bench, Clock, Machine};
 pub use command::{CommandSpec, CommandTemplate};
 pub use failure::{JobFailure, SessionError};
 pub use recover::recover;
+pub use replay::Replay;
 pub use session::{JobSpec, Limits, Session};
 pub use watch::Watch;
 

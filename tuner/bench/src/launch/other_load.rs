@@ -39,7 +39,7 @@ fn most_cores_beside(ranks: usize, cores: usize) -> f64 {
 
 /// Readings of the clocks at the start of a job.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Reading {
+pub struct Reading {
     at: Instant,
     /// Seconds, over all processors.
     busy: f64,

@@ -49,6 +49,12 @@ pub enum ProcessError {
         /// Why.
         source: io::Error,
     },
+    /// Nothing is started while a stored run is gone through again.
+    #[error("the stored run has no answer to `{command}`, and nothing is started")]
+    Replayed {
+        /// The command line.
+        command: String,
+    },
     /// SIGKILL did not remove them.
     #[error("processes {pids:?} of launch {tag} are still there {seconds} s after SIGKILL; remove them by hand")]
     Leftover {

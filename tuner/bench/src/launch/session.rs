@@ -11,6 +11,7 @@ use kilter_model::plan::derived_seed;
 use kilter_protocol::plan::{Block, Header, Item, Repetitions};
 use kilter_protocol::report::{End, Start};
 
+use super::bench::{Bench, Machine};
 use super::command::CommandSpec;
 pub use super::failure::{JobFailure, Place, SessionError};
 use super::interrupt::{self, Flag};
@@ -64,6 +65,7 @@ impl Default for Limits {
 #[derive(Debug)]
 pub struct Session<'run> {
     run: &'run Run,
+    bench: &'run dyn Bench,
     worker: PathBuf,
     directory: PathBuf,
     spec: JobSpec,
@@ -88,6 +90,7 @@ impl<'run> Session<'run> {
     pub fn new(run: &'run Run, worker: &Path, directory: &Path, spec: JobSpec) -> Session<'run> {
         Session {
             run,
+            bench: &Machine,
             worker: worker.to_path_buf(),
             directory: directory.to_path_buf(),
             spec,
@@ -102,6 +105,13 @@ impl<'run> Session<'run> {
             #[cfg(test)]
             dies_after_lines: None,
         }
+    }
+
+    /// Starts its jobs on this bench instead of this machine.
+    #[must_use]
+    pub fn on(mut self, bench: &'run dyn Bench) -> Session<'run> {
+        self.bench = bench;
+        self
     }
 
     /// Looks at this flag instead of the tuner's own.
@@ -385,8 +395,20 @@ impl<'run> Session<'run> {
                 self.end_job()?;
             }
         }
+        if !self.bench.starts_jobs() {
+            return Err(SessionError::Replayed {
+                key: self.spec.key.clone(),
+            });
+        }
         if self.job.is_none() {
-            let job = Job::launch(self.run, &self.worker, &self.directory, &self.spec, self.interrupt)?;
+            let job = Job::launch(
+                self.run,
+                self.bench,
+                &self.worker,
+                &self.directory,
+                &self.spec,
+                self.interrupt,
+            )?;
             self.job = Some(job);
             #[cfg(test)]
             if let Some(job) = &mut self.job {

@@ -192,6 +192,14 @@ impl Store {
         }
     }
 
+    /// The newest run with this fingerprint, finished or not, to be gone through again; `None` where there is none.
+    ///
+    /// # Errors
+    /// What SQLite says.
+    pub fn newest(&self, fingerprint: &str) -> Result<Option<Run>, StoreError> {
+        Run::newest_of(&self.inner, fingerprint)
+    }
+
     /// Begins a new run, whatever is unfinished; what there is stays, and is not continued any more.
     ///
     /// # Errors

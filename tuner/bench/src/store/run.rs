@@ -43,6 +43,23 @@ impl Run {
         }))
     }
 
+    /// The newest run with this fingerprint, finished or not.
+    pub(super) fn newest_of(store: &Rc<Inner>, fingerprint: &str) -> Result<Option<Run>, StoreError> {
+        let found = store.connection.query_row(
+            "SELECT id, seed, started FROM runs WHERE fingerprint = ?1 ORDER BY id DESC LIMIT 1",
+            [fingerprint],
+            |row| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?, row.get::<_, f64>(2)?)),
+        );
+        let found = found.optional().map_err(store.context("look for a run"))?;
+        Ok(found.map(|(id, seed, started_unix_seconds)| Run {
+            id,
+            seed: seed.cast_unsigned(),
+            resumed: false,
+            started_unix_seconds,
+            store: Rc::clone(store),
+        }))
+    }
+
     /// Begins a new run.
     pub(super) fn begin(
         store: &Rc<Inner>,

@@ -50,6 +50,7 @@ pub fn admit(context: &Context<'_>, selection: &Selection) -> anyhow::Result<Res
     };
     if context.store.verified(&of)?.is_none() {
         let launching = Launching {
+            bench: &*context.bench,
             options: context.options,
             program: context.programs.verifier()?,
             template: &context.template,

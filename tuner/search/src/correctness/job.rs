@@ -1,10 +1,9 @@
 //! One job of `kilter-verify`, followed by its announcements: a row that crashes or hangs is known by name.
 
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Context as _, bail};
-use kilter_bench::launch::process::Process;
 use kilter_bench::launch::{SessionError, files, interrupt};
 use kilter_bench::progress::Progress;
 use kilter_protocol::verifying::{Line, Request};
@@ -67,10 +66,13 @@ pub(super) fn run(
         files::anew(path).with_context(|| format!("cannot write `{}`", path.display()))?;
     }
     let output = files::anew(&log).with_context(|| format!("cannot write `{}`", log.display()))?;
-    let mut process = Process::spawn(&command, &kilter_bench::store::unique(), output)?;
+    let mut process = launching
+        .bench
+        .start(&command, &kilter_bench::store::unique(), output)?;
     progress.phase(&format!("verify on {ranks} rank(s)"), 0);
     let mut announced: Option<Announced> = None;
-    let mut since = Instant::now();
+    let clock = launching.bench.clock();
+    let mut since = clock.now();
     let silent = loop {
         let ended = process.wait(LOOK);
         if let Some(signal) = interrupt::received(interrupt::flag()) {
@@ -84,13 +86,13 @@ pub(super) fn run(
             }
             let done = |announced: &Option<Announced>| announced.as_ref().map_or(0, |announced| announced.run);
             progress.step(done(&now).saturating_sub(done(&announced)));
-            (announced, since) = (now, Instant::now());
+            (announced, since) = (now, clock.now());
         }
         if ended {
             break None;
         }
         let limit = options.stall_seconds + if announced.is_some() { 0.0 } else { START_SECONDS };
-        if since.elapsed().as_secs_f64() > limit {
+        if clock.since(since).as_secs_f64() > limit {
             break Some(limit);
         }
     };

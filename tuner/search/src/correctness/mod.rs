@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use anyhow::Context as _;
-use kilter_bench::launch::CommandTemplate;
+use kilter_bench::launch::{Bench, CommandTemplate};
 use kilter_bench::programs::digest;
 use kilter_bench::progress::Progress;
 use kilter_bench::store::{Store, Verified, VerifiedResult};
@@ -25,6 +25,8 @@ pub use outcome::{Failure, Judgement, Outcome, skipped_text};
 
 /// How jobs are launched.
 pub struct Launching<'a> {
+    /// What starts them.
+    pub bench: &'a dyn Bench,
     /// Site and limits.
     pub options: &'a Options,
     /// `kilter-verify` of the library.

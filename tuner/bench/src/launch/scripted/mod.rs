@@ -1,0 +1,126 @@
+//! A bench on which nothing runs: its jobs speak the worker's protocol, and a [`Script`] says what they do.
+//!
+//! A job is a [`player::Player`]: it reads the plan and writes the report, as a worker does, and time passes by a clock that only waiting
+//! moves. So hours of measuring take a second, and the same seed gives the same times.
+
+mod noise;
+mod player;
+mod verifier;
+
+use std::fmt;
+use std::fs::File;
+use std::rc::Rc;
+
+use kilter_protocol::plan::{Header, Item};
+use kilter_protocol::report::Start;
+
+use super::bench::{Bench, Clock, Started};
+use super::command::CommandSpec;
+use super::other_load::Reading;
+use super::process::ProcessError;
+pub use noise::Noise;
+use player::Player;
+use verifier::Verifier;
+
+/// What the jobs of a scripted bench do.
+pub trait Script: fmt::Debug {
+    /// What becomes of a job that is launched by `command`.
+    fn launch(&self, command: &CommandSpec, header: &Header) -> Launched;
+
+    /// What `kilter-verify` finds wrong with a row of a plugin; `None` where it is right.
+    fn wrong(&self, row: &str) -> Option<String>;
+}
+
+/// What becomes of a job.
+#[derive(Debug)]
+pub enum Launched {
+    /// It starts.
+    Runs {
+        /// What it says first.
+        start: Box<Start>,
+        /// What its items do.
+        play: Box<dyn Play>,
+    },
+    /// The launcher ends at once and prints this.
+    Fails(String),
+    /// Nothing is ever heard of it.
+    Silent,
+}
+
+/// What the items of a job do.
+pub trait Play: fmt::Debug {
+    /// One item of a block.
+    fn item(&self, item: &Item) -> Played;
+}
+
+/// What an item does.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Played {
+    /// How it ends.
+    pub ends: Ends,
+    /// What is read back of its settings, counters and bits: name, value.
+    pub read_back: Vec<(String, String)>,
+    /// The implementations that the drop-in runs in one call of it.
+    pub dropin: Vec<String>,
+}
+
+/// How an item ends.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Ends {
+    /// Each repetition takes so many seconds, before noise.
+    Takes(f64),
+    /// It is out of its block, and the others go on.
+    Fails(String),
+    /// It takes the job down.
+    Crashes,
+    /// Nothing is heard of the job any more.
+    Hangs,
+}
+
+impl Default for Ends {
+    fn default() -> Ends {
+        Ends::Takes(0.0)
+    }
+}
+
+/// A bench whose jobs a [`Script`] plays.
+#[derive(Debug)]
+pub struct Scripted {
+    script: Rc<dyn Script>,
+    noise: Noise,
+    clock: Clock,
+}
+
+impl Scripted {
+    /// Jobs that this script plays, with noise on their times.
+    #[must_use]
+    pub fn new(script: Rc<dyn Script>, noise: Noise) -> Scripted {
+        Scripted {
+            script,
+            noise,
+            clock: Clock::scripted(),
+        }
+    }
+}
+
+impl Bench for Scripted {
+    fn clock(&self) -> Clock {
+        self.clock.clone()
+    }
+
+    fn start(&self, command: &CommandSpec, _tag: &str, output: File) -> Result<Box<dyn Started>, ProcessError> {
+        let [.., first, last] = command.argv.as_slice() else {
+            return Err(ProcessError::Empty);
+        };
+        if let Ok(request) = serde_json::from_str(last) {
+            return Ok(Box::new(Verifier::new(&*self.script, &request)));
+        }
+        let files = player::Files::new(first, last, output);
+        let player = Player::new(Rc::clone(&self.script), self.noise, self.clock.clone(), files);
+        Ok(Box::new(player.launched_by(command)))
+    }
+
+    fn load(&self) -> Option<Reading> {
+        None
+    }
+}

@@ -1,0 +1,129 @@
+//! Noise on scripted times: everything that makes two measurements of the same thing differ.
+
+use rand::{RngExt as _, SeedableRng as _};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+use kilter_model::plan::derived_seed;
+
+/// Noise on scripted times. Spreads are standard deviations of the logarithm: 0.02 is about 2 %.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Noise {
+    /// The same seed gives the same times.
+    pub seed: u64,
+    /// Spread between launches, of all that is measured in one alike.
+    pub launch: f64,
+    /// Spread between launches, of each item by itself.
+    pub item: f64,
+    /// Spread between repetitions.
+    pub repetition: f64,
+    /// Share of launches that are slow in all that they measure, and how many times slower.
+    pub slow_launches: (f64, f64),
+    /// Share of items of a launch that are slow in it, and how many times slower.
+    pub slow_items: (f64, f64),
+    /// How much slower everything becomes in a second, as a fraction.
+    pub drift_per_second: f64,
+}
+
+impl Default for Noise {
+    /// A quiet machine.
+    fn default() -> Noise {
+        Noise {
+            seed: 1,
+            launch: 0.01,
+            item: 0.005,
+            repetition: 0.02,
+            slow_launches: (0.0, 1.0),
+            slow_items: (0.0, 1.0),
+            drift_per_second: 0.0,
+        }
+    }
+}
+
+impl Noise {
+    /// Times are the same whenever they are taken.
+    #[must_use]
+    pub fn none() -> Noise {
+        Noise {
+            launch: 0.0,
+            item: 0.0,
+            repetition: 0.0,
+            ..Noise::default()
+        }
+    }
+
+    /// By what all times of an item in this launch are multiplied.
+    pub(super) fn of_item(&self, launch: &str, item: &str) -> f64 {
+        let mut common = self.source(launch);
+        let mut own = self.source(&format!("{launch}\n{item}"));
+        let slow = |source: &mut Source, (share, factor): (f64, f64)| if source.share() < share { factor } else { 1.0 };
+        let launch = common.factor(self.launch) * slow(&mut common, self.slow_launches);
+        launch * own.factor(self.item) * slow(&mut own, self.slow_items)
+    }
+
+    /// Factors of repetitions, one after the other.
+    pub(super) fn of_repetitions(&self, launch: &str, block: &str) -> impl FnMut() -> f64 + use<> {
+        let mut source = self.source(&format!("{launch}\n{block}\nrepetitions"));
+        let spread = self.repetition;
+        move || source.factor(spread)
+    }
+
+    fn source(&self, name: &str) -> Source {
+        Source(Xoshiro256PlusPlus::seed_from_u64(derived_seed(self.seed, name)))
+    }
+}
+
+struct Source(Xoshiro256PlusPlus);
+
+impl Source {
+    /// Evenly from 0 to 1, 0 excluded.
+    fn share(&mut self) -> f64 {
+        1.0 - self.0.random::<f64>()
+    }
+
+    /// Log-normal around 1 (Box and Muller).
+    fn factor(&mut self, spread: f64) -> f64 {
+        let (radius, angle) = (self.share(), self.share());
+        (spread * (-2.0 * radius.ln()).sqrt() * (std::f64::consts::TAU * angle).cos()).exp()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_same_seed_gives_the_same_noise_and_another_launch_another() {
+        let noise = Noise::default();
+        assert_eq!(noise.of_item("a", "x"), noise.of_item("a", "x"));
+        assert_ne!(noise.of_item("a", "x"), noise.of_item("b", "x"));
+        assert_eq!(Noise::none().of_item("a", "x"), 1.0);
+    }
+
+    #[test]
+    fn spreads_are_what_was_asked_for() {
+        let noise = Noise {
+            repetition: 0.1,
+            ..Noise::none()
+        };
+        let mut next = noise.of_repetitions("a", "b");
+        let logs: Vec<f64> = (0..2000).map(|_| next().ln()).collect();
+        let mean = logs.iter().sum::<f64>() / 2000.0;
+        let variance = logs.iter().map(|log| (log - mean).powi(2)).sum::<f64>() / 1999.0;
+        assert!(
+            mean.abs() < 0.01 && (variance.sqrt() - 0.1).abs() < 0.01,
+            "{mean} {variance}"
+        );
+    }
+
+    #[test]
+    fn a_share_of_launches_is_slow_in_all_items() {
+        let noise = Noise {
+            slow_launches: (0.25, 2.0),
+            ..Noise::none()
+        };
+        let is_slow = |launch: &usize| noise.of_item(&launch.to_string(), "x") == 2.0;
+        let slow: Vec<usize> = (0..400).filter(is_slow).collect();
+        assert!((60..140).contains(&slow.len()), "{}", slow.len());
+        assert!(slow.iter().all(|launch| noise.of_item(&launch.to_string(), "y") == 2.0));
+    }
+}

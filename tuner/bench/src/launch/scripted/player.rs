@@ -1,0 +1,367 @@
+//! A scripted job: reads the plan, writes the report, ends, hangs or crashes, by a scripted clock.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::fs::File;
+use std::io::Write as _;
+use std::os::unix::process::ExitStatusExt as _;
+use std::path::{Path, PathBuf};
+use std::process::ExitStatus;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use kilter_protocol::VERSION;
+use kilter_protocol::plan::{Block, Header, PlanLine, Repetitions};
+use kilter_protocol::report::{End, Event, ReportLine};
+
+use super::super::bench::{Clock, Started};
+use super::super::command::CommandSpec;
+use super::super::files;
+use super::super::process::ProcessError;
+use super::{Ends, Launched, Noise, Play, Played, Script};
+
+/// From the launch to the start line, and from the end line to the end of the launcher.
+const START: Duration = Duration::from_millis(300);
+const FINISH: Duration = Duration::from_millis(100);
+
+/// What a repetition takes beside what it measures: agreeing on a start, and waiting for it.
+const BESIDE_SECONDS: f64 = 10e-6;
+
+/// What making an item ready takes.
+const PREPARE: Duration = Duration::from_millis(1);
+
+/// Longest time of a repetition of the empty operation.
+const EMPTY_SECONDS: f64 = 100e-9;
+
+/// Between two looks while somebody waits for the end.
+const LOOK: Duration = Duration::from_millis(10);
+
+/// The files of a job.
+#[derive(Debug)]
+pub(super) struct Files {
+    plan: PathBuf,
+    report: PathBuf,
+    log: File,
+}
+
+impl Files {
+    pub(super) fn new(plan: &str, report: &str, log: File) -> Files {
+        Files {
+            plan: PathBuf::from(plan),
+            report: PathBuf::from(report),
+            log,
+        }
+    }
+}
+
+/// What happens at a time that is known before.
+#[derive(Debug)]
+enum Due {
+    Says(Event),
+    /// The launcher ends with this status.
+    Ends(i32),
+}
+
+/// A scripted job.
+#[derive(Debug)]
+pub(super) struct Player {
+    script: Rc<dyn Script>,
+    noise: Noise,
+    clock: Clock,
+    files: Files,
+    /// Names the launch in what noise is drawn from: no two of a run share it, and a run that is repeated has the same.
+    name: String,
+    play: Option<Box<dyn Play>>,
+    header: Option<Header>,
+    /// In the order of time.
+    due: VecDeque<(Instant, Due)>,
+    /// Lines of the plan that were read.
+    read: usize,
+    /// Nothing more is done.
+    is_silent: bool,
+    /// Calls that the drop-in carried out, by implementation.
+    dropin: BTreeMap<String, u64>,
+    status: Option<ExitStatus>,
+}
+
+impl Player {
+    pub(super) fn new(script: Rc<dyn Script>, noise: Noise, clock: Clock, files: Files) -> Player {
+        let name = files
+            .plan
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
+        Player {
+            script,
+            noise,
+            clock,
+            files,
+            name,
+            play: None,
+            header: None,
+            due: VecDeque::new(),
+            read: 0,
+            is_silent: false,
+            dropin: BTreeMap::new(),
+            status: None,
+        }
+    }
+
+    /// The same, with what becomes of a job that is launched so.
+    pub(super) fn launched_by(mut self, command: &CommandSpec) -> Player {
+        let header = self.next_lines().into_iter().find_map(|line| match line {
+            PlanLine::Header(header) => Some(header),
+            _ => None,
+        });
+        let Some(header) = header else {
+            self.fail("there is no plan");
+            return self;
+        };
+        let begin = self.clock.now() + START;
+        match self.script.launch(command, &header) {
+            Launched::Runs { start, play } => {
+                self.play = Some(play);
+                self.due.push_back((begin, Due::Says(Event::Start(*start))));
+                if header.noise_repetitions > 0 {
+                    let mut factor = self.noise.of_repetitions(&self.name, "empty");
+                    let seconds = (0..header.noise_repetitions)
+                        .map(|_| EMPTY_SECONDS * factor())
+                        .collect();
+                    self.due.push_back((begin, Due::Says(Event::Noise { seconds })));
+                }
+            }
+            Launched::Fails(said) => self.fail(&said),
+            Launched::Silent => self.is_silent = true,
+        }
+        self.header = Some(header);
+        self
+    }
+
+    fn fail(&mut self, said: &str) {
+        let _ = writeln!(self.files.log, "{said}");
+        self.due.push_back((self.clock.now() + FINISH, Due::Ends(1 << 8)));
+    }
+
+    /// Does everything that is due by now.
+    fn catch_up(&mut self) {
+        while self.status.is_none() {
+            let now = self.clock.now();
+            match self.due.front() {
+                Some((at, _)) if *at > now => return,
+                Some(_) => {
+                    let next = self.due.pop_front();
+                    match next {
+                        Some((_, Due::Says(event))) => self.say(event),
+                        Some((_, Due::Ends(status))) => self.status = Some(ExitStatus::from_raw(status)),
+                        None => {}
+                    }
+                }
+                None if self.is_silent => return,
+                None => {
+                    let lines = self.next_lines();
+                    if lines.is_empty() {
+                        return;
+                    }
+                    let mut at = now;
+                    for line in lines {
+                        // Nothing of the plan is done after what ends the job.
+                        if self.is_silent || matches!(self.due.back(), Some((_, Due::Ends(_)))) {
+                            break;
+                        }
+                        at = self.schedule(&line, at);
+                    }
+                }
+            }
+        }
+    }
+
+    /// The complete lines of the plan that were not read yet.
+    fn next_lines(&mut self) -> Vec<PlanLine> {
+        let text = std::fs::read_to_string(&self.files.plan).unwrap_or_default();
+        let whole = &text[..text.rfind('\n').map_or(0, |end| end + 1)];
+        let lines: Vec<PlanLine> = whole
+            .lines()
+            .skip(self.read)
+            .filter_map(|line| serde_json::from_str(line).ok())
+            .collect();
+        self.read = whole.lines().count();
+        lines
+    }
+
+    fn say(&mut self, event: Event) {
+        let written = serde_json::to_string(&ReportLine { v: VERSION, event })
+            .map_err(std::io::Error::other)
+            .and_then(|text| append(&self.files.report, &text));
+        if let Err(error) = written {
+            self.is_silent = true;
+            tracing::error!("a scripted job cannot write its report: {error}");
+        }
+    }
+
+    /// Puts what a line of the plan brings about among what is due; returns when it is over.
+    fn schedule(&mut self, line: &PlanLine, at: Instant) -> Instant {
+        match line {
+            PlanLine::Header(_) => at,
+            PlanLine::Block(_) if files::stop_path(&self.files.plan).exists() => self.end(at),
+            PlanLine::Block(block) => self.block(block, at),
+            PlanLine::End => self.end(at),
+        }
+    }
+
+    fn end(&mut self, at: Instant) -> Instant {
+        let end = End {
+            dropin_calls: self.dropin.clone(),
+            ..End::default()
+        };
+        self.due.push_back((at, Due::Says(Event::End(end))));
+        self.due.push_back((at + FINISH, Due::Ends(0)));
+        at + FINISH
+    }
+
+    fn block(&mut self, block: &Block, begin: Instant) -> Instant {
+        let Some(play) = self.play.take() else { return begin };
+        let mut at = begin;
+        let mut takes: Vec<(String, f64)> = Vec::new();
+        let mut taken_down = false;
+        for item in &block.items {
+            let Played {
+                ends,
+                read_back,
+                dropin,
+            } = play.item(item);
+            let (block, item) = (block.id.clone(), item.id.clone());
+            let entered = Event::Enter {
+                block: block.clone(),
+                item: item.clone(),
+            };
+            self.due.push_back((at, Due::Says(entered)));
+            at += PREPARE;
+            if !read_back.is_empty() {
+                let (block, item) = (block.clone(), item.clone());
+                self.due
+                    .push_back((at, Due::Says(Event::Settings { block, item, read_back })));
+            }
+            match ends {
+                Ends::Takes(seconds) => {
+                    let factor = self.noise.of_item(&self.name, &item);
+                    takes.push((item, seconds * factor));
+                    for implementation in dropin {
+                        *self.dropin.entry(implementation).or_default() += 1;
+                    }
+                }
+                Ends::Fails(reason) => {
+                    self.due
+                        .push_back((at, Due::Says(Event::Failed { block, item, reason })));
+                }
+                Ends::Crashes => {
+                    let _ = writeln!(self.files.log, "scripted crash of `{item}`");
+                    self.due.push_back((at, Due::Ends(nix::libc::SIGSEGV)));
+                    taken_down = true;
+                }
+                Ends::Hangs => {
+                    self.is_silent = true;
+                    taken_down = true;
+                }
+            }
+            if taken_down {
+                self.play = Some(play);
+                return at;
+            }
+        }
+        self.play = Some(play);
+        let elapsed = self.clock.elapsed().as_secs_f64();
+        let drift = 1.0 + self.noise.drift_per_second * elapsed;
+        let factor = self.noise.of_repetitions(&self.name, &block.id);
+        let (samples, seconds) = repeat(&takes, drift, block.repetitions, factor);
+        let end = at + Duration::from_secs_f64(seconds);
+        // A worker says every second that it lives.
+        let mut beat = at + Duration::from_secs(1);
+        while beat < end {
+            self.due.push_back((beat, Due::Says(Event::Heartbeat)));
+            beat += Duration::from_secs(1);
+        }
+        for ((item, _), seconds) in takes.into_iter().zip(samples) {
+            let block = block.id.clone();
+            self.due.push_back((
+                end,
+                Due::Says(Event::Samples {
+                    block,
+                    item,
+                    seconds,
+                    void: 0,
+                }),
+            ));
+        }
+        let done = Event::BlockEnd {
+            block: block.id.clone(),
+            seconds: (end - begin).as_secs_f64(),
+            costs: None,
+        };
+        self.due.push_back((end, Due::Says(done)));
+        end
+    }
+}
+
+/// Repetitions of all items in turn until the rule ends them: times of each, and what all of it takes, in seconds.
+fn repeat(
+    items: &[(String, f64)],
+    drift: f64,
+    rule: Repetitions,
+    mut factor: impl FnMut() -> f64,
+) -> (Vec<Vec<f64>>, f64) {
+    let mut samples = vec![Vec::new(); items.len()];
+    let mut seconds = 0.0;
+    if items.is_empty() {
+        return (samples, seconds);
+    }
+    for made in 1..=u64::from(rule.max.max(1)) {
+        for ((_, typical), samples) in items.iter().zip(&mut samples) {
+            let time = typical * drift * factor();
+            samples.push(time);
+            seconds += time + BESIDE_SECONDS;
+        }
+        let is_enough = |samples: &Vec<f64>| match rule.stop.relative_standard_error {
+            Some(most) => relative_standard_error(samples) <= most,
+            None => false,
+        };
+        if seconds >= rule.seconds || rule.is_asked_after(made) && samples.iter().all(is_enough) {
+            break;
+        }
+    }
+    (samples, seconds)
+}
+
+fn relative_standard_error(samples: &[f64]) -> f64 {
+    let count = samples.len() as f64;
+    let mean = samples.iter().sum::<f64>() / count;
+    let variance = samples.iter().map(|one| (one - mean).powi(2)).sum::<f64>() / (count - 1.0).max(1.0);
+    variance.sqrt() / (count.sqrt() * mean)
+}
+
+fn append(path: &Path, line: &str) -> std::io::Result<()> {
+    let mut file = File::options().append(true).create(true).open(path)?;
+    file.write_all(format!("{line}\n").as_bytes())
+}
+
+impl Started for Player {
+    fn has_ended(&mut self) -> bool {
+        self.catch_up();
+        self.status.is_some()
+    }
+
+    fn wait(&mut self, limit: Duration) -> bool {
+        let until = self.clock.now() + limit;
+        while !self.has_ended() {
+            if self.clock.now() >= until {
+                return false;
+            }
+            self.clock.sleep(LOOK);
+        }
+        true
+    }
+
+    fn kill_all(&mut self, _grace: Duration) -> Result<ExitStatus, ProcessError> {
+        self.catch_up();
+        Ok(*self.status.get_or_insert(ExitStatus::from_raw(nix::libc::SIGTERM)))
+    }
+}

@@ -1,0 +1,127 @@
+//! What a launcher and a library read: their command line, and the files that it names.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use kilter_profile::{Profile, Table};
+
+use kilter_bench::launch::CommandSpec;
+use kilter_emit::mca;
+use kilter_emit::rules::Rules;
+use kilter_model::config::library::Library;
+
+/// The variables in which a launcher's own environment sets parameters, and the one that names files of them.
+const PARAMETER: &str = "OMPI_MCA_";
+const PARAMETER_FILES: &str = "OMPI_MCA_mca_base_param_files";
+
+/// Says how many ranks are put on each host.
+const PER_HOST: &str = "--per-node";
+
+/// What a command sets.
+#[derive(Debug, Default)]
+pub(super) struct InForce {
+    pub(super) ranks: usize,
+    /// Ranks of each host; all of them on one where nothing is said.
+    pub(super) per_host: Option<usize>,
+    pub(super) parameters: BTreeMap<String, String>,
+    pub(super) environment: BTreeMap<String, String>,
+    /// The library's rules file.
+    pub(super) rules: Option<Rules>,
+    /// What the drop-in follows.
+    pub(super) profile: Option<Table>,
+}
+
+impl InForce {
+    /// Reads a command as the launcher of `library` does; the command line wins over variables, and these over files.
+    pub(super) fn of(command: &CommandSpec, library: &Library) -> InForce {
+        let mut found = InForce::default();
+        for (name, value) in &command.environment {
+            if name == PARAMETER_FILES {
+                // The first file is the strongest.
+                for file in value.split(',').rev() {
+                    let text = std::fs::read_to_string(file).unwrap_or_default();
+                    found.parameters.extend(mca::parse(&text).unwrap_or_default());
+                }
+            }
+        }
+        for (name, value) in &command.environment {
+            if let Some(name) = name.strip_prefix(PARAMETER).filter(|_| name != PARAMETER_FILES) {
+                found.parameters.insert(name.to_owned(), value.clone());
+            }
+        }
+        found.read_words(&command.argv, library);
+        found.read_files(library);
+        found
+    }
+
+    fn read_words(&mut self, words: &[String], library: &Library) {
+        let mut at = 1;
+        while at < words.len() {
+            let rest = &words[at..];
+            if let [flag, ranks, ..] = rest
+                && *flag == library.launcher.ranks_flag
+            {
+                self.ranks = ranks.parse().unwrap_or_default();
+                at += 2;
+            } else if let [flag, per_host, ..] = rest
+                && flag == PER_HOST
+            {
+                self.per_host = per_host.parse().ok();
+                at += 2;
+            } else if let Some((name, value)) = filled(&library.launcher.parameter, rest) {
+                self.parameters.insert(name, value);
+                at += library.launcher.parameter.len();
+            } else if let Some((name, value)) = filled(&library.launcher.environment, rest) {
+                self.environment.insert(name, value);
+                at += library.launcher.environment.len();
+            } else {
+                at += 1;
+            }
+        }
+    }
+
+    fn read_files(&mut self, library: &Library) {
+        let asked = self
+            .parameters
+            .get("coll_tuned_use_dynamic_rules")
+            .is_some_and(|one| one == "1");
+        let file = self
+            .parameters
+            .get("coll_tuned_dynamic_rules_filename")
+            .filter(|_| asked);
+        self.rules = file.and_then(|file| {
+            let text = std::fs::read_to_string(file).ok()?;
+            Rules::read(&text, library.rules_file.form).ok()
+        });
+        let preloaded = self
+            .environment
+            .get("LD_PRELOAD")
+            .is_some_and(|list| list.contains("libkilter.so"));
+        let file = self.environment.get("KILTER_PROFILE").filter(|_| preloaded);
+        self.profile = file.and_then(|file| {
+            let text = std::fs::read_to_string(Path::new(file)).ok()?;
+            Some(Table::compile(&Profile::parse_trusting(&text, file).ok()?, self.ranks))
+        });
+    }
+}
+
+/// Name and value, where these words are a form that was filled in.
+fn filled(form: &[String], words: &[String]) -> Option<(String, String)> {
+    if form.is_empty() || words.len() < form.len() {
+        return None;
+    }
+    let (mut name, mut value) = (None, None);
+    for (part, word) in form.iter().zip(words) {
+        match part.as_str() {
+            "{name}" => name = Some(word.clone()),
+            "{value}" => value = Some(word.clone()),
+            "{name}={value}" => {
+                let (before, after) = word.split_once('=')?;
+                (name, value) = (Some(before.to_owned()), Some(after.to_owned()));
+            }
+            fixed if fixed != word => return None,
+            _ => {}
+        }
+    }
+    Some((name?, value?))
+}

@@ -1,0 +1,280 @@
+//! A library that does what a scenario says.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+use kilter_algorithms::Collective;
+use kilter_protocol::overlap::Benchmark;
+
+use super::call::{Call, Settings};
+use kilter_bench::launch::scripted::{Ends, Noise};
+use kilter_model::config::ConfigError;
+use kilter_model::config::library::Library;
+
+/// The description of it, but for what scenarios add.
+const DESCRIPTION: &str = include_str!("library.toml");
+
+/// Seconds of a call, from the call and what it usually takes.
+type Cost = Box<dyn Fn(&Call<'_>, f64) -> f64>;
+type Test = Box<dyn Fn(&Call<'_>) -> bool>;
+/// Share of communication that is hidden behind computation, from benchmark, bytes and settings.
+type Hidden = Box<dyn Fn(Benchmark, u64, &Settings<'_>) -> f64>;
+type SettingsTest = Box<dyn Fn(&Settings<'_>) -> bool>;
+
+/// A library that costs what a scenario says, and fails where it says so.
+///
+/// Without a scenario, all guidelines hold: every collective takes the same time whatever is set, and Kilter's own algorithms take
+/// [`OWN`] times as long.
+pub struct ScriptedLibrary {
+    description: String,
+    pub(super) noise: Noise,
+    /// By what everything is multiplied.
+    slower: f64,
+    costs: Vec<(Collective, Cost)>,
+    rows: BTreeMap<String, Cost>,
+    faults: Vec<(Test, Ends)>,
+    fails_to_start: Option<SettingsTest>,
+    /// What decides whether the library asks for the algorithms that are chosen.
+    admits: Option<SettingsTest>,
+    /// Settings that read back and act as nothing.
+    pub(super) idle: BTreeSet<String>,
+    /// Settings that read back as their default.
+    pub(super) deaf: BTreeSet<String>,
+    hidden: Option<Hidden>,
+    bits: Option<Box<dyn Fn(&Call<'_>) -> String>>,
+    pub(super) wrong_rows: BTreeMap<String, String>,
+}
+
+/// Kilter's own rows take so many times what the library takes, where a scenario says nothing of them.
+const OWN: f64 = 4.0;
+
+/// Latency of a message, in seconds.
+pub(super) const LATENCY: f64 = 1e-6;
+
+/// Seconds for a byte.
+pub(super) const PER_BYTE: f64 = 1e-10;
+
+impl fmt::Debug for ScriptedLibrary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ScriptedLibrary")
+            .field("noise", &self.noise)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Default for ScriptedLibrary {
+    fn default() -> ScriptedLibrary {
+        ScriptedLibrary::new()
+    }
+}
+
+impl ScriptedLibrary {
+    /// A library in which every guideline holds, on a quiet machine.
+    #[must_use]
+    pub fn new() -> ScriptedLibrary {
+        ScriptedLibrary {
+            description: DESCRIPTION.to_owned(),
+            noise: Noise::default(),
+            slower: 1.0,
+            costs: Vec::new(),
+            rows: BTreeMap::new(),
+            faults: Vec::new(),
+            fails_to_start: None,
+            admits: None,
+            idle: BTreeSet::new(),
+            deaf: BTreeSet::new(),
+            hidden: None,
+            bits: None,
+            wrong_rows: BTreeMap::new(),
+        }
+    }
+
+    /// Noise on all times.
+    #[must_use]
+    pub fn noise(mut self, noise: Noise) -> ScriptedLibrary {
+        self.noise = noise;
+        self
+    }
+
+    /// Everything usually takes so many times as long.
+    #[must_use]
+    pub fn slower(mut self, times: f64) -> ScriptedLibrary {
+        self.slower = times;
+        self
+    }
+
+    /// A parameter of whole launches with its default, and the values that are tried.
+    #[must_use]
+    pub fn setting(self, name: &str, default: &str, tried: &[&str]) -> ScriptedLibrary {
+        self.described(&format!(
+            "[[parameters]]\nname = \"{name}\"\ndefault = \"{default}\"\ntry = {tried:?}\nsummary = \"scripted\"\n"
+        ))
+    }
+
+    /// Further tables of the library's description, such as `[[parameters]]`.
+    #[must_use]
+    pub fn described(mut self, tables: &str) -> ScriptedLibrary {
+        self.description += &format!("\n{tables}");
+        self
+    }
+
+    /// What the library's calls of a collective take, in seconds, from what they usually take.
+    ///
+    /// # Panics
+    /// No collective has this name.
+    #[must_use]
+    pub fn cost(mut self, collective: &str, cost: impl Fn(&Call<'_>, f64) -> f64 + 'static) -> ScriptedLibrary {
+        let collective = collective.parse().unwrap_or_else(|error| panic!("{error}"));
+        self.costs.push((collective, Box::new(cost)));
+        self
+    }
+
+    /// What a row of Kilter's or a plugin's takes, in seconds, from what the library usually takes for the collective.
+    #[must_use]
+    pub fn row(mut self, id: &str, cost: impl Fn(&Call<'_>, f64) -> f64 + 'static) -> ScriptedLibrary {
+        self.rows.insert(id.to_owned(), Box::new(cost));
+        self
+    }
+
+    /// Jobs crash in these calls.
+    #[must_use]
+    pub fn crashes(self, when: impl Fn(&Call<'_>) -> bool + 'static) -> ScriptedLibrary {
+        self.fault(when, Ends::Crashes)
+    }
+
+    /// Jobs hang in these calls.
+    #[must_use]
+    pub fn hangs(self, when: impl Fn(&Call<'_>) -> bool + 'static) -> ScriptedLibrary {
+        self.fault(when, Ends::Hangs)
+    }
+
+    /// These calls deliver wrong data.
+    #[must_use]
+    pub fn wrong_data(self, when: impl Fn(&Call<'_>) -> bool + 'static) -> ScriptedLibrary {
+        self.fault(when, Ends::Fails("wrong data: rank 1, byte 7".to_owned()))
+    }
+
+    fn fault(mut self, when: impl Fn(&Call<'_>) -> bool + 'static, ends: Ends) -> ScriptedLibrary {
+        self.faults.push((Box::new(when), ends));
+        self
+    }
+
+    /// Jobs do not start under these settings.
+    #[must_use]
+    pub fn fails_to_start(mut self, when: impl Fn(&Settings<'_>) -> bool + 'static) -> ScriptedLibrary {
+        self.fails_to_start = Some(Box::new(when));
+        self
+    }
+
+    /// The library's algorithms are asked for under these settings alone; else it decides by itself, whatever is chosen.
+    #[must_use]
+    pub fn admits_algorithms(mut self, when: impl Fn(&Settings<'_>) -> bool + 'static) -> ScriptedLibrary {
+        self.admits = Some(Box::new(when));
+        self
+    }
+
+    /// A setting that reads back as it was set, and acts as nothing.
+    #[must_use]
+    pub fn ignores(mut self, name: &str) -> ScriptedLibrary {
+        self.idle.insert(name.to_owned());
+        self
+    }
+
+    /// A setting that reads back as its default, whatever is set.
+    #[must_use]
+    pub fn does_not_take(mut self, name: &str) -> ScriptedLibrary {
+        self.deaf.insert(name.to_owned());
+        self
+    }
+
+    /// The share of communication that is hidden behind computation, from 0 to 1; without it, all of it is.
+    #[must_use]
+    pub fn hides(mut self, share: impl Fn(Benchmark, u64, &Settings<'_>) -> f64 + 'static) -> ScriptedLibrary {
+        self.hidden = Some(Box::new(share));
+        self
+    }
+
+    /// What a call leaves of random doubles, in place of the same for all.
+    #[must_use]
+    pub fn bits(mut self, bits: impl Fn(&Call<'_>) -> String + 'static) -> ScriptedLibrary {
+        self.bits = Some(Box::new(bits));
+        self
+    }
+
+    /// A row of Kilter's or a plugin's that fails the correctness matrix.
+    #[must_use]
+    pub fn wrong_row(mut self, id: &str) -> ScriptedLibrary {
+        self.wrong_rows
+            .insert(id.to_owned(), "rank 1: 7 in place of 8".to_owned());
+        self
+    }
+
+    /// Its description.
+    ///
+    /// # Errors
+    /// What is wrong with the tables that were added.
+    pub fn description(&self) -> Result<Library, ConfigError> {
+        Library::parse(&self.description, "scripted library")
+    }
+
+    /// Seconds of a call of the library's.
+    pub(super) fn seconds(&self, call: &Call<'_>) -> f64 {
+        let costs = self
+            .costs
+            .iter()
+            .filter(|(collective, _)| *collective == call.collective);
+        costs.fold(self.usual(call), |seconds, (_, cost)| cost(call, seconds))
+    }
+
+    /// Seconds of a row in place of a call.
+    pub(super) fn seconds_of_row(&self, id: &str, call: &Call<'_>) -> f64 {
+        match self.rows.get(id) {
+            Some(cost) => cost(call, self.usual(call)),
+            None => OWN * self.usual(call),
+        }
+    }
+
+    fn usual(&self, call: &Call<'_>) -> f64 {
+        self.slower * usual(call)
+    }
+
+    /// How a call fails; `None` where it does not.
+    pub(super) fn fault_of(&self, call: &Call<'_>) -> Option<Ends> {
+        let fault = self.faults.iter().find(|(when, _)| when(call));
+        fault.map(|(_, ends)| ends.clone())
+    }
+
+    pub(super) fn starts(&self, settings: &Settings<'_>) -> bool {
+        !self.fails_to_start.as_ref().is_some_and(|when| when(settings))
+    }
+
+    pub(super) fn admits(&self, settings: &Settings<'_>) -> bool {
+        self.admits.as_ref().is_none_or(|when| when(settings))
+    }
+
+    pub(super) fn hidden(&self, benchmark: Benchmark, bytes: u64, settings: &Settings<'_>) -> f64 {
+        let share = self.hidden.as_ref().map(|share| share(benchmark, bytes, settings));
+        share.unwrap_or(1.0)
+    }
+
+    pub(super) fn bits_of(&self, call: &Call<'_>) -> String {
+        self.bits.as_ref().map_or_else(|| "same".to_owned(), |bits| bits(call))
+    }
+}
+
+/// Seconds in which every guideline between collectives holds with room.
+fn usual(call: &Call<'_>) -> f64 {
+    let weight = match call.collective.name() {
+        "barrier" => 0.5,
+        "scatter" | "scatterv" | "gather" | "gatherv" => 0.8,
+        "reduce" => 1.1,
+        "scan" | "exscan" => 1.2,
+        "reduce_scatter_block" => 1.3,
+        "allgather" | "allgatherv" | "reduce_scatter" => 1.4,
+        "alltoall" | "alltoallv" => 1.6,
+        "allreduce" => 1.8,
+        _ => 1.0,
+    };
+    let rounds = (call.ranks.max(2) as f64).log2();
+    weight * (rounds * LATENCY + call.bytes as f64 * PER_BYTE)
+}

@@ -1,0 +1,299 @@
+//! How a scripted library carries out the items of a job.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use kilter_algorithms::{Collective, mockup};
+use kilter_protocol::cpus::ProcessingUnits;
+use kilter_protocol::expression::{Operation, Side, Single, Term, Values};
+use kilter_protocol::overlap::{Overlap, Part};
+use kilter_protocol::plan::{Header, Implementation, Item};
+use kilter_protocol::report::{BITS, Start};
+
+use super::call::{Call, Settings};
+use super::files::InForce;
+use super::library::{LATENCY, PER_BYTE, ScriptedLibrary};
+use kilter_bench::launch::CommandSpec;
+use kilter_bench::launch::scripted::{Ends, Launched, Play, Played, Script};
+use kilter_model::config::library::{Column, Library};
+
+/// Version of the library.
+pub(super) const VERSION: &str = "1.0";
+
+/// The scripts of a library's jobs.
+#[derive(Debug)]
+pub(super) struct Jobs {
+    pub(super) library: Rc<ScriptedLibrary>,
+    pub(super) description: Rc<Library>,
+}
+
+impl Script for Jobs {
+    fn launch(&self, command: &CommandSpec, header: &Header) -> Launched {
+        let in_force = InForce::of(command, &self.description);
+        let playing = Playing {
+            library: Rc::clone(&self.library),
+            description: Rc::clone(&self.description),
+            in_force,
+            counters: header.counters.clone(),
+            says_bits: !header.bits_at.is_empty(),
+        };
+        if !self.library.starts(&playing.settings(&[])) {
+            return Launched::Fails("the job does not start under these settings".to_owned());
+        }
+        Launched::Runs {
+            start: Box::new(playing.start(header)),
+            play: Box::new(playing),
+        }
+    }
+
+    fn wrong(&self, row: &str) -> Option<String> {
+        self.library.wrong_rows.get(row).cloned()
+    }
+}
+
+/// A job.
+#[derive(Debug)]
+struct Playing {
+    library: Rc<ScriptedLibrary>,
+    description: Rc<Library>,
+    in_force: InForce,
+    counters: Vec<String>,
+    says_bits: bool,
+}
+
+impl Playing {
+    fn start(&self, header: &Header) -> Start {
+        let ranks = self.in_force.ranks;
+        let per_host = self.in_force.per_host.unwrap_or(ranks).max(1);
+        Start {
+            library: format!("{}, scripted", self.description.reports.replace("1.", VERSION)),
+            ranks,
+            hosts: (0..ranks).map(|rank| format!("host{}", rank / per_host)).collect(),
+            clock_tick_seconds: 1e-9,
+            clock_read_seconds: 20e-9,
+            loop_overhead_seconds: 50e-9,
+            variables: self.read(&header.read_variables),
+            environment: header
+                .read_environment
+                .iter()
+                .filter_map(|name| Some((name.clone(), self.in_force.environment.get(name)?.clone())))
+                .collect(),
+            processing_units: header.asks_processing_units.then(|| ProcessingUnits {
+                granted: kilter_protocol::cpus::list(0..ranks),
+                of_ranks: Vec::new(),
+                by: "the scripted library".to_owned(),
+            }),
+            ..Start::default()
+        }
+    }
+
+    /// What the library says of its parameters: what is set, else the default where it knows them.
+    fn read(&self, names: &[String]) -> BTreeMap<String, String> {
+        let default = |name: &String| {
+            let row = self.description.parameters.iter().find(|row| row.name == *name)?;
+            Some(row.default.clone())
+        };
+        let value = |name: &String| {
+            let set = self.in_force.parameters.get(name).cloned();
+            set.filter(|_| !self.library.deaf.contains(name))
+                .or_else(|| default(name))
+        };
+        names
+            .iter()
+            .filter_map(|name| Some((name.clone(), value(name)?)))
+            .collect()
+    }
+
+    /// What acts: the launch's settings and then those of an item, but for what acts as nothing.
+    fn settings(&self, of_item: &[(String, String)]) -> Settings<'_> {
+        let mut set = self.in_force.environment.clone();
+        set.extend(self.in_force.parameters.clone());
+        set.extend(of_item.iter().cloned());
+        set.retain(|name, _| !self.library.idle.contains(name) && !self.library.deaf.contains(name));
+        Settings::new(set, &self.description)
+    }
+
+    /// The library's algorithm that is in force for a call, 0 where it decides by itself; and the knobs that a rule sets along with it.
+    fn algorithm(
+        &self,
+        settings: &Settings<'_>,
+        collective: Collective,
+        bytes: u64,
+    ) -> (u64, BTreeMap<String, String>) {
+        let own = (0, BTreeMap::new());
+        let row = self
+            .description
+            .algorithms_of(collective)
+            .filter(|_| self.library.admits(settings));
+        let Some(row) = row else { return own };
+        let chosen = settings.value(&row.parameter).parse().unwrap_or_default();
+        if chosen > 0 {
+            return (chosen, BTreeMap::new());
+        }
+        let (Some(rules), Some(id)) = (&self.in_force.rules, row.rules_id) else {
+            return own;
+        };
+        let choice = rules.lookup(id, self.in_force.ranks as u64, bytes);
+        let knobs = row.knobs.iter().filter_map(|(name, knob)| {
+            let value = match knob.column? {
+                Column::Segment => choice.segment_bytes,
+                Column::Fan => choice.fan,
+                Column::Requests => choice.requests?,
+            };
+            Some((format!("{}_{name}", row.parameter), value.to_string()))
+        });
+        (choice.algorithm, knobs.collect())
+    }
+
+    fn call<'c>(&self, item: &'c str, settings: &Settings<'c>, collective: Collective, bytes: u64) -> Call<'c> {
+        let (algorithm, knobs) = self.algorithm(settings, collective, bytes);
+        Call {
+            collective,
+            bytes,
+            ranks: self.in_force.ranks,
+            algorithm,
+            item,
+            settings: settings.with_defaults(knobs),
+        }
+    }
+
+    /// A library call, which the drop-in may carry out in the library's place.
+    fn library_call(&self, call: &Call<'_>, played: &mut Played) -> Result<f64, Ends> {
+        let entry = self
+            .in_force
+            .profile
+            .as_ref()
+            .and_then(|table| table.lookup(call.collective, call.bytes));
+        let Some(entry) = entry else {
+            return match self.library.fault_of(call) {
+                Some(ends) => Err(ends),
+                None => Ok(self.library.seconds(call)),
+            };
+        };
+        played.dropin.push(entry.implementation.clone());
+        let replaced = Call {
+            item: &entry.implementation,
+            settings: call.settings.clone(),
+            ..*call
+        };
+        if let Some(ends) = self.library.fault_of(&replaced) {
+            return Err(ends);
+        }
+        let Some(row) = mockup::find(&entry.implementation) else {
+            return Ok(self.library.seconds_of_row(&entry.implementation, &replaced));
+        };
+        // A mock-up calls the library by its inner names, which the drop-in does not replace.
+        let of = |collective: &Collective| {
+            self.library
+                .seconds(&self.call(replaced.item, &call.settings, *collective, call.bytes))
+        };
+        Ok(row.calls.iter().map(of).sum())
+    }
+
+    fn term(&self, term: &Term, item: &Item, settings: &Settings<'_>, played: &mut Played) -> Result<f64, Ends> {
+        let ranks = self.in_force.ranks as u64;
+        let values = Values {
+            n_bytes: item.bytes,
+            p_ranks: ranks,
+            q_ranks: ranks,
+        };
+        let value = |quantity: &kilter_protocol::expression::Quantity| quantity.value(values).map_err(Ends::Fails);
+        let times = value(&term.repeat)?;
+        let bytes = term.call.size.as_ref().map_or(Ok(0), value)?;
+        let one = match &term.call.operation {
+            Operation::Collective(Some(collective), _) => {
+                let call = self.call(&item.id, settings, *collective, bytes);
+                self.library_call(&call, played)?
+            }
+            Operation::Collective(None, _) => return Err(Ends::Fails("an `A` is left".to_owned())),
+            Operation::PointToPoint(_) => {
+                let Some(collective) = item.task.collective() else {
+                    return Err(Ends::Fails("no collective to carry out".to_owned()));
+                };
+                let call = self.call(&item.id, settings, collective, bytes);
+                self.library.seconds_of_row(&item.id, &call)
+            }
+            Operation::Single(single) => match single {
+                Single::Wait | Single::Recv | Single::Irecv | Single::Fence => LATENCY / 10.0,
+                Single::Copy | Single::Pack | Single::Unpack => LATENCY / 20.0 + bytes as f64 * PER_BYTE,
+                Single::Combine => LATENCY / 20.0 + 2.0 * bytes as f64 * PER_BYTE,
+                Single::Pingpong => 2.0 * (LATENCY + bytes as f64 * PER_BYTE),
+                _ => LATENCY + bytes as f64 * PER_BYTE,
+            },
+        };
+        Ok(times as f64 * one)
+    }
+
+    fn ends(&self, item: &Item, settings: &Settings<'_>, played: &mut Played) -> Result<f64, Ends> {
+        if let Some((name, value)) = item.settings.iter().find(|(name, _)| self.library.deaf.contains(name)) {
+            return Err(Ends::Fails(format!(
+                "had no effect: `{name}` was set to `{value}`, and reads back as its default"
+            )));
+        }
+        match &item.implementation {
+            Implementation::Expression { text } => {
+                let side: Side = text.parse().map_err(|error| Ends::Fails(format!("{error}")))?;
+                side.terms
+                    .iter()
+                    .map(|term| self.term(term, item, settings, played))
+                    .sum()
+            }
+            Implementation::Algorithm { id, .. } | Implementation::Plugin { id, .. } => {
+                let Some(collective) = item.task.collective() else {
+                    return Err(Ends::Fails("no collective to carry out".to_owned()));
+                };
+                let call = self.call(&item.id, settings, collective, item.bytes);
+                match self.library.fault_of(&call) {
+                    Some(ends) => Err(ends),
+                    None => Ok(self.library.seconds_of_row(id, &call)),
+                }
+            }
+            Implementation::Overlap(overlap) => Ok(self.overlapped(overlap, item.bytes, settings)),
+        }
+    }
+
+    /// A part of an overlap benchmark, in seconds.
+    fn overlapped(&self, overlap: &Overlap, bytes: u64, settings: &Settings<'_>) -> f64 {
+        let latency = LATENCY;
+        let communication = 2.0 * latency + bytes as f64 * PER_BYTE;
+        let computation = overlap.computation_ns as f64 * 1e-9;
+        let hidden = self.library.hidden(overlap.benchmark, bytes, settings);
+        match overlap.part {
+            Part::Latency => latency,
+            Part::Communication => communication,
+            Part::Computation => computation,
+            Part::Overlapped => computation + communication - hidden * (communication - latency).min(computation),
+        }
+    }
+
+    /// What the worker says of an item beside its times.
+    fn said(&self, item: &Item, settings: &Settings<'_>) -> Vec<(String, String)> {
+        let mut said = item.settings.clone();
+        let Some(collective) = item.task.collective() else {
+            return said;
+        };
+        let call = self.call(&item.id, settings, collective, item.bytes);
+        // Another algorithm sends to other ranks.
+        let sent = format!("0>1:{}", 1 + call.algorithm);
+        said.extend(self.counters.iter().map(|counter| (counter.clone(), sent.clone())));
+        if self.says_bits && collective.has_operator() {
+            said.push((BITS.to_owned(), self.library.bits_of(&call)));
+        }
+        said
+    }
+}
+
+impl Play for Playing {
+    fn item(&self, item: &Item) -> Played {
+        let settings = self.settings(&item.settings);
+        let mut played = Played {
+            read_back: self.said(item, &settings),
+            ..Played::default()
+        };
+        played.ends = match self.ends(item, &settings, &mut played) {
+            Ok(seconds) => Ends::Takes(seconds),
+            Err(ends) => ends,
+        };
+        played
+    }
+}

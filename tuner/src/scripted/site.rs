@@ -1,0 +1,255 @@
+//! Commands on a scripted library: as they are typed, but for the launcher and the programs, which nobody asks.
+
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use anyhow::Context as _;
+use clap::Parser as _;
+
+use super::library::ScriptedLibrary;
+use super::playing::{Jobs, VERSION};
+use crate::cli;
+use crate::{launcher, reporting};
+use kilter_bench::launch;
+use kilter_bench::launch::Bench;
+use kilter_bench::launch::scripted::Scripted;
+use kilter_bench::programs::{PROGRESS_LIBRARY, Programs};
+use kilter_bench::store::Store;
+use kilter_model::config::guideline;
+use kilter_model::config::library::Library;
+use kilter_model::options::{Options, TuneOptions};
+use kilter_model::plan::Plan;
+use kilter_model::report::Report;
+use kilter_model::setup::Setup;
+use kilter_search::context::Context;
+use kilter_search::verification::{Allowance, verify};
+use kilter_tune as tune;
+use kilter_tune::Tuned;
+use kilter_tune::layouts::prove::{Member, prove};
+
+/// Where a scripted library is installed and tuned.
+#[derive(Debug)]
+pub struct Site {
+    directory: PathBuf,
+    library: Rc<ScriptedLibrary>,
+    description: Rc<Library>,
+}
+
+/// What a command came to.
+#[derive(Debug)]
+pub struct Run {
+    /// The report.
+    pub report: Report,
+    /// Jobs that measured and were started; what came from the store started none.
+    pub jobs: u64,
+    /// Seconds by the scripted clock.
+    pub seconds: f64,
+}
+
+impl Site {
+    /// Installs a library in a directory that is made where there is none; a database that is there goes on.
+    ///
+    /// # Errors
+    /// What is wrong with its description, or files that cannot be written.
+    pub fn new(directory: &Path, library: ScriptedLibrary) -> anyhow::Result<Site> {
+        let description = library.description()?;
+        let programs = directory.join("bin");
+        std::fs::create_dir_all(&programs).with_context(|| format!("`{}` cannot be made", programs.display()))?;
+        // Files that are there, and that nobody can run: `ompi_info` as well, which Open MPI's emitter looks for beside the launcher.
+        for name in [
+            "mpirun",
+            "ompi_info",
+            WORKER,
+            "kilter-verify",
+            "libkilter.so",
+            "libkilter_collectives.so",
+            PROGRESS_LIBRARY,
+        ] {
+            let path = programs.join(name);
+            std::fs::write(&path, name).with_context(|| format!("`{}` cannot be written", path.display()))?;
+        }
+        Ok(Site {
+            directory: directory.to_path_buf(),
+            library: Rc::new(library),
+            description: Rc::new(description),
+        })
+    }
+
+    /// `kilter tune` with these arguments. An interrupted run is resumed.
+    ///
+    /// # Errors
+    /// What the command would fail with.
+    pub fn tune(&self, arguments: &[&str]) -> anyhow::Result<Run> {
+        self.tune_on(Box::new(self.bench()), arguments)
+    }
+
+    /// The same on another bench, such as [`Replay`](crate::launch::Replay).
+    ///
+    /// # Errors
+    /// What the command would fail with.
+    pub fn tune_on(&self, bench: Box<dyn Bench>, arguments: &[&str]) -> anyhow::Result<Run> {
+        let options = self.tune_options(arguments)?;
+        self.run(bench, &options.common, arguments, |context| {
+            Ok(reporting::of_tune(context, &tuned(context, &options)?))
+        })
+    }
+
+    /// `kilter tune --layouts` with these arguments: what is found for each layout with the files of all of them.
+    ///
+    /// # Errors
+    /// What the command would fail with.
+    pub fn tune_layouts(&self, arguments: &[&str]) -> anyhow::Result<Vec<Report>> {
+        let options = self.tune_options(arguments)?;
+        let store = Store::open(&options.common.db)?;
+        let contexts = options.layouts.iter().map(|own| {
+            std::fs::create_dir_all(&own.out).with_context(|| format!("`{}` cannot be made", own.out.display()))?;
+            self.context(Box::new(self.bench()), own, &store, arguments)
+        });
+        let contexts = contexts.collect::<anyhow::Result<Vec<_>>>()?;
+        let mut members = Vec::new();
+        for (own, context) in options.layouts.iter().zip(&contexts) {
+            let layout = own.layout.context("a layout that is none")?;
+            let tuned = tuned(context, &options)?;
+            members.push(Member { layout, context, tuned });
+        }
+        prove(&mut members, &self.emitted())?;
+        let report = |member: &Member<'_, '_>| reporting::of_tune(member.context, &member.tuned);
+        Ok(members.iter().map(report).collect())
+    }
+
+    /// `kilter check` with these arguments.
+    ///
+    /// # Errors
+    /// What the command would fail with.
+    pub fn check(&self, arguments: &[&str]) -> anyhow::Result<Run> {
+        let cli::Command::Check(typed) = self.typed("check", arguments)? else {
+            anyhow::bail!("`check` is not read as such");
+        };
+        let options = crate::options::measuring(typed)?;
+        self.run(Box::new(self.bench()), &options, arguments, |context| {
+            let found = verify(context, "check", &Setup::default(), Allowance::ALL)?;
+            Ok(reporting::of_check(context, &found))
+        })
+    }
+
+    /// The database.
+    #[must_use]
+    pub fn database(&self) -> PathBuf {
+        self.directory.join("out").join("kilter.db")
+    }
+
+    /// What is deployed.
+    #[must_use]
+    pub fn emitted(&self) -> PathBuf {
+        self.directory.join("out").join("emit")
+    }
+
+    fn bench(&self) -> Scripted {
+        let script = Jobs {
+            library: Rc::clone(&self.library),
+            description: Rc::clone(&self.description),
+        };
+        Scripted::new(Rc::new(script), self.library.noise)
+    }
+
+    fn tune_options(&self, arguments: &[&str]) -> anyhow::Result<TuneOptions> {
+        let cli::Command::Tune(typed) = self.typed("tune", arguments)? else {
+            anyhow::bail!("`tune` is not read as such");
+        };
+        Ok(crate::options::tuning(typed)?)
+    }
+
+    /// Reads a command line, with four ranks and a seed where it says nothing of them.
+    fn typed(&self, command: &str, arguments: &[&str]) -> anyhow::Result<cli::Command> {
+        let path = |name: &str| self.directory.join(name).display().to_string();
+        let own = [
+            "kilter".to_owned(),
+            command.to_owned(),
+            format!("--mpirun={}", path("bin/mpirun")),
+            format!("--out={}", path("out")),
+            "--quiet".to_owned(),
+        ];
+        let given = |option: &str| arguments.iter().any(|one| one.starts_with(option));
+        let is_said = |option: &str| given(option) || option == "--ranks" && given("--layouts");
+        let defaults = [("--ranks", "4"), ("--seed", "1")].into_iter();
+        let defaults = defaults.filter(|(option, _)| !is_said(option));
+        let defaults = defaults.map(|(option, value)| format!("{option}={value}"));
+        let words = own.into_iter().chain(defaults);
+        let words = words.chain(arguments.iter().map(|&one| one.to_owned()));
+        Ok(cli::Cli::try_parse_from(words)?.command)
+    }
+
+    /// What a command begins with, or the newest finished run of the same command where nothing can be measured.
+    fn context<'a>(
+        &self,
+        bench: Box<dyn Bench>,
+        options: &'a Options,
+        store: &'a Store,
+        arguments: &[&str],
+    ) -> anyhow::Result<Context<'a>> {
+        let description = Library::clone(&self.description);
+        let mut guidelines = guideline::load_embedded()?;
+        for file in &options.guideline_files {
+            guidelines.push(guideline::load_file(file)?);
+        }
+        let guidelines = guideline::select(&guidelines, &options.guidelines)?;
+        let plan = Plan::within(&guidelines, &options.scope(), options.place());
+        let line = match options.layout {
+            Some(layout) => format!("{} {layout}", arguments.join(" ")),
+            None => arguments.join(" "),
+        };
+        let run = if bench.starts_jobs() {
+            let seed = options.seed.unwrap_or_default();
+            store.begin_or_resume(&line, seed, &line, VERSION, options.ranks)?
+        } else {
+            let stored = store.newest(&line)?;
+            stored.with_context(|| format!("`{}` has no run of `{line}`", store.path().display()))?
+        };
+        if run.resumed {
+            launch::recover(&run)?;
+        }
+        let template = launcher::template(options, &description)?;
+        let worker = self.directory.join("bin").join(WORKER);
+        let programs = Programs::unasked(worker, format!("Scripted MPI v{VERSION}"));
+        let context = Context::new(
+            options,
+            (description, VERSION.to_owned()),
+            (store, run, line),
+            plan,
+            (template, programs),
+        );
+        Ok(context.on(bench))
+    }
+
+    fn run(
+        &self,
+        bench: Box<dyn Bench>,
+        options: &Options,
+        arguments: &[&str],
+        work: impl FnOnce(&Context<'_>) -> anyhow::Result<Report>,
+    ) -> anyhow::Result<Run> {
+        let store = Store::open(&options.db)?;
+        let context = self.context(bench, options, &store, arguments)?;
+        let before = context.run.launch_count()?;
+        let report = work(&context);
+        context.heed_jobs();
+        context.progress.finish();
+        let report = report?;
+        context.run.record_report(&report)?;
+        context.run.finish()?;
+        Ok(Run {
+            report,
+            jobs: context.run.launch_count()? - before,
+            seconds: context.budget.spent_seconds(),
+        })
+    }
+}
+
+/// The loop, after what is looked at before anything is measured.
+fn tuned(context: &Context<'_>, options: &TuneOptions) -> anyhow::Result<Tuned> {
+    kilter_emit::check(context)?;
+    tune::tune(context, options)
+}
+
+/// The worker's file.
+const WORKER: &str = "kilter-worker";

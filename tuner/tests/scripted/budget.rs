@@ -1,0 +1,47 @@
+//! Seconds of the scripted clock.
+
+use kilter_bench::launch::scripted::Noise;
+
+use super::*;
+
+const MANY: &str = "--guidelines GL8,GL10,GL12,GL13 --sizes 1..64KiB:x4";
+
+/// Reduce is a little slower than Allreduce at every size, on a machine that is not quiet: many launches decide.
+fn unclear() -> ScriptedLibrary {
+    let noise = Noise {
+        item: 0.08,
+        ..Noise::default()
+    };
+    ScriptedLibrary::new()
+        .slower(2000.0)
+        .noise(noise)
+        .cost("reduce", |_, usual| 1.85 * usual)
+}
+
+fn count(run: &Run, verdict: Outcome) -> usize {
+    run.report
+        .cells
+        .iter()
+        .filter(|cell| cell.before.verdict == verdict)
+        .count()
+}
+
+#[test]
+fn a_budget_that_ends_in_the_middle_says_what_was_only_screened() {
+    let run = tune(unclear(), &format!("{MANY} --budget 30"));
+    assert!(count(&run, Outcome::Screened) > 0);
+    assert!(
+        run.report.warnings.iter().any(|text| text.contains("raise --budget")),
+        "{:?}",
+        run.report.warnings
+    );
+    assert!(run.seconds < 33.0, "{}", run.seconds);
+}
+
+#[test]
+fn with_seconds_enough_nothing_is_only_screened() {
+    let run = tune(unclear(), MANY);
+    assert_eq!(count(&run, Outcome::Screened), 0);
+    assert!(count(&run, Outcome::Violated) > 0);
+    assert!(run.seconds < 630.0, "{}", run.seconds);
+}

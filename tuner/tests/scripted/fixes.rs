@@ -1,0 +1,148 @@
+//! A violated guideline and what mends it.
+
+use kilter_model::not_deployed::NotDeployed;
+
+use super::*;
+
+#[test]
+fn a_parameter_mends_a_cell_and_its_other_values_do_not() {
+    let library = slow_reduce(|call| call.is("x", "16")).setting("x", "0", &["1", "16"]);
+    let run = tune(library, REDUCE);
+    assert_eq!(changes(&run), ["x=16"]);
+    assert!(is_mended(&run, SLOW));
+    assert_eq!(cell(&run, SLOW).fix.as_ref().unwrap().id, "x=16");
+    assert_eq!(cell(&run, "GL8 reduce 1024").before.verdict, Outcome::Holds);
+}
+
+/// `x=1` mends Bcast and `max=16` Reduce; the text of the first is a part of the second's.
+#[test]
+fn each_parameter_is_credited_with_the_cell_that_it_mends() {
+    let library = slow_reduce(|call| call.is("max", "16"))
+        .setting("x", "0", &["1"])
+        .setting("max", "0", &["16"])
+        .cost(
+            "bcast",
+            |call, usual| if call.is("x", "1") { usual } else { 4.0 * usual },
+        );
+    let run = tune(library, "--guidelines GL8,GL10 --sizes 4096 --only parameters");
+    let credited = |name: &str| {
+        let change = run.report.changes.iter().find(|change| change.name == name);
+        change.map(|change| change.cells.clone()).unwrap_or_default()
+    };
+    assert_eq!(changes(&run).len(), 2, "{:?}", changes(&run));
+    assert_eq!(credited("x"), ["GL10 bcast 4096"]);
+    assert_eq!(credited("max"), [SLOW]);
+}
+
+#[test]
+fn an_ordered_parameter_is_walked_to_its_best_value() {
+    let row = "[[parameters]]\nname = \"eager\"\ndefault = \"1024\"\ntry = [4096, 65536]\nsummary = \"scripted\"\n\
+               ordered = { min = 512, max = 65536, scale = \"log2\" }\n";
+    // Best at 8192, which is not among the values of the screening.
+    let library = ScriptedLibrary::new().described(row).cost("reduce", |call, usual| {
+        let steps = (call.number("eager") as f64 / 8192.0).log2().abs();
+        usual * (1.0 + steps)
+    });
+    let run = tune(library, "--guidelines GL8 --sizes 4096 --only parameters");
+    assert_eq!(changes(&run), ["eager=8192"]);
+    assert!(is_mended(&run, SLOW));
+}
+
+#[test]
+fn a_setting_that_is_not_needed_is_left_out() {
+    // Either mends the cell; the second does nothing that the first does not.
+    let library = slow_reduce(|call| call.is("x", "1") || call.is("y", "1"))
+        .setting("x", "0", &["1"])
+        .setting("y", "0", &["1"]);
+    let run = tune(library, REDUCE);
+    assert_eq!(changes(&run).len(), 1, "{:?}", changes(&run));
+    assert!(is_mended(&run, SLOW));
+}
+
+#[test]
+fn two_settings_that_are_both_needed_are_both_deployed() {
+    let library = slow_reduce(|call| call.is("x", "1"))
+        .setting("x", "0", &["1"])
+        .setting("y", "0", &["1"])
+        .cost(
+            "bcast",
+            |call, usual| if call.is("y", "1") { usual } else { 4.0 * usual },
+        );
+    let run = tune(library, "--guidelines GL8,GL10 --sizes 4096 --only parameters");
+    assert_eq!(changes(&run).len(), 2, "{:?}", changes(&run));
+    assert!(is_mended(&run, SLOW) && is_mended(&run, "GL10 bcast 4096"));
+}
+
+#[test]
+fn an_algorithm_of_the_librarys_mends_a_cell() {
+    let run = tune(slow_reduce(|call| call.algorithm == 2), REDUCE);
+    assert_eq!(changes(&run), ["MPI_Reduce at 4 KiB=reduce_algorithm=2"]);
+    assert!(is_mended(&run, SLOW));
+    let proof = run.report.contests[0].proof.as_ref().unwrap();
+    assert!(proof.contains("proven by messages"), "{proof}");
+}
+
+#[test]
+fn a_knob_of_an_algorithm_is_refined() {
+    let library = slow_reduce(|_| false).cost("reduce", |call, seconds| match call.algorithm {
+        // Best in segments of 2048 B.
+        3 => {
+            seconds
+                * 0.2
+                * (1.0
+                    + (call.number("reduce_algorithm_segmentsize").max(1) as f64 / 2048.0)
+                        .log2()
+                        .abs())
+        }
+        _ => seconds,
+    });
+    let run = tune(library, "--guidelines GL8 --sizes 4096 --only parameters");
+    let expected = "MPI_Reduce at 4 KiB=reduce_algorithm=3 reduce_algorithm_segmentsize=2048";
+    assert_eq!(changes(&run), [expected]);
+    assert!(is_mended(&run, SLOW));
+}
+
+#[test]
+fn a_mockup_mends_a_cell_where_nothing_of_the_librarys_does() {
+    let run = tune(slow_reduce(|_| false), REDUCE);
+    assert_eq!(changes(&run), ["MPI_Reduce at 4 KiB=reduce.as_allreduce"]);
+    assert!(is_mended(&run, SLOW));
+}
+
+#[test]
+fn an_algorithm_of_kilters_mends_a_cell() {
+    let library = slow_reduce(|_| false).row("reduce.binomial", |_, usual| 0.5 * usual);
+    let run = tune(library, REDUCE);
+    assert_eq!(changes(&run), ["MPI_Reduce at 4 KiB=reduce.binomial"]);
+    assert!(is_mended(&run, SLOW));
+}
+
+#[test]
+fn a_contest_that_was_asked_for_is_held_and_what_breaks_nothing_stays_as_it_is() {
+    let is_faster = |call: &Call<'_>| call.algorithm == 2;
+    let library = ScriptedLibrary::new().cost(
+        "reduce",
+        move |call, usual| if is_faster(call) { 0.5 * usual } else { usual },
+    );
+    let run = tune(library, "--guidelines GL8 --sizes 4096 --contest reduce@4KiB");
+    let best = &run.report.contests[0].candidates[0];
+    assert_eq!(best.id, "reduce_algorithm=2");
+    assert_eq!(best.not_deployed, Some(NotDeployed::NothingToFix));
+    assert_eq!(changes(&run), [""; 0]);
+}
+
+#[test]
+fn where_nothing_is_violated_nothing_is_deployed() {
+    let run = tune(
+        ScriptedLibrary::new().setting("x", "0", &["1"]),
+        "--guidelines GL8,GL12 --sizes 1024,4096",
+    );
+    assert_eq!(changes(&run), [""; 0]);
+    assert!(
+        run.report
+            .cells
+            .iter()
+            .all(|cell| cell.before.verdict == Outcome::Holds)
+    );
+    assert!(run.report.quarantined.is_empty() && run.report.contests.is_empty());
+}

@@ -1,0 +1,88 @@
+//! The whole loop of `tune` on a scripted library: what is found, deployed, proven, taken back and said. No MPI, no processes, no waiting.
+
+mod budget;
+mod fixes;
+mod gates;
+mod layouts;
+mod limits;
+mod noise;
+mod overlap;
+mod quarantine;
+mod replay;
+mod resume;
+mod silent;
+mod taken_back;
+
+use kilter::scripted::{Call, Run, ScriptedLibrary, Site};
+use kilter_model::report::{Cell, Change};
+use kilter_stats::verdict::Outcome;
+
+/// One guideline, `reduce(n) <= allreduce(n)`, at two sizes.
+const REDUCE: &str = "--guidelines GL8 --sizes 1024,4096";
+
+/// The cell that scenarios break.
+const SLOW: &str = "GL8 reduce 4096";
+
+/// Reduce at 4096 B takes four times as long as it should, unless this holds.
+fn slow_reduce(unless: impl Fn(&Call<'_>) -> bool + 'static) -> ScriptedLibrary {
+    let is_slow = move |call: &Call<'_>| call.bytes == 4096 && !unless(call);
+    ScriptedLibrary::new().cost(
+        "reduce",
+        move |call, usual| if is_slow(call) { 4.0 * usual } else { usual },
+    )
+}
+
+/// A site in a directory of its own, which goes with what is returned first.
+fn site(library: ScriptedLibrary) -> (tempfile::TempDir, Site) {
+    let directory = tempfile::tempdir().unwrap();
+    let site = Site::new(directory.path(), library).unwrap();
+    (directory, site)
+}
+
+/// `kilter tune` with these arguments, separated by blanks.
+fn tune(library: ScriptedLibrary, arguments: &str) -> Run {
+    let (_directory, site) = site(library);
+    tune_at(&site, arguments)
+}
+
+fn tune_at(site: &Site, arguments: &str) -> Run {
+    site.tune(&arguments.split(' ').collect::<Vec<_>>()).unwrap()
+}
+
+/// The cell of a guideline, a function and a volume.
+fn cell<'r>(run: &'r Run, name: &str) -> &'r Cell {
+    let is_it = |cell: &&Cell| format!("{} {} {}", cell.guideline, cell.function, cell.bytes) == name;
+    let found = run.report.cells.iter().find(is_it);
+    found.unwrap_or_else(|| panic!("no cell {name}"))
+}
+
+/// What is deployed, as `name=value`.
+fn changes(run: &Run) -> Vec<String> {
+    let text = |change: &Change| format!("{}={}", change.name, change.value);
+    run.report.changes.iter().map(text).collect()
+}
+
+/// Whether a cell was violated and holds with what is deployed.
+fn is_mended(run: &Run, name: &str) -> bool {
+    let cell = cell(run, name);
+    let after = cell.after.as_ref().map(|after| after.verdict);
+    cell.before.verdict == Outcome::Violated && after == Some(Outcome::Holds)
+}
+
+/// Why a violated cell has no fix.
+fn unfixed(run: &Run, name: &str) -> String {
+    cell(run, name).unfixed_because.clone().unwrap_or_default()
+}
+
+/// What was put away: id, what it did.
+fn quarantined(run: &Run) -> Vec<(&str, &str)> {
+    let all = run.report.quarantined.iter();
+    all.map(|one| (one.id.as_str(), one.what.as_str())).collect()
+}
+
+/// The one warning that has this part.
+fn warning<'r>(run: &'r Run, part: &str) -> &'r str {
+    let found: Vec<&String> = run.report.warnings.iter().filter(|text| text.contains(part)).collect();
+    assert_eq!(found.len(), 1, "`{part}` in {:#?}", run.report.warnings);
+    found[0]
+}

@@ -1,0 +1,63 @@
+//! Machines that are not quiet.
+
+use kilter_bench::launch::scripted::Noise;
+
+use super::*;
+
+const CELLS: &str = "--guidelines GL8,GL10,GL12 --sizes 64,1024,4096";
+
+fn noises() -> Vec<Noise> {
+    let seeds = 1..=4;
+    let usual = |seed| Noise {
+        seed,
+        ..Noise::default()
+    };
+    let all = seeds.flat_map(|seed| {
+        [
+            Noise {
+                item: 0.05,
+                repetition: 0.3,
+                ..usual(seed)
+            },
+            Noise {
+                slow_launches: (0.25, 2.0),
+                ..usual(seed)
+            },
+            Noise {
+                slow_items: (0.1, 1.5),
+                ..usual(seed)
+            },
+            Noise {
+                drift_per_second: 0.01,
+                ..usual(seed)
+            },
+        ]
+    });
+    all.collect()
+}
+
+#[test]
+fn no_noise_makes_a_violation() {
+    for noise in noises() {
+        let run = tune(ScriptedLibrary::new().noise(noise), CELLS);
+        let violated: Vec<String> = run
+            .report
+            .cells
+            .iter()
+            .filter(|cell| cell.before.verdict == Outcome::Violated)
+            .map(|cell| cell.expression.clone())
+            .collect();
+        assert!(
+            violated.is_empty() && run.report.changes.is_empty(),
+            "{noise:?}: {violated:?}"
+        );
+    }
+}
+
+#[test]
+fn noise_does_not_hide_a_violation() {
+    for noise in noises() {
+        let run = tune(slow_reduce(|call| call.algorithm == 2).noise(noise), CELLS);
+        assert_eq!(cell(&run, SLOW).before.verdict, Outcome::Violated, "{noise:?}");
+    }
+}

@@ -1,0 +1,80 @@
+//! Candidates that fail: each fails once, and the run goes on.
+
+use std::cell::Cell;
+use std::rc::Rc;
+
+use super::*;
+
+/// Counts how often something is looked at that holds.
+fn counted(test: impl Fn(&Call<'_>) -> bool + 'static) -> (Rc<Cell<usize>>, impl Fn(&Call<'_>) -> bool + 'static) {
+    let count = Rc::new(Cell::new(0));
+    let own = Rc::clone(&count);
+    let counting = move |call: &Call<'_>| {
+        let holds = test(call);
+        own.set(own.get() + usize::from(holds));
+        holds
+    };
+    (count, counting)
+}
+
+#[test]
+fn algorithms_that_hang_and_crash_are_tried_once() {
+    let (hung, hangs) = counted(|call| call.algorithm == 1);
+    let (crashed, crashes) = counted(|call| call.algorithm == 3);
+    let library = slow_reduce(|call| call.algorithm == 2).hangs(hangs).crashes(crashes);
+    let run = tune(library, REDUCE);
+    assert_eq!(changes(&run), ["MPI_Reduce at 4 KiB=reduce_algorithm=2"]);
+    assert!(is_mended(&run, SLOW));
+    let put_away = quarantined(&run);
+    assert!(put_away.contains(&("reduce_algorithm=1", "hung")), "{put_away:?}");
+    assert!(put_away.contains(&("reduce_algorithm=3", "crashed")), "{put_away:?}");
+    assert_eq!((hung.get(), crashed.get()), (1, 1));
+}
+
+#[test]
+fn a_mockup_with_wrong_data_is_tried_once() {
+    let (wrong, test) = counted(|call| call.item == "reduce.as_allreduce");
+    let library = slow_reduce(|_| false).wrong_data(test);
+    let run = tune(library, REDUCE);
+    assert_eq!(quarantined(&run), [("reduce.as_allreduce", "delivered wrong data")]);
+    assert_eq!(wrong.get(), 1);
+    assert!(!changes(&run).iter().any(|change| change.contains("as_allreduce")));
+}
+
+#[test]
+fn a_launch_setting_that_takes_jobs_down_is_tried_once() {
+    for (what, library) in [
+        ("hung", slow_reduce(|_| false).hangs(|call| call.is("x", "1"))),
+        ("crashed", slow_reduce(|_| false).crashes(|call| call.is("x", "1"))),
+        (
+            "did not start",
+            slow_reduce(|_| false).fails_to_start(|settings| settings.value("x") == "1"),
+        ),
+    ] {
+        let run = tune(library.setting("x", "0", &["1"]), REDUCE);
+        assert_eq!(quarantined(&run), [("x=1", what)]);
+        assert_eq!(changes(&run), ["MPI_Reduce at 4 KiB=reduce.as_allreduce"]);
+    }
+}
+
+#[test]
+fn a_row_that_fails_the_correctness_matrix_is_not_deployed() {
+    let library = slow_reduce(|_| false)
+        .row("reduce.binomial", |_, usual| 0.5 * usual)
+        .wrong_row("reduce.binomial");
+    let run = tune(library, REDUCE);
+    assert_eq!(changes(&run), ["MPI_Reduce at 4 KiB=reduce.as_allreduce"]);
+    assert_eq!(
+        quarantined(&run),
+        [("reduce.binomial", "failed the correctness matrix")]
+    );
+}
+
+#[test]
+fn a_library_that_fails_by_itself_ends_the_command_with_what_failed() {
+    let library = ScriptedLibrary::new().crashes(|call| call.bytes == 4096 && call.collective.name() == "reduce");
+    let (_directory, site) = site(library);
+    let error = site.tune(&["--guidelines", "GL8", "--sizes", "1024,4096"]).unwrap_err();
+    let text = format!("{error:#}");
+    assert!(text.contains("reduce(n) @4096") && text.contains("SIGSEGV"), "{text}");
+}

@@ -1,0 +1,46 @@
+//! Settings that act as nothing, and say so or not.
+
+use super::*;
+
+#[test]
+fn a_setting_that_acts_as_nothing_is_not_credited() {
+    let library = slow_reduce(|call| call.is("x", "1"))
+        .setting("x", "0", &["1"])
+        .ignores("x");
+    let run = tune(library, &format!("{REDUCE} --only parameters"));
+    assert_eq!(changes(&run), [""; 0]);
+    assert_eq!(cell(&run, SLOW).before.verdict, Outcome::Violated);
+    assert!(!unfixed(&run, SLOW).is_empty());
+}
+
+#[test]
+fn a_setting_that_reads_back_otherwise_is_put_away() {
+    let library = slow_reduce(|call| call.is("x", "1"))
+        .setting("x", "0", &["1", "16"])
+        .does_not_take("x");
+    let run = tune(library, &format!("{REDUCE} --only parameters"));
+    assert_eq!(changes(&run), [""; 0]);
+    assert_eq!(quarantined(&run), [("x=1", "had no effect"), ("x=16", "had no effect")]);
+}
+
+#[test]
+fn algorithms_that_the_library_never_asks_for_are_not_credited() {
+    let library = slow_reduce(|call| call.algorithm == 2).admits_algorithms(|_| false);
+    let run = tune(library, &format!("{REDUCE} --only parameters"));
+    assert_eq!(changes(&run), [""; 0]);
+    assert_eq!(
+        quarantined(&run),
+        [("reduce_algorithm for reduce 4096", "had no effect")]
+    );
+}
+
+/// Switched in a running job it acts; the file of rules is not read.
+#[test]
+fn a_rule_that_the_library_does_not_follow_is_taken_back_and_another_fix_found() {
+    let by_file = |settings: &kilter::scripted::Settings<'_>| settings.value("coll_tuned_dynamic_rules_filename") != "";
+    let library = slow_reduce(|call| call.algorithm == 2).admits_algorithms(move |settings| !by_file(settings));
+    let run = tune(library, REDUCE);
+    assert_eq!(changes(&run), ["MPI_Reduce at 4 KiB=reduce.as_allreduce"]);
+    assert!(is_mended(&run, SLOW));
+    warning(&run, "`reduce_algorithm=2` is taken back");
+}
