@@ -14,7 +14,9 @@ fn a_stored_run_gives_the_same_report_again_and_starts_nothing() {
     assert_eq!((again.jobs, again.seconds), (0, 0.0));
     assert_eq!(again.report.cells, run.report.cells);
     assert_eq!(again.report.changes, run.report.changes);
-    assert_eq!(again.report.contests, run.report.contests);
+    // As text: a number that is none does not equal itself.
+    let contests = |run: &Run| serde_json::to_string(&run.report.contests).unwrap();
+    assert_eq!(contests(&again), contests(&run));
 }
 
 #[test]
