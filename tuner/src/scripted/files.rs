@@ -55,6 +55,9 @@ impl InForce {
     }
 
     fn read_words(&mut self, words: &[String], library: &Library) {
+        let (parameter, environment) = (&library.launcher.parameter, &library.launcher.environment);
+        // Where all parameters are variables, there is one form for both.
+        let parameter: &[String] = if parameter == environment { &[] } else { parameter };
         let mut at = 1;
         while at < words.len() {
             let rest = &words[at..];
@@ -68,12 +71,12 @@ impl InForce {
             {
                 self.per_host = per_host.parse().ok();
                 at += 2;
-            } else if let Some((name, value)) = filled(&library.launcher.parameter, rest) {
+            } else if let Some((name, value)) = filled(parameter, rest) {
                 self.parameters.insert(name, value);
-                at += library.launcher.parameter.len();
-            } else if let Some((name, value)) = filled(&library.launcher.environment, rest) {
+                at += parameter.len();
+            } else if let Some((name, value)) = filled(environment, rest) {
                 self.environment.insert(name, value);
-                at += library.launcher.environment.len();
+                at += environment.len();
             } else {
                 at += 1;
             }

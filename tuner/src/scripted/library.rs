@@ -11,8 +11,9 @@ use kilter_bench::launch::scripted::{Ends, Noise};
 use kilter_model::config::ConfigError;
 use kilter_model::config::library::Library;
 
-/// The description of it, but for what scenarios add.
-const DESCRIPTION: &str = include_str!("library.toml");
+/// The descriptions, but for what scenarios add.
+const SWITCHED: &str = include_str!("library.toml");
+const AT_START: &str = include_str!("at_start.toml");
 
 /// Seconds of a call, from the call and what it usually takes.
 type Cost = Box<dyn Fn(&Call<'_>, f64) -> f64>;
@@ -69,11 +70,21 @@ impl Default for ScriptedLibrary {
 }
 
 impl ScriptedLibrary {
-    /// A library in which every guideline holds, on a quiet machine.
+    /// A library in which every guideline holds, on a quiet machine. Its algorithms are switched in a running job, as Open MPI's are.
     #[must_use]
     pub fn new() -> ScriptedLibrary {
+        ScriptedLibrary::by(SWITCHED)
+    }
+
+    /// The same with algorithms that are chosen when a job starts, as Intel MPI's are.
+    #[must_use]
+    pub fn choosing_at_start() -> ScriptedLibrary {
+        ScriptedLibrary::by(AT_START)
+    }
+
+    fn by(description: &str) -> ScriptedLibrary {
         ScriptedLibrary {
-            description: DESCRIPTION.to_owned(),
+            description: description.to_owned(),
             noise: Noise::default(),
             slower: 1.0,
             costs: Vec::new(),

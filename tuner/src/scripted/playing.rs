@@ -16,6 +16,7 @@ use super::library::{LATENCY, PER_BYTE, ScriptedLibrary};
 use kilter_bench::launch::CommandSpec;
 use kilter_bench::launch::scripted::{Ends, Launched, Play, Played, Script};
 use kilter_model::config::library::{Column, Library};
+use kilter_model::ranged;
 
 /// Version of the library.
 pub(super) const VERSION: &str = "1.0";
@@ -126,7 +127,18 @@ impl Playing {
             .algorithms_of(collective)
             .filter(|_| self.library.admits(settings));
         let Some(row) = row else { return own };
-        let chosen = settings.value(&row.parameter).parse().unwrap_or_default();
+        let value = settings.value(&row.parameter);
+        if let Some(at_start) = row.at_start {
+            let ranges = ranged::parse(at_start.form, &row.parameter, value).unwrap_or_default();
+            let size = at_start
+                .unit
+                .map_or(bytes, |unit| unit.range((bytes, bytes), self.in_force.ranks as u64).0);
+            return (
+                ranged::lookup(at_start.form, &ranges, size).unwrap_or_default(),
+                BTreeMap::new(),
+            );
+        }
+        let chosen = value.parse().unwrap_or_default();
         if chosen > 0 {
             return (chosen, BTreeMap::new());
         }

@@ -13,7 +13,7 @@ fn unclear() -> ScriptedLibrary {
         ..Noise::default()
     };
     ScriptedLibrary::new()
-        .slower(2000.0)
+        .slower(10_000.0)
         .noise(noise)
         .cost("reduce", |_, usual| 1.85 * usual)
 }
@@ -30,18 +30,14 @@ fn count(run: &Run, verdict: Outcome) -> usize {
 fn a_budget_that_ends_in_the_middle_says_what_was_only_screened() {
     let run = tune(unclear(), &format!("{MANY} --budget 30"));
     assert!(count(&run, Outcome::Screened) > 0);
-    assert!(
-        run.report.warnings.iter().any(|text| text.contains("raise --budget")),
-        "{:?}",
-        run.report.warnings
-    );
+    warning(&run, "were only screened; raise --budget");
     assert!(run.seconds < 33.0, "{}", run.seconds);
 }
 
 #[test]
 fn with_seconds_enough_nothing_is_only_screened() {
-    let run = tune(unclear(), MANY);
+    let run = tune(unclear(), &format!("{MANY} --budget 3600"));
     assert_eq!(count(&run, Outcome::Screened), 0);
     assert!(count(&run, Outcome::Violated) > 0);
-    assert!(run.seconds < 630.0, "{}", run.seconds);
+    assert!(run.seconds < 3600.0, "{}", run.seconds);
 }

@@ -73,6 +73,50 @@ fn two_settings_that_are_both_needed_are_both_deployed() {
     assert!(is_mended(&run, SLOW) && is_mended(&run, "GL10 bcast 4096"));
 }
 
+/// The site's own setting breaks the guideline; the library's default mends it.
+#[test]
+fn a_setting_of_the_sites_is_changed_where_it_is_to_blame() {
+    let library = slow_reduce(|call| !call.is("x", "1")).setting("x", "0", &["1", "2"]);
+    let run = tune(library, &format!("{REDUCE} --mca x=1 --only parameters"));
+    assert_eq!(run.report.changes.len(), 1, "{:?}", changes(&run));
+    assert_eq!(run.report.changes[0].name, "x");
+    assert!(is_mended(&run, SLOW));
+}
+
+/// Each acts on a collective of its own, so that one launch tries a value of both.
+#[test]
+fn settings_that_share_launches_are_told_apart() {
+    let row = |collective: &str| {
+        format!(
+            "[[parameters]]\nname = \"{collective}_choice\"\ndefault = \"0\"\ntry = [1, 2, 3]\nsummary = \"scripted\"\n\
+             collectives = [\"{collective}\"]\nscreened_with = \"basic\"\n"
+        )
+    };
+    let library = || {
+        slow_reduce(|call| call.is("reduce_choice", "2"))
+            .described(&row("reduce"))
+            .described(&row("bcast"))
+            .cost("bcast", |call, usual| {
+                if call.is("bcast_choice", "3") {
+                    usual
+                } else {
+                    4.0 * usual
+                }
+            })
+    };
+    let cells = "--guidelines GL8,GL10 --sizes 4096 --only parameters";
+    let run = tune(library(), cells);
+    let mut found = changes(&run);
+    found.sort();
+    assert_eq!(found, ["bcast_choice=3", "reduce_choice=2"]);
+    // Where one of them takes its jobs down, the other is not to blame.
+    let run = tune(library().crashes(|call| call.is("bcast_choice", "2")), cells);
+    let mut found = changes(&run);
+    found.sort();
+    assert_eq!(found, ["bcast_choice=3", "reduce_choice=2"]);
+    assert_eq!(quarantined(&run), [("bcast_choice=2", "crashed")]);
+}
+
 #[test]
 fn an_algorithm_of_the_librarys_mends_a_cell() {
     let run = tune(slow_reduce(|call| call.algorithm == 2), REDUCE);

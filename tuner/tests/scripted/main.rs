@@ -1,5 +1,6 @@
 //! The whole loop of `tune` on a scripted library: what is found, deployed, proven, taken back and said. No MPI, no processes, no waiting.
 
+mod at_start;
 mod budget;
 mod fixes;
 mod gates;
@@ -32,9 +33,16 @@ fn slow_reduce(unless: impl Fn(&Call<'_>) -> bool + 'static) -> ScriptedLibrary 
     )
 }
 
+/// A directory in memory where there is one: a database is made durable a thousand times in a run.
+fn directory() -> tempfile::TempDir {
+    let memory = std::path::Path::new("/dev/shm");
+    let made = tempfile::tempdir_in(memory).or_else(|_| tempfile::tempdir());
+    made.unwrap()
+}
+
 /// A site in a directory of its own, which goes with what is returned first.
 fn site(library: ScriptedLibrary) -> (tempfile::TempDir, Site) {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = directory();
     let site = Site::new(directory.path(), library).unwrap();
     (directory, site)
 }

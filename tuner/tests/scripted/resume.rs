@@ -4,6 +4,8 @@ use std::cell::Cell;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
+use kilter_bench::store::Store;
+
 use super::*;
 
 /// Copies a directory as it is at this moment.
@@ -36,22 +38,37 @@ fn killed_after(calls: usize, from: PathBuf, to: PathBuf) -> ScriptedLibrary {
     })
 }
 
+/// Jobs that a command with these arguments has started until now.
+fn jobs(site: &Site, arguments: &str) -> u64 {
+    let store = Store::open(&site.database()).unwrap();
+    store.newest(arguments).unwrap().unwrap().launch_count().unwrap()
+}
+
 #[test]
 fn a_killed_run_goes_on_and_measures_nothing_anew() {
     let whole = tune(library(), REDUCE);
-    for calls in [5, 60, 150] {
-        let (home, left) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    for calls in [5, 40, 70] {
+        let (home, left) = (directory(), directory());
         let place = home.path().join("site");
         let killed = killed_after(calls, place.clone(), left.path().to_path_buf());
         let run = tune_at(&Site::new(&place, killed).unwrap(), REDUCE);
         assert_eq!(changes(&run), changes(&whole));
         std::fs::remove_dir_all(&place).unwrap();
         std::fs::rename(left.path(), &place).unwrap();
-        let resumed = tune_at(&Site::new(&place, library()).unwrap(), REDUCE);
-        assert_eq!(changes(&resumed), changes(&whole), "killed after {calls}");
-        println!(
-            "{calls}: {} of {} jobs, {} s of {}",
-            resumed.jobs, whole.jobs, resumed.seconds, whole.seconds
+        let site = Site::new(&place, library()).unwrap();
+        let before = jobs(&site, REDUCE);
+        assert!(
+            before > 0 && before < whole.jobs,
+            "killed after {calls} calls and {before} jobs"
+        );
+        let resumed = tune_at(&site, REDUCE);
+        assert_eq!(changes(&resumed), changes(&whole));
+        // The one that was under way is begun again.
+        assert!(
+            before + resumed.jobs <= whole.jobs + 1,
+            "{before} + {} of {}",
+            resumed.jobs,
+            whole.jobs
         );
     }
 }
