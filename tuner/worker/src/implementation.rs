@@ -421,6 +421,8 @@ impl Problem {
 
 #[cfg(test)]
 mod tests {
+    use kilter_protocol::plan::Element;
+
     use super::*;
 
     fn item(collective: Collective, bytes: u64, text: &str) -> Item {
