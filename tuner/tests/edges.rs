@@ -1,5 +1,7 @@
 //! Which crate of the workspace may depend on which: arrows go down, and a new one is a decision.
 
+#![allow(clippy::unwrap_used, reason = "helpers of tests panic as tests do")]
+
 use std::collections::BTreeSet;
 use std::process::Command;
 

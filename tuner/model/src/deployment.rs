@@ -1,4 +1,4 @@
-//! What is to be deployed: the decisions so far. Pure data; [`kilter_emit`] writes it, [`kilter_search`] extends it.
+//! What is to be deployed: the decisions so far. Pure data; `kilter-emit` writes it, `kilter-search` extends it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;

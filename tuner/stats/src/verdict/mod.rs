@@ -73,7 +73,7 @@
 //!
 //! # Does it keep its promises?
 //!
-//! `kilter validate-statistics` ([`kilter_validation`]) shows error rates, power and cost on scripted times;
+//! `kilter validate-statistics` (`kilter-validation`) shows error rates, power and cost on scripted times;
 //! `docs/method/statistics.md` has its tables.
 //!
 //! [`pairs`]: crate::pairs
