@@ -56,9 +56,15 @@ impl Files {
 /// What happens at a time that is known before.
 #[derive(Debug)]
 enum Due {
-    Says(Event),
+    Says(Box<Event>),
     /// The launcher ends with this status.
     Ends(i32),
+}
+
+impl Due {
+    fn says(event: Event) -> Due {
+        Due::Says(Box::new(event))
+    }
 }
 
 /// A scripted job.
@@ -121,13 +127,13 @@ impl Player {
         match self.script.launch(command, &header) {
             Launched::Runs { start, play } => {
                 self.play = Some(play);
-                self.due.push_back((begin, Due::Says(Event::Start(*start))));
+                self.due.push_back((begin, Due::says(Event::Start(*start))));
                 if header.noise_repetitions > 0 {
                     let mut factor = self.noise.of_repetitions(&self.name, "empty");
                     let seconds = (0..header.noise_repetitions)
                         .map(|_| EMPTY_SECONDS * factor())
                         .collect();
-                    self.due.push_back((begin, Due::Says(Event::Noise { seconds })));
+                    self.due.push_back((begin, Due::says(Event::Noise { seconds })));
                 }
             }
             Launched::Fails(said) => self.fail(&said),
@@ -151,7 +157,7 @@ impl Player {
                 Some(_) => {
                     let next = self.due.pop_front();
                     match next {
-                        Some((_, Due::Says(event))) => self.say(event),
+                        Some((_, Due::Says(event))) => self.say(*event),
                         Some((_, Due::Ends(status))) => self.status = Some(ExitStatus::from_raw(status)),
                         None => {}
                     }
@@ -213,7 +219,7 @@ impl Player {
             dropin_calls: self.dropin.clone(),
             ..End::default()
         };
-        self.due.push_back((at, Due::Says(Event::End(end))));
+        self.due.push_back((at, Due::says(Event::End(end))));
         self.due.push_back((at + FINISH, Due::Ends(0)));
         at + FINISH
     }
@@ -234,12 +240,12 @@ impl Player {
                 block: block.clone(),
                 item: item.clone(),
             };
-            self.due.push_back((at, Due::Says(entered)));
+            self.due.push_back((at, Due::says(entered)));
             at += PREPARE;
             if !read_back.is_empty() {
                 let (block, item) = (block.clone(), item.clone());
                 self.due
-                    .push_back((at, Due::Says(Event::Settings { block, item, read_back })));
+                    .push_back((at, Due::says(Event::Settings { block, item, read_back })));
             }
             match ends {
                 Ends::Takes(seconds) => {
@@ -251,7 +257,7 @@ impl Player {
                 }
                 Ends::Fails(reason) => {
                     self.due
-                        .push_back((at, Due::Says(Event::Failed { block, item, reason })));
+                        .push_back((at, Due::says(Event::Failed { block, item, reason })));
                 }
                 Ends::Crashes => {
                     let _ = writeln!(self.files.log, "scripted crash of `{item}`");
@@ -277,14 +283,14 @@ impl Player {
         // A worker says every second that it lives.
         let mut beat = at + Duration::from_secs(1);
         while beat < end {
-            self.due.push_back((beat, Due::Says(Event::Heartbeat)));
+            self.due.push_back((beat, Due::says(Event::Heartbeat)));
             beat += Duration::from_secs(1);
         }
         for ((item, _), seconds) in takes.into_iter().zip(samples) {
             let block = block.id.clone();
             self.due.push_back((
                 end,
-                Due::Says(Event::Samples {
+                Due::says(Event::Samples {
                     block,
                     item,
                     seconds,
@@ -297,7 +303,7 @@ impl Player {
             seconds: (end - begin).as_secs_f64(),
             costs: None,
         };
-        self.due.push_back((end, Due::Says(done)));
+        self.due.push_back((end, Due::says(done)));
         end
     }
 }
