@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes tuner/tests/golden/statistics.json: what SciPy, NumPy and statsmodels say about fixed samples.
+"""Writes tuner/stats/tests/golden/statistics.json: what SciPy, NumPy and statsmodels say about fixed samples.
 
 The file is committed, so that the tests need no Python. To make it anew:
 
@@ -34,7 +34,7 @@ from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
 SEED = 20160824
-OUTPUT = pathlib.Path(__file__).resolve().parent.parent / "tuner" / "tests" / "golden" / "statistics.json"
+OUTPUT = pathlib.Path(__file__).resolve().parent.parent / "tuner" / "stats" / "tests" / "golden" / "statistics.json"
 
 
 def times(rng, count, center):

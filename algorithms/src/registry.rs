@@ -2,6 +2,7 @@
 
 use crate::entry::Function;
 pub use crate::entry::{Entry, Family, run};
+use crate::parameter::Parameter;
 use crate::{Collective, Nodes};
 
 /// Demand of an algorithm on a call. [`Algorithm::unmet`] checks it, in one place; nothing falls back in silence.
@@ -15,21 +16,6 @@ pub enum Need {
     EvenRanks,
     /// All ranks must be on one node.
     OneNode,
-}
-
-/// An ordered tunable of an algorithm.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Parameter {
-    /// Its name in profiles and options, with the unit, such as `segment_bytes`.
-    pub name: &'static str,
-    /// Smallest legal value.
-    pub min: u64,
-    /// Largest legal value.
-    pub max: u64,
-    /// Value where nothing is said.
-    pub default: u64,
-    /// Its effect, in a line for people.
-    pub summary: &'static str,
 }
 
 /// Cost of one call on the slowest rank: `rounds * alpha + bytes_sent * beta + bytes_reduced * gamma`

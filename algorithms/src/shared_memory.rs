@@ -32,7 +32,7 @@
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::registry::Parameter;
+use crate::parameter::Parameter;
 use crate::{Transport, TransportError};
 
 /// Bytes of a slot, where elements are no larger: with both slots of two ranks, and what they are copied from and to, within

@@ -9,9 +9,9 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use kilter::apply::journal::sha256;
-use kilter::emit::manifest::{Carries, Manifest, SCHEMA, SiteFile, StagedFile, TunedLibrary, TunedUnder};
-use kilter::emit::rules::{Choice, Rules};
+use kilter_emit::digest::sha256;
+use kilter_emit::manifest::{Carries, Manifest, SCHEMA, SiteFile, StagedFile, TunedLibrary, TunedUnder};
+use kilter_emit::rules::{Choice, Rules};
 use kilter_tests::{kilter, mpicc, release, root, run};
 
 /// Ten broadcasts of 4096 bytes, and ten reductions of 1024.

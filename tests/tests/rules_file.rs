@@ -8,7 +8,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use kilter::emit::rules::{Choice, Rules};
+use kilter_emit::rules::{Choice, Rules};
 use kilter_tests::{release, root, run};
 
 /// Reductions on two ranks in segments of 1 KiB along a chain of both.

@@ -7,10 +7,10 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use kilter::emit::mpich_library::{self, OwnSelection};
-use kilter::emit::selection::{SizeRule, Tree};
-use kilter::emit::{selection_guard, selection_lint};
 use kilter_algorithms::Collective;
+use kilter_emit::mpich_library::{self, OwnSelection};
+use kilter_emit::selection::{SizeRule, Tree};
+use kilter_emit::{selection_guard, selection_lint};
 use kilter_tests::{algorithms_of, cells, in_path, kilter, release, report, root, run};
 
 const LAUNCHER: &str = "mpirun.mpich";

@@ -2,7 +2,7 @@
 //!
 //! The effect is injected, and is sleep: a large message is late by a known time, which only a progress thread hides. Computation ends by
 //! the clock. So neither takes longer where somebody else computes. How the search decides on a machine that others use is tested on
-//! scripted launches, in `tuner/src/overlap/tuning/search/tests.rs`.
+//! scripted launches, in `tuner/overlap/src/tuning/search/tests.rs`.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests panic as tests do")]
 

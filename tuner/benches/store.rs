@@ -5,22 +5,16 @@
 
 #![allow(clippy::unwrap_used, reason = "a benchmark panics where a test would")]
 
-mod model {
-    pub(crate) use kilter::report::model::*;
-}
-#[path = "../src/report/fixture.rs"]
-#[allow(dead_code, reason = "shared with tests and the example")]
-mod fixture;
-
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use kilter::compare::operand::Operand;
-use kilter::compare::{Compared, html, text};
-use kilter::query::{Filter, Form, What, write};
-use kilter::report::model::Report;
-use kilter::store::{LaunchPaths, Position, Reader, Store};
+use kilter_bench::store::{LaunchPaths, Position, Reader, Store};
+use kilter_fixtures::report as fixture;
+use kilter_model::report::Report;
 use kilter_protocol::report::Event;
+use kilter_report::compare::operand::Operand;
+use kilter_report::compare::{Compared, html, text};
+use kilter_report::query::{Filter, Form, What, write};
 
 fn main() {
     let samples: usize = std::env::args()

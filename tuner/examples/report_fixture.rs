@@ -1,13 +1,8 @@
 //! Writes a report with invented times, to look at the page without measuring: `report_fixture OUT.html [KIND]` (`OUT.json` for the
 //! report itself, to compare), where KIND is `tuned` (default), `checked`, `holding` or `empty`.
 
-mod model {
-    pub(crate) use kilter::report::model::*;
-}
-#[path = "../src/report/fixture.rs"]
-mod fixture;
-
 use anyhow::{Context, bail};
+use kilter_fixtures::report as fixture;
 
 fn main() -> anyhow::Result<()> {
     let mut arguments = std::env::args().skip(1);
@@ -22,11 +17,11 @@ fn main() -> anyhow::Result<()> {
         Some(other) => bail!("unknown report {other:?}; known are tuned, checked, holding, empty"),
     };
     let page = if out.ends_with(".json") {
-        kilter::report::json::to_string(&report)?
+        kilter_report::json::to_string(&report)?
     } else {
-        kilter::report::html::render(&report)?
+        kilter_report::html::render(&report)?
     };
     std::fs::write(&out, page).with_context(|| format!("cannot write {out}"))?;
-    print!("{}", kilter::report::terminal::table(&report));
+    print!("{}", kilter_report::terminal::table(&report));
     Ok(())
 }

@@ -3,15 +3,13 @@
 use std::time::Duration;
 
 use anyhow::{Context as _, ensure};
-
-use crate::config::launcher::Starts;
-use crate::config::library::{self, Library};
-use crate::config::platform;
-use crate::launch::CommandTemplate;
-use crate::launch::capture::launcher_version;
-use crate::layouts::Layout;
-use crate::options::Options;
-use crate::programs::Programs;
+use kilter_bench::launch::CommandTemplate;
+use kilter_bench::launch::capture::launcher_version;
+use kilter_model::config::launcher::Starts;
+use kilter_model::config::library::{self, Library};
+use kilter_model::config::platform;
+use kilter_model::layout::Layout;
+use kilter_model::options::Options;
 
 /// A launcher that takes longer to say its version hangs.
 const VERSION_LIMIT: Duration = Duration::from_secs(20);
@@ -31,16 +29,6 @@ pub fn detect(options: &Options) -> anyhow::Result<(String, Library)> {
         None => library::find_for(&version)?,
     };
     Ok((version, library))
-}
-
-/// The library's version: as the launcher's version line says it, or the worker where the launcher says one of its own.
-#[must_use]
-pub fn version(library: &Library, line: &str, programs: &Programs) -> String {
-    if library.version_of_worker {
-        library.version_of(&programs.built_for)
-    } else {
-        library.version_of(line)
-    }
 }
 
 /// How a job is launched on this site, by this user, or on the simulated machine, whose files are written into the output directory.

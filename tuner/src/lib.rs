@@ -1,44 +1,12 @@
 //! The library behind the `kilter` command. It never links MPI and runs on a login node.
 
-pub mod allocation;
-pub mod apply;
 pub mod benchmark;
-pub mod budget;
 pub mod cli;
 pub mod commands;
-pub mod compare;
-pub mod config;
-pub mod context;
-pub mod correctness;
-pub mod cost_model;
-pub mod deployment;
 pub mod doctor;
-pub mod emit;
-pub mod launch;
 pub mod launcher;
-pub mod layouts;
 pub mod library_info;
 pub mod logging;
 pub mod options;
-pub mod overlap;
-pub mod plan;
-pub mod plugins;
-pub mod prediction;
-pub mod programs;
-pub mod progress;
-#[cfg(test)]
-mod published;
-pub mod query;
 pub mod repetition_rule;
-pub mod report;
 pub mod reporting;
-pub mod reproducibility;
-pub mod savings;
-pub mod scope;
-pub mod search;
-pub mod stats;
-pub mod store;
-pub mod tune;
-pub mod validation;
-pub mod verdict;
-pub mod verification;

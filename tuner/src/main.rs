@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::Parser;
 
 fn main() -> ExitCode {
-    kilter::budget::begin_command();
+    kilter_bench::budget::begin_command();
     let cli = kilter::cli::Cli::parse();
     kilter::logging::start(cli.verbosity());
     match kilter::commands::run(cli) {

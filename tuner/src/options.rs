@@ -1,315 +1,146 @@
-//! What was meant: the validated form of [`crate::cli`], and the only one that the rest knows.
+//! From what was typed ([`crate::cli`]) to what was meant ([`kilter_model::options`]).
 
 mod allocation;
+mod overlap;
 mod tune;
-mod values;
 mod verify_algorithms;
 
 use std::path::{Path, PathBuf};
 
-use kilter_protocol::plan::{Cache, Element, Repetitions, Root, Synchronisation, Wait};
+use kilter_model::config::mix::Mix;
+use kilter_model::config::platform::Platform;
+use kilter_model::limits::Limits;
+use kilter_model::options::{OptionError, Options, absolute, functions, pairs, parse_sizes, wrong};
+use kilter_protocol::plan::{Cache, Element, Root, Synchronisation, Wait};
+use kilter_stats::verdict::sequential::DEFAULT_MAX_LAUNCHES;
+use kilter_stats::verdict::{Correction, Test};
 
 use crate::cli;
-use crate::config::launcher::Starts;
-use crate::config::mix::Mix;
-use crate::config::platform::Platform;
-use crate::layouts::Layout;
-use crate::plan::Place;
 use crate::repetition_rule;
-use crate::scope::Scope;
-use crate::search::limits::Limits;
-use crate::verdict::sequential::DEFAULT_MAX_LAUNCHES;
-use crate::verdict::{Correction, Test};
 
-pub use tune::TuneOptions;
-pub use values::parse_sizes;
-use values::{absolute, pairs};
-pub(crate) use values::{functions, parse_bytes, plugins};
+pub use overlap::overlap;
+pub use tune::tuning;
 pub use verify_algorithms::VerifyOptions;
 
-/// Options that every measuring command shares.
-#[derive(Debug, Clone)]
-pub struct Options {
-    /// The launcher.
-    pub mpirun: PathBuf,
-    /// Number of ranks, at least 1.
-    pub ranks: usize,
-    /// How the ranks must lie, where that was said.
-    pub layout: Option<Layout>,
-    /// Host file.
-    pub hostfile: Option<PathBuf>,
-    /// Launch agent.
-    pub launch_agent: Option<PathBuf>,
-    /// What starts the ranks in place of the library's launcher, with the process management interface in its arguments.
-    pub starts: Option<Starts>,
-    /// Ranks are on several hosts.
-    pub several_hosts: bool,
-    /// Simulated machine.
-    pub platform: Option<Platform>,
-    /// Site parameters: name, value.
-    pub site_parameters: Vec<(String, String)>,
-    /// Site environment of the ranks: name, value.
-    pub site_environment: Vec<(String, String)>,
-    /// How ranks wait.
-    pub wait: Wait,
-    /// How ranks start together.
-    pub sync: Synchronisation,
-    /// What the caches hold.
-    pub cache: Cache,
-    /// Repetitions of an item in a launch.
-    pub repetitions: Repetitions,
-    /// Whether the repetitions of a launch follow from the variance that the screening sees, and not from predictors.
-    pub by_variance: bool,
-    /// Total volumes in bytes, ascending, each once.
-    pub sizes: Vec<u64>,
-    /// Guideline ids or families; empty for all.
-    pub guidelines: Vec<String>,
-    /// Guideline files of the site.
-    pub guideline_files: Vec<PathBuf>,
-    /// Names of functions on left sides; empty for all.
-    pub functions: Vec<String>,
-    /// The calls of an application, where only they count.
-    pub mix: Option<Mix>,
-    /// Root of rooted collectives.
-    pub root: Root,
-    /// What is combined.
-    pub element: Element,
-    /// Launches per verification.
-    pub launches: usize,
-    /// Whether a noisy machine gets more than [`Options::launches`]: nobody gave a number.
-    pub plans_launches: bool,
-    /// One look, after all launches.
-    pub fixed: bool,
-    /// Allocations of a batch system are the units of verdicts.
-    pub allocations: bool,
-    /// Seconds of the clock on the wall.
-    pub budget_seconds: f64,
-    /// Not to resume a run that was interrupted.
-    pub fresh: bool,
-    /// To say what would be done, and launch nothing.
-    pub dry_run: bool,
-    /// Seed, where given.
-    pub seed: Option<u64>,
-    /// Output directory.
-    pub out: PathBuf,
-    /// Database.
-    pub db: PathBuf,
-    /// Significance level.
-    pub alpha: f64,
-    /// Effect floor.
-    pub effect_floor: f64,
-    /// Test of "slower".
-    pub test: Test,
-    /// Correction for multiple tests.
-    pub correction: Correction,
-    /// Standard output as JSON.
-    pub json: bool,
-    /// No progress.
-    pub quiet: bool,
-    /// Description of the library by file.
-    pub library_description: Option<PathBuf>,
-    /// Seconds of silence that mean a hang.
-    pub stall_seconds: f64,
-    /// What a fix may not do.
-    pub limits: Limits,
-    /// Plugins of the user, whose algorithms compete.
-    pub plugins: Vec<PathBuf>,
-    /// Directory of worker, drop-in and plugin, where given; [`crate::programs`] says where they are looked for else.
-    pub libexec: Option<PathBuf>,
-    /// Directory of `kilter` itself.
-    pub own_directory: PathBuf,
-}
-
-/// An option that makes no sense.
-#[derive(Debug, thiserror::Error)]
-#[error("{option}: {message}")]
-pub struct OptionError {
-    /// As typed.
-    pub option: &'static str,
-    /// What is wrong and what is allowed.
-    pub message: String,
-}
-
-/// An option that makes no sense, with what is allowed.
-pub(crate) fn wrong(option: &'static str, message: impl Into<String>) -> OptionError {
-    OptionError {
-        option,
-        message: message.into(),
+/// Checks what was typed for measuring.
+///
+/// # Errors
+/// The first option that makes no sense.
+pub fn measuring(typed: cli::Measure) -> Result<Options, OptionError> {
+    let job = typed.job;
+    if typed.ranks == 0 {
+        return Err(wrong("--ranks", "`0` is not a number of ranks; give at least 1"));
     }
-}
-
-impl Options {
-    /// Checks what was typed.
-    ///
-    /// # Errors
-    /// The first option that makes no sense.
-    pub fn new(typed: cli::Measure) -> Result<Options, OptionError> {
-        let job = typed.job;
-        if typed.ranks == 0 {
-            return Err(wrong("--ranks", "`0` is not a number of ranks; give at least 1"));
-        }
-        if typed.launches == Some(0) {
-            return Err(wrong(
-                "--launches",
-                "`0` launches measure nothing; give at least 1, 20 by default",
-            ));
-        }
-        for (option, value) in [("--budget", typed.budget), ("--stall-timeout", job.stall_timeout)] {
-            if !(value.is_finite() && value > 0.0) {
-                return Err(wrong(option, format!("`{value}` is not a positive number of seconds")));
-            }
-        }
-        for (option, value) in [("--alpha", typed.alpha), ("--effect-floor", typed.effect_floor)] {
-            if !(value > 0.0 && value < 1.0) {
-                return Err(wrong(option, format!("`{value}` is not between 0 and 1")));
-            }
-        }
-        let libexec = job
-            .libexec
-            .map(|directory| absolute("--libexec", &directory))
-            .transpose()?;
-        let out = absolute("--out", &job.out)?;
-        let batch = job
-            .launcher
-            .as_deref()
-            .map(|name| allocation::find(name, job.pmi.as_deref(), &|name| std::env::var(name).ok()));
-        let batch = batch.transpose()?.unwrap_or_default();
-        let hostfile = job.hostfile.or(batch.hostfile);
-        let platform = typed
-            .platform
-            .as_deref()
-            .map(|name| platform(name, typed.ranks))
-            .transpose()?;
-        let options = Options {
-            several_hosts: hostfile.is_some() || batch.several_hosts,
-            starts: batch.starts,
-            db: match &job.db {
-                Some(path) => absolute("--db", path)?,
-                None => out.join("kilter.db"),
-            },
-            out,
-            wait: wait(typed.wait, typed.ranks),
-            sync: sync(typed.sync),
-            cache: match typed.cache {
-                cli::CacheChoice::Warm => Cache::Warm,
-                cli::CacheChoice::Cold => Cache::Cold { bytes: None },
-            },
-            by_variance: repetition_rule::is_by_variance(&typed.repetitions),
-            repetitions: repetition_rule::repetitions(
-                &typed.repetitions,
-                typed.min_repetitions,
-                typed.max_repetitions,
-                typed.repetition_step,
-                typed.repetition_seconds,
-            )
-            .map_err(|(option, message)| wrong(option, message))?,
-            mpirun: job.mpirun,
-            ranks: typed.ranks,
-            layout: None,
-            hostfile,
-            launch_agent: job.launch_agent.or(batch.agent),
-            platform: None,
-            site_parameters: pairs("--mca", &job.mca)?,
-            site_environment: pairs("--env", &job.environment)?,
-            sizes: parse_sizes(&typed.sizes)?,
-            guidelines: typed.guidelines,
-            guideline_files: typed.guideline_file,
-            functions: functions("--functions", typed.functions)?,
-            mix: typed.mix.map(|path| mix(&path, typed.ranks)).transpose()?,
-            root: root(&typed.root, typed.ranks)?,
-            element: match typed.element {
-                cli::ElementChoice::Byte => Element::Byte,
-                cli::ElementChoice::Int => Element::Int,
-                cli::ElementChoice::Float => Element::Float,
-                cli::ElementChoice::Double => Element::Double,
-            },
-            launches: typed.launches.unwrap_or(DEFAULT_MAX_LAUNCHES),
-            plans_launches: typed.launches.is_none(),
-            fixed: typed.fixed,
-            allocations: typed.allocations,
-            budget_seconds: typed.budget,
-            fresh: typed.fresh,
-            dry_run: typed.dry_run,
-            seed: typed.seed,
-            alpha: typed.alpha,
-            effect_floor: typed.effect_floor,
-            test: match typed.test {
-                cli::TestChoice::Pairs => Test::Pairs,
-                cli::TestChoice::Unpaired => Test::Unpaired,
-                cli::TestChoice::SignedRank => Test::SignedRank,
-                cli::TestChoice::RankSum => Test::RankSum,
-                cli::TestChoice::BrunnerMunzel => Test::BrunnerMunzel,
-                cli::TestChoice::KolmogorovSmirnov => Test::KolmogorovSmirnov,
-            },
-            correction: match typed.correction {
-                cli::CorrectionChoice::Holm => Correction::Holm,
-                cli::CorrectionChoice::Bh => Correction::BenjaminiHochberg,
-            },
-            json: job.format == cli::Format::Json,
-            quiet: job.quiet,
-            library_description: job.library_description,
-            stall_seconds: job.stall_timeout,
-            limits: Limits::default(),
-            plugins: Vec::new(),
-            libexec,
-            own_directory: own_directory()?,
-        };
-        Ok(match platform {
-            Some(platform) => options.on(platform),
-            None => options,
-        })
+    if typed.launches == Some(0) {
+        return Err(wrong(
+            "--launches",
+            "`0` launches measure nothing; give at least 1, 20 by default",
+        ));
     }
-
-    /// The same on a simulated machine: its clock is exact, so that one repetition in one launch is the time, and a difference of
-    /// two times is one.
-    fn on(self, platform: Platform) -> Options {
-        let seconds = self.repetitions.seconds;
-        Options {
-            platform: Some(platform),
-            launches: 1,
-            repetitions: Repetitions::fixed(1, seconds),
-            test: Test::Exact,
-            ..self
+    for (option, value) in [("--budget", typed.budget), ("--stall-timeout", job.stall_timeout)] {
+        if !(value.is_finite() && value > 0.0) {
+            return Err(wrong(option, format!("`{value}` is not a positive number of seconds")));
         }
     }
-
-    /// Whether times are exact.
-    #[must_use]
-    pub fn is_exact(&self) -> bool {
-        self.platform.is_some()
-    }
-
-    /// These repetitions, or the one that exact times need.
-    #[must_use]
-    pub fn repetitions_or(&self, usual: Repetitions) -> Repetitions {
-        if self.is_exact() { self.repetitions } else { usual }
-    }
-}
-
-impl Options {
-    /// What the plan needs to know about the job.
-    #[must_use]
-    pub fn place(&self) -> Place {
-        Place {
-            ranks: self.ranks,
-            element_bytes: self.element.bytes(),
-            several_nodes: match &self.platform {
-                Some(platform) => self.ranks > platform.ranks_per_host,
-                None => self.several_hosts,
-            },
+    for (option, value) in [("--alpha", typed.alpha), ("--effect-floor", typed.effect_floor)] {
+        if !(value > 0.0 && value < 1.0) {
+            return Err(wrong(option, format!("`{value}` is not between 0 and 1")));
         }
     }
-
-    /// What is asked for.
-    #[must_use]
-    pub fn scope(&self) -> Scope<'_> {
-        Scope {
-            functions: &self.functions,
-            sizes: &self.sizes,
-            mix: self.mix.as_ref(),
-            ranks: self.ranks,
-        }
-    }
+    let libexec = job
+        .libexec
+        .map(|directory| absolute("--libexec", &directory))
+        .transpose()?;
+    let out = absolute("--out", &job.out)?;
+    let batch = job
+        .launcher
+        .as_deref()
+        .map(|name| allocation::find(name, job.pmi.as_deref(), &|name| std::env::var(name).ok()));
+    let batch = batch.transpose()?.unwrap_or_default();
+    let hostfile = job.hostfile.or(batch.hostfile);
+    let platform = typed
+        .platform
+        .as_deref()
+        .map(|name| platform(name, typed.ranks))
+        .transpose()?;
+    let options = Options {
+        several_hosts: hostfile.is_some() || batch.several_hosts,
+        starts: batch.starts,
+        db: match &job.db {
+            Some(path) => absolute("--db", path)?,
+            None => out.join("kilter.db"),
+        },
+        out,
+        wait: wait(typed.wait, typed.ranks),
+        sync: sync(typed.sync),
+        cache: match typed.cache {
+            cli::CacheChoice::Warm => Cache::Warm,
+            cli::CacheChoice::Cold => Cache::Cold { bytes: None },
+        },
+        by_variance: repetition_rule::is_by_variance(&typed.repetitions),
+        repetitions: repetition_rule::repetitions(
+            &typed.repetitions,
+            typed.min_repetitions,
+            typed.max_repetitions,
+            typed.repetition_step,
+            typed.repetition_seconds,
+        )
+        .map_err(|(option, message)| wrong(option, message))?,
+        mpirun: job.mpirun,
+        ranks: typed.ranks,
+        layout: None,
+        hostfile,
+        launch_agent: job.launch_agent.or(batch.agent),
+        platform: None,
+        site_parameters: pairs("--mca", &job.mca)?,
+        site_environment: pairs("--env", &job.environment)?,
+        sizes: parse_sizes(&typed.sizes)?,
+        guidelines: typed.guidelines,
+        guideline_files: typed.guideline_file,
+        functions: functions("--functions", typed.functions)?,
+        mix: typed.mix.map(|path| mix(&path, typed.ranks)).transpose()?,
+        root: root(&typed.root, typed.ranks)?,
+        element: match typed.element {
+            cli::ElementChoice::Byte => Element::Byte,
+            cli::ElementChoice::Int => Element::Int,
+            cli::ElementChoice::Float => Element::Float,
+            cli::ElementChoice::Double => Element::Double,
+        },
+        launches: typed.launches.unwrap_or(DEFAULT_MAX_LAUNCHES),
+        plans_launches: typed.launches.is_none(),
+        fixed: typed.fixed,
+        allocations: typed.allocations,
+        budget_seconds: typed.budget,
+        fresh: typed.fresh,
+        dry_run: typed.dry_run,
+        seed: typed.seed,
+        alpha: typed.alpha,
+        effect_floor: typed.effect_floor,
+        test: match typed.test {
+            cli::TestChoice::Pairs => Test::Pairs,
+            cli::TestChoice::Unpaired => Test::Unpaired,
+            cli::TestChoice::SignedRank => Test::SignedRank,
+            cli::TestChoice::RankSum => Test::RankSum,
+            cli::TestChoice::BrunnerMunzel => Test::BrunnerMunzel,
+            cli::TestChoice::KolmogorovSmirnov => Test::KolmogorovSmirnov,
+        },
+        correction: match typed.correction {
+            cli::CorrectionChoice::Holm => Correction::Holm,
+            cli::CorrectionChoice::Bh => Correction::BenjaminiHochberg,
+        },
+        json: job.format == cli::Format::Json,
+        quiet: job.quiet,
+        library_description: job.library_description,
+        stall_seconds: job.stall_timeout,
+        limits: Limits::default(),
+        plugins: Vec::new(),
+        libexec,
+        own_directory: own_directory()?,
+    };
+    Ok(match platform {
+        Some(platform) => options.on(platform),
+        None => options,
+    })
 }
 
 fn platform(name: &str, ranks: usize) -> Result<Platform, OptionError> {
@@ -383,9 +214,11 @@ fn sync(choice: cli::SyncChoice) -> Synchronisation {
 #[cfg(test)]
 mod tests {
     use clap::Parser as _;
+    use kilter_search::verification::REPETITIONS;
+
+    use kilter_protocol::plan::Repetitions;
 
     use super::*;
-    use crate::verification::REPETITIONS;
 
     fn typed(arguments: &[&str]) -> cli::Measure {
         let words = ["kilter", "check"].iter().chain(arguments);

@@ -4,8 +4,7 @@
 //! the last `W` running means and medians. All that are named must hold. Sources in [`kilter_protocol::repetitions`].
 
 use kilter_protocol::plan::{Repetitions, StopRules, Window};
-
-use crate::verification::FEWEST;
+use kilter_search::verification::FEWEST;
 
 /// Where this is wrong, which option it is and what is allowed.
 type Wrong = (&'static str, String);

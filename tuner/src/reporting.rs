@@ -4,21 +4,19 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, UNIX_EPOCH};
 
 use anyhow::Context as _;
-
-use crate::config::guideline::Kind;
-use crate::config::library::Emitter;
-use crate::context::Context;
-use crate::deployment::{Deployment, Selection};
-use crate::emit::{Emitted, File, mvapich2};
-use crate::options::Options;
-use crate::report::format;
-use crate::report::model::{
-    BudgetPart, Cell, Change, Comparison, Fix, FixKind, Library, Outcome, Provenance, Report, SCHEMA, Setting,
-};
-use crate::savings;
-use crate::search::pairs::Pairs;
-use crate::tune::Tuned;
-use crate::verification::{JudgedCell, Verification};
+use kilter_emit::{Emitted, File, mvapich2};
+use kilter_model::config::guideline::Kind;
+use kilter_model::config::library::Emitter;
+use kilter_model::deployment::{Deployment, Selection};
+use kilter_model::options::Options;
+use kilter_model::report::{BudgetPart, Cell, Change, Fix, FixKind, Library, Provenance, Report, SCHEMA, Setting};
+use kilter_render::format;
+use kilter_search::context::Context;
+use kilter_search::pairs::Pairs;
+use kilter_search::savings;
+use kilter_search::verification::{JudgedCell, Verification};
+use kilter_stats::verdict::{Comparison, Outcome};
+use kilter_tune::Tuned;
 
 /// The report of `check`.
 #[must_use]

@@ -6,30 +6,25 @@
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests panic as tests do")]
 
-mod model {
-    pub(crate) use kilter::report::model::*;
-}
-#[path = "../src/report/fixture.rs"]
-#[allow(dead_code, reason = "shared with tests and the example")]
-mod fixture;
-
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use kilter::compare::operand::Operand;
-use kilter::config::guideline::Guideline;
-use kilter::config::launcher::BatchLauncher;
-use kilter::config::library::Library;
-use kilter::config::mix::Mix;
-use kilter::config::platform::Platform;
-use kilter::config::target::Target;
-use kilter::emit::manifest::Manifest;
-use kilter::plan::{Place, Plan};
-use kilter::query::{Filter, Form, What, write};
-use kilter::store::{LaunchPaths, Position, Reader, Store};
 use kilter_algorithms::Collective;
+use kilter_bench::store::{LaunchPaths, Position, Reader, Store};
+use kilter_emit::manifest::Manifest;
+use kilter_fixtures::report as fixture;
+use kilter_model::config::guideline::Guideline;
+use kilter_model::config::launcher::BatchLauncher;
+use kilter_model::config::library::Library;
+use kilter_model::config::mix::Mix;
+use kilter_model::config::platform::Platform;
+use kilter_model::config::target::Target;
+use kilter_model::place::Place;
+use kilter_model::plan::Plan;
 use kilter_protocol::report::Event;
+use kilter_report::compare::operand::Operand;
+use kilter_report::query::{Filter, Form, What, write};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 

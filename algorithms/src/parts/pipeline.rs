@@ -1,7 +1,7 @@
 //! Segments that follow each other closely along a tree whose inner ranks have one or two children.
 
 use crate::overlap::{Overlap, SHORT_BYTES, WINDOW, send_each};
-use crate::registry::Parameter;
+use crate::parameter::Parameter;
 use crate::schedule::whole_elements;
 use crate::{Setting, Transport, TransportError};
 

@@ -80,8 +80,8 @@ fn c_string(text: &str) -> Option<*const c_char> {
     CString::new(text).ok().map(|text| text.into_raw().cast_const())
 }
 
-fn parameter(parameter: &registry::Parameter) -> Option<Parameter> {
-    let registry::Parameter {
+fn parameter(parameter: &kilter_algorithms::Parameter) -> Option<Parameter> {
+    let kilter_algorithms::Parameter {
         name,
         min,
         max,

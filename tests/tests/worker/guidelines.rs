@@ -3,8 +3,9 @@
 
 use std::collections::BTreeSet;
 
-use kilter::config::guideline::{self, Kind};
-use kilter::plan::{Place, Plan, Subject};
+use kilter_model::config::guideline::{self, Kind};
+use kilter_model::place::Place;
+use kilter_model::plan::{Plan, Subject};
 use kilter_protocol::plan::{Block, Element, Root};
 
 use crate::job::{Job, block};

@@ -16,20 +16,20 @@ mod whole_launch;
 use std::collections::BTreeMap;
 
 use kilter_algorithms::{Collective, registry};
+use kilter_model::deployment::{Deployment, Selection};
+use kilter_model::options::Options;
+use kilter_model::report::FixKind;
+use kilter_search::choose::Measured;
+use kilter_search::contest::{Contests, Held};
+use kilter_search::context::Context;
+use kilter_search::ranking::{best_of_kinds, ranked};
+use kilter_search::target::Target;
+use kilter_stats::sample::Sample;
+use kilter_stats::{hodges_lehmann, signed_rank};
 use serde::Serialize;
 
 use crate::benchmark::bound::Network;
 use crate::benchmark::options::BenchmarkOptions;
-use crate::context::Context;
-use crate::deployment::{Deployment, Selection};
-use crate::options::Options;
-use crate::report::model::FixKind;
-use crate::search::choose::Measured;
-use crate::search::contest::{Contests, Held};
-use crate::search::ranking::{best_of_kinds, ranked};
-use crate::search::target::Target;
-use crate::stats::sample::Sample;
-use crate::stats::{hodges_lehmann, signed_rank};
 
 /// Launches of the final at most.
 const LAUNCHES: usize = 10;

@@ -1,10 +1,11 @@
 //! What a benchmark was asked for.
 
 use kilter_algorithms::Collective;
+use kilter_model::options::{OptionError, Options, plugins, wrong};
 
 use super::bound::Network;
 use crate::cli;
-use crate::options::{OptionError, Options, plugins, wrong};
+use crate::options::measuring;
 
 /// Options of `benchmark`.
 #[derive(Debug, Clone)]
@@ -29,7 +30,7 @@ impl BenchmarkOptions {
     pub fn new(typed: cli::Benchmark) -> Result<BenchmarkOptions, OptionError> {
         let common = Options {
             plugins: plugins(&typed.plugins)?,
-            ..Options::new(typed.measure)?
+            ..measuring(typed.measure)?
         };
         let mut collectives = Vec::new();
         for name in &common.functions {

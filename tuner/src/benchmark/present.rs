@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use comfy_table::{CellAlignment, Table, presets};
+use kilter_render::format;
+use kilter_render::table::trimmed;
 
 use super::Benchmark;
 use super::search::{Effort, SearchBenchmark, WITHIN};
-use crate::report::format;
-use crate::report::terminal::trimmed;
 
 /// For people.
 #[must_use]
@@ -199,7 +199,7 @@ pub fn csv(benchmark: &Benchmark) -> String {
             mockup.map_or(String::new(), |mockup| mockup.seconds.to_string()),
             row.bound_seconds.map_or(String::new(), |bound| bound.to_string()),
         ];
-        text.push_str(&fields.map(|field| crate::report::csv::field(&field)).join(","));
+        text.push_str(&fields.map(|field| kilter_render::quoting::field(&field)).join(","));
         text.push_str("\r\n");
     }
     text

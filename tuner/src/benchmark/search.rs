@@ -13,17 +13,17 @@
 use std::collections::BTreeMap;
 
 use kilter_algorithms::Collective;
+use kilter_model::deployment::{Deployment, Selection};
+use kilter_search::choose::{Measured, simplest_of_best};
+use kilter_search::contest::{Contests, FINAL_LAUNCHES, Held, front};
+use kilter_search::context::Context;
+use kilter_search::space;
+use kilter_search::target::Target;
+use kilter_stats::sample::Sample;
 use serde::Serialize;
 
 use super::options::BenchmarkOptions;
 use super::{Side, ratio, targets, whole_launch};
-use crate::context::Context;
-use crate::deployment::{Deployment, Selection};
-use crate::search::choose::{Measured, simplest_of_best};
-use crate::search::contest::{Contests, FINAL_LAUNCHES, Held, front};
-use crate::search::space;
-use crate::search::target::Target;
-use crate::stats::sample::Sample;
 
 /// A cell counts as found where the search's choice takes at most this much longer than the best: the search stops at what is as good
 /// within the noise floor, which is the same.
@@ -259,7 +259,7 @@ fn again(
 }
 
 fn fastest(ratios: &Ratios) -> Vec<Selection> {
-    let ranked = crate::search::ranking::ranked(ratios);
+    let ranked = kilter_search::ranking::ranked(ratios);
     ranked.into_iter().take(AGAIN).map(|(selection, _)| selection).collect()
 }
 

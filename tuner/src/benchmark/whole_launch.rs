@@ -7,17 +7,18 @@
 
 use std::collections::BTreeMap;
 
-use crate::config::library::Library;
-use crate::context::{Context, Setup};
-use crate::deployment::{Assignment, Selection};
-use crate::search::at_start::{self, PLACES, PROMISING};
-use crate::search::choose::Measured;
-use crate::search::contest::Held;
-use crate::search::ranking::ranked;
-use crate::search::target::Target;
-use crate::search::trials::{Samples, Trials};
-use crate::search::{settings, space, together};
-use crate::stats::sample::Sample;
+use kilter_model::config::library::Library;
+use kilter_model::deployment::{Assignment, Selection};
+use kilter_model::setup::Setup;
+use kilter_search::at_start::{self, PLACES, PROMISING};
+use kilter_search::choose::Measured;
+use kilter_search::contest::Held;
+use kilter_search::context::Context;
+use kilter_search::ranking::ranked;
+use kilter_search::target::Target;
+use kilter_search::trials::{Samples, Trials};
+use kilter_search::{settings, space, together};
+use kilter_stats::sample::Sample;
 
 /// Of the launches' labels, behind the side's.
 pub(super) const LABEL: &str = "settings";
@@ -201,10 +202,10 @@ impl InTurn {
 #[cfg(test)]
 mod tests {
     use kilter_algorithms::Collective;
+    use kilter_model::config::library::find_for;
+    use kilter_model::plan::Subject;
 
     use super::*;
-    use crate::config::library::find_for;
-    use crate::plan::Subject;
 
     fn ids(version_line: &str, collective: Collective) -> Vec<String> {
         let library = find_for(version_line).unwrap();

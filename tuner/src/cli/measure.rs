@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
+use kilter_search::verification::REPETITIONS;
 
 use super::Job;
-use crate::verification::REPETITIONS;
 
 /// Options of every measuring command.
 #[derive(Debug, Clone, Args)]

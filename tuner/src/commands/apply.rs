@@ -4,15 +4,15 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context as _, bail, ensure};
+use kilter_bench::launch::capture::launcher_version;
+use kilter_emit::apply::journal::Journal;
+use kilter_emit::apply::layout::{Layout, Scope};
+use kilter_emit::apply::session::{self, Prepared};
+use kilter_emit::apply::{consent, diff, disk, version};
+use kilter_emit::manifest::TunedLibrary;
 
 use super::{Status, print};
-use crate::apply::journal::Journal;
-use crate::apply::layout::{Layout, Scope};
-use crate::apply::session::{self, Prepared};
-use crate::apply::{consent, diff, disk, version};
 use crate::cli::{Apply, Place};
-use crate::emit::manifest::TunedLibrary;
-use crate::launch::capture::launcher_version;
 
 pub(super) fn run(typed: &Apply) -> anyhow::Result<Status> {
     let scope = scope(&typed.place)?;

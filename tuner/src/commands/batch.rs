@@ -2,11 +2,12 @@
 
 use std::fmt::Write as _;
 
+use kilter_bench::launch::command::quote;
+use kilter_model::config::launcher::{self, BatchLauncher};
+use kilter_model::options::wrong;
+
 use super::{Status, print};
 use crate::cli::Batch;
-use crate::config::launcher::{self, BatchLauncher};
-use crate::launch::command::quote;
-use crate::options::wrong;
 
 /// Commands that launch jobs, and whether they have a budget of measuring.
 const COMMANDS: [(&str, bool); 6] = [

@@ -1,10 +1,11 @@
 //! `kilter benchmark`: the library's own algorithms and Kilter's, side by side.
 
+use kilter_search::context::Context;
+
 use super::{Status, measuring, print};
 use crate::benchmark::options::BenchmarkOptions;
 use crate::benchmark::{self, present, search};
 use crate::cli;
-use crate::context::Context;
 use crate::reporting;
 
 pub(super) fn run(typed: cli::Benchmark) -> anyhow::Result<Status> {

@@ -1,14 +1,14 @@
 //! `kilter check`: verify and report.
 
+use kilter_model::setup::Setup;
+use kilter_search::verification::{Allowance, verify};
+
 use super::{Status, measuring};
-use crate::cli;
-use crate::context::Setup;
-use crate::options::Options;
 use crate::reporting;
-use crate::verification::{Allowance, verify};
+use crate::{cli, options};
 
 pub(super) fn run(typed: cli::Measure) -> anyhow::Result<Status> {
-    let options = Options::new(typed)?;
+    let options = options::measuring(typed)?;
     measuring::with_report(&options, "check", &[], |context| {
         let verification = verify(context, "check", &Setup::default(), Allowance::ALL)?;
         Ok(reporting::of_check(context, &verification))

@@ -1,11 +1,11 @@
 //! `kilter compare`: runs side by side.
 
 use anyhow::Context as _;
+use kilter_report::compare::operand::Operand;
+use kilter_report::compare::{Compared, export, html, text};
 
 use super::{Status, print};
 use crate::cli::{Compare, CompareFormat, Stage};
-use crate::compare::operand::Operand;
-use crate::compare::{Compared, export, html, text};
 
 pub(super) fn run(typed: &Compare) -> anyhow::Result<Status> {
     if let Some(tolerance) = typed.tolerance {

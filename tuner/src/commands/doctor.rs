@@ -1,14 +1,14 @@
 //! `kilter doctor`: is this machine fit to be measured on?
 
+use kilter_bench::launch;
+
 use super::{Status, print};
-use crate::cli;
 use crate::doctor::render::{self, Examination};
 use crate::doctor::{self, Level, gather};
-use crate::launch;
-use crate::options::Options;
+use crate::{cli, options};
 
 pub(super) fn run(typed: cli::Measure) -> anyhow::Result<Status> {
-    let options = Options::new(typed)?;
+    let options = options::measuring(typed)?;
     launch::process::become_subreaper()?;
     launch::interrupt::install()?;
     let facts = gather::all(&options);

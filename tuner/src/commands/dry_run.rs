@@ -2,11 +2,11 @@
 
 use std::fmt::Write as _;
 
-use crate::options::Options;
-use crate::plan::Plan;
-use crate::report::format;
-use crate::tune;
-use crate::verdict::screening::SCREENING_LAUNCHES;
+use kilter_model::options::Options;
+use kilter_model::plan::Plan;
+use kilter_render::format;
+use kilter_stats::verdict::screening::SCREENING_LAUNCHES;
+use kilter_tune as tune;
 
 /// The plan in words.
 pub(super) fn text(options: &Options, command: &str, plan: &Plan) -> String {
@@ -56,10 +56,10 @@ pub(super) fn text(options: &Options, command: &str, plan: &Plan) -> String {
 #[cfg(test)]
 mod tests {
     use clap::Parser as _;
+    use kilter_model::config::guideline;
 
     use super::*;
     use crate::cli;
-    use crate::config::guideline;
 
     fn text_of(words: &[&str], command: &str) -> String {
         let typed = match cli::Cli::try_parse_from(["kilter", "check"].iter().chain(words))
@@ -69,7 +69,7 @@ mod tests {
             cli::Command::Check(measure) => measure,
             other => panic!("{other:?}"),
         };
-        let options = Options::new(typed).unwrap();
+        let options = crate::options::measuring(typed).unwrap();
         let wanted = guideline::select(&guideline::load_embedded().unwrap(), &options.guidelines).unwrap();
         text(
             &options,

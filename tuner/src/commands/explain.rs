@@ -1,8 +1,9 @@
 //! `kilter explain`: what a guideline or a target means.
 
+use kilter_model::config::{guideline, target};
+
 use super::{Status, print};
 use crate::cli::Explain;
-use crate::config::{guideline, target};
 
 pub(super) fn run(typed: &Explain) -> anyhow::Result<Status> {
     let targets = target::load_embedded()?;

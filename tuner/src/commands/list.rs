@@ -1,11 +1,11 @@
 //! `kilter list`: what there is.
 
 use kilter_algorithms::{mockup, registry};
+use kilter_model::config::guideline::{self, narrow, trimmed};
+use kilter_model::config::{library, target};
 
 use super::{Status, list_json, print};
 use crate::cli::{List, ListFormat, Listed};
-use crate::config::guideline::{self, narrow, trimmed};
-use crate::config::{library, target};
 
 pub(super) fn run(typed: &List) -> anyhow::Result<Status> {
     if typed.format == ListFormat::Json {

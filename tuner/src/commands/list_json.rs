@@ -1,12 +1,12 @@
 //! `kilter list --format json`: an array of objects. Field names are a promise to scripts: they are added to, never renamed.
 
-use kilter_algorithms::registry::Parameter;
+use kilter_algorithms::Parameter;
 use kilter_algorithms::{mockup, registry};
+use kilter_model::config::library::Verified;
+use kilter_model::config::{guideline, library, target};
 use serde::Serialize;
 
 use crate::cli::Listed;
-use crate::config::library::Verified;
-use crate::config::{guideline, library, target};
 
 /// A guideline.
 #[derive(Serialize)]

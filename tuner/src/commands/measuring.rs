@@ -3,23 +3,24 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Context as _;
+use kilter_bench::launch::{self, JobFailure};
+use kilter_bench::programs::Programs;
+use kilter_bench::store::{Store, TakenOver};
+use kilter_model::config::guideline;
+use kilter_model::config::library::Library;
+use kilter_model::config::mix::Mix;
+use kilter_model::options::Options;
+use kilter_model::plan::Plan;
+use kilter_model::report::Report;
 use kilter_protocol::plan::Synchronisation;
+use kilter_report::{csv, html, json, junit, markdown, terminal};
+use kilter_search::context::Context;
+use kilter_search::plugins;
 
 use super::{Status, dry_run, print};
-use crate::config::guideline;
-use crate::config::library::Library;
-use crate::config::mix::Mix;
-use crate::context::Context;
 use crate::doctor;
-use crate::launch::{self, JobFailure};
 use crate::launcher;
-use crate::options::Options;
-use crate::plan::Plan;
-use crate::plugins;
-use crate::programs::Programs;
-use crate::report::{csv, html, json, junit, markdown, model::Report, terminal};
 use crate::reporting;
-use crate::store::{Store, TakenOver};
 
 /// Runs `work` and writes what it reports on the guidelines. `further` are the command's own options that change what is measured:
 /// a run that was killed is resumed only by a command that asks for the same.
@@ -121,7 +122,7 @@ pub(super) fn find(options: &Options) -> anyhow::Result<Found> {
         (&library, &library.version_of(&version)),
         &options.mpirun,
     )?;
-    let number = launcher::version(&library, &version, &programs);
+    let number = kilter_bench::programs::version(&library, &version, &programs);
     let mut guidelines = guideline::load_embedded()?;
     for file in &options.guideline_files {
         guidelines.push(guideline::load_file(file)?);
@@ -294,7 +295,7 @@ fn mix_notes(mix: &Mix, ranks: usize, plan: &Plan) -> Vec<String> {
 
 fn command_line() -> String {
     std::env::args()
-        .map(|word| crate::launch::command::quote(&word))
+        .map(|word| kilter_bench::launch::command::quote(&word))
         .collect::<Vec<_>>()
         .join(" ")
 }
@@ -304,7 +305,7 @@ fn fresh_seed() -> u64 {
     let now = std::time::SystemTime::now()
         .duration_since(std::time::UNIX_EPOCH)
         .unwrap_or_default();
-    crate::plan::derived_seed(now.as_nanos() as u64, "run") >> 11
+    kilter_model::plan::derived_seed(now.as_nanos() as u64, "run") >> 11
 }
 
 /// What times mean: raised when a release measures otherwise, so that a run which another one began is not finished with other times.

@@ -23,8 +23,10 @@ mod verify_algorithms;
 
 use std::process::ExitCode;
 
+use kilter_model::report::Report;
+use kilter_stats::verdict::Outcome;
+
 use crate::cli::{Cli, Command};
-use crate::report::model::{Outcome, Report};
 
 /// How a command ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -114,4 +116,20 @@ fn print(text: &str) -> anyhow::Result<()> {
     }
     out.flush()?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use kilter_fixtures::report as fixture;
+
+    use super::*;
+
+    #[test]
+    fn passes_and_failures_are_those_of_the_exit_status() {
+        for report in [fixture::holding(), fixture::checked(), fixture::tuned()] {
+            let fails = kilter_report::junit::to_string(&report).contains("<failure ");
+            let status = Status::of(&report);
+            assert_eq!(fails, matches!(status, Status::Violations));
+        }
+    }
 }

@@ -1,17 +1,18 @@
 //! `kilter overlap`: maps of how far communication runs beside computation.
 
+use kilter_model::setup::Setup;
+use kilter_overlap::{agreement, classify, html, json, measure, write};
+use kilter_search::context::Context;
+
 use super::{Status, measuring, print};
-use crate::cli;
-use crate::context::{Context, Setup};
-use crate::overlap::options::OverlapOptions;
-use crate::overlap::{agreement, classify, html, json, measure, write};
 use crate::reporting;
+use crate::{cli, options};
 
 /// The name of a survey's jobs in the database.
 const KEY: &str = "overlap";
 
 pub(super) fn run(typed: cli::Overlap) -> anyhow::Result<Status> {
-    let options = OverlapOptions::new(typed)?;
+    let options = options::overlap(typed)?;
     let (common, suite) = (&options.common, &options.suite);
     let further = [format!("{suite:?} {}", options.benchmark_adaptive)];
     if options.benchmark_adaptive {

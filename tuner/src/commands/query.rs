@@ -2,10 +2,11 @@
 
 use std::io::{BufWriter, IsTerminal as _};
 
+use kilter_bench::store::Reader;
+use kilter_report::query::{Filter, Form, Layout, What, write};
+
 use super::Status;
 use crate::cli::{Queried, Query, QueryFormat};
-use crate::query::{Filter, Form, Layout, What, write};
-use crate::store::Reader;
 
 pub(super) fn run(typed: &Query) -> anyhow::Result<Status> {
     let reader = Reader::open(&typed.db)?;

@@ -3,10 +3,11 @@
 use std::path::Path;
 
 use anyhow::Context as _;
+use kilter_model::report::Report;
+use kilter_report::{html, terminal};
 
 use super::{Status, print};
 use crate::cli::Render;
-use crate::report::{html, model::Report, terminal};
 
 pub(super) fn run(typed: &Render, verbose: bool) -> anyhow::Result<Status> {
     let text =

@@ -1,10 +1,10 @@
 //! `kilter rollback`: takes the latest apply back.
 
 use anyhow::Context as _;
+use kilter_emit::apply::session;
 
 use super::Status;
 use super::apply::{carry_out, finish, hold, scope};
-use crate::apply::session;
 use crate::cli::Rollback;
 
 pub(super) fn run(typed: &Rollback) -> anyhow::Result<Status> {

@@ -1,14 +1,15 @@
 //! `kilter tune`: the whole loop.
 
+use kilter_model::options::TuneOptions;
+use kilter_search::context::Context;
+use kilter_tune::Tuned;
+
 use super::{Status, measuring, tune_layouts};
-use crate::cli;
-use crate::context::Context;
-use crate::options::TuneOptions;
 use crate::reporting;
-use crate::tune::Tuned;
+use crate::{cli, options};
 
 pub(super) fn run(typed: cli::Tune) -> anyhow::Result<Status> {
-    let options = TuneOptions::new(typed)?;
+    let options = options::tuning(typed)?;
     let kinds = format!(
         "{}{}{} {} {:?} {:?} {:?} {:?}",
         if options.parameters { "p" } else { "" },
@@ -32,11 +33,11 @@ pub(super) fn run(typed: cli::Tune) -> anyhow::Result<Status> {
 /// Runs the loop.
 pub(super) fn tuned(context: &Context<'_>, options: &TuneOptions) -> anyhow::Result<Tuned> {
     // Before anything is measured.
-    crate::emit::check(context)?;
+    kilter_emit::check(context)?;
     // Into a simulated rank nothing can be loaded: what is not the library's own is compared with, and not deployed.
     if (options.mockups || options.algorithms) && !context.library.launcher.is_simulator() {
         // Nothing is deployed that it has not proven.
         context.programs.verifier()?;
     }
-    crate::tune::tune(context, options)
+    kilter_tune::tune(context, options)
 }

@@ -1,20 +1,22 @@
 //! `kilter tune --layouts`: the loop for each layout, then one staging directory for all of them, verified on each.
 
+use kilter_bench::store::Store;
+use kilter_model::layout::Layout;
+use kilter_model::options::TuneOptions;
+use kilter_model::report::Report;
+use kilter_report::layouts::Index;
+use kilter_report::terminal;
+use kilter_tune::layouts::merge::LeftOut;
+use kilter_tune::layouts::prove::{Member, prove};
+
 use super::{Status, measuring, print, tune};
-use crate::layouts::Layout;
-use crate::layouts::index::Index;
-use crate::layouts::prove::{Member, prove};
-use crate::options::TuneOptions;
-use crate::report::model::Report;
-use crate::report::terminal;
 use crate::reporting;
-use crate::store::Store;
 
 pub(super) fn run(options: &TuneOptions, kinds: String) -> anyhow::Result<Status> {
     measuring::prepare_process()?;
     let directory = options.common.out.join("emit");
     // Before anything is measured.
-    crate::emit::staging::check(&directory)?;
+    kilter_emit::staging::check(&directory)?;
     let layouts: Vec<Layout> = options.layouts.iter().filter_map(|own| own.layout).collect();
     let names: Vec<String> = layouts.iter().map(ToString::to_string).collect();
     // What is verified at the end comes from all of them, so that other layouts are another run.
@@ -71,7 +73,8 @@ pub(super) fn run(options: &TuneOptions, kinds: String) -> anyhow::Result<Status
         reports.push((member.layout, report));
     }
     let emitted = proven.emitted.as_ref().map(|_| "emit".to_owned());
-    let index = Index::new(&reports, emitted, &proven.merged.left_out);
+    let left_out = proven.merged.left_out.iter().map(LeftOut::line).collect();
+    let index = Index::new(&reports, emitted, left_out);
     reporting::write(&options.common, "report.html", &index.to_html()?)?;
     reporting::write(&options.common, "layouts.json", &index.to_json()?)?;
     // Together, and only now: until here the same command resumes every layout.

@@ -1,8 +1,9 @@
 //! `kilter validate-statistics`: error rates, power and cost of the verdicts, on scripted times.
 
+use kilter_validation::{self as validation, Options};
+
 use super::{Status, print};
 use crate::cli::{Format, ValidateStatistics};
-use crate::validation::{self, Options};
 
 pub(super) fn run(typed: &ValidateStatistics) -> anyhow::Result<Status> {
     let found = validation::validate(&Options {

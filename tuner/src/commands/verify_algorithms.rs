@@ -1,17 +1,18 @@
 //! `kilter verify-algorithms`: the correctness matrix on this library.
 
 use anyhow::Context as _;
+use kilter_bench::launch::command::quote;
+use kilter_bench::launch::{self, SessionError};
+use kilter_bench::programs::Programs;
+use kilter_bench::progress::Progress;
+use kilter_bench::store::Store;
+use kilter_model::options::Options;
+use kilter_search::correctness::{self, Inquiry, Launching, table};
 
 use super::{Status, print};
 use crate::cli;
-use crate::correctness::{self, Inquiry, Launching, table};
-use crate::launch::command::quote;
-use crate::launch::{self, SessionError};
 use crate::launcher;
-use crate::options::{Options, VerifyOptions};
-use crate::programs::Programs;
-use crate::progress::Progress;
-use crate::store::Store;
+use crate::options::VerifyOptions;
 
 pub(super) fn run(typed: cli::VerifyAlgorithms) -> anyhow::Result<Status> {
     let options = VerifyOptions::new(typed)?;
@@ -23,7 +24,7 @@ pub(super) fn run(typed: cli::VerifyAlgorithms) -> anyhow::Result<Status> {
     let libexec = common.libexec.as_deref();
     let by_launcher = library.version_of(&version);
     let programs = Programs::find(libexec, &common.own_directory, (&library, &by_launcher), &common.mpirun)?;
-    let number = launcher::version(&library, &version, &programs);
+    let number = kilter_bench::programs::version(&library, &version, &programs);
     let inquiry = Inquiry {
         plugin: options.plugin.clone().map_or_else(|| programs.plugin(), Ok)?,
         rows: options.rows.clone(),

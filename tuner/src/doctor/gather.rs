@@ -3,16 +3,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use kilter_bench::launch::capture::{CaptureError, capture};
+use kilter_bench::programs::Programs;
+use kilter_model::config::library::Library;
+use kilter_model::options::Options;
 use kilter_protocol::machine::{MARK, Machine};
 
 use super::checks::FILES;
 use super::facts::{Facts, Host, Printed, Problem, Variable, moment};
-use crate::config::library::Library;
-use crate::launch::capture::{CaptureError, capture};
 use crate::launcher;
 use crate::library_info::{self, ask::ask as ask_program};
-use crate::options::Options;
-use crate::programs::Programs;
 
 /// How long the machine is watched for what else runs.
 const WATCHED: Duration = Duration::from_millis(200);
@@ -142,7 +142,7 @@ pub fn all(options: &Options) -> Facts {
         &options.mpirun,
     );
     let version = match &found {
-        Ok(programs) => launcher::version(&library, &line, programs),
+        Ok(programs) => kilter_bench::programs::version(&library, &line, programs),
         Err(_) => by_launcher,
     };
     facts.library = format!("{} {version}", library.name);
@@ -338,7 +338,7 @@ mod tests {
             hosts: BTreeMap::from([("a".to_owned(), own)]),
             ..Facts::default()
         };
-        let library = crate::config::library::find_for("mpirun (Open MPI) 4.1.4").unwrap();
+        let library = kilter_model::config::library::find_for("mpirun (Open MPI) 4.1.4").unwrap();
         let said = |load: &str| BTreeMap::from([("/proc/loadavg".to_owned(), load.to_owned())]);
         facts.add(
             Machine {
@@ -365,7 +365,7 @@ mod tests {
 
     #[test]
     fn described_variables_are_told_apart_from_those_of_transports() {
-        let library = crate::config::library::find_for("mpirun (Open MPI) 4.1.4").unwrap();
+        let library = kilter_model::config::library::find_for("mpirun (Open MPI) 4.1.4").unwrap();
         let mut facts = Facts::default();
         let variables = [
             ("coll_tuned_bcast_algorithm", "ignore"),
@@ -395,7 +395,8 @@ mod tests {
                 .any(|variable| variable.name.starts_with("btl_tcp"))
         );
         // What a job reads at its start, MPI_T does not have.
-        let intel = crate::config::library::find_for("Intel(R) MPI Library for Linux* OS, Version 2021.19.0").unwrap();
+        let intel =
+            kilter_model::config::library::find_for("Intel(R) MPI Library for Linux* OS, Version 2021.19.0").unwrap();
         assert_eq!(intel.described(intel.transports.on(true)), []);
         let left: Vec<&String> = facts.job.as_ref().unwrap().variables.keys().collect();
         assert!(

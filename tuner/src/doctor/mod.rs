@@ -9,9 +9,9 @@ pub mod facts;
 pub mod gather;
 pub mod render;
 
+use kilter_model::options::Options;
 use serde::Serialize;
 
-use crate::options::Options;
 pub use checks::CHECKS;
 use facts::Facts;
 

@@ -77,7 +77,7 @@ pub fn text(examination: &Examination) -> String {
         Level::Warning => writeln!(
             text,
             "\nVerdicts are doubtful: {}.",
-            crate::report::format::count(count(Level::Warning), "warning")
+            kilter_render::format::count(count(Level::Warning), "warning")
         ),
         Level::Fit | Level::Unknown | Level::Note => writeln!(text, "\nFit to be measured."),
     };

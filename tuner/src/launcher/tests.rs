@@ -1,11 +1,11 @@
 use clap::Parser as _;
+use kilter_model::config::launcher;
+use kilter_model::config::library::find_for;
+use kilter_model::deployment::Assignment;
+use kilter_model::setup::Setup;
 
 use super::*;
 use crate::cli::{Cli, Command};
-use crate::config::launcher;
-use crate::config::library::find_for;
-use crate::context::Setup;
-use crate::deployment::Assignment;
 
 const OPEN_MPI: &str = "mpirun (Open MPI) 4.1.4";
 const INTEL: &str = "Intel(R) MPI Library for Linux* OS, Version 2021.19.0 Build 1";
@@ -19,7 +19,7 @@ fn options(arguments: &[&str]) -> Options {
         .iter()
         .chain(arguments);
     match Cli::try_parse_from(words).unwrap().command {
-        Command::Check(typed) => Options::new(typed).unwrap(),
+        Command::Check(typed) => crate::options::measuring(typed).unwrap(),
         _ => unreachable!(),
     }
 }

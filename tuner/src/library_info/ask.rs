@@ -3,10 +3,11 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use kilter_bench::launch::CommandSpec;
+use kilter_bench::launch::capture::{CaptureError, capture_at_most};
+use kilter_model::config::library::InfoTool;
+
 use super::{LibraryInfo, program};
-use crate::config::library::InfoTool;
-use crate::launch::CommandSpec;
-use crate::launch::capture::{CaptureError, capture_at_most};
 
 /// It takes half a second; one that takes longer than this hangs.
 const LIMIT: Duration = Duration::from_secs(20);

@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
+use kilter_model::config::library::{Algorithms, InfoTool, Library, Parameter, Value};
+
 use super::{Legal, LibraryInfo, program};
-use crate::config::library::{Algorithms, InfoTool, Library, Parameter, Value};
 
 /// What is described otherwise than it is reported.
 #[derive(Debug, Clone, PartialEq, Eq)]

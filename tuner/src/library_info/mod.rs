@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 pub use differences::{Difference, differences};
 
-use crate::config::library::InfoTool;
+use kilter_model::config::library::InfoTool;
 
 /// What the program says.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

@@ -1,11 +1,11 @@
 use std::path::Path;
 
 use kilter_algorithms::Collective;
+use kilter_bench::launch::capture::launcher_version;
+use kilter_model::config::library::{Library, Verified, find_for};
 
 use super::ask::{InfoError, ask};
 use super::*;
-use crate::config::library::{Library, Verified, find_for};
-use crate::launch::capture::launcher_version;
 
 fn lines(library: &Library, tool: InfoTool, text: &str) -> Vec<String> {
     let info = (program(tool).parse)(text);

@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use super::{OptionError, wrong};
-use crate::config::launcher::{self, Starts};
-use crate::layouts::Layout;
+use kilter_model::config::launcher::{self, Starts};
+use kilter_model::layout::Layout;
+use kilter_model::options::{OptionError, wrong};
 
 /// How ranks are started, and where.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

@@ -1,104 +1,78 @@
-//! What `tune` was meant to do.
+//! What `tune` is to do.
 
 use std::path::PathBuf;
 
 use kilter_algorithms::Collective;
-use kilter_protocol::overlap::Model;
+use kilter_model::config::ConfigError;
+use kilter_model::config::target::{self, Target};
+use kilter_model::layout::{self, Layout};
+use kilter_model::limits::Limits;
+use kilter_model::options::{OptionError, Options, TuneOptions, absolute, functions, parse_bytes, plugins, wrong};
 
-use super::values::absolute;
-use super::{OptionError, Options, allocation, functions, parse_bytes, plugins, wrong};
+use super::{allocation, measuring};
 use crate::cli;
-use crate::config::ConfigError;
-use crate::config::target::{self, Target};
-use crate::layouts::{self, Layout};
-use crate::search::limits::Limits;
 
-/// Options of `tune`.
-#[derive(Debug, Clone)]
-pub struct TuneOptions {
-    /// Measuring; with layouts, where their common results go.
-    pub common: Options,
-    /// Measuring of each layout that is tuned; empty where a number of ranks is.
-    pub layouts: Vec<Options>,
-    /// Whether parameters of the library may change.
-    pub parameters: bool,
-    /// Whether mock-ups may be deployed.
-    pub mockups: bool,
-    /// Whether algorithms may be deployed.
-    pub algorithms: bool,
-    /// Collectives and sizes that are put through the contest in any case.
-    pub contests: Vec<(Collective, u64)>,
-    /// Rounds at most.
-    pub rounds: usize,
-    /// Targets for overlap that shall be met.
-    pub targets: Vec<Target>,
-    /// What computing is where they are measured.
-    pub model: Model,
-}
-
-impl TuneOptions {
-    /// Checks what was typed.
-    ///
-    /// # Errors
-    /// The first option that makes no sense.
-    pub fn new(typed: cli::Tune) -> Result<TuneOptions, OptionError> {
-        if typed.rounds == 0 {
-            return Err(wrong(
-                "--rounds",
-                "`0` rounds search nothing; use `kilter check` to verify only",
-            ));
-        }
-        let contests = typed
-            .contest
-            .iter()
-            .map(|text| {
-                let (name, size) = text.split_once('@').ok_or_else(|| {
-                    wrong(
-                        "--contest",
-                        format!("`{text}` is not FUNCTION@SIZE, such as reduce@512KiB"),
-                    )
-                })?;
-                let collective = name.parse().map_err(|error| wrong("--contest", format!("{error}")))?;
-                Ok((collective, parse_bytes("--contest", size)?))
-            })
-            .collect::<Result<Vec<_>, OptionError>>()?;
-        let plugins = plugins(&typed.plugins)?;
-        let mut limits = limits(typed.leave, typed.scratch_limit.as_deref(), &contests)?;
-        limits.reproducible = typed.reproducible;
-        limits.only_plugins = typed.only == Some(cli::Only::Plugins);
-        if limits.only_plugins && plugins.is_empty() {
-            return Err(wrong(
-                "--only",
-                "`plugins` needs one or more; give them by --plugin FILE",
-            ));
-        }
-        let mut layouts = match &typed.layouts {
-            Some(text) => of_layouts(&layout_list(text)?, &typed.measure)?,
-            None => Vec::new(),
-        };
-        let mut common = match layouts.first() {
-            Some(first) => Options {
-                out: absolute("--out", &typed.measure.job.out)?,
-                ..first.clone()
-            },
-            None => Options::new(typed.measure)?,
-        };
-        for options in layouts.iter_mut().chain([&mut common]) {
-            options.limits = limits.clone();
-            options.plugins = plugins.clone();
-        }
-        Ok(TuneOptions {
-            common,
-            layouts,
-            parameters: matches!(typed.only, None | Some(cli::Only::Parameters)),
-            mockups: matches!(typed.only, None | Some(cli::Only::Mockups | cli::Only::Algorithms)),
-            algorithms: matches!(typed.only, None | Some(cli::Only::Algorithms | cli::Only::Plugins)),
-            contests,
-            rounds: typed.rounds,
-            targets: targets(&typed.targets, &typed.target_file)?,
-            model: typed.model.model(),
-        })
+/// Checks what was typed for tuning.
+///
+/// # Errors
+/// The first option that makes no sense.
+pub fn tuning(typed: cli::Tune) -> Result<TuneOptions, OptionError> {
+    if typed.rounds == 0 {
+        return Err(wrong(
+            "--rounds",
+            "`0` rounds search nothing; use `kilter check` to verify only",
+        ));
     }
+    let contests = typed
+        .contest
+        .iter()
+        .map(|text| {
+            let (name, size) = text.split_once('@').ok_or_else(|| {
+                wrong(
+                    "--contest",
+                    format!("`{text}` is not FUNCTION@SIZE, such as reduce@512KiB"),
+                )
+            })?;
+            let collective = name.parse().map_err(|error| wrong("--contest", format!("{error}")))?;
+            Ok((collective, parse_bytes("--contest", size)?))
+        })
+        .collect::<Result<Vec<_>, OptionError>>()?;
+    let plugins = plugins(&typed.plugins)?;
+    let mut limits = limits(typed.leave, typed.scratch_limit.as_deref(), &contests)?;
+    limits.reproducible = typed.reproducible;
+    limits.only_plugins = typed.only == Some(cli::Only::Plugins);
+    if limits.only_plugins && plugins.is_empty() {
+        return Err(wrong(
+            "--only",
+            "`plugins` needs one or more; give them by --plugin FILE",
+        ));
+    }
+    let mut layouts = match &typed.layouts {
+        Some(text) => of_layouts(&layout_list(text)?, &typed.measure)?,
+        None => Vec::new(),
+    };
+    let mut common = match layouts.first() {
+        Some(first) => Options {
+            out: absolute("--out", &typed.measure.job.out)?,
+            ..first.clone()
+        },
+        None => measuring(typed.measure)?,
+    };
+    for options in layouts.iter_mut().chain([&mut common]) {
+        options.limits = limits.clone();
+        options.plugins = plugins.clone();
+    }
+    Ok(TuneOptions {
+        common,
+        layouts,
+        parameters: matches!(typed.only, None | Some(cli::Only::Parameters)),
+        mockups: matches!(typed.only, None | Some(cli::Only::Mockups | cli::Only::Algorithms)),
+        algorithms: matches!(typed.only, None | Some(cli::Only::Algorithms | cli::Only::Plugins)),
+        contests,
+        rounds: typed.rounds,
+        targets: targets(&typed.targets, &typed.target_file)?,
+        model: typed.model.model(),
+    })
 }
 
 /// The targets of these names, `all` for all of them, and those of files.
@@ -129,7 +103,7 @@ fn layout_list(text: &str) -> Result<Vec<Layout>, OptionError> {
     if text == "auto" {
         return allocation::layouts(&|name| std::env::var(name).ok());
     }
-    layouts::parse_list(text).map_err(|message| wrong("--layouts", message))
+    layout::parse_list(text).map_err(|message| wrong("--layouts", message))
 }
 
 /// The options of each layout: a directory of its own, one database, an equal share of the budget.
@@ -158,7 +132,7 @@ fn of_layouts(layouts: &[Layout], typed: &cli::Measure) -> Result<Vec<Options>, 
         Ok(Options {
             layout: Some(*layout),
             several_hosts: layout.nodes > 1,
-            ..Options::new(own)?
+            ..measuring(own)?
         })
     });
     each.collect()
@@ -198,7 +172,7 @@ mod tests {
     fn tuned(arguments: &[&str]) -> Result<TuneOptions, OptionError> {
         let words = ["kilter", "tune"].iter().chain(arguments);
         match cli::Cli::try_parse_from(words).unwrap().command {
-            cli::Command::Tune(typed) => TuneOptions::new(typed),
+            cli::Command::Tune(typed) => tuning(typed),
             other => panic!("{other:?}"),
         }
     }

@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 
 use clap::{Args as _, FromArgMatches as _};
+use kilter_model::options::{OptionError, Options, absolute, wrong};
 use kilter_protocol::verifying::{Depth, Wanted};
 
-use super::values::absolute;
-use super::{OptionError, Options, wrong};
+use super::measuring;
 use crate::cli;
 
 /// Options of `verify-algorithms`.
@@ -45,7 +45,7 @@ impl VerifyOptions {
             ..defaults()?
         };
         Ok(VerifyOptions {
-            common: Options::new(measure)?,
+            common: measuring(measure)?,
             ranks,
             rows,
             plugin: typed.plugin.map(|plugin| absolute("--plugin", &plugin)).transpose()?,

@@ -12,12 +12,13 @@ use kilter_algorithms::Collective;
 use kilter_protocol::plan::{Block, Element, Item, Root};
 use kilter_protocol::report::{BITS, BITS_VARY, Event};
 
-use crate::block::Session;
 use crate::candidate::{Buffers, Candidate};
 use crate::clock;
 use crate::hash;
 use crate::images::Gallery;
-use crate::implementation::{self, Place, Recipe};
+use crate::implementation::{self, Recipe};
+use crate::place::Place;
+use crate::session::Session;
 
 /// Calls of each kind.
 const CALLS: usize = 3;

@@ -4,11 +4,9 @@ use kilter_algorithms::Collective;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
-use kilter_mpi::counters::Counters;
-use kilter_mpi::mpit::ControlVariables;
 use kilter_mpi::{MPI_Comm, constants, info};
 use kilter_protocol::expression::Layout;
-use kilter_protocol::plan::{Block, Header, Implementation, Item, Repetitions, Root, SettingsAct};
+use kilter_protocol::plan::{Block, Implementation, Item, Repetitions, Root, SettingsAct};
 use kilter_protocol::report::{Costs, Event};
 use kilter_protocol::task::Functionality;
 
@@ -18,62 +16,20 @@ use crate::clock::{self, Arrival};
 use crate::common_time::CommonTime;
 use crate::control::{Control, Refusal};
 use crate::images::Gallery;
-use crate::implementation::{self, Place, Recipe};
-use crate::lead::Lead;
+use crate::implementation::{self, Recipe};
 use crate::measure::{Agreed, Machine, Repetition, measure};
 use crate::messages;
-use crate::overlap::Speed;
+use crate::place::Place;
 use crate::report_file::ReportFile;
 use crate::schedule::{Schedule, WARM_UPS};
+use crate::session::{Session, fail};
 use crate::settings;
 use crate::sweep::Sweep;
 
 /// Longest time that the empty operation is measured for, in seconds.
 const NOISE_SECONDS: f64 = 10.0;
 
-/// What a rank has at hand while the job runs.
-pub(crate) struct Session {
-    /// Messages between the ranks.
-    pub(crate) control: Control,
-    /// The library's control variables.
-    pub(crate) variables: ControlVariables,
-    /// Its counters of messages, where the header names some and it has them.
-    pub(crate) counters: Option<Counters>,
-    /// The plan's first line.
-    pub(crate) header: Header,
-    /// What starts are agreed in.
-    pub(crate) time: CommonTime,
-    /// Where caches are to be cold.
-    pub(crate) sweep: Option<Sweep>,
-    /// Kept over the blocks: what was learnt about the machine stays true.
-    pub(crate) lead: Lead,
-    /// Whether all ranks are on one node.
-    pub(crate) one_node: bool,
-    /// How fast this rank computes.
-    pub(crate) speed: Speed,
-    /// What plain calls of the library are carried out on.
-    pub(crate) shared_comm: Option<MPI_Comm>,
-    /// On rank 0.
-    pub(crate) report: Option<ReportFile>,
-}
-
 impl Session {
-    /// Reports, on rank 0.
-    ///
-    /// # Errors
-    /// Where it cannot be written.
-    pub(crate) fn tell(&mut self, event: Event) -> anyhow::Result<()> {
-        self.report.as_mut().map_or(Ok(()), |report| report.write(event))
-    }
-
-    /// Says on rank 0 that the job is alive, if that is due.
-    ///
-    /// # Errors
-    /// Where it cannot be written.
-    pub(crate) fn heartbeat(&mut self) -> anyhow::Result<()> {
-        self.report.as_mut().map_or(Ok(()), ReportFile::heartbeat)
-    }
-
     /// Measures the empty operation: what the timer and the synchronisation add to every time. Called by all ranks.
     ///
     /// # Errors
@@ -234,25 +190,6 @@ pub(crate) fn carry_out(session: &mut Session, block: &Block) -> anyhow::Result<
             runs,
             check_seconds: (all - measured).as_secs_f64(),
         }),
-    })
-}
-
-/// Reports that an item is out of its block.
-///
-/// # Errors
-/// Where it cannot be written.
-pub(crate) fn fail(session: &mut Session, block: &Block, item: &Item, refusal: Refusal) -> anyhow::Result<()> {
-    let Refusal { rank, reason } = refusal;
-    // Wrong data names its rank by itself, and rank 0 speaks for all.
-    let reason = if rank == 0 || reason.contains(&format!("rank {rank}")) {
-        reason
-    } else {
-        format!("rank {rank}: {reason}")
-    };
-    session.tell(Event::Failed {
-        block: block.id.clone(),
-        item: item.id.clone(),
-        reason,
     })
 }
 

@@ -4,7 +4,7 @@ use std::ffi::c_int;
 
 use anyhow::Context;
 use kilter_algorithms::{Arguments, TransportError};
-use kilter_mpi::{Arena, CallArguments, MPI_Comm, MPI_Datatype, MPI_Op, MpiTransport, constants, info, library_call};
+use kilter_mpi::{Arena, CallArguments, MPI_Comm, MpiTransport, constants, info, library_call};
 use kilter_protocol::plan::Item;
 
 use crate::buffer::GuardedBuffer;
@@ -13,7 +13,8 @@ use crate::images::{Data, Gallery};
 use crate::implementation::{How, Recipe};
 use crate::plugin::{Host, Unavailable};
 use crate::problem::{Problem, Wrong};
-use crate::program::{Memory, Program, datatypes};
+use crate::program::{Memory, Program};
+use crate::unit::Unit;
 
 /// An item with all it needs; buffers are allocated and written once, before anything is measured.
 pub(crate) struct Candidate {
@@ -393,44 +394,6 @@ pub(crate) fn describe(wrong: Wrong) -> String {
         "{}: got {:#04x}, expected {:#04x}",
         wrong.byte, wrong.got, wrong.expected
     )
-}
-
-/// What a library is told that data is made of; found before anything is measured.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Unit {
-    pub(crate) datatype: MPI_Datatype,
-    pub(crate) op: MPI_Op,
-    /// Its size in bytes.
-    bytes: usize,
-    /// How many there are in the total volume.
-    pub(crate) count: usize,
-}
-
-impl Unit {
-    /// Volumes of a guideline are whole elements; a call beside the data may not be, and is only moved.
-    pub(crate) fn of(problem: &Problem) -> Unit {
-        let element = problem.element;
-        let bytes = element.bytes() as usize;
-        let blocks = if problem.task.functionality.has_blocks() {
-            problem.p_ranks
-        } else {
-            1
-        };
-        if !problem.n_bytes.is_multiple_of(bytes * blocks) {
-            return Unit {
-                datatype: constants::byte(),
-                op: constants::bor(),
-                bytes: 1,
-                count: problem.n_bytes,
-            };
-        }
-        Unit {
-            datatype: datatypes::element_type(element),
-            op: datatypes::element_op(element),
-            bytes,
-            count: problem.n_bytes / bytes,
-        }
-    }
 }
 
 /// One call.

@@ -8,9 +8,10 @@ use kilter_mpi::{OverMpi, Pipeline};
 use kilter_protocol::expression::{
     Attributes, Communicator, Counts, Factor, Form, Layout, Operation, Side, Term, Values,
 };
-use kilter_protocol::plan::{Element, Implementation, Item};
+use kilter_protocol::plan::{Implementation, Item};
 use kilter_protocol::task::{Functionality, Task};
 
+use crate::place::Place;
 use crate::plugin::PluginCall;
 use crate::problem::Problem;
 
@@ -62,21 +63,6 @@ pub(crate) enum How {
     Plugin(Box<PluginCall>),
     /// Anything else that a side may be.
     Program(Side),
-}
-
-/// Where a rank stands.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Place {
-    /// This rank.
-    pub(crate) rank: usize,
-    /// The number of ranks.
-    pub(crate) p_ranks: usize,
-    /// Whether all of them are on one node.
-    pub(crate) one_node: bool,
-    /// The root of rooted collectives.
-    pub(crate) root: usize,
-    /// What is combined.
-    pub(crate) element: Element,
 }
 
 /// Finds out how an item is carried out; decided by the plan alone, so alike on every rank.

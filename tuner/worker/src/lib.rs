@@ -49,6 +49,7 @@ mod messages;
 mod order;
 mod overhead;
 mod overlap;
+mod place;
 mod plan_file;
 mod plugin;
 mod problem;
@@ -57,12 +58,14 @@ mod program;
 mod report_file;
 mod round_time;
 mod schedule;
+mod session;
 mod settings;
 mod shared_clock;
 #[cfg(feature = "simulated")]
 mod simulated;
 mod stop;
 mod sweep;
+mod unit;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -75,7 +78,6 @@ use kilter_protocol::report::{End, Event};
 use mpi::Threading;
 use mpi::traits::Communicator;
 
-use block::Session;
 use common_time::CommonTime;
 use control::Control;
 use describe::Question;
@@ -83,6 +85,7 @@ use lead::Lead;
 use overlap::Speed;
 use plan_file::PlanFile;
 use report_file::ReportFile;
+use session::Session;
 use sweep::Sweep;
 
 /// How long the first line of the plan may take to come.

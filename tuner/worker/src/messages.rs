@@ -8,10 +8,10 @@ use kilter_mpi::counters::Counters;
 use kilter_protocol::plan::{Block, Item};
 use kilter_protocol::report::Event;
 
-use crate::block::Session;
 use crate::candidate::Candidate;
 use crate::control::Control;
 use crate::hash::fnv_1a;
+use crate::session::Session;
 
 /// A text of more bytes is cut down to its digest: an alltoall of a thousand ranks has a million pairs.
 const LONGEST: usize = 2000;

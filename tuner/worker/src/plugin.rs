@@ -15,9 +15,9 @@ use kilter_host::plugins::{self, Loaded};
 use kilter_mpi::{MPI_Comm, MpiError, constants};
 use kilter_protocol::plugin::{Needs, Parameter, Row, Rows, Scratch};
 
-use crate::candidate::Unit;
-use crate::implementation::Place;
+use crate::place::Place;
 use crate::problem::Problem;
+use crate::unit::Unit;
 
 /// A plugin stays until the process ends, and is loaded once.
 static LOADED: OnceLock<Mutex<BTreeMap<PathBuf, &'static Loaded>>> = OnceLock::new();

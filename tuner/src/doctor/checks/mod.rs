@@ -21,8 +21,9 @@ mod timer;
 mod transport;
 mod worker;
 
+use kilter_render::format::count;
+
 use super::Check;
-use crate::report::format::count;
 
 /// All checks, in the order in which they are printed: what stops everything first.
 pub static CHECKS: &[Check] = &[
@@ -71,7 +72,7 @@ pub static FILES: &[&str] = &[
 
 /// A time for people.
 fn time(seconds: f64) -> String {
-    crate::report::format::seconds(seconds)
+    kilter_render::format::seconds(seconds)
 }
 
 /// Names or lines that are shown; the rest is counted.

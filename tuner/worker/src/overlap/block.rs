@@ -14,12 +14,12 @@ use super::item::Prepared;
 use super::refusal;
 use super::team::Team;
 use super::together;
-use crate::block::{Session, fail};
 use crate::candidate::title;
 use crate::clock;
 use crate::control::Refusal;
-use crate::implementation::Place;
+use crate::place::Place;
 use crate::schedule::{Outcome, Schedule, Series, WARM_UPS};
+use crate::session::{Session, fail};
 
 /// How long rank 0 sleeps after a void round: after the first, and at most after several in a row.
 const PAUSE: Duration = Duration::from_millis(1);

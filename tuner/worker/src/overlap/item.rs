@@ -16,7 +16,7 @@ use super::round::Round;
 use super::switches;
 use super::team::Team;
 use crate::clock;
-use crate::implementation::Place;
+use crate::place::Place;
 use crate::schedule::Outcome;
 
 /// An item with all it needs.

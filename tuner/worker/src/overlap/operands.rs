@@ -8,7 +8,8 @@ use kilter_protocol::plan::Element;
 
 use crate::buffer::GuardedBuffer;
 use crate::candidate::{check_guards, describe};
-use crate::implementation::{Place, check_blocks};
+use crate::implementation::check_blocks;
+use crate::place::Place;
 use crate::problem::Problem;
 use crate::program::datatypes;
 

@@ -7,9 +7,9 @@
 use kilter_protocol::plan::Wait;
 
 use super::item::Prepared;
-use crate::block::Session;
 use crate::clock::Arrival;
 use crate::schedule::Outcome;
+use crate::session::Session;
 
 /// Carries out one round; its time from the agreed start to the latest end, the same on every rank. Called by all ranks.
 ///

@@ -1,0 +1,460 @@
+//! One attempt at a job: a process tree, the plan it reads, the report it writes.
+
+use std::os::unix::process::ExitStatusExt as _;
+use std::path::Path;
+use std::process::ExitStatus;
+use std::time::{Duration, Instant};
+
+use kilter_protocol::plan::{Block, PlanLine};
+
+use super::failure::{JobFailure, Place, SessionError};
+use super::files::{self, PlanFile, io_error};
+use super::follow::{Follower, Line};
+use super::interrupt::{self, Flag};
+use super::ledger::Ledger;
+use super::other_load::{self, Reading};
+use super::process::{KILL_GRACE, Process};
+use super::session::{JobSpec, Limits};
+use super::watch::Ended;
+use crate::allocation;
+use crate::store::{LaunchPaths, Position, Run};
+
+/// Pauses between two looks at the report: short after news, longer in silence, so that following costs the job little.
+const SHORTEST_PAUSE: Duration = Duration::from_millis(1);
+const LONGEST_PAUSE: Duration = Duration::from_millis(20);
+
+/// Whatever the budget says, a job has so long to answer something.
+const LEAST_TIME: Duration = if cfg!(test) {
+    Duration::from_millis(300)
+} else {
+    Duration::from_secs(3)
+};
+
+/// A block that goes on for so long after its job was told to end is not waited for.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// The block id under which a failure is stored that no block is to blame for.
+pub(super) const END: &str = "(end of job)";
+
+/// A running job.
+#[derive(Debug)]
+pub(super) struct Job {
+    process: Process,
+    pub(super) ledger: Ledger,
+    paths: LaunchPaths,
+    plan: PlanFile,
+    follower: Follower,
+    limits: Limits,
+    /// When other programs' work began to count; `None` where nobody can tell.
+    load: Option<Reading>,
+    load_looked_at: Instant,
+    other_cores: Option<f64>,
+    started: Instant,
+    /// When it must end, whatever is left of the plan.
+    ends_by: Option<Instant>,
+    /// When it was told so.
+    told_to_end: Option<Instant>,
+    last_life: Instant,
+    /// The plan's end was written.
+    closing: bool,
+    /// The record is closed and nothing runs any more.
+    stopped: bool,
+    interrupt: &'static Flag,
+    /// Stands for SIGKILL of the tuner: when so many more lines have been stored, nothing is stored any more.
+    #[cfg(test)]
+    pub(super) dies_after_lines: Option<usize>,
+}
+
+/// Why waiting ended without what was waited for.
+pub(super) enum Stop {
+    /// An error; the job is over.
+    Error(SessionError),
+    /// The worker ended the job in order before it had answered everything.
+    EndedInOrder,
+    /// The job's time was over; it is ended, and what came is stored.
+    OutOfTime,
+}
+
+impl<E: Into<SessionError>> From<E> for Stop {
+    fn from(error: E) -> Stop {
+        Stop::Error(error.into())
+    }
+}
+
+impl Job {
+    /// Starts the next attempt. The plan holds the header only.
+    pub(super) fn launch(
+        run: &Run,
+        worker: &Path,
+        directory: &Path,
+        spec: &JobSpec,
+        interrupt: &'static Flag,
+    ) -> Result<Job, SessionError> {
+        std::fs::create_dir_all(directory).map_err(io_error("create", directory))?;
+        let directory = std::path::absolute(directory).map_err(io_error("find", directory))?;
+        let attempt = run.next_attempt(&spec.key)?;
+        let paths = files::paths(&directory, run.id, &spec.key, attempt);
+        let command = spec
+            .command
+            .clone()
+            .with_arguments([worker, &paths.plan, &paths.report].map(|path| path.to_string_lossy().into_owned()));
+        let record = run.begin_launch(&spec.key, attempt, &command.to_string(), &paths)?;
+        if let Some(allocation) = allocation::current() {
+            record.made_in(&allocation)?;
+        }
+        for left in [&paths.report, &files::stop_path(&paths.plan)] {
+            // A link to nothing is there, too.
+            if left.symlink_metadata().is_ok() {
+                std::fs::remove_file(left).map_err(io_error("remove", left))?;
+            }
+        }
+        let mut plan = PlanFile::create(&paths.plan)?;
+        plan.append(&[PlanLine::Header(spec.header.clone())])?;
+        let log = files::anew(&paths.log).map_err(io_error("write", &paths.log))?;
+        tracing::debug!(key = spec.key, attempt, "{command}");
+        let load = Reading::now();
+        let process = Process::spawn(&command, &record.tag, log)?;
+        let now = Instant::now();
+        Ok(Job {
+            process,
+            follower: Follower::new(&paths.report, Position::default()),
+            ledger: Ledger::new(record),
+            paths,
+            plan,
+            limits: spec.limits,
+            load,
+            load_looked_at: now,
+            other_cores: None,
+            ends_by: spec.ends_by.map(|end| end.max(now + LEAST_TIME)),
+            told_to_end: None,
+            started: now,
+            last_life: now,
+            closing: false,
+            stopped: false,
+            interrupt,
+            #[cfg(test)]
+            dies_after_lines: None,
+        })
+    }
+
+    /// Asks. With `last`, says that nothing more will come.
+    pub(super) fn ask(&mut self, blocks: &[Block], measured: bool, last: bool) -> Result<(), SessionError> {
+        let mut lines: Vec<PlanLine> = blocks.iter().cloned().map(PlanLine::Block).collect();
+        if last && !self.closing {
+            lines.push(PlanLine::End);
+            self.closing = true;
+        }
+        blocks
+            .iter()
+            .for_each(|block| self.ledger.ask(block.clone(), measured, false));
+        self.plan.append(&lines)?;
+        // The worker has had nothing to say about this before now.
+        self.last_life = Instant::now();
+        Ok(())
+    }
+
+    /// Whether nothing of it runs any more.
+    pub(super) fn is_stopped(&self) -> bool {
+        self.stopped
+    }
+
+    /// Whether the job takes no more questions.
+    pub(super) fn is_closing(&self) -> bool {
+        self.closing || self.ledger.end.is_some()
+    }
+
+    /// Reads what has come, without waiting.
+    pub(super) fn look(&mut self, progress: &mut dyn FnMut(&str)) -> Result<bool, SessionError> {
+        let lines = self.follower.lines()?;
+        let news = !lines.is_empty();
+        if news {
+            self.ledger.record.together()?;
+            let taken = self.take(lines, progress);
+            // What was taken before an error is stored, too.
+            self.ledger.record.end_together()?;
+            taken?;
+            self.last_life = Instant::now();
+        }
+        Ok(news)
+    }
+
+    /// Stores how busy others are: a tuner that is killed cannot do it later.
+    fn heed_load(&mut self) -> Result<(), SessionError> {
+        if self.load_looked_at.elapsed() >= other_load::INTERVAL {
+            self.load_looked_at = Instant::now();
+            self.store_load()?;
+        }
+        Ok(())
+    }
+
+    fn store_load(&mut self) -> Result<(), SessionError> {
+        if let Some(cores) = self.load.and_then(Reading::other_cores) {
+            self.other_cores = Some(cores);
+            self.ledger.record.ran_beside(cores)?;
+        }
+        Ok(())
+    }
+
+    /// Tells a job whose time is over to end; `true` when it has been told and does not.
+    fn is_out_of_time(&mut self) -> Result<bool, SessionError> {
+        // A job that does not start has a limit of its own.
+        let is_over = self.ledger.start.is_some() && self.ends_by.is_some_and(|end| Instant::now() >= end);
+        match self.told_to_end {
+            Some(told) => Ok(told.elapsed() >= PATIENCE.min(seconds(self.limits.finish_seconds))),
+            None if is_over => {
+                let path = files::stop_path(&self.paths.plan);
+                files::anew(&path).map_err(io_error("write", &path))?;
+                self.told_to_end = Some(Instant::now());
+                Ok(false)
+            }
+            None => Ok(false),
+        }
+    }
+
+    fn take(&mut self, lines: Vec<Line>, progress: &mut dyn FnMut(&str)) -> Result<(), SessionError> {
+        for line in lines {
+            #[cfg(test)]
+            if self.dies_after_lines == Some(0) {
+                return Err(io_error("go on with", &self.paths.report)(std::io::Error::other(
+                    "killed by the test",
+                )));
+            }
+            let done = self.ledger.take(line, self.follower.path(), self.started.elapsed())?;
+            #[cfg(test)]
+            {
+                self.dies_after_lines = self.dies_after_lines.map(|left| left - 1);
+            }
+            if let Some(block) = done {
+                progress(&block);
+            }
+        }
+        Ok(())
+    }
+
+    /// Follows the report until `satisfied`.
+    pub(super) fn wait_until(
+        &mut self,
+        progress: &mut dyn FnMut(&str),
+        satisfied: impl Fn(&Ledger) -> bool,
+    ) -> Result<(), Stop> {
+        let mut pause = SHORTEST_PAUSE;
+        loop {
+            // Looked at before the report: what an ended job has written is then read completely.
+            let ended = self.process.has_ended();
+            let news = self.look(progress)?;
+            if satisfied(&self.ledger) {
+                return Ok(());
+            }
+            self.heed_load()?;
+            if let Some(signal) = interrupt::received(self.interrupt) {
+                self.stop("interrupted")?;
+                return Err(SessionError::Interrupted { signal }.into());
+            }
+            if self.ledger.end.is_some() {
+                return Err(match self.told_to_end {
+                    Some(_) => Stop::OutOfTime,
+                    None => Stop::EndedInOrder,
+                });
+            }
+            if self.is_out_of_time()? {
+                self.stop("ended by time")?;
+                return Err(Stop::OutOfTime);
+            }
+            if news {
+                pause = SHORTEST_PAUSE;
+                continue;
+            }
+            let seconds_silent = self.last_life.elapsed().as_secs_f64();
+            if ended {
+                return Err(self.fail(Failure::Ended).into());
+            } else if self.ledger.start.is_none() {
+                if self.started.elapsed().as_secs_f64() > self.limits.start_seconds {
+                    return Err(self.fail(Failure::NoStart).into());
+                }
+            } else if seconds_silent > self.limits.stall_seconds {
+                return Err(self.fail(Failure::Silent).into());
+            }
+            std::thread::sleep(pause);
+            pause = (pause * 2).min(LONGEST_PAUSE);
+        }
+    }
+
+    /// Ends the job in order.
+    pub(super) fn wind_up(&mut self) -> Result<(), SessionError> {
+        self.ask(&[], true, true)?;
+        match self.wait_until(&mut |_| (), |ledger| ledger.end.is_some()) {
+            Ok(()) | Err(Stop::EndedInOrder) => {}
+            Err(Stop::OutOfTime) if self.stopped => return Ok(()),
+            Err(Stop::OutOfTime) => {}
+            Err(Stop::Error(error)) => return Err(error),
+        }
+        let in_time = self.process.wait(seconds(self.limits.finish_seconds));
+        let status = self.process.kill_all(KILL_GRACE)?;
+        let outcome = match (in_time, status.success()) {
+            (true, true) => "ended".to_owned(),
+            (true, false) => format!("ended, then {}", describe(status)),
+            (false, _) => format!("ended, then killed after {} s", self.limits.finish_seconds),
+        };
+        if outcome != "ended" {
+            tracing::warn!("job `{}` {outcome}; its samples are complete", self.ledger.record.key());
+        }
+        self.close(&outcome)
+    }
+
+    /// Cost of the job, once it is over.
+    pub(super) fn ended(&self) -> Ended {
+        Ended {
+            key: self.ledger.record.key().to_owned(),
+            seconds: self.started.elapsed().as_secs_f64(),
+            other_cores: self.other_cores,
+            unanswered: match self.told_to_end {
+                Some(_) => self.ledger.unanswered(),
+                None => 0,
+            },
+        }
+    }
+
+    /// Removes every process, takes what the report holds until now, and closes the record.
+    fn stop(&mut self, outcome: &str) -> Result<ExitStatus, SessionError> {
+        let status = self.process.kill_all(KILL_GRACE)?;
+        // The job is over in any case: a report that ends badly changes nothing.
+        if let Err(error) = self.look(&mut |_| ()) {
+            tracing::debug!("{error}");
+        }
+        self.close(outcome)?;
+        Ok(status)
+    }
+
+    fn close(&mut self, outcome: &str) -> Result<(), SessionError> {
+        #[cfg(test)]
+        if self.dies_after_lines == Some(0) {
+            return Ok(());
+        }
+        self.store_load()?;
+        self.ledger.record.close(outcome, self.started.elapsed())?;
+        self.stopped = true;
+        Ok(())
+    }
+
+    /// Ends a failed job, stores the failure, and says what it was.
+    fn fail(&mut self, how: Failure) -> SessionError {
+        let mut place = Box::new(Place {
+            key: self.ledger.record.key().to_owned(),
+            log: self.paths.log.clone(),
+            ..Place::default()
+        });
+        if let Some((block, entered)) = self.ledger.under_way() {
+            place.block = Some(block.to_owned());
+            place.item = entered.last().cloned();
+            place.unfinished = entered.to_vec();
+        }
+        let blamed = self.ledger.blamed().cloned();
+        // Between two blocks, the next one is named.
+        place.block = place.block.or_else(|| blamed.as_ref().map(|block| block.id.clone()));
+        let started = self.ledger.start.is_some();
+        let status = match self.stop(how.outcome(started)) {
+            Ok(status) => status,
+            Err(error) => return error,
+        };
+        place.log_tail = files::tail(&self.paths.log);
+        let failure = match how {
+            Failure::Silent => JobFailure::Hung {
+                seconds: self.limits.stall_seconds,
+                place,
+            },
+            Failure::Ended if started => JobFailure::Crashed {
+                status: describe(status),
+                place,
+            },
+            Failure::Ended => JobFailure::DidNotStart {
+                reason: describe(status),
+                place,
+            },
+            Failure::NoStart => JobFailure::DidNotStart {
+                reason: format!("not within {} s", self.limits.start_seconds),
+                place,
+            },
+        };
+        match self.store_failure(&failure, blamed.as_ref()) {
+            Ok(()) => failure.into(),
+            Err(error) => error,
+        }
+    }
+
+    /// Stores a failure under the block that is to blame, unless it was done after all. A job that did not start is not stored.
+    pub(super) fn store_failure(&self, failure: &JobFailure, blamed: Option<&Block>) -> Result<(), SessionError> {
+        let state = match failure {
+            JobFailure::DidNotStart { .. } => return Ok(()),
+            JobFailure::Hung { .. } => "hung",
+            JobFailure::Crashed { .. } => "crashed",
+        };
+        if blamed.is_some_and(|block| self.ledger.is_done(&block.id)) {
+            return Ok(());
+        }
+        let (id, items) = blamed.map_or((END, &[][..]), |block| (block.id.as_str(), &block.items[..]));
+        let detail = serde_json::to_string(failure)
+            .map_err(|error| io_error("describe", &self.paths.log)(std::io::Error::other(error.to_string())))?;
+        self.ledger.record.record_failure(id, items, state, &detail)?;
+        Ok(())
+    }
+
+    /// The failure of a worker that ends in order again and again without answering.
+    pub(super) fn unanswered(&self) -> JobFailure {
+        let place = Place {
+            key: self.ledger.record.key().to_owned(),
+            block: self.ledger.blamed().map(|block| block.id.clone()),
+            log: self.paths.log.clone(),
+            log_tail: files::tail(&self.paths.log),
+            ..Place::default()
+        };
+        JobFailure::Crashed {
+            status: "in order, but without an answer".to_owned(),
+            place: Box::new(place),
+        }
+    }
+}
+
+impl Drop for Job {
+    fn drop(&mut self) {
+        if !self.stopped
+            && let Err(error) = self.stop("abandoned")
+        {
+            tracing::error!("{error}");
+        }
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Failure {
+    Ended,
+    NoStart,
+    Silent,
+}
+
+impl Failure {
+    fn outcome(self, started: bool) -> &'static str {
+        match self {
+            Failure::Silent => "hung",
+            Failure::Ended if started => "crashed",
+            Failure::Ended | Failure::NoStart => "did not start",
+        }
+    }
+}
+
+/// `exit status: 1`, or `signal: 9 (SIGKILL)`.
+fn describe(status: ExitStatus) -> String {
+    match status
+        .signal()
+        .map(|number| (number, nix::sys::signal::Signal::try_from(number)))
+    {
+        Some((number, Ok(signal))) => format!("signal: {number} ({signal})"),
+        Some((number, Err(_))) => format!("signal: {number}"),
+        None => format!("exit status: {}", status.code().unwrap_or_default()),
+    }
+}
+
+/// A limit given by people: anything that is no duration means for ever, which is a day.
+fn seconds(limit: f64) -> Duration {
+    const DAY: Duration = Duration::from_secs(86_400);
+    Duration::try_from_secs_f64(limit).unwrap_or(DAY).min(DAY)
+}

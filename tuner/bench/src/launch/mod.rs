@@ -1,0 +1,28 @@
+//! Jobs: how they are started, followed, and ended so that nothing of them is left.
+//!
+//! [`command`] makes the launcher's command line from data, [`process`] owns a process tree, [`session`] asks a worker to
+//! measure blocks and replays from the store what was measured before.
+
+pub mod capture;
+pub mod command;
+pub mod failure;
+pub mod files;
+mod follow;
+pub mod interrupt;
+mod job;
+mod ledger;
+pub mod other_load;
+mod proc_table;
+pub mod process;
+mod recover;
+pub mod session;
+pub mod watch;
+
+pub use command::{CommandSpec, CommandTemplate};
+pub use failure::{JobFailure, SessionError};
+pub use recover::recover;
+pub use session::{JobSpec, Limits, Session};
+pub use watch::Watch;
+
+#[cfg(test)]
+mod stand_in;

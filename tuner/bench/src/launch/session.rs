@@ -1,0 +1,457 @@
+//! A session: questions to one job, answered from the store where they were answered before.
+//!
+//! Nothing is started while all answers come from the store. A job that is gone (its failure was reported, or the worker ended
+//! it because no question came) is started again for the next question, as a new attempt under the same key.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use kilter_model::plan::derived_seed;
+use kilter_protocol::plan::{Block, Header, Item, Repetitions};
+use kilter_protocol::report::{End, Start};
+
+use super::command::CommandSpec;
+pub use super::failure::{JobFailure, Place, SessionError};
+use super::interrupt::{self, Flag};
+use super::job::{END, Job, Stop};
+use super::recover;
+use super::watch::Watch;
+use crate::reference::{Launch, Reference};
+pub use crate::store::{BlockOutcome, ItemSamples};
+use crate::store::{Run, StoreError};
+
+/// So often is a question put to a worker that ends in order without answering.
+const MAX_TRIES: usize = 3;
+
+/// What a job is.
+#[derive(Debug, Clone)]
+pub struct JobSpec {
+    /// Stable within the run: the same key with the same block ids is answered from the store.
+    pub key: String,
+    /// The launcher with its arguments, up to where the worker follows.
+    pub command: CommandSpec,
+    /// First line of the plan.
+    pub header: Header,
+    /// When to give up.
+    pub limits: Limits,
+    /// When the job must end in order, whatever was asked; what was answered until then is kept.
+    pub ends_by: Option<Instant>,
+}
+
+/// When to give up, in seconds.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Limits {
+    /// From the launch to the start line.
+    pub start_seconds: f64,
+    /// Without any line, once started.
+    pub stall_seconds: f64,
+    /// From the end line to the end of the launcher.
+    pub finish_seconds: f64,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits {
+            start_seconds: 30.0,
+            stall_seconds: 20.0,
+            finish_seconds: 10.0,
+        }
+    }
+}
+
+/// Questions to one job. Dropping it ends the job.
+#[derive(Debug)]
+pub struct Session<'run> {
+    run: &'run Run,
+    worker: PathBuf,
+    directory: PathBuf,
+    spec: JobSpec,
+    interrupt: &'static Flag,
+    job: Option<Job>,
+    /// Every block asked, for the end line.
+    asked: Vec<Block>,
+    /// A job that did not start once is not tried again by this session.
+    not_started: Option<JobFailure>,
+    recovered: bool,
+    /// The job's time is over: what the store does not know stays unanswered.
+    out_of_time: bool,
+    watch: Option<&'run Watch>,
+    judge: Option<(&'run Reference, Launch)>,
+    #[cfg(test)]
+    pub(super) dies_after_lines: Option<usize>,
+}
+
+impl<'run> Session<'run> {
+    /// Nothing is started yet. `directory` holds the files of the job and must be seen by the tuner and by rank 0.
+    #[must_use]
+    pub fn new(run: &'run Run, worker: &Path, directory: &Path, spec: JobSpec) -> Session<'run> {
+        Session {
+            run,
+            worker: worker.to_path_buf(),
+            directory: directory.to_path_buf(),
+            spec,
+            interrupt: interrupt::flag(),
+            job: None,
+            asked: Vec::new(),
+            not_started: None,
+            recovered: false,
+            out_of_time: false,
+            watch: None,
+            judge: None,
+            #[cfg(test)]
+            dies_after_lines: None,
+        }
+    }
+
+    /// Looks at this flag instead of the tuner's own.
+    #[must_use]
+    pub fn interrupted_by(mut self, flag: &'static Flag) -> Session<'run> {
+        self.interrupt = flag;
+        self
+    }
+
+    /// Tells `watch` what its jobs cost.
+    #[must_use]
+    pub fn watched_by(mut self, watch: &'run Watch) -> Session<'run> {
+        self.watch = Some(watch);
+        self
+    }
+
+    /// Has what its items leave compared with what the untouched library does.
+    #[must_use]
+    pub fn judged_by(mut self, reference: &'run Reference, launch: Launch) -> Session<'run> {
+        self.judge = Some((reference, launch));
+        self
+    }
+
+    /// Whether blocks were left unanswered because the job had to end.
+    #[must_use]
+    pub fn is_out_of_time(&self) -> bool {
+        self.out_of_time
+    }
+
+    /// Asks one block and waits for its answer; the job stays alive for the next.
+    ///
+    /// # Errors
+    /// A job that failed, now or when the run that is resumed asked it; interruption; the database; files.
+    pub fn measure(&mut self, block: &Block) -> Result<BlockOutcome, SessionError> {
+        let mut outcomes = self.answer(std::slice::from_ref(block), &mut |_| (), false)?;
+        outcomes.pop().ok_or_else(|| self.unexplained(&block.id).into())
+    }
+
+    /// Asks all blocks at once; the job stays alive for the next. Otherwise as [`Session::measure_all`].
+    ///
+    /// # Errors
+    /// As [`Session::measure_all`].
+    pub fn measure_together(
+        &mut self,
+        blocks: &[Block],
+        progress: &mut dyn FnMut(&str),
+    ) -> Result<Vec<BlockOutcome>, SessionError> {
+        self.answer(blocks, progress, false)
+    }
+
+    /// Asks all blocks at once and ends the job; `progress` hears the id of every block that is done. Outcomes are in the order
+    /// of `blocks`; those that were not answered before the job had to end are empty.
+    ///
+    /// # Errors
+    /// As [`Session::measure`]. Blocks that were done before a failure are kept: they are answered from the store when asked
+    /// again.
+    pub fn measure_all(
+        &mut self,
+        blocks: &[Block],
+        progress: &mut dyn FnMut(&str),
+    ) -> Result<Vec<BlockOutcome>, SessionError> {
+        self.answer(blocks, progress, true)
+    }
+
+    /// The same job, whose start says what processing units rank 0's host has.
+    #[must_use]
+    pub fn asking_processing_units(mut self) -> Session<'run> {
+        self.spec.header.asks_processing_units = true;
+        self
+    }
+
+    /// What the job said when it started, from the store if it did before.
+    ///
+    /// # Errors
+    /// As [`Session::measure`].
+    pub fn start(&mut self) -> Result<Start, SessionError> {
+        self.prepare()?;
+        if let Some(start) = self.run.start_info(&self.spec.key)? {
+            return Ok(start);
+        }
+        for _ in 0..MAX_TRIES {
+            match self.running()?.wait_until(&mut |_| (), |ledger| ledger.start.is_some()) {
+                Ok(()) => break,
+                Err(Stop::EndedInOrder) => self.end_job()?,
+                Err(Stop::OutOfTime) => {
+                    self.leave()?;
+                    break;
+                }
+                Err(Stop::Error(error)) => return Err(self.failed(error)),
+            }
+        }
+        self.run
+            .start_info(&self.spec.key)?
+            .ok_or_else(|| self.unexplained("start").into())
+    }
+
+    /// Times of the empty operation in seconds, once reported.
+    #[must_use]
+    pub fn noise(&self) -> Option<Vec<f64>> {
+        self.run.noise(&self.spec.key).unwrap_or_else(|error| {
+            tracing::warn!("{error}");
+            None
+        })
+    }
+
+    /// Ends the job in order. The end line covers every block asked: where an earlier attempt measured blocks but was killed
+    /// before its end line, they are run once more, one repetition each, and their samples are not used.
+    ///
+    /// # Errors
+    /// As [`Session::measure`].
+    pub fn finish(mut self) -> Result<End, SessionError> {
+        self.prepare()?;
+        self.replay_failure(END)?;
+        self.end_job()?;
+        if self.out_of_time {
+            return Ok(self.run.end_info(&self.spec.key)?.unwrap_or_default());
+        }
+        let mut uncovered = Vec::new();
+        for block in &self.asked {
+            let done = self.run.finished_block(&self.spec.key, &block.id)?.is_some();
+            if done && !self.run.end_is_known(&self.spec.key, &block.id)? {
+                let repetitions = Repetitions::fixed(1, block.repetitions.seconds);
+                uncovered.push(Block {
+                    repetitions,
+                    ..block.clone()
+                });
+            }
+        }
+        if !uncovered.is_empty() {
+            let job = self.running()?;
+            job.ask(&uncovered, false, true)?;
+            match job.wait_until(&mut |_| (), |ledger| ledger.all_done()) {
+                Ok(()) => self.end_job()?,
+                Err(Stop::EndedInOrder) => return Err(self.give_up()),
+                Err(Stop::OutOfTime) => self.leave()?,
+                Err(Stop::Error(error)) => return Err(self.failed(error)),
+            }
+        }
+        Ok(self.run.end_info(&self.spec.key)?.unwrap_or_default())
+    }
+
+    /// Ends the job in order, if one runs, when its end line is not wanted.
+    ///
+    /// # Errors
+    /// As [`Session::measure`].
+    pub fn close(mut self) -> Result<(), SessionError> {
+        self.end_job()
+    }
+
+    fn answer(
+        &mut self,
+        blocks: &[Block],
+        progress: &mut dyn FnMut(&str),
+        last: bool,
+    ) -> Result<Vec<BlockOutcome>, SessionError> {
+        self.prepare()?;
+        let mut ids = BTreeSet::new();
+        let blocks = blocks.iter().map(|block| self.named(block));
+        let blocks = &blocks.collect::<Result<Vec<_>, _>>()?[..];
+        for block in blocks {
+            if !ids.insert(&block.id) {
+                return Err(SessionError::DuplicateBlock {
+                    key: self.spec.key.clone(),
+                    block: block.id.clone(),
+                });
+            }
+            self.replay_failure(&block.id)?;
+        }
+        for block in blocks {
+            if !self.asked.iter().any(|known| known.id == block.id) {
+                self.asked.push(block.clone());
+            }
+            if self.stored(block)?.is_some() {
+                progress(&block.id);
+            }
+        }
+        for attempt in 1.. {
+            let mut pending = Vec::new();
+            for block in blocks {
+                if self.stored(block)?.is_none() {
+                    pending.push(block.clone());
+                }
+            }
+            if pending.is_empty() || self.out_of_time {
+                break;
+            }
+            let job = self.running()?;
+            job.ask(&pending, true, last)?;
+            match job.wait_until(progress, |ledger| ledger.all_done()) {
+                Ok(()) => {}
+                Err(Stop::EndedInOrder) if attempt < MAX_TRIES => self.end_job()?,
+                Err(Stop::EndedInOrder) => return Err(self.give_up()),
+                Err(Stop::OutOfTime) => self.leave()?,
+                Err(Stop::Error(error)) => return Err(self.failed(error)),
+            }
+        }
+        blocks
+            .iter()
+            .map(|block| match self.stored(block)? {
+                Some(mut outcome) => {
+                    if let Some((reference, launch)) = self.judge {
+                        reference.judge(launch, block, &mut outcome);
+                    }
+                    Ok(outcome)
+                }
+                None if self.out_of_time => Ok(BlockOutcome::default()),
+                None => Err(self.unexplained(&block.id).into()),
+            })
+            .collect()
+    }
+
+    /// The block under a name of its own where the store knows another question by its name: a resumed run decides by the clock, too, and
+    /// may ask something else.
+    fn named(&self, block: &Block) -> Result<Block, SessionError> {
+        let same = |items: &[Item]| items == block.items;
+        if self
+            .asked
+            .iter()
+            .any(|known| known.id == block.id && !same(&known.items))
+        {
+            return Err(SessionError::DifferentBlock {
+                key: self.spec.key.clone(),
+                block: block.id.clone(),
+            });
+        }
+        let known = self.run.asked_items(&self.spec.key, &block.id)?;
+        let mut named = block.clone();
+        if known.is_some_and(|items| !same(&items)) {
+            let items = serde_json::to_string(&block.items).unwrap_or_default();
+            named.id = format!("{}~{:08x}", block.id, derived_seed(0, &items) >> 32);
+        }
+        Ok(named)
+    }
+
+    /// The stored answer, if it is one to this question.
+    fn stored(&self, block: &Block) -> Result<Option<BlockOutcome>, SessionError> {
+        match self.run.finished_block(&self.spec.key, &block.id)? {
+            Some(stored) if stored.items != block.items => Err(SessionError::DifferentBlock {
+                key: self.spec.key.clone(),
+                block: block.id.clone(),
+            }),
+            stored => Ok(stored.map(|stored| stored.outcome)),
+        }
+    }
+
+    fn replay_failure(&self, block: &str) -> Result<(), SessionError> {
+        let Some(stored) = self.run.stored_failure(&self.spec.key, block)? else {
+            return Ok(());
+        };
+        let failure: JobFailure = serde_json::from_str(&stored.detail).map_err(|error| {
+            self.run
+                .damaged(format!("failure of `{}`, `{block}`: {error}", self.spec.key))
+        })?;
+        Err(failure.into())
+    }
+
+    /// What every call does first.
+    fn prepare(&mut self) -> Result<(), SessionError> {
+        if !self.recovered {
+            recover::recover(self.run)?;
+            self.recovered = true;
+        }
+        match &self.not_started {
+            Some(failure) => Err(failure.clone().into()),
+            None => Ok(()),
+        }
+    }
+
+    /// A job that takes questions.
+    fn running(&mut self) -> Result<&mut Job, SessionError> {
+        if let Some(signal) = interrupt::received(self.interrupt) {
+            self.job = None;
+            return Err(SessionError::Interrupted { signal });
+        }
+        if let Some(job) = &mut self.job {
+            // The worker may have ended the job while nobody asked.
+            if let Err(error) = job.look(&mut |_| ()) {
+                return Err(self.failed(error));
+            }
+            if self.job.as_ref().is_some_and(Job::is_closing) {
+                self.end_job()?;
+            }
+        }
+        if self.job.is_none() {
+            let job = Job::launch(self.run, &self.worker, &self.directory, &self.spec, self.interrupt)?;
+            self.job = Some(job);
+            #[cfg(test)]
+            if let Some(job) = &mut self.job {
+                job.dies_after_lines = self.dies_after_lines;
+            }
+        }
+        self.job
+            .as_mut()
+            .ok_or_else(|| SessionError::from(self.run.damaged("a job that is not there")))
+    }
+
+    /// Ends the job in order, if there is one.
+    fn end_job(&mut self) -> Result<(), SessionError> {
+        let Some(mut job) = self.job.take() else { return Ok(()) };
+        let ended = job.wind_up();
+        self.tell(&job);
+        drop(job);
+        ended.map_err(|error| self.failed(error))
+    }
+
+    /// Ends a job whose time is over; nothing more is asked.
+    fn leave(&mut self) -> Result<(), SessionError> {
+        self.out_of_time = true;
+        let Some(mut job) = self.job.take() else { return Ok(()) };
+        // Where it did not end in order it was killed.
+        let ended = if job.is_stopped() { Ok(()) } else { job.wind_up() };
+        self.tell(&job);
+        drop(job);
+        ended.map_err(|error| self.failed(error))
+    }
+
+    fn tell(&self, job: &Job) {
+        if let Some(watch) = self.watch {
+            watch.ended(job.ended());
+        }
+    }
+
+    /// The job is over.
+    fn failed(&mut self, error: SessionError) -> SessionError {
+        if let Some(job) = self.job.take() {
+            self.tell(&job);
+        }
+        if let SessionError::Job(failure @ JobFailure::DidNotStart { .. }) = &error {
+            self.not_started = Some(failure.clone());
+        }
+        error
+    }
+
+    /// The worker ends in order without answering.
+    fn give_up(&mut self) -> SessionError {
+        let Some(job) = self.job.take() else {
+            return self.unexplained("end").into();
+        };
+        let failure = job.unanswered();
+        match job.store_failure(&failure, job.ledger.blamed()) {
+            Ok(()) => failure.into(),
+            Err(error) => error,
+        }
+    }
+
+    fn unexplained(&self, what: &str) -> StoreError {
+        self.run
+            .damaged(format!("nothing is stored about `{what}` of job `{}`", self.spec.key))
+    }
+}
+
+#[cfg(test)]
+mod tests;

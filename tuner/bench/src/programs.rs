@@ -1,0 +1,395 @@
+//! Where the programs and libraries that were built for an MPI library lie.
+//!
+//! Worker, drop-in and plugin are built once per MPI library. They are looked for, in this order,
+//!
+//! 1. in the directory of `--libexec`, and nowhere else where it is given;
+//! 2. in `<directory of kilter>/../libexec/kilter/<build>`, where `scripts/install` puts them (`mpich-4.0`, for example);
+//! 3. in `<directory of kilter>/../mpi/<build>/release`, where `scripts/build --mpi <build>` puts them;
+//! 4. in the directory of `kilter` itself, where `scripts/build` puts those of the default library.
+//!
+//! Whatever is found must have been built for the library that the launcher belongs to: a worker of another one starts, but each
+//! rank finds itself alone.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::Context as _;
+use kilter_model::config::library::Library;
+use kilter_protocol::plugin::Rows;
+
+use crate::launch::capture::{CaptureError, capture};
+use crate::launch::command::CommandSpec;
+
+/// A worker that takes longer to say what it was built for hangs.
+const ANSWER_LIMIT: Duration = Duration::from_secs(20);
+
+/// Programs and libraries for one MPI library.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Programs {
+    /// The MPI program that measures, as it is launched.
+    pub worker: PathBuf,
+    /// The file of the MPI library, as the worker finds it here; `None` where it does not say.
+    pub library: Option<PathBuf>,
+    /// What the worker says of its MPI library: the first line of `MPI_Get_library_version`, white space as single blanks.
+    pub built_for: String,
+    /// How to build what is missing.
+    build: String,
+}
+
+/// Why there are none.
+#[derive(Debug, thiserror::Error)]
+pub enum ProgramsError {
+    /// Nowhere.
+    #[error("kilter-worker for {library} is in none of {}; build it with `{build}`, or say where it is with --libexec",
+        places.iter().map(|place| format!("`{}`", place.display())).collect::<Vec<_>>().join(", "))]
+    Missing {
+        /// Name and version.
+        library: String,
+        /// Directories that were searched.
+        places: Vec<PathBuf>,
+        /// The command that builds it.
+        build: String,
+    },
+    /// It is there and built for another library.
+    #[error("`{}` was built for `{built_for}`, but {wanted}; build one with `{build}`, or give another --mpirun", worker.display())]
+    Other {
+        /// The worker.
+        worker: PathBuf,
+        /// What it says of itself.
+        built_for: String,
+        /// What the launcher belongs to, in words.
+        wanted: String,
+        /// The command that builds the right one.
+        build: String,
+    },
+    /// It does not run, for example because the MPI library that it was built for is gone.
+    #[error("the worker does not run: {source}; build it anew with `{build}`")]
+    Broken {
+        /// Why.
+        source: CaptureError,
+        /// The command that builds it.
+        build: String,
+    },
+}
+
+impl Programs {
+    /// Looks for them and asks the worker what it was built for. `own` is the directory of `kilter`.
+    ///
+    /// # Errors
+    /// There is no worker, or one for another library.
+    pub fn find(
+        libexec: Option<&Path>,
+        own: &Path,
+        (library, version): (&Library, &str),
+        launcher: &Path,
+    ) -> Result<Programs, ProgramsError> {
+        let name = library.build_name(version);
+        let named = if library.version_of_worker {
+            library.name.clone()
+        } else {
+            format!("{} {version}", library.name)
+        };
+        let build = format!("scripts/build --mpi {name}");
+        let places = match libexec {
+            Some(directory) => vec![directory.to_path_buf()],
+            None => {
+                let above = own.parent().unwrap_or(own);
+                vec![
+                    above.join("libexec/kilter").join(&name),
+                    above.join("mpi").join(name).join("release"),
+                    own.to_path_buf(),
+                ]
+            }
+        };
+        let found = places
+            .iter()
+            .map(|place| place.join("kilter-worker"))
+            .find(|path| path.is_file());
+        let Some(worker) = found else {
+            return Err(ProgramsError::Missing {
+                library: named,
+                places,
+                build,
+            });
+        };
+        match built_for(&worker) {
+            Err(source) => Err(ProgramsError::Broken { source, build }),
+            Ok((line, file)) if library.is_built_for(version, &line) => {
+                let programs = Programs {
+                    worker,
+                    library: file,
+                    built_for: line,
+                    build,
+                };
+                // What a simulator loads lies beside the program that says what it is.
+                let launched = library.launcher.program.as_deref().map(|name| programs.beside(name));
+                match launched {
+                    None => Ok(programs),
+                    Some(Ok(worker)) => Ok(Programs { worker, ..programs }),
+                    Some(Err(_)) => Err(ProgramsError::Missing {
+                        library: named,
+                        places,
+                        build: programs.build,
+                    }),
+                }
+            }
+            Ok((line, _)) => Err(ProgramsError::Other {
+                worker,
+                built_for: line,
+                wanted: format!("`{}` belongs to {named}", launcher.display()),
+                build,
+            }),
+        }
+    }
+
+    /// The drop-in.
+    ///
+    /// # Errors
+    /// It does not lie beside the worker.
+    pub fn dropin(&self) -> anyhow::Result<PathBuf> {
+        self.beside("libkilter.so")
+    }
+
+    /// The plugin with Kilter's algorithms.
+    ///
+    /// # Errors
+    /// It does not lie beside the worker.
+    pub fn plugin(&self) -> anyhow::Result<PathBuf> {
+        self.beside("libkilter_collectives.so")
+    }
+
+    /// The rows of a plugin, which the worker loads and reads by itself, without a launcher.
+    ///
+    /// # Errors
+    /// The plugin is refused, or the worker does not answer.
+    pub fn rows_of(&self, plugin: &Path) -> anyhow::Result<Rows> {
+        let spec = CommandSpec {
+            argv: vec![
+                self.worker.display().to_string(),
+                "rows".to_owned(),
+                plugin.display().to_string(),
+            ],
+            environment: Vec::new(),
+        };
+        let captured = capture(&spec, ANSWER_LIMIT)?;
+        let lines = || captured.output.lines().map(str::trim).filter(|line| !line.is_empty());
+        if !captured.status.success() {
+            let said = lines().next_back().unwrap_or("the worker does not say why");
+            anyhow::bail!("{}", said.trim_start_matches("kilter-worker: "));
+        }
+        let line = lines().find(|line| line.starts_with('{'));
+        let line = line.with_context(|| format!("`{spec}` printed no rows; build it with `{}`", self.build))?;
+        let rows: Rows = serde_json::from_str(line).with_context(|| format!("what `{spec}` printed"))?;
+        anyhow::ensure!(
+            rows.v == kilter_protocol::VERSION,
+            "`{}` is of another version than this kilter; build it with `{}`",
+            self.worker.display(),
+            self.build
+        );
+        Ok(rows)
+    }
+
+    /// The library with the progress thread.
+    ///
+    /// # Errors
+    /// It does not lie beside the worker.
+    pub fn progress(&self) -> anyhow::Result<PathBuf> {
+        self.beside(PROGRESS_LIBRARY)
+    }
+
+    /// The MPI program that verifies the rows of a plugin.
+    ///
+    /// # Errors
+    /// It does not lie beside the worker.
+    pub fn verifier(&self) -> anyhow::Result<PathBuf> {
+        self.beside("kilter-verify")
+    }
+
+    fn beside(&self, name: &str) -> anyhow::Result<PathBuf> {
+        let path = self.worker.with_file_name(name);
+        anyhow::ensure!(
+            path.is_file(),
+            "`{}` is missing; build it with `{}`",
+            path.display(),
+            self.build
+        );
+        Ok(path)
+    }
+}
+
+/// The file with the progress thread.
+pub const PROGRESS_LIBRARY: &str = "libkilter_progress.so";
+
+/// What the line with the file of the library begins with.
+const FILE: &str = "file: ";
+
+/// The first line of the library version of a worker's own MPI library, and the library's file.
+fn built_for(worker: &Path) -> Result<(String, Option<PathBuf>), CaptureError> {
+    let spec = CommandSpec {
+        argv: vec![worker.display().to_string(), "library".to_owned()],
+        environment: Vec::new(),
+    };
+    let captured = capture(&spec, ANSWER_LIMIT)?;
+    let first = captured
+        .output
+        .lines()
+        .map(str::trim)
+        .find(|line| !line.is_empty())
+        .unwrap_or_default()
+        .to_owned();
+    if captured.status.success() {
+        let file = captured.output.lines().find_map(|line| line.strip_prefix(FILE));
+        return Ok((
+            first.split_whitespace().collect::<Vec<_>>().join(" "),
+            file.map(PathBuf::from),
+        ));
+    }
+    Err(CaptureError::Failed {
+        command: spec.to_string(),
+        status: captured.status,
+        output: if first.is_empty() {
+            "no output".to_owned()
+        } else {
+            first
+        },
+    })
+}
+
+/// The library's version: as the launcher's version line says it, or the worker where the launcher says one of its own.
+#[must_use]
+pub fn version(library: &Library, line: &str, programs: &Programs) -> String {
+    if library.version_of_worker {
+        library.version_of(&programs.built_for)
+    } else {
+        library.version_of(line)
+    }
+}
+
+/// FNV-1a of the file: tells builds apart, not adversaries.
+///
+/// # Errors
+/// It cannot be read.
+pub fn digest(plugin: &Path) -> anyhow::Result<String> {
+    let bytes = std::fs::read(plugin).with_context(|| format!("cannot read plugin `{}`", plugin.display()))?;
+    let hash = bytes.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    Ok(format!("{hash:016x}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use kilter_model::config::library::find_for;
+
+    use super::*;
+
+    /// A worker that says this of itself. Another process writes the script: a descriptor open for writing here could be
+    /// inherited by a child that another test starts at this moment, and the script could then not be run.
+    fn worker(directory: &Path, body: &str) {
+        let write =
+            r#"mkdir -p "$0" && printf '#!/bin/sh\n%s\n' "$1" > "$0/kilter-worker" && chmod 755 "$0/kilter-worker""#;
+        let mut shell = std::process::Command::new("/bin/sh");
+        shell.arg("-c").arg(write).arg(directory).arg(body);
+        assert!(shell.status().unwrap().success());
+    }
+
+    fn find(libexec: Option<&Path>, own: &Path, line: &str) -> Result<Programs, ProgramsError> {
+        let library = find_for(line).unwrap();
+        let version = library.version_of(line);
+        Programs::find(libexec, own, (&library, &version), Path::new("mpirun.mpich"))
+    }
+
+    const HYDRA: &str = "HYDRA build details: Version: 4.0.2";
+
+    #[test]
+    fn the_worker_of_the_launchers_library_is_found() {
+        let target = tempfile::tempdir().unwrap();
+        let own = target.path().join("release");
+        let mpich = target.path().join("mpi/mpich-4.0/release");
+        worker(&own, "echo 'Open MPI v4.1.4, package: Debian OpenMPI'");
+        worker(
+            &mpich,
+            "echo 'MPICH Version:	4.0.2'; echo 'file: /opt/a b/libmpi.so.12'",
+        );
+        let found = find(None, &own, HYDRA).unwrap();
+        assert_eq!(found.worker, mpich.join("kilter-worker"));
+        assert_eq!(found.library, Some(PathBuf::from("/opt/a b/libmpi.so.12")));
+        // As it is installed.
+        let installed = target.path().join("libexec/kilter/mpich-4.0");
+        worker(&installed, "echo 'MPICH Version: 4.0.2'");
+        let found = find(None, &target.path().join("bin"), HYDRA).unwrap();
+        assert_eq!(found.worker, installed.join("kilter-worker"));
+        let found = find(None, &own, "mpirun.openmpi (OpenRTE) 4.1.4").unwrap();
+        assert_eq!(found.worker, own.join("kilter-worker"));
+        let error = found.dropin().unwrap_err().to_string();
+        assert!(
+            error.ends_with("build it with `scripts/build --mpi openmpi-4.1`"),
+            "{error}"
+        );
+    }
+
+    /// MVAPICH2's Hydra has the version of the MPICH that it is made of.
+    #[test]
+    fn the_worker_says_the_version_where_the_launcher_says_another_one() {
+        let target = tempfile::tempdir().unwrap();
+        let own = target.path().join("release");
+        let line = "HYDRA build details: Version: 3.2.1";
+        let missing = find(None, &own, line).unwrap_err().to_string();
+        assert!(
+            missing.starts_with("kilter-worker for MVAPICH2 is in none of")
+                && missing.contains("mpi/mvapich2-2.3/release"),
+            "{missing}"
+        );
+        let built = target.path().join("mpi/mvapich2-2.3/release");
+        worker(&built, "echo 'MVAPICH2 Version      :	2.3.7'");
+        let found = find(None, &own, line).unwrap();
+        let library = find_for(line).unwrap();
+        assert_eq!(version(&library, line, &found), "2.3.7");
+        let rsh = "Version: mvapich2-2.3.7";
+        let found = find(None, &own, rsh).unwrap();
+        assert_eq!(version(&find_for(rsh).unwrap(), rsh, &found), "2.3.7");
+        // MPICH 3.2.1 has no description.
+        worker(&built, "echo 'MPICH Version:	3.2.1'");
+        let error = find(None, &own, line).unwrap_err().to_string();
+        assert!(
+            error.contains("was built for `MPICH Version: 3.2.1`, but `mpirun.mpich` belongs to MVAPICH2;"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn a_worker_of_another_library_is_refused_with_the_command_that_builds_the_right_one() {
+        let target = tempfile::tempdir().unwrap();
+        let own = target.path().join("release");
+        let missing = find(None, &own, HYDRA).unwrap_err().to_string();
+        assert!(
+            missing.starts_with("kilter-worker for MPICH 4.0.2 is in none of")
+                && missing.contains("mpi/mpich-4.0/release")
+                && missing.contains("`scripts/build --mpi mpich-4.0`"),
+            "{missing}"
+        );
+        worker(&own, "echo 'Open MPI v4.1.4, package: Debian OpenMPI'");
+        for (libexec, line) in [(None, HYDRA), (Some(own.as_path()), HYDRA)] {
+            let error = find(libexec, &own, line).unwrap_err().to_string();
+            assert!(
+                error.contains("was built for `Open MPI v4.1.4, package: Debian OpenMPI`, but `mpirun.mpich` belongs to MPICH 4.0.2")
+                    && error.contains("`scripts/build --mpi mpich-4.0`"),
+                "{error}"
+            );
+        }
+        // The right library in another version measures something else as well.
+        let other = target.path().join("other");
+        worker(&other, "echo 'MPICH Version:      4.3.2'");
+        let error = find(Some(&other), &own, HYDRA).unwrap_err().to_string();
+        assert!(error.contains("was built for `MPICH Version: 4.3.2`"), "{error}");
+        worker(
+            &other,
+            "echo 'error while loading shared libraries: libmpi.so.12'; exit 127",
+        );
+        let error = find(Some(&other), &own, HYDRA).unwrap_err().to_string();
+        assert!(
+            error.contains("libmpi.so.12") && error.contains("build it anew"),
+            "{error}"
+        );
+    }
+}

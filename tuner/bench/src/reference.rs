@@ -1,0 +1,215 @@
+//! What results are compared with: what the untouched library leaves of random doubles, bit by bit.
+//!
+//! In the launches of the search each item that combines data is called on random doubles, too, and what it leaves comes as a digest over all
+//! ranks ([`kilter_protocol::report::BITS`]). Two launches of the untouched library say what is right; a candidate in a contest, and the library's
+//! own function under other settings, that leaves something else is out, as if its data were wrong.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+use kilter_algorithms::Collective;
+use kilter_model::plan::{Subject, is_candidate};
+use kilter_model::setup::Setup;
+use kilter_protocol::plan::{Block, Implementation, Item};
+use kilter_protocol::report::{BITS, BITS_VARY};
+
+use crate::store::BlockOutcome;
+
+/// How the reason of an item begins that is out for its results.
+pub const NOT_REPRODUCIBLE: &str = "not reproducible";
+
+/// In two words, what is said of it.
+pub const OTHER_RESULTS: &str = "other results";
+
+/// What a launch is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Launch {
+    /// The library as the site has it.
+    Untouched,
+    /// Candidates beside the default.
+    Contest,
+    /// The library under settings or files that are to be deployed.
+    Changed,
+}
+
+impl Launch {
+    /// By what is set in it.
+    #[must_use]
+    pub fn of(setup: &Setup) -> Launch {
+        if setup.switching {
+            Launch::Contest
+        } else if *setup == Setup::default().comparing_bits() {
+            Launch::Untouched
+        } else {
+            Launch::Changed
+        }
+    }
+}
+
+/// What the untouched library leaves, as far as it is known.
+#[derive(Debug, Default)]
+pub struct Reference {
+    /// By function and volume.
+    known: RefCell<BTreeMap<(Collective, u64), String>>,
+}
+
+impl Reference {
+    /// Takes over what an untouched library left; puts whatever left something else among what failed.
+    pub fn judge(&self, launch: Launch, block: &Block, outcome: &mut BlockOutcome) {
+        for item in &block.items {
+            let (Some(bits), Some(collective)) = (said(outcome, &item.id), item.task.collective()) else {
+                continue;
+            };
+            let key = (collective, item.bytes);
+            let is_default = is_plain(item) && item.settings.is_empty() && launch != Launch::Changed;
+            if is_default {
+                self.learn(key, &bits);
+                continue;
+            }
+            let is_asked = (launch == Launch::Contest && is_candidate(&item.id)) || is_plain(item);
+            let compared = if is_asked { self.compare(key, &bits) } else { Ok(()) };
+            if let Err(reason) = compared {
+                outcome.samples.remove(&item.id);
+                outcome.failed.insert(item.id.clone(), reason);
+            }
+        }
+    }
+
+    /// What differs between two launches varies. A contest comes after the first launches, and is under settings that were found the same.
+    fn learn(&self, key: (Collective, u64), bits: &str) {
+        let mut known = self.known.borrow_mut();
+        let known = known.entry(key).or_insert_with(|| bits.to_owned());
+        if known != bits {
+            BITS_VARY.clone_into(known);
+        }
+    }
+
+    fn compare(&self, key: (Collective, u64), bits: &str) -> Result<(), String> {
+        let known = self.known.borrow();
+        let (collective, bytes) = key;
+        match known.get(&key).map(String::as_str) {
+            Some(BITS_VARY) => Err(format!(
+                "{NOT_REPRODUCIBLE}: the library's own {collective} of random doubles around {bytes} B differs from call to call here, so that \
+                 nothing can equal it"
+            )),
+            Some(_) if bits == BITS_VARY => Err(format!(
+                "{NOT_REPRODUCIBLE}: {collective} of random doubles around {bytes} B differs from call to call"
+            )),
+            Some(known) if known != bits => Err(format!(
+                "{NOT_REPRODUCIBLE}: {collective} of random doubles around {bytes} B leaves other bits than the default"
+            )),
+            Some(_) => Ok(()),
+            None => Err(format!(
+                "{NOT_REPRODUCIBLE}: what the default leaves for {collective} of {bytes} B was not measured"
+            )),
+        }
+    }
+
+    /// The functions and volumes at which the untouched library differs from call to call.
+    #[must_use]
+    pub fn varying(&self) -> Vec<(Collective, u64)> {
+        let known = self.known.borrow();
+        let varying = known.iter().filter(|(_, bits)| *bits == BITS_VARY);
+        varying.map(|(key, _)| *key).collect()
+    }
+}
+
+/// The library's own function, and nothing else.
+fn is_plain(item: &Item) -> bool {
+    matches!(item.implementation, Implementation::Expression { .. }) && Subject::timed_by(item).collective().is_some()
+}
+
+fn said(outcome: &BlockOutcome, item: &str) -> Option<String> {
+    let said = outcome.read_back.get(item)?;
+    said.iter().find(|(name, _)| name == BITS).map(|(_, bits)| bits.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kilter_protocol::plan::Repetitions;
+
+    const SIZE: u64 = 1024;
+
+    fn item(id: &str, text: &str) -> Item {
+        Item {
+            id: id.to_owned(),
+            implementation: Implementation::Expression { text: text.to_owned() },
+            ..Subject::library(Collective::Allreduce, SIZE).item()
+        }
+    }
+
+    fn judged(reference: &Reference, launch: Launch, said: &[(Item, &str)]) -> BTreeMap<String, String> {
+        let block = Block {
+            id: "b".to_owned(),
+            seed: 1,
+            items: said.iter().map(|(item, _)| item.clone()).collect(),
+            repetitions: Repetitions::fixed(1, 1.0),
+        };
+        let mut outcome = BlockOutcome::default();
+        for (item, bits) in said {
+            let bits = vec![(BITS.to_owned(), (*bits).to_owned())];
+            outcome.read_back.insert(item.id.clone(), bits);
+            outcome.samples.insert(item.id.clone(), Default::default());
+        }
+        reference.judge(launch, &block, &mut outcome);
+        let without: Vec<&String> = outcome
+            .failed
+            .keys()
+            .filter(|id| outcome.samples.contains_key(*id))
+            .collect();
+        assert!(without.is_empty(), "{without:?}");
+        outcome.failed
+    }
+
+    fn plain() -> Item {
+        item("allreduce", "allreduce(n)")
+    }
+
+    #[test]
+    fn what_leaves_other_bits_than_the_untouched_library_is_out() {
+        let reference = Reference::default();
+        assert!(judged(&reference, Launch::Untouched, &[(plain(), "aa")]).is_empty());
+        let other = item("allreduce.as_reduce_bcast", "reduce(n) + bcast(n)");
+        let bound = item("bound reduce(n) + bcast(n)", "reduce(n) + bcast(n)");
+        let setting = Item {
+            settings: vec![("coll_tuned_allreduce_algorithm".to_owned(), "4".to_owned())],
+            ..item("coll_tuned_allreduce_algorithm=4", "allreduce(n)")
+        };
+        let contest = |said: &str| {
+            let items = [
+                (item("default", "allreduce(n)"), "aa"),
+                (bound.clone(), said),
+                (other.clone(), said),
+                (setting.clone(), said),
+            ];
+            judged(&reference, Launch::Contest, &items)
+        };
+        assert!(contest("aa").is_empty());
+        // A bound is not deployed.
+        assert_eq!(
+            contest("bb").into_keys().collect::<Vec<_>>(),
+            ["allreduce.as_reduce_bcast", "coll_tuned_allreduce_algorithm=4"]
+        );
+        assert!(judged(&reference, Launch::Changed, &[(plain(), "aa"), (other.clone(), "bb")]).is_empty());
+        let failed = judged(&reference, Launch::Changed, &[(plain(), "bb")]);
+        assert_eq!(
+            failed["allreduce"],
+            "not reproducible: allreduce of random doubles around 1024 B leaves other bits than the default"
+        );
+    }
+
+    #[test]
+    fn nothing_equals_what_varies_or_was_not_measured() {
+        let reference = Reference::default();
+        let changed = |said| judged(&reference, Launch::Changed, &[(plain(), said)]).remove("allreduce");
+        assert!(changed("aa").unwrap().contains("was not measured"));
+        judged(&reference, Launch::Untouched, &[(plain(), "aa")]);
+        assert_eq!(changed("aa"), None);
+        assert!(changed(BITS_VARY).unwrap().ends_with("differs from call to call"));
+        // Another launch, other bits.
+        judged(&reference, Launch::Untouched, &[(plain(), "bb")]);
+        assert!(changed("bb").unwrap().contains("nothing can equal it"));
+        assert_eq!(reference.varying(), [(Collective::Allreduce, SIZE)]);
+    }
+}

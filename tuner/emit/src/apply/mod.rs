@@ -1,0 +1,43 @@
+//! From a staging directory to an installation, and back.
+//!
+//! What is to be changed is computed from the contents of files alone ([`plan`], [`block`], [`undo`]): a list of changes, shown
+//! as a diff, and a list of single steps on the file system ([`step`]) that carries it out. The journal has the old contents on
+//! the disk before the first file changes, so that a kill between any two steps leaves what the next command finishes.
+
+pub mod block;
+pub mod consent;
+pub mod diff;
+pub mod disk;
+pub mod journal;
+pub mod layout;
+mod paths;
+pub mod plan;
+pub mod relocate;
+pub mod session;
+pub mod site_rules;
+pub mod staged;
+pub mod step;
+pub mod undo;
+pub mod version;
+
+use std::path::PathBuf;
+
+/// A file that is to be changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Change {
+    /// The file itself: links are followed.
+    pub path: PathBuf,
+    /// The link by which it was reached.
+    pub link: Option<PathBuf>,
+    /// What it has now; `None` where there is none.
+    pub old: Option<Vec<u8>>,
+    /// What it will have; `None` where it will be gone.
+    pub new: Option<Vec<u8>>,
+    /// Its mode when it has to be made.
+    pub mode: u32,
+    /// Kilter's block within it, where the rest is another's.
+    pub block: Option<Vec<u8>>,
+}
+
+#[cfg(test)]
+mod tests;

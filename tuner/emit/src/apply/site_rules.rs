@@ -1,0 +1,192 @@
+//! Rules of Open MPI that a site or a user has already. The library reads one rules file only, so where the tuning brings its own,
+//! theirs are put below it and hold wherever the tuning leaves the choice to the library.
+
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use kilter_model::config::library::{self, RulesForm};
+use serde_json::Value;
+
+use super::block;
+use super::layout::{Layout, SHARE};
+use crate::apply::staged::Staged;
+use crate::digest::sha256;
+use crate::manifest::{self, Carries, Manifest, SiteFile};
+use crate::rules::Rules;
+
+/// The parameter that names the file.
+pub const FILE: &str = "coll_tuned_dynamic_rules_filename";
+/// The one without which the file is not read.
+const SWITCH: &str = "coll_tuned_use_dynamic_rules";
+/// What every rules file says that Kilter wrote as numbers. JSON has no comments: see [`is_kilters`].
+const OURS: &str = "written by kilter";
+/// Collectives that must not be switched on message size, by their numbers: Open MPI looks at arguments that differ between ranks.
+const UNSAFE: [(u64, &str); 2] = [(9, "gather"), (15, "scatter")];
+
+/// What there is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Found {
+    /// No rules of theirs are in force, or the tuning has none.
+    Nothing,
+    /// Rules that can be kept.
+    Rules {
+        /// Their file.
+        file: PathBuf,
+        /// The file of parameters that names it.
+        named_in: PathBuf,
+        /// What it says.
+        rules: Rules,
+    },
+    /// Rules that cannot, and why.
+    Unusable(String),
+}
+
+impl Found {
+    /// Parameters whose lines may be put aside, because what they name is kept.
+    #[must_use]
+    pub fn kept(&self) -> &'static [&'static str] {
+        match self {
+            Found::Rules { .. } => &[FILE],
+            Found::Nothing | Found::Unusable(_) => &[],
+        }
+    }
+
+    /// What to say of it once all else is clear, a line each.
+    #[must_use]
+    pub fn notes(&self) -> Vec<String> {
+        match self {
+            Found::Nothing => Vec::new(),
+            Found::Unusable(why) => vec![format!("warning: {why}; they will no longer hold")],
+            Found::Rules { file, named_in, rules } => {
+                let mut notes = vec![format!(
+                    "the rules of `{}`, which `{}` names, are kept where the tuning sets none; run this again when they change",
+                    file.display(),
+                    named_in.display()
+                )];
+                let switched = rules.switched_on_size();
+                for (_, name) in UNSAFE.iter().filter(|(id, _)| switched.contains(id)) {
+                    notes.push(format!(
+                        "warning: `{}` switches {name} on the message size, of which ranks see different ones: correct programs can \
+                         crash or hang; it is kept as it is",
+                        file.display()
+                    ));
+                }
+                notes
+            }
+        }
+    }
+}
+
+/// The form of a rules file of Open MPI; `None` for what another library reads.
+#[must_use]
+pub fn form(manifest: &Manifest, name: &str) -> Option<RulesForm> {
+    match (manifest.library.site_file, name.ends_with(".json")) {
+        (Some(SiteFile::OpenMpi), true) => Some(RulesForm::Json),
+        (_, false) => Some(RulesForm::Numbers),
+        (_, true) => None,
+    }
+}
+
+/// Finds what is in force beside the tuning. `written` are the checksums of what Kilter has written here before; `read` gives the content
+/// of a file, as those name it who read it when all is installed.
+///
+/// # Errors
+/// A file of parameters that cannot be read, or with broken marks.
+pub fn find(
+    staged: &Staged,
+    layout: &Layout,
+    written: &BTreeSet<String>,
+    read: impl Fn(&Path) -> anyhow::Result<Option<Vec<u8>>>,
+) -> anyhow::Result<Found> {
+    let manifest = &staged.manifest;
+    let ours = manifest.files.iter().find(|file| file.carries == Carries::Rules);
+    let Some((ours, form)) = ours.and_then(|file| Some((file, form(manifest, &file.name)?))) else {
+        return Ok(Found::Nothing);
+    };
+    let mut named = None;
+    let mut switch = None;
+    // The user's file wins over the site's.
+    for (path, must_be_read) in [(&layout.parameters, true), (&layout.site, false)] {
+        let Some(path) = path else { continue };
+        let content = match read(path) {
+            Err(_) if !must_be_read => None,
+            content => content?,
+        };
+        let text = content.unwrap_or_default();
+        let theirs = |name: &str| block::set_by_others(&text, name).with_context(|| format!("`{}`", path.display()));
+        named = named.or(theirs(FILE)?.map(|file| (PathBuf::from(file), path.clone())));
+        switch = switch.or(theirs(SWITCH)?);
+    }
+    let is_on = switch.is_some_and(|value| ["1", "true", "yes", "enabled"].contains(&&*value.to_lowercase()));
+    let Some((file, named_in)) = named.filter(|_| is_on) else {
+        return Ok(Found::Nothing);
+    };
+    let installed = layout.share.join(&manifest.library.id).join(&ours.name);
+    if file == installed {
+        return Ok(Found::Nothing);
+    }
+    let unusable = |why: &str| {
+        Ok(Found::Unusable(format!(
+            "the rules of `{}`, which `{}` names, cannot be kept: {why}",
+            file.display(),
+            named_in.display()
+        )))
+    };
+    if !file.is_absolute() {
+        return unusable("it is no absolute path");
+    }
+    let content = match read(&file) {
+        Ok(Some(content)) => content,
+        Ok(None) => return unusable("it is not there, so Open MPI reads no rules"),
+        Err(error) => return unusable(&format!("{error:#}")),
+    };
+    let text = String::from_utf8_lossy(&content);
+    if text.contains(OURS) || written.contains(&sha256(&content)) || is_kilters(&file, &ours.name, &read) {
+        return unusable("Kilter wrote it, and what it says may be out of date");
+    }
+    // A release that is given JSON still reads numbers.
+    let theirs = if form == RulesForm::Json && text.trim_start().starts_with('{') {
+        RulesForm::Json
+    } else {
+        RulesForm::Numbers
+    };
+    match Rules::read(&text, theirs) {
+        Err(error) => unusable(&format!("{error}; put that right")),
+        Ok(rules) if rules.limits_requests() && !carries_requests(staged, &ours.name, form)? => {
+            unusable("it has the column for requests, for which this release ignores the whole file")
+        }
+        Ok(rules) => Ok(Found::Rules { file, named_in, rules }),
+    }
+}
+
+/// Whether a file lies where Kilter puts rules files of this name: installed for others, whose journal need not be readable, or beside the
+/// manifest of a staging directory that lists it.
+fn is_kilters(file: &Path, name: &str, read: impl Fn(&Path) -> anyhow::Result<Option<Vec<u8>>>) -> bool {
+    if file.file_name() != Some(OsStr::new(name)) {
+        return false;
+    }
+    if file.ancestors().nth(2).is_some_and(|share| share.ends_with(SHARE)) {
+        return true;
+    }
+    let manifest = read(&file.with_file_name(manifest::NAME)).ok().flatten();
+    let manifest: Value = manifest
+        .and_then(|content| serde_json::from_slice(&content).ok())
+        .unwrap_or_default();
+    // Of any version.
+    let lists = |files: &Vec<Value>| files.iter().any(|file| file["name"] == name);
+    manifest["kilter"].is_string() && manifest["files"].as_array().is_some_and(lists)
+}
+
+/// Whether the release reads how many requests a rule allows; of one that is not described, what was staged says it.
+fn carries_requests(staged: &Staged, ours: &str, form: RulesForm) -> anyhow::Result<bool> {
+    let tuned = &staged.manifest.library;
+    let described = library::load_embedded()?
+        .into_iter()
+        .find(|library| library.id == tuned.id);
+    Ok(match described {
+        Some(library) => library.rules_file.carries_requests(&tuned.version),
+        None => Rules::read(staged.text(ours)?, form)?.limits_requests(),
+    })
+}

@@ -1,0 +1,28 @@
+//! A staging directory as it was read, and a file as it is.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use crate::manifest::Manifest;
+
+/// A staging directory, read.
+#[derive(Debug, Clone)]
+pub struct Staged {
+    /// The directory that was read.
+    pub directory: PathBuf,
+    /// What it says it is.
+    pub manifest: Manifest,
+    /// Contents of the files that are listed, by name.
+    pub files: BTreeMap<String, Vec<u8>>,
+}
+
+/// What a path has now.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Current {
+    /// The file itself, where the path is a link.
+    pub target: Option<PathBuf>,
+    /// Its content, where there is a file.
+    pub content: Option<Vec<u8>>,
+    /// Its mode, where there is a file.
+    pub mode: Option<u32>,
+}

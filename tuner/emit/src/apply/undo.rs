@@ -1,0 +1,73 @@
+//! The way back: what is left to change so that every file is what it was. A function of the entry and of contents, and the same
+//! from wherever an apply or an earlier way back was cut off.
+
+use super::journal::{Entry, Recorded};
+use super::{Change, block};
+use crate::digest::sha256;
+
+/// A file that somebody edited since: to take it back would lose that.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{path}` {message}")]
+pub struct Edited {
+    /// The file.
+    pub path: String,
+    /// What is different, and what to do.
+    pub message: String,
+}
+
+/// The changes that are left; `old` and `now` are the contents of the entry's files, in its order.
+///
+/// # Errors
+/// All files that were edited since, where it was not only outside of Kilter's block.
+pub fn changes(entry: &Entry, old: &[Option<Vec<u8>>], now: &[Option<Vec<u8>>]) -> Result<Vec<Change>, Vec<Edited>> {
+    let mut changes = Vec::new();
+    let mut edited = Vec::new();
+    for ((recorded, old), now) in entry.changes.iter().zip(old).zip(now) {
+        match target(recorded, old.as_deref(), now.as_deref()) {
+            Ok(new) if new == *now => {}
+            Ok(new) => changes.push(Change {
+                path: recorded.path.clone(),
+                link: None,
+                old: now.clone(),
+                new,
+                mode: recorded.mode,
+                block: None,
+            }),
+            Err(message) => edited.push(Edited {
+                path: recorded.path.display().to_string(),
+                message,
+            }),
+        }
+    }
+    if edited.is_empty() { Ok(changes) } else { Err(edited) }
+}
+
+/// What a file shall be again.
+fn target(recorded: &Recorded, old: Option<&[u8]>, now: Option<&[u8]>) -> Result<Option<Vec<u8>>, String> {
+    if now == old || now.map(sha256) == recorded.new {
+        return Ok(old.map(<[u8]>::to_vec));
+    }
+    let Some(now) = now else {
+        // Somebody removed it: nothing of Kilter's is left.
+        return Ok(None);
+    };
+    let Some(applied) = &recorded.block else {
+        return Err(
+            "was edited after it was applied; move it away, then what was there before comes back, and run this again"
+                .to_owned(),
+        );
+    };
+    let old = old.unwrap_or_default();
+    let in_now = block::of(now).map_err(|error| error.to_string())?.unwrap_or_default();
+    let in_old = block::of(old).map_err(|error| error.to_string())?.unwrap_or_default();
+    if in_now != applied.as_bytes() && in_now != in_old {
+        return Err(
+            "was edited within Kilter's block; put your lines outside of the block, or remove it whole, and run this again"
+                .to_owned(),
+        );
+    }
+    let restored = block::restore(now, old).map_err(|error| error.to_string())?;
+    // It was made for the block alone.
+    let made = recorded.old.is_none() && restored.is_empty();
+    Ok((!made).then_some(restored))
+}

@@ -1,0 +1,138 @@
+//! What is written: settings of every launch, and selections by the size of the communicator. One deployment has selections for one
+//! number of ranks; layouts that were tuned together have a part each.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use kilter_algorithms::Collective;
+use kilter_model::deployment::{Assignment, Deployment, PROGRESS_VARIABLE, Selection};
+use kilter_model::layout::Layout;
+use kilter_model::report::FixKind;
+use kilter_render::format;
+use kilter_search::context::Context;
+
+/// Selections by collective and measured volume in bytes.
+pub type Selections = BTreeMap<(Collective, u64), Selection>;
+
+/// The volumes at which collectives were measured.
+pub type Volumes = BTreeMap<Collective, BTreeSet<u64>>;
+
+/// All that is written.
+#[derive(Debug, Clone)]
+pub struct Decisions<'a> {
+    /// Settings of every launch.
+    pub assignments: &'a [Assignment],
+    /// Selections, a part for each size of communicators, ascending and each once.
+    pub parts: Vec<Part<'a>>,
+    /// The layouts that were tuned; none where a number of ranks was.
+    pub layouts: Vec<Layout>,
+    /// Transports in use in any of them.
+    pub transports: Vec<String>,
+    /// What was decided for some of the layouts and is not among all this, a line each.
+    pub left_out: Vec<String>,
+}
+
+/// What is decided for communicators of one size.
+#[derive(Debug, Clone)]
+pub struct Part<'a> {
+    /// Ranks of the communicator.
+    pub ranks: usize,
+    /// What is decided.
+    pub selections: &'a Selections,
+    /// What was measured: a decision holds around its own volume.
+    pub volumes: &'a Volumes,
+}
+
+impl<'a> Decisions<'a> {
+    /// Those of one run.
+    #[must_use]
+    pub fn of(context: &'a Context<'_>, deployment: &'a Deployment) -> Decisions<'a> {
+        Decisions {
+            assignments: &deployment.assignments,
+            parts: vec![Part {
+                ranks: context.options.ranks,
+                selections: &deployment.selections,
+                volumes: &context.plan.volumes,
+            }],
+            layouts: context.options.layout.into_iter().collect(),
+            transports: context.transports(),
+            left_out: Vec::new(),
+        }
+    }
+
+    /// Every selection, with its part.
+    pub fn selections(&self) -> impl Iterator<Item = (&Part<'a>, Collective, u64, &'a Selection)> {
+        self.parts.iter().flat_map(|part| {
+            let selections = part.selections.iter();
+            selections.map(move |((collective, bytes), selection)| (part, *collective, *bytes, selection))
+        })
+    }
+
+    /// Whether anything needs the drop-in.
+    #[must_use]
+    pub fn needs_dropin(&self) -> bool {
+        self.selections()
+            .any(|(_, _, _, selection)| selection.kind() != FixKind::Parameter)
+    }
+
+    /// The files of plugins of the user of which rows are deployed, each once.
+    #[must_use]
+    pub fn plugins(&self) -> BTreeSet<&'a Path> {
+        let all = self.selections();
+        all.filter_map(|(_, _, _, selection)| match selection {
+            Selection::Plugin(row) => Some(row.file.as_path()),
+            _ => None,
+        })
+        .collect()
+    }
+
+    /// Whether anything needs the progress thread.
+    #[must_use]
+    pub fn needs_progress(&self) -> bool {
+        self.assignments.iter().any(|one| one.name == PROGRESS_VARIABLE)
+    }
+
+    /// For how many ranks, in words: `2 ranks`, `2 or 16 ranks`.
+    #[must_use]
+    pub fn ranks(&self) -> String {
+        let ranks: Vec<usize> = self.parts.iter().map(|part| part.ranks).collect();
+        in_words(&ranks)
+    }
+}
+
+/// `2 ranks`, `2 or 16 ranks`, `2, 4 or 16 ranks`.
+#[must_use]
+pub fn in_words(ranks: &[usize]) -> String {
+    match ranks {
+        [] => "any ranks".to_owned(),
+        [one] => format::count(*one, "rank"),
+        [first @ .., last] => {
+            let first: Vec<String> = first.iter().map(ToString::to_string).collect();
+            format!("{} or {last} ranks", first.join(", "))
+        }
+    }
+}
+
+impl Part<'_> {
+    /// The volumes at which a collective was measured.
+    #[must_use]
+    pub fn volumes_of(&self, collective: Collective) -> Vec<u64> {
+        self.volumes.get(&collective).into_iter().flatten().copied().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_ranks_in_words() {
+        for (ranks, words) in [
+            (&[2][..], "2 ranks"),
+            (&[2, 16], "2 or 16 ranks"),
+            (&[2, 4, 8], "2, 4 or 8 ranks"),
+        ] {
+            assert_eq!(in_words(ranks), words);
+        }
+    }
+}

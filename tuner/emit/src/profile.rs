@@ -1,0 +1,46 @@
+//! The profile of the drop-in: which implementation runs for which collective, communicator size and volume.
+
+use std::collections::BTreeMap;
+
+use kilter_model::limits::{Call, Limits};
+use kilter_model::range;
+use kilter_profile::{Profile, Rule, VERSION};
+
+use super::decisions::Decisions;
+
+/// The profile of what is decided; `None` where nothing needs the drop-in. A rule ends where its implementation would do what `limits`
+/// forbid.
+#[must_use]
+pub fn of(decisions: &Decisions<'_>, library: &str, plugins: Vec<String>, limits: &Limits) -> Option<Profile> {
+    let mut rules = Vec::new();
+    for (part, collective, bytes, selection) in decisions.selections() {
+        let Some(implementation) = selection.implementation() else {
+            continue;
+        };
+        let named = selection.parameters().into_iter();
+        let parameters: BTreeMap<String, u64> = named
+            .filter_map(|(name, value)| Some((name, value.parse().ok()?)))
+            .collect();
+        let around = range::around(&part.volumes_of(collective), bytes);
+        let call = Call {
+            ranks: part.ranks,
+            bytes,
+            nodes: None,
+        };
+        let (min_bytes, max_bytes) = limits.reach(selection, call, around);
+        rules.push(Rule {
+            collective: collective.name().to_owned(),
+            ranks: part.ranks,
+            min_bytes,
+            max_bytes,
+            implementation: implementation.to_owned(),
+            parameters,
+        });
+    }
+    (!rules.is_empty()).then(|| Profile {
+        version: VERSION,
+        library: library.to_owned(),
+        plugins,
+        rules,
+    })
+}

@@ -1,0 +1,392 @@
+//! Guidelines as data: one TOML file each.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+use std::path::Path;
+
+use kilter_algorithms::{Collective, registry};
+use kilter_protocol::expression::{self, Operation};
+use kilter_protocol::task::Task;
+use serde::Deserialize;
+use toml::Spanned;
+
+use super::{ConfigError, embedded, line_of, read};
+use crate::place::Place;
+
+mod page;
+
+pub(super) use page::wrapped;
+pub use page::{LIST_WIDTH, explain, list, narrow, trimmed};
+
+/// What kind of ordering a guideline states.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// A(n) <= A(n + k).
+    Monotony,
+    /// A(n) <= k A(n/k).
+    Split,
+    /// A(n) <= a composition of other functionalities.
+    Pattern,
+}
+
+impl Kind {
+    /// The word in files and reports.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Kind::Monotony => "monotony",
+            Kind::Split => "split",
+            Kind::Pattern => "pattern",
+        }
+    }
+
+    /// Whether a cell of this kind, by its word, is found again by its function and volume alone: what bounds it is chosen anew
+    /// in each verification.
+    #[must_use]
+    pub fn is_found_by_function(word: &str) -> bool {
+        [Kind::Monotony, Kind::Split].iter().any(|kind| kind.name() == word)
+    }
+}
+
+/// The meta-rules of Traeff et al. 2010, section III.
+const FAMILIES: [&str; 6] = ["I", "II", "III", "IV", "V", "VI"];
+
+/// A guideline.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Guideline {
+    /// Such as `GL8`.
+    pub id: String,
+    /// The pattern that is found when it is violated, such as `ReduceSlowerThanAllreduce`.
+    pub name: String,
+    /// The same in words, such as `Reduce slower than Allreduce`.
+    pub title: String,
+    /// What kind of ordering it states.
+    pub kind: Kind,
+    /// The meta-rule it follows from, `I` to `VI`.
+    pub family: String,
+    /// Both sides, for a pattern.
+    pub expression: Option<expression::Guideline>,
+    /// The functions it is stated for: those that stand for `A`.
+    pub functions: Vec<Collective>,
+    /// Values of `k`, one cell each; empty where no `k` occurs.
+    pub k: Vec<u64>,
+    /// The fewest ranks for which it says something.
+    pub min_ranks: usize,
+    /// Whether it is only of interest where ranks are on several nodes.
+    pub several_nodes: bool,
+    /// The version of the MPI standard that has its calls, such as `4.0`; empty where any has.
+    pub mpi: String,
+    /// Paper and number there.
+    pub source: String,
+    /// What it says.
+    pub what: String,
+    /// Why it should hold.
+    pub why: String,
+    /// How the right side does the left side's work.
+    pub mockup: String,
+    /// What the right side needs beyond the left side's buffers; empty where a site's file does not say.
+    pub needs: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Raw {
+    id: Spanned<String>,
+    name: String,
+    title: Option<String>,
+    kind: Spanned<Kind>,
+    family: Spanned<String>,
+    guideline: Option<Spanned<String>>,
+    #[serde(default)]
+    functions: Vec<Spanned<String>>,
+    #[serde(default)]
+    k: Vec<Spanned<u64>>,
+    #[serde(default = "one")]
+    min_ranks: usize,
+    #[serde(default)]
+    several_nodes: bool,
+    #[serde(default)]
+    mpi: String,
+    source: String,
+    what: String,
+    why: String,
+    mockup: String,
+    #[serde(default)]
+    needs: String,
+}
+
+fn one() -> usize {
+    1
+}
+
+/// `Sender does not overlap` of `SenderDoesNotOverlap`.
+#[must_use]
+pub fn words(name: &str) -> String {
+    let mut words = String::with_capacity(name.len() + 8);
+    for letter in name.chars() {
+        if letter.is_uppercase() && !words.is_empty() {
+            words.push(' ');
+            words.extend(letter.to_lowercase());
+        } else {
+            words.push(letter);
+        }
+    }
+    words
+}
+
+/// The functions of these names; each once.
+fn functions(names: &[Spanned<String>]) -> Result<Vec<Collective>, (Range<usize>, String)> {
+    let mut functions = Vec::with_capacity(names.len());
+    for name in names {
+        let wrong = |message: String| (name.span(), format!("functions: {message}"));
+        let function = name.as_ref().parse().map_err(|_| {
+            let known: Vec<&str> = Collective::ALL.iter().map(|function| function.name()).collect();
+            wrong(format!(
+                "`{}` is not a collective; allowed: {}",
+                name.as_ref(),
+                known.join(", ")
+            ))
+        })?;
+        if functions.contains(&function) {
+            return Err(wrong(format!("`{function}` stands there twice; remove one")));
+        }
+        functions.push(function);
+    }
+    Ok(functions)
+}
+
+impl Guideline {
+    /// Reads a file's text; `file` is named in errors.
+    ///
+    /// # Errors
+    /// Whatever is wrong, with the line and what is allowed.
+    pub fn parse(text: &str, file: &str) -> Result<Guideline, ConfigError> {
+        let raw: Raw = toml::from_str(text).map_err(|error| ConfigError {
+            file: file.to_owned(),
+            message: error.to_string().trim_end().to_owned(),
+        })?;
+        let wrong = |at: &Range<usize>, message: String| ConfigError {
+            file: file.to_owned(),
+            message: format!("line {}: {message}", line_of(text, at.start)),
+        };
+        let family = raw.family.as_ref();
+        if !FAMILIES.contains(&family.as_str()) {
+            return Err(wrong(
+                &raw.family.span(),
+                format!("family `{family}` is no meta-rule; allowed: {}", FAMILIES.join(", ")),
+            ));
+        }
+        let id = raw.id.as_ref();
+        let is_word =
+            |id: &str| !id.is_empty() && id.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-');
+        // An option names ids and families alike, so an id that is a family's would mean two things.
+        if !is_word(id) || FAMILIES.contains(&id.as_str()) {
+            return Err(wrong(
+                &raw.id.span(),
+                format!("id `{id}` is no name; allowed: letters, digits, `_` and `-`, and not a family's name"),
+            ));
+        }
+        let functions = functions(&raw.functions).map_err(|(at, message)| wrong(&at, message))?;
+        let kind = raw.kind.as_ref();
+        let expression = match (&raw.guideline, kind) {
+            (Some(text), Kind::Pattern) => {
+                let k: Vec<u64> = raw.k.iter().map(|k| *k.as_ref()).collect();
+                let parsed = pattern(text.as_ref(), &functions, &k);
+                Some(parsed.map_err(|message| wrong(&text.span(), format!("guideline: {message}")))?)
+            }
+            (None, Kind::Pattern) => {
+                return Err(wrong(
+                    &raw.kind.span(),
+                    "a pattern needs `guideline = \"left <= right\"`".to_owned(),
+                ));
+            }
+            (Some(text), _) => {
+                let message = format!("a {} guideline takes `functions`, not `guideline`", kind.name());
+                return Err(wrong(&text.span(), message));
+            }
+            (None, _) if functions.is_empty() => {
+                let message = format!("a {} guideline needs `functions`", kind.name());
+                return Err(wrong(&raw.kind.span(), message));
+            }
+            (None, _) => {
+                if let Some((i, other)) = functions.iter().enumerate().find(|(_, f)| !f.has_data()) {
+                    let message = format!(
+                        "a {} guideline is stated for collectives with one volume, not for `{other}`",
+                        kind.name()
+                    );
+                    return Err(wrong(&raw.functions[i].span(), message));
+                }
+                None
+            }
+        };
+        Ok(Guideline {
+            id: raw.id.into_inner(),
+            title: raw.title.unwrap_or_else(|| words(&raw.name)),
+            name: raw.name,
+            kind: raw.kind.into_inner(),
+            family: raw.family.into_inner(),
+            expression,
+            functions,
+            k: raw.k.into_iter().map(Spanned::into_inner).collect(),
+            min_ranks: raw.min_ranks,
+            several_nodes: raw.several_nodes,
+            mpi: raw.mpi,
+            source: raw.source,
+            what: raw.what,
+            why: raw.why,
+            mockup: raw.mockup,
+            needs: raw.needs,
+        })
+    }
+
+    /// The pattern for each of its functions and each value of `k`; nothing for monotony and split-robustness.
+    #[must_use]
+    pub fn filled(&self) -> Vec<expression::Guideline> {
+        self.expression
+            .iter()
+            .flat_map(|expression| filled(expression, &self.functions, &self.k))
+            .collect()
+    }
+
+    /// Why it says nothing in a job, where it does not.
+    #[must_use]
+    pub fn unmet(&self, place: Place) -> Option<String> {
+        if place.ranks < self.min_ranks {
+            return Some(format!("it needs {} ranks or more", self.min_ranks));
+        }
+        (self.several_nodes && !place.several_nodes).then(|| "it needs ranks on several nodes".to_owned())
+    }
+
+    /// The statement as one line.
+    #[must_use]
+    pub fn statement(&self) -> String {
+        match (&self.expression, self.kind) {
+            (Some(expression), _) => expression.to_string(),
+            (None, Kind::Split) => "A(n) <= k * A(n/k)".to_owned(),
+            (None, _) => "A(n) <= A(n + k)".to_owned(),
+        }
+    }
+}
+
+/// Parses a pattern and checks what the grammar alone cannot.
+fn pattern(text: &str, functions: &[Collective], k: &[u64]) -> Result<expression::Guideline, String> {
+    let guideline: expression::Guideline = text
+        .parse()
+        .map_err(|error: expression::ExpressionError| error.to_string())?;
+    let any = guideline.left.mentions_any() || guideline.right.mentions_any();
+    if any && functions.is_empty() {
+        return Err("`A` needs `functions`, which stand for it in turn".to_owned());
+    }
+    if !any && !functions.is_empty() {
+        return Err("`functions` stand for an `A`, and there is none".to_owned());
+    }
+    let has_k = guideline.left.mentions_k() || guideline.right.mentions_k();
+    if has_k && k.is_empty() {
+        return Err("`k` needs its values, as in `k = [1024, 16384]`; for any split, use kind = \"split\"".to_owned());
+    }
+    if !has_k && !k.is_empty() {
+        return Err("`k` has values, but does not occur".to_owned());
+    }
+    if k.contains(&0) {
+        return Err("a `k` of 0 divides nothing".to_owned());
+    }
+    for filled in filled(&guideline, functions, k) {
+        Task::of(&filled.left)?;
+        let left = filled.left.single();
+        for term in &filled.right.terms {
+            let (Operation::PointToPoint(name), Some(left)) = (&term.call.operation, left) else {
+                continue;
+            };
+            let id = format!("{left}.{name}");
+            if registry::find(&id).is_none() {
+                let known: Vec<&str> = registry::algorithms()
+                    .filter(|a| a.collective == left)
+                    .map(|a| a.id)
+                    .collect();
+                return Err(format!(
+                    "`p2p.{name}` is no algorithm for {left}; known: {}",
+                    known.join(", ")
+                ));
+            }
+        }
+    }
+    Ok(guideline)
+}
+
+/// A guideline for each of its functions and each value of `k`.
+fn filled(guideline: &expression::Guideline, functions: &[Collective], k: &[u64]) -> Vec<expression::Guideline> {
+    let by_function: Vec<expression::Guideline> = if functions.is_empty() {
+        vec![guideline.clone()]
+    } else {
+        functions
+            .iter()
+            .map(|function| guideline.with_function(*function))
+            .collect()
+    };
+    if k.is_empty() {
+        return by_function;
+    }
+    by_function
+        .iter()
+        .flat_map(|guideline| k.iter().map(|k| guideline.with_k(*k)))
+        .collect()
+}
+
+/// The guidelines that come with Kilter, in the order of their ids.
+///
+/// # Errors
+/// A file is wrong: a defect of this build.
+pub fn load_embedded() -> Result<Vec<Guideline>, ConfigError> {
+    embedded("guidelines")
+        .into_iter()
+        .map(|(file, text)| Guideline::parse(text, &file))
+        .collect()
+}
+
+/// A site's own guideline.
+///
+/// # Errors
+/// It cannot be read or is wrong.
+pub fn load_file(path: &Path) -> Result<Guideline, ConfigError> {
+    Guideline::parse(&read(path)?, &path.display().to_string())
+}
+
+/// Those whose id or family is named, or whose id begins with what stands before a `*`; all if nothing is.
+///
+/// # Errors
+/// Two with one id, or a name that is neither an id nor a family.
+pub fn select(all: &[Guideline], names: &[String]) -> Result<Vec<Guideline>, ConfigError> {
+    let wrong = |message: String| ConfigError {
+        file: "--guidelines".to_owned(),
+        message,
+    };
+    let mut ids = BTreeSet::new();
+    if let Some(twice) = all.iter().find(|guideline| !ids.insert(&guideline.id)) {
+        return Err(wrong(format!(
+            "two guidelines have the id `{}`; give one of them another",
+            twice.id
+        )));
+    }
+    let named = |guideline: &Guideline, name: &String| match name.strip_suffix('*') {
+        Some(beginning) => guideline.id.starts_with(beginning),
+        None => guideline.id == *name || guideline.family == *name,
+    };
+    if let Some(unknown) = names
+        .iter()
+        .find(|name| !all.iter().any(|guideline| named(guideline, name)))
+    {
+        let ids: Vec<&str> = all.iter().map(|guideline| guideline.id.as_str()).collect();
+        let families: BTreeSet<&str> = all.iter().map(|guideline| guideline.family.as_str()).collect();
+        return Err(wrong(format!(
+            "`{unknown}` is no guideline; allowed: {}, or a family: {}",
+            ids.join(", "),
+            families.into_iter().collect::<Vec<_>>().join(", ")
+        )));
+    }
+    let wanted = |guideline: &&Guideline| names.is_empty() || names.iter().any(|name| named(guideline, name));
+    Ok(all.iter().filter(wanted).cloned().collect())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,279 @@
+//! Descriptions of MPI libraries: how they are launched, which parameters they have, what they can switch and deploy.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use kilter_algorithms::Collective;
+use kilter_protocol::plan::SettingsAct;
+use serde::Deserialize;
+
+mod algorithms;
+pub mod at_start;
+mod check;
+mod constraint;
+mod described;
+mod inherit;
+mod launcher;
+mod parameter;
+mod read;
+pub mod rules_file;
+mod shares;
+mod verified;
+mod version;
+
+pub use algorithms::{AlgorithmChoice, Algorithms, Column, Knob};
+pub use at_start::{AtStart, Form, Unit};
+pub use constraint::{AtMost, Broken, Constraint};
+pub use described::Described;
+pub use launcher::Launcher;
+pub use parameter::{ForOverlap, Ordered, Parameter, Placement, SPARE, Scale, Value};
+pub use read::{find_for, load_embedded, load_file};
+pub use rules_file::{RulesFile, RulesForm};
+pub use shares::Shares;
+pub use verified::{Verified, VerifiedRows};
+pub use version::version_in;
+
+/// A library.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Library {
+    /// Such as `openmpi-4.1`.
+    pub id: String,
+    /// Such as `Open MPI`.
+    pub name: String,
+    /// Parts of the launcher's version line; one is enough.
+    pub detect: Vec<String>,
+    /// What the first line of `MPI_Get_library_version` contains, white space as single blanks.
+    pub reports: String,
+    /// What a build of Kilter for it is called, with `{major}` and `{minor}` of the library's version.
+    pub builds: String,
+    /// Which emitter writes its files; without one it can be verified and not tuned.
+    #[serde(default)]
+    pub emitter: Option<Emitter>,
+    /// Which program of its own prints its parameters, where Kilter reads one.
+    #[serde(default)]
+    pub info: Option<InfoTool>,
+    /// How rows were verified that do not say it themselves.
+    #[serde(default)]
+    pub verified: VerifiedRows,
+    /// The launcher says a version of its own and not the library's: that is the one which the worker reports.
+    #[serde(default)]
+    pub version_of_worker: bool,
+    /// How jobs are launched.
+    pub launcher: Launcher,
+    /// Which transports carry messages.
+    pub transports: Transports,
+    /// What a job needs to switch parameters while it runs.
+    pub switching: Switching,
+    /// What a job needs to be measured as applications run, where something does.
+    #[serde(default)]
+    pub measuring: Option<Measuring>,
+    /// What it reads of rules files, where it has such.
+    #[serde(default)]
+    pub rules_file: RulesFile,
+    /// What shows which messages a call sends, where something does.
+    #[serde(default)]
+    pub messages: Option<Messages>,
+    /// Algorithms of collectives, switched per communicator.
+    #[serde(default)]
+    pub algorithms: Vec<Algorithms>,
+    /// Parameters of a whole launch, most promising first.
+    #[serde(default)]
+    pub parameters: Vec<Parameter>,
+    /// Settings that must not be made, or not without others.
+    #[serde(default)]
+    pub constraints: Vec<Constraint>,
+}
+
+/// Who writes a library's files; a file each in `emit/`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Emitter {
+    /// MPICH's control variables and selection file.
+    Mpich,
+    /// MVAPICH2's file of variables.
+    Mvapich2,
+    /// Open MPI's parameter and rules files.
+    OpenMpi,
+    /// Arguments of SimGrid's `smpirun`.
+    Smpi,
+    /// The environment alone.
+    Variables,
+}
+
+/// A library's own program that prints its parameters; a file each in `library_info/`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum InfoTool {
+    /// Intel MPI's.
+    ImpiInfo,
+    /// MPICH's.
+    Mpivars,
+    /// Open MPI's.
+    OmpiInfo,
+}
+
+/// Names of the transports in use, by where the ranks are.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Transports {
+    /// All ranks on one host.
+    pub one_host: Vec<String>,
+    /// Ranks on several hosts.
+    pub several_hosts: Vec<String>,
+    /// Control variables that say which transports are in use, for `kilter doctor`.
+    #[serde(default)]
+    pub variables: Vec<String>,
+}
+
+impl Transports {
+    /// Those in use where all ranks are on one host, or on several.
+    #[must_use]
+    pub fn on(&self, one_host: bool) -> &[String] {
+        if one_host { &self.one_host } else { &self.several_hosts }
+    }
+}
+
+/// What a job needs to switch parameters while it runs.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Switching {
+    /// On what parameters act that are switched.
+    #[serde(default)]
+    pub acts: SettingsAct,
+    /// Parameters of the launch.
+    #[serde(default)]
+    pub parameters: BTreeMap<String, String>,
+    /// Variables under which a job ends rather than run another algorithm than the one that was asked for at its start. The library's own
+    /// choices may do so, too: they are set where nothing but what was asked for is called.
+    #[serde(default)]
+    pub strict: BTreeMap<String, String>,
+}
+
+/// What a job needs to be measured as applications run: a library may treat a communicator's first calls otherwise than all later ones, and
+/// measurements make communicators of their own.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Measuring {
+    /// Environment of the ranks in every launch that measures; what the site sets wins. It is not deployed.
+    pub environment: BTreeMap<String, String>,
+    /// Why, as a sentence.
+    pub because: String,
+}
+
+/// What shows which messages a call sends, in a launch of its own: counting takes time.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Messages {
+    /// MPI_T performance variables with a number for each rank of `MPI_COMM_WORLD`.
+    pub counters: Vec<String>,
+    /// Parameters of the launch; where one does not read back, nothing is counted.
+    #[serde(default)]
+    pub parameters: BTreeMap<String, String>,
+    /// Lists of components that must have another one where a site has set them.
+    #[serde(default)]
+    pub among: BTreeMap<String, String>,
+}
+
+/// What a rules file needs to know of a collective.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RulesEntry {
+    /// Its number.
+    pub id: u64,
+    /// Whether it may be switched on message size.
+    pub size_switch: bool,
+}
+
+impl Library {
+    /// What the rules file needs to know of a collective.
+    #[must_use]
+    pub fn rules_entry(&self, collective: Collective) -> Option<RulesEntry> {
+        let algorithms = self.algorithms_of(collective)?;
+        Some(RulesEntry {
+            id: algorithms.rules_id?,
+            size_switch: algorithms.size_switch,
+        })
+    }
+
+    /// Whether what is chosen for one size of this collective leaves the other sizes as they are: files switch it on size, and
+    /// nothing is set along with it that acts on all of them. What is chosen when a job starts never does.
+    #[must_use]
+    pub fn keeps_other_sizes(&self, collective: Collective) -> bool {
+        self.algorithms_of(collective)
+            .is_some_and(|row| row.size_switch && row.together.is_empty() && row.at_start.is_none())
+    }
+
+    /// The algorithms of a collective.
+    #[must_use]
+    pub fn algorithms_of(&self, collective: Collective) -> Option<&Algorithms> {
+        self.algorithms
+            .iter()
+            .find(|algorithms| algorithms.collective == collective)
+    }
+
+    /// Names of the transports in use where all ranks are on one host, or on several, and the site sets these parameters: a list of
+    /// components in one of [`Transports::variables`], or of those left out (`^`).
+    #[must_use]
+    pub fn transports_in_use(&self, one_host: bool, site: &[(String, String)]) -> Vec<String> {
+        let usual = self.transports.on(one_host);
+        let named = self.parameters.iter().filter_map(|row| row.transport.as_ref());
+        let known: BTreeSet<&String> = named.chain(usual).chain(&self.transports.several_hosts).collect();
+        let lists = site.iter().filter(|(name, _)| self.transports.variables.contains(name));
+        for (_, list) in lists {
+            let (left_out, names) = match list.strip_prefix('^') {
+                Some(names) => (true, names),
+                None => (false, list.as_str()),
+            };
+            let names: Vec<&str> = names.split(',').map(str::trim).collect();
+            if !known.iter().any(|known| names.contains(&known.as_str())) {
+                continue;
+            }
+            let is_there = |one: &&String| names.contains(&one.as_str()) != left_out;
+            // What is usual there comes first in the library's own order, too.
+            let first: Vec<String> = usual.iter().filter(is_there).cloned().collect();
+            return if first.is_empty() {
+                known.into_iter().filter(is_there).cloned().collect()
+            } else {
+                first
+            };
+        }
+        usual.to_vec()
+    }
+
+    /// How ranks lie on these hosts, in their order, as far as rows ask for it: whether one that acts on `wanted` alone acts there. Where
+    /// that is not known, it may.
+    #[must_use]
+    pub fn acts_where(wanted: Option<Placement>, hosts: &[String]) -> bool {
+        wanted.is_none_or(|wanted| hosts.is_empty() || Placement::of(hosts) == Some(wanted))
+    }
+
+    /// The parameters that decide whether its algorithms are asked for, where these transports are in use.
+    pub fn admitting<'l>(&'l self, transports: &'l [String]) -> impl Iterator<Item = &'l Parameter> {
+        let in_use = |row: &&Parameter| row.transport.as_ref().is_none_or(|needed| transports.contains(needed));
+        self.parameters
+            .iter()
+            .filter(|row| row.admits_algorithms)
+            .filter(in_use)
+    }
+
+    /// Whether a value that was asked for and one that is reported mean the same: `true` and `1`, a name and its number.
+    #[must_use]
+    pub fn same_value(&self, name: &str, asked: &str, got: &str) -> bool {
+        let canonical = |value: &str| -> String {
+            let names = self
+                .parameters
+                .iter()
+                .find(|parameter| parameter.name == name)
+                .map(|parameter| &parameter.names);
+            let number = names.and_then(|names| names.get(value)).map_or(value, String::as_str);
+            match number {
+                "true" | "yes" | "enabled" => "1".to_owned(),
+                "false" | "no" | "disabled" => "0".to_owned(),
+                other => other.to_owned(),
+            }
+        };
+        canonical(asked) == canonical(got)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,198 @@
+//! The algorithms of a library's collectives, as a description has them: what chooses, what can be chosen, which knobs it has.
+
+use std::collections::BTreeMap;
+
+use kilter_algorithms::Collective;
+use serde::Deserialize;
+
+use super::{AtStart, Library, Placement, Scale, Verified};
+
+/// The algorithms of one collective.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Algorithms {
+    /// The collective.
+    #[serde(deserialize_with = "crate::config::collective_name::deserialize")]
+    pub collective: Collective,
+    /// The parameter that chooses; knobs are `<parameter>_<knob>`.
+    pub parameter: String,
+    /// The collective's number in a rules file, where the library has such files.
+    #[serde(default)]
+    pub rules_id: Option<u64>,
+    /// Whether rules may switch it on message size without taking ranks apart or comparing something else.
+    #[serde(default)]
+    pub size_switch: bool,
+    /// The test of a selection file that compares the volume, where the library has such files and may switch on size.
+    #[serde(default)]
+    pub size_test: Option<String>,
+    /// The variable is read when a job starts, and in this form.
+    #[serde(default)]
+    pub at_start: Option<AtStart>,
+    /// What must be set along with it so that the choice is asked for at all.
+    #[serde(default)]
+    pub together: BTreeMap<String, String>,
+    /// Where the ranks must lie for it to act; everywhere if it does not say.
+    #[serde(default)]
+    pub placement: Option<Placement>,
+    /// How its choices were verified, where the description does not say it for all.
+    #[serde(default)]
+    pub verified: Option<Verified>,
+    /// The values.
+    #[serde(default)]
+    pub choices: Vec<AlgorithmChoice>,
+    /// All knobs there are.
+    #[serde(default)]
+    pub knobs: BTreeMap<String, Knob>,
+}
+
+/// One value of an algorithm parameter.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AlgorithmChoice {
+    /// The number.
+    pub value: u64,
+    /// The library's name for it.
+    pub name: String,
+    /// The knobs it listens to.
+    #[serde(default)]
+    pub knobs: Vec<String>,
+    /// It runs on exactly this number of ranks.
+    #[serde(default)]
+    pub ranks: Option<usize>,
+    /// It runs where ranks are on several nodes, some of them with several ranks.
+    #[serde(default)]
+    pub several_nodes: bool,
+    /// It runs on an even number of ranks.
+    #[serde(default)]
+    pub even_ranks: bool,
+    /// It runs on a power of two of ranks.
+    #[serde(default)]
+    pub power_of_two_ranks: bool,
+    /// What a selection file must say with it: parameters that the library would take as 0 else.
+    #[serde(default)]
+    pub selection: Vec<String>,
+    /// Kilter's row of the same algorithm: `kilter benchmark --same` compares the two.
+    #[serde(default)]
+    pub kilter: Option<String>,
+    /// How it was verified, where it was otherwise than its row.
+    #[serde(default)]
+    pub verified: Option<Verified>,
+}
+
+/// An ordered knob of an algorithm.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Knob {
+    /// The library's default.
+    pub default: u64,
+    /// Smallest value worth trying.
+    pub min: u64,
+    /// Largest value worth trying.
+    pub max: u64,
+    /// Spacing.
+    pub scale: Scale,
+    /// Unit.
+    pub unit: String,
+    /// Column of the rules file that carries it; without one it acts on every size at once and is not searched.
+    #[serde(default)]
+    pub column: Option<Column>,
+}
+
+/// A column of a rules file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Column {
+    /// Bytes of a segment.
+    Segment,
+    /// Fan-out of a tree, or number of chains.
+    Fan,
+    /// Requests in flight at most; not every release has it, see [`RulesFile`](super::RulesFile).
+    Requests,
+}
+
+impl Algorithms {
+    /// The choices that run on this number of ranks.
+    pub fn choices_on(&self, ranks: usize) -> impl Iterator<Item = &AlgorithmChoice> {
+        self.choices.iter().filter(move |choice| {
+            choice.ranks.is_none_or(|only| only == ranks)
+                && (!choice.even_ranks || ranks.is_multiple_of(2))
+                && (!choice.power_of_two_ranks || ranks.is_power_of_two())
+        })
+    }
+
+    /// What must be set for a choice.
+    #[must_use]
+    pub fn settings(&self, choice: &AlgorithmChoice) -> Vec<(String, String)> {
+        let own = std::iter::once((self.parameter.clone(), choice.value.to_string()));
+        own.chain(self.together.clone()).collect()
+    }
+}
+
+/// More algorithms of a collective than any library has.
+const MOST_NUMBERS: u64 = 1000;
+
+impl Algorithms {
+    /// Names the numbers up to the last one that have no name.
+    ///
+    /// # Errors
+    /// More than any library has.
+    pub(super) fn name_the_nameless(&mut self) -> Result<(), String> {
+        let Some(last) = self.at_start.and_then(|at_start| at_start.last) else {
+            return Ok(());
+        };
+        if last > MOST_NUMBERS {
+            return Err(format!(
+                "algorithms of {}: `at_start.last` is {last}; allowed: up to {MOST_NUMBERS}",
+                self.collective
+            ));
+        }
+        for value in 1..=last {
+            if !self.choices.iter().any(|choice| choice.value == value) {
+                self.choices.push(AlgorithmChoice {
+                    value,
+                    name: format!("preset {value}"),
+                    knobs: Vec::new(),
+                    ranks: None,
+                    several_nodes: false,
+                    even_ranks: false,
+                    power_of_two_ranks: false,
+                    selection: Vec::new(),
+                    kilter: None,
+                    verified: None,
+                });
+            }
+        }
+        self.choices.sort_by_key(|choice| choice.value);
+        Ok(())
+    }
+}
+
+impl Library {
+    /// The algorithms of a collective, where a variable chooses them when a job starts.
+    #[must_use]
+    pub fn chosen_at_start(&self, collective: Collective) -> Option<(&Algorithms, AtStart)> {
+        self.algorithms_of(collective)
+            .and_then(|row| Some((row, row.at_start?)))
+    }
+
+    /// The collective whose algorithm a variable chooses.
+    #[must_use]
+    pub fn chosen_by(&self, variable: &str) -> Option<Collective> {
+        let row = self.algorithms.iter().find(|row| row.parameter == variable)?;
+        row.at_start.map(|_| row.collective)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    /// A number with a digit too many would be that many rows.
+    #[test]
+    fn no_library_has_more_algorithms_than_there_is_memory_for() {
+        let line = "Intel(R) MPI Library for Linux* OS, Version 2021.19.0 Build 1";
+        let intel = crate::config::library::find_for(line).unwrap();
+        let mut row = intel.algorithms.into_iter().find(|row| row.at_start.is_some()).unwrap();
+        row.at_start.as_mut().unwrap().last = Some(u64::MAX);
+        let error = row.name_the_nameless().unwrap_err();
+        assert!(error.contains("18446744073709551615; allowed: up to 1000"), "{error}");
+    }
+}

@@ -1,0 +1,92 @@
+//! How many rows of a description were verified, and how.
+
+use std::collections::BTreeMap;
+
+use super::{AlgorithmChoice, Algorithms, Library, Verified};
+
+/// How many rows of a description were verified in which way.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Shares {
+    /// Rows by how they were verified.
+    pub by: BTreeMap<Verified, usize>,
+    /// Rows that do not say it.
+    pub unsaid: usize,
+}
+
+impl Shares {
+    /// All rows.
+    #[must_use]
+    pub fn rows(&self) -> usize {
+        self.by.values().sum::<usize>() + self.unsaid
+    }
+}
+
+impl Library {
+    /// How a choice of an algorithm was verified.
+    #[must_use]
+    pub fn choice_verified(&self, row: &Algorithms, choice: &AlgorithmChoice) -> Option<Verified> {
+        choice
+            .verified
+            .or(row.verified)
+            .or_else(|| self.verified.of(&row.parameter))
+    }
+
+    /// The parameters that were verified so, those that choose algorithms among them.
+    #[must_use]
+    pub fn parameters_verified(&self, word: Verified) -> Vec<&str> {
+        let choosing = self.algorithms.iter().map(|row| (&row.parameter, row.verified));
+        let others = self.parameters.iter().map(|row| (&row.name, row.verified));
+        choosing
+            .chain(others)
+            .filter(|(name, own)| own.or_else(|| self.verified.of(name)) == Some(word))
+            .map(|(name, _)| name.as_str())
+            .collect()
+    }
+
+    /// How many of its rows were verified in which way: each choice of an algorithm is one, since a number may stand for another algorithm
+    /// than named, and each parameter.
+    #[must_use]
+    pub fn shares(&self) -> Shares {
+        let of_choices = self
+            .algorithms
+            .iter()
+            .flat_map(|row| row.choices.iter().map(move |choice| self.choice_verified(row, choice)));
+        let of_parameters = self
+            .parameters
+            .iter()
+            .map(|row| row.verified.or_else(|| self.verified.of(&row.name)));
+        let mut shares = Shares::default();
+        for verified in of_choices.chain(of_parameters) {
+            match verified {
+                Some(word) => *shares.by.entry(word).or_default() += 1,
+                None => shares.unsaid += 1,
+            }
+        }
+        shares
+    }
+}
+
+/// A name in a list that is no row, or stands in two lists.
+pub(super) fn problem(library: &Library) -> Option<String> {
+    let mut seen: BTreeMap<&str, Verified> = BTreeMap::new();
+    for (word, list) in library.verified.lists() {
+        for name in list {
+            let is_row = library.parameters.iter().any(|row| row.name == *name)
+                || library.algorithms.iter().any(|row| row.parameter == *name);
+            if !is_row {
+                return Some(format!(
+                    "verified.{} names `{name}`, which is no parameter of this description; remove it, or correct its name",
+                    word.word()
+                ));
+            }
+            if let Some(other) = seen.insert(name, word) {
+                return Some(format!(
+                    "verified.{} names `{name}`, which stands in verified.{} as well; remove one",
+                    word.word(),
+                    other.word()
+                ));
+            }
+        }
+    }
+    None
+}

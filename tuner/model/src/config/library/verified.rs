@@ -1,0 +1,84 @@
+//! How the rows of a description were verified. A description that was never run must not look like one that was.
+//!
+//! * `verified = "WORD"` in a row, or in a choice of an algorithm where it differs from its row;
+//! * `[verified]` at the top: `rows` is the word of all rows that have none, and a list under each word names rows by their parameter, those
+//!   that come from another description among them.
+//!
+//! What a description takes over from the one it is `like` was verified with that library, and not with this one: the word is not taken over.
+
+use serde::{Deserialize, Serialize};
+
+/// How a row was verified, the strongest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Verified {
+    /// A job ran with it, and what it did was seen.
+    Run,
+    /// The library prints it: its name, and its default or its values.
+    Printed,
+    /// Its source was read.
+    Source,
+    /// Its documentation says so.
+    Documentation,
+}
+
+impl Verified {
+    /// All of them, the strongest first.
+    pub const ALL: [Verified; 4] = [
+        Verified::Run,
+        Verified::Printed,
+        Verified::Source,
+        Verified::Documentation,
+    ];
+
+    /// As it is written.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Verified::Run => "run",
+            Verified::Printed => "printed",
+            Verified::Source => "source",
+            Verified::Documentation => "documentation",
+        }
+    }
+}
+
+/// What a description says of rows that do not say it themselves.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct VerifiedRows {
+    /// Of all that no list names.
+    #[serde(default)]
+    pub rows: Option<Verified>,
+    /// Names of parameters.
+    #[serde(default)]
+    pub run: Vec<String>,
+    /// The same.
+    #[serde(default)]
+    pub printed: Vec<String>,
+    /// The same.
+    #[serde(default)]
+    pub source: Vec<String>,
+    /// The same.
+    #[serde(default)]
+    pub documentation: Vec<String>,
+}
+
+impl VerifiedRows {
+    pub(super) fn lists(&self) -> [(Verified, &[String]); 4] {
+        Verified::ALL.map(|word| {
+            let list = match word {
+                Verified::Run => &self.run,
+                Verified::Printed => &self.printed,
+                Verified::Source => &self.source,
+                Verified::Documentation => &self.documentation,
+            };
+            (word, list.as_slice())
+        })
+    }
+
+    pub(super) fn of(&self, parameter: &str) -> Option<Verified> {
+        let named = |(_, list): &(Verified, &[String])| list.iter().any(|name| name == parameter);
+        self.lists().into_iter().find(named).map(|(word, _)| word).or(self.rows)
+    }
+}

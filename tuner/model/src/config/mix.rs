@@ -1,0 +1,258 @@
+//! The calls of an application: which functions, at which volumes, on communicators of which size, and how often.
+//!
+//! `configs/mixes/example.toml` is the documentation of the format.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+use std::path::Path;
+
+use serde::Deserialize;
+use toml::Spanned;
+
+use super::{ConfigError, line_of, read};
+use crate::options::{functions, parse_bytes};
+
+/// A call mix.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Mix {
+    /// Where it comes from.
+    pub file: String,
+    /// Its entries, in the order of the file.
+    pub calls: Vec<Calls>,
+}
+
+/// Calls of one function on communicators of one size.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Calls {
+    /// As guidelines call it, such as `reduce` or `isend`.
+    pub function: String,
+    /// Smallest and largest volume, in bytes; both 0 where the function has none.
+    pub bytes: (u64, u64),
+    /// How often, on each rank; above 0.
+    pub count: f64,
+    /// Size of the communicator; any where nothing is said.
+    pub ranks: Option<usize>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawMix {
+    call: Vec<Spanned<RawCalls>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawCalls {
+    function: Spanned<String>,
+    bytes: Option<Spanned<RawBytes>>,
+    calls: Option<Spanned<f64>>,
+    ranks: Option<Spanned<usize>>,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum RawBytes {
+    Number(u64),
+    Text(String),
+}
+
+/// The functions without a volume.
+const WITHOUT_BYTES: [&str; 2] = ["barrier", "ibarrier"];
+
+impl Mix {
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// It cannot be read or is wrong; the message names file, line, key, and what is allowed.
+    pub fn load(path: &Path) -> Result<Mix, ConfigError> {
+        Mix::parse(&read(path)?, &path.display().to_string())
+    }
+
+    /// Reads a file's text; `file` is named in errors.
+    ///
+    /// # Errors
+    /// As [`Mix::load`].
+    pub fn parse(text: &str, file: &str) -> Result<Mix, ConfigError> {
+        let wrong = |message: String| ConfigError {
+            file: file.to_owned(),
+            message,
+        };
+        let raw: RawMix = toml::from_str(text).map_err(|error| wrong(error.to_string().trim_end().to_owned()))?;
+        let calls = raw
+            .call
+            .into_iter()
+            .map(|call| {
+                let at = call.span();
+                calls(call.into_inner(), &at)
+            })
+            .collect::<Result<Vec<Calls>, (Range<usize>, String)>>()
+            .map_err(|(at, message)| wrong(format!("line {}: {message}", line_of(text, at.start))))?;
+        if calls.is_empty() {
+            return Err(wrong("it has no `[[call]]`; list at least one".to_owned()));
+        }
+        Ok(Mix {
+            file: file.to_owned(),
+            calls,
+        })
+    }
+
+    /// The calls of a function on a communicator of `ranks`, by volume in bytes; empty where there are none. A range stands for the
+    /// sizes of `grid` within it, or for its ends where none is, and its calls are spread evenly over them.
+    #[must_use]
+    pub fn of(&self, function: &str, ranks: usize, grid: &[u64]) -> BTreeMap<u64, f64> {
+        let mut by_size = BTreeMap::new();
+        for calls in self.on(ranks).filter(|calls| calls.function == function) {
+            let (low, high) = calls.bytes;
+            let mut sizes: BTreeSet<u64> = grid
+                .iter()
+                .copied()
+                .filter(|size| (low..=high).contains(size))
+                .collect();
+            if low == high || sizes.is_empty() {
+                sizes = BTreeSet::from([low, high]);
+            }
+            for size in &sizes {
+                *by_size.entry(*size).or_insert(0.0) += calls.count / sizes.len() as f64;
+            }
+        }
+        by_size
+    }
+
+    /// The entries for a communicator of `ranks`.
+    pub fn on(&self, ranks: usize) -> impl Iterator<Item = &Calls> {
+        self.calls
+            .iter()
+            .filter(move |calls| calls.ranks.is_none_or(|only| only == ranks))
+    }
+
+    /// The sizes of communicators that it names.
+    #[must_use]
+    pub fn communicator_sizes(&self) -> BTreeSet<usize> {
+        self.calls.iter().filter_map(|calls| calls.ranks).collect()
+    }
+}
+
+/// Checks an entry, which begins `at`; the error says where and what.
+fn calls(raw: RawCalls, at: &Range<usize>) -> Result<Calls, (Range<usize>, String)> {
+    let place = raw.function.span();
+    let function = raw.function.into_inner();
+    functions("--functions", vec![function.clone()])
+        .map_err(|error| (place.clone(), format!("function: {}", error.message)))?;
+    let has_bytes = !WITHOUT_BYTES.contains(&function.as_str());
+    let bytes = match raw.bytes {
+        Some(bytes) if !has_bytes => {
+            return Err((bytes.span(), format!("bytes: a {function} has no volume; leave it out")));
+        }
+        None if !has_bytes => (0, 0),
+        None => {
+            return Err((
+                at.clone(),
+                format!("bytes: say how much a {function} moves, such as \"4KiB\""),
+            ));
+        }
+        Some(bytes) => {
+            let place = bytes.span();
+            range(bytes.into_inner()).map_err(|message| (place, format!("bytes: {message}")))?
+        }
+    };
+    let count = match raw.calls {
+        Some(count) if !(count.as_ref().is_finite() && *count.as_ref() > 0.0) => {
+            let message = format!("calls: `{}` is no number of calls; allowed: above 0", count.as_ref());
+            return Err((count.span(), message));
+        }
+        count => count.map_or(1.0, Spanned::into_inner),
+    };
+    let ranks = match raw.ranks {
+        Some(ranks) if *ranks.as_ref() == 0 => {
+            return Err((
+                ranks.span(),
+                "ranks: `0` is no size of a communicator; give at least 1".to_owned(),
+            ));
+        }
+        ranks => ranks.map(Spanned::into_inner),
+    };
+    Ok(Calls {
+        function,
+        bytes,
+        count,
+        ranks,
+    })
+}
+
+/// Reads `4096`, `4KiB` or `1KiB..64KiB`.
+fn range(raw: RawBytes) -> Result<(u64, u64), String> {
+    let text = match raw {
+        RawBytes::Number(number) => number.to_string(),
+        RawBytes::Text(text) => text,
+    };
+    let size = |text: &str| parse_bytes("bytes", text).map_err(|error| error.message);
+    let (low, high) = match text.split_once("..") {
+        Some((low, high)) => (size(low)?, size(high)?),
+        None => (size(&text)?, size(&text)?),
+    };
+    if low > high {
+        return Err(format!("`{text}` is an empty range"));
+    }
+    Ok((low, high))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GRID: [u64; 4] = [1024, 65536, 262_144, 1 << 20];
+
+    #[test]
+    fn the_example_is_read() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../configs/mixes/example.toml");
+        let mix = Mix::load(Path::new(path)).unwrap();
+        assert_eq!(mix.of("allreduce", 8, &GRID), BTreeMap::from([(8, 240_000.0)]));
+        let transpose = BTreeMap::from([(65536, 400.0), (262_144, 400.0), (1 << 20, 400.0)]);
+        assert_eq!(mix.of("alltoall", 8, &GRID), transpose);
+        assert!(mix.of("gather", 8, &GRID).is_empty() && mix.of("bcast", 8, &GRID).is_empty());
+        assert_eq!(mix.of("gather", 2, &GRID), BTreeMap::from([(262_144, 40.0)]));
+        assert_eq!(mix.communicator_sizes(), BTreeSet::from([2]));
+    }
+
+    #[test]
+    fn a_range_without_a_size_of_the_grid_stands_for_its_ends_and_equal_sizes_add_up() {
+        let text =
+            "[[call]]\nfunction = \"bcast\"\nbytes = \"3..5\"\n[[call]]\nfunction = \"bcast\"\nbytes = 5\ncalls = 2.5";
+        let mix = Mix::parse(text, "mix.toml").unwrap();
+        assert_eq!(mix.of("bcast", 4, &GRID), BTreeMap::from([(3, 0.5), (5, 3.0)]));
+    }
+
+    #[test]
+    fn a_barrier_has_no_volume() {
+        let mix = Mix::parse("[[call]]\nfunction = \"barrier\"\ncalls = 7", "mix.toml").unwrap();
+        assert_eq!(mix.of("barrier", 4, &GRID), BTreeMap::from([(0, 7.0)]));
+    }
+
+    #[test]
+    fn errors_name_file_line_key_and_what_is_allowed() {
+        let entry = |rest: &str| format!("[[call]]\nfunction = \"reduce\"\n{rest}");
+        for (text, parts) in [
+            (entry("bytes = \"4kb\""), ["line 3", "bytes", "64KiB"]),
+            (entry("bytes = 0"), ["line 3", "bytes", "from 1 B"]),
+            (entry("bytes = \"8..1\""), ["line 3", "bytes", "empty range"]),
+            (entry("bytes = 8\ncalls = -1"), ["line 4", "calls", "above 0"]),
+            (entry("bytes = 8\ncalls = nan"), ["line 4", "calls", "above 0"]),
+            (entry("bytes = 8\nranks = 0"), ["line 4", "ranks", "at least 1"]),
+            (entry("bytes = 8\nrank = 2"), ["line 4", "rank", "ranks"]),
+            (entry(""), ["line 1", "bytes", "4KiB"]),
+            (
+                "[[call]]\nfunction = \"redoce\"\nbytes = 8".to_owned(),
+                ["line 2", "function", "allowed"],
+            ),
+            (
+                "[[call]]\nfunction = \"barrier\"\nbytes = 8".to_owned(),
+                ["line 3", "bytes", "no volume"],
+            ),
+            ("call = []".to_owned(), ["no `[[call]]`", "list", "one"]),
+        ] {
+            let message = Mix::parse(&text, "mix.toml").unwrap_err().to_string();
+            assert!(message.starts_with("mix.toml: "), "{message}");
+            assert!(parts.iter().all(|part| message.contains(part)), "{parts:?}: {message}");
+        }
+    }
+}

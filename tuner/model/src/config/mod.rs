@@ -1,0 +1,64 @@
+//! What is data: guidelines, targets for overlap, descriptions of MPI libraries and of simulated machines, embedded in the command
+//! and extended by a site's own files, and the call mixes of applications.
+
+mod collective_name;
+pub mod guideline;
+pub mod launcher;
+pub mod library;
+pub mod mix;
+pub mod platform;
+pub mod target;
+
+use std::path::Path;
+
+/// The `configs` directory as it was when the command was built.
+static CONFIGS: include_dir::Dir<'_> = include_dir::include_dir!("$CARGO_MANIFEST_DIR/../../configs");
+
+/// A file that cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[error("{file}: {message}")]
+pub struct ConfigError {
+    /// The file.
+    pub file: String,
+    /// What is wrong, with the line, and what is allowed.
+    pub message: String,
+}
+
+/// The embedded TOML files of a subdirectory: path, text; by name.
+fn embedded(directory: &str) -> Vec<(String, &'static str)> {
+    let mut files: Vec<(String, &'static str)> = CONFIGS
+        .get_dir(directory)
+        .into_iter()
+        .flat_map(|directory| directory.files())
+        .filter(|file| file.path().extension().is_some_and(|extension| extension == "toml"))
+        .filter_map(|file| Some((format!("configs/{}", file.path().display()), file.contents_utf8()?)))
+        .collect();
+    files.sort();
+    files
+}
+
+/// Reads a file's text; `problem` says what its form alone does not guarantee, and `file` is named in errors.
+fn parse<T: serde::de::DeserializeOwned>(
+    text: &str,
+    file: &str,
+    problem: impl Fn(&T) -> Option<String>,
+) -> Result<T, ConfigError> {
+    let wrong = |message: String| ConfigError {
+        file: file.to_owned(),
+        message,
+    };
+    let value = toml::from_str(text).map_err(|error| wrong(error.to_string().trim_end().to_owned()))?;
+    problem(&value).map_or(Ok(value), |message| Err(wrong(message)))
+}
+
+/// The line of a byte offset, from 1.
+fn line_of(text: &str, at: usize) -> usize {
+    text.bytes().take(at).filter(|byte| *byte == b'\n').count() + 1
+}
+
+fn read(path: &Path) -> Result<String, ConfigError> {
+    std::fs::read_to_string(path).map_err(|error| ConfigError {
+        file: path.display().to_string(),
+        message: format!("cannot be read: {error}"),
+    })
+}

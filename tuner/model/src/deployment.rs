@@ -1,0 +1,460 @@
+//! What is to be deployed: the decisions so far. Pure data; [`kilter_emit`] writes it, [`kilter_search`] extends it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+use kilter_algorithms::{Collective, registry};
+use kilter_protocol::plugin::{SEGMENT, Scratch};
+
+use crate::config::library::Library;
+use crate::plan::Subject;
+use crate::report::{Fix, FixKind, Setting};
+
+mod culprits;
+mod touches;
+
+/// What switches Kilter's progress thread on; whoever sets it preloads its library.
+pub const PROGRESS_VARIABLE: &str = "KILTER_PROGRESS";
+
+/// A parameter of the library or of its environment.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Assignment {
+    /// As the library spells it.
+    pub name: String,
+    /// As the library reads it.
+    pub value: String,
+    /// Whether it is an environment variable of the ranks; a parameter of the library otherwise.
+    pub environment: bool,
+}
+
+/// What carries out a collective at one volume.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Selection {
+    /// The library with these settings for this collective (algorithm, segment size, fan-out): name, value.
+    Settings(Vec<(String, String)>),
+    /// A mock-up, by id.
+    Mockup(String),
+    /// An algorithm of the registry, by id, with one value per parameter.
+    Algorithm(String, Vec<u64>),
+    /// A row of a user's plugin.
+    Plugin(PluginRow),
+}
+
+/// The selection with a knob set.
+#[must_use]
+pub fn with_knob(selection: &Selection, name: &str, value: u64) -> Selection {
+    match selection {
+        Selection::Mockup(_) => selection.clone(),
+        Selection::Settings(settings) => {
+            let others = settings.iter().filter(|(knob, _)| knob != name).cloned();
+            Selection::Settings(others.chain([(name.to_owned(), value.to_string())]).collect())
+        }
+        Selection::Algorithm(id, values) => {
+            let mut values = values.clone();
+            let position =
+                registry::find(id).and_then(|row| row.parameters.iter().position(|parameter| parameter.name == name));
+            if let Some(slot) = position.and_then(|position| values.get_mut(position)) {
+                *slot = value;
+            }
+            Selection::Algorithm(id.clone(), values)
+        }
+        Selection::Plugin(row) => {
+            let mut parameters = row.parameters.clone();
+            let known = parameters.iter_mut().find(|parameter| parameter.name == name);
+            if let Some(parameter) = known {
+                parameter.value = value;
+            }
+            Selection::Plugin(PluginRow {
+                parameters,
+                ..row.clone()
+            })
+        }
+    }
+}
+
+/// A row of a plugin with values for its parameters.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PluginRow {
+    /// The shared object.
+    pub file: PathBuf,
+    /// Its id.
+    pub id: String,
+    /// Its parameters, in its order.
+    pub parameters: Vec<PluginParameter>,
+    /// What it keeps of scratch, where it says so.
+    pub scratch: Option<Scratch>,
+}
+
+/// A parameter of a plugin's row.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PluginParameter {
+    /// Its name.
+    pub name: String,
+    /// Smallest legal value.
+    pub min: u64,
+    /// Largest legal value.
+    pub max: u64,
+    /// Its value.
+    pub value: u64,
+}
+
+impl PluginRow {
+    /// One value per parameter.
+    #[must_use]
+    pub fn values(&self) -> Vec<u64> {
+        self.parameters.iter().map(|parameter| parameter.value).collect()
+    }
+
+    /// What it keeps of scratch on the rank that needs most, at most; `None` where it does not say.
+    #[must_use]
+    pub fn scratch_bytes(&self, p_ranks: usize, n_bytes: u64) -> Option<u64> {
+        let mut segments = self.parameters.iter().filter(|parameter| parameter.name == SEGMENT);
+        let segment = segments.next().map(|parameter| parameter.value);
+        Some(self.scratch?.bytes(p_ranks, n_bytes, segment))
+    }
+}
+
+impl Selection {
+    /// Short id for people and reports.
+    #[must_use]
+    pub fn id(&self) -> String {
+        match self {
+            Selection::Settings(settings) => settings
+                .iter()
+                .map(|(name, value)| format!("{name}={value}"))
+                .collect::<Vec<_>>()
+                .join(" "),
+            Selection::Mockup(_) | Selection::Algorithm(..) | Selection::Plugin(_) => {
+                let values = self.parameters().into_iter();
+                self.implementation()
+                    .map(str::to_owned)
+                    .into_iter()
+                    .chain(values.map(|(name, value)| format!("{name}={value}")))
+                    .collect::<Vec<_>>()
+                    .join(" ")
+            }
+        }
+    }
+
+    /// The id by which a profile names what the drop-in runs; `None` for settings of the library.
+    #[must_use]
+    pub fn implementation(&self) -> Option<&str> {
+        match self {
+            Selection::Settings(_) => None,
+            Selection::Mockup(id) | Selection::Algorithm(id, _) => Some(id),
+            Selection::Plugin(row) => Some(&row.id),
+        }
+    }
+
+    /// Names and values: settings of the library, or parameters of what the drop-in runs.
+    #[must_use]
+    pub fn parameters(&self) -> Vec<(String, String)> {
+        match self {
+            Selection::Settings(settings) => settings.clone(),
+            Selection::Mockup(_) => Vec::new(),
+            Selection::Algorithm(id, parameters) => algorithm_parameters(id, parameters),
+            Selection::Plugin(row) => {
+                let named = |one: &PluginParameter| (one.name.clone(), one.value.to_string());
+                row.parameters.iter().map(named).collect()
+            }
+        }
+    }
+
+    /// The kind of fix it is.
+    #[must_use]
+    pub fn kind(&self) -> FixKind {
+        match self {
+            Selection::Settings(_) => FixKind::Parameter,
+            Selection::Mockup(_) => FixKind::Mockup,
+            Selection::Algorithm(..) | Selection::Plugin(_) => FixKind::Algorithm,
+        }
+    }
+
+    /// As the report shows it.
+    #[must_use]
+    pub fn fix(&self) -> Fix {
+        Fix {
+            kind: self.kind(),
+            settings: self
+                .parameters()
+                .into_iter()
+                .map(|(name, value)| Setting { name, value })
+                .collect(),
+            id: self.id(),
+        }
+    }
+}
+
+/// Names the values of an algorithm's parameters.
+#[must_use]
+pub fn algorithm_parameters(id: &str, values: &[u64]) -> Vec<(String, String)> {
+    kilter_algorithms::registry::find(id)
+        .map(|algorithm| {
+            algorithm
+                .parameters
+                .iter()
+                .zip(values)
+                .map(|(parameter, value)| (parameter.name.to_owned(), value.to_string()))
+                .collect()
+        })
+        .unwrap_or_default()
+}
+
+/// The decisions so far.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Deployment {
+    /// Settings of every launch.
+    pub assignments: Vec<Assignment>,
+    /// Per collective and measured volume in bytes.
+    pub selections: BTreeMap<(Collective, u64), Selection>,
+}
+
+impl Deployment {
+    /// Whether nothing is to be deployed.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.assignments.is_empty() && self.selections.is_empty()
+    }
+
+    /// Sets or replaces an assignment.
+    pub fn assign(&mut self, assignment: Assignment) {
+        self.assignments.retain(|other| other.name != assignment.name);
+        self.assignments.push(assignment);
+    }
+
+    /// The cell whose settings act on every size of this collective, because the library must not switch it on size, or because
+    /// something is set along with them that does.
+    #[must_use]
+    pub fn without_size_switch(&self, collective: Collective, library: &Library) -> Option<(Collective, u64)> {
+        let switches = library.keeps_other_sizes(collective);
+        self.selections
+            .iter()
+            .find(|((other, _), selection)| {
+                !switches && *other == collective && matches!(selection, Selection::Settings(_))
+            })
+            .map(|(key, _)| *key)
+    }
+
+    /// The selection that must have slowed `subject`: its own, or one whose rule holds for every size. `None` blames the
+    /// launch-wide assignments: where nothing is selected for the subject, or where what is selected was `verified` before and
+    /// assignments have changed since.
+    #[must_use]
+    pub fn to_blame(&self, subject: &Subject, verified: &Deployment, library: &Library) -> Option<(Collective, u64)> {
+        let collective = subject.collective()?;
+        let own = (collective, subject.bytes);
+        let key = if self.selections.contains_key(&own) {
+            own
+        } else {
+            self.without_size_switch(collective, library)?
+        };
+        let is_new = self.selections.get(&key) != verified.selections.get(&key);
+        (is_new || self.assignments == verified.assignments).then_some(key)
+    }
+
+    /// Takes the assignments back that were not `verified` before, or all where none is new; returns them. Where each of the
+    /// collectives that were `slowed` has a new variable of its own that chooses its algorithm, these are taken back and no others.
+    pub fn take_back_assignments(
+        &mut self,
+        verified: &Deployment,
+        slowed: &BTreeSet<Option<Collective>>,
+        library: &Library,
+    ) -> Vec<Assignment> {
+        let is_new = |assignment: &Assignment| !verified.assignments.contains(assignment);
+        let new = self.assignments.iter().filter(|one| is_new(one));
+        let own: BTreeSet<Collective> = new.filter_map(|one| library.chosen_by(&one.name)).collect();
+        let guilty: Option<BTreeSet<Collective>> = slowed.iter().copied().collect();
+        let guilty = guilty.filter(|guilty| !guilty.is_empty() && guilty.is_subset(&own));
+        // What goes along with the variables of the guilty ones, and with none that stays.
+        let beside = |assignment: &Assignment, guilty: &BTreeSet<Collective>| {
+            let needs = |one: &Collective| {
+                library
+                    .chosen_at_start(*one)
+                    .is_some_and(|(row, _)| row.together.contains_key(&assignment.name))
+            };
+            guilty.iter().any(needs) && !own.difference(guilty).any(needs)
+        };
+        let goes = |assignment: &Assignment| {
+            is_new(assignment)
+                && guilty.as_ref().is_none_or(|guilty| {
+                    let chooses = library.chosen_by(&assignment.name);
+                    chooses.is_some_and(|one| guilty.contains(&one)) || beside(assignment, guilty)
+                })
+        };
+        let (new, old): (Vec<_>, Vec<_>) = std::mem::take(&mut self.assignments).into_iter().partition(goes);
+        self.assignments = old;
+        if new.is_empty() {
+            return std::mem::take(&mut self.assignments);
+        }
+        self.give_back(&new, verified);
+        new
+    }
+
+    /// Removes assignments; a name that had a value in what was `verified` before gets it back.
+    pub fn give_back(&mut self, taken: &[Assignment], verified: &Deployment) {
+        self.assignments.retain(|one| !taken.contains(one));
+        for old in &verified.assignments {
+            let has_name = |one: &Assignment| one.name == old.name;
+            if taken.iter().any(has_name) && !self.assignments.iter().any(has_name) {
+                self.assignments.push(old.clone());
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SCAN: (Collective, u64) = (Collective::Scan, 262_144);
+
+    fn eager_limit(value: u64) -> Assignment {
+        Assignment {
+            name: "btl_tcp_eager_limit".to_owned(),
+            value: value.to_string(),
+            environment: false,
+        }
+    }
+
+    fn with_scan(assignments: &[Assignment]) -> Deployment {
+        let selection = Selection::Algorithm("scan.pipelined_chain".to_owned(), vec![16384]);
+        Deployment {
+            assignments: assignments.to_vec(),
+            selections: [(SCAN, selection)].into(),
+        }
+    }
+
+    fn library() -> Library {
+        crate::config::library::load_embedded()
+            .unwrap()
+            .into_iter()
+            .find(|library| library.name == "Open MPI")
+            .unwrap()
+    }
+
+    #[test]
+    fn what_was_selected_in_this_round_is_to_blame_for_its_own_cell() {
+        let now = with_scan(&[eager_limit(16384)]);
+        let subject = Subject::library(SCAN.0, SCAN.1);
+        assert_eq!(now.to_blame(&subject, &Deployment::default(), &library()), Some(SCAN));
+    }
+
+    #[test]
+    fn what_is_given_back_leaves_what_was_verified_before() {
+        let other = Assignment {
+            name: "btl_tcp_progress_thread".to_owned(),
+            ..eager_limit(1)
+        };
+        let verified = with_scan(&[eager_limit(16384)]);
+        // The same value again, beside another name: the pair goes, what was there stays.
+        let mut now = with_scan(&[eager_limit(16384), other.clone()]);
+        now.give_back(&[eager_limit(16384), other], &verified);
+        assert_eq!(now, verified);
+        let mut now = with_scan(&[eager_limit(65536)]);
+        now.give_back(&[eager_limit(65536)], &verified);
+        assert_eq!(now, verified);
+        now.give_back(&[eager_limit(16384)], &Deployment::default());
+        assert_eq!(now.assignments, []);
+    }
+
+    #[test]
+    fn a_new_assignment_is_to_blame_for_what_was_verified_without_it() {
+        let verified = with_scan(&[]);
+        let now = with_scan(&[eager_limit(16384)]);
+        let subject = Subject::library(SCAN.0, SCAN.1);
+        assert_eq!(now.to_blame(&subject, &verified, &library()), None);
+        assert_eq!(verified.to_blame(&subject, &verified, &library()), Some(SCAN));
+    }
+
+    #[test]
+    fn a_cell_without_a_selection_blames_the_rule_for_all_sizes_or_the_assignments() {
+        let mut now = with_scan(&[eager_limit(16384)]);
+        let gather = (Collective::Gather, 262_144);
+        let settings = vec![("coll_tuned_gather_algorithm".to_owned(), "1".to_owned())];
+        now.selections.insert(gather, Selection::Settings(settings));
+        let none = Deployment::default();
+        let blame = |collective| now.to_blame(&Subject::library(collective, 8), &none, &library());
+        assert_eq!(blame(Collective::Gather), Some(gather));
+        assert_eq!(blame(Collective::Bcast), None);
+    }
+
+    #[test]
+    fn what_is_set_along_with_an_algorithm_of_mpich_is_to_blame_at_other_sizes_too() {
+        let mpich = crate::config::library::find_for("HYDRA build details: Version: 4.0.2").unwrap();
+        let mut now = with_scan(&[]);
+        let bcast = (Collective::Bcast, 262_144);
+        let settings = mpich
+            .algorithms_of(Collective::Bcast)
+            .map(|row| row.settings(&row.choices[0]));
+        now.selections.insert(bcast, Selection::Settings(settings.unwrap()));
+        let blame = |collective| now.to_blame(&Subject::library(collective, 8), &Deployment::default(), &mpich);
+        assert_eq!(blame(Collective::Bcast), Some(bcast));
+        assert_eq!(blame(Collective::Reduce), None);
+    }
+
+    #[test]
+    fn the_latest_assignments_go_first_and_a_replaced_value_returns() {
+        let btl = Assignment {
+            name: "btl".to_owned(),
+            ..eager_limit(1)
+        };
+        let verified = with_scan(&[btl.clone(), eager_limit(32768)]);
+        let mut now = with_scan(&[btl.clone(), eager_limit(16384)]);
+        let scan = BTreeSet::from([Some(Collective::Scan)]);
+        assert_eq!(
+            now.take_back_assignments(&verified, &scan, &library()),
+            [eager_limit(16384)]
+        );
+        assert_eq!(now, verified);
+        assert_eq!(
+            now.take_back_assignments(&verified, &scan, &library()),
+            [btl, eager_limit(32768)]
+        );
+        assert!(now.assignments.is_empty());
+    }
+
+    /// A variable that chooses the algorithm of one collective slows no other.
+    #[test]
+    fn the_variable_of_the_slowed_collective_goes_first() {
+        let line = "Intel(R) MPI Library for Linux* OS, Version 2021.19.0 Build 1";
+        let intel = crate::config::library::find_for(line).unwrap();
+        let preset = |name: &str| Assignment {
+            name: format!("I_MPI_ADJUST_{name}"),
+            value: "0:0-7;2:8-8;0:9-2147483647".to_owned(),
+            environment: true,
+        };
+        let new = [preset("BCAST"), preset("SCAN"), eager_limit(1)];
+        let take_back = |slowed: &[Option<Collective>]| {
+            let slowed = slowed.iter().copied().collect();
+            with_scan(&new).take_back_assignments(&with_scan(&[]), &slowed, &intel)
+        };
+        assert_eq!(take_back(&[Some(Collective::Bcast)]), [preset("BCAST")]);
+        assert_eq!(take_back(&[Some(Collective::Reduce)]), new);
+        assert_eq!(take_back(&[Some(Collective::Bcast), None]), new);
+    }
+
+    /// What a variable needs goes with it, unless another one needs it, too.
+    #[test]
+    fn what_stands_beside_a_variable_is_taken_back_with_it() {
+        let mvapich2 = crate::config::library::find_for("Version: mvapich2-2.3.7").unwrap();
+        let of = |name: &str, value: &str| Assignment {
+            name: name.to_owned(),
+            value: value.to_owned(),
+            environment: true,
+        };
+        let (bcast, reduce) = (of("MV2_INTER_BCAST_TUNING", "5"), of("MV2_INTER_REDUCE_TUNING", "1"));
+        let indexed = ["", "_BCAST", "_REDUCE"].map(|name| of(&format!("MV2_USE_INDEXED{name}_TUNING"), "0"));
+        let [all, of_bcast, of_reduce] = indexed;
+        let mut now = with_scan(&[
+            bcast.clone(),
+            all.clone(),
+            of_bcast.clone(),
+            reduce.clone(),
+            of_reduce.clone(),
+        ]);
+        let taken = now.take_back_assignments(&with_scan(&[]), &[Some(Collective::Bcast)].into(), &mvapich2);
+        assert_eq!(
+            (taken, now.assignments),
+            (vec![bcast, of_bcast], vec![all, reduce, of_reduce])
+        );
+    }
+}

@@ -1,0 +1,18 @@
+//! What the tuner speaks of, as data: configuration, plans, options, deployments, reports. Nothing here measures, decides or launches.
+
+pub mod config;
+pub mod deployment;
+pub mod layout;
+pub mod limits;
+pub mod not_deployed;
+pub mod options;
+pub mod place;
+pub mod plan;
+pub mod range;
+pub mod ranged;
+pub mod reading;
+pub mod report;
+pub mod scope;
+pub mod setup;
+pub mod survey;
+pub mod typed;

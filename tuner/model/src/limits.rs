@@ -1,0 +1,280 @@
+//! What a fix may not do: functions that are left alone, and memory. Pure.
+
+use kilter_algorithms::{Collective, Nodes, Setting, mockup, registry};
+use kilter_render::format;
+
+use crate::config::library::Library;
+use crate::deployment::Selection;
+
+/// What a fix may not do; the default forbids nothing.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Limits {
+    /// Functions that no fix may touch, by name.
+    pub left_alone: Vec<String>,
+    /// Bytes of scratch that an algorithm or a mock-up may keep on a rank.
+    pub scratch_bytes: Option<u64>,
+    /// Whether results must equal the default's bit by bit.
+    pub reproducible: bool,
+    /// Only plugins of the user may be deployed.
+    pub only_plugins: bool,
+}
+
+/// A call for which memory is reckoned.
+#[derive(Debug, Clone, Copy)]
+pub struct Call<'a> {
+    /// Ranks of the communicator.
+    pub ranks: usize,
+    /// Total volume in bytes.
+    pub bytes: u64,
+    /// Which ranks share a node, where that is known.
+    pub nodes: Option<&'a Nodes>,
+}
+
+impl Limits {
+    /// Why no fix may touch a function; `None` where one may.
+    #[must_use]
+    pub fn leaves(&self, function: &str) -> Option<String> {
+        let is_left = self.left_alone.iter().any(|left| left == function);
+        is_left.then(|| format!("no fix may touch {function} (--leave)"))
+    }
+
+    /// Whether a parameter of the library is for functions of which one is left alone. What is for no function in particular, as eager
+    /// limits are, is for all of them and not meant.
+    #[must_use]
+    pub fn leaves_parameter(&self, library: &Library, parameter: &str) -> bool {
+        let left = |collective: &Collective| self.leaves(collective.name()).is_some();
+        let rows = library.parameters.iter().filter(|row| row.name == parameter);
+        rows.flat_map(|row| &row.collectives).any(left)
+    }
+
+    /// Whether candidates of this one's origin are asked for.
+    #[must_use]
+    pub fn asks_for(&self, selection: &Selection) -> bool {
+        !self.only_plugins || matches!(selection, Selection::Plugin(_))
+    }
+
+    /// Why a selection is no candidate for a call; `None` where it is.
+    #[must_use]
+    pub fn refusal(&self, selection: &Selection, call: Call<'_>) -> Option<String> {
+        let limit = self.scratch_bytes?;
+        let kept = match scratch_bytes(selection, call) {
+            Some(kept) if kept <= limit => return None,
+            Some(kept) => format!("keeps up to {} of scratch on a rank", format::bytes(kept)),
+            None => "does not say how much scratch it keeps on a rank".to_owned(),
+        };
+        Some(format!("{kept}, --scratch-limit allows {}", format::bytes(limit)))
+    }
+
+    /// The volumes around `call`'s, from `low` to `high` at most, at which the selection is a candidate, as it is at `call`'s.
+    #[must_use]
+    pub fn reach(&self, selection: &Selection, call: Call<'_>, (low, high): (u64, u64)) -> (u64, u64) {
+        let may = |bytes| self.refusal(selection, Call { bytes, ..call }).is_none();
+        // A volume that does not divide into blocks is padded and keeps more than a larger one that does; a volume and the one before it
+        // are not both of them such that nothing is padded.
+        let allowed = |bytes: u64| may(bytes) && may(bytes.saturating_sub(1));
+        if !allowed(call.bytes) {
+            return (call.bytes, call.bytes);
+        }
+        if allowed(high) {
+            return (low, high);
+        }
+        // But for that, nothing keeps less for more data.
+        let (mut within, mut beyond) = (call.bytes, high.max(call.bytes));
+        while beyond - within > 1 {
+            let middle = within + (beyond - within) / 2;
+            if allowed(middle) {
+                within = middle;
+            } else {
+                beyond = middle;
+            }
+        }
+        (low, within)
+    }
+}
+
+/// Bytes of scratch that calls keep on the rank that needs most, at most; `None` where nothing says so.
+#[must_use]
+pub fn scratch_bytes(selection: &Selection, call: Call<'_>) -> Option<u64> {
+    let Call { ranks, bytes, nodes } = call;
+    let n_bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
+    match selection {
+        Selection::Settings(_) => Some(0),
+        Selection::Plugin(row) => row.scratch_bytes(ranks, bytes),
+        Selection::Mockup(id) => Some(mockup::find(id)?.scratch(ranks, n_bytes) as u64),
+        Selection::Algorithm(id, parameters) => {
+            let row = registry::find(id)?;
+            let on = |nodes: &Nodes| {
+                let setting = Setting {
+                    p_ranks: ranks,
+                    n_bytes,
+                    parameters,
+                    nodes,
+                };
+                (row.scratch)(&setting) as u64
+            };
+            match nodes {
+                Some(nodes) => Some(on(nodes)),
+                // Alone, together, and on two nodes in turn, which is the dearest placement for rows of two levels.
+                None => [
+                    Nodes::each_alone(ranks),
+                    Nodes::one(ranks),
+                    Nodes::new(&(0..ranks).map(|rank| rank % 2).collect::<Vec<_>>()),
+                ]
+                .iter()
+                .map(on)
+                .max(),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::library::find_for;
+    use crate::deployment::{PluginParameter, PluginRow, with_knob};
+    use kilter_protocol::plugin::Scratch;
+
+    const MIB: u64 = 1 << 20;
+
+    fn limited(bytes: u64) -> Limits {
+        Limits {
+            scratch_bytes: Some(bytes),
+            ..Limits::default()
+        }
+    }
+
+    fn call(bytes: u64) -> Call<'static> {
+        Call {
+            ranks: 8,
+            bytes,
+            nodes: None,
+        }
+    }
+
+    fn algorithm(id: &str) -> Selection {
+        let row = registry::find(id).unwrap();
+        Selection::Algorithm(id.to_owned(), row.default_parameters())
+    }
+
+    #[test]
+    fn what_keeps_more_than_allowed_is_no_candidate_and_the_reason_has_both_numbers() {
+        let limits = limited(MIB);
+        let doubling = algorithm("allreduce.recursive_doubling");
+        assert_eq!(limits.refusal(&doubling, call(MIB)), None);
+        assert_eq!(
+            limits.refusal(&doubling, call(MIB + 8)).unwrap(),
+            "keeps up to 2 MiB of scratch on a rank, --scratch-limit allows 1 MiB"
+        );
+        // In place, or in the library.
+        for free in [
+            algorithm("allreduce.ring"),
+            Selection::Mockup("allreduce.as_reduce_bcast".to_owned()),
+            Selection::Settings(vec![("coll_tuned_allreduce_algorithm".to_owned(), "4".to_owned())]),
+        ] {
+            assert_eq!(limits.refusal(&free, call(64 * MIB)), None, "{}", free.id());
+        }
+        let mockup = Selection::Mockup("reduce.as_allreduce".to_owned());
+        assert!(limits.refusal(&mockup, call(2 * MIB)).is_some());
+        assert_eq!(Limits::default().refusal(&doubling, call(1 << 40)), None);
+    }
+
+    fn of_plugin(scratch: Option<Scratch>) -> Selection {
+        Selection::Plugin(PluginRow {
+            file: "/p.so".into(),
+            id: "allreduce.mine".to_owned(),
+            parameters: vec![PluginParameter {
+                name: "segment_bytes".to_owned(),
+                min: 1,
+                max: MIB,
+                value: 8192,
+            }],
+            scratch,
+        })
+    }
+
+    #[test]
+    fn a_row_of_a_plugin_is_bounded_by_what_it_says_and_left_out_where_it_says_nothing() {
+        let limits = limited(MIB);
+        let reason = limits.refusal(&of_plugin(None), call(8)).unwrap();
+        assert_eq!(
+            reason,
+            "does not say how much scratch it keeps on a rank, --scratch-limit allows 1 MiB"
+        );
+        let volume = of_plugin(Some(Scratch {
+            volumes: 1,
+            ..Scratch::default()
+        }));
+        assert_eq!(limits.refusal(&volume, call(MIB)), None);
+        assert_eq!(
+            limits.refusal(&volume, call(2 * MIB)).unwrap(),
+            "keeps up to 2 MiB of scratch on a rank, --scratch-limit allows 1 MiB"
+        );
+        assert_eq!(
+            limits.reach(&volume, call(4096), (1024, 8 * MIB)),
+            (1024, MIB),
+            "its rule ends there"
+        );
+        let segments = |bytes| {
+            let row = of_plugin(Some(Scratch {
+                segments: 2,
+                ..Scratch::default()
+            }));
+            limits.refusal(&with_knob(&row, "segment_bytes", bytes), call(64 * MIB))
+        };
+        assert_eq!(segments(MIB / 2), None);
+        assert!(segments(MIB).is_some());
+    }
+
+    #[test]
+    fn a_rule_reaches_no_further_than_the_memory() {
+        let doubling = algorithm("allreduce.recursive_doubling");
+        let reach = |one: &Selection, high| limited(MIB).reach(one, call(4096), (1024, high));
+        assert_eq!(reach(&doubling, 8 * MIB), (1024, MIB));
+        assert_eq!(reach(&doubling, 8192), (1024, 8192));
+        assert_eq!(reach(&algorithm("allreduce.ring"), 8 * MIB), (1024, 8 * MIB));
+        let all = Limits::default().reach(&doubling, call(4096), (0, u64::MAX));
+        assert_eq!(all, (0, u64::MAX));
+    }
+
+    /// 1 MiB divides into blocks and keeps 256 KiB, less than what a few bytes less are padded to.
+    #[test]
+    fn a_rule_has_no_volume_that_is_padded_beyond_the_memory() {
+        let mockup = Selection::Mockup("bcast.as_scatter_allgather".to_owned());
+        let limits = limited(MIB / 2);
+        let at = |bytes| Call {
+            ranks: 4,
+            ..call(bytes)
+        };
+        assert!(limits.refusal(&mockup, at(MIB)).is_none() && limits.refusal(&mockup, at(MIB - 4)).is_some());
+        assert_eq!(limits.reach(&mockup, at(MIB), (MIB / 2, 2 * MIB)), (MIB, MIB));
+        let (low, high) = limits.reach(&mockup, at(4096), (2048, 2 * MIB));
+        assert_eq!(low, 2048);
+        assert!(
+            (low..=high)
+                .step_by(1000)
+                .all(|bytes| limits.refusal(&mockup, at(bytes)).is_none()),
+            "{high}"
+        );
+    }
+
+    #[test]
+    fn parameters_of_functions_that_are_left_alone_are_left_alone() {
+        let limits = Limits {
+            left_alone: vec!["gather".to_owned(), "isend".to_owned()],
+            ..Limits::default()
+        };
+        assert_eq!(limits.leaves("gather").unwrap(), "no fix may touch gather (--leave)");
+        assert_eq!(
+            (limits.leaves("isend").is_some(), limits.leaves("reduce")),
+            (true, None)
+        );
+        let mvapich2 = find_for("Version: mvapich2-2.3.7").unwrap();
+        assert!(limits.leaves_parameter(&mvapich2, "MV2_USE_DIRECT_GATHER"));
+        assert!(
+            !limits.leaves_parameter(&mvapich2, "MV2_SMP_EAGERSIZE"),
+            "of all functions"
+        );
+        assert!(!Limits::default().leaves_parameter(&mvapich2, "MV2_USE_DIRECT_GATHER"));
+    }
+}

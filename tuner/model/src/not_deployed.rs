@@ -1,0 +1,283 @@
+//! Why a candidate that looked better is not deployed. Data and its one sentence; every rendering prints the same.
+
+use std::fmt;
+
+use kilter_render::format;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Why a candidate that looked better in a screening is not deployed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "why", rename_all = "snake_case")]
+pub enum NotDeployed {
+    /// Launches of its own, in turn with the library as it was, do not show what the screening saw.
+    NotConfirmed {
+        /// The quantity that was compared.
+        measure: Measure,
+        /// Launches of each side.
+        launches: usize,
+        /// Without it, in these launches.
+        before: f64,
+        /// With it, in the screening.
+        screened: f64,
+        /// With it, in these launches.
+        confirmed: f64,
+    },
+    /// It made something else slower.
+    SideEffect {
+        /// Each thing that it slowed.
+        slowed: Vec<Slowed>,
+    },
+    /// Another target for overlap would be missed that was met.
+    MissesTargets {
+        /// Their ids.
+        targets: Vec<String>,
+    },
+    /// The budget ended first.
+    BudgetEnded {
+        /// The step that it could not pay.
+        before: Step,
+    },
+    /// It hung, crashed, delivered wrong data or had no effect in launches of its own.
+    Failed {
+        /// In two words.
+        what: String,
+    },
+    /// It was taken back in an earlier round, and is not proposed again.
+    Banned,
+    /// It was deployed and taken back by the proof.
+    TakenBack {
+        /// The observation.
+        because: String,
+    },
+    /// What else is deployed fixes the same cells.
+    Superfluous {
+        /// The cells.
+        cells: Vec<String>,
+    },
+    /// It was the best, and another one that is as good within what launches differ is simpler to deploy.
+    SimplerChosen {
+        /// The one that is deployed.
+        chosen: String,
+    },
+    /// Another one is faster by more than launches differ.
+    FasterChosen {
+        /// The one that is deployed.
+        chosen: String,
+    },
+    /// It is no faster than the default by more than launches differ.
+    NoBetterThanDefault {
+        /// Its time over the default's.
+        ratio: f64,
+    },
+    /// It is faster than the default and still takes longer than the guideline's bound allows.
+    MissesBound {
+        /// Its time over the bound.
+        ratio: f64,
+    },
+    /// Others looked better still, and no more than so many are confirmed.
+    NotAmongFinalists {
+        /// How many are.
+        finalists: usize,
+    },
+    /// Another one met what was aimed at before this one was looked at further.
+    MetBefore {
+        /// The one that is deployed.
+        by: String,
+    },
+    /// The rounds ended before its turn came.
+    RoundsEnded,
+    /// It fixes the cell and costs the calls of the mix more than it saves.
+    CostsMore {
+        /// So many seconds.
+        seconds: f64,
+    },
+    /// No guideline is violated: the contest was asked for, and nothing is changed for it.
+    NothingToFix,
+    /// This library cannot be told to use it.
+    CannotBeDeployed,
+}
+
+/// Sides of a confirmation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Measure {
+    /// How much more than allowed overlap targets take, in parts of what could be hidden.
+    Shortfall,
+    /// How far all cells are from their bounds, with what became slower: natural logarithms of ratios, summed.
+    Cost,
+}
+
+/// A step that costs launches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Step {
+    /// Launches of its own.
+    Confirmation,
+    /// Launches that look for what it slows.
+    SideEffects,
+    /// Launches of the emitted files.
+    Proof,
+}
+
+/// Something that became slower.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Slowed {
+    /// As people name it: `bcast(n) @8`, `MPI_Send and MPI_Recv of 8 B`.
+    pub what: String,
+    /// Without the candidate, in seconds.
+    pub before_seconds: f64,
+    /// With it, in launches in turn.
+    pub after_seconds: f64,
+}
+
+impl fmt::Display for Slowed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [before, after] = [self.before_seconds, self.after_seconds].map(format::seconds);
+        write!(f, "{} ({before} -> {after})", self.what)
+    }
+}
+
+impl Measure {
+    const fn words(self) -> &'static str {
+        match self {
+            Measure::Shortfall => "shortfall",
+            Measure::Cost => "cost",
+        }
+    }
+}
+
+impl Step {
+    const fn words(self) -> &'static str {
+        match self {
+            Step::Confirmation => "it was confirmed in launches of its own",
+            Step::SideEffects => "its side effects were looked for",
+            Step::Proof => "it was proven",
+        }
+    }
+}
+
+/// The end of a sentence about the candidate.
+impl fmt::Display for NotDeployed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            NotDeployed::NotConfirmed {
+                measure,
+                launches,
+                before,
+                screened,
+                confirmed,
+            } => {
+                let words = measure.words();
+                write!(
+                    f,
+                    "is not confirmed: {words} {screened:.2} in the screening, {confirmed:.2} in {} of its own, {before:.2} \
+                     without it in turn",
+                    format::count(*launches, "launch")
+                )
+            }
+            NotDeployed::SideEffect { slowed } => {
+                write!(f, "would slow ")?;
+                for (place, one) in slowed.iter().enumerate() {
+                    write!(f, "{}{one}", if place > 0 { "; " } else { "" })?;
+                }
+                Ok(())
+            }
+            NotDeployed::MissesTargets { targets } => write!(f, "misses {}", targets.join(", ")),
+            NotDeployed::BudgetEnded { before } => {
+                write!(f, "came too late: the budget ended before {}", before.words())
+            }
+            NotDeployed::Failed { what } => write!(f, "{what} in launches of its own"),
+            NotDeployed::Banned => write!(f, "was taken back in an earlier round"),
+            NotDeployed::TakenBack { because } => write!(f, "was taken back: {because}"),
+            NotDeployed::Superfluous { cells } => {
+                write!(
+                    f,
+                    "is superfluous: what else is deployed fixes {}, too",
+                    cells.join(", ")
+                )
+            }
+            NotDeployed::SimplerChosen { chosen } => {
+                write!(f, "is as fast as `{chosen}`, which is simpler to deploy")
+            }
+            NotDeployed::FasterChosen { chosen } => write!(f, "is slower than `{chosen}`"),
+            NotDeployed::NoBetterThanDefault { ratio } => write!(
+                f,
+                "is no faster than the default by more than launches differ ({ratio:.2} times its time)"
+            ),
+            NotDeployed::MissesBound { ratio } => write!(f, "still takes {ratio:.2} times the bound"),
+            NotDeployed::NotAmongFinalists { finalists } => {
+                write!(
+                    f,
+                    "was not confirmed: others looked better, and {finalists} are confirmed at most"
+                )
+            }
+            NotDeployed::MetBefore { by } => write!(f, "was not needed any more: `{by}` was confirmed first"),
+            NotDeployed::RoundsEnded => {
+                f.write_str("was not confirmed: the rounds ended before its turn came (--rounds)")
+            }
+            NotDeployed::CostsMore { seconds } => write!(
+                f,
+                "would cost the calls of the mix {} more than it saves",
+                format::seconds(*seconds)
+            ),
+            NotDeployed::NothingToFix => write!(f, "is not needed: no guideline is violated here"),
+            NotDeployed::CannotBeDeployed => write!(f, "cannot be deployed with this library"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reason_names_its_numbers() {
+        let not_confirmed = NotDeployed::NotConfirmed {
+            measure: Measure::Shortfall,
+            launches: 6,
+            before: 0.48,
+            screened: 0.0,
+            confirmed: 0.41,
+        };
+        assert_eq!(
+            not_confirmed.to_string(),
+            "is not confirmed: shortfall 0.00 in the screening, 0.41 in 6 launches of its own, 0.48 without it in turn"
+        );
+        let slowed = NotDeployed::SideEffect {
+            slowed: vec![Slowed {
+                what: "bcast(n) @8".to_owned(),
+                before_seconds: 2e-6,
+                after_seconds: 3e-6,
+            }],
+        };
+        assert_eq!(slowed.to_string(), "would slow bcast(n) @8 (2.00 us -> 3.00 us)");
+        let late = NotDeployed::BudgetEnded {
+            before: Step::Confirmation,
+        };
+        assert_eq!(
+            late.to_string(),
+            "came too late: the budget ended before it was confirmed in launches of its own"
+        );
+    }
+
+    #[test]
+    fn a_reason_is_read_back_from_a_report() {
+        let reason = NotDeployed::SideEffect {
+            slowed: vec![Slowed {
+                what: "scan(n) @8".to_owned(),
+                before_seconds: 1e-6,
+                after_seconds: 2e-6,
+            }],
+        };
+        let json = serde_json::to_string(&reason).unwrap();
+        assert!(json.contains(r#""why":"side_effect""#), "{json}");
+        assert_eq!(serde_json::from_str::<NotDeployed>(&json).unwrap(), reason);
+        // Where a time is no number JSON has `null`; a reason without numbers is read as well.
+        let banned = serde_json::to_string(&NotDeployed::Banned).unwrap();
+        assert_eq!(
+            serde_json::from_str::<NotDeployed>(&banned).unwrap(),
+            NotDeployed::Banned
+        );
+    }
+}

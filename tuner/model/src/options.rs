@@ -1,0 +1,187 @@
+//! What was meant: validated options, and the only ones that the rest knows.
+
+use std::path::PathBuf;
+
+use kilter_algorithms::Collective;
+use kilter_protocol::overlap::Model;
+use kilter_protocol::plan::{Cache, Element, Repetitions, Root, Synchronisation, Wait};
+use kilter_stats::verdict::{Correction, Test};
+
+use crate::config::launcher::Starts;
+use crate::config::mix::Mix;
+use crate::config::platform::Platform;
+use crate::config::target::Target;
+use crate::layout::Layout;
+use crate::limits::Limits;
+use crate::place::Place;
+use crate::scope::Scope;
+
+pub use crate::typed::{OptionError, absolute, functions, pairs, parse_bytes, parse_sizes, plugins, wrong};
+
+/// Options that every measuring command shares.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// The launcher.
+    pub mpirun: PathBuf,
+    /// Number of ranks, at least 1.
+    pub ranks: usize,
+    /// How the ranks must lie, where that was said.
+    pub layout: Option<Layout>,
+    /// Host file.
+    pub hostfile: Option<PathBuf>,
+    /// Launch agent.
+    pub launch_agent: Option<PathBuf>,
+    /// What starts the ranks in place of the library's launcher, with the process management interface in its arguments.
+    pub starts: Option<Starts>,
+    /// Ranks are on several hosts.
+    pub several_hosts: bool,
+    /// Simulated machine.
+    pub platform: Option<Platform>,
+    /// Site parameters: name, value.
+    pub site_parameters: Vec<(String, String)>,
+    /// Site environment of the ranks: name, value.
+    pub site_environment: Vec<(String, String)>,
+    /// How ranks wait.
+    pub wait: Wait,
+    /// How ranks start together.
+    pub sync: Synchronisation,
+    /// What the caches hold.
+    pub cache: Cache,
+    /// Repetitions of an item in a launch.
+    pub repetitions: Repetitions,
+    /// Whether the repetitions of a launch follow from the variance that the screening sees, and not from predictors.
+    pub by_variance: bool,
+    /// Total volumes in bytes, ascending, each once.
+    pub sizes: Vec<u64>,
+    /// Guideline ids or families; empty for all.
+    pub guidelines: Vec<String>,
+    /// Guideline files of the site.
+    pub guideline_files: Vec<PathBuf>,
+    /// Names of functions on left sides; empty for all.
+    pub functions: Vec<String>,
+    /// The calls of an application, where only they count.
+    pub mix: Option<Mix>,
+    /// Root of rooted collectives.
+    pub root: Root,
+    /// What is combined.
+    pub element: Element,
+    /// Launches per verification.
+    pub launches: usize,
+    /// Whether a noisy machine gets more than [`Options::launches`]: nobody gave a number.
+    pub plans_launches: bool,
+    /// One look, after all launches.
+    pub fixed: bool,
+    /// Allocations of a batch system are the units of verdicts.
+    pub allocations: bool,
+    /// Seconds of the clock on the wall.
+    pub budget_seconds: f64,
+    /// Not to resume a run that was interrupted.
+    pub fresh: bool,
+    /// To say what would be done, and launch nothing.
+    pub dry_run: bool,
+    /// Seed, where given.
+    pub seed: Option<u64>,
+    /// Output directory.
+    pub out: PathBuf,
+    /// Database.
+    pub db: PathBuf,
+    /// Significance level.
+    pub alpha: f64,
+    /// Effect floor.
+    pub effect_floor: f64,
+    /// Test of "slower".
+    pub test: Test,
+    /// Correction for multiple tests.
+    pub correction: Correction,
+    /// Standard output as JSON.
+    pub json: bool,
+    /// No progress.
+    pub quiet: bool,
+    /// Description of the library by file.
+    pub library_description: Option<PathBuf>,
+    /// Seconds of silence that mean a hang.
+    pub stall_seconds: f64,
+    /// What a fix may not do.
+    pub limits: Limits,
+    /// Plugins of the user, whose algorithms compete.
+    pub plugins: Vec<PathBuf>,
+    /// Directory of worker, drop-in and plugin, where given.
+    pub libexec: Option<PathBuf>,
+    /// Directory of `kilter` itself.
+    pub own_directory: PathBuf,
+}
+
+impl Options {
+    /// The same on a simulated machine: its clock is exact, so that one repetition in one launch is the time, and a difference of
+    /// two times is one.
+    #[must_use]
+    pub fn on(self, platform: Platform) -> Options {
+        let seconds = self.repetitions.seconds;
+        Options {
+            platform: Some(platform),
+            launches: 1,
+            repetitions: Repetitions::fixed(1, seconds),
+            test: Test::Exact,
+            ..self
+        }
+    }
+
+    /// Whether times are exact.
+    #[must_use]
+    pub fn is_exact(&self) -> bool {
+        self.platform.is_some()
+    }
+
+    /// These repetitions, or the one that exact times need.
+    #[must_use]
+    pub fn repetitions_or(&self, usual: Repetitions) -> Repetitions {
+        if self.is_exact() { self.repetitions } else { usual }
+    }
+
+    /// What the plan needs to know about the job.
+    #[must_use]
+    pub fn place(&self) -> Place {
+        Place {
+            ranks: self.ranks,
+            element_bytes: self.element.bytes(),
+            several_nodes: match &self.platform {
+                Some(platform) => self.ranks > platform.ranks_per_host,
+                None => self.several_hosts,
+            },
+        }
+    }
+
+    /// What is asked for.
+    #[must_use]
+    pub fn scope(&self) -> Scope<'_> {
+        Scope {
+            functions: &self.functions,
+            sizes: &self.sizes,
+            mix: self.mix.as_ref(),
+            ranks: self.ranks,
+        }
+    }
+}
+
+/// Options of `tune`.
+#[derive(Debug, Clone)]
+pub struct TuneOptions {
+    /// Measuring; with layouts, where their common results go.
+    pub common: Options,
+    /// Measuring of each layout that is tuned; empty where a number of ranks is.
+    pub layouts: Vec<Options>,
+    /// Whether parameters of the library may change.
+    pub parameters: bool,
+    /// Whether mock-ups may be deployed.
+    pub mockups: bool,
+    /// Whether algorithms may be deployed.
+    pub algorithms: bool,
+    /// Collectives and sizes that are put through the contest in any case.
+    pub contests: Vec<(Collective, u64)>,
+    /// Rounds at most.
+    pub rounds: usize,
+    /// Targets for overlap that shall be met.
+    pub targets: Vec<Target>,
+    /// What computing is where they are measured.
+    pub model: Model,
+}

@@ -1,0 +1,40 @@
+//! Where a job runs, as far as guidelines ask for it, and the volumes that are measured there.
+
+use kilter_algorithms::Collective;
+use kilter_protocol::expression::Side;
+
+/// What the plan needs to know about the job.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place {
+    /// Number of ranks.
+    pub ranks: usize,
+    /// Size of an element in bytes.
+    pub element_bytes: u64,
+    /// Whether the ranks are on several nodes.
+    pub several_nodes: bool,
+}
+
+impl Place {
+    /// Ranks of one node, elements of one byte.
+    #[must_use]
+    pub fn on_one_node(ranks: usize) -> Place {
+        Place {
+            ranks,
+            element_bytes: 1,
+            several_nodes: false,
+        }
+    }
+
+    /// The volume that a plain collective is measured at when `bytes` are asked for.
+    #[must_use]
+    pub fn volume(&self, collective: Collective, bytes: u64) -> u64 {
+        let unit = Side::of(collective).unit_bytes(self.ranks as u64, self.element_bytes);
+        measured_bytes(bytes, unit)
+    }
+}
+
+/// Rounds up to a multiple of `unit` bytes.
+#[must_use]
+pub fn measured_bytes(bytes: u64, unit: u64) -> u64 {
+    bytes.next_multiple_of(unit.max(1))
+}

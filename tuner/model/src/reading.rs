@@ -1,0 +1,121 @@
+//! What a cell says: its overhead ratio, or how much longer a blocking call takes while threads compute.
+
+use kilter_protocol::overlap::Benchmark;
+
+use crate::survey::{Cell, MASK_FACTOR};
+
+/// Up to this ratio communication hides behind computation.
+pub const GOOD: f64 = 0.2;
+/// From this ratio on nothing worth mentioning is hidden.
+pub const PARTIAL: f64 = 0.8;
+/// Above this ratio trying to overlap takes longer than doing one after the other.
+pub const SERIALISED: f64 = 1.2;
+
+/// What is read off a cell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Quantity {
+    /// `(T_measured - max(T_comm, T_comp)) / min(T_comm, T_comp)`.
+    Ratio,
+    /// `T_measured / T_comm`: threads compute all the time, so that there is no computation time to hide anything behind.
+    Slowdown,
+}
+
+impl Quantity {
+    /// What a benchmark is about.
+    #[must_use]
+    pub const fn of(benchmark: Benchmark) -> Quantity {
+        match benchmark {
+            Benchmark::ThreadLoad => Quantity::Slowdown,
+            _ => Quantity::Ratio,
+        }
+    }
+
+    /// The word in files and tables.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Quantity::Ratio => "ratio",
+            Quantity::Slowdown => "slowdown",
+        }
+    }
+
+    /// The time, in seconds, at which the quantity is 0, and the time by which it grows by 1.
+    #[must_use]
+    pub fn scale(self, communication_seconds: f64, computation_seconds: f64) -> (f64, f64) {
+        match self {
+            Quantity::Ratio => (
+                communication_seconds.max(computation_seconds),
+                communication_seconds.min(computation_seconds),
+            ),
+            Quantity::Slowdown => (0.0, communication_seconds),
+        }
+    }
+}
+
+/// A quantity with its 95 % interval.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Reading {
+    /// Of the median time.
+    pub value: f64,
+    /// Of the interval of that median.
+    pub interval: [f64; 2],
+}
+
+/// What a cell of a benchmark says; nothing where it would be noise.
+#[must_use]
+pub fn read(benchmark: Benchmark, cell: &Cell) -> Option<Reading> {
+    let (zero, unit) = Quantity::of(benchmark).scale(cell.communication_seconds, cell.computation_seconds);
+    let of = |seconds: f64| (seconds - zero) / unit;
+    let reading = Reading {
+        value: of(cell.overlapped_seconds),
+        interval: cell.overlapped_interval_seconds.map(of),
+    };
+    (unit >= MASK_FACTOR * cell.noise_seconds && reading.value.is_finite()).then_some(reading)
+}
+
+/// The second coordinate of a cell: computing threads where the benchmark is about them, else computation in nanoseconds.
+#[must_use]
+pub const fn row(benchmark: Benchmark, computation_ns: u64, threads: u32) -> u64 {
+    match Quantity::of(benchmark) {
+        Quantity::Ratio => computation_ns,
+        Quantity::Slowdown => threads as u64,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+
+    use super::*;
+
+    #[test]
+    fn a_ratio_is_masked_by_the_shorter_time_and_a_slowdown_by_communication_alone() {
+        let mut cell = Cell {
+            bytes: 1 << 16,
+            computation_ns: 100_000,
+            threads: 1,
+            communication_seconds: 40e-6,
+            computation_seconds: 100e-6,
+            overlapped_seconds: 140e-6,
+            overlapped_interval_seconds: [140e-6; 2],
+            noise_seconds: 1.5e-7,
+            repetitions: 50,
+            disturbed: 0,
+            inferred: false,
+        };
+        cell.overlapped_interval_seconds = [136e-6, 142e-6];
+        let ratio = read(Benchmark::Sender, &cell).unwrap();
+        let near = |value: f64, expected: f64| (value - expected).abs() < 1e-9;
+        assert!(near(ratio.value, 1.0) && near(ratio.interval[0], 0.9) && near(ratio.interval[1], 1.05));
+        cell.noise_seconds = 7.9e-6;
+        assert!(read(Benchmark::Sender, &cell).is_some());
+        cell.noise_seconds = 8.1e-6;
+        assert_eq!(read(Benchmark::Sender, &cell), None);
+        // Nothing is computed by the thread that communicates.
+        cell.computation_seconds = 0.0;
+        cell.noise_seconds = 7e-6;
+        let slowdown = read(Benchmark::ThreadLoad, &cell).unwrap();
+        assert!((slowdown.value - cell.overlapped_seconds / 40e-6).abs() < 1e-12);
+        cell.communication_seconds = 0.0;
+        assert_eq!(read(Benchmark::ThreadLoad, &cell), None);
+    }
+}

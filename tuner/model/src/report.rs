@@ -1,0 +1,454 @@
+//! `report.json`: what a run found, changed and proved. The other reports are renderings of it.
+
+use std::collections::BTreeMap;
+
+use kilter_stats::verdict::Comparison;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::not_deployed::NotDeployed;
+use crate::survey::BeforeAndAfter;
+
+/// Version of the schema.
+pub const SCHEMA: u32 = 1;
+
+/// Why a side was not verified that no launch came to.
+pub const UNREACHED: &str = "the time did not reach it; raise --budget";
+
+/// The whole report.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Report {
+    /// [`SCHEMA`].
+    pub schema: u32,
+    /// `check` or `tune`.
+    pub command: String,
+    /// What was measured.
+    pub library: Library,
+    /// Ranks of the communicator.
+    pub ranks: usize,
+    /// Where, when and how.
+    pub provenance: Provenance,
+    /// Every guideline at every size.
+    pub cells: Vec<Cell>,
+    /// What was changed; empty for `check`.
+    pub changes: Vec<Change>,
+    /// What was tried for each violated cell, best first; empty for `check`.
+    pub contests: Vec<Contest>,
+    /// What the changes save an application with the call mix that was given (`--mix`); what the violations cost it, for `check`.
+    #[serde(default)]
+    pub savings: Vec<Saving>,
+    /// Targets for overlap, where they were asked for.
+    #[serde(default)]
+    pub targets: Vec<TargetReport>,
+    /// Maps of overlap at the points where the targets were looked at; absent where none were asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub overlap: Option<BeforeAndAfter>,
+    /// Candidates that hung, crashed or delivered wrong data.
+    pub quarantined: Vec<Quarantined>,
+    /// What was asked for and could not be verified here: a guideline or one side of one, and why.
+    #[serde(default)]
+    pub not_verified: BTreeMap<String, String>,
+    /// Things the reader should know, each ending in an action.
+    pub warnings: Vec<String>,
+}
+
+/// An MPI library.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Library {
+    /// Such as `Open MPI`.
+    pub name: String,
+    /// Such as `4.1.4`.
+    pub version: String,
+}
+
+/// Where, when and how.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Provenance {
+    /// The library's own version string.
+    pub library_string: String,
+    /// Hosts reached, each once.
+    pub hosts: Vec<String>,
+    /// Seed of every order.
+    pub seed: u64,
+    /// The command line that made this report.
+    pub command_line: String,
+    /// A launch as it was run, before tuning.
+    pub launch_before: String,
+    /// A launch as it was run with what is deployed; empty for `check`.
+    pub launch_after: String,
+    /// When the run began, the first time if it was resumed: RFC 3339 in UTC.
+    pub started: String,
+    /// Seconds of the clock on the wall that the command took, what it took over from an interrupted run not among them.
+    pub measuring_seconds: f64,
+    /// How the budget was divided; absent where one part had it all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub budget: Vec<BudgetPart>,
+    /// Launches (R); cells that were decided early have fewer.
+    pub launches: usize,
+    /// Significance level after correction.
+    pub alpha: f64,
+    /// Smallest effect that counts, as a fraction.
+    pub effect_floor: f64,
+    /// Spread of the empty operation (timer and synchronisation), in seconds.
+    pub noise_seconds: f64,
+    /// Smallest step of the clock, in seconds.
+    pub clock_tick_seconds: f64,
+    /// Cost of one reading of the clock, in seconds.
+    #[serde(default)]
+    pub clock_read_seconds: f64,
+    /// What a rank measures for an empty repetition by itself, in seconds.
+    #[serde(default)]
+    pub loop_overhead_seconds: f64,
+    /// How ranks started a repetition together: `shared-clock`, `round-time`, `barrier`; empty where not known.
+    #[serde(default)]
+    pub sync_method: String,
+    /// Largest difference of a rank's idea of the common time from rank 0's, as found by asking, in seconds.
+    #[serde(default)]
+    pub sync_residual_seconds: f64,
+    /// What that difference can be wrong by (half the round trip of asking), in seconds.
+    #[serde(default)]
+    pub sync_bound_seconds: f64,
+    /// Version of Kilter.
+    pub kilter_version: String,
+    /// The simulated machine, such as `ib-32x1`, on which all times are exact; absent where ranks really ran.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub simulated_machine: Option<String>,
+    /// Parameters that were asked for in every launch (`--mca`).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub site_parameters: Vec<Setting>,
+}
+
+/// A part of a command's time.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct BudgetPart {
+    /// Such as `first verification`.
+    pub part: String,
+    /// Seconds that it was allowed.
+    pub allotted_seconds: f64,
+    /// Seconds that it took.
+    pub used_seconds: f64,
+}
+
+/// One guideline at one size.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Cell {
+    /// Guideline id, such as `GL8`.
+    pub guideline: String,
+    /// The guideline as text for this cell, such as `reduce(n) <= allreduce(n)`; a monotony cell names both sizes.
+    pub expression: String,
+    /// `monotony`, `split` or `pattern`.
+    pub kind: String,
+    /// The collective on the left side, such as `reduce`.
+    pub function: String,
+    /// Total volume asked for, in bytes.
+    pub bytes: u64,
+    /// Total volume measured: `bytes` rounded up to a multiple of `ranks` where blocks are involved.
+    pub measured_bytes: u64,
+    /// Size of the right side where it differs (monotony, split).
+    pub right_bytes: Option<u64>,
+    /// Ranks of the communicator.
+    pub ranks: usize,
+    /// The untouched library.
+    pub before: Comparison,
+    /// What is deployed; absent for `check`.
+    pub after: Option<Comparison>,
+    /// What fixed it.
+    pub fix: Option<Fix>,
+    /// Why a violated cell has no fix.
+    pub unfixed_because: Option<String>,
+    /// What else is to be known about the verdict: why it is unstable.
+    #[serde(default)]
+    pub note: Option<String>,
+}
+
+/// What fixed a cell.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Fix {
+    /// The kind.
+    pub kind: FixKind,
+    /// Settings, empty for a mock-up or an algorithm without parameters.
+    pub settings: Vec<Setting>,
+    /// Short id: `btl_vader_eager_limit=32768`, `reduce.ring`, `reduce.as_allreduce`.
+    pub id: String,
+}
+
+/// The kinds of fixes, simplest to deploy first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum FixKind {
+    /// A parameter of the library or of its environment.
+    Parameter,
+    /// A mock-up, run by the drop-in.
+    Mockup,
+    /// An algorithm of Kilter's or a plugin's, run by the drop-in.
+    Algorithm,
+}
+
+/// A name and its value.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Setting {
+    /// As the library spells it.
+    pub name: String,
+    /// As the library reads it.
+    pub value: String,
+}
+
+/// One deployed change.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Change {
+    /// The kind.
+    pub kind: FixKind,
+    /// Parameter name, or collective.
+    pub name: String,
+    /// Value, or implementation id.
+    pub value: String,
+    /// File in the `emit` directory that carries it.
+    pub file: String,
+    /// Why: the violated cells it answers, in words.
+    pub why: String,
+    /// Time before over time after on the cells it answers (geometric mean); above 1 is faster.
+    #[serde(deserialize_with = "kilter_stats::nan::null_as_nan")]
+    #[schemars(with = "Option<f64>")]
+    pub gain: f64,
+    /// The cells it answers, as `GL8 reduce 4096`.
+    pub cells: Vec<String>,
+}
+
+/// What competed for one violated cell.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Contest {
+    /// The collective.
+    pub function: String,
+    /// Total volume in bytes.
+    pub bytes: u64,
+    /// Candidates, fastest first, the default among them.
+    pub candidates: Vec<Contestant>,
+    /// What shows that choosing among the library's algorithms acts here, or that it does not; absent where none of them was compared.
+    #[serde(default)]
+    pub proof: Option<String>,
+    /// The cost models that candidates were predicted by.
+    #[serde(default)]
+    pub models: Vec<CostModel>,
+    /// Candidates that were not measured, since a model puts them far above the best.
+    #[serde(default)]
+    pub left_out: Vec<LeftOut>,
+    /// Candidates that were not measured, since what was asked for forbids them.
+    #[serde(default)]
+    pub refused: Vec<Refused>,
+    /// Candidates that the screening found faster than the default and that were measured no further, fastest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub screened: Vec<Screened>,
+}
+
+/// A candidate that was faster than the default in a screening and reached no final.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Screened {
+    /// Such as `reduce.binomial`.
+    pub id: String,
+    /// Time over the default's in the screening.
+    #[serde(deserialize_with = "kilter_stats::nan::null_as_nan")]
+    #[schemars(with = "Option<f64>")]
+    pub ratio_to_default: f64,
+    /// Why it is not deployed.
+    pub not_deployed: NotDeployed,
+}
+
+/// A candidate that the options forbid.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Refused {
+    /// Such as `reduce.binomial`.
+    pub id: String,
+    /// Why: `keeps up to 2 MiB of scratch on a rank, --scratch-limit allows 1 MiB`.
+    pub because: String,
+}
+
+/// What a cell's times are predicted and explained by: prices that were measured with messages between two ranks and with local work; or,
+/// where there are none, prices fitted to the times of collectives: a call takes `rounds * alpha + bytes sent * beta + bytes combined * gamma`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CostModel {
+    /// What carries the data: `messages` or `shared memory`.
+    pub medium: String,
+    /// Measured prices; none where they are fitted.
+    #[serde(default)]
+    pub prices: Vec<MeasuredPrice>,
+    /// Seconds a message that collectives' times have beside measured prices: software, which no price is for.
+    #[serde(default)]
+    pub residual: f64,
+    /// Fitted seconds per round; 0 where prices are measured.
+    pub alpha: f64,
+    /// Fitted seconds per byte sent.
+    pub beta: f64,
+    /// Fitted seconds per byte combined.
+    pub gamma: f64,
+    /// Times of collectives that it was fitted to or compared with.
+    pub points: usize,
+    /// The factor between measured times and the model's within which four of five lie.
+    pub misfit: f64,
+    /// Whether it fits well enough to leave candidates out.
+    pub trusted: bool,
+}
+
+/// A price that was measured.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct MeasuredPrice {
+    /// Of what, such as `latency between nodes`.
+    pub what: String,
+    /// The median in seconds.
+    pub seconds: f64,
+    /// Ends of its interval at a confidence of 95 %, in seconds.
+    pub interval: (f64, f64),
+}
+
+/// A candidate that was not measured.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LeftOut {
+    /// Such as `bcast.linear`.
+    pub id: String,
+    /// What the model says that it takes, with the best of its parameters.
+    pub predicted: Prediction,
+}
+
+/// What a cost model says that a candidate takes.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Prediction {
+    /// Seconds.
+    pub seconds: f64,
+    /// Ends of the interval that the model cannot tell apart, in seconds.
+    pub interval: (f64, f64),
+    /// Terms of the explained time: `7 hops x 196 us + 14 messages x 4.00 us + 448 KiB sent x 8.50 ns/B`. No explanation where
+    /// `unexplained` says so.
+    pub because: String,
+    /// That the model does not explain the measured time, and how far off it is.
+    #[serde(default)]
+    pub unexplained: Option<String>,
+}
+
+/// What became of a target for overlap.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TargetReport {
+    /// Such as `OV_RECEIVER`.
+    pub target: String,
+    /// The benchmark it is stated for.
+    pub benchmark: String,
+    /// What it says, of times of the untouched library.
+    pub statement: String,
+    /// The sizes and computations it says it of.
+    pub stated_for: String,
+    /// With the library as it is: `holds`, `missed`, `undecided` or `not measured`.
+    pub before: String,
+    /// With what is deployed; `None` where nothing is.
+    pub after: Option<String>,
+    /// What meets it, where it was missed.
+    pub fix: Option<Fix>,
+    /// Why it is missed still.
+    pub unmet_because: Option<String>,
+    /// Whether it could be met on this machine.
+    pub attainable: bool,
+    /// What it was looked at with.
+    pub cells: Vec<TargetCell>,
+    /// What looked better in a launch while the targets that were missed were searched for; the same for all of them.
+    #[serde(default)]
+    pub candidates: Vec<TargetCandidate>,
+}
+
+/// A setting that looked better for overlap in a launch.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TargetCandidate {
+    /// Such as `KILTER_PROGRESS=on`.
+    pub id: String,
+    /// How much more than allowed the targets that were missed took without it, in parts of what could be hidden.
+    pub shortfall_before: f64,
+    /// The same with it.
+    pub shortfall: f64,
+    /// Why it is not deployed; absent where it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_deployed: Option<NotDeployed>,
+}
+
+impl TargetReport {
+    /// Whether it is missed, with what is deployed where something is, and could be met here.
+    #[must_use]
+    pub fn is_missed(&self) -> bool {
+        self.after.as_ref().unwrap_or(&self.before) == "missed" && self.attainable
+    }
+}
+
+/// A target in one cell.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TargetCell {
+    /// Size of the message in bytes.
+    pub bytes: u64,
+    /// Computation, in nanoseconds.
+    pub computation_ns: u64,
+    /// Computing threads.
+    pub threads: u32,
+    /// `holds`, `missed`, `undecided` or `masked`.
+    pub verdict_before: String,
+    /// What is bounded.
+    pub value_before: f64,
+    /// The same with what is deployed.
+    pub verdict_after: Option<String>,
+    /// The same with what is deployed, by the untouched library's times for communication and computation.
+    pub value_after: Option<f64>,
+}
+
+/// What a change saves an application at one function and volume.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Saving {
+    /// Such as `reduce`.
+    pub function: String,
+    /// Total volume of the calls in the mix, in bytes.
+    pub bytes: u64,
+    /// Calls in the mix.
+    pub calls: f64,
+    /// Seconds of a call with the library as it is.
+    pub seconds_before: f64,
+    /// Seconds of a call with what is deployed; for `check`, of the tightest right side of a violated guideline.
+    pub seconds_after: f64,
+    /// Calls times the difference, in seconds; below zero where calls became slower.
+    pub saved_seconds: f64,
+    /// Whether the difference is significant and beyond the noise floor.
+    pub certain: bool,
+}
+
+/// One candidate in a contest.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Contestant {
+    /// Such as `default`, `coll_tuned_reduce_algorithm=4 coll_tuned_reduce_algorithm_segmentsize=32768`, `reduce.ring`.
+    pub id: String,
+    /// The kind; absent for the default.
+    pub kind: Option<FixKind>,
+    /// Median time in seconds.
+    #[serde(deserialize_with = "kilter_stats::nan::null_as_nan")]
+    #[schemars(with = "Option<f64>")]
+    pub seconds: f64,
+    /// Time over the default's time in the same job.
+    #[serde(deserialize_with = "kilter_stats::nan::null_as_nan")]
+    #[schemars(with = "Option<f64>")]
+    pub ratio_to_default: f64,
+    /// Time over the tightest right side of the violated guidelines.
+    #[serde(deserialize_with = "kilter_stats::nan::null_as_nan")]
+    #[schemars(with = "Option<f64>")]
+    pub ratio_to_bound: f64,
+    /// Whether it is statistically as good as the fastest.
+    pub among_best: bool,
+    /// Whether it was chosen.
+    pub chosen: bool,
+    /// Why it is not deployed, where it was faster than the default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_deployed: Option<NotDeployed>,
+    /// What a cost model fitted to the other candidates says that it takes; absent for what has no counts of rounds and bytes.
+    #[serde(default)]
+    pub predicted: Option<Prediction>,
+}
+
+/// A candidate that must never be proposed again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Quarantined {
+    /// The candidate's id.
+    pub id: String,
+    /// What it did: `hung`, `crashed`, `wrong data`, `had no effect`.
+    pub what: String,
+    /// The details.
+    pub detail: String,
+}

@@ -1,0 +1,80 @@
+//! What is set in a launch.
+
+use crate::deployment::{Assignment, Deployment};
+
+/// Settings in force during a launch, beyond the site's own.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Setup {
+    /// Parameters of the library: name, value. Each must read back from the running library.
+    pub parameters: Vec<(String, String)>,
+    /// Environment of the ranks: name, value. Each must read back from the ranks.
+    pub environment: Vec<(String, String)>,
+    /// Environment of the launcher: name, value.
+    pub launcher_environment: Vec<(String, String)>,
+    /// Parameters that files set, which must read back although they are not passed on the command line.
+    pub expected: Vec<(String, String)>,
+    /// Variables that files set, which the ranks must have although they are not passed on the command line.
+    pub expected_environment: Vec<(String, String)>,
+    /// Whether the job switches settings while it runs.
+    pub switching: bool,
+    /// Performance variables whose growth during a call is reported.
+    pub counters: Vec<String>,
+    /// Whether what items leave of random doubles is compared, where the options ask for the same.
+    pub compares_bits: bool,
+}
+
+impl Setup {
+    /// The launch-wide part of a deployment, passed directly.
+    #[must_use]
+    pub fn of(deployment: &Deployment) -> Setup {
+        Setup::default().with(&deployment.assignments)
+    }
+
+    /// The same with further assignments, which win over what is set so far: the library lets its command line win over files,
+    /// too.
+    #[must_use]
+    pub fn with(mut self, assignments: &[Assignment]) -> Setup {
+        for Assignment {
+            name,
+            value,
+            environment,
+        } in assignments
+        {
+            let Setup {
+                parameters,
+                environment: variables,
+                expected,
+                expected_environment,
+                ..
+            } = &mut self;
+            for list in [parameters, variables, expected, expected_environment] {
+                list.retain(|(other, _)| other != name);
+            }
+            let list = if *environment {
+                &mut self.environment
+            } else {
+                &mut self.parameters
+            };
+            list.push((name.clone(), value.clone()));
+        }
+        self
+    }
+
+    /// The same in a job whose items say what they leave of random doubles, where the options ask for the same.
+    #[must_use]
+    pub fn comparing_bits(self) -> Setup {
+        Setup {
+            compares_bits: true,
+            ..self
+        }
+    }
+
+    /// The same in a job that switches settings while it runs.
+    #[must_use]
+    pub fn switching(self) -> Setup {
+        Setup {
+            switching: true,
+            ..self
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! What a survey of overlap found: maps of cells, each the medians of one benchmark at one size and one computation time.
+//!
+//! Denis, Trahay: MPI Overlap: Benchmark and Analysis (ICPP 2016, doi:10.1109/ICPP.2016.37), section III.
+
+use kilter_protocol::overlap::{Benchmark, Model};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Serialize};
+
+/// A cell is masked where the smaller of communication and computation is under so many times the noise.
+pub const MASK_FACTOR: f64 = 5.0;
+
+/// Maps of one library on one machine.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Survey {
+    /// Version of this format.
+    pub schema: u32,
+    /// The library, as it names itself.
+    pub library: String,
+    /// Number of ranks.
+    pub ranks: usize,
+    /// Host of each rank.
+    pub hosts: Vec<String>,
+    /// Processing units of rank 0's host that the job may use.
+    pub processing_units: u32,
+    /// Who says so, such as `hwloc 2.8`.
+    #[serde(default)]
+    pub processing_units_by: String,
+    /// What carries the messages, where it is known, for example `vader, cma`.
+    pub transport: String,
+    /// What computing was.
+    #[schemars(schema_with = "computation")]
+    pub computation: Model,
+    /// The command that was typed.
+    pub command: String,
+    /// One per benchmark.
+    pub maps: Vec<Map>,
+}
+
+impl Survey {
+    /// Whether each rank of the fullest host has a processing unit to spare: without one somebody's computation pays for progress.
+    #[must_use]
+    pub fn has_spare_core(&self) -> bool {
+        let fullest = self
+            .hosts
+            .iter()
+            .map(|host| self.hosts.iter().filter(|other| *other == host).count())
+            .max()
+            .unwrap_or(0);
+        self.processing_units as usize >= 2 * fullest
+    }
+}
+
+/// What a tuning run measured of the benchmarks that targets are stated for.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct BeforeAndAfter {
+    /// Whether it is a small grid, measured in one launch each, rather than the cells by which the targets were judged, medians over the
+    /// launches.
+    pub is_grid: bool,
+    /// The untouched library.
+    pub before: Survey,
+    /// What is deployed, by the times of communication and computation by themselves in the untouched library; absent where nothing is.
+    pub after: Option<Survey>,
+}
+
+/// The cells of one benchmark.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Map {
+    /// Which.
+    #[schemars(schema_with = "benchmark")]
+    pub benchmark: Benchmark,
+    /// In ascending order of size, then computation (threads for [`Benchmark::ThreadLoad`]).
+    pub cells: Vec<Cell>,
+    /// Cells that could not be measured, with the reason.
+    pub failed: Vec<Failed>,
+}
+
+/// A cell that could not be measured.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Failed {
+    /// Size of the message in bytes.
+    pub bytes: u64,
+    /// Computation asked for, in nanoseconds.
+    pub computation_ns: u64,
+    /// Computing threads.
+    pub threads: u32,
+    /// Why.
+    pub reason: String,
+}
+
+/// One benchmark at one size and one computation time: medians over repetitions, in seconds.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Cell {
+    /// Size of the message in bytes.
+    pub bytes: u64,
+    /// Computation asked for, in nanoseconds.
+    pub computation_ns: u64,
+    /// Computing threads.
+    pub threads: u32,
+    /// `T_comm`, of communication alone, without the latency of the acknowledgement.
+    pub communication_seconds: f64,
+    /// `T_comp`, of computation alone.
+    pub computation_seconds: f64,
+    /// `T_measured`, of both, without the latency of the acknowledgement.
+    pub overlapped_seconds: f64,
+    /// 95 % interval of `T_measured`'s median.
+    pub overlapped_interval_seconds: [f64; 2],
+    /// What times vary by for no reason of the library's.
+    pub noise_seconds: f64,
+    /// Repetitions of `T_measured` that were kept.
+    pub repetitions: u32,
+    /// Repetitions during which the thread was interrupted, and which do not count.
+    pub disturbed: u32,
+    /// Whether it was filled in from its neighbours rather than measured.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub inferred: bool,
+}
+
+impl Cell {
+    /// What perfect overlap takes.
+    #[must_use]
+    pub fn ideal_seconds(&self) -> f64 {
+        self.communication_seconds.max(self.computation_seconds)
+    }
+
+    /// What is added to that without any: the time by which ratios are scripted.
+    #[must_use]
+    pub fn serialised_overhead_seconds(&self) -> f64 {
+        self.communication_seconds.min(self.computation_seconds)
+    }
+}
+
+/// The words of a benchmark, which belongs to the format of the worker's plan.
+fn benchmark(_: &mut SchemaGenerator) -> Schema {
+    one_of(&Benchmark::ALL)
+}
+
+/// The words of what computing is, likewise.
+fn computation(_: &mut SchemaGenerator) -> Schema {
+    one_of(&[Model::FixedWork, Model::ClockSpin])
+}
+
+fn one_of<T: serde::Serialize>(all: &[T]) -> Schema {
+    let words: Vec<serde_json::Value> = all.iter().filter_map(|one| serde_json::to_value(one).ok()).collect();
+    json_schema!({ "type": "string", "enum": words })
+}

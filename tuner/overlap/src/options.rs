@@ -1,0 +1,49 @@
+//! What `kilter overlap` was asked for.
+
+use kilter_model::options::Options;
+use kilter_protocol::overlap::{Benchmark, Model};
+
+use super::grid::{self, Grid};
+
+/// Options of `overlap`.
+#[derive(Debug, Clone)]
+pub struct OverlapOptions {
+    /// Measuring; its sizes are those of the suite.
+    pub common: Options,
+    /// What is measured.
+    pub suite: Suite,
+    /// The adaptive mode against every cell, rather than a survey.
+    pub benchmark_adaptive: bool,
+}
+
+/// What is measured of a library.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Suite {
+    /// Each once, in the order of [`Benchmark::ALL`].
+    pub benchmarks: Vec<Benchmark>,
+    /// In bytes, ascending.
+    pub sizes: Vec<u64>,
+    /// In nanoseconds, ascending.
+    pub computations_ns: Vec<u64>,
+    /// Computing threads at most; `None`: as many as rank 0's host has processing units, which its worker says.
+    pub threads: Option<u32>,
+    /// What computing is.
+    pub model: Model,
+    /// Requests under way at once, for [`Benchmark::ManyRequests`].
+    pub requests: u32,
+    /// Repetitions of each part of a cell.
+    pub repetitions: u32,
+    /// Seconds that the repetitions of a part may take.
+    pub part_seconds: f64,
+    /// Every cell is measured.
+    pub full: bool,
+}
+
+impl Suite {
+    /// The points of a benchmark among `ranks` ranks, on a host of so many processing units.
+    #[must_use]
+    pub fn grid(&self, benchmark: Benchmark, ranks: usize, processing_units: u32) -> Grid {
+        let threads = grid::threads(self.threads.unwrap_or(processing_units), self.full);
+        Grid::of(benchmark, (&self.sizes, &self.computations_ns, &threads), ranks)
+    }
+}

@@ -1,0 +1,266 @@
+//! Whether targets are met: what communication and computation take together, against the ideal of the untouched library.
+//!
+//! A target bounds `T`, the time of both, by `max(C, P) + bound * min(C, P)`, where `C` and `P` are what communication and computation
+//! take by themselves **in the untouched library** (`base`), whatever is judged. The overhead ratio of a configuration is relative to its
+//! own communication, so that a setting which merely slows communication down would pass for better overlap.
+//!
+//! # How a cell is judged
+//!
+//! Each launch contributes one number per side, as for guidelines ([`kilter_stats::verdict`]): its median of `T`, and the bound made of its
+//! medians of `C` and `P`. Where there are enough launches for it among so many cells, the rule's test decides on these numbers
+//! (Wilcoxon's rank sum, one-sided), and a cell holds if the upper end of the ratio's interval (Hodges-Lehmann) is within the bound
+//! and the floor. With fewer launches, ranks could decide nothing; then the 95 % interval of each launch's median does: its
+//! half-width and the noise of `C` and `P` are taken for 1.96 standard errors (Altman and Bland, BMJ 343:d2304, 2011,
+//! doi:10.1136/bmj.d2304), and every launch must show it, so that the largest p-value counts. One launch proves what this launch was
+//! like, and no more.
+//!
+//! * **missed**: significant after the rule's correction (Holm's) over the cells of all targets, and beyond the bound by more than the
+//!   floor, the larger of `effect_floor * min(C, P)` and the noise.
+//! * **holds**: an excess above the floor is excluded.
+//! * **undecided**: neither.
+//! * **masked**: `min(C, P)` is under [`MASK_FACTOR`] times the noise of the untouched
+//!   library; says nothing and is not counted as a test. Noise of what is judged masks nothing: a setting that makes times erratic would
+//!   hide behind it.
+//!
+//! A cell that the untouched library had and that could not be measured now is none of these: it keeps a target from holding.
+//! Cells that were filled in by the adaptive mode are not judged. [`looks`] says when more launches are made.
+
+use std::collections::BTreeSet;
+
+use kilter_model::config::target::Target;
+use kilter_model::survey::{MASK_FACTOR, Survey};
+use kilter_protocol::overlap::Benchmark;
+use kilter_render::format;
+use kilter_stats::verdict::Rule;
+use serde::Serialize;
+
+use super::floor::{self, Floor};
+
+pub mod looks;
+mod present;
+mod question;
+
+pub use present::{cells, sheet, text};
+
+use question::Asked;
+
+/// What is known of a target in one cell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// Within the bound.
+    Holds,
+    /// Beyond it, significantly and relevantly.
+    Missed,
+    /// The samples do not decide.
+    Undecided,
+    /// What could be hidden is near the noise.
+    Masked,
+}
+
+impl Verdict {
+    /// The word in tables.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Verdict::Holds => "holds",
+            Verdict::Missed => "missed",
+            Verdict::Undecided => "undecided",
+            Verdict::Masked => "masked",
+        }
+    }
+}
+
+/// A target in one cell.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Judged {
+    /// Size of the message in bytes.
+    pub bytes: u64,
+    /// Computation asked for, in nanoseconds.
+    pub computation_ns: u64,
+    /// Computing threads.
+    pub threads: u32,
+    /// What is known.
+    pub verdict: Verdict,
+    /// Median over the launches of what both take together, in seconds.
+    pub seconds: f64,
+    /// What the target allows, in seconds.
+    pub allowed_seconds: f64,
+    /// The bounded quantity, of the untouched library's times.
+    pub value: f64,
+    /// Interval of `value`.
+    pub interval: [f64; 2],
+    /// One-sided p-value of "takes longer than allowed", corrected for the number of cells; 1 for a masked cell.
+    pub p_adjusted: f64,
+}
+
+/// What is known of a target as a whole.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Standing {
+    /// In every cell above the noise.
+    Holds,
+    /// Missed in at least one.
+    Missed,
+    /// Not missed, and not decided or not measured in at least one.
+    Undecided,
+    /// No cell of it was measured above the noise.
+    Unknown,
+}
+
+impl Standing {
+    /// The word in tables.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Standing::Holds => "holds",
+            Standing::Missed => "missed",
+            Standing::Undecided => "undecided",
+            Standing::Unknown => "not measured",
+        }
+    }
+}
+
+/// A target, judged.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Judgement {
+    /// The target's id.
+    pub target: String,
+    /// Its benchmark.
+    pub benchmark: Benchmark,
+    /// Its statement.
+    pub statement: String,
+    /// The bound.
+    pub bound: f64,
+    /// Cells that were measured in the untouched library and now, ascending.
+    pub cells: Vec<Judged>,
+    /// Cells of the untouched library that could not be measured now.
+    pub unmeasured: usize,
+    /// Launches of the untouched library and of what is judged.
+    pub launches: [usize; 2],
+    /// How many times as long communication by itself takes as in the untouched library: the median over the cells; 1 without any.
+    pub communication: f64,
+    /// What cannot be undercut here, and why.
+    pub floor: Option<Floor>,
+}
+
+impl Judgement {
+    /// Number of cells with this verdict.
+    #[must_use]
+    pub fn count(&self, verdict: Verdict) -> usize {
+        self.cells.iter().filter(|cell| cell.verdict == verdict).count()
+    }
+
+    /// What is known as a whole.
+    #[must_use]
+    pub fn standing(&self) -> Standing {
+        let above_noise = self.cells.len() - self.count(Verdict::Masked);
+        if self.count(Verdict::Missed) > 0 {
+            Standing::Missed
+        } else if above_noise == 0 && self.unmeasured == 0 {
+            Standing::Unknown
+        } else if self.count(Verdict::Holds) < above_noise || self.unmeasured > 0 {
+            Standing::Undecided
+        } else {
+            Standing::Holds
+        }
+    }
+
+    /// Whether nothing can be said, since what could be hidden is near the noise in every cell.
+    #[must_use]
+    pub fn is_lost_in_noise(&self) -> bool {
+        !self.cells.is_empty() && self.standing() == Standing::Unknown
+    }
+
+    /// Why nothing that could be deployed would meet it, where it is not met.
+    #[must_use]
+    pub fn not_attainable_because(&self) -> Option<&str> {
+        let floor = self.floor.as_ref().filter(|floor| floor.value > self.bound)?;
+        (self.standing() == Standing::Missed || self.standing() == Standing::Undecided).then_some(&floor.because)
+    }
+
+    /// What the reader must know beside the verdicts: that it is not attainable, that noise hides it, that cells are missing.
+    #[must_use]
+    pub fn remark(&self) -> Option<String> {
+        let because = self.not_attainable_because();
+        let because = because.map(|because| format!("not attainable here, because {because}"));
+        let noise = self.is_lost_in_noise().then(|| {
+            format!("not told from noise: what could be hidden is under {MASK_FACTOR} times of it in every cell")
+        });
+        let missing = (self.unmeasured > 0)
+            .then(|| format!("{} could not be measured again", format::count(self.unmeasured, "cell")));
+        let parts: Vec<String> = because.into_iter().chain(noise).chain(missing).collect();
+        (!parts.is_empty()).then(|| parts.join("; "))
+    }
+}
+
+/// Judges one target alone; several of one run are for [`judge_all`].
+#[must_use]
+pub fn judge(target: &Target, base: &[Survey], now: &[Survey], rule: &Rule) -> Judgement {
+    let mut judged = judge_all(std::slice::from_ref(target), base, now, rule);
+    judged.swap_remove(0)
+}
+
+/// Judges targets together, in the order given: `base` are the launches of the untouched library, `now` those of what is judged, which
+/// may be the same. The correction for multiple tests runs over all their cells.
+#[must_use]
+pub fn judge_all(targets: &[Target], base: &[Survey], now: &[Survey], rule: &Rule) -> Vec<Judgement> {
+    judge_look(targets, (base, now), rule, 1.0)
+}
+
+/// As [`judge_all`], by a share of alpha and, where launches are enough for an interval of their own, of the error
+/// of its bound; adjusted p-values compare with all of alpha.
+fn judge_look(targets: &[Target], (base, now): (&[Survey], &[Survey]), rule: &Rule, share: f64) -> Vec<Judgement> {
+    let rule = &Rule {
+        alpha: share * rule.alpha,
+        confidence: 1.0 - share * (1.0 - rule.confidence),
+        ..*rule
+    };
+    let asked: Vec<Asked> = targets.iter().map(|target| Asked::of(target, base, now)).collect();
+    let tests = asked
+        .iter()
+        .flat_map(|asked| &asked.cells)
+        .filter(|cell| !cell.masked)
+        .count();
+    let ps: Vec<f64> = asked
+        .iter()
+        .flat_map(|asked| &asked.cells)
+        .filter(|cell| !cell.masked)
+        .map(|cell| cell.p(rule, tests))
+        .collect();
+    let mut adjusted = rule.correction.adjust(&ps).into_iter();
+    targets
+        .iter()
+        .zip(asked)
+        .map(|(target, asked)| Judgement {
+            target: target.id.clone(),
+            benchmark: target.benchmark,
+            statement: target.statement(),
+            bound: target.bound,
+            communication: asked.communication(),
+            unmeasured: asked.unmeasured,
+            launches: [base.len(), now.len()],
+            floor: now.first().and_then(|survey| floor::of(target.benchmark, survey)),
+            cells: asked
+                .cells
+                .iter()
+                .map(|cell| {
+                    // In the order in which the p-values were taken.
+                    let p = if cell.masked { None } else { adjusted.next() };
+                    let mut judged = cell.judged(p, rule, tests);
+                    judged.p_adjusted = (judged.p_adjusted / share).min(1.0);
+                    judged
+                })
+                .collect(),
+        })
+        .collect()
+}
+
+/// Benchmarks that some target speaks of.
+#[must_use]
+pub fn benchmarks(targets: &[Target]) -> BTreeSet<Benchmark> {
+    targets.iter().map(|target| target.benchmark).collect()
+}
+
+#[cfg(test)]
+mod tests;

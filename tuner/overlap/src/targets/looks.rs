@@ -1,0 +1,202 @@
+//! A second look, with more launches, at targets that the first one leaves open.
+//!
+//! The first look is at few launches: what is far from its bound is decided then. What is within its bound, but not by as much as the
+//! launches vary, is worth as many launches as the rule's test needs to decide among so many cells. Looking twice is paid for as in
+//! the sequential design of guidelines ([`kilter_stats::verdict::sequential`]): alpha, and where there are launches enough for it the error of
+//! the interval's bound, are spent over the looks in proportion to the launches, and what is decided stays as it is.
+
+use kilter_model::config::target::Target;
+use kilter_model::survey::Survey;
+use kilter_stats::verdict::Rule;
+
+use super::{Judgement, Standing, Verdict, judge_all, judge_look};
+
+/// Launches of the first look.
+pub const FIRST_LAUNCHES: usize = 3;
+
+/// Launches of the second look at most.
+pub const MOST_LAUNCHES: usize = 12;
+
+/// Launches that are judged.
+#[derive(Debug, Clone, Default)]
+pub struct Launches {
+    /// Of the untouched library.
+    pub base: Vec<Survey>,
+    /// Of what is judged; `None`: the same.
+    pub now: Option<Vec<Survey>>,
+}
+
+impl Launches {
+    fn now(&self) -> &[Survey] {
+        self.now.as_ref().unwrap_or(&self.base)
+    }
+}
+
+/// Judges the first launches, and measures and judges more of them where `is_worth_more` says so of the judgements and `affords` of
+/// their number. Whether they can be afforded is asked first: a look that is the last whatever it shows spends all of alpha.
+///
+/// # Errors
+/// Those of `measure`, which adds the launch of this number.
+pub fn judge_in_looks<E>(
+    (targets, rule): (&[Target], &Rule),
+    launches: &mut Launches,
+    affords: impl FnOnce(usize) -> bool,
+    is_worth_more: impl FnOnce(&[Judgement]) -> bool,
+    mut measure: impl FnMut(&mut Launches, usize) -> Result<(), E>,
+) -> Result<Vec<Judgement>, E> {
+    let first = launches.base.len();
+    let tests = tests(&judge_all(targets, &launches.base, launches.now(), rule));
+    let total = launches_to_decide(rule, first, tests).filter(|total| affords(total - first));
+    let share = total.map_or(1.0, |total| first as f64 / total as f64);
+    let judged = judge_look(targets, (&launches.base, launches.now()), rule, share);
+    let Some(total) = total.filter(|_| is_worth_more(&judged)) else {
+        return Ok(judged);
+    };
+    for launch in first..total {
+        measure(launches, launch)?;
+    }
+    let last = judge_look(targets, (&launches.base, launches.now()), rule, 1.0 - share);
+    Ok(settled(judged, last))
+}
+
+/// Whether all that keeps some target from holding are cells within its bound that the launches do not decide.
+#[must_use]
+pub fn is_nearly_met(judgements: &[Judgement]) -> bool {
+    judgements.iter().any(|judgement| {
+        let mut open = judgement.cells.iter().filter(|cell| cell.verdict == Verdict::Undecided);
+        judgement.standing() == Standing::Undecided
+            && judgement.unmeasured == 0
+            && judgement.not_attainable_because().is_none()
+            && open.all(|cell| cell.seconds <= cell.allowed_seconds)
+    })
+}
+
+/// Cells that count as tests.
+fn tests(judgements: &[Judgement]) -> usize {
+    let cells = judgements.iter().flat_map(|judgement| &judgement.cells);
+    cells.filter(|cell| cell.verdict != Verdict::Masked).count()
+}
+
+/// Launches, twice as many as the first at least, with which the rule's test can decide among so many cells by the share of alpha that
+/// the first look leaves; `None` where it takes too many.
+fn launches_to_decide(rule: &Rule, first: usize, tests: usize) -> Option<usize> {
+    let can = |total: &usize| {
+        let share = 1.0 - first as f64 / *total as f64;
+        rule.test.unpaired().smallest_p(*total) * tests as f64 <= rule.alpha * share
+    };
+    (2 * first.max(1)..=MOST_LAUNCHES).find(can)
+}
+
+/// The last look, where the first one did not decide.
+fn settled(first: Vec<Judgement>, last: Vec<Judgement>) -> Vec<Judgement> {
+    let mut settled = last;
+    for (settled, first) in settled.iter_mut().zip(first) {
+        for cell in &mut settled.cells {
+            let place = |other: &super::Judged| (other.bytes, other.computation_ns, other.threads);
+            let Some(before) = first.cells.iter().find(|before| place(before) == place(cell)) else {
+                continue;
+            };
+            match before.verdict {
+                Verdict::Holds | Verdict::Missed => *cell = before.clone(),
+                // The smaller one is a p-value of both looks.
+                Verdict::Undecided => cell.p_adjusted = cell.p_adjusted.min(before.p_adjusted),
+                Verdict::Masked => {}
+            }
+        }
+    }
+    settled
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+
+    use kilter_fixtures::survey as fixture;
+    use kilter_model::config::target;
+    use kilter_protocol::overlap::Benchmark;
+
+    use super::*;
+
+    fn sender() -> Target {
+        let all = target::load_embedded().unwrap();
+        all.into_iter().find(|target| target.id == "OV_SENDER").unwrap()
+    }
+
+    /// A launch in which every cell has this ratio, known to 20 % of the shorter time.
+    fn launch(ratio: f64) -> Survey {
+        let mut map = fixture::map(Benchmark::Sender, |_, _| ratio);
+        for cell in &mut map.cells {
+            let half = 0.2 * cell.communication_seconds.min(cell.computation_seconds);
+            cell.overlapped_interval_seconds = [cell.overlapped_seconds - half, cell.overlapped_seconds + half];
+        }
+        fixture::survey(vec![map])
+    }
+
+    /// Judges launches of these ratios, of which there are more when they are asked for; how many were measured.
+    fn judged(ratios: &[f64], affords: bool) -> (Vec<Judgement>, usize) {
+        let mut launches = Launches {
+            base: ratios[..FIRST_LAUNCHES].iter().copied().map(launch).collect(),
+            now: None,
+        };
+        let judged = judge_in_looks(
+            (&[sender()], &Rule::default()),
+            &mut launches,
+            |_| affords,
+            is_nearly_met,
+            |launches, number| {
+                launches.base.push(launch(ratios[number % ratios.len()]));
+                Ok::<(), Infallible>(())
+            },
+        );
+        let Ok(judged) = judged;
+        (judged, launches.base.len())
+    }
+
+    #[test]
+    fn what_is_nearly_met_is_looked_at_again_and_holds() {
+        let ratios = [0.18, 0.19, 0.17, 0.18, 0.17, 0.19];
+        let (first, measured) = judged(&ratios, false);
+        assert_eq!((first[0].standing(), measured), (Standing::Undecided, FIRST_LAUNCHES));
+        let (both, measured) = judged(&ratios, true);
+        assert_eq!(both[0].standing(), Standing::Holds, "{measured} launches");
+        // 55 cells: 1 / C(14, 7) * 55 is within the share of alpha that is left.
+        assert_eq!((measured, both[0].launches), (7, [7, 7]));
+    }
+
+    #[test]
+    fn what_is_decided_or_beyond_its_bound_is_not_looked_at_again() {
+        for (ratio, standing) in [
+            (0.0, Standing::Holds),
+            (1.0, Standing::Missed),
+            (0.27, Standing::Undecided),
+        ] {
+            let (found, measured) = judged(&[ratio; 3], true);
+            assert_eq!((found[0].standing(), measured), (standing, FIRST_LAUNCHES), "{ratio}");
+        }
+    }
+
+    #[test]
+    fn what_the_first_look_decided_stays() {
+        let judge = |launches: &[Survey], share| judge_look(&[sender()], (launches, launches), &Rule::default(), share);
+        let exact: Vec<Survey> = (0..3)
+            .map(|_| fixture::survey(vec![fixture::map(Benchmark::Sender, |_, _| 0.0)]))
+            .collect();
+        let first = judge(&exact, 0.5);
+        assert_eq!(first[0].standing(), Standing::Holds);
+        let worse: Vec<Survey> = (0..7).map(|_| launch(1.0)).collect();
+        let last = judge(&worse, 0.5);
+        assert_eq!(last[0].standing(), Standing::Missed);
+        assert_eq!(settled(first, last)[0].standing(), Standing::Holds);
+    }
+
+    #[test]
+    fn as_many_launches_as_the_test_needs() {
+        let rule = Rule::default();
+        assert_eq!(launches_to_decide(&rule, 3, 1), Some(6));
+        assert_eq!(launches_to_decide(&rule, 3, 72), Some(7));
+        assert_eq!(launches_to_decide(&rule, 3, 10_000_000), None);
+        // What is left of alpha must do.
+        let total = launches_to_decide(&rule, 3, 72).unwrap();
+        assert!(rule.test.unpaired().smallest_p(total - 1) * 72.0 > rule.alpha * (1.0 - 3.0 / (total - 1) as f64));
+    }
+}

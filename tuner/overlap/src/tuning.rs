@@ -1,0 +1,442 @@
+//! Overlap targets in the loop of `kilter tune`: measured before, fixed as violations are, measured again with what is deployed.
+//!
+//! A candidate is a setting of a whole launch: how messages travel, threads of the library's, Kilter's progress thread. It has to
+//! meet a target that was missed, judged by the times of the untouched library (see [`targets`]), in several launches in turn with
+//! it, and must neither miss a target that was not missed nor slow a collective or a small message.
+//!
+//! [`points`]: where a target is looked at; [`launches`]: one look; [`search`]: what is tried, on a [`mod@bench`]; [`gain`]: whether it comes
+//! nearer, by launches [`in_turn`]; [`side_effects`]: what it costs; [`tried`]: what became of each; [`picture`]: a map of what changed;
+//! [`account`]: what is reported.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use kilter_model::config::target::Target;
+use kilter_model::deployment::Assignment;
+use kilter_model::not_deployed::NotDeployed;
+use kilter_model::setup::Setup;
+use kilter_model::survey::Survey;
+use kilter_protocol::overlap::{Benchmark, Model};
+use kilter_search::context::Context;
+use kilter_search::necessity::id;
+
+use super::grid::Point;
+use super::options::Suite;
+use super::targets::looks::{self, FIRST_LAUNCHES as LAUNCHES, Launches};
+use super::targets::{self, Judgement};
+
+mod account;
+mod bench;
+mod gain;
+mod in_turn;
+mod launches;
+mod picture;
+mod points;
+mod search;
+mod side_effects;
+mod tried;
+
+use gain::{Told, is_open};
+use in_turn::InTurn;
+use picture::Picture;
+use tried::Tried;
+
+/// Share of the search's budget that deciding the untouched library's targets may take beyond the first launches.
+const DECIDING_SHARE: f64 = 0.2;
+
+/// What overlap shall reach, and how far it is.
+#[derive(Debug)]
+pub struct Goals {
+    targets: Vec<Target>,
+    suite: Suite,
+    points: BTreeMap<Benchmark, Vec<Point>>,
+    /// A free processing unit for each rank of rank 0's host, where there are enough.
+    spare: Option<Vec<usize>>,
+    /// Launches of the untouched library.
+    base: Vec<Survey>,
+    before: Vec<Judgement>,
+    after: Option<Vec<Judgement>>,
+    /// What `after` was before the last deployment was judged.
+    after_before: Option<Vec<Judgement>>,
+    /// Launches of what is deployed, in turn with the untouched library, by which `after` was judged.
+    deployed: Option<Launches>,
+    picture: Option<Picture>,
+    /// What the launches that prove a deployment have confirmed, proposal by proposal.
+    chosen: Vec<Vec<Assignment>>,
+    /// What the search found last, which no such launches have shown yet.
+    proposed: Vec<Assignment>,
+    /// What came near the targets in a launch each and was not looked at further, the best first.
+    promising: Vec<Tried>,
+    /// Candidates that looked better in a launch, and what became of each.
+    tried: Vec<Tried>,
+    refused: Vec<String>,
+    searched: bool,
+    /// Whether the budget ended before every setting was tried.
+    was_cut_short: bool,
+}
+
+/// What was deployed for overlap and has to be taken back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Disproved {
+    /// The settings.
+    pub assignments: Vec<Assignment>,
+    /// What was seen, for people.
+    pub because: String,
+}
+
+impl Goals {
+    /// Nothing measured.
+    fn of(wanted: &[Target], model: Model) -> Goals {
+        Goals {
+            targets: wanted.to_vec(),
+            suite: points::suite(wanted, model),
+            points: BTreeMap::new(),
+            spare: None,
+            base: Vec::new(),
+            before: Vec::new(),
+            after: None,
+            after_before: None,
+            deployed: None,
+            picture: None,
+            chosen: Vec::new(),
+            proposed: Vec::new(),
+            promising: Vec::new(),
+            tried: Vec::new(),
+            refused: Vec::new(),
+            searched: false,
+            was_cut_short: false,
+        }
+    }
+
+    /// Measures the untouched library; nothing where there is no target.
+    ///
+    /// # Errors
+    /// A job that fails.
+    pub fn begin(context: &Context<'_>, wanted: &[Target], model: Model) -> anyhow::Result<Goals> {
+        let mut goals = Goals::of(wanted, model);
+        if wanted.is_empty() {
+            return Ok(goals);
+        }
+        goals.find_points(context)?;
+        let (mut launches, mut seconds) = goals.first_look(context, "targets/before")?;
+        if goals.are_lost_in_noise(context, &launches) && goals.affords_more_precision(context, seconds) {
+            goals.look_more_precisely();
+            context
+                .progress
+                .note("overlap: a target cannot be told from noise; measuring again, with more repetitions");
+            (launches, seconds) = goals.first_look(context, "targets/before/precisely")?;
+        }
+        // The proof takes as many launches, and as many of the untouched library in turn with them.
+        context.budget.reserve(2.0 * seconds);
+        let before = looks::judge_in_looks(
+            (&goals.targets, &context.rule(context.noise_seconds())),
+            &mut launches,
+            |further| {
+                let seconds = seconds / LAUNCHES as f64 * further as f64;
+                context
+                    .budget
+                    .with_share(DECIDING_SHARE, || !context.budget.search_exhausted(seconds))
+            },
+            // What is missed is searched for, which needs the budget.
+            |judged| !judged.iter().any(is_open) && looks::is_nearly_met(judged),
+            |launches, launch| goals.base_launch(context, "targets/before", launches, launch),
+        )?;
+        (goals.base, goals.before) = (launches.base, before);
+        for judgement in &goals.before {
+            context.progress.note(&format!(
+                "{}: {}",
+                judgement.target,
+                judgement
+                    .remark()
+                    .unwrap_or_else(|| judgement.standing().name().to_owned())
+            ));
+        }
+        Ok(goals)
+    }
+
+    /// The first launches of the untouched library, and the seconds of measuring that they took.
+    fn first_look(&self, context: &Context<'_>, label: &str) -> anyhow::Result<(Launches, f64)> {
+        let before = context.budget.spent_seconds();
+        let mut launches = Launches::default();
+        for launch in 0..LAUNCHES {
+            self.base_launch(context, label, &mut launches, launch)?;
+        }
+        Ok((launches, context.budget.spent_seconds() - before))
+    }
+
+    /// Adds the launch of this number of the untouched library.
+    fn base_launch(
+        &self,
+        context: &Context<'_>,
+        label: &str,
+        launches: &mut Launches,
+        launch: usize,
+    ) -> anyhow::Result<()> {
+        let survey = self.survey(context, &format!("{label}/{launch}"), &Setup::default())?;
+        launches.base.push(survey);
+        Ok(())
+    }
+
+    /// Whether nothing can be said of some target, since what could be hidden is near the noise in all of its cells.
+    fn are_lost_in_noise(&self, context: &Context<'_>, launches: &Launches) -> bool {
+        let rule = context.rule(context.noise_seconds());
+        let judged = targets::judge_all(&self.targets, &launches.base, &launches.base, &rule);
+        judged.iter().any(Judgement::is_lost_in_noise)
+    }
+
+    /// Whether there is something to fix that has not been searched for in vain.
+    #[must_use]
+    pub fn are_missed(&self) -> bool {
+        !self.searched && self.now().iter().any(is_open)
+    }
+
+    fn now(&self) -> &[Judgement] {
+        self.after.as_ref().unwrap_or(&self.before)
+    }
+
+    /// Judges what is deployed, in launches in turn with the untouched library, by whose new times it is judged. Gives what the search
+    /// proposed, where these launches do not confirm it: it was chosen in a few launches among many settings, one of which looks
+    /// better by chance alone now and then.
+    ///
+    /// # Errors
+    /// A job that fails.
+    pub fn judge_deployed(
+        &mut self,
+        context: &Context<'_>,
+        label: &str,
+        staged: &Setup,
+    ) -> anyhow::Result<Option<Disproved>> {
+        if self.targets.is_empty() {
+            return Ok(None);
+        }
+        let mut launches = Launches {
+            base: Vec::new(),
+            now: Some(Vec::new()),
+        };
+        let measure = |launches: &mut Launches, launch: usize| -> anyhow::Result<()> {
+            let key = |which: &str| format!("{label}/targets/{launch}/{which}");
+            launches
+                .base
+                .push(self.survey(context, &key("before"), &Setup::default())?);
+            let now = self.survey(context, &key("after"), staged)?;
+            launches.now.get_or_insert_default().push(now);
+            Ok(())
+        };
+        let spent_before = context.budget.spent_seconds();
+        for launch in 0..LAUNCHES {
+            measure(&mut launches, launch)?;
+        }
+        let spent = context.budget.spent_seconds();
+        let rule = context.rule(context.noise_seconds());
+        let judged = looks::judge_in_looks(
+            (&self.targets, &rule),
+            &mut launches,
+            |further| {
+                let seconds = (spent - spent_before) / LAUNCHES as f64 * further as f64;
+                spent + seconds <= context.options.budget_seconds
+            },
+            looks::is_nearly_met,
+            measure,
+        )?;
+        let untouched = targets::judge_all(&self.targets, &launches.base, &launches.base, &rule);
+        let found = {
+            // What was deployed for overlap before was judged in other launches; else the untouched library stands for it.
+            let in_turn = InTurn {
+                targets: &self.targets.clone(),
+                untouched: &launches.base,
+                present: &launches.base,
+                now: launches.now.as_deref().unwrap_or_default(),
+                rule: &rule,
+            };
+            let told = if !self.chosen.is_empty() {
+                Told::ByIntervals
+            } else {
+                Told::InTurn(&in_turn)
+            };
+            self.settle(untouched, judged, told)
+        };
+        self.deployed = Some(launches);
+        self.picture = None;
+        Ok(found)
+    }
+
+    /// Takes note of what is deployed, as it was judged beside the untouched library.
+    fn settle(&mut self, untouched: Vec<Judgement>, judged: Vec<Judgement>, told: Told<'_>) -> Option<Disproved> {
+        // What was deployed before may have come nearer already.
+        self.after_before = self.after.replace(judged);
+        let present = self.after_before.clone().unwrap_or(untouched);
+        let proposed = std::mem::take(&mut self.proposed);
+        if proposed.is_empty() {
+            return None;
+        }
+        let Some(why) = gain::objection(&present, self.now(), told) else {
+            for chosen in &mut self.chosen {
+                chosen.retain(|one| !proposed.iter().any(|new| new.name == one.name));
+            }
+            self.chosen.retain(|chosen| !chosen.is_empty());
+            let by = id(&proposed);
+            self.chosen.push(proposed);
+            // What else came near was measured without it.
+            let met_before = |one: Tried| one.refused(NotDeployed::MetBefore { by: by.clone() });
+            self.tried.extend(self.promising.drain(..).map(met_before));
+            return None;
+        };
+        let seen = format!("{why} in the launches that were to prove it");
+        self.take_back(&proposed, &seen);
+        let because = format!("`{}` {seen}", id(&proposed));
+        self.refused.push(because.clone());
+        // The next round tries what else came near, and nothing where nothing did.
+        self.searched = self.promising.is_empty();
+        Some(Disproved {
+            assignments: proposed,
+            because,
+        })
+    }
+
+    /// Notes of what was tried that it is not deployed after all.
+    fn take_back(&mut self, assignments: &[Assignment], because: &str) {
+        let mut tried = self.tried.iter_mut();
+        if let Some(one) = tried.find(|one| one.assignments == assignments && one.not_deployed.is_none()) {
+            one.not_deployed = Some(NotDeployed::TakenBack {
+                because: because.to_owned(),
+            });
+        }
+    }
+
+    /// What was deployed last is taken back, and what was deployed before stays as it was judged then.
+    pub fn judged_as_before(&mut self) {
+        self.after = self.after_before.take();
+        self.deployed = None;
+        self.picture = None;
+    }
+
+    /// Forgets what was judged: nothing is deployed after all.
+    pub fn nothing_deployed(&mut self) {
+        self.after = None;
+        self.deployed = None;
+        self.picture = None;
+    }
+
+    /// Takes back what was chosen, where not all of it is deployed after all; `because` says of settings (`name=value`) why they are not.
+    pub fn keep_only<'w>(&mut self, deployed: &[Assignment], because: impl Iterator<Item = (&'w str, String)>) {
+        let mut gone: Vec<Vec<Assignment>> = Vec::new();
+        let mut left: BTreeSet<String> = BTreeSet::new();
+        // Another value of a name is on trial, and the one before comes back if it fails.
+        let is_tried = |one: &Assignment| {
+            let mut tried = self.proposed.iter();
+            tried.any(|new| new.name == one.name && deployed.contains(new))
+        };
+        let stands = |one: &Assignment| deployed.contains(one) || is_tried(one);
+        let (standing, fallen): (Vec<_>, Vec<_>) = std::mem::take(&mut self.chosen)
+            .into_iter()
+            .partition(|chosen| chosen.iter().all(stands));
+        gone.extend(fallen.iter().cloned());
+        left.extend(fallen.into_iter().flatten().map(|one| id(&[one])));
+        self.chosen = standing;
+        if !self.proposed.iter().all(|one| deployed.contains(one)) {
+            gone.push(self.proposed.clone());
+            left.extend(self.proposed.drain(..).map(|one| id(&[one])));
+        }
+        let of_left = because.filter(|(what, _)| left.contains(*what));
+        let lines: Vec<String> = of_left.map(|(_, line)| line).collect();
+        for assignments in &gone {
+            self.take_back(assignments, &lines.join("; "));
+        }
+        self.refused.extend(lines);
+    }
+
+    /// What was chosen, confirmed or not.
+    pub fn chosen(&self) -> impl Iterator<Item = &Assignment> {
+        self.chosen.iter().flatten().chain(&self.proposed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::gain::tests::judgement;
+    use super::*;
+
+    fn proposing(names: &[&str], chosen: &[&str]) -> Goals {
+        let settings = |names: &[&str]| names.iter().copied().map(setting).collect();
+        Goals {
+            proposed: settings(names),
+            chosen: chosen.iter().map(|name| vec![setting(name)]).collect(),
+            ..Goals::of(&[], Model::FixedWork)
+        }
+    }
+
+    fn setting(name: &str) -> Assignment {
+        Assignment {
+            name: name.to_owned(),
+            value: "1".to_owned(),
+            environment: true,
+        }
+    }
+
+    #[test]
+    fn what_the_proof_confirms_is_a_fix_and_what_it_does_not_is_taken_back() {
+        let untouched = || vec![judgement("A", &[1.0, 0.9])];
+        let mut confirmed = proposing(&["B"], &["A"]);
+        assert_eq!(
+            confirmed.settle(untouched(), vec![judgement("A", &[0.1, 0.9])], Told::ByIntervals),
+            None
+        );
+        assert_eq!(confirmed.chosen, [[setting("A")], [setting("B")]]);
+        let mut by_chance = proposing(&["B"], &["A"]);
+        let taken = by_chance.settle(untouched(), vec![judgement("A", &[0.95, 0.9])], Told::ByIntervals);
+        let because = "`B=1` meets none of them for certain in the launches that were to prove it";
+        let taken_back = Disproved {
+            assignments: vec![setting("B")],
+            because: because.to_owned(),
+        };
+        assert_eq!(taken, Some(taken_back));
+        assert_eq!(by_chance.chosen, [[setting("A")]]);
+        assert_eq!(by_chance.refused, [because]);
+        // Nothing else came near.
+        assert!(by_chance.searched);
+        // Nothing is proposed any more: what is left is judged, and stays.
+        assert_eq!(by_chance.settle(untouched(), untouched(), Told::ByIntervals), None);
+    }
+
+    #[test]
+    fn what_comes_second_has_to_come_nearer_than_the_first() {
+        let untouched = || vec![judgement("A", &[1.0, 0.9])];
+        let mut goals = proposing(&["A"], &[]);
+        assert_eq!(
+            goals.settle(untouched(), vec![judgement("A", &[0.1, 0.9])], Told::ByIntervals),
+            None
+        );
+        goals.proposed = vec![setting("B")];
+        let taken = goals.settle(untouched(), vec![judgement("A", &[0.1, 0.8])], Told::ByIntervals);
+        assert_eq!(taken.unwrap().assignments, [setting("B")]);
+        assert_eq!(goals.chosen, [[setting("A")]]);
+    }
+
+    #[test]
+    fn what_is_not_deployed_after_all_is_no_fix_and_says_why() {
+        let because = || [("A=1", "A is left out".to_owned()), ("C=1", "C is left out".to_owned())].into_iter();
+        let goals = || Goals {
+            chosen: vec![vec![setting("A"), setting("B")], vec![setting("D")]],
+            ..Goals::of(&[], Model::FixedWork)
+        };
+        let mut kept = goals();
+        kept.keep_only(&[setting("B"), setting("A"), setting("D")], because());
+        assert!(kept.chosen.len() == 2 && kept.refused.is_empty());
+        let mut taken_back = goals();
+        // What was proposed by itself stays.
+        taken_back.keep_only(&[setting("B"), setting("D")], because());
+        assert_eq!(taken_back.chosen, [[setting("D")]]);
+        assert_eq!(taken_back.refused, ["A is left out"]);
+        let mut slowed = proposing(&["C"], &["B"]);
+        slowed.keep_only(&[setting("B")], because());
+        assert!(slowed.proposed.is_empty() && slowed.chosen.len() == 1);
+        assert_eq!(slowed.refused, ["C is left out"]);
+        let other_value = Assignment {
+            value: "2".to_owned(),
+            ..setting("A")
+        };
+        let mut on_trial = proposing(&[], &["A"]);
+        on_trial.proposed = vec![other_value.clone()];
+        on_trial.keep_only(&[other_value], because());
+        assert!(on_trial.chosen.len() == 1 && on_trial.proposed.len() == 1);
+    }
+}

@@ -1,0 +1,122 @@
+//! What the search for overlap asks of the machine: launches, and whether they can be paid. Tests script it.
+
+use kilter_model::deployment::Assignment;
+use kilter_model::not_deployed::NotDeployed;
+use kilter_model::setup::Setup;
+use kilter_model::survey::Survey;
+use kilter_search::context::Context;
+use kilter_search::necessity::id;
+
+use super::Goals;
+use super::side_effects;
+
+/// Launches of the targets' points.
+pub(super) trait Bench {
+    /// One of the untouched library. `key` names it.
+    ///
+    /// # Errors
+    /// A job that fails.
+    fn untouched(&mut self, key: &str) -> anyhow::Result<Survey>;
+
+    /// One of what is deployed so far with these settings; `None` where they fail, which puts them into quarantine.
+    ///
+    /// # Errors
+    /// A failure that the settings do not explain.
+    fn candidate(&mut self, key: &str, assignments: &[Assignment]) -> anyhow::Result<Option<Survey>>;
+
+    /// Why settings must not be deployed for what they slow; `None` where they slow nothing.
+    ///
+    /// # Errors
+    /// A failure that the settings do not explain.
+    fn side_effects(&mut self, assignments: &[Assignment]) -> anyhow::Result<Option<NotDeployed>>;
+
+    /// Whether what is deployed so far differs from the untouched library.
+    fn is_changed(&self) -> bool;
+
+    /// In two words, how settings failed.
+    fn failure(&self, assignments: &[Assignment]) -> String;
+
+    /// Whether the search may make so many launches more.
+    fn affords(&self, launches: usize) -> bool;
+
+    /// Tells people.
+    fn note(&mut self, text: &str);
+
+    /// Warns people.
+    fn warn(&mut self, text: &str);
+}
+
+/// The machine.
+pub(super) struct OnMachine<'g, 'c, 'a> {
+    goals: &'g Goals,
+    context: &'c Context<'a>,
+    label: &'g str,
+    launch: &'g Setup,
+    /// Seconds of the longest launch so far.
+    longest_seconds: f64,
+}
+
+impl<'g, 'c, 'a> OnMachine<'g, 'c, 'a> {
+    /// Launches from `launch`, named after `label`.
+    pub(super) fn new(goals: &'g Goals, context: &'c Context<'a>, label: &'g str, launch: &'g Setup) -> Self {
+        OnMachine {
+            goals,
+            context,
+            label,
+            launch,
+            longest_seconds: 0.0,
+        }
+    }
+
+    fn timed<T>(&mut self, launch: impl FnOnce(&Self) -> anyhow::Result<T>) -> anyhow::Result<T> {
+        let before = self.context.budget.spent_seconds();
+        let result = launch(self)?;
+        let seconds = self.context.budget.spent_seconds() - before;
+        self.longest_seconds = self.longest_seconds.max(seconds);
+        Ok(result)
+    }
+}
+
+impl Bench for OnMachine<'_, '_, '_> {
+    fn untouched(&mut self, key: &str) -> anyhow::Result<Survey> {
+        self.timed(|bench| {
+            let key = format!("{}/targets/{key}", bench.label);
+            bench.goals.survey(bench.context, &key, &Setup::default())
+        })
+    }
+
+    fn candidate(&mut self, key: &str, assignments: &[Assignment]) -> anyhow::Result<Option<Survey>> {
+        self.timed(|bench| {
+            let key = format!("{}/targets/{key}", bench.label);
+            bench.goals.candidate(bench.context, &key, bench.launch, assignments)
+        })
+    }
+
+    fn side_effects(&mut self, assignments: &[Assignment]) -> anyhow::Result<Option<NotDeployed>> {
+        side_effects::refusal(self.context, self.label, self.launch, assignments)
+    }
+
+    fn is_changed(&self) -> bool {
+        *self.launch != Setup::default()
+    }
+
+    fn failure(&self, assignments: &[Assignment]) -> String {
+        let id = id(assignments);
+        let mut put_away = self.context.quarantine.list().into_iter();
+        let entry = put_away.find(|entry| entry.id == id);
+        entry.map_or_else(|| "could not be run".to_owned(), |entry| entry.what)
+    }
+
+    fn affords(&self, launches: usize) -> bool {
+        let seconds = launches as f64 * self.longest_seconds;
+        !self.context.budget.search_exhausted(seconds)
+    }
+
+    fn note(&mut self, text: &str) {
+        self.context.progress.note(text);
+    }
+
+    fn warn(&mut self, text: &str) {
+        self.context.progress.warn(text);
+    }
+}

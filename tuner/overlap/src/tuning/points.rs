@@ -1,0 +1,122 @@
+//! What a target is looked at with: where, and how often.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use kilter_model::config::target::Target;
+use kilter_model::setup::Setup;
+use kilter_protocol::overlap::{Benchmark, Model};
+use kilter_search::context::Context;
+
+use super::Goals;
+use crate::grid::{Grid, Load, Point};
+use crate::measure::Surveyor;
+use crate::options::Suite;
+use crate::targets;
+use crate::targets::looks::FIRST_LAUNCHES;
+
+/// Repetitions of each part of a cell.
+pub(super) const REPETITIONS: u32 = 9;
+/// Seconds that the repetitions of a part may take.
+const PART_SECONDS: f64 = 0.4;
+/// So many times as often is looked where the noise hid a target: medians vary by less than half as much then.
+const MORE_PRECISELY: u32 = 5;
+/// How many times as long as communication the computation takes that a target is looked at with.
+pub(super) const COVERS: f64 = 3.0;
+/// Shortest and longest of them, in nanoseconds.
+pub(super) const COMPUTATION_NS: [u64; 2] = [20_000, 400_000_000];
+
+impl Goals {
+    /// What a target is looked at with: the ends and the middle of its sizes, and computations that take some times as long as
+    /// communication does here.
+    pub(super) fn find_points(&mut self, context: &Context<'_>) -> anyhow::Result<()> {
+        let mut sizes: BTreeMap<Benchmark, BTreeSet<u64>> = BTreeMap::new();
+        for target in &self.targets {
+            let [low, high] = target.bytes;
+            let middle = (low as f64 * high as f64).sqrt() as u64;
+            sizes
+                .entry(target.benchmark)
+                .or_default()
+                .extend([low, middle.next_power_of_two().min(high), high]);
+        }
+        let ranks = context.options.ranks;
+        let mut probe = Surveyor::new(context, &self.suite, &Setup::default(), "targets/sizes")?.whatever_it_costs();
+        self.spare = probe.units().spare();
+        for (benchmark, sizes) in sizes {
+            let sizes: Vec<u64> = sizes.into_iter().collect();
+            let mut threads = vec![1, probe.units().count()];
+            threads.dedup();
+            let shortest = Grid::of(benchmark, (&sizes, &COMPUTATION_NS[..1], &threads), ranks);
+            let all: Vec<Point> = shortest.positions().map(|position| shortest.point(position)).collect();
+            if benchmark == Benchmark::ThreadLoad {
+                self.points.insert(benchmark, all);
+                continue;
+            }
+            let cells = probe.points(benchmark, &all)?;
+            let points = all
+                .iter()
+                .zip(cells)
+                .filter_map(|(point, cell)| Some((point, cell?)))
+                .map(|(point, cell)| covering(*point, cell.communication_seconds));
+            self.points.insert(benchmark, points.collect());
+        }
+        probe.finish(Vec::new())?;
+        Ok(())
+    }
+
+    /// From now on each point is measured more often: interruptions by others then enter fewer of the medians.
+    pub(super) fn look_more_precisely(&mut self) {
+        self.suite.repetitions *= MORE_PRECISELY;
+        self.suite.part_seconds *= f64::from(MORE_PRECISELY);
+    }
+
+    /// Whether the first launches, which took so many seconds, can be made again so often within what the budget has for searching.
+    pub(super) fn affords_more_precision(&self, context: &Context<'_>, seconds: f64) -> bool {
+        let starting = FIRST_LAUNCHES as f64 * context.launch_seconds();
+        let further = starting + f64::from(MORE_PRECISELY) * (seconds - starting).max(0.0);
+        // And as much again at least for the search, which looks as often.
+        !context.budget.search_exhausted(2.0 * further)
+    }
+}
+
+/// The point of the same size whose computation covers communication.
+fn covering(point: Point, communication_seconds: f64) -> Point {
+    let [shortest, longest] = COMPUTATION_NS;
+    let load = Load {
+        threads: 1,
+        computation_ns: ((COVERS * communication_seconds * 1e9) as u64).clamp(shortest, longest),
+    };
+    Point { load, ..point }
+}
+
+/// The benchmarks of these targets, as they are measured.
+pub(super) fn suite(wanted: &[Target], model: Model) -> Suite {
+    Suite {
+        benchmarks: targets::benchmarks(wanted).into_iter().collect(),
+        sizes: Vec::new(),
+        computations_ns: Vec::new(),
+        threads: None,
+        model,
+        requests: 4,
+        repetitions: REPETITIONS,
+        part_seconds: PART_SECONDS,
+        full: true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn computation_covers_communication_within_what_is_sensible() {
+        let point = Point {
+            bytes: 8,
+            load: Load {
+                threads: 1,
+                computation_ns: 20_000,
+            },
+        };
+        let ns = |seconds| covering(point, seconds).load.computation_ns;
+        assert_eq!((ns(1e-3), ns(1e-6), ns(10.0)), (3_000_000, 20_000, 400_000_000));
+    }
+}

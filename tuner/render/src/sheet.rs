@@ -1,0 +1,115 @@
+//! A table without a rendering: heads, rows, and what each entry means.
+
+use std::fmt::Write as _;
+
+use serde::Serialize;
+
+use crate::table::{plain, printable, trimmed};
+
+/// A table.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Sheet {
+    /// Heading.
+    pub title: String,
+    /// What the reader must know, a sentence or two; may be empty.
+    pub note: String,
+    /// Column heads.
+    pub heads: Vec<String>,
+    /// Rows, each as long as the heads.
+    pub rows: Vec<Vec<Entry>>,
+    /// The first so many columns are names, not values.
+    pub names: usize,
+    /// Whether the values are single marks in narrow columns.
+    pub narrow: bool,
+}
+
+/// A field of a table.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Entry {
+    /// What is printed.
+    pub text: String,
+    /// `bad`, `good`, `open`, `calm`, or empty.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    pub class: &'static str,
+    /// In words, where `text` is a mark.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub words: String,
+}
+
+impl Entry {
+    /// A name or a value.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self {
+            text: text.into(),
+            class: "",
+            words: String::new(),
+        }
+    }
+
+    /// A value that is good or bad.
+    pub fn with_class(text: impl Into<String>, class: &'static str) -> Self {
+        Self {
+            class,
+            ..Self::text(text)
+        }
+    }
+}
+
+impl Sheet {
+    /// For the console: title, table, note. Empty if there are no rows.
+    pub fn to_text(&self) -> String {
+        if self.rows.is_empty() {
+            return String::new();
+        }
+        // Narrow columns have narrow heads: the number above its unit.
+        let heads: Vec<String> = self
+            .heads
+            .iter()
+            .enumerate()
+            .map(|(index, head)| {
+                let head = printable(head);
+                if self.narrow && index >= self.names {
+                    head.replace(' ', "\n")
+                } else {
+                    head
+                }
+            })
+            .collect();
+        let heads: Vec<&str> = heads.iter().map(String::as_str).collect();
+        let mut table = plain(&heads, &[]);
+        for row in &self.rows {
+            table.add_row(row.iter().map(|entry| printable(&entry.text)));
+        }
+        if self.narrow {
+            for column in table.column_iter_mut().skip(self.names) {
+                column.set_padding((0, 1));
+            }
+        }
+        let mut out = format!("{}\n{}\n", self.title, trimmed(&table));
+        if !self.note.is_empty() {
+            let _ = writeln!(out, " {}", printable(&self.note));
+        }
+        out
+    }
+
+    /// For tickets.
+    pub fn to_markdown(&self) -> String {
+        if self.rows.is_empty() {
+            return String::new();
+        }
+        let line = |fields: &mut dyn Iterator<Item = &str>| {
+            let fields: Vec<String> = fields.map(|text| printable(text).replace('|', "\\|")).collect();
+            format!("| {} |\n", fields.join(" | "))
+        };
+        let mut out = format!("### {}\n\n", self.title);
+        out.push_str(&line(&mut self.heads.iter().map(String::as_str)));
+        out.push_str(&line(&mut self.heads.iter().map(|_| "---")));
+        for row in &self.rows {
+            out.push_str(&line(&mut row.iter().map(|entry| entry.text.as_str())));
+        }
+        if !self.note.is_empty() {
+            let _ = writeln!(out, "\n{}", printable(&self.note));
+        }
+        out
+    }
+}

@@ -1,0 +1,272 @@
+//! The page is well-formed, escapes what comes from outside, and says what the report says.
+
+use kilter_fixtures::markup::check_tags;
+use kilter_fixtures::report as fixture;
+use kilter_stats::verdict::Outcome;
+
+use super::*;
+
+fn section<'a>(page: &'a str, id: &str) -> &'a str {
+    let start = page
+        .find(&format!("<section id=\"{id}\""))
+        .unwrap_or_else(|| panic!("no section {id}"));
+    let end = page[start..]
+        .find("</section>")
+        .unwrap_or_else(|| panic!("section {id} has no end"));
+    &page[start..start + end]
+}
+
+#[test]
+fn every_kind_of_report_is_well_formed_and_fetches_nothing() {
+    for report in [
+        fixture::empty(),
+        fixture::holding(),
+        fixture::checked(),
+        fixture::tuned(),
+    ] {
+        let page = render(&report).unwrap();
+        let tags = check_tags(&page);
+        let ids: Vec<&str> = tags
+            .iter()
+            .filter_map(|tag| tag.split(" id=\"").nth(1))
+            .filter_map(|id| id.split('"').next())
+            .collect();
+        for (place, id) in ids.iter().enumerate() {
+            assert!(!ids[..place].contains(id), "{id} occurs twice");
+        }
+        for target in page.split("href=\"#").skip(1).filter_map(|rest| rest.split('"').next()) {
+            assert!(ids.contains(&target), "#{target} leads nowhere");
+        }
+        for fetch in ["http:", "https:", "src=", "@import", "<link", "url(h", "{{", "{%"] {
+            assert!(!page.contains(fetch), "the page contains {fetch}");
+        }
+        assert!(!page.contains("NaN") && !page.contains("inf%"), "a number leaked");
+    }
+}
+
+#[test]
+fn maps_of_overlap_stand_under_the_targets_in_the_same_file() {
+    use kilter_fixtures::survey as overlap;
+    use kilter_model::survey::BeforeAndAfter;
+
+    let survey = overlap::without_threads();
+    let mut report = fixture::tuned();
+    assert!(!render(&report).unwrap().contains("id=\"overlap\""));
+    report.overlap = Some(BeforeAndAfter {
+        is_grid: false,
+        before: survey.clone(),
+        after: Some(survey.clone()),
+    });
+    let page = render_with(&report, Some(&survey)).unwrap();
+    check_tags(&page);
+    assert_eq!(section(&page, "overlap").matches("class=\"plot heat\"").count(), 3 * 6);
+    assert!(page.contains("<a href=\"#overlap\">Maps</a>"));
+    for fetch in ["http:", "https:", "src=", "@import", "<link", "url(h"] {
+        assert!(!page.contains(fetch), "the page contains {fetch}");
+    }
+}
+
+#[test]
+fn text_from_outside_is_escaped() {
+    const EVIL: &str = "<script>alert(1)</script>\"'&\u{1b}";
+    let mut report = fixture::tuned();
+    report.library.name = EVIL.to_owned();
+    report.provenance.library_string = EVIL.to_owned();
+    report.provenance.hosts = vec![EVIL.to_owned()];
+    report.provenance.command_line = EVIL.to_owned();
+    report.warnings = vec![EVIL.to_owned()];
+    for cell in &mut report.cells {
+        cell.guideline.push_str(EVIL);
+        cell.expression = format!("{EVIL} <= {EVIL}");
+        cell.function.push_str(EVIL);
+        cell.kind.push_str(EVIL);
+        cell.unfixed_because = Some(EVIL.to_owned());
+        if let Some(fix) = &mut cell.fix {
+            fix.id = EVIL.to_owned();
+        }
+    }
+    for change in &mut report.changes {
+        (change.name, change.value, change.file, change.why) = (EVIL.into(), EVIL.into(), EVIL.into(), EVIL.into());
+        change.cells = vec![EVIL.to_owned()];
+    }
+    for contest in &mut report.contests {
+        contest.function = EVIL.to_owned();
+        for candidate in &mut contest.candidates {
+            candidate.id = EVIL.to_owned();
+        }
+    }
+    for candidate in &mut report.quarantined {
+        (candidate.id, candidate.what, candidate.detail) = (EVIL.into(), EVIL.into(), EVIL.into());
+    }
+    let page = render(&report).unwrap();
+    let tags = check_tags(&page);
+    assert_eq!(
+        tags.iter().filter(|tag| tag.starts_with("script")).count(),
+        1,
+        "only the page's own script"
+    );
+    assert!(!page.contains("alert(1)</script>"));
+    assert!(page.contains("alert(1)"), "the text itself is shown");
+}
+
+#[test]
+fn the_answer_comes_first() {
+    let page = render(&fixture::tuned()).unwrap();
+    let answer = section(&page, "answer");
+    assert!(
+        answer.contains("<h1>10 violations before, 1 after, 1 undecided</h1>"),
+        "{answer}"
+    );
+    assert!(answer.contains("<code>btl_vader_eager_limit</code>"));
+    assert!(answer.contains("<code>32768</code>: 2.16 times as fast on GL8 MPI_Reduce at 4 KiB."));
+    assert!(answer.contains("MPI_Scan now runs <code>scan.pipelined_chain</code>"));
+    let order = [
+        "answer",
+        "changes",
+        "violations",
+        "figures",
+        "matrix",
+        "guidelines",
+        "contests",
+        "unfixed",
+        "quarantined",
+    ];
+    let places: Vec<_> = order
+        .iter()
+        .map(|id| page.find(&format!("<section id=\"{id}\"")))
+        .collect();
+    assert!(places.is_sorted() && places[0].is_some(), "{places:?}");
+    assert!(section(&page, "unfixed").contains("no candidate reached the bound"));
+    assert!(section(&page, "quarantined").contains("ended by signal 11"));
+}
+
+/// A name that is longer than the column breaks there: with `break-word` it would widen the table beyond the page's edge.
+#[test]
+fn long_fixes_break_in_their_column() {
+    let page = render(&fixture::tuned()).unwrap();
+    for selector in [".violated .fix {", ".violated .fix code {"] {
+        let rules = page.split(selector).nth(1).and_then(|rest| rest.split('}').next());
+        assert!(
+            rules.unwrap().contains("overflow-wrap: anywhere"),
+            "{selector} {rules:?}"
+        );
+    }
+}
+
+#[test]
+fn a_report_of_holds_has_nothing_to_explain() {
+    let page = render(&fixture::holding()).unwrap();
+    assert!(section(&page, "answer").contains("No violations: every guideline holds at every size"));
+    assert!(page.contains("class=\"answer good\""));
+    for absent in ["figures", "violations", "changes", "contests", "unfixed"] {
+        assert!(!page.contains(&format!("<section id=\"{absent}\"")), "{absent}");
+    }
+    assert!(render(&fixture::empty()).unwrap().contains("Nothing was measured"));
+}
+
+#[test]
+fn a_check_shows_one_panel_and_a_tuned_report_two() {
+    let checked = render(&fixture::checked()).unwrap();
+    let tuned = render(&fixture::tuned()).unwrap();
+    let panels = |page: &str| section(page, "figures").matches("class=\"plot\"").count();
+    assert_eq!(panels(&tuned), 2 * panels(&checked));
+    assert!(!checked.contains("before, "), "nothing was done, so there is no before");
+}
+
+#[test]
+fn figures_shade_exactly_the_violated_cells() {
+    let report = fixture::tuned();
+    let groups = crate::summary::Summary::of(&report).groups;
+    let reduce = groups.iter().find(|group| group.guideline == "GL8").unwrap();
+    let figure = figure::draw(reduce, "k").unwrap();
+    let after = figure.after.unwrap();
+    assert_eq!(figure.before.matches("url(#kb-h)").count(), 3);
+    assert_eq!(after.matches("url(#ka-h)").count(), 0);
+    assert_eq!(figure.before.matches("<circle").count(), 21);
+    assert_eq!(figure.before.matches("<rect class=\"mark\"").count(), 21);
+    assert!(
+        figure
+            .before
+            .contains("4 KiB, ratio 1.76 [1.71, 1.82], adjusted p &lt;0.001"),
+        "{}",
+        figure.before
+    );
+    // Three asterisks each; one below the other, since 4 KiB has narrow neighbours.
+    assert_eq!(figure.before.matches(">*</text>").count(), 9);
+    let ticks = |svg: &str| -> Vec<String> {
+        svg.split("class=\"tick")
+            .skip(1)
+            .filter_map(|rest| rest.split('<').next())
+            .map(str::to_owned)
+            .collect()
+    };
+    assert_eq!(ticks(&figure.before), ticks(&after), "both panels have the same scales");
+}
+
+#[test]
+fn undecided_cells_are_not_shaded() {
+    let report = fixture::tuned();
+    let groups = crate::summary::Summary::of(&report).groups;
+    let scan = groups.iter().find(|group| group.guideline == "GL16").unwrap();
+    let figure = figure::draw(scan, "k").unwrap();
+    assert_eq!(figure.before.matches("url(#kb-h)").count(), 2);
+    assert_eq!(
+        figure.after.unwrap().matches("url(#ka-h)").count(),
+        0,
+        "512 KiB is undecided after tuning"
+    );
+}
+
+#[test]
+fn both_panels_hold_the_slowest_point_of_either() {
+    let mut report = fixture::tuned();
+    for after in report.cells.iter_mut().filter_map(|cell| cell.after.as_mut()) {
+        after.seconds *= 70.0;
+        after.left_medians.clear();
+    }
+    let groups = crate::summary::Summary::of(&report).groups;
+    let reduce = groups.iter().find(|group| group.guideline == "GL8").unwrap();
+    let figure = figure::draw(reduce, "k").unwrap();
+    for panel in [figure.before, figure.after.unwrap()] {
+        let heights = panel
+            .split("cy=\"")
+            .skip(1)
+            .filter_map(|rest| rest.split('"').next()?.parse::<f64>().ok());
+        let heights: Vec<f64> = heights.collect();
+        assert_eq!(heights.len(), 21);
+        assert!(heights.iter().all(|y| (14.0..=286.0).contains(y)), "{heights:?}");
+    }
+}
+
+#[test]
+fn a_monotony_violation_is_shaded_from_size_to_size() {
+    let report = fixture::checked();
+    let groups = crate::summary::Summary::of(&report).groups;
+    let gather = groups
+        .iter()
+        .find(|group| (group.guideline, group.function) == ("GL1", "gather"))
+        .unwrap();
+    let figure = figure::draw(gather, "k").unwrap();
+    assert_eq!((figure.right, figure.after), (None, None));
+    assert_eq!(
+        figure.before.matches("<circle").count(),
+        21,
+        "twenty pairs are twenty-one points of one curve"
+    );
+    assert!(figure.before.contains("1 B against 2 B, ratio 2.61"));
+}
+
+#[test]
+fn samples_that_are_missing_do_not_break_the_figure() {
+    let mut report = fixture::checked();
+    for cell in &mut report.cells {
+        if cell.guideline == "GL8" {
+            cell.before.seconds = f64::NAN;
+            cell.before.right_seconds = 0.0;
+            cell.before.ratio = f64::INFINITY;
+            cell.before.verdict = Outcome::Violated;
+        }
+    }
+    report.cells[0].bytes = 0;
+    check_tags(&render(&report).unwrap());
+}

@@ -1,0 +1,163 @@
+//! The index of the layouts' reports: a page, the same as JSON, and lines for a terminal.
+
+use std::fmt::Write as _;
+
+use askama::Template;
+use kilter_model::layout::Layout;
+use kilter_model::report::{Library, Report};
+use serde::Serialize;
+
+use crate::html::HtmlError;
+use crate::summary::{Standing, Summary};
+
+/// Version of `layouts.json`.
+const SCHEMA: u32 = 1;
+
+/// The index.
+#[derive(Debug, Clone, PartialEq, Serialize, Template)]
+#[template(path = "layouts.html")]
+pub struct Index {
+    /// Version of the format.
+    pub schema: u32,
+    /// The library.
+    pub library: Library,
+    /// The layouts, in the order in which they were asked for.
+    pub layouts: Vec<Entry>,
+    /// The directory of the merged files, relative to the index; `None` where nothing is deployed.
+    pub emitted: Option<String>,
+    /// What some layout chose and the merged files leave out, a line each.
+    pub left_out: Vec<String>,
+    #[serde(skip)]
+    version: &'static str,
+}
+
+/// A layout.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Entry {
+    /// Nodes by ranks per node.
+    pub layout: String,
+    /// Ranks of the job.
+    pub ranks: usize,
+    /// Cells that were judged.
+    pub cells: usize,
+    /// Cells that the untouched library violates.
+    pub violated_before: usize,
+    /// Cells that are violated with the merged files.
+    pub violated_after: usize,
+    /// Cells that were violated before and hold with the merged files.
+    pub fixed: usize,
+    /// The answer in one line.
+    pub headline: String,
+    /// The layout's report, relative to the index.
+    pub report: String,
+}
+
+impl Index {
+    /// Of reports that were verified with the merged files; `left_out` has a line for each choice that is not among them.
+    #[must_use]
+    pub fn new(reports: &[(Layout, Report)], emitted: Option<String>, left_out: Vec<String>) -> Index {
+        let library = reports.first().map(|(_, report)| report.library.clone());
+        Index {
+            schema: SCHEMA,
+            library: library.unwrap_or_else(|| Library {
+                name: String::new(),
+                version: String::new(),
+            }),
+            layouts: reports.iter().map(|(layout, report)| entry(*layout, report)).collect(),
+            emitted,
+            left_out,
+            version: env!("CARGO_PKG_VERSION"),
+        }
+    }
+
+    /// The page.
+    ///
+    /// # Errors
+    /// If the template fails to write, which no content causes.
+    pub fn to_html(&self) -> Result<String, HtmlError> {
+        Ok(self.render()?)
+    }
+
+    /// `layouts.json`.
+    ///
+    /// # Errors
+    /// If serialisation fails, which no content causes.
+    pub fn to_json(&self) -> Result<String, serde_json::Error> {
+        Ok(serde_json::to_string_pretty(self)? + "\n")
+    }
+
+    /// A line for each layout.
+    #[must_use]
+    pub fn to_text(&self) -> String {
+        let mut text = format!("{} {}\n", self.library.name, self.library.version);
+        for entry in &self.layouts {
+            // Writing to a string does not fail.
+            let _ = writeln!(text, "{:>8}  {}  ({})", entry.layout, entry.headline, entry.report);
+        }
+        for line in &self.left_out {
+            let _ = writeln!(text, "left out: {line}");
+        }
+        match &self.emitted {
+            Some(directory) => {
+                let _ = writeln!(text, "files of all layouts: {directory}");
+            }
+            None => text.push_str("nothing is deployed\n"),
+        }
+        text
+    }
+}
+
+fn entry(layout: Layout, report: &Report) -> Entry {
+    let summary = Summary::of(report);
+    Entry {
+        layout: layout.to_string(),
+        ranks: layout.ranks(),
+        cells: report.cells.len(),
+        violated_before: summary.before.violated,
+        violated_after: summary.remaining,
+        fixed: report
+            .cells
+            .iter()
+            .filter(|cell| Standing::of(cell) == Standing::Fixed)
+            .count(),
+        headline: summary.headline(),
+        report: format!("{layout}/report.html"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use kilter_fixtures::report as fixture;
+
+    use super::*;
+
+    fn index() -> Index {
+        let reports = ["1x2", "8x16"].map(|layout| (layout.parse().unwrap(), fixture::tuned()));
+        let left_out = "`btl_tcp_eager_limit=<131072>`, chosen for 8x16: it slows 1x2";
+        Index::new(&reports, Some("emit".to_owned()), vec![left_out.to_owned()])
+    }
+
+    #[test]
+    fn the_page_leads_to_every_report() {
+        let page = index().to_html().unwrap();
+        for part in [
+            "href=\"1x2/report.html\"",
+            "href=\"8x16/report.html\"",
+            "&#60;131072&#62;",
+            "emit",
+        ] {
+            assert!(page.contains(part), "`{part}` is missing: {page}");
+        }
+    }
+
+    #[test]
+    fn a_line_for_each_layout() {
+        insta::assert_snapshot!(index().to_text(), @r"
+        Open MPI 4.1.4
+             1x2  10 violations before, 1 after, 1 undecided  (1x2/report.html)
+            8x16  10 violations before, 1 after, 1 undecided  (8x16/report.html)
+        left out: `btl_tcp_eager_limit=<131072>`, chosen for 8x16: it slows 1x2
+        files of all layouts: emit
+        ");
+    }
+}

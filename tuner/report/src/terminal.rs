@@ -1,0 +1,387 @@
+//! The console's summary: violations first, every line readable without colour.
+
+use std::fmt::Write as _;
+
+use comfy_table::Table;
+use kilter_model::report::{Cell, Report};
+use kilter_render::format;
+use kilter_render::table::{plain, printable, trimmed};
+use kilter_stats::verdict::Comparison;
+
+use super::summary::{Standing, Summary, current, not_verified, outcome_word};
+use super::tables::{self, Column};
+use super::{cost_model, looked_better, savings, targets};
+
+/// The report as text, a few lines and tables, with a final newline. No escape sequences, no wrapping.
+pub fn table(report: &Report) -> String {
+    let summary = Summary::of(report);
+    let mut out = String::new();
+    let hosts = match report.provenance.hosts.as_slice() {
+        [] => String::new(),
+        [host] => format!(" on {host}"),
+        hosts => format!(" on {} hosts", hosts.len()),
+    };
+    let _ = writeln!(
+        out,
+        "{} {}, {}{hosts}",
+        printable(&report.library.name),
+        printable(&report.library.version),
+        format::count(report.ranks, "rank"),
+    );
+    let _ = writeln!(out, "{}.", summary.headline());
+    if let Some(table) = violations(&summary) {
+        let _ = writeln!(out, "\n{}", trimmed(&table));
+        for group in summary.groups.iter().filter(|group| group.concerns()) {
+            let _ = writeln!(out, " {}: {}", printable(group.guideline), printable(&group.expression));
+        }
+    }
+    if let Some(table) = changes(report) {
+        let _ = writeln!(out, "\nDeployed changes\n{}", trimmed(&table));
+    }
+    if let Some(savings) = savings::table(report) {
+        let mut table = plain(&savings.head, &[1, 2, 3, 4, 5]);
+        for row in savings.rows {
+            table.add_row(row.map(|field| printable(&field)));
+        }
+        let _ = writeln!(out, "\n{}\n{}\n {}", savings.title, trimmed(&table), savings.total);
+    }
+    if let Some(sheet) = targets::sheet(report) {
+        let _ = write!(out, "\n{}", sheet.to_text());
+    }
+    if let Some(sheet) = looked_better::sheet(report) {
+        let _ = write!(out, "\n{}", sheet.to_text());
+    }
+    for (cell, lines) in cost_model::explained(&report.contests) {
+        let _ = writeln!(out, "\nThe cost model of {}", printable(&cell));
+        for line in lines {
+            let _ = writeln!(out, "  {}", printable(&line));
+        }
+    }
+    reasons(&mut out, report, &summary);
+    counts(&mut out, report, &summary);
+    for line in not_verified(report) {
+        let _ = writeln!(out, "not verified: {}", printable(&line));
+    }
+    for warning in &report.warnings {
+        let _ = writeln!(out, "warning: {}", printable(warning));
+    }
+    out
+}
+
+/// Rows of PGMPI's tables that are printed without being asked for.
+const SHORT: usize = 16;
+
+/// [`table`], then PGMPI's tables 2 and 4. Without `all`, function against size only where it is short.
+pub fn with_tables(report: &Report, all: bool) -> String {
+    let mut out = table(report);
+    if !report.cells.is_empty() {
+        let name = format!(
+            "{} {}, {} ranks",
+            report.library.name, report.library.version, report.ranks
+        );
+        let column = Column { name: &name, report };
+        let by_size = tables::by_size(column);
+        let _ = write!(out, "\n{}", tables::by_type(&[column]).to_text());
+        if all || by_size.rows.len() <= SHORT {
+            let text = by_size.to_text();
+            if !text.is_empty() {
+                let _ = write!(out, "\n{text}");
+            }
+        } else {
+            let rows = by_size.rows.len();
+            let _ = writeln!(
+                out,
+                "\nFunction against size: {rows} rows; `kilter -v report FILE` prints them."
+            );
+        }
+    }
+    out
+}
+
+fn violations(summary: &Summary<'_>) -> Option<Table> {
+    let tuned = summary.after.is_some();
+    let mut shown: Vec<_> = summary
+        .groups
+        .iter()
+        .flat_map(|group| &group.cells)
+        .map(|cell| (*cell, Standing::of(cell)))
+        .filter(|(_, standing)| standing.remains() || matches!(standing, Standing::Fixed | Standing::Unproven))
+        .collect();
+    // What is still wrong comes first; the order within is the guidelines'.
+    shown.sort_by_key(|(_, standing)| (!standing.remains(), *standing == Standing::Fixed));
+    if shown.is_empty() {
+        return None;
+    }
+    let mut head = vec!["violated", "size", "left", "right", "ratio [95 %]", "p adj."];
+    if tuned {
+        head.extend(["after: ratio [95 %]", "verdict", "fix"]);
+    }
+    let mut table = plain(&head, &[1, 2, 3, 4, 6]);
+    for (cell, _) in shown {
+        let mut row = vec![
+            format!("{} {}", printable(&cell.guideline), printable(&cell.function)),
+            sizes(cell),
+            format::seconds(cell.before.seconds),
+            format::seconds(cell.before.right_seconds),
+            effect(&cell.before),
+            format!(
+                "{} {}",
+                format::p_value(cell.before.p_adjusted),
+                format::stars(cell.before.p_adjusted)
+            ),
+        ];
+        if tuned {
+            let (verdict, ratio) = match &cell.after {
+                Some(after) => (outcome_word(after.verdict), effect(after)),
+                None => ("not measured", format::NONE.to_owned()),
+            };
+            let fix = cell
+                .fix
+                .as_ref()
+                .map_or_else(|| format::NONE.to_owned(), |fix| printable(&fix.id).replace(' ', "\n"));
+            row.extend([ratio, verdict.to_owned(), fix]);
+        }
+        table.add_row(row);
+    }
+    Some(table)
+}
+
+/// The size, and that of the right side where it differs.
+fn sizes(cell: &Cell) -> String {
+    match cell.right_bytes {
+        Some(right) => format!("{} : {}", format::bytes(cell.bytes), format::bytes(right)),
+        None => format::bytes(cell.bytes),
+    }
+}
+
+fn effect(comparison: &Comparison) -> String {
+    format!(
+        "{} {}",
+        format::ratio(comparison.ratio),
+        format::interval(comparison.ratio_ci)
+    )
+}
+
+fn changes(report: &Report) -> Option<Table> {
+    if report.changes.is_empty() {
+        return None;
+    }
+    let mut table = plain(&["name", "value", "file", "gain"], &[3]);
+    for change in &report.changes {
+        table.add_row([
+            printable(&change.name),
+            printable(&change.value),
+            printable(&change.file),
+            format!("{} x", format::ratio(change.gain)),
+        ]);
+    }
+    Some(table)
+}
+
+fn reasons(out: &mut String, report: &Report, summary: &Summary<'_>) {
+    if report.command == "check" {
+        return;
+    }
+    let mut first = true;
+    for cell in summary.groups.iter().flat_map(|group| &group.cells) {
+        let standing = Standing::of(cell);
+        if !standing.remains() && standing != Standing::Unproven {
+            continue;
+        }
+        if std::mem::take(&mut first) {
+            out.push_str("\nNot fixed\n");
+        }
+        let reason = match (&cell.unfixed_because, standing) {
+            (Some(reason), _) => printable(reason),
+            (None, Standing::Introduced) => "a change made for other cells broke it".to_owned(),
+            (None, _) => "no reason was recorded".to_owned(),
+        };
+        let _ = writeln!(
+            out,
+            "  {} {} at {} (ratio {} now): {reason}",
+            printable(&cell.guideline),
+            printable(&cell.function),
+            sizes(cell),
+            format::ratio(current(cell).ratio),
+        );
+    }
+    if !report.quarantined.is_empty() {
+        out.push_str("\nQuarantined\n");
+    }
+    for candidate in &report.quarantined {
+        let _ = writeln!(
+            out,
+            "  {}: {}, {}",
+            printable(&candidate.id),
+            printable(&candidate.what),
+            printable(&candidate.detail)
+        );
+    }
+}
+
+fn counts(out: &mut String, report: &Report, summary: &Summary<'_>) {
+    let now = summary.after.unwrap_or(summary.before);
+    if now.total() == 0 {
+        return;
+    }
+    let _ = write!(out, "\n{}", format::count(now.total(), "cell"));
+    for (number, word) in [
+        (now.holds, "hold"),
+        (now.violated, "violated"),
+        (now.undecided, "undecided"),
+        (now.unstable, "unstable"),
+        (now.screened, "only screened"),
+    ] {
+        if number == 0 && word == "only screened" {
+            continue;
+        }
+        let _ = write!(out, "{} {number} {word}", if word == "hold" { ":" } else { "," });
+    }
+    out.push_str(".\n");
+    if now.undecided > 0 {
+        let _ = writeln!(
+            out,
+            "{} undecided with {}: use more (--budget, --launches {}).",
+            format::count(now.undecided, "cell"),
+            format::count(report.provenance.launches, "launch"),
+            report.provenance.launches.max(1) * 2,
+        );
+    }
+    if now.screened > 0 {
+        let _ = writeln!(
+            out,
+            "{} can be violated; the time did not reach to confirm that. Use more (--budget), or ask for less (--functions, --sizes).",
+            format::count(now.screened, "cell")
+        );
+    }
+    if now.unstable > 0 {
+        let _ = writeln!(
+            out,
+            "{} unstable: repeat on a quiet machine.",
+            format::count(now.unstable, "cell")
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use kilter_fixtures::report as fixture;
+
+    use super::*;
+
+    #[test]
+    fn a_tuned_report() {
+        insta::assert_snapshot!(table(&fixture::tuned()), @r"
+        Open MPI 4.1.4, 2 ranks on node01
+        10 violations before, 1 after, 1 undecided.
+
+         violated               size      left     right        ratio [95 %]   p adj.       after: ratio [95 %]   verdict     fix
+        --------------------------------------------------------------------------------------------------------------------------------------------------------
+         GL1 gather        1 B : 2 B   1.60 us    614 ns   2.61 [2.54, 2.69]   <0.001 ***     2.61 [2.54, 2.69]   violated    -
+         GL16 scan           512 KiB    340 us    183 us   1.86 [1.81, 1.92]   <0.001 ***     1.01 [0.99, 1.05]   undecided   scan.pipelined_chain
+         GL1 reduce    4 KiB : 8 KiB   3.67 us   2.54 us   1.44 [1.40, 1.49]   <0.001 ***     0.67 [0.65, 0.69]   holds       -
+         GL8 reduce            4 KiB   3.67 us   2.08 us   1.76 [1.71, 1.82]   <0.001 ***     0.81 [0.79, 0.84]   holds       btl_vader_eager_limit=32768
+         GL8 reduce          512 KiB    519 us    237 us   2.19 [2.13, 2.26]   <0.001 ***     0.87 [0.85, 0.90]   holds       MALLOC_MMAP_THRESHOLD_=1073741824
+                                                                                                                              MALLOC_TRIM_THRESHOLD_=4294967296
+         GL8 reduce            1 MiB    753 us    472 us   1.60 [1.55, 1.65]   <0.001 ***     0.86 [0.84, 0.89]   holds       MALLOC_MMAP_THRESHOLD_=1073741824
+                                                                                                                              MALLOC_TRIM_THRESHOLD_=4294967296
+         GL14 reduce           4 KiB   3.67 us   2.39 us   1.54 [1.49, 1.58]   <0.001 ***     0.71 [0.69, 0.73]   holds       btl_vader_eager_limit=32768
+         GL14 reduce         512 KiB    519 us    333 us   1.56 [1.52, 1.61]   <0.001 ***     0.62 [0.60, 0.64]   holds       MALLOC_MMAP_THRESHOLD_=1073741824
+                                                                                                                              MALLOC_TRIM_THRESHOLD_=4294967296
+         GL14 reduce           1 MiB    753 us    663 us   1.14 [1.10, 1.17]   0.008 **       0.61 [0.60, 0.63]   holds       MALLOC_MMAP_THRESHOLD_=1073741824
+                                                                                                                              MALLOC_TRIM_THRESHOLD_=4294967296
+         GL16 scan           256 KiB    173 us   92.0 us   1.88 [1.83, 1.94]   <0.001 ***     0.76 [0.74, 0.79]   holds       scan.pipelined_chain
+         GL1: gather(n) <= gather(n + k)
+         GL1: reduce(n) <= reduce(n + k)
+         GL8: reduce(n) <= allreduce(n)
+         GL14: reduce(n) <= reduce_scatter_block(n) + gather(n)
+         GL16: scan(n) <= exscan(n) + reduce_local(n)
+
+        Deployed changes
+         name                     value                  file                        gain
+        ----------------------------------------------------------------------------------
+         btl_vader_eager_limit    32768                  openmpi-mca-params.conf   2.16 x
+         MALLOC_MMAP_THRESHOLD_   1073741824             kilter.env                3.30 x
+         MALLOC_TRIM_THRESHOLD_   4294967296             kilter.env                3.30 x
+         scan                     scan.pipelined_chain   profile.json              2.40 x
+
+        Not fixed
+          GL1 gather at 1 B : 2 B (ratio 2.61 now): no candidate reached the bound: 14 settings and gather.binomial were measured, the best (coll_tuned_gather_algorithm=1) is still 2.31 times slower than 2 B; 1 B messages take the library's unaligned copy, which nothing selects
+          GL16 scan at 512 KiB (ratio 1.01 now): the deployed change reaches the bound but 10 launches do not decide; use more launches
+
+        Quarantined
+          coll_tuned_bcast_algorithm=8: crashed, rank 1 ended by signal 11 after 0.4 s at 1 MiB; the job's log is jobs/0017/stderr
+          coll_tuned_scan_algorithm=2: had no effect, read back as 0 on the fresh communicator
+
+        177 cells: 164 hold, 1 violated, 11 undecided, 1 unstable.
+        11 cells undecided with 10 launches: use more (--budget, --launches 20).
+        1 cell unstable: repeat on a quiet machine.
+        warning: The processor's frequency is not fixed (governor: schedutil); set it to performance before tuning for production.
+        ");
+    }
+
+    #[test]
+    fn a_check_of_a_library_that_holds() {
+        let mut report = fixture::holding();
+        insta::assert_snapshot!(table(&report), @r"
+        Open MPI 4.1.4, 2 ranks on node01
+        No violations: every guideline holds at every size.
+
+        177 cells: 177 hold, 0 violated, 0 undecided, 0 unstable.
+        ");
+        report.cells.clear();
+        insta::assert_snapshot!(table(&report), @r"
+        Open MPI 4.1.4, 2 ranks on node01
+        Nothing was measured.
+        ");
+    }
+
+    #[test]
+    fn the_tables_of_pgmpi_follow_where_they_are_short() {
+        let report = fixture::checked();
+        let text = with_tables(&report, false);
+        let tables = text.strip_prefix(&table(&report)).unwrap();
+        insta::assert_snapshot!(tables, @r"
+        Violations by type
+         ranks   type   Open MPI 4.1.4, 2 ranks
+        ----------------------------------------
+         2       m      2/2
+         2       s      0/1
+         2       p      3/6
+         Violated of verified. Types: m monotony and s split-robustness (functions), p pattern (guidelines).
+
+        Violations by function and size: Open MPI 4.1.4, 2 ranks
+         type   guideline                                              1  2  4  8  16  32  64  128  256  512  1    2    4    8    16   32   64   128  256  512  1
+                                                                       B  B  B  B  B   B   B   B    B    B    KiB  KiB  KiB  KiB  KiB  KiB  KiB  KiB  KiB  KiB  MiB
+        ------------------------------------------------------------------------------------------------------------------------------------------------------------
+         m      GL1 gather(n) <= gather(n + k)                         ●  ?  ?  ~  ?   ?   ·   ·    ·    ·    ·    ·    ·    ·    ·    ·    ·    ·    ·    ·
+         m      GL1 reduce(n) <= reduce(n + k)                         ?  ?  ?  ?  ?   ?   ·   ·    ·    ·    ·    ·    ●    ·    ·    ·    ·    ·    ·    ·
+         p      GL8 reduce(n) <= allreduce(n)                          ·  ·  ·  ·  ·   ·   ·   ·    ·    ·    ·    ·    ●    ·    ·    ·    ·    ·    ·    ●    ●
+         p      GL14 reduce(n) <= reduce_scatter_block(n) + gather(n)  ·  ·  ·  ·  ·   ·   ·   ·    ·    ·    ·    ·    ●    ·    ·    ·    ·    ·    ·    ●    ●
+         p      GL16 scan(n) <= exscan(n) + reduce_local(n)            ·  ·  ·  ·  ·   ·   ·   ·    ·    ·    ·    ·    ·    ·    ·    ·    ·    ·    ●    ●    ·
+         ● violated, ~ unstable, ? undecided, · holds. 4 more guidelines violated at no size.
+        ");
+        assert_eq!(with_tables(&fixture::empty(), true), table(&fixture::empty()));
+        let mut long = fixture::checked();
+        for copy in 0..4 {
+            let cells = fixture::checked().cells.into_iter().map(|mut cell| {
+                cell.function.push_str(&copy.to_string());
+                cell
+            });
+            long.cells.extend(cells);
+        }
+        assert!(with_tables(&long, false).ends_with("25 rows; `kilter -v report FILE` prints them.\n"));
+        assert!(with_tables(&long, true).lines().count() > 25 + with_tables(&long, false).lines().count());
+    }
+
+    #[test]
+    fn no_control_character_reaches_the_terminal() {
+        let mut report = fixture::tuned();
+        report.library.name = "\u{1b}[2J\u{7}".to_owned();
+        report.warnings = vec!["two\nlines\u{9b}".to_owned()];
+        report.changes[0].why = "\u{1b}]0;title".to_owned();
+        report.changes[0].value = "\u{1b}[31m".to_owned();
+        report.cells[0].expression = "\r\u{8}".to_owned();
+        assert!(table(&report).chars().all(|c| c == '\n' || !c.is_control()));
+    }
+}

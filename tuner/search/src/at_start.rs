@@ -1,0 +1,443 @@
+//! Search over algorithms that a variable of the library chooses when a job starts (Intel MPI, MVAPICH2). None can be switched in a
+//! running job, so each needs a launch; but one launch tries another algorithm of every collective at once, and so there are as
+//! many launches as the collective with most algorithms has, and not as many as there are algorithms.
+//!
+//! What is tried acts on all sizes. What is confirmed, in launches in turn with the library's own choice, is what would be deployed:
+//! the value with its ranges of sizes.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use kilter_algorithms::Collective;
+use kilter_model::config::library::{Algorithms, Library};
+use kilter_model::deployment::{Assignment, Selection};
+use kilter_model::ranged;
+use kilter_model::setup::Setup;
+use kilter_stats::sample::Sample;
+
+use crate::choose::{Measured, choose};
+use crate::context::Context;
+use crate::necessity::Accepted;
+use crate::settings::Outcome;
+use crate::target::Target;
+use crate::together::{self, Member, each_once};
+use crate::trials::{CONFIRMING, Samples, Times, Trials, damaged};
+
+/// Choices that are confirmed for each target.
+pub const PLACES: usize = 2;
+/// A choice that takes more than this of the default's time in the screening is no finalist.
+pub const PROMISING: f64 = 0.97;
+
+/// A choice for each of some collectives: what one launch tries.
+pub type Trial = Vec<(Collective, u64)>;
+/// A choice for each of some volumes of some collectives: what is deployed.
+type Picks = BTreeMap<(Collective, u64), u64>;
+
+/// Searches from `base`, the launch as it is deployed so far; `assignments` are those in force, whose ranges stay where nothing better
+/// is found. `banned` values are not proposed.
+///
+/// # Errors
+/// A failure that no candidate explains, or a value in force that cannot be read.
+pub fn search(
+    context: &Context<'_>,
+    label: &str,
+    base: Setup,
+    assignments: &[Assignment],
+    targets: &[Target],
+    banned: &BTreeSet<Assignment>,
+) -> anyhow::Result<Outcome> {
+    let library = &context.library;
+    let ranks = context.options.ranks;
+    let trials = trials(library, targets, ranks, &context.hosts());
+    let mut outcome = Outcome::default();
+    if trials.is_empty() {
+        return Ok(outcome);
+    }
+    let mut launches = Trials::new(context, format!("{label}/at start"), targets, base);
+    context
+        .progress
+        .phase("search algorithms that are chosen at the start", trials.len() as u64);
+    let Some(present) = launches.launch(&[])? else {
+        anyhow::bail!("the library's own collectives failed under the settings so far")
+    };
+    let tried = screen(&mut launches, trials, &present)?;
+    let standing = standing(context, assignments)?;
+    let mut places = Vec::new();
+    for place in 0..PLACES {
+        let mut picks = picks(library, targets, &tried, &present, place);
+        prove(&mut launches, context, targets, &mut picks)?;
+        places.extend((!picks.is_empty()).then_some(picks));
+    }
+    if places.is_empty() {
+        return Ok(outcome);
+    }
+    let deployed = |picks: &Picks| -> Vec<Assignment> {
+        let all = composed(context, &standing, picks).into_iter();
+        // The first one of each is the variable that chooses.
+        each_once(
+            all.filter(|own| own.first().is_some_and(|first| !banned.contains(first)))
+                .flatten(),
+        )
+    };
+    let mut configurations = vec![Vec::new()];
+    configurations.extend(places.iter().map(deployed));
+    let samples = launches.in_turn("confirm algorithms that are chosen at the start", &configurations)?;
+    let mut chosen = Picks::new();
+    for target in targets {
+        let Some(row) = target.collective().and_then(|one| library.chosen_at_start(one)) else {
+            continue;
+        };
+        let sample = |times: &Samples| times.get(&target.left).cloned();
+        let mut candidates: Vec<Measured> = sample(&samples[0])
+            .map(|medians| Measured {
+                selection: None,
+                medians,
+            })
+            .into_iter()
+            .collect();
+        for ((picks, configuration), times) in places.iter().zip(&configurations[1..]).zip(&samples[1..]) {
+            let collective = row.0.collective;
+            let (Some(choice), Some(medians)) = (picks.get(&(collective, target.bytes())), sample(times)) else {
+                continue;
+            };
+            let in_force = configuration
+                .iter()
+                .any(|assignment| assignment.name == row.0.parameter);
+            let slows = damaged(&samples[0], times).any(|subject| subject.collective() == Some(collective));
+            if in_force && !slows {
+                candidates.push(Measured {
+                    selection: Some(selection(row.0, *choice)),
+                    medians,
+                });
+            }
+        }
+        let bounds: Vec<Sample> = target
+            .bounds
+            .iter()
+            .filter_map(|bound| samples[0].get(bound).cloned())
+            .collect();
+        let decision = choose(target, &candidates, &bounds, &context.rule(context.noise_seconds()));
+        if let Some(choice) = decision.chosen.as_ref().and_then(number) {
+            chosen.insert((row.0.collective, target.bytes()), choice);
+        }
+        let competitors = decision.contest.candidates.into_iter().filter(|one| one.kind.is_some());
+        outcome.contestants.insert(target.name(), competitors.collect());
+    }
+    let mut accepted: Vec<Vec<Assignment>> = composed(context, &standing, &chosen);
+    accepted.retain(|own| own.first().is_some_and(|first| !banned.contains(first)));
+    let all = each_once(accepted.iter().flatten().cloned());
+    if !all.is_empty() && !configurations.contains(&all) {
+        // What is deployed was put together of several, and elsewhere it chooses what none of them had there.
+        let samples = launches.in_turn("confirm what was put together of them", &[Vec::new(), all])?;
+        accepted.retain(|own| {
+            let collective = own.first().and_then(|first| library.chosen_by(&first.name));
+            keeps_its_promise(collective, targets, &chosen, &samples)
+        });
+    }
+    outcome.accepted = accepted
+        .into_iter()
+        .map(|own| {
+            let collective = own.first().and_then(|first| library.chosen_by(&first.name));
+            let fixed = |target: &&Target| {
+                target.collective() == collective
+                    && collective.is_some_and(|collective| chosen.contains_key(&(collective, target.bytes())))
+            };
+            Accepted {
+                fixes: targets.iter().filter(fixed).map(Target::name).collect(),
+                assignments: own,
+            }
+        })
+        .collect();
+    Ok(outcome)
+}
+
+/// Whether a collective's value, in launches with it (the second) in turn with launches without (the first), makes what it was chosen for
+/// faster and nothing of the collective slower.
+fn keeps_its_promise(collective: Option<Collective>, targets: &[Target], chosen: &Picks, samples: &[Samples]) -> bool {
+    let [without, with] = samples else { return false };
+    let is_chosen = |target: &&Target| {
+        target.collective() == collective
+            && collective.is_some_and(|collective| chosen.contains_key(&(collective, target.bytes())))
+    };
+    let is_faster = |target: &Target| {
+        let pair = without.get(&target.left).zip(with.get(&target.left));
+        pair.is_some_and(|(before, after)| after.median() < before.median())
+    };
+    let slows = damaged(without, with).any(|subject| subject.collective() == collective);
+    targets.iter().filter(is_chosen).all(is_faster) && !slows
+}
+
+/// Makes the launches that are to be tried, as long as the budget has room to confirm the best: the times with each choice, beside those
+/// of the launch as it is (`present`). Who fails is missing.
+///
+/// # Errors
+/// A failure that no candidate explains.
+pub fn screen(
+    launches: &mut Trials<'_, '_>,
+    trials: Vec<Trial>,
+    present: &Times,
+) -> anyhow::Result<BTreeMap<(Collective, u64), Times>> {
+    let context = launches.context;
+    let member = |choice: (Collective, u64)| Member {
+        what: choice,
+        collectives: vec![choice.0],
+        assignments: values(&context.library, &[choice]),
+    };
+    let groups = trials
+        .into_iter()
+        .map(|trial| trial.into_iter().map(member).collect())
+        .collect();
+    let screened = together::screen(launches, groups, present, |launches| {
+        let confirming = launches.trial_seconds * (1 + (1 + PLACES) * CONFIRMING) as f64;
+        let has_room = !context.budget.search_exhausted(confirming);
+        if !has_room {
+            context
+                .progress
+                .warn("the budget ended before every algorithm that is chosen at the start was tried; raise --budget");
+        }
+        has_room
+    })?;
+    Ok(screened.into_iter().collect())
+}
+
+/// Takes out what the library would not carry out, but replace by another algorithm: in its strict mode the job ends then.
+fn prove(
+    launches: &mut Trials<'_, '_>,
+    context: &Context<'_>,
+    targets: &[Target],
+    picks: &mut Picks,
+) -> anyhow::Result<()> {
+    let library = &context.library;
+    for target in targets {
+        let key = target.collective().map(|collective| (collective, target.bytes()));
+        let Some((key, choice)) = key.and_then(|key| Some((key, *picks.get(&key)?))) else {
+            continue;
+        };
+        if !launches.carried_out(&values(library, &[(key.0, choice)]), &target.left)? {
+            picks.remove(&key);
+        }
+    }
+    Ok(())
+}
+
+/// The launches that try every choice of every collective of the targets that can act where the ranks are: on these hosts, in their order;
+/// none are known where there are none.
+#[must_use]
+pub fn trials(library: &Library, targets: &[Target], ranks: usize, hosts: &[String]) -> Vec<Trial> {
+    let collectives: BTreeSet<Collective> = targets.iter().filter_map(Target::collective).collect();
+    let one_node = !hosts.is_empty() && hosts.iter().all(|host| *host == hosts[0]);
+    let mut trials: Vec<Trial> = Vec::new();
+    let rows = collectives.into_iter().filter_map(|one| library.chosen_at_start(one));
+    for (row, _) in rows.filter(|(row, _)| Library::acts_where(row.placement, hosts)) {
+        let choices = row
+            .choices_on(ranks)
+            .filter(|choice| !(choice.several_nodes && one_node));
+        for (index, choice) in choices.enumerate() {
+            if trials.len() == index {
+                trials.push(Trial::new());
+            }
+            trials[index].push((row.collective, choice.value));
+        }
+    }
+    trials
+}
+
+/// What has to be set for these choices, each for all sizes of its collective.
+#[must_use]
+pub fn values(library: &Library, trial: &[(Collective, u64)]) -> Vec<Assignment> {
+    let one = |(collective, choice): &(Collective, u64)| {
+        library
+            .chosen_at_start(*collective)
+            .map(|(row, at_start)| assignments(row, ranged::for_all(at_start, *choice)))
+    };
+    each_once(trial.iter().filter_map(one).flatten())
+}
+
+/// The variable, and what is set along with it.
+fn assignments(row: &Algorithms, value: String) -> Vec<Assignment> {
+    let own = std::iter::once((row.parameter.clone(), value));
+    own.chain(row.together.clone())
+        .map(|(name, value)| Assignment {
+            name,
+            value,
+            environment: true,
+        })
+        .collect()
+}
+
+fn selection(row: &Algorithms, choice: u64) -> Selection {
+    Selection::Settings(vec![(row.parameter.clone(), choice.to_string())])
+}
+
+fn number(selection: &Selection) -> Option<u64> {
+    match selection {
+        Selection::Settings(settings) => settings.first()?.1.parse().ok(),
+        Selection::Mockup(_) | Selection::Algorithm(..) | Selection::Plugin(_) => None,
+    }
+}
+
+/// What the variables in force choose for the measured volumes.
+fn standing(context: &Context<'_>, assignments: &[Assignment]) -> anyhow::Result<Picks> {
+    let mut picks = Picks::new();
+    for assignment in assignments {
+        let collective = context.library.chosen_by(&assignment.name);
+        let Some((row, _)) = collective.and_then(|one| context.library.chosen_at_start(one)) else {
+            continue;
+        };
+        let volumes = context.plan.volumes_of(row.collective);
+        let held = ranged::standing(row, context.options.ranks as u64, &volumes, &assignment.value)?;
+        picks.extend(
+            held.into_iter()
+                .map(|(volume, choice)| ((row.collective, volume), choice)),
+        );
+    }
+    Ok(picks)
+}
+
+/// For each collective, the value that makes `picks` hold, and what stands for its other volumes; and what is set along with it.
+fn composed(context: &Context<'_>, standing: &Picks, picks: &Picks) -> Vec<Vec<Assignment>> {
+    let collectives: BTreeSet<Collective> = picks.keys().map(|(collective, _)| *collective).collect();
+    let mut all = Vec::new();
+    for (row, _) in collectives
+        .into_iter()
+        .filter_map(|one| context.library.chosen_at_start(one))
+    {
+        let of_row = |picks: &Picks| -> BTreeMap<u64, u64> {
+            let own = picks
+                .iter()
+                .filter(|((collective, _), _)| *collective == row.collective);
+            own.map(|((_, volume), choice)| (*volume, *choice)).collect()
+        };
+        let mut together = of_row(standing);
+        together.extend(of_row(picks));
+        if row.at_start.is_some_and(|at_start| at_start.unit.is_none()) {
+            // One for all sizes: what is chosen now replaces what stood.
+            together = of_row(picks);
+        }
+        let chosen: Vec<(u64, u64)> = together.into_iter().collect();
+        let volumes = context.plan.volumes_of(row.collective);
+        let value = ranged::compose(row, context.options.ranks as u64, &volumes, &chosen);
+        all.extend(value.map(|value| assignments(row, value)));
+    }
+    all
+}
+
+/// For each target the choice that came in on this place of the screening, if it is promising. Where a collective cannot be switched
+/// on size, its targets have one choice in common: the one that is best over all of them.
+fn picks(
+    library: &Library,
+    targets: &[Target],
+    tried: &BTreeMap<(Collective, u64), Times>,
+    present: &Times,
+    place: usize,
+) -> Picks {
+    let mut picks = Picks::new();
+    for target in targets {
+        let Some((row, _)) = target.collective().and_then(|one| library.chosen_at_start(one)) else {
+            continue;
+        };
+        let collective = row.collective;
+        let together =
+            |other: &&Target| other.collective() == Some(collective) && (!row.size_switch || *other == target);
+        let mut ranking: Vec<(f64, u64)> = Vec::new();
+        for ((_, choice), times) in tried.iter().filter(|((one, _), _)| *one == collective) {
+            let ratio = |target: &Target| Some(times.get(&target.left)? / present.get(&target.left)?);
+            let ratios: Option<Vec<f64>> = targets.iter().filter(together).map(ratio).collect();
+            let logarithms =
+                ratios.map(|ratios| ratios.iter().map(|ratio| ratio.ln()).sum::<f64>() / ratios.len() as f64);
+            ranking.extend(logarithms.map(|mean| (mean.exp(), *choice)));
+        }
+        ranking.retain(|(ratio, _)| *ratio < PROMISING);
+        ranking.sort_by(|a, b| a.0.total_cmp(&b.0));
+        if let Some((_, choice)) = ranking.get(place) {
+            picks.insert((collective, target.bytes()), *choice);
+        }
+    }
+    picks
+}
+
+#[cfg(test)]
+mod tests {
+    use kilter_model::config::library::find_for;
+    use kilter_model::plan::Subject;
+
+    use super::*;
+
+    fn intel() -> Library {
+        find_for("Intel(R) MPI Library for Linux* OS, Version 2021.19.0 Build 1").unwrap()
+    }
+
+    fn times(of: &[(Collective, u64, f64)]) -> Times {
+        of.iter()
+            .map(|(collective, bytes, seconds)| (Subject::library(*collective, *bytes), *seconds))
+            .collect()
+    }
+
+    #[test]
+    fn a_launch_tries_a_choice_of_every_collective() {
+        let targets = [(Collective::Bcast, 8), (Collective::Bcast, 1024), (Collective::Scan, 8)]
+            .map(|(collective, bytes)| Target::unbounded(collective, bytes));
+        let trials = trials(&intel(), &targets, 4, &[]);
+        // As many as bcast has presets, and not those of both added up.
+        assert_eq!(trials.len(), 22);
+        assert_eq!(trials[0], [(Collective::Bcast, 1), (Collective::Scan, 1)]);
+        assert_eq!(trials[21], [(Collective::Bcast, 22)]);
+        let text: Vec<String> = values(&intel(), &trials[1])
+            .iter()
+            .map(|assignment| format!("{}={}", assignment.name, assignment.value))
+            .collect();
+        assert_eq!(text, ["I_MPI_ADJUST_BCAST=2", "I_MPI_ADJUST_SCAN=2"]);
+        let openmpi = find_for("mpirun (Open MPI) 4.1.4").unwrap();
+        assert_eq!(super::trials(&openmpi, &targets, 4, &[]), Vec::<Trial>::new());
+    }
+
+    #[test]
+    fn each_size_has_its_own_ranking_where_sizes_can_be_told_apart() {
+        let (one, two) = ((Collective::Bcast, 8), (Collective::Bcast, 1024));
+        let targets = [one, two].map(|(collective, bytes)| Target::unbounded(collective, bytes));
+        let present = times(&[(one.0, one.1, 1.0), (two.0, two.1, 1.0)]);
+        let tried = [(3, 0.5, 2.0), (4, 0.8, 0.6), (5, 1.1, 0.99)];
+        let tried: BTreeMap<_, _> = tried
+            .into_iter()
+            .map(|(choice, a, b)| {
+                (
+                    (Collective::Bcast, choice),
+                    times(&[(one.0, one.1, a), (two.0, two.1, b)]),
+                )
+            })
+            .collect();
+        let mut library = intel();
+        let place = |library: &Library, place| picks(library, &targets, &tried, &present, place);
+        assert_eq!(place(&library, 0), Picks::from([(one, 3), (two, 4)]));
+        // What is slower than the library's own choice, or as fast, is no finalist.
+        assert_eq!(place(&library, 1), Picks::from([(one, 4)]));
+        for row in &mut library.algorithms {
+            row.size_switch = false;
+        }
+        assert_eq!(place(&library, 0), Picks::from([(one, 4), (two, 4)]));
+    }
+
+    #[test]
+    fn what_is_put_together_has_to_be_faster_where_it_was_chosen_and_slower_nowhere() {
+        let (one, other) = ((Collective::Bcast, 8), (Collective::Bcast, 1024));
+        let targets = [one, other].map(|(collective, bytes)| Target::unbounded(collective, bytes));
+        let samples = |of: [f64; 2]| -> Samples {
+            [one, other]
+                .iter()
+                .zip(of)
+                .map(|((collective, bytes), seconds)| {
+                    let sample = Sample::new(vec![seconds; 5]).unwrap();
+                    (Subject::library(*collective, *bytes), sample)
+                })
+                .collect()
+        };
+        let chosen = Picks::from([(one, 3)]);
+        let keeps = |with: [f64; 2]| {
+            let both = [samples([1.0, 1.0]), samples(with)];
+            keeps_its_promise(Some(Collective::Bcast), &targets, &chosen, &both)
+        };
+        assert!(keeps([0.5, 1.0]));
+        assert!(!keeps([1.1, 1.0]) && !keeps([0.5, 1.5]));
+        let failed = [samples([1.0, 1.0]), Samples::new()];
+        assert!(!keeps_its_promise(Some(Collective::Bcast), &targets, &chosen, &failed));
+    }
+}

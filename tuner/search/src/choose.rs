@@ -1,0 +1,276 @@
+//! Which of the measured candidates is deployed: the simplest among those that fix the cell and are as fast as the fastest
+//! of them. Pure.
+
+use kilter_model::deployment::Selection;
+use kilter_model::report::{Contest, Contestant};
+use kilter_stats::sample::Sample;
+use kilter_stats::verdict::{self, Rule};
+
+use crate::reasons::{Final, Finalist};
+use crate::target::Target;
+
+/// A candidate with its launch medians in seconds.
+#[derive(Debug, Clone)]
+pub struct Measured {
+    /// `None` is the default: the library as it is launched.
+    pub selection: Option<Selection>,
+    /// One median per launch.
+    pub medians: Sample,
+}
+
+/// The outcome of a contest.
+#[derive(Debug, Clone)]
+pub struct Decision {
+    /// What to deploy; `None` leaves the cell alone.
+    pub chosen: Option<Selection>,
+    /// Why nothing is deployed, where the cell has bounds and none is met.
+    pub unfixed_because: Option<String>,
+    /// Something else decides which algorithm runs, so that none of the library's was credited.
+    pub hidden: bool,
+    /// For the report.
+    pub contest: Contest,
+}
+
+/// Chooses. `bounds` are the launch medians of the right sides of the target, in the same launches.
+///
+/// A candidate fixes the target when its median is within the rule's floor of every bound. Among the fixing candidates those
+/// statistically as good as the fastest compete by simplicity: default, then parameters (fewer first), then mock-ups, then
+/// Kilter's algorithms, then a plugin's; ties go to the faster one.
+#[must_use]
+pub fn choose(target: &Target, candidates: &[Measured], bounds: &[Sample], rule: &Rule) -> Decision {
+    choose_among(target, candidates, bounds, rule, &|_| true)
+}
+
+/// As [`choose`], where only some candidates can be `deployable`; the others are measured to be compared with.
+#[must_use]
+pub fn choose_among(
+    target: &Target,
+    candidates: &[Measured],
+    bounds: &[Sample],
+    rule: &Rule,
+    deployable: &dyn Fn(&Selection) -> bool,
+) -> Decision {
+    let can_be = |candidate: &&Measured| candidate.selection.as_ref().is_none_or(deployable);
+    let tightest = bounds.iter().map(Sample::median).min_by(f64::total_cmp);
+    let floor = |bound: f64| bound + (rule.effect_floor * bound).max(2.0 * rule.noise_seconds);
+    let fixes = |candidate: &Measured| tightest.is_none_or(|bound| candidate.medians.median() <= floor(bound));
+    let fixing: Vec<&Measured> = candidates.iter().filter(|c| can_be(c) && fixes(c)).collect();
+    let chosen = simplest_of_best(fixing, rule);
+    let fastest = candidates
+        .iter()
+        .min_by(|a, b| a.medians.median().total_cmp(&b.medians.median()));
+    let unfixed_because = match (chosen, tightest, fastest) {
+        (None, Some(_), Some(fastest)) if fixes(fastest) => Some(format!(
+            "`{}` would fix it, and cannot be deployed with this library",
+            id(fastest)
+        )),
+        (None, Some(bound), Some(fastest)) => Some(format!(
+            "the best of {} candidates, {}, still takes {:.2} times the bound",
+            candidates.len(),
+            id(fastest),
+            fastest.medians.median() / bound
+        )),
+        (None, _, None) => Some("no candidate could be measured".to_owned()),
+        // Without a bound a contest is for information: nothing is broken, nothing is changed.
+        _ => None,
+    };
+    let default = candidates
+        .iter()
+        .find(|candidate| candidate.selection.is_none())
+        .map(|c| c.medians.median());
+    let all: Vec<Sample> = candidates.iter().map(|candidate| candidate.medians.clone()).collect();
+    let among_best = verdict::equivalent_to_best(&all, rule);
+    let deployed = chosen.filter(|_| tightest.is_some());
+    let of_chosen = deployed.map(|chosen| (id(chosen), chosen.medians.median()));
+    let held = Final {
+        default,
+        bound: tightest,
+        chosen: of_chosen.as_ref().map(|(id, seconds)| (id.as_str(), *seconds)),
+        rule,
+    };
+    let why_not = |candidate: &Measured, among_best: bool| {
+        let is_chosen = deployed.is_some_and(|chosen| std::ptr::eq(chosen, candidate));
+        let finalist = Finalist {
+            seconds: candidate.medians.median(),
+            as_good: among_best,
+            fixes: fixes(candidate),
+            deployable: can_be(&candidate),
+        };
+        held.why_not(finalist).filter(|_| !is_chosen)
+    };
+    let mut contestants: Vec<Contestant> = candidates
+        .iter()
+        .zip(among_best)
+        .map(|(candidate, among_best)| {
+            let seconds = candidate.medians.median();
+            Contestant {
+                id: id(candidate),
+                kind: candidate.selection.as_ref().map(Selection::kind),
+                seconds,
+                ratio_to_default: default.map_or(1.0, |default| seconds / default),
+                ratio_to_bound: tightest.map_or(0.0, |bound| seconds / bound),
+                among_best,
+                chosen: deployed.is_some_and(|chosen| std::ptr::eq(chosen, candidate)),
+                predicted: None,
+                not_deployed: why_not(candidate, among_best),
+            }
+        })
+        .collect();
+    contestants.sort_by(|a, b| a.seconds.total_cmp(&b.seconds));
+    Decision {
+        chosen: deployed.and_then(|candidate| candidate.selection.clone()),
+        unfixed_because,
+        hidden: false,
+        contest: Contest {
+            function: target.function.clone(),
+            bytes: target.bytes(),
+            candidates: contestants,
+            proof: None,
+            models: Vec::new(),
+            left_out: Vec::new(),
+            refused: Vec::new(),
+            screened: Vec::new(),
+        },
+    }
+}
+
+/// The simplest of those that are statistically as good as the fastest, the faster of two that are as simple.
+#[must_use]
+pub fn simplest_of_best<'m>(candidates: impl IntoIterator<Item = &'m Measured>, rule: &Rule) -> Option<&'m Measured> {
+    let candidates: Vec<&Measured> = candidates.into_iter().collect();
+    let samples: Vec<Sample> = candidates.iter().map(|candidate| candidate.medians.clone()).collect();
+    let equal = verdict::equivalent_to_best(&samples, rule);
+    let of_best = candidates.into_iter().zip(equal).filter(|(_, equal)| *equal);
+    of_best.map(|(candidate, _)| candidate).min_by(|a, b| {
+        simplicity(a)
+            .cmp(&simplicity(b))
+            .then(a.medians.median().total_cmp(&b.medians.median()))
+    })
+}
+
+fn id(candidate: &Measured) -> String {
+    candidate
+        .selection
+        .as_ref()
+        .map_or_else(|| "default".to_owned(), Selection::id)
+}
+
+/// Smaller is simpler to deploy.
+fn simplicity(candidate: &Measured) -> (u8, usize) {
+    match &candidate.selection {
+        None => (0, 0),
+        Some(Selection::Settings(settings)) => (1, settings.len()),
+        Some(Selection::Mockup(_)) => (2, 0),
+        Some(Selection::Algorithm(..)) => (3, 0),
+        // One more file to install.
+        Some(Selection::Plugin(_)) => (3, 1),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use kilter_algorithms::Collective;
+
+    use super::*;
+
+    fn measured(selection: Option<Selection>, microseconds: f64) -> Measured {
+        let times = [0.995, 1.0, 1.005, 1.01, 0.99]
+            .iter()
+            .map(|factor| factor * microseconds * 1e-6)
+            .collect();
+        Measured {
+            selection,
+            medians: Sample::new(times).unwrap(),
+        }
+    }
+
+    fn settings(count: usize) -> Option<Selection> {
+        Some(Selection::Settings(
+            (0..count).map(|i| (format!("s{i}"), "1".to_owned())).collect(),
+        ))
+    }
+
+    fn algorithm() -> Option<Selection> {
+        Some(Selection::Algorithm("scan.pipelined_chain".to_owned(), vec![16384]))
+    }
+
+    fn decide(candidates: &[Measured], bound_microseconds: Option<f64>) -> Decision {
+        let target = Target::unbounded(Collective::Scan, 262_144);
+        let bounds: Vec<Sample> = bound_microseconds
+            .map(|us| measured(None, us).medians)
+            .into_iter()
+            .collect();
+        let rule = Rule {
+            alpha: 0.05,
+            effect_floor: 0.05,
+            noise_seconds: 1e-6,
+            ..Rule::default()
+        };
+        choose(&target, candidates, &bounds, &rule)
+    }
+
+    #[test]
+    fn the_simplest_among_equals_is_chosen() {
+        let candidates = [
+            measured(None, 9671.0),
+            measured(settings(2), 5921.0),
+            measured(settings(1), 6000.0),
+            measured(algorithm(), 5800.0),
+        ];
+        assert_eq!(decide(&candidates, Some(8098.0)).chosen, settings(1));
+    }
+
+    #[test]
+    fn among_equals_kilters_own_algorithm_is_simpler_than_a_plugins() {
+        let plugin = Some(Selection::Plugin(kilter_model::deployment::PluginRow {
+            file: "/p.so".into(),
+            id: "scan.mine".to_owned(),
+            parameters: Vec::new(),
+            scratch: None,
+        }));
+        let both = [
+            measured(None, 9671.0),
+            measured(plugin.clone(), 5800.0),
+            measured(algorithm(), 5810.0),
+        ];
+        assert_eq!(decide(&both, Some(8098.0)).chosen, algorithm());
+        assert_eq!(decide(&both[..2], Some(8098.0)).chosen, plugin);
+    }
+
+    #[test]
+    fn a_clearly_faster_algorithm_beats_a_simpler_parameter() {
+        let candidates = [
+            measured(None, 21618.0),
+            measured(settings(1), 9900.0),
+            measured(algorithm(), 5437.0),
+        ];
+        assert_eq!(decide(&candidates, Some(9919.0)).chosen, algorithm());
+    }
+
+    #[test]
+    fn a_candidate_that_misses_the_bound_is_no_fix_and_the_reason_names_the_best() {
+        let decision = decide(&[measured(None, 21618.0), measured(settings(1), 14564.0)], Some(9919.0));
+        assert_eq!(decision.chosen, None);
+        assert_eq!(
+            decision.unfixed_because.unwrap(),
+            "the best of 2 candidates, s0=1, still takes 1.47 times the bound"
+        );
+    }
+
+    #[test]
+    fn a_contest_without_a_bound_changes_nothing() {
+        let decision = decide(&[measured(None, 528.0), measured(algorithm(), 264.0)], None);
+        assert_eq!((decision.chosen, decision.unfixed_because), (None, None));
+        assert_eq!(
+            decision.contest.candidates[0].id,
+            "scan.pipelined_chain segment_bytes=16384"
+        );
+        assert!((decision.contest.candidates[0].ratio_to_default - 0.5).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_default_that_holds_after_all_is_kept() {
+        let decision = decide(&[measured(None, 100.0), measured(settings(1), 99.0)], Some(98.0));
+        assert_eq!((decision.chosen, decision.unfixed_because), (None, None));
+    }
+}

@@ -1,0 +1,142 @@
+//! Which implementations may be deployed: those that passed on this library, this machine and this number of ranks.
+
+use kilter_bench::programs::digest;
+use kilter_bench::store::{Verified, VerifiedResult};
+use kilter_model::deployment::Selection;
+use kilter_protocol::verifying::{Depth, Wanted};
+
+use super::{Inquiry, Judgement, Launching, library_name, machine, record, skipped_text, verify};
+use crate::context::Context;
+
+/// Whether `selection` may be deployed; why not, where it may not. What was not verified yet is verified now, in a second's worth of
+/// the matrix with the values that are to be deployed; what the database has is not run again.
+///
+/// # Errors
+/// The verification could not be carried out.
+pub fn admit(context: &Context<'_>, selection: &Selection) -> anyhow::Result<Result<(), String>> {
+    let (id, values) = match selection {
+        Selection::Settings(_) => return Ok(Ok(())),
+        Selection::Mockup(id) => (id, Vec::new()),
+        Selection::Algorithm(id, values) => (id, values.clone()),
+        Selection::Plugin(row) => (&row.id, row.values()),
+    };
+    let parameters = serde_json::to_string(&values)?;
+    let wanted = Wanted {
+        name: id.clone(),
+        values,
+    };
+    let inquiry = Inquiry {
+        plugin: match selection {
+            Selection::Plugin(row) => row.file.clone(),
+            _ => context.programs.plugin()?,
+        },
+        rows: vec![wanted],
+        case: None,
+        depth: Depth::Reduced,
+    };
+    let (library, machine) = (
+        library_name(&context.library, &context.version),
+        machine(context.options),
+    );
+    let (plugin, digest) = (inquiry.plugin.display().to_string(), digest(&inquiry.plugin)?);
+    let of = Verified {
+        library: &library,
+        machine: &machine,
+        ranks: context.options.ranks,
+        plugin: &plugin,
+        digest: &digest,
+        row: id,
+        parameters: &parameters,
+    };
+    if context.store.verified(&of)?.is_none() {
+        let launching = Launching {
+            options: context.options,
+            program: context.programs.verifier()?,
+            template: &context.template,
+            directory: context.directory.clone(),
+        };
+        let found = verify(&launching, context.options.ranks, &inquiry, &context.progress)?;
+        for failure in &found.library_failures {
+            context.progress.warn(&format!(
+                "the library's own collective is wrong ({}: {}); report it to its developers",
+                failure.case, failure.reason
+            ));
+        }
+        record(context.store, (&library, &machine), &inquiry, &found.outcomes)?;
+    }
+    let values: Vec<String> = inquiry.rows[0].values.iter().map(u64::to_string).collect();
+    Ok(match context.store.verified(&of)? {
+        Some(result) => judge(&of, &values, &result),
+        None => Err("it was not verified: the plugin has no such row".to_owned()),
+    })
+}
+
+/// Whether a result admits its row, which was run with `values`.
+fn judge(of: &Verified<'_>, values: &[String], result: &VerifiedResult) -> Result<(), String> {
+    let Verified { ranks, row, .. } = of;
+    let values = match values {
+        [] => String::new(),
+        values => format!("@{}", values.join("/")),
+    };
+    match Judgement::of(result.compared, result.failed) {
+        Judgement::Passed => Ok(()),
+        Judgement::NothingCompared => Err(format!(
+            "no case was compared on {ranks} ranks, so nothing is known of it; skipped: {}; `kilter verify-algorithms -n {ranks} \
+             --only {row}{values}` runs the whole matrix",
+            skipped_text(&serde_json::from_str(&result.skipped).unwrap_or_default()),
+        )),
+        Judgement::Failed => {
+            let failures: serde_json::Value = serde_json::from_str(&result.failures).unwrap_or_default();
+            let text = |name: &str| failures[0][name].as_str().unwrap_or_default().to_owned();
+            Err(format!(
+                "{} wrong case(s) on {ranks} ranks; the first: {}; reproduce it with `kilter verify-algorithms -n {ranks} --only \
+                 {row}{values} --case {}`",
+                result.failed,
+                text("reason"),
+                text("case"),
+            ))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use kilter_bench::store::{Verified, VerifiedResult};
+
+    use super::judge;
+
+    #[test]
+    fn only_a_row_that_was_compared_and_never_wrong_is_admitted() {
+        let of = Verified {
+            library: "MPI 1",
+            machine: "here",
+            ranks: 4,
+            plugin: "a.so",
+            digest: "12",
+            row: "bcast.x",
+            parameters: "[8]",
+        };
+        let judged = |compared, failed, skipped: &str, failures: &str| {
+            let (skipped, failures) = (skipped.to_owned(), failures.to_owned());
+            let result = VerifiedResult {
+                compared,
+                failed,
+                skipped,
+                failures,
+            };
+            judge(&of, &["8".to_owned()], &result)
+        };
+        assert_eq!(judged(3, 0, r#"{"no data is moved":2}"#, "[]"), Ok(()));
+        let nothing = judged(0, 0, r#"{"its operator must commute":9}"#, "[]").unwrap_err();
+        assert!(
+            nothing.contains("no case was compared on 4 ranks") && nothing.contains("9 (its operator must commute)"),
+            "{nothing}"
+        );
+        let wrong = judged(3, 1, "{}", r#"[{"case":"count=1","reason":"rank 2: 7"}]"#).unwrap_err();
+        assert!(
+            wrong.contains("1 wrong case(s) on 4 ranks; the first: rank 2: 7"),
+            "{wrong}"
+        );
+        assert!(wrong.contains("--only bcast.x@8 --case count=1"), "{wrong}");
+    }
+}

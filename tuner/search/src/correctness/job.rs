@@ -1,0 +1,176 @@
+//! One job of `kilter-verify`, followed by its announcements: a row that crashes or hangs is known by name.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, bail};
+use kilter_bench::launch::process::Process;
+use kilter_bench::launch::{SessionError, files, interrupt};
+use kilter_bench::progress::Progress;
+use kilter_protocol::verifying::{Line, Request};
+
+use super::Launching;
+
+/// Between two looks at the job.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// How long a job may take to end once it was told to.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// Seconds that a job may take to start, beyond what a row may.
+const START_SECONDS: f64 = 20.0;
+
+/// What was announced last.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Announced {
+    /// Number of the run.
+    pub(super) run: u64,
+    /// Row, or `library COLLECTIVE`.
+    pub(super) what: String,
+    /// How many of the row's runs were compared before this one.
+    pub(super) compared: u64,
+    pub(super) case: String,
+}
+
+/// How a job ended.
+#[derive(Debug)]
+pub(super) enum End {
+    /// All was run.
+    Done,
+    /// It ended, or had to be ended, in the run that was announced last: why.
+    In {
+        announced: Announced,
+        reason: String,
+        /// It did not end by itself.
+        hung: bool,
+    },
+}
+
+/// Runs a job to its end. Returns the lines that it reported.
+///
+/// # Errors
+/// It did not start, for which its own words are given; or files and processes fail.
+pub(super) fn run(
+    launching: &Launching<'_>,
+    ranks: usize,
+    request: &Request,
+    progress: &Progress,
+) -> anyhow::Result<(Vec<Line>, End)> {
+    let options = launching.options;
+    let words = [launching.program.display().to_string(), serde_json::to_string(request)?];
+    let command = launching
+        .template
+        .build(ranks, &options.site_parameters, &options.site_environment, &words)?;
+    let log = request.report.with_extension("log");
+    for path in [&request.report, &request.announcement] {
+        // What an earlier job said must not be taken for this one's words.
+        files::anew(path).with_context(|| format!("cannot write `{}`", path.display()))?;
+    }
+    let output = files::anew(&log).with_context(|| format!("cannot write `{}`", log.display()))?;
+    let mut process = Process::spawn(&command, &kilter_bench::store::unique(), output)?;
+    progress.phase(&format!("verify on {ranks} rank(s)"), 0);
+    let mut announced: Option<Announced> = None;
+    let mut since = Instant::now();
+    let silent = loop {
+        let ended = process.wait(LOOK);
+        if let Some(signal) = interrupt::received(interrupt::flag()) {
+            process.kill_all(GRACE)?;
+            return Err(SessionError::Interrupted { signal }.into());
+        }
+        let now = read_announcement(&request.announcement);
+        if now != announced {
+            if announced.is_none() {
+                progress.lengthen(planned(&request.report));
+            }
+            let done = |announced: &Option<Announced>| announced.as_ref().map_or(0, |announced| announced.run);
+            progress.step(done(&now).saturating_sub(done(&announced)));
+            (announced, since) = (now, Instant::now());
+        }
+        if ended {
+            break None;
+        }
+        let limit = options.stall_seconds + if announced.is_some() { 0.0 } else { START_SECONDS };
+        if since.elapsed().as_secs_f64() > limit {
+            break Some(limit);
+        }
+    };
+    let status = process.kill_all(if silent.is_some() { Duration::ZERO } else { GRACE })?;
+    let lines = read_report(&request.report)?;
+    if status.success() && matches!(lines.last(), Some(Line::End {})) {
+        return Ok((lines, End::Done));
+    }
+    let said = files::tail(&log);
+    let reason = match silent {
+        Some(limit) => format!("hung: no sign of life for {limit} s"),
+        None => format!("crashed: the job ended before it was done ({status})"),
+    };
+    match announced {
+        // What a rank says before it gives up is no crash of a row, but of the question.
+        Some(announced) if silent.is_some() || !said.contains("kilter: error: case `") => {
+            let said = said
+                .lines()
+                .find(|line| line.starts_with("kilter: error"))
+                .unwrap_or_default();
+            let reason = if said.is_empty() {
+                reason
+            } else {
+                format!("{reason}: {said}")
+            };
+            let end = End::In {
+                announced,
+                reason: format!("{reason}; log `{}`", log.display()),
+                hung: silent.is_some(),
+            };
+            Ok((lines, end))
+        }
+        _ => {
+            let said = own_words(&said);
+            bail!(
+                "{}",
+                if said.is_empty() {
+                    format!("kilter-verify {reason}; see `{}`", log.display())
+                } else {
+                    said
+                }
+            )
+        }
+    }
+}
+
+/// What `kilter-verify` said, without the launcher's words around it.
+fn own_words(log: &str) -> String {
+    let own = log.lines().filter_map(|line| line.strip_prefix("kilter: error: "));
+    own.map(str::to_owned).next().unwrap_or_else(|| log.to_owned())
+}
+
+fn read_announcement(path: &Path) -> Option<Announced> {
+    let text = std::fs::read_to_string(path).ok()?;
+    let mut parts = text.trim_end().split('\t');
+    Some(Announced {
+        run: parts.next()?.parse().ok()?,
+        what: parts.next()?.to_owned(),
+        compared: parts.next()?.parse().ok()?,
+        case: parts.next()?.to_owned(),
+    })
+}
+
+/// The runs that the job has planned, once it has said so.
+fn planned(report: &Path) -> u64 {
+    match read_report(report).ok().and_then(|lines| lines.into_iter().next()) {
+        Some(Line::Start { runs, .. }) => runs,
+        _ => 0,
+    }
+}
+
+fn read_report(path: &Path) -> anyhow::Result<Vec<Line>> {
+    let text = std::fs::read_to_string(path).with_context(|| format!("cannot read `{}`", path.display()))?;
+    // The end of a line that a crash cut off is missing.
+    let whole = text.rfind('\n').map_or("", |end| &text[..end]);
+    whole
+        .lines()
+        .enumerate()
+        .map(|(number, line)| {
+            serde_json::from_str(line).with_context(|| format!("`{}` line {}", path.display(), number + 1))
+        })
+        .collect()
+}

@@ -1,0 +1,33 @@
+//! The search: it verifies guidelines, proposes candidates, measures them on a bench, and says which to deploy and why. It writes no files and
+//! renders nothing.
+
+pub mod at_start;
+pub mod choose;
+pub mod contest;
+pub mod context;
+pub mod correctness;
+pub mod cost_model;
+pub mod gates;
+pub mod guide;
+pub mod necessity;
+pub mod ordered;
+pub mod pairs;
+pub mod plugins;
+pub mod pricing;
+pub mod proof;
+pub mod proofs;
+pub mod quarantine;
+pub mod ranking;
+pub mod reasons;
+pub mod reproducibility;
+pub mod savings;
+pub mod settings;
+pub mod space;
+pub mod target;
+pub mod together;
+pub mod trials;
+pub mod verification;
+
+/// A smaller slowdown, as a fraction, does not take a fix back: launches of the same library on a shared machine differ by
+/// about as much.
+pub const DAMAGE_FLOOR: f64 = 0.1;

@@ -1,0 +1,169 @@
+//! Plugins of the user: which rows they have, asked from the worker, since `kilter` itself links no MPI library.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, bail, ensure};
+use kilter_algorithms::{Collective, mockup, registry};
+use kilter_bench::programs::{Programs, digest};
+use kilter_model::config::library::Library;
+use kilter_model::deployment::{PluginParameter, PluginRow, Selection};
+use kilter_protocol::plugin::{self, Needs, Parameter, Scratch};
+
+/// A plugin.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Plugin {
+    /// The shared object.
+    pub file: PathBuf,
+    /// Tells builds of it apart.
+    pub digest: String,
+    /// Its rows.
+    pub rows: Vec<Row>,
+}
+
+/// A row of a plugin.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Row {
+    /// Its id.
+    pub id: String,
+    /// What it implements.
+    pub collective: Collective,
+    /// What it needs of a call.
+    pub needs: Needs,
+    /// Its tunables.
+    pub parameters: Vec<Parameter>,
+    /// What it keeps of scratch, where it says so.
+    pub scratch: Option<Scratch>,
+}
+
+impl Plugin {
+    /// A row of this plugin with the defaults of its parameters.
+    #[must_use]
+    pub fn selection(&self, row: &Row) -> Selection {
+        let at_default = |parameter: &Parameter| PluginParameter {
+            name: parameter.name.clone(),
+            min: parameter.min,
+            max: parameter.max,
+            value: parameter.default,
+        };
+        Selection::Plugin(PluginRow {
+            file: self.file.clone(),
+            id: row.id.clone(),
+            parameters: row.parameters.iter().map(at_default).collect(),
+            scratch: row.scratch,
+        })
+    }
+}
+
+/// Asks for the rows of these plugins.
+///
+/// # Errors
+/// A plugin that is not used, or two rows of one id, which a profile could not tell apart.
+pub fn load(files: &[PathBuf], programs: &Programs, library: &Library) -> anyhow::Result<Vec<Plugin>> {
+    if !files.is_empty() && library.launcher.is_simulator() {
+        bail!(
+            "--plugin: into a simulated rank nothing can be loaded; leave it out, or give the --mpirun of a real library"
+        );
+    }
+    let plugins = files
+        .iter()
+        .map(|file| {
+            let said = programs
+                .rows_of(file)
+                .with_context(|| format!("--plugin `{}`", file.display()))?;
+            from_rows(file, said)
+        })
+        .collect::<anyhow::Result<Vec<_>>>()?;
+    ensure_unique(&plugins)?;
+    Ok(plugins)
+}
+
+fn from_rows(file: &Path, said: plugin::Rows) -> anyhow::Result<Plugin> {
+    let row = |row: plugin::Row| {
+        let collective = row.collective.parse::<Collective>();
+        Ok(Row {
+            collective: collective.with_context(|| format!("--plugin `{}`, row `{}`", file.display(), row.id))?,
+            id: row.id,
+            needs: row.needs,
+            parameters: row.parameters,
+            scratch: row.scratch,
+        })
+    };
+    let rows = said.rows.into_iter().map(row).collect::<anyhow::Result<Vec<_>>>()?;
+    ensure!(
+        !rows.is_empty(),
+        "--plugin `{}` has no rows: there is nothing that could compete",
+        file.display()
+    );
+    Ok(Plugin {
+        digest: digest(file)?,
+        file: file.to_owned(),
+        rows,
+    })
+}
+
+/// Refuses what the drop-in would refuse when all is measured.
+fn ensure_unique(plugins: &[Plugin]) -> anyhow::Result<()> {
+    let mut known: BTreeMap<&str, &Path> = BTreeMap::new();
+    for plugin in plugins {
+        for row in &plugin.rows {
+            let (id, file) = (row.id.as_str(), plugin.file.display());
+            ensure!(
+                registry::find(id).is_none() && mockup::find(id).is_none(),
+                "--plugin `{file}`: Kilter has a row `{id}` of its own; give the plugin's another name"
+            );
+            if let Some(other) = known.insert(id, &plugin.file) {
+                bail!(
+                    "--plugin `{file}`: `{}` has a row `{id}`, too; take one of them out",
+                    other.display()
+                );
+            }
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plugin(file: &str, ids: &[&str]) -> Plugin {
+        let row = |id: &&str| Row {
+            id: (*id).to_owned(),
+            collective: Collective::Bcast,
+            needs: Needs::default(),
+            parameters: Vec::new(),
+            scratch: None,
+        };
+        Plugin {
+            file: file.into(),
+            digest: String::new(),
+            rows: ids.iter().map(row).collect(),
+        }
+    }
+
+    #[test]
+    fn rows_that_a_profile_could_not_tell_apart_are_refused_at_the_start() {
+        let refused = |plugins: &[Plugin]| ensure_unique(plugins).unwrap_err().to_string();
+        assert!(ensure_unique(&[plugin("/a.so", &["bcast.a", "bcast.b"]), plugin("/b.so", &["bcast.c"])]).is_ok());
+        let twice = refused(&[plugin("/a.so", &["bcast.a"]), plugin("/b.so", &["bcast.a"])]);
+        assert_eq!(
+            twice,
+            "--plugin `/b.so`: `/a.so` has a row `bcast.a`, too; take one of them out"
+        );
+        for id in ["bcast.binomial", "bcast.as_scatter_allgather"] {
+            let own = refused(&[plugin("/a.so", &[id])]);
+            assert!(own.contains("Kilter has a row") && own.contains(id), "{own}");
+        }
+    }
+
+    #[test]
+    fn a_plugin_without_rows_is_refused() {
+        let said = plugin::Rows {
+            v: kilter_protocol::VERSION,
+            rows: Vec::new(),
+        };
+        let error = from_rows(Path::new("/a.so"), said).unwrap_err().to_string();
+        assert!(error.contains("has no rows"), "{error}");
+    }
+}

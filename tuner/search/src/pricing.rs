@@ -1,0 +1,76 @@
+//! The launch that measures the prices of messages and of local work ([`crate::cost_model::measure`] says what it asks for).
+
+use kilter_bench::launch::session::SessionError;
+use kilter_model::plan;
+use kilter_model::setup::Setup;
+use kilter_protocol::plan::Block;
+
+use crate::context::Context;
+use crate::cost_model::measure::{REPETITIONS, asked, read};
+use crate::cost_model::prices::{LEAST_TIMES, Prices};
+
+/// Measures the prices under `setup`, in one launch named after `label`, and takes its seconds from the budget. Empty where ranks have
+/// no clock of their own or the launch failed, with a warning: nothing is explained then.
+///
+/// # Errors
+/// The database, files, an interruption; a setup that did not take effect.
+pub fn measure(context: &Context<'_>, label: &str, setup: &Setup) -> anyhow::Result<Prices> {
+    if context.budget.exhausted() {
+        context
+            .progress
+            .warn("the budget ended before the prices of messages were measured, so nothing is explained by them");
+        return Ok(Prices::default());
+    }
+    let Some(nodes) = context.nodes() else {
+        context
+            .progress
+            .warn("no prices of messages are measured: it is not known which ranks share a node");
+        return Ok(Prices::default());
+    };
+    let repetitions = context.options.repetitions_or(REPETITIONS);
+    let blocks: Vec<Block> = asked(&nodes, context.options.element.bytes())
+        .into_iter()
+        .map(|(id, items)| Block {
+            seed: plan::derived_seed(context.run.seed, &format!("{label}/{id}")),
+            id,
+            items,
+            repetitions,
+        })
+        .collect();
+    context
+        .progress
+        .phase("prices of messages and local work", blocks.len() as u64);
+    let mut session = context.session(label, setup, false)?;
+    let measured = session
+        .measure_all(&blocks, &mut |_| context.progress.step(1))
+        .and_then(|outcomes| Ok((outcomes, session.start()?)));
+    let outcomes = match measured {
+        Ok((outcomes, start)) => {
+            context.confirm(setup, &start)?;
+            session.finish()?;
+            outcomes
+        }
+        Err(SessionError::Job(failure)) => {
+            context.progress.warn(&format!(
+                "the prices of messages could not be measured, so nothing is explained by them: {failure}"
+            ));
+            return Ok(Prices::default());
+        }
+        Err(error) => return Err(error.into()),
+    };
+    for (block, outcome) in blocks.iter().zip(&outcomes) {
+        for (item, reason) in &outcome.failed {
+            context
+                .progress
+                .warn(&format!("no price from `{}`, `{item}`: {reason}", block.id));
+        }
+    }
+    let least = if context.options.is_exact() { 1 } else { LEAST_TIMES };
+    let prices = read(blocks.iter().map(|block| block.id.as_str()).zip(&outcomes), least);
+    if prices.within.is_none() && prices.between.is_none() {
+        context.progress.warn(
+            "no price of messages could be measured, since too few repetitions began in time; look for other load on the machine",
+        );
+    }
+    Ok(prices)
+}

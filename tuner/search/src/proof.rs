@@ -1,0 +1,446 @@
+//! Whether what the library was told acts, by the messages that it sends: a wrong setting is mostly ignored in silence, and a candidate
+//! would be credited with the default's time.
+//!
+//! A fingerprint is what every rank sends to every other during one call, as the library itself counts it (`messages` in its
+//! description), in a launch that times nothing. Two rules, each one launch, or one more for each cell where that one fails:
+//!
+//! * **In the search**, before a choice is made: every algorithm that the library has for the collective is forced in turn, beside the
+//!   default. If two of them differ, choosing acts. If all are alike ([`LEAST_FORCED`] or more, on [`LEAST_RANKS`] ranks or more, where
+//!   no library's algorithms all send the same), something else decides, and none of them is credited. That a candidate sends what the
+//!   default sends is no argument against it: the default may be that very algorithm.
+//! * **After the files are written**: launched with them, and with nothing switched, the deployed cells must send what their selections
+//!   sent when they were switched in the running job. A file of rules that the library does not take, or asks for other communicators
+//!   only, is found so.
+//!
+//! Where nothing counts, settings are read back, and the report says that this is all.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use kilter_algorithms::Collective;
+use kilter_bench::launch::session::{BlockOutcome, SessionError};
+use kilter_model::config::library::Messages;
+use kilter_model::deployment::{Assignment, Deployment, Selection};
+use kilter_model::plan;
+use kilter_model::setup::Setup;
+use kilter_protocol::plan::{Block, Item, Repetitions};
+
+use crate::contest::{Held, item};
+use crate::context::Context;
+use crate::target::Target;
+
+/// Fewer algorithms may send the same messages (pairwise and linear alltoallv do).
+const LEAST_FORCED: usize = 3;
+/// On fewer ranks trees, chains and direct messages are the same.
+const LEAST_RANKS: usize = 4;
+/// Longest time of a block, in seconds; nothing in it is used as a time.
+const BLOCK_SECONDS: f64 = 1.0;
+
+/// What a launch that counts has answered, or why there is none.
+type Counted<'c> = Result<(&'c Messages, Vec<BlockOutcome>), String>;
+
+/// The same for one block.
+type CountedBlock<'c> = Result<(&'c Messages, BlockOutcome), String>;
+
+/// What is known of the library's algorithms for a cell.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Finding {
+    /// Choosing one changes what is sent.
+    Acts {
+        /// Algorithms that were forced.
+        forced: usize,
+        /// How many different messages they sent, with the default's.
+        kinds: usize,
+    },
+    /// Whichever is chosen, the same is sent.
+    NoEffect {
+        /// Algorithms that were forced.
+        forced: usize,
+    },
+    /// It cannot be told: why.
+    Unknown(String),
+}
+
+impl Finding {
+    /// By what the default and each algorithm that was forced have sent.
+    #[must_use]
+    pub fn of(default: Option<&str>, forced: &[String], ranks: usize) -> Finding {
+        let kinds: BTreeSet<&str> = forced.iter().map(String::as_str).chain(default).collect();
+        if forced.is_empty() || default.is_none() {
+            return Finding::Unknown("nothing was counted for this cell".to_owned());
+        }
+        let (forced, kinds) = (forced.len(), kinds.len());
+        if kinds > 1 {
+            Finding::Acts { forced, kinds }
+        } else if forced >= LEAST_FORCED && ranks >= LEAST_RANKS {
+            Finding::NoEffect { forced }
+        } else {
+            Finding::Unknown(format!(
+                "{forced} algorithm(s) on {ranks} ranks send the same messages, as they may"
+            ))
+        }
+    }
+
+    /// Whether a candidate that is a choice of algorithm may be credited.
+    #[must_use]
+    pub fn credits(&self, selection: &Selection) -> bool {
+        !matches!((self, selection), (Finding::NoEffect { .. }, Selection::Settings(_)))
+    }
+
+    /// For the report.
+    #[must_use]
+    pub fn text(&self) -> String {
+        match self {
+            Finding::Acts { forced, kinds } => format!(
+                "proven by messages: the library's {forced} algorithms, forced in turn, and its own choice send {kinds} different \
+                 patterns"
+            ),
+            Finding::NoEffect { forced } => format!(
+                "no effect: each of the library's {forced} algorithms, forced in turn, sends the same messages as its own choice, so \
+                 something else decides"
+            ),
+            Finding::Unknown(why) => format!("not proven by messages, only by reading their settings back: {why}"),
+        }
+    }
+}
+
+/// Looks for every held contest that has one of the library's algorithms among its finalists whether choosing acts, by one launch under
+/// `setup`; by the targets' names.
+///
+/// # Errors
+/// A failure that no candidate explains.
+pub fn of_finalists(
+    context: &Context<'_>,
+    label: &str,
+    setup: &Setup,
+    held: &[Held],
+) -> anyhow::Result<BTreeMap<String, Finding>> {
+    let mut asked: Vec<(&Target, Vec<Selection>, usize)> = Vec::new();
+    for held in held {
+        let finalists = held.candidates.iter().filter_map(|one| one.selection.clone());
+        let finalists: Vec<Selection> = finalists.filter(|one| matches!(one, Selection::Settings(_))).collect();
+        if finalists.is_empty() {
+            continue;
+        }
+        let mut selections = forced(context, &held.target);
+        let count = selections.len();
+        let further = finalists.into_iter().filter(|one| !selections[..count].contains(one));
+        let further: Vec<Selection> = further.collect();
+        selections.extend(further);
+        asked.push((&held.target, selections, count));
+    }
+    if asked.is_empty() {
+        return Ok(BTreeMap::new());
+    }
+    let blocks: Vec<Block> = asked
+        .iter()
+        .map(|(target, selections, _)| {
+            let all = std::iter::once(item(target, None));
+            let all = all.chain(selections.iter().map(|selection| item(target, Some(selection))));
+            block(context, label, target, all.collect())
+        })
+        .collect();
+    let counted = counted_each(context, &format!("{label}/proof"), setup, &blocks)?;
+    let mut findings = BTreeMap::new();
+    for ((target, selections, count), (block, counted)) in asked.iter().zip(blocks.iter().zip(counted)) {
+        let (messages, outcome) = match &counted {
+            Ok((messages, outcome)) => (*messages, outcome),
+            Err(why) => {
+                findings.insert(target.name(), Finding::Unknown(why.clone()));
+                continue;
+            }
+        };
+        let sent = |item: &Item| sent(messages, outcome, &item.id);
+        let of_selections: Vec<Option<String>> = block.items[1..].iter().map(sent).collect();
+        let forced: Vec<String> = of_selections[..*count].iter().flatten().cloned().collect();
+        let default = sent(&block.items[0]);
+        let finding = Finding::of(default.as_deref(), &forced, context.options.ranks);
+        for (selection, text) in selections.iter().zip(of_selections) {
+            if let (Some(text), Some(collective)) = (text, target.collective()) {
+                let key = (collective, target.bytes(), selection.clone());
+                context.proofs.sent.borrow_mut().insert(key, text);
+            }
+        }
+        findings.insert(target.name(), finding);
+    }
+    Ok(findings)
+}
+
+/// The deployed selections of the library's algorithms that a launch under `staged`, the emitted files, does not carry out, with what
+/// is to be said of each. What was never counted is not asked.
+///
+/// # Errors
+/// A failure that no candidate explains.
+pub fn not_carried_out(
+    context: &Context<'_>,
+    label: &str,
+    staged: &Setup,
+    deployment: &Deployment,
+) -> anyhow::Result<Vec<((Collective, u64), String)>> {
+    let mut asked: Vec<((Collective, u64), Target, String)> = Vec::new();
+    for ((collective, bytes), selection) in &deployment.selections {
+        let key = (*collective, *bytes);
+        // One rule for all sizes is that of the largest.
+        let of_another_size = |(other, size): &(Collective, u64)| {
+            !context.library.keeps_other_sizes(*collective) && other == collective && size > bytes
+        };
+        if deployment.selections.keys().any(of_another_size) {
+            continue;
+        }
+        let proven = context.proofs.sent.borrow();
+        if let Some(text) = proven.get(&(*collective, *bytes, selection.clone())) {
+            asked.push((key, Target::unbounded(*collective, *bytes), text.clone()));
+        }
+    }
+    if asked.is_empty() {
+        return Ok(Vec::new());
+    }
+    let blocks: Vec<Block> = asked
+        .iter()
+        .map(|(_, target, _)| block(context, label, target, vec![item(target, None)]))
+        .collect();
+    let counted = counted(context, &format!("{label}/proof"), staged, &blocks)?;
+    let (messages, outcomes) = match &counted {
+        Ok(counted) => counted,
+        Err(why) => {
+            context
+                .progress
+                .warn(&format!("that the emitted rules act is not proven: {why}"));
+            return Ok(Vec::new());
+        }
+    };
+    let mut idle = Vec::new();
+    for ((key, _, expected), (block, outcome)) in asked.into_iter().zip(blocks.iter().zip(outcomes)) {
+        let Some(got) = sent(messages, outcome, &block.items[0].id) else {
+            let (collective, bytes) = key;
+            context.progress.warn(&format!(
+                "that the rule for {collective} {bytes} acts is not proven: nothing was counted under the emitted files"
+            ));
+            continue;
+        };
+        if got != expected {
+            idle.push((
+                key,
+                format!(
+                    "launched with the emitted files the library sends `{got}`, not `{expected}` as when it was switched in the job"
+                ),
+            ));
+        }
+    }
+    Ok(idle)
+}
+
+/// Every algorithm that the library has for the target and that was not put away.
+fn forced(context: &Context<'_>, target: &Target) -> Vec<Selection> {
+    let row = target.collective().and_then(|one| context.library.algorithms_of(one));
+    let Some(row) = row.filter(|row| row.at_start.is_none()) else {
+        return Vec::new();
+    };
+    let choices = row.choices_on(context.options.ranks);
+    choices
+        .map(|choice| Selection::Settings(row.settings(choice)))
+        .filter(|selection| !context.quarantine.contains(&selection.id()))
+        .collect()
+}
+
+fn block(context: &Context<'_>, label: &str, target: &Target, items: Vec<Item>) -> Block {
+    let id = format!("messages: {}", target.name());
+    Block {
+        seed: plan::derived_seed(context.run.seed, &format!("{label}/proof/{id}")),
+        repetitions: Repetitions::fixed(1, BLOCK_SECONDS),
+        items,
+        id,
+    }
+}
+
+/// The blocks in a job whose messages are counted; why they are not, where they are not.
+fn counted<'c>(context: &'c Context<'_>, name: &str, setup: &Setup, blocks: &[Block]) -> anyhow::Result<Counted<'c>> {
+    let Some(messages) = &context.library.messages else {
+        return Ok(Err(format!(
+            "nothing is known that counts the messages of {}",
+            context.library.name
+        )));
+    };
+    if let Some(why) = context.proofs.uncountable.borrow().clone() {
+        return Ok(Err(why));
+    }
+    let setup = Setup {
+        counters: messages.counters.clone(),
+        compares_bits: false,
+        ..setup.clone().with(&assignments(messages, &context.device()))
+    };
+    let mut session = context.session(name, &setup, false)?;
+    let measured = session
+        .measure_all(blocks, &mut |_| ())
+        .and_then(|outcomes| Ok((outcomes, session.start()?)));
+    match measured {
+        Ok((outcomes, start)) => {
+            session.finish()?;
+            if let Err(error) = context.confirm(&setup, &start) {
+                let why = format!("messages cannot be counted: {error:#}");
+                // What else the launch has may fail as well, and says nothing of other launches.
+                let took = |name: &String, value: &String| {
+                    let reported = start.variables.get(name);
+                    reported.is_some_and(|reported| context.library.same_value(name, value, reported))
+                };
+                if !messages.parameters.iter().all(|(name, value)| took(name, value)) {
+                    context.proofs.uncountable.replace(Some(why.clone()));
+                }
+                return Ok(Err(why));
+            }
+            Ok(Ok((messages, outcomes)))
+        }
+        Err(SessionError::Job(failure)) => Ok(Err(format!("the launch that counts messages failed: {failure}"))),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// As [`counted`], block by block; where the job fails, each block has a job of its own. Every item has a communicator of its own, and Open MPI
+/// 5.0.11 under HAN does not survive many of them while it counts.
+fn counted_each<'c>(
+    context: &'c Context<'_>,
+    name: &str,
+    setup: &Setup,
+    blocks: &[Block],
+) -> anyhow::Result<Vec<CountedBlock<'c>>> {
+    let together = counted(context, name, setup, blocks)?;
+    match together {
+        Ok((messages, outcomes)) => Ok(outcomes.into_iter().map(|one| Ok((messages, one))).collect()),
+        Err(why) if blocks.len() == 1 => Ok(vec![Err(why)]),
+        Err(_) => {
+            let mut counted_any = false;
+            let mut given_up = None;
+            let mut each = Vec::with_capacity(blocks.len());
+            for (number, block) in blocks.iter().enumerate() {
+                if given_up.is_none() && context.budget.exhausted() {
+                    given_up = Some("the budget ended before the messages of this cell were counted".to_owned());
+                }
+                if let Some(why) = &given_up {
+                    each.push(Err(why.clone()));
+                    continue;
+                }
+                let one = counted(context, &format!("{name}/{number}"), setup, std::slice::from_ref(block))?;
+                let one = one.and_then(|(messages, mut outcomes)| {
+                    let outcome = outcomes.pop().ok_or("nothing was counted for this cell")?;
+                    Ok((messages, outcome))
+                });
+                match &one {
+                    Ok(_) => counted_any = true,
+                    // Not for its cells' sake, then, and each failure may take as long as a stall is waited for.
+                    Err(why) if !counted_any => given_up = Some(why.clone()),
+                    Err(_) => {}
+                }
+                each.push(one);
+            }
+            Ok(each)
+        }
+    }
+}
+
+/// What makes a launch count; `device` is what the library reports where the site alone has set it up.
+fn assignments(messages: &Messages, device: &BTreeMap<String, String>) -> Vec<Assignment> {
+    let named = messages.among.iter().filter_map(|(name, component)| {
+        let site = device.get(name)?;
+        // What is left out, and nothing, leave all others in.
+        let is_list = !site.is_empty() && !site.starts_with('^');
+        let is_there = site.split(',').any(|one| one == component);
+        (is_list && !is_there).then(|| (name.clone(), format!("{site},{component}")))
+    });
+    let own = messages
+        .parameters
+        .iter()
+        .map(|(name, value)| (name.clone(), value.clone()));
+    own.chain(named)
+        .map(|(name, value)| Assignment {
+            name,
+            value,
+            environment: false,
+        })
+        .collect()
+}
+
+/// What was sent for an item, where the worker has said so.
+fn sent(messages: &Messages, outcome: &BlockOutcome, item: &str) -> Option<String> {
+    let said = outcome.read_back.get(item)?;
+    let of = |counter: &String| {
+        said.iter()
+            .find(|(name, _)| name == counter)
+            .map(|(_, text)| text.as_str())
+    };
+    let texts: Option<Vec<&str>> = messages.counters.iter().map(of).collect();
+    Some(texts?.join("; "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn forced(texts: &[&str]) -> Vec<String> {
+        texts.iter().map(|text| (*text).to_owned()).collect()
+    }
+
+    #[test]
+    fn two_patterns_prove_that_choosing_acts() {
+        // The default is one of them, as it mostly is.
+        let found = Finding::of(Some("0>1:1 0>2:1"), &forced(&["0>1:1 0>2:1", "0>1:1 1>2:1"]), 3);
+        assert_eq!(found, Finding::Acts { forced: 2, kinds: 2 });
+        assert!(found.credits(&Selection::Settings(Vec::new())));
+    }
+
+    /// HAN decides: whichever algorithm is forced, the same is sent.
+    #[test]
+    fn one_pattern_of_many_algorithms_is_no_effect() {
+        let han = "0>1:1 0>2:1 2>3:1";
+        let found = Finding::of(Some(han), &forced(&[han; 9]), 4);
+        assert_eq!(found, Finding::NoEffect { forced: 9 });
+        assert!(!found.credits(&Selection::Settings(Vec::new())));
+        assert!(found.credits(&Selection::Mockup("bcast.as_scatter_allgather".to_owned())));
+    }
+
+    #[test]
+    fn what_may_be_alike_is_no_proof_against_it() {
+        let unknown = |default: Option<&str>, all: &[&str], ranks| {
+            let found = Finding::of(default, &forced(all), ranks);
+            assert!(matches!(found, Finding::Unknown(_)), "{found:?}");
+            assert!(found.credits(&Selection::Settings(Vec::new())));
+        };
+        unknown(Some("a"), &["a"; 9], 2);
+        unknown(Some("a"), &["a"; 2], 8);
+        unknown(None, &["a"; 9], 8);
+        unknown(Some("a"), &[], 8);
+    }
+
+    #[test]
+    fn a_sites_list_of_components_is_extended() {
+        let messages = Messages {
+            counters: vec!["c".to_owned()],
+            parameters: [("enable".to_owned(), "1".to_owned())].into(),
+            among: [("pml".to_owned(), "monitoring".to_owned())].into(),
+        };
+        let with = |site: &str| -> Vec<String> {
+            let device = [("pml".to_owned(), site.to_owned())].into();
+            let all = assignments(&messages, &device);
+            all.iter().map(|one| format!("{}={}", one.name, one.value)).collect()
+        };
+        assert_eq!(with("ob1"), ["enable=1", "pml=ob1,monitoring"]);
+        for site in ["", "^ucx", "monitoring,ob1"] {
+            assert_eq!(with(site), ["enable=1"], "{site}");
+        }
+    }
+
+    #[test]
+    fn a_fingerprint_has_every_counter() {
+        let messages = Messages {
+            counters: vec!["count".to_owned(), "size".to_owned()],
+            parameters: BTreeMap::new(),
+            among: BTreeMap::new(),
+        };
+        let pair = |name: &str, text: &str| (name.to_owned(), text.to_owned());
+        let mut outcome = BlockOutcome::default();
+        let said = vec![pair("coll", "6"), pair("count", "0>1:1"), pair("size", "0>1:8")];
+        outcome.read_back.insert("x".to_owned(), said);
+        outcome.read_back.insert("y".to_owned(), vec![pair("count", "0>1:1")]);
+        assert_eq!(sent(&messages, &outcome, "x").as_deref(), Some("0>1:1; 0>1:8"));
+        assert_eq!(sent(&messages, &outcome, "y"), None);
+        assert_eq!(sent(&messages, &outcome, "z"), None);
+    }
+}

@@ -1,0 +1,38 @@
+//! Candidates that hung, crashed or delivered wrong data: never proposed again in this run, and reported.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+use kilter_model::report::Quarantined;
+
+/// The list, by candidate id.
+#[derive(Debug, Default)]
+pub struct Quarantine {
+    entries: RefCell<BTreeMap<String, Quarantined>>,
+}
+
+impl Quarantine {
+    /// Puts a candidate away; the first reason is kept.
+    pub fn add(&self, id: &str, what: &str, detail: &str) {
+        self.entries
+            .borrow_mut()
+            .entry(id.to_owned())
+            .or_insert_with(|| Quarantined {
+                id: id.to_owned(),
+                what: what.to_owned(),
+                detail: detail.to_owned(),
+            });
+    }
+
+    /// Whether it is there.
+    #[must_use]
+    pub fn contains(&self, id: &str) -> bool {
+        self.entries.borrow().contains_key(id)
+    }
+
+    /// For the report.
+    #[must_use]
+    pub fn list(&self) -> Vec<Quarantined> {
+        self.entries.borrow().values().cloned().collect()
+    }
+}

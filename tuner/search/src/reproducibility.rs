@@ -1,0 +1,63 @@
+//! Results that are the default's bit by bit: what `--reproducible` asks of everything that is deployed.
+//!
+//! Launches of the untouched library say what is right ([`Reference`](kilter_bench::reference::Reference)). One launch under the emitted files
+//! says whether all of it together leaves the same.
+
+use std::collections::BTreeMap;
+
+use kilter_algorithms::Collective;
+use kilter_model::plan::{self, Subject};
+use kilter_model::setup::Setup;
+use kilter_protocol::plan::Repetitions;
+
+use crate::context::Context;
+
+/// Longest time of a block, in seconds; nothing in it is used as a time.
+const BLOCK_SECONDS: f64 = 1.0;
+
+/// Launches of the untouched library.
+const UNTOUCHED_LAUNCHES: usize = 2;
+
+/// Finds out what the untouched library leaves, where the options ask for the same.
+///
+/// # Errors
+/// A failure of the library itself.
+pub fn learn(context: &Context<'_>) -> anyhow::Result<()> {
+    for number in 0..UNTOUCHED_LAUNCHES {
+        let label = format!("bits of the untouched library/{number}");
+        compared(context, &label, &Setup::default())?;
+    }
+    Ok(())
+}
+
+/// What leaves other bits under `staged`, the emitted files, than the untouched library, with the reason; nothing where the options do not ask
+/// for the same.
+///
+/// # Errors
+/// A failure of a launch.
+pub fn different(context: &Context<'_>, label: &str, staged: &Setup) -> anyhow::Result<Vec<(Subject, String)>> {
+    let mut failed = compared(context, &format!("{label}/bits"), staged)?;
+    let all = context.plan.library_subjects().into_iter();
+    let different = all.filter_map(|subject| failed.remove(&subject.item_id()).map(|reason| (subject, reason)));
+    Ok(different.collect())
+}
+
+/// Everything that combines data in one launch: what failed, by item.
+fn compared(context: &Context<'_>, label: &str, setup: &Setup) -> anyhow::Result<BTreeMap<String, String>> {
+    let mut failed = BTreeMap::new();
+    if !context.options.limits.reproducible {
+        return Ok(failed);
+    }
+    let mut subjects = context.plan.library_subjects();
+    subjects.retain(|subject| subject.collective().is_some_and(Collective::has_operator));
+    let blocks = plan::blocks(&subjects, context.run.seed, label, Repetitions::fixed(1, BLOCK_SECONDS));
+    let setup = setup.clone().comparing_bits();
+    let mut session = context.session(label, &setup, false)?;
+    for outcome in session.measure_all(&blocks, &mut |_| ())? {
+        failed.extend(outcome.failed);
+    }
+    let start = session.start()?;
+    context.confirm(&setup, &start)?;
+    session.finish()?;
+    Ok(failed)
+}

@@ -1,0 +1,195 @@
+//! What a change saves an application whose calls are known. Pure.
+
+use std::collections::BTreeMap;
+
+use kilter_model::plan::{Called, Subject};
+use kilter_model::report::Saving;
+use kilter_stats::sample::Sample;
+use kilter_stats::verdict::Outcome;
+use kilter_stats::verdict::Rule;
+
+use crate::verification::{JudgedCell, Medians};
+
+/// Calls by left side.
+pub type Calls = BTreeMap<Subject, Called>;
+
+/// Calls times time before less time after, for every volume of the mix that was measured both `before` and `after`; most saved
+/// first. Volumes whose difference is within noise are there, too, and say so: leaving them out would leave out losses.
+#[must_use]
+pub fn of(calls: &Calls, before: &Medians, after: &Medians, rule: &Rule) -> Vec<Saving> {
+    let times = |subject: &Subject| {
+        let sample = |medians: &Medians| Sample::new(medians.get(subject)?.clone()).ok();
+        Some((sample(before)?, sample(after)?))
+    };
+    let mut savings: Vec<Saving> = each_size_once(calls, &|subject| times(subject).is_some())
+        .into_iter()
+        .filter_map(|(subject, function, bytes, calls)| {
+            let (before, after) = times(subject)?;
+            let (seconds_before, seconds_after) = (before.median(), after.median());
+            Some(Saving {
+                function: function.to_owned(),
+                bytes,
+                calls,
+                seconds_before,
+                seconds_after,
+                saved_seconds: calls * (seconds_before - seconds_after),
+                certain: differs(&before, &after, rule) || differs(&after, &before, rule),
+            })
+        })
+        .collect();
+    sort(&mut savings);
+    savings
+}
+
+/// What violations cost an application: calls times left side less the tightest right side.
+#[must_use]
+pub fn lost(calls: &Calls, cells: &[JudgedCell]) -> Vec<Saving> {
+    let mut worst: BTreeMap<&Subject, &JudgedCell> = BTreeMap::new();
+    let violated = |judged: &&JudgedCell| judged.comparison.verdict == Outcome::Violated;
+    for judged in cells.iter().filter(violated) {
+        let entry = worst.entry(&judged.cell.left).or_insert(judged);
+        if judged.comparison.right_seconds < entry.comparison.right_seconds {
+            *entry = judged;
+        }
+    }
+    let mut savings: Vec<Saving> = each_size_once(calls, &|subject| worst.contains_key(subject))
+        .into_iter()
+        .map(|(subject, function, bytes, calls)| {
+            let comparison = &worst[subject].comparison;
+            Saving {
+                function: function.to_owned(),
+                bytes,
+                calls,
+                seconds_before: comparison.seconds,
+                seconds_after: comparison.right_seconds,
+                saved_seconds: calls * (comparison.seconds - comparison.right_seconds),
+                certain: true,
+            }
+        })
+        .collect();
+    sort(&mut savings);
+    savings
+}
+
+/// Seconds that an application saves in all its calls, below zero where it loses; `before` and `after` are seconds of a call. What
+/// was not measured both times saves nothing.
+#[must_use]
+pub fn net_seconds(
+    calls: &Calls,
+    before: &dyn Fn(&Subject) -> Option<f64>,
+    after: &dyn Fn(&Subject) -> Option<f64>,
+) -> f64 {
+    let saved = |subject: &Subject| Some(before(subject)? - after(subject)?);
+    each_size_once(calls, &|subject| saved(subject).is_some())
+        .into_iter()
+        .filter_map(|(subject, _, _, calls)| Some(calls * saved(subject)?))
+        .sum()
+}
+
+fn differs(slow: &Sample, fast: &Sample, rule: &Rule) -> bool {
+    kilter_stats::verdict::improves(slow, fast, rule)
+}
+
+fn sort(savings: &mut [Saving]) {
+    savings.sort_by(|a, b| b.saved_seconds.total_cmp(&a.saved_seconds));
+}
+
+/// The calls of each volume that was asked for, at the smallest volume that is `known`: rounding up for one guideline makes a second
+/// volume of the same calls.
+fn each_size_once<'c>(calls: &'c Calls, known: &dyn Fn(&Subject) -> bool) -> Vec<(&'c Subject, &'c str, u64, f64)> {
+    let mut first: BTreeMap<(&str, u64), (&Subject, &str, f64)> = BTreeMap::new();
+    // Subjects of one text come in the order of their volumes.
+    for (subject, called) in calls.iter().filter(|(subject, _)| known(subject)) {
+        for (size, count) in &called.calls {
+            first
+                .entry((subject.text.as_str(), *size))
+                .or_insert((subject, called.function.as_str(), *count));
+        }
+    }
+    first
+        .into_iter()
+        .map(|((_, size), (subject, function, count))| (subject, function, size, count))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use kilter_algorithms::Collective;
+
+    use super::*;
+
+    fn called(function: &str, calls: &[(u64, f64)]) -> Called {
+        Called {
+            function: function.to_owned(),
+            calls: calls.iter().copied().collect(),
+        }
+    }
+
+    /// 10 calls at 1001 B, measured there and at 1002 B; 1000 of another at 8 B.
+    fn calls() -> Calls {
+        BTreeMap::from([
+            (
+                Subject::library(Collective::Reduce, 1001),
+                called("reduce", &[(1001, 10.0)]),
+            ),
+            (
+                Subject::library(Collective::Reduce, 1002),
+                called("reduce", &[(1001, 10.0), (1002, 5.0)]),
+            ),
+            (Subject::library(Collective::Scan, 8), called("scan", &[(8, 1000.0)])),
+        ])
+    }
+
+    fn medians(times: &[(Collective, u64, f64)]) -> Medians {
+        let launches = |us: f64| {
+            [0.99, 0.995, 1.0, 1.005, 1.01]
+                .map(|factor| factor * us * 1e-6)
+                .to_vec()
+        };
+        let row =
+            |(collective, bytes, us): &(Collective, u64, f64)| (Subject::library(*collective, *bytes), launches(*us));
+        times.iter().map(row).collect()
+    }
+
+    #[test]
+    fn calls_count_once_and_losses_count_too() {
+        use Collective::{Reduce, Scan};
+        let before = medians(&[(Reduce, 1001, 100.0), (Reduce, 1002, 101.0), (Scan, 8, 3.0)]);
+        let after = medians(&[(Reduce, 1001, 40.0), (Reduce, 1002, 41.0), (Scan, 8, 3.02)]);
+        let savings = of(&calls(), &before, &after, &Rule::default());
+        let rows: Vec<(&str, u64, i64, bool)> = savings
+            .iter()
+            .map(|one| {
+                (
+                    one.function.as_str(),
+                    one.bytes,
+                    (one.saved_seconds * 1e6).round() as i64,
+                    one.certain,
+                )
+            })
+            .collect();
+        assert_eq!(
+            rows,
+            [
+                ("reduce", 1001, 600, true),
+                ("reduce", 1002, 300, true),
+                ("scan", 8, -20, false)
+            ]
+        );
+    }
+
+    #[test]
+    fn the_net_is_what_all_calls_save_together() {
+        let seconds = |us: [f64; 3]| {
+            move |subject: &Subject| match (subject.collective(), subject.bytes) {
+                (Some(Collective::Reduce), 1001) => Some(us[0] * 1e-6),
+                (Some(Collective::Reduce), _) => Some(us[1] * 1e-6),
+                _ => Some(us[2] * 1e-6),
+            }
+        };
+        // 15 calls gain 60 us each, 1000 lose 1 us each.
+        let net = net_seconds(&calls(), &seconds([100.0, 100.0, 3.0]), &seconds([40.0, 40.0, 4.0]));
+        assert!((net + 100e-6).abs() < 1e-9, "{net}");
+        assert_eq!(net_seconds(&calls(), &seconds([1.0; 3]), &|_| None), 0.0);
+    }
+}

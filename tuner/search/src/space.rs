@@ -1,0 +1,949 @@
+//! What can be tried for a target: settings of the library, mock-ups, algorithms of the registry. Pure; nothing that the
+//! violation cannot depend on is proposed.
+
+use std::collections::BTreeSet;
+
+use kilter_algorithms::{mockup, registry};
+use kilter_model::config::library::{ForOverlap, Library, Parameter, SPARE, Scale as ConfigScale, Value};
+use kilter_model::deployment::{Assignment, Selection, with_knob};
+use kilter_protocol::cpus;
+use kilter_protocol::plugin::SEGMENT as OWN_SEGMENT;
+
+use crate::ordered::Scale;
+use crate::plugins::{self, Plugin};
+use crate::target::Target;
+
+/// An ordered knob of a selection.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Knob {
+    /// Parameter of the library or of the algorithm.
+    pub name: String,
+    /// Smallest value.
+    pub min: u64,
+    /// Largest value.
+    pub max: u64,
+    /// Spacing.
+    pub scale: Scale,
+}
+
+/// A setting of a whole launch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LaunchCandidate {
+    /// The parameter it is a value of.
+    pub parameter: String,
+    /// It, and what goes along with it.
+    pub assignments: Vec<Assignment>,
+    /// Range and spacing, where it is ordered.
+    pub ordered: Option<(u64, u64, Scale)>,
+    /// A contest that was asked for always measures it.
+    pub confirm_always: bool,
+}
+
+fn scale(scale: ConfigScale) -> Scale {
+    match scale {
+        ConfigScale::Log2 => Scale::Log2,
+        ConfigScale::Linear => Scale::Linear,
+    }
+}
+
+/// Everything that can be switched inside a job for this target; `one_node`: all ranks are on one. Ordered knobs stand at a coarse
+/// grid (the library's default, and segments of 1/32 and 1/8 of the message; Kilter's default and four times that): many algorithms
+/// are bad unsegmented and best segmented, so a screening without segments would drop them.
+#[must_use]
+pub fn selections(library: &Library, target: &Target, ranks: usize, one_node: bool) -> Vec<Selection> {
+    let mut selections = Vec::new();
+    let Some(collective) = target.collective() else {
+        return selections;
+    };
+    // What is chosen when a job starts has launches of its own: see `at_start`.
+    if let Some(algorithms) = library.algorithms_of(collective).filter(|row| row.at_start.is_none()) {
+        let fitting = algorithms.choices_on(ranks);
+        for choice in fitting.filter(|choice| !(choice.several_nodes && one_node)) {
+            let base = algorithms.settings(choice);
+            let segments = choice.knobs.iter().any(|knob| knob == SEGMENT);
+            selections.push(Selection::Settings(base.clone()));
+            if let (true, Some(knob)) = (segments, algorithms.knobs.get(SEGMENT)) {
+                for parts in [32, 8] {
+                    let bytes = (target.bytes() / parts).next_power_of_two();
+                    if (knob.min..=knob.max).contains(&bytes) && bytes < target.bytes() {
+                        let setting = (format!("{}_{SEGMENT}", algorithms.parameter), bytes.to_string());
+                        selections.push(Selection::Settings([base.clone(), vec![setting]].concat()));
+                    }
+                }
+            }
+        }
+    }
+    let mockups = mockup::MOCKUPS.iter().filter(|row| row.collective == collective);
+    selections.extend(mockups.map(|row| Selection::Mockup(row.id.to_owned())));
+    let algorithms = registry::algorithms().filter(|row| row.collective == collective);
+    // The operator of the measurement is commutative; the drop-in checks the application's again in every call.
+    let fitting = algorithms.filter(|row| row.unmet(ranks, true, one_node).is_none());
+    for row in fitting {
+        let default = Selection::Algorithm(row.id.to_owned(), row.default_parameters());
+        selections.extend(with_longer_segment(library, target, default));
+    }
+    selections
+}
+
+/// What plugins of the user have for this target, on the same grid.
+#[must_use]
+pub fn of_plugins(
+    library: &Library,
+    plugins: &[Plugin],
+    target: &Target,
+    ranks: usize,
+    one_node: bool,
+) -> Vec<Selection> {
+    let Some(collective) = target.collective() else {
+        return Vec::new();
+    };
+    let fitting = |row: &&plugins::Row| {
+        row.collective == collective && row.needs.unmet(ranks, target.bytes(), one_node).is_none()
+    };
+    plugins
+        .iter()
+        .flat_map(|plugin| plugin.rows.iter().filter(fitting).map(|row| plugin.selection(row)))
+        .flat_map(|default| with_longer_segment(library, target, default))
+        .collect()
+}
+
+/// A candidate with its default parameters, and with segments of [`LONGER_SEGMENT`] times the length where it has any.
+fn with_longer_segment(library: &Library, target: &Target, default: Selection) -> Vec<Selection> {
+    let longer = knobs(library, &default, target.bytes()).into_iter().find_map(|knob| {
+        let bytes = knob_value(&default, &knob.name)?.saturating_mul(LONGER_SEGMENT);
+        (knob.name == OWN_SEGMENT && bytes <= knob.max && bytes < target.bytes())
+            .then(|| with_knob(&default, &knob.name, bytes))
+    });
+    std::iter::once(default).chain(longer).collect()
+}
+
+/// Every candidate with every value of its ordered knobs that a search could come to, together with [`selections`]: powers of two or
+/// integers, all combinations. What an exhaustive search has to measure.
+#[must_use]
+pub fn every(library: &Library, target: &Target, ranks: usize, one_node: bool) -> Vec<Selection> {
+    let mut all = BTreeSet::new();
+    for selection in selections(library, target, ranks, one_node) {
+        let mut settings = vec![selection.clone()];
+        for knob in knobs(library, &selection, target.bytes()) {
+            let values = knob.values();
+            settings = settings
+                .iter()
+                .flat_map(|setting| values.iter().map(|value| with_knob(setting, &knob.name, *value)))
+                .collect();
+        }
+        all.insert(selection);
+        all.extend(settings);
+    }
+    all.into_iter().collect()
+}
+
+impl Knob {
+    /// All its values, ascending.
+    #[must_use]
+    pub fn values(&self) -> Vec<u64> {
+        match self.scale {
+            Scale::Linear => (self.min..=self.max).collect(),
+            Scale::Log2 => {
+                let powers = (0..u64::BITS).map(|exponent| 1_u64 << exponent);
+                let inside = powers.filter(|value| (self.min..=self.max).contains(value));
+                let all: BTreeSet<u64> = inside.chain([self.min, self.max]).collect();
+                all.into_iter().collect()
+            }
+        }
+    }
+}
+
+/// Of the library's algorithms.
+const SEGMENT: &str = "segmentsize";
+/// The second point of the grid of Kilter's segments, in times of the first: which rows reach the final is decided before segments are
+/// refined, and what a library takes for each message differs by more than that.
+const LONGER_SEGMENT: u64 = 4;
+
+/// What two selections that differ only in ordered knobs have in common.
+#[must_use]
+pub fn family(selection: &Selection) -> String {
+    match selection {
+        Selection::Settings(settings) => settings
+            .first()
+            .map(|(name, value)| format!("{name}={value}"))
+            .unwrap_or_default(),
+        Selection::Mockup(id) | Selection::Algorithm(id, _) => id.clone(),
+        Selection::Plugin(row) => row.id.clone(),
+    }
+}
+
+/// The ordered knobs of a selection that can be deployed for one message size; none where a small message leaves no room.
+#[must_use]
+pub fn knobs(library: &Library, selection: &Selection, bytes: u64) -> Vec<Knob> {
+    let mut knobs = all_knobs(library, selection, bytes);
+    knobs.retain(|knob| knob.min < knob.max);
+    knobs
+}
+
+fn all_knobs(library: &Library, selection: &Selection, bytes: u64) -> Vec<Knob> {
+    match selection {
+        Selection::Mockup(_) => Vec::new(),
+        Selection::Algorithm(id, _) => registry::find(id)
+            .into_iter()
+            .flat_map(|algorithm| algorithm.parameters)
+            .map(|parameter| Knob {
+                name: parameter.name.to_owned(),
+                min: parameter.min,
+                max: limit(parameter.name, parameter.max, bytes),
+                scale: Scale::Log2,
+            })
+            .collect(),
+        Selection::Plugin(row) => row
+            .parameters
+            .iter()
+            .map(|parameter| Knob {
+                name: parameter.name.clone(),
+                min: parameter.min,
+                max: limit(&parameter.name, parameter.max, bytes),
+                scale: Scale::Log2,
+            })
+            .collect(),
+        Selection::Settings(settings) => {
+            let Some((parameter, value)) = settings.first() else {
+                return Vec::new();
+            };
+            let Some(algorithms) = library
+                .algorithms
+                .iter()
+                .find(|algorithms| algorithms.parameter == *parameter)
+            else {
+                return Vec::new();
+            };
+            let choice = algorithms
+                .choices
+                .iter()
+                .find(|choice| choice.value.to_string() == *value);
+            choice
+                .into_iter()
+                .flat_map(|choice| &choice.knobs)
+                .filter_map(|name| {
+                    let knob = algorithms.knobs.get(name).filter(|knob| knob.column.is_some())?;
+                    Some(Knob {
+                        name: format!("{parameter}_{name}"),
+                        min: knob.min,
+                        max: limit(name, knob.max, bytes),
+                        scale: scale(knob.scale),
+                    })
+                })
+                .collect()
+        }
+    }
+}
+
+/// A segment larger than the message is no segment.
+fn limit(name: &str, max: u64, bytes: u64) -> u64 {
+    if name.contains("segment") { max.min(bytes) } else { max }
+}
+
+/// The value of a knob in a selection; `None` where it stands at the library's default.
+#[must_use]
+pub fn knob_value(selection: &Selection, name: &str) -> Option<u64> {
+    match selection {
+        Selection::Mockup(_) => None,
+        Selection::Settings(settings) => settings.iter().find(|(knob, _)| knob == name)?.1.parse().ok(),
+        Selection::Algorithm(id, values) => {
+            let position = registry::find(id)?
+                .parameters
+                .iter()
+                .position(|parameter| parameter.name == name)?;
+            values.get(position).copied()
+        }
+        Selection::Plugin(row) => {
+            let known = row.parameters.iter().find(|parameter| parameter.name == name)?;
+            Some(known.value)
+        }
+    }
+}
+
+/// The settings of a whole launch, most promising first, for the transports in use and the targets there are; what decides whether the
+/// library's algorithms are asked for comes before all others, since contests depend on it.
+#[must_use]
+pub fn launch_candidates(library: &Library, transports: &[String], targets: &[Target]) -> Vec<LaunchCandidate> {
+    let acts_on = |row: &Parameter, target: &Target| {
+        let collective = target.collective();
+        collective.is_some_and(|one| row.collectives.contains(&one))
+    };
+    let wanted = |row: &&Parameter| {
+        is_carried(row, transports) && (row.collectives.is_empty() || targets.iter().any(|target| acts_on(row, target)))
+    };
+    let mut rows: Vec<&Parameter> = library.parameters.iter().filter(wanted).collect();
+    rows.sort_by_key(|row| !row.admits_algorithms);
+    rows.into_iter()
+        .flat_map(|row| row.r#try.iter().map(move |value| launch_candidate(row, value)))
+        .collect()
+}
+
+/// Where the ranks are, and what is set there before anything is tried.
+#[derive(Debug, Clone, Default)]
+pub struct Situation {
+    /// Hosts of the ranks, in their order; empty where that is not known.
+    pub hosts: Vec<String>,
+    /// What the site and the user have set, then what is deployed so far: last ones win.
+    pub in_force: Vec<(String, String)>,
+}
+
+impl Situation {
+    /// What stands for a name.
+    fn value_of(&self, name: &str) -> Option<&str> {
+        let found = self.in_force.iter().rev().find(|(other, _)| other == name)?;
+        Some(&found.1)
+    }
+}
+
+/// What of these launch settings can act where the ranks are, under what is in force there: what stands already is not tried again, the
+/// library's default is tried where something else stands, and what would break a constraint gets the setting beside it that mends
+/// that, or is left out.
+#[must_use]
+pub fn in_situation(
+    library: &Library,
+    candidates: Vec<LaunchCandidate>,
+    situation: &Situation,
+) -> Vec<LaunchCandidate> {
+    let mut fitting: Vec<LaunchCandidate> = Vec::new();
+    let mut defaults: BTreeSet<&str> = BTreeSet::new();
+    for candidate in candidates {
+        let row = library.parameters.iter().find(|row| row.name == candidate.parameter);
+        let Some(row) = row.filter(|row| Library::acts_where(row.placement, &situation.hosts)) else {
+            continue;
+        };
+        let stands = situation.value_of(&row.name);
+        if let Some(value) = stands
+            && defaults.insert(&row.name)
+            && !row.default.is_empty()
+            && !library.same_value(&row.name, &row.default, value)
+        {
+            fitting.push(launch_candidate(row, &Value::Word(row.default.clone())));
+        }
+        let own = candidate.assignments.first();
+        let is_in_force =
+            own.is_some_and(|own| stands.is_some_and(|value| library.same_value(&row.name, &own.value, value)));
+        if !is_in_force {
+            fitting.push(candidate);
+        }
+    }
+    fitting
+        .into_iter()
+        .filter_map(|candidate| mended(library, candidate, situation))
+        .collect()
+}
+
+/// A candidate with what must be set beside it, so that nothing is broken; `None` where that cannot be had.
+fn mended(library: &Library, mut candidate: LaunchCandidate, situation: &Situation) -> Option<LaunchCandidate> {
+    let own = candidate
+        .assignments
+        .iter()
+        .map(|one| (one.name.clone(), one.value.clone()));
+    let beside = library.mended(&situation.in_force, &own.collect::<Vec<_>>())?;
+    candidate.assignments.extend(beside.into_iter().map(|(name, value)| {
+        let row = library.parameters.iter().find(|row| row.name == name);
+        Assignment {
+            environment: row.is_some_and(|row| row.environment),
+            name,
+            value,
+        }
+    }));
+    Some(candidate)
+}
+
+/// What an ordered candidate becomes with another value of its parameter; `None` where that would break a constraint.
+#[must_use]
+pub fn with_value(
+    library: &Library,
+    candidate: &LaunchCandidate,
+    value: u64,
+    situation: &Situation,
+) -> Option<LaunchCandidate> {
+    let row = library.parameters.iter().find(|row| row.name == candidate.parameter)?;
+    mended(library, launch_candidate(row, &Value::Number(value)), situation)
+}
+
+/// Those of [`launch_candidates`] that decide whether the library's algorithms are asked for.
+#[must_use]
+pub fn admitting_candidates(library: &Library, transports: &[String], targets: &[Target]) -> Vec<LaunchCandidate> {
+    let admitting: Vec<&str> = library.admitting(transports).map(|row| row.name.as_str()).collect();
+    let mut candidates = launch_candidates(library, transports, targets);
+    candidates.retain(|one| admitting.contains(&one.parameter.as_str()));
+    candidates
+}
+
+/// Those of [`launch_candidates`] that belong to the collectives of the targets, rather than to all messages: where a library's
+/// algorithms are settings of a whole launch, its algorithms.
+#[must_use]
+pub fn own_launch_candidates(library: &Library, transports: &[String], targets: &[Target]) -> Vec<LaunchCandidate> {
+    let of_all = |one: &LaunchCandidate| {
+        let row = library.parameters.iter().find(|row| row.name == one.parameter);
+        row.is_none_or(|row| row.collectives.is_empty())
+    };
+    let mut candidates = launch_candidates(library, transports, targets);
+    candidates.retain(|one| !of_all(one));
+    candidates
+}
+
+/// The settings of a whole launch that overlap can depend on: how messages travel over the transports in use, and who looks after
+/// them meanwhile; what is there for overlap alone comes first. `spare` are processing units that are free for a thread of each rank of
+/// a host, if there are.
+#[must_use]
+pub fn overlap_candidates(library: &Library, transports: &[String], spare: Option<&[usize]>) -> Vec<LaunchCandidate> {
+    let rows = || library.parameters.iter().filter(|row| is_carried(row, transports));
+    let spare = spare.map(|units| cpus::list(units.iter().copied()));
+    let made_for_it = rows().flat_map(|row| row.overlap.iter().map(move |tried| (row, tried)));
+    let made_for_it = made_for_it.filter_map(|(row, tried)| for_overlap(row, tried, spare.as_deref()));
+    // What belongs to no transport and was not made for it is memory, collectives and the like.
+    let of_transport = rows().filter(|row| row.transport.is_some() && row.collectives.is_empty());
+    made_for_it
+        .chain(of_transport.flat_map(|row| row.r#try.iter().map(move |value| launch_candidate(row, value))))
+        .collect()
+}
+
+/// Whether what it acts on is in use.
+fn is_carried(row: &Parameter, transports: &[String]) -> bool {
+    row.transport.as_ref().is_none_or(|needed| transports.contains(needed))
+}
+
+/// What is tried for overlap; `None` where it needs a free processing unit and there is none.
+fn for_overlap(row: &Parameter, tried: &ForOverlap, spare: Option<&str>) -> Option<LaunchCandidate> {
+    let mut candidate = launch_candidate(row, &tried.value);
+    for (name, text) in &tried.together {
+        let value = if text.contains(SPARE) {
+            text.replace(SPARE, spare?)
+        } else {
+            text.clone()
+        };
+        candidate.assignments.push(Assignment {
+            name: name.clone(),
+            value,
+            environment: true,
+        });
+    }
+    Some(candidate)
+}
+
+/// One value of it, with what goes along.
+fn launch_candidate(row: &Parameter, value: &Value) -> LaunchCandidate {
+    let assignment = |name: &String, value: String| Assignment {
+        name: name.clone(),
+        value,
+        environment: row.environment,
+    };
+    let together = row.together.iter();
+    let together = together.map(|(name, text)| assignment(name, text.replace("{value}", &value.to_string())));
+    LaunchCandidate {
+        parameter: row.name.clone(),
+        assignments: std::iter::once(assignment(&row.name, value.to_string()))
+            .chain(together)
+            .collect(),
+        ordered: row.ordered.map(|range| (range.min, range.max, scale(range.scale))),
+        confirm_always: row.confirm_always,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Write as _;
+
+    use kilter_algorithms::Collective;
+    use kilter_model::config::library::{find_for, load_embedded};
+
+    use super::*;
+
+    fn openmpi() -> Library {
+        find_for("mpirun (Open MPI) 4.1.4").unwrap()
+    }
+
+    fn ids(collective: Collective, bytes: u64, ranks: usize) -> Vec<String> {
+        selections(&openmpi(), &Target::unbounded(collective, bytes), ranks, true)
+            .iter()
+            .map(Selection::id)
+            .collect()
+    }
+
+    #[test]
+    fn all_kinds_compete_and_segments_stand_on_a_coarse_grid() {
+        let ids = ids(Collective::Reduce, 262_144, 8);
+        for expected in [
+            "coll_tuned_reduce_algorithm=4",
+            "coll_tuned_reduce_algorithm=4 coll_tuned_reduce_algorithm_segmentsize=32768",
+            "reduce.as_allreduce",
+            "reduce.ring",
+            "reduce.pipelined_chain segment_bytes=16384",
+            "reduce.pipelined_chain segment_bytes=65536",
+        ] {
+            assert!(ids.iter().any(|id| id == expected), "{expected} is missing in {ids:?}");
+        }
+    }
+
+    #[test]
+    fn rows_of_plugins_stand_on_the_same_grid_and_must_suit() {
+        use kilter_protocol::plugin::{Needs, Parameter};
+        let row = |id: &str, needs| plugins::Row {
+            id: id.to_owned(),
+            collective: Collective::Reduce,
+            needs,
+            parameters: vec![Parameter {
+                name: "segment_bytes".to_owned(),
+                min: 1,
+                max: 1 << 20,
+                default: 8192,
+            }],
+            scratch: None,
+        };
+        let even = Needs {
+            even_ranks: true,
+            ..Needs::default()
+        };
+        let plugin = Plugin {
+            file: "/p.so".into(),
+            digest: String::new(),
+            rows: vec![row("reduce.mine", Needs::default()), row("reduce.even", even)],
+        };
+        let ids = |collective, bytes| -> Vec<String> {
+            let target = Target::unbounded(collective, bytes);
+            let all = of_plugins(&openmpi(), std::slice::from_ref(&plugin), &target, 3, true);
+            all.iter().map(Selection::id).collect()
+        };
+        assert_eq!(
+            ids(Collective::Reduce, 262_144),
+            ["reduce.mine segment_bytes=8192", "reduce.mine segment_bytes=32768"]
+        );
+        assert_eq!(ids(Collective::Reduce, 16), ["reduce.mine segment_bytes=8192"]);
+        assert_eq!(ids(Collective::Bcast, 16), Vec::<String>::new());
+        let mine = plugin.selection(&plugin.rows[0]);
+        let set = with_knob(&mine, "segment_bytes", 64);
+        assert_eq!(
+            (knob_value(&set, "segment_bytes"), family(&set)),
+            (Some(64), family(&mine))
+        );
+        assert_eq!(knobs(&openmpi(), &set, 4096)[0].max, 4096);
+    }
+
+    #[test]
+    fn a_small_message_has_no_segments_and_infeasible_algorithms_are_left_out() {
+        assert!(
+            !ids(Collective::Reduce, 8, 8)
+                .iter()
+                .any(|id| id.contains("segmentsize"))
+        );
+        let two_proc = "coll_tuned_allgather_algorithm=6";
+        assert!(ids(Collective::Allgather, 8, 2).iter().any(|id| id == two_proc));
+        assert!(
+            !ids(Collective::Allgather, 8, 3)
+                .iter()
+                .any(|id| id == two_proc || id == "coll_tuned_allgather_algorithm=5")
+        );
+    }
+
+    #[test]
+    fn what_needs_several_nodes_is_left_out_on_one() {
+        let mut library = openmpi();
+        let bcast = library
+            .algorithms
+            .iter_mut()
+            .find(|row| row.collective == Collective::Bcast);
+        bcast.unwrap().choices[0].several_nodes = true;
+        let target = Target::unbounded(Collective::Bcast, 1024);
+        let has_first = |one_node| {
+            let all = selections(&library, &target, 8, one_node);
+            all.iter()
+                .any(|selection| selection.id() == "coll_tuned_bcast_algorithm=1")
+        };
+        assert_eq!((has_first(true), has_first(false)), (false, true));
+    }
+
+    #[test]
+    fn every_value_of_every_knob_is_a_candidate_once() {
+        let target = Target::unbounded(Collective::Scan, 65536);
+        let all = every(&openmpi(), &target, 8, true);
+        let chains: Vec<u64> = all
+            .iter()
+            .filter(|one| family(one) == "scan.pipelined_chain")
+            .filter_map(|one| knob_value(one, "segment_bytes"))
+            .collect();
+        let row = registry::find("scan.pipelined_chain").unwrap();
+        let expected = (65536_u64 / row.parameters[0].min).ilog2() as usize + 1;
+        assert_eq!(chains.len(), expected, "{chains:?}");
+        for selection in selections(&openmpi(), &target, 8, true) {
+            assert_eq!(
+                all.iter().filter(|one| **one == selection).count(),
+                1,
+                "{}",
+                selection.id()
+            );
+        }
+        let fan = Knob {
+            name: "fan".to_owned(),
+            min: 2,
+            max: 5,
+            scale: Scale::Linear,
+        };
+        assert_eq!(fan.values(), [2, 3, 4, 5]);
+    }
+
+    #[test]
+    fn knobs_are_set_and_read() {
+        let library = openmpi();
+        let base = Selection::Settings(vec![("coll_tuned_reduce_algorithm".to_owned(), "2".to_owned())]);
+        let names: Vec<String> = knobs(&library, &base, 65536)
+            .into_iter()
+            .map(|knob| knob.name)
+            .collect();
+        assert_eq!(
+            names,
+            [
+                "coll_tuned_reduce_algorithm_segmentsize",
+                "coll_tuned_reduce_algorithm_chain_fanout"
+            ]
+        );
+        let set = with_knob(&with_knob(&base, &names[0], 4096), &names[0], 8192);
+        assert_eq!(
+            (knob_value(&set, &names[0]), knob_value(&base, &names[0])),
+            (Some(8192), None)
+        );
+        let scan = Selection::Algorithm("scan.pipelined_chain".to_owned(), vec![16384]);
+        assert_eq!(
+            knob_value(&with_knob(&scan, "segment_bytes", 4096), "segment_bytes"),
+            Some(4096)
+        );
+        assert_eq!(family(&set), family(&base));
+    }
+
+    /// What no file could deploy is not searched.
+    #[test]
+    fn requests_are_searched_where_the_rules_file_has_a_column_for_them() {
+        let base = Selection::Settings(vec![("coll_tuned_alltoall_algorithm".to_owned(), "4".to_owned())]);
+        let names = |version: &str| -> Vec<String> {
+            let library = find_for(&format!("mpirun (Open MPI) {version}")).unwrap();
+            knobs(&library, &base, 65536)
+                .into_iter()
+                .map(|knob| knob.name)
+                .collect()
+        };
+        assert_eq!(names("4.1.4"), [""; 0]);
+        assert_eq!(names("5.0.6"), [""; 0]);
+        assert_eq!(names("5.0.11"), ["coll_tuned_alltoall_algorithm_max_requests"]);
+    }
+
+    #[test]
+    fn a_message_smaller_than_the_smallest_segment_has_no_knob() {
+        let scan = Selection::Algorithm("scan.pipelined_chain".to_owned(), vec![16384]);
+        assert_eq!(knobs(&openmpi(), &scan, 8), []);
+        assert_eq!(knobs(&openmpi(), &scan, 65536).len(), 1);
+    }
+
+    #[test]
+    fn launch_candidates_follow_the_transport() {
+        let on_one_host = launch_candidates(&openmpi(), &["vader".to_owned()], &[]);
+        assert!(on_one_host.iter().any(|c| c.parameter == "btl_vader_eager_limit"));
+        assert!(!on_one_host.iter().any(|c| c.parameter.starts_with("btl_tcp")));
+        let malloc = on_one_host
+            .iter()
+            .find(|c| c.parameter == "MALLOC_MMAP_THRESHOLD_")
+            .unwrap();
+        assert_eq!(malloc.assignments.len(), 2);
+        assert!(malloc.assignments.iter().all(|assignment| assignment.environment));
+    }
+
+    /// On several hosts HAN stands before the algorithms that contests compare.
+    #[test]
+    fn what_admits_algorithms_comes_first() {
+        let library = find_for("mpirun (Open MPI) 5.0.11").unwrap();
+        let names = |transport: &str, collective| -> Vec<String> {
+            let target = Target::unbounded(collective, 65536);
+            let all = launch_candidates(&library, &[transport.to_owned()], &[target]);
+            all.into_iter().map(|candidate| candidate.parameter).collect()
+        };
+        let tcp = names("tcp", Collective::Bcast);
+        assert_eq!(tcp[0], "coll_han_priority");
+        assert!(tcp.len() > 5, "{tcp:?}");
+        for (transport, collective) in [("sm", Collective::Bcast), ("tcp", Collective::Scan)] {
+            assert!(
+                !names(transport, collective).contains(&tcp[0]),
+                "{transport} {collective}"
+            );
+        }
+        let admitting: Vec<&str> = library
+            .admitting(&library.transports.several_hosts)
+            .map(|row| row.name.as_str())
+            .collect();
+        assert_eq!(admitting, ["coll_han_priority"]);
+    }
+
+    #[test]
+    fn overlap_depends_on_how_messages_travel_and_on_threads() {
+        let names = |transports: &[&str]| -> Vec<String> {
+            let transports: Vec<String> = transports.iter().map(|&name| name.to_owned()).collect();
+            let all = overlap_candidates(&openmpi(), &transports, None);
+            all.into_iter().map(|candidate| candidate.parameter).collect()
+        };
+        let tcp = names(&["tcp"]);
+        assert_eq!(tcp[0], "btl_tcp_progress_thread");
+        assert!(tcp.contains(&"btl_tcp_eager_limit".to_owned()), "{tcp:?}");
+        assert!(!tcp.iter().any(|name| name.starts_with("MALLOC")), "{tcp:?}");
+        assert!(!names(&["vader"]).iter().any(|name| name.contains("_tcp_")));
+        // A guideline is not fixed by a thread that takes a core.
+        let for_guidelines = launch_candidates(&openmpi(), &["tcp".to_owned()], &[]);
+        assert!(
+            !for_guidelines
+                .iter()
+                .any(|one| one.parameter == "btl_tcp_progress_thread")
+        );
+    }
+
+    /// What is there for overlap alone in every description, by the transports of one host and of several.
+    #[test]
+    fn what_is_made_for_overlap() {
+        let mut text = String::new();
+        for library in load_embedded().unwrap() {
+            for transports in [&library.transports.one_host, &library.transports.several_hosts] {
+                let made_for_it = |candidate: &LaunchCandidate| {
+                    let row = library.parameters.iter().find(|row| row.name == candidate.parameter);
+                    row.is_some_and(|row| !row.overlap.is_empty() && row.r#try.is_empty())
+                };
+                let spare: &[usize] = &[6, 7];
+                for candidate in overlap_candidates(&library, transports, Some(spare)) {
+                    if made_for_it(&candidate) {
+                        let id = crate::necessity::id(&candidate.assignments);
+                        writeln!(text, "{}, {}: {id}", library.id, transports.join(" ")).unwrap();
+                    }
+                }
+            }
+        }
+        insta::assert_snapshot!(text, @r"
+        intelmpi-2021, shm: I_MPI_ASYNC_PROGRESS=1 I_MPI_ASYNC_PROGRESS_THREADS=1
+        intelmpi-2021, shm: I_MPI_ASYNC_PROGRESS=1 I_MPI_ASYNC_PROGRESS_THREADS=1 I_MPI_ASYNC_PROGRESS_PIN=6,7
+        intelmpi-2021, ofi: I_MPI_ASYNC_PROGRESS=1 I_MPI_ASYNC_PROGRESS_THREADS=1
+        intelmpi-2021, ofi: I_MPI_ASYNC_PROGRESS=1 I_MPI_ASYNC_PROGRESS_THREADS=1 I_MPI_ASYNC_PROGRESS_PIN=6,7
+        mpich-4.0, shm: MPIR_CVAR_ASYNC_PROGRESS=1
+        mpich-4.0, shm: MPIR_CVAR_ASYNC_PROGRESS=1 MPIR_CVAR_PROGRESS_THREAD_AFFINITY=auto
+        mpich-4.0, shm: MPIR_CVAR_ASYNC_PROGRESS=1 MPIR_CVAR_PROGRESS_THREAD_AFFINITY=6,7
+        mpich-4.0, shm: UCX_RNDV_THRESH=inf
+        mpich-4.0, shm: UCX_RNDV_THRESH=8192
+        mpich-4.0, ucx: MPIR_CVAR_ASYNC_PROGRESS=1
+        mpich-4.0, ucx: MPIR_CVAR_ASYNC_PROGRESS=1 MPIR_CVAR_PROGRESS_THREAD_AFFINITY=auto
+        mpich-4.0, ucx: MPIR_CVAR_ASYNC_PROGRESS=1 MPIR_CVAR_PROGRESS_THREAD_AFFINITY=6,7
+        mpich-4.0, ucx: UCX_RNDV_THRESH=inf
+        mpich-4.0, ucx: UCX_RNDV_THRESH=8192
+        mpich-4.3, shm: MPIR_CVAR_ASYNC_PROGRESS=1
+        mpich-4.3, shm: MPIR_CVAR_ASYNC_PROGRESS=1 MPIR_CVAR_PROGRESS_THREAD_AFFINITY=auto
+        mpich-4.3, shm: MPIR_CVAR_ASYNC_PROGRESS=1 MPIR_CVAR_PROGRESS_THREAD_AFFINITY=6,7
+        mpich-4.3, ucx: MPIR_CVAR_ASYNC_PROGRESS=1
+        mpich-4.3, ucx: MPIR_CVAR_ASYNC_PROGRESS=1 MPIR_CVAR_PROGRESS_THREAD_AFFINITY=auto
+        mpich-4.3, ucx: MPIR_CVAR_ASYNC_PROGRESS=1 MPIR_CVAR_PROGRESS_THREAD_AFFINITY=6,7
+        mpich-5.0, shm: MPIR_CVAR_ASYNC_PROGRESS=1
+        mpich-5.0, shm: MPIR_CVAR_ASYNC_PROGRESS=1 MPIR_CVAR_PROGRESS_THREAD_AFFINITY=auto
+        mpich-5.0, shm: MPIR_CVAR_ASYNC_PROGRESS=1 MPIR_CVAR_PROGRESS_THREAD_AFFINITY=6,7
+        mpich-5.0, ucx: MPIR_CVAR_ASYNC_PROGRESS=1
+        mpich-5.0, ucx: MPIR_CVAR_ASYNC_PROGRESS=1 MPIR_CVAR_PROGRESS_THREAD_AFFINITY=auto
+        mpich-5.0, ucx: MPIR_CVAR_ASYNC_PROGRESS=1 MPIR_CVAR_PROGRESS_THREAD_AFFINITY=6,7
+        openmpi-4.1, tcp: btl_tcp_progress_thread=1
+        openmpi-5.0, tcp: btl_tcp_progress_thread=1
+        openmpi-6.0, tcp: btl_tcp_progress_thread=1
+        ");
+        let pinned = |spare: Option<&[usize]>| {
+            let mpich = find_for("HYDRA build details: Version: 4.0.2").unwrap();
+            let all = overlap_candidates(&mpich, &["shm".to_owned()], spare);
+            let one = |candidate: &&LaunchCandidate| {
+                let named = |one: &Assignment| one.name == "MPIR_CVAR_PROGRESS_THREAD_AFFINITY";
+                candidate.assignments.iter().any(named)
+            };
+            all.iter().filter(one).count()
+        };
+        assert_eq!(
+            (pinned(None), pinned(Some(&[1]))),
+            (1, 2),
+            "without a spare unit only where the library chooses"
+        );
+    }
+
+    /// A switch of one collective is not tried where another one is too slow, and what is chosen at the start is not switched in a job.
+    #[test]
+    fn launch_candidates_follow_the_targets() {
+        let mvapich2 = find_for("Version: mvapich2-2.3.7").unwrap();
+        let names = |collective| -> Vec<String> {
+            let target = Target::unbounded(collective, 8);
+            let all = launch_candidates(&mvapich2, &["shm".to_owned()], &[target]);
+            all.into_iter().map(|candidate| candidate.parameter).collect()
+        };
+        let direct = "MV2_USE_DIRECT_GATHER".to_owned();
+        assert!(names(Collective::Gather).contains(&direct));
+        assert!(!names(Collective::Bcast).contains(&direct));
+        let eager = "MV2_SMP_EAGERSIZE".to_owned();
+        assert!(names(Collective::Gather).contains(&eager) && names(Collective::Bcast).contains(&eager));
+        assert!(!names(Collective::Bcast).contains(&"MV2_IBA_EAGER_THRESHOLD".to_owned()));
+        let in_job = selections(&mvapich2, &Target::unbounded(Collective::Bcast, 1024), 8, true);
+        assert!(
+            in_job
+                .iter()
+                .all(|selection| !matches!(selection, Selection::Settings(_)))
+        );
+    }
+
+    fn in_force(pairs: &[(&str, &str)]) -> Situation {
+        let owned = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
+        Situation {
+            hosts: Vec::new(),
+            in_force: pairs.iter().map(owned).collect(),
+        }
+    }
+
+    /// What is tried of a parameter, with all that is set.
+    fn tried(
+        library: &Library,
+        transport: &str,
+        parameter: &str,
+        collective: Collective,
+        situation: &Situation,
+    ) -> Vec<String> {
+        let target = Target::unbounded(collective, 1024);
+        let all = launch_candidates(library, &[transport.to_owned()], &[target]);
+        in_situation(library, all, situation)
+            .into_iter()
+            .filter(|candidate| candidate.parameter == parameter)
+            .map(|candidate| crate::necessity::id(&candidate.assignments))
+            .collect()
+    }
+
+    /// `try` holds no default, since that is always measured; where a site has set something else, it is not.
+    #[test]
+    fn the_default_is_tried_where_something_else_is_in_force() {
+        let openmpi = openmpi();
+        let tried_of =
+            |situation: &Situation| tried(&openmpi, "vader", "btl_vader_eager_limit", Collective::Bcast, situation);
+        let usual = tried_of(&Situation::default());
+        assert!(!usual.contains(&"btl_vader_eager_limit=4096".to_owned()), "{usual:?}");
+        let changed = tried_of(&in_force(&[("btl_vader_eager_limit", "8192")]));
+        assert_eq!(changed[0], "btl_vader_eager_limit=4096");
+        assert!(
+            !changed.contains(&"btl_vader_eager_limit=8192".to_owned()),
+            "{changed:?}"
+        );
+        assert_eq!(changed.len(), usual.len());
+        // What was deployed since wins over the site, and the default by another name is the default.
+        assert_eq!(
+            tried_of(&in_force(&[
+                ("btl_vader_eager_limit", "8192"),
+                ("btl_vader_eager_limit", "4096")
+            ])),
+            usual
+        );
+        let copies = "btl_vader_single_copy_mechanism";
+        let none = tried(
+            &openmpi,
+            "vader",
+            copies,
+            Collective::Bcast,
+            &in_force(&[(copies, "3")]),
+        );
+        assert_eq!(
+            none,
+            [
+                "btl_vader_single_copy_mechanism=cma",
+                "btl_vader_single_copy_mechanism=emulated"
+            ]
+        );
+        // Nothing stands for what a library takes by itself.
+        let mvapich2 = find_for("Version: mvapich2-2.3.7").unwrap();
+        let eager = "MV2_SMP_EAGERSIZE";
+        let small = tried(&mvapich2, "shm", eager, Collective::Bcast, &in_force(&[(eager, "64")]));
+        assert!(
+            small
+                .iter()
+                .all(|one| !one.starts_with("MV2_SMP_EAGERSIZE= ") && one != "MV2_SMP_EAGERSIZE="),
+            "{small:?}"
+        );
+        let shared = "MV2_USE_SHMEM_BCAST";
+        let back = tried(&mvapich2, "shm", shared, Collective::Bcast, &in_force(&[(shared, "0")]));
+        assert_eq!(back, ["MV2_USE_SHMEM_BCAST=1"]);
+    }
+
+    /// MVAPICH2 ends a job whose eager size is not below half of its queues.
+    #[test]
+    fn two_settings_that_go_together_are_tried_together() {
+        let mvapich2 = find_for("Version: mvapich2-2.3.7").unwrap();
+        let eager = |situation: &Situation| tried(&mvapich2, "shm", "MV2_SMP_EAGERSIZE", Collective::Bcast, situation);
+        assert_eq!(
+            eager(&Situation::default()),
+            [
+                "MV2_SMP_EAGERSIZE=8192",
+                "MV2_SMP_EAGERSIZE=32768 MV2_SMP_QUEUE_LENGTH=131072",
+                "MV2_SMP_EAGERSIZE=131072 MV2_SMP_QUEUE_LENGTH=524288"
+            ]
+        );
+        assert_eq!(
+            eager(&in_force(&[("MV2_SMP_QUEUE_LENGTH", "524288")]))[2],
+            "MV2_SMP_EAGERSIZE=131072"
+        );
+        // A shorter queue is not tried under what needs a longer one; the library's own, by processor, is.
+        let queues = tried(
+            &mvapich2,
+            "shm",
+            "MV2_SMP_QUEUE_LENGTH",
+            Collective::Bcast,
+            &in_force(&[("MV2_SMP_EAGERSIZE", "65536"), ("MV2_SMP_QUEUE_LENGTH", "524288")]),
+        );
+        assert_eq!(
+            queues,
+            ["MV2_SMP_QUEUE_LENGTH=65536", "MV2_SMP_QUEUE_LENGTH=262144"][1..]
+        );
+        // So it is for what a refinement comes to.
+        let target = Target::unbounded(Collective::Bcast, 1024);
+        let all = launch_candidates(&mvapich2, &["shm".to_owned()], &[target]);
+        let first = all.iter().find(|one| one.parameter == "MV2_SMP_EAGERSIZE").unwrap();
+        let refined = with_value(&mvapich2, first, 65536, &Situation::default()).unwrap();
+        let id = crate::necessity::id(&refined.assignments);
+        assert_eq!(id, "MV2_SMP_EAGERSIZE=65536 MV2_SMP_QUEUE_LENGTH=262144");
+    }
+
+    /// On ranks that fill one host after the other MVAPICH2's gather heeds none of its settings.
+    #[test]
+    fn what_acts_on_other_placements_alone_is_not_tried() {
+        let mvapich2 = find_for("Version: mvapich2-2.3.7").unwrap();
+        let on = |hosts: &[&str]| Situation {
+            hosts: hosts.iter().map(|host| (*host).to_owned()).collect(),
+            in_force: Vec::new(),
+        };
+        for (hosts, acts) in [
+            (&["a", "a", "a", "a"][..], false),
+            (&["a", "a", "b", "b"], false),
+            (&["a", "b", "a", "b"], true),
+            // Not known: it may.
+            (&[], true),
+        ] {
+            let situation = on(hosts);
+            let settings = tried(
+                &mvapich2,
+                "shm",
+                "MV2_USE_DIRECT_GATHER",
+                Collective::Gather,
+                &situation,
+            );
+            assert_eq!(!settings.is_empty(), acts, "{hosts:?}");
+            let target = Target::unbounded(Collective::Gather, 1024);
+            let trials = crate::at_start::trials(&mvapich2, &[target], 4, &situation.hosts);
+            assert_eq!(!trials.is_empty(), acts, "{hosts:?}");
+        }
+    }
+
+    #[test]
+    fn a_setting_of_one_collective_is_tried_where_that_is_too_slow() {
+        let smpi = find_for("SimGrid version 3.32").unwrap();
+        let names = |collectives: &[Collective]| -> BTreeSet<String> {
+            let targets: Vec<Target> = collectives.iter().map(|c| Target::unbounded(*c, 65536)).collect();
+            let candidates = launch_candidates(&smpi, &["simulated".to_owned()], &targets);
+            candidates.into_iter().map(|candidate| candidate.parameter).collect()
+        };
+        assert_eq!(names(&[]), BTreeSet::new());
+        assert_eq!(
+            names(&[Collective::Reduce, Collective::Scan]),
+            ["smpi/reduce".to_owned()].into()
+        );
+        assert_eq!(
+            names(&[Collective::ReduceScatterBlock]),
+            ["smpi/reduce_scatter".to_owned()].into()
+        );
+    }
+}

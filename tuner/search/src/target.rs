@@ -1,0 +1,156 @@
+//! What has to become faster: violated cells, grouped by their left side.
+
+use std::collections::BTreeMap;
+
+use kilter_algorithms::Collective;
+use kilter_model::plan::Subject;
+use kilter_stats::verdict::Outcome;
+
+use crate::verification::{JudgedCell, Verification};
+
+/// A collective at a volume, and what it must not be slower than.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Target {
+    /// What is too slow.
+    pub left: Subject,
+    /// As people name it: `reduce`, `isend`.
+    pub function: String,
+    /// Right sides of the violated guidelines.
+    pub bounds: Vec<Subject>,
+    /// Names of the violated cells.
+    pub cells: Vec<String>,
+    /// Largest ratio of the left to a right side.
+    pub worst_ratio: f64,
+    /// Most seconds that the left side takes longer than a right side.
+    pub excess_seconds: f64,
+    /// A contest for it was asked for (`--contest`), violated or not.
+    pub asked_for: bool,
+}
+
+impl Target {
+    /// `reduce 4096`.
+    #[must_use]
+    pub fn name(&self) -> String {
+        format!("{} {}", self.function, self.left.bytes)
+    }
+
+    /// Volume in bytes.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.left.bytes
+    }
+
+    /// The collective that an algorithm or a mock-up could replace; `None` where only the library's parameters act.
+    #[must_use]
+    pub fn collective(&self) -> Option<Collective> {
+        self.left.collective()
+    }
+
+    /// The target without bounds: nothing that it must not be slower than.
+    #[must_use]
+    pub fn unbounded(collective: Collective, bytes: u64) -> Target {
+        Target::of(Subject::library(collective, bytes), collective.name())
+    }
+
+    fn of(left: Subject, function: &str) -> Target {
+        Target {
+            left,
+            function: function.to_owned(),
+            bounds: Vec::new(),
+            cells: Vec::new(),
+            worst_ratio: 0.0,
+            excess_seconds: 0.0,
+            asked_for: false,
+        }
+    }
+}
+
+/// The targets of a verification, worst first, without those in `settled`.
+#[must_use]
+pub fn targets(verification: &Verification, settled: &dyn Fn(&JudgedCell) -> bool) -> Vec<Target> {
+    let mut targets: BTreeMap<Subject, Target> = BTreeMap::new();
+    for judged in verification
+        .cells
+        .iter()
+        .filter(|judged| judged.comparison.verdict == Outcome::Violated && !settled(judged))
+    {
+        let left = &judged.cell.left;
+        let target = targets
+            .entry(left.clone())
+            .or_insert_with(|| Target::of(left.clone(), &judged.cell.function));
+        if !target.bounds.contains(&judged.cell.right) {
+            target.bounds.push(judged.cell.right.clone());
+        }
+        target.cells.push(judged.cell.name());
+        target.worst_ratio = target.worst_ratio.max(judged.comparison.ratio);
+        let excess = judged.comparison.seconds - judged.comparison.right_seconds;
+        target.excess_seconds = target.excess_seconds.max(excess);
+    }
+    let mut targets: Vec<Target> = targets.into_values().collect();
+    targets.sort_by(|a, b| b.worst_ratio.total_cmp(&a.worst_ratio));
+    targets
+}
+
+/// Puts first what costs an application most: calls times the seconds that each takes too long. `calls` is how often it calls a left
+/// side.
+pub fn dearest_first(targets: &mut [Target], calls: &dyn Fn(&Subject) -> f64) {
+    let cost = |target: &Target| calls(&target.left) * target.excess_seconds;
+    targets.sort_by(|a, b| cost(b).total_cmp(&cost(a)));
+}
+
+/// Adds the cells for which a contest was asked for, each once: behind the violated ones where it is not among them.
+pub fn ask_for(targets: &mut Vec<Target>, contests: impl IntoIterator<Item = (Collective, u64)>) {
+    for (collective, bytes) in contests {
+        let wanted = Target::unbounded(collective, bytes);
+        let position = targets
+            .iter()
+            .position(|target| target.left == wanted.left)
+            .unwrap_or_else(|| {
+                targets.push(wanted);
+                targets.len() - 1
+            });
+        targets[position].asked_for = true;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_called_often_goes_before_what_is_slower_once() {
+        let target = |collective, excess_seconds| Target {
+            excess_seconds,
+            ..Target::unbounded(collective, 8)
+        };
+        let mut targets = vec![target(Collective::Scan, 1e-3), target(Collective::Reduce, 1e-6)];
+        let calls = |left: &Subject| {
+            if left.collective() == Some(Collective::Reduce) {
+                1e6
+            } else {
+                10.0
+            }
+        };
+        dearest_first(&mut targets, &calls);
+        assert_eq!(targets[0].function, "reduce");
+    }
+
+    #[test]
+    fn a_contest_for_a_violated_cell_is_held_once() {
+        let mut violated = Target::unbounded(Collective::Reduce, 4096);
+        violated.worst_ratio = 1.7;
+        let mut targets = vec![violated];
+        ask_for(
+            &mut targets,
+            [(Collective::Reduce, 4096), (Collective::Scan, 8), (Collective::Scan, 8)],
+        );
+        let held: Vec<_> = targets
+            .iter()
+            .map(|target| (target.name(), target.worst_ratio, target.asked_for))
+            .collect();
+        assert_eq!(
+            held,
+            [("reduce 4096".to_owned(), 1.7, true), ("scan 8".to_owned(), 0.0, true)]
+        );
+    }
+}

@@ -1,0 +1,381 @@
+//! Launches under further settings: each measures the targets with their bounds and, briefly, everything else; or the targets alone.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use kilter_algorithms::Collective;
+use kilter_bench::launch::session::SessionError;
+use kilter_bench::reference::{NOT_REPRODUCIBLE, OTHER_RESULTS};
+use kilter_model::deployment::Assignment;
+use kilter_model::options::Options;
+use kilter_model::plan::{self, Subject};
+use kilter_model::setup::Setup;
+use kilter_protocol::plan::{Block, Repetitions};
+use kilter_stats::sample::Sample;
+
+use crate::DAMAGE_FLOOR;
+use crate::context::Context;
+use crate::necessity::id;
+use crate::target::Target;
+use crate::verification::FEWEST;
+
+/// Purposes of a block, which decide how often its items are repeated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Purpose {
+    /// A launch under further settings.
+    Trial,
+    /// The first look at all candidates in a running job.
+    Screening,
+    /// Finalists, in launches of their own.
+    Final,
+}
+
+/// Repetitions of each item of a block. The one place of the search where they are decided.
+#[must_use]
+pub fn repetitions(options: &Options, purpose: Purpose) -> Repetitions {
+    let usual = match purpose {
+        Purpose::Trial => Repetitions::until(5, 25, 0.03, 0.1),
+        // The time is for calls of milliseconds, which have it: with less they come to one repetition, and warm-ups fall out.
+        Purpose::Screening => Repetitions::until(4, 12, 0.05, 0.25),
+        Purpose::Final => Repetitions::until(8, 60, 0.02, 0.25),
+    };
+    options.repetitions_or(usual)
+}
+
+/// The same for what is measured in a block of the verification by this id: where the verification has learnt how times vary within and
+/// between launches, this decides here, too.
+#[must_use]
+pub fn repetitions_of(context: &Context<'_>, purpose: Purpose, block: &str) -> Repetitions {
+    let usual = repetitions(context.options, purpose);
+    let predicted = context.predicted.borrow();
+    match predicted.get(block) {
+        Some(count) if context.options.by_variance && purpose != Purpose::Screening => {
+            Repetitions::fixed((*count).clamp(FEWEST.min(usual.max), usual.max), usual.seconds)
+        }
+        _ => usual,
+    }
+}
+
+/// Launches that decide between candidates and none, each way.
+pub const CONFIRMING: usize = 5;
+
+/// Times of one launch: subject, median in seconds.
+pub type Times = BTreeMap<Subject, f64>;
+/// Times of several launches: subject, a median per launch in seconds.
+pub type Samples = BTreeMap<Subject, Sample>;
+
+/// Launches under further settings.
+pub struct Trials<'s, 'a> {
+    pub(super) context: &'s Context<'a>,
+    label: String,
+    pub(super) targets: &'s [Target],
+    base: Setup,
+    /// What is measured beside everything else.
+    further: Vec<Block>,
+    /// Which of the library's collectives are measured beside the targets; all of them without.
+    touched: Option<&'s dyn Fn(&Subject) -> bool>,
+    /// Whether nothing but the targets is measured.
+    alone: bool,
+    launches: usize,
+    /// Seconds of the longest launch so far.
+    pub(super) trial_seconds: f64,
+}
+
+/// Why a launch says nothing for what was set in it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refusal {
+    /// In two words: `crashed`, `had no effect`, `wrong data`, `other results`.
+    pub what: &'static str,
+    /// What was seen.
+    pub detail: String,
+    /// Whether the job ended by it.
+    pub ended_the_job: bool,
+    /// The collective that was measured then, where it was one.
+    pub collective: Option<Collective>,
+}
+
+impl<'s, 'a> Trials<'s, 'a> {
+    /// Launches from `base`, named after `label`.
+    #[must_use]
+    pub fn new(context: &'s Context<'a>, label: String, targets: &'s [Target], base: Setup) -> Trials<'s, 'a> {
+        Trials {
+            context,
+            label,
+            targets,
+            base,
+            further: Vec::new(),
+            touched: None,
+            alone: false,
+            launches: 0,
+            trial_seconds: 0.0,
+        }
+    }
+
+    /// The same, with these blocks in every launch. Their ids must differ from those of collectives.
+    #[must_use]
+    pub fn beside(self, further: Vec<Block>) -> Trials<'s, 'a> {
+        Trials { further, ..self }
+    }
+
+    /// Measures of everything else only what `touched` says: a change cannot slow what it does not act on.
+    #[must_use]
+    pub fn within(self, touched: &'s dyn Fn(&Subject) -> bool) -> Trials<'s, 'a> {
+        Trials {
+            touched: Some(touched),
+            ..self
+        }
+    }
+
+    /// Measures the targets with their bounds and nothing else: what fails then is put away for them, and not for other sizes.
+    #[must_use]
+    pub fn of_targets_alone(self) -> Trials<'s, 'a> {
+        Trials {
+            alone: true,
+            further: Vec::new(),
+            ..self
+        }
+    }
+
+    /// Under which name a candidate is put away.
+    fn put_away_as(&self, id: &str) -> String {
+        if !self.alone {
+            return id.to_owned();
+        }
+        let names: Vec<String> = self.targets.iter().map(Target::name).collect();
+        format!("{id} for {}", names.join(", "))
+    }
+
+    /// Whether these settings have failed before.
+    #[must_use]
+    pub fn is_put_away(&self, assignments: &[Assignment]) -> bool {
+        self.context.quarantine.contains(&self.put_away_as(&id(assignments)))
+    }
+
+    /// Measures once under further assignments; `None` if the candidate failed and is in quarantine now.
+    ///
+    /// # Errors
+    /// A failure that no candidate explains.
+    pub fn launch(&mut self, assignments: &[Assignment]) -> anyhow::Result<Option<Times>> {
+        if self.is_put_away(assignments) {
+            return Ok(None);
+        }
+        let refusal = match self.measure(assignments)? {
+            Ok(times) => return Ok(Some(times)),
+            Err(refusal) => refusal,
+        };
+        let put_away_as = self.put_away_as(&id(assignments));
+        if refusal.ended_the_job {
+            self.context.progress.warn(&format!(
+                "candidate `{put_away_as}` {} and is not proposed again; see the report",
+                refusal.what
+            ));
+        }
+        self.context.quarantine.add(&put_away_as, refusal.what, &refusal.detail);
+        Ok(None)
+    }
+
+    /// The same, and nobody is put away: where several settings share the launch, only one of them is to blame.
+    ///
+    /// # Errors
+    /// A failure that no candidate explains.
+    pub fn measure(&mut self, assignments: &[Assignment]) -> anyhow::Result<Result<Times, Refusal>> {
+        let setup = self.base.clone().with(assignments).comparing_bits();
+        self.launches += 1;
+        let name = format!("{}/{}: {}", self.label, self.launches, id(assignments));
+        let blocks = self.blocks(&name);
+        let collective_of = |wanted: &str| {
+            let mut items = blocks.iter().flat_map(|block| &block.items);
+            let item = items.find(|item| item.id == wanted)?;
+            Subject::timed_by(item).collective()
+        };
+        let mut session = self.context.session(&name, &setup, false)?;
+        let measured = session
+            .measure_all(&blocks, &mut |_| ())
+            .and_then(|outcomes| Ok((outcomes, session.start()?)));
+        let outcomes = match measured {
+            Ok((outcomes, start)) => {
+                if let Err(error) = self.context.confirm(&setup, &start) {
+                    if assignments.is_empty() {
+                        return Err(error);
+                    }
+                    return Ok(Err(Refusal {
+                        what: "had no effect",
+                        detail: format!("{error:#}"),
+                        ended_the_job: false,
+                        collective: None,
+                    }));
+                }
+                outcomes
+            }
+            Err(SessionError::Job(failure)) if !assignments.is_empty() => {
+                return Ok(Err(Refusal {
+                    what: failure.what(),
+                    detail: failure.to_string(),
+                    ended_the_job: true,
+                    collective: failure.suspect().and_then(collective_of),
+                }));
+            }
+            Err(error) => return Err(error.into()),
+        };
+        session.finish()?;
+        let seconds = outcomes.iter().map(|outcome| outcome.seconds).sum::<f64>() + self.context.launch_seconds();
+        self.trial_seconds = self.trial_seconds.max(seconds);
+        let mut times = Times::new();
+        for (block, outcome) in blocks.iter().zip(&outcomes) {
+            for item in &block.items {
+                if let Some(reason) = outcome.failed.get(&item.id) {
+                    if !assignments.is_empty() {
+                        let what = if reason.starts_with(NOT_REPRODUCIBLE) {
+                            OTHER_RESULTS
+                        } else {
+                            "wrong data"
+                        };
+                        return Ok(Err(Refusal {
+                            what,
+                            detail: reason.clone(),
+                            ended_the_job: false,
+                            collective: Subject::timed_by(item).collective(),
+                        }));
+                    }
+                } else if let Some(median) = outcome.median(&item.id) {
+                    times.insert(Subject::timed_by(item), median);
+                }
+            }
+        }
+        Ok(Ok(times))
+    }
+
+    /// Whether the library carries `subject` out as asked, by its strict mode; what it does not is in quarantine then. Where it has no
+    /// such mode, nothing is launched.
+    ///
+    /// # Errors
+    /// A failure that no candidate explains.
+    pub fn carried_out(&mut self, assignments: &[Assignment], subject: &Subject) -> anyhow::Result<bool> {
+        let strict = &self.context.library.switching.strict;
+        if strict.is_empty() {
+            return Ok(true);
+        }
+        let strict = strict.iter().map(|(name, value)| Assignment {
+            name: name.clone(),
+            value: value.clone(),
+            environment: true,
+        });
+        let setup = self.base.clone().with(assignments).with(&strict.collect::<Vec<_>>());
+        self.launches += 1;
+        let name = format!("{}/{}: {} in strict mode", self.label, self.launches, id(assignments));
+        let blocks = plan::blocks(
+            &BTreeSet::from([subject.clone()]),
+            self.context.run.seed,
+            &name,
+            repetitions(self.context.options, Purpose::Trial),
+        );
+        let mut session = self.context.session(&name, &setup, false)?;
+        match session.measure_all(&blocks, &mut |_| ()) {
+            Ok(_) => {
+                session.finish()?;
+                Ok(true)
+            }
+            Err(SessionError::Job(failure)) => {
+                let id = format!("{} for {}", id(assignments), subject.item_id());
+                self.context
+                    .quarantine
+                    .add(&id, "could not be run", &failure.to_string());
+                Ok(false)
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn blocks(&self, name: &str) -> Vec<Block> {
+        let mut subjects = if self.alone {
+            BTreeSet::new()
+        } else {
+            self.context.plan.library_subjects()
+        };
+        subjects.retain(|subject| self.touched.is_none_or(|touched| touched(subject)));
+        for target in self.targets {
+            subjects.insert(target.left.clone());
+            subjects.extend(target.bounds.iter().cloned());
+        }
+        let repetitions = repetitions(self.context.options, Purpose::Trial);
+        let mut blocks = plan::blocks(&subjects, self.context.run.seed, name, repetitions);
+        for block in &mut blocks {
+            let rule = repetitions_of(self.context, Purpose::Trial, &block.id);
+            block.repetitions = Repetitions {
+                seconds: rule.seconds * block.items.len() as f64,
+                ..rule
+            };
+        }
+        blocks.extend(self.further.iter().cloned());
+        blocks
+    }
+
+    /// Measures each of `configurations` several times, in turn, so that a machine that changes its speed changes it for all; the
+    /// samples of each are in the same place. A configuration that failed has none.
+    ///
+    /// # Errors
+    /// A failure that no candidate explains.
+    pub fn in_turn(&mut self, what: &str, configurations: &[Vec<Assignment>]) -> anyhow::Result<Vec<Samples>> {
+        // Exact times are the same in every launch.
+        let launches = if self.context.options.is_exact() { 1 } else { CONFIRMING };
+        self.context
+            .progress
+            .phase(what, (launches * configurations.len()) as u64);
+        let mut all: Vec<BTreeMap<Subject, Vec<f64>>> = vec![BTreeMap::new(); configurations.len()];
+        for _ in 0..launches {
+            for (configuration, medians) in configurations.iter().zip(&mut all) {
+                match self.launch(configuration)? {
+                    Some(times) => {
+                        for (subject, seconds) in times {
+                            medians.entry(subject).or_default().push(seconds);
+                        }
+                    }
+                    // It was put away, and is not launched again: the launches before say nothing for it.
+                    None => medians.clear(),
+                }
+                self.context.progress.step(1);
+            }
+        }
+        let samples = all.into_iter().map(|medians| {
+            let sample = |(subject, values)| Some((subject, Sample::new(values).ok()?));
+            medians.into_iter().filter_map(sample).collect()
+        });
+        Ok(samples.collect())
+    }
+}
+
+/// Whether something became slower: in every launch slower than in every launch before (by chance 1 in 252 with five each), and by
+/// more than launches differ.
+#[must_use]
+pub fn is_slower(before: &Sample, after: &Sample) -> bool {
+    after.min() > before.max() && after.median() > (1.0 + DAMAGE_FLOOR) * before.median()
+}
+
+/// The library's collectives that became slower.
+pub fn damaged<'t>(before: &'t Samples, after: &'t Samples) -> impl Iterator<Item = &'t Subject> {
+    let is_damage = |(subject, time): &(&'t Subject, &'t Sample)| {
+        is_library(subject) && before.get(subject).is_some_and(|before| is_slower(before, time))
+    };
+    after.iter().filter(is_damage).map(|(subject, _)| subject)
+}
+
+/// Whether it is a collective of the library's by itself.
+#[must_use]
+pub fn is_library(subject: &Subject) -> bool {
+    subject.collective().is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_size_that_is_slower_in_every_launch_is_damage() {
+        let subject = Subject::library(Collective::Bcast, 8);
+        let sample = |values: [f64; 5]| Samples::from([(subject.clone(), Sample::new(values.to_vec()).unwrap())]);
+        let before = sample([1.0, 1.01, 1.02, 1.03, 1.04]);
+        let is_damage = |values| damaged(&before, &sample(values)).next() == Some(&subject);
+        assert!(is_damage([1.2; 5]));
+        assert!(!is_damage([1.05; 5]));
+        assert!(!is_damage([1.0, 1.5, 1.5, 1.5, 1.5]));
+    }
+}

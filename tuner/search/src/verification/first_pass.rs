@@ -1,0 +1,147 @@
+//! The launches before all others, whose times are not judged: they say what can be carried out here, how often to repeat it, which
+//! splits to measure, and, where they are a screening, which cells can be violated at all.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use kilter_bench::prediction;
+use kilter_model::plan::{self, Subject};
+use kilter_model::setup::Setup;
+use kilter_protocol::plan::{Block, Repetitions};
+use kilter_stats::verdict::screening::SCREENING_LAUNCHES;
+
+use super::Verification;
+use super::launches::{Timed, launch};
+use super::learnt::{Aim, Learnt};
+use crate::context::Context;
+
+/// Repetitions where there is nothing to predict.
+const FEW: u32 = 3;
+
+/// Repetitions of the screening, and the seconds that they may take of each item: what is slow gets fewer.
+const SCREENING: Repetitions = Repetitions::fixed(5, 0.025);
+
+/// Findings of the first pass.
+#[derive(Debug, Default)]
+pub(super) struct FirstPass {
+    /// Its times.
+    pub(super) timed: Timed,
+    /// Repetitions per launch of each block from now on, by its id.
+    pub(super) repetitions: BTreeMap<String, u32>,
+    /// Costs; empty where it was no screening.
+    pub(super) learnt: Learnt,
+    /// Whether cells that it finds clear need no more launches.
+    pub(super) screened: bool,
+}
+
+/// The pass that fits the options: a screening of all subjects, unless predictors or a fixed design were asked for, or times are exact.
+///
+/// # Errors
+/// As [`launch`].
+pub(super) fn first_pass(
+    context: &Context<'_>,
+    label: &str,
+    setup: &Setup,
+    subjects: &BTreeSet<Subject>,
+    (verification, limit_seconds): (&mut Verification, f64),
+) -> anyhow::Result<FirstPass> {
+    let options = context.options;
+    if options.is_exact() || options.fixed || !options.by_variance {
+        return pilot(context, label, setup, subjects, verification);
+    }
+    let mut pass = FirstPass {
+        screened: true,
+        ..FirstPass::default()
+    };
+    context.progress.phase(
+        &format!("{label}: screening in {SCREENING_LAUNCHES} launches"),
+        (SCREENING_LAUNCHES * subjects.len()) as u64,
+    );
+    for number in 0..SCREENING_LAUNCHES {
+        if number > 0 && context.budget.spent_seconds() >= limit_seconds {
+            context.progress.warn(
+                "the seconds of the first verification ended before all was screened twice: nothing can be told apart from noise; raise --budget",
+            );
+            break;
+        }
+        let name = format!("{label}/screen/{number}");
+        let rule = Repetitions {
+            seconds: SCREENING.seconds.min(options.repetitions.seconds),
+            ..SCREENING
+        };
+        let blocks = plan::blocks(subjects, context.run.seed, &name, rule);
+        let launched = launch(context, &name, setup, blocks, verification, None)?;
+        pass.timed
+            .collect(number, &launched.blocks, &launched.outcomes, &mut verification.failed);
+        for (block, outcome) in launched.blocks.iter().zip(&launched.outcomes) {
+            pass.learnt.add(block, outcome);
+        }
+    }
+    pass.repeat(context, &BTreeMap::new());
+    context.predicted.replace(pass.repetitions.clone());
+    Ok(pass)
+}
+
+impl FirstPass {
+    /// Repeats from now on as the screening says, to tell ratios from the floor that lie so far from it.
+    pub(super) fn repeat(&mut self, context: &Context<'_>, distances: &BTreeMap<Subject, f64>) {
+        let (options, rule) = (context.options, context.options.repetitions);
+        self.repetitions = self.learnt.repetitions(&Aim {
+            launch_seconds: context.launch_seconds(),
+            launches: options.launches.div_ceil(2),
+            margin: options.effect_floor.ln_1p(),
+            distances,
+            max: rule.max,
+        });
+        for count in self.repetitions.values_mut() {
+            *count = (*count).max(rule.min);
+        }
+    }
+}
+
+/// One launch that finds out how often each item has to be repeated, three times independently, where a predictor was asked for and none
+/// has run; else each item has a few repetitions.
+///
+/// # Errors
+/// As [`launch`].
+pub(super) fn pilot(
+    context: &Context<'_>,
+    label: &str,
+    setup: &Setup,
+    subjects: &BTreeSet<Subject>,
+    verification: &mut Verification,
+) -> anyhow::Result<FirstPass> {
+    let name = format!("{label}/predict");
+    let given = context.options.repetitions;
+    let is_given = given.min == given.max;
+    // A number that is given, or was predicted by an earlier verification, need not be predicted.
+    let is_known = is_given || context.options.by_variance || !context.predicted.borrow().is_empty();
+    let mut blocks = plan::blocks(subjects, context.run.seed, &name, given);
+    if is_known {
+        for block in &mut blocks {
+            let few = Repetitions::fixed(FEW, block.repetitions.seconds);
+            block.repetitions = context.options.repetitions_or(few);
+        }
+    }
+    let measured = if is_known {
+        blocks.clone()
+    } else {
+        prediction::prediction_blocks(&blocks, given)
+    };
+    let what = if is_known { "first look" } else { "predict repetitions" };
+    context
+        .progress
+        .phase(&format!("{label}: {what}"), measured.len() as u64);
+    let launched = launch(context, &name, setup, measured, verification, None)?;
+    let mut pass = FirstPass::default();
+    pass.timed
+        .collect(0, &launched.blocks, &launched.outcomes, &mut verification.failed);
+    if is_given {
+        let all = blocks.iter().map(|block| (block.id.clone(), given.max)).collect();
+        context.predicted.replace(all);
+    } else if !is_known {
+        let outcomes: Vec<(Block, _)> = launched.blocks.into_iter().zip(launched.outcomes).collect();
+        context.predicted.replace(prediction::predicted(&blocks, &outcomes));
+    }
+    pass.repetitions = context.predicted.borrow().clone();
+    Ok(pass)
+}

@@ -1,0 +1,395 @@
+//! Costs and variance components that the screening saw, block by block, and what follows from them: how often to repeat in a
+//! launch, and what a launch of some subjects will cost.
+
+use std::collections::BTreeMap;
+
+use kilter_bench::store::BlockOutcome;
+use kilter_model::plan::Subject;
+use kilter_protocol::plan::Block;
+use kilter_stats::hodges_lehmann::SHORTEST_SECONDS;
+use kilter_stats::sample::Sample;
+use kilter_stats::variance;
+
+/// Runs of an item beside those that are counted: one that is checked, and the warm-ups.
+const FURTHER_RUNS: f64 = 3.0;
+
+/// Degrees of freedom that all blocks together count for beside a block's own: with two launches a block knows little of itself.
+const POOLED_FREEDOM: f64 = 6.0;
+
+/// Fewest repetitions of a launch: the median of three is not moved by one spike.
+pub const FEWEST: u32 = 3;
+
+/// A block in the launches of the screening.
+#[derive(Debug, Clone, Default)]
+struct Seen {
+    /// Wall time of the block, launch by launch, in seconds.
+    seconds: Vec<f64>,
+    /// Runs of any item, launch by launch.
+    runs: Vec<f64>,
+    /// Seconds within the runs that were timed, scaled up to all runs, launch by launch.
+    own: Vec<f64>,
+    items: BTreeMap<String, SeenItem>,
+}
+
+#[derive(Debug, Clone, Default)]
+struct SeenItem {
+    /// Medians, launch by launch, in seconds.
+    medians: Vec<f64>,
+    /// Means, launch by launch, in seconds: what is paid for, where one call of ten waits for a timer of 40 ms.
+    means: Vec<f64>,
+    /// Variance of the logarithm of a time within a launch, launch by launch.
+    within: Vec<f64>,
+    /// Repetitions that were counted, launch by launch.
+    repetitions: Vec<f64>,
+}
+
+/// Two levels of variance of a time's logarithm.
+#[derive(Debug, Clone, Copy)]
+struct Components {
+    within: f64,
+    /// Of one item against the others of its block: what a whole launch is slower by concerns no comparison.
+    between: f64,
+    freedom: f64,
+}
+
+/// Purpose of the launches that follow.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Aim<'a> {
+    /// Seconds of a launch beside its blocks.
+    pub(super) launch_seconds: f64,
+    /// Launches in which a cell should be decided.
+    pub(super) launches: usize,
+    /// Logarithm of the ratio up to which a slowdown is none.
+    pub(super) margin: f64,
+    /// How far the log ratios that are to be told from the floor lie from it at least, by subject; empty where nobody knows.
+    pub(super) distances: &'a BTreeMap<Subject, f64>,
+    /// Repetitions at most.
+    pub(super) max: u32,
+}
+
+/// Observations of the screening.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Learnt {
+    blocks: BTreeMap<String, Seen>,
+    of_subjects: BTreeMap<Subject, String>,
+}
+
+impl Learnt {
+    /// Takes a block of a launch of the screening.
+    pub(super) fn add(&mut self, block: &Block, outcome: &BlockOutcome) {
+        let seen = self.blocks.entry(block.id.clone()).or_default();
+        let (mut runs, mut own) = (0.0, 0.0);
+        for item in &block.items {
+            let Some(samples) = outcome.samples.get(&item.id) else {
+                continue;
+            };
+            let Ok(sample) = Sample::new(samples.seconds.clone()) else {
+                continue;
+            };
+            let times = sample.len() as f64;
+            let all = times + f64::from(samples.void) + FURTHER_RUNS;
+            runs += all;
+            let mean = samples.seconds.iter().sum::<f64>() / times;
+            own += mean * all;
+            let known = seen.items.entry(item.id.clone()).or_default();
+            known.medians.push(sample.median());
+            known.means.push(mean);
+            known.repetitions.push(times);
+            known.within.extend(variance::within_launch(&samples.seconds));
+            if let Some(subject) = Subject::of(item) {
+                self.of_subjects.insert(subject, block.id.clone());
+            }
+        }
+        seen.seconds.push(outcome.seconds);
+        seen.runs.push(runs);
+        seen.own.push(own);
+    }
+
+    /// Repetitions per launch of each block, by its id: where the variance of what is decided is least for the time that it takes
+    /// (Kalibera and Jones, [`variance::optimal_repetitions`]), and no more than tell equal sides from the floor
+    /// ([`variance::enough_repetitions`]); at least [`FEWEST`].
+    ///
+    /// What lies far from the floor is told from it by fewer: half of its distance has to be seen, which leaves as much to the test.
+    pub(super) fn repetitions(&self, aim: &Aim<'_>) -> BTreeMap<String, u32> {
+        let max = aim.max;
+        let mut nearest: BTreeMap<&String, f64> = BTreeMap::new();
+        for (subject, distance) in aim.distances {
+            if let Some(id) = self.of_subjects.get(subject) {
+                let known = nearest.entry(id).or_insert(*distance);
+                *known = known.min(*distance);
+            }
+        }
+        let margin = |id: &String| {
+            nearest
+                .get(id)
+                .map_or(aim.margin, |nearest| aim.margin.max(nearest / 2.0))
+        };
+        let components: BTreeMap<&String, Components> =
+            self.blocks.iter().map(|(id, seen)| (id, seen.components())).collect();
+        let pooled = median(
+            components
+                .values()
+                .filter(|one| one.freedom > 0.0)
+                .map(|one| one.between),
+        );
+        let share = aim.launch_seconds / (self.blocks.len() as f64).max(1.0);
+        self.blocks
+            .iter()
+            .map(|(id, seen)| {
+                let own = components[id];
+                let between = (own.freedom * own.between + POOLED_FREEDOM * pooled) / (own.freedom + POOLED_FREEDOM);
+                let (prepare, repeat) = seen.price();
+                let cheapest = variance::optimal_repetitions(own.within, between, prepare + share, repeat, max);
+                let enough = variance::enough_repetitions(own.within, between, aim.launches, margin(id), max);
+                let count = cheapest.min(enough);
+                (id.clone(), count.clamp(FEWEST.min(max), max))
+            })
+            .collect()
+    }
+
+    /// Whether the screening measured it. Splits follow from what it found, and were not there.
+    pub(super) fn has_seen(&self, subject: &Subject) -> bool {
+        self.of_subjects.contains_key(subject)
+    }
+
+    /// Seconds of a subject in a launch that repeats it as `repetitions` say; as its parts take where it is a split, which is repeated
+    /// [`FEWEST`] times; 0 where the screening saw neither.
+    pub(super) fn seconds(&self, subject: &Subject, repetitions: &BTreeMap<String, u32>) -> f64 {
+        let (parts, known) = if self.has_seen(subject) {
+            (1.0, subject.clone())
+        } else {
+            parts(subject).unwrap_or((1.0, subject.clone()))
+        };
+        let Some(id) = self.of_subjects.get(&known) else {
+            return 0.0;
+        };
+        let seen = &self.blocks[id];
+        let count = if known == *subject {
+            f64::from(repetitions.get(id).copied().unwrap_or(FEWEST))
+        } else {
+            f64::from(FEWEST)
+        };
+        let own = seen.items.get(&known.item_id()).map_or(0.0, SeenItem::own_seconds);
+        (parts * own + seen.overhead()) * (count + FURTHER_RUNS)
+    }
+}
+
+/// How many parts a split has, and what a part is: `8 * bcast(n)` has 8 of `bcast(n)`.
+fn parts(subject: &Subject) -> Option<(f64, Subject)> {
+    let (count, text) = subject.text.split_once(" * ")?;
+    let part = Subject {
+        text: text.to_owned(),
+        ..subject.clone()
+    };
+    Some((count.trim().parse().ok()?, part))
+}
+
+impl SeenItem {
+    /// Seconds that a run takes by itself.
+    fn own_seconds(&self) -> f64 {
+        mean(self.means.iter().copied())
+    }
+}
+
+impl Seen {
+    /// Seconds beside its own time that a run takes: exchange, lead, checks, buffers.
+    fn overhead(&self) -> f64 {
+        let launches = self.seconds.iter().zip(&self.own).zip(&self.runs);
+        let each = launches
+            .filter(|(_, runs)| **runs > 0.0)
+            .map(|((seconds, own), runs)| (seconds - own).max(0.0) / runs);
+        median(each)
+    }
+
+    /// Seconds that all items together take: to be made ready, and to be repeated once.
+    fn price(&self) -> (f64, f64) {
+        let own: f64 = self.items.values().map(SeenItem::own_seconds).sum();
+        let repeat = own + self.overhead() * self.items.len() as f64;
+        (FURTHER_RUNS * repeat, repeat)
+    }
+
+    fn components(&self) -> Components {
+        let items = || self.items.values();
+        let within = mean(items().flat_map(|item| item.within.iter().copied()));
+        let repetitions = mean(items().flat_map(|item| item.repetitions.iter().copied()));
+        let launches = items().map(|item| item.medians.len()).min().unwrap_or(0);
+        let count = self.items.len();
+        let freedom = (launches.saturating_sub(1) * count.saturating_sub(1)) as f64;
+        if freedom == 0.0 {
+            return Components {
+                within,
+                between: 0.0,
+                freedom,
+            };
+        }
+        // Two-way: what remains when every item and every launch have their own level.
+        let rows: Vec<Vec<f64>> = items()
+            .map(|item| {
+                item.medians[..launches]
+                    .iter()
+                    .map(|seconds| seconds.max(SHORTEST_SECONDS).ln())
+                    .collect()
+            })
+            .map(|logs: Vec<f64>| {
+                let level = mean(logs.iter().copied());
+                logs.into_iter().map(|log| log - level).collect()
+            })
+            .collect();
+        let squares: f64 = (0..launches)
+            .map(|launch| {
+                let level = mean(rows.iter().map(|row| row[launch]));
+                rows.iter().map(|row| (row[launch] - level).powi(2)).sum::<f64>()
+            })
+            .sum();
+        Components {
+            within,
+            between: variance::between_launches(squares / freedom, within, repetitions),
+            freedom,
+        }
+    }
+}
+
+/// 0 of nothing.
+fn mean(values: impl Iterator<Item = f64>) -> f64 {
+    let (mut sum, mut count) = (0.0, 0.0);
+    for value in values {
+        sum += value;
+        count += 1.0;
+    }
+    if count > 0.0 { sum / count } else { 0.0 }
+}
+
+/// 0 of nothing.
+fn median(values: impl Iterator<Item = f64>) -> f64 {
+    Sample::new(values.collect()).map_or(0.0, |sample| sample.median())
+}
+
+#[cfg(test)]
+mod tests {
+    use kilter_algorithms::Collective;
+    use kilter_bench::store::ItemSamples;
+    use kilter_protocol::plan::Repetitions;
+
+    use super::*;
+
+    fn block(subjects: &[Subject]) -> Block {
+        Block {
+            id: "bcast@8".to_owned(),
+            seed: 1,
+            items: subjects.iter().map(Subject::item).collect(),
+            repetitions: Repetitions::fixed(5, 1.0),
+        }
+    }
+
+    fn subjects() -> [Subject; 2] {
+        let left = Subject::library(Collective::Bcast, 8);
+        let right = Subject {
+            text: "scatter(n) + allgather(n)".to_owned(),
+            ..left.clone()
+        };
+        [left, right]
+    }
+
+    /// A block whose items take these times; each run costs `overhead` beside its own time.
+    fn outcome(subjects: &[Subject], times: &[Vec<f64>], overhead: f64) -> BlockOutcome {
+        let mut outcome = BlockOutcome::default();
+        for (subject, seconds) in subjects.iter().zip(times) {
+            let runs = seconds.len() as f64 + FURTHER_RUNS;
+            outcome.seconds += runs * (overhead + seconds.iter().sum::<f64>() / seconds.len() as f64);
+            let samples = ItemSamples {
+                seconds: seconds.clone(),
+                void: 0,
+            };
+            outcome.samples.insert(subject.item_id(), samples);
+        }
+        outcome
+    }
+
+    fn learnt(within: f64, between: f64) -> Learnt {
+        let subjects = subjects();
+        let mut learnt = Learnt::default();
+        for launch in [1.0, -1.0] {
+            let times = |sign: f64| -> Vec<f64> {
+                let level = 1e-3 * (1.0 + sign * launch * between);
+                (-2..=2).map(|i| level * (1.0 + within * f64::from(i))).collect()
+            };
+            learnt.add(&block(&subjects), &outcome(&subjects, &[times(1.0), times(-1.0)], 5e-4));
+        }
+        learnt
+    }
+
+    #[test]
+    fn repetitions_go_where_the_variance_is() {
+        let nowhere = BTreeMap::new();
+        let aim = |launch_seconds, margin| Aim {
+            launch_seconds,
+            launches: 10,
+            margin,
+            distances: &nowhere,
+            max: 60,
+        };
+        let count = |within, between, start| learnt(within, between).repetitions(&aim(start, 0.0))["bcast@8"];
+        assert_eq!(count(0.001, 0.2, 0.01), FEWEST, "launches differ, repetitions do not");
+        assert!(count(0.2, 0.001, 0.01) > 20, "{}", count(0.2, 0.001, 0.01));
+        let (cheap, dear) = (count(0.1, 0.1, 0.001), count(0.1, 0.1, 1.0));
+        assert!(
+            cheap < dear,
+            "where starting is dear, a launch repeats more: {cheap} {dear}"
+        );
+        let enough = learnt(0.2, 0.001).repetitions(&aim(0.01, 0.2))["bcast@8"];
+        assert!(enough < 10, "more than tell 1 from 1.2 are not needed: {enough}");
+        let [left, right] = subjects();
+        let at = |left_distance: f64, right_distance: f64| {
+            let distances = BTreeMap::from([(left.clone(), left_distance), (right.clone(), right_distance)]);
+            let aim = Aim {
+                distances: &distances,
+                ..aim(0.01, 0.05)
+            };
+            learnt(0.2, 0.001).repetitions(&aim)["bcast@8"]
+        };
+        assert_eq!(at(0.4, 0.9), enough, "half of the nearest distance");
+        assert!(
+            at(0.0, 0.9) > 2 * enough,
+            "one that lies at the floor needs all: {}",
+            at(0.0, 0.9)
+        );
+    }
+
+    #[test]
+    fn a_launch_is_priced_by_its_own_time_and_what_stands_beside_it() {
+        let learnt = learnt(0.0, 0.0);
+        let counts = BTreeMap::from([("bcast@8".to_owned(), 10)]);
+        let [left, _] = subjects();
+        approx::assert_relative_eq!(learnt.seconds(&left, &counts), 13.0 * 1.5e-3, max_relative = 1e-9);
+        let split = Subject {
+            text: "8 * bcast(n)".to_owned(),
+            ..left.clone()
+        };
+        let few = f64::from(FEWEST) + 3.0;
+        approx::assert_relative_eq!(learnt.seconds(&split, &counts), few * 8.5e-3, max_relative = 1e-9);
+        assert!(learnt.has_seen(&left) && !learnt.has_seen(&split));
+        let unseen = Subject::library(Collective::Bcast, 16);
+        assert_eq!(learnt.seconds(&unseen, &counts), 0.0);
+    }
+
+    #[test]
+    fn calls_that_sometimes_wait_are_priced_with_their_waits() {
+        let subjects = subjects();
+        let waits = vec![1e-3, 1e-3, 1e-3, 1e-3, 46e-3];
+        let mut learnt = Learnt::default();
+        learnt.add(&block(&subjects), &outcome(&subjects, &[waits, vec![1e-3; 5]], 0.0));
+        let counts = BTreeMap::from([("bcast@8".to_owned(), 7)]);
+        approx::assert_relative_eq!(learnt.seconds(&subjects[0], &counts), 10.0 * 1e-2, max_relative = 1e-9);
+    }
+
+    #[test]
+    fn what_slows_a_whole_launch_is_no_variance_between() {
+        let subjects = subjects();
+        let mut common = Learnt::default();
+        for level in [1e-3, 3e-3] {
+            let times = vec![level, level * 1.1, level * 0.9, level, level];
+            common.add(&block(&subjects), &outcome(&subjects, &[times.clone(), times], 0.0));
+        }
+        assert_eq!(common.blocks["bcast@8"].components().between, 0.0);
+    }
+}

@@ -1,0 +1,121 @@
+//! How many launches of what: planned by the noise and by the seconds that are left, and paced by what the launches so far have taken.
+
+use std::collections::BTreeSet;
+
+use kilter_model::plan::Subject;
+use kilter_stats::sample::Sample;
+use kilter_stats::verdict;
+
+use super::Work;
+use super::admission::{Means, Waiting, admit, dearest};
+use super::cells::Cells;
+
+impl Work<'_, '_> {
+    /// More launches for a cell than usual, where the machine is so noisy that these would miss what is worth finding.
+    pub(super) fn plan_launches(&mut self, hypotheses: usize) {
+        let (context, usual) = (self.context, self.most_launches);
+        let Some(deviation) = self.screening.deviation.filter(|_| context.options.plans_launches) else {
+            return;
+        };
+        // A proof makes as many as its comparison with the untouched library takes.
+        if self.beside.is_some() || hypotheses == 0 {
+            return;
+        }
+        let planned = verdict::launches_planned(deviation, hypotheses, &context.rule(0.0));
+        if planned > usual {
+            self.most_launches = planned;
+            context.progress.note(&format!(
+                "{}: the ratio of two sides varies by {:.0} % from launch to launch, at which {usual} launches would miss slowdowns by \
+                 30 %: up to {planned} are made, as the budget allows (--launches sets another number)",
+                self.label,
+                100.0 * deviation
+            ));
+        }
+    }
+
+    /// Two looks decide what is clear one way or the other, if they can decide anything.
+    pub(super) fn deciding_launches(&self) -> usize {
+        let most = self.most_launches;
+        verdict::next_look(verdict::next_look(0, most), most)
+            .max(self.needed_launches)
+            .min(most)
+    }
+
+    /// Plans no more launches for a cell than the seconds reach for: what alpha is kept for launches that are never made is lost.
+    pub(super) fn limit_launches(&mut self, first: BTreeSet<Subject>) {
+        if self.context.options.fixed || self.beside.is_some() || first.is_empty() {
+            return;
+        }
+        let left_seconds = self.limit.most_left(self.context.budget.spent_seconds());
+        let affordable = (left_seconds / self.launch_price(&first)) as usize;
+        // Whole steps between looks.
+        let step = verdict::next_look(0, self.most_launches);
+        let planned = (affordable / step * step).max(self.deciding_launches());
+        self.most_launches = self.most_launches.min(planned);
+    }
+
+    /// What of this gets the next launch, where cells have `had` so many: all of it, if the seconds reach until a violation can be shown;
+    /// else the dearest of it, for a launch less than that shows none at all.
+    pub(super) fn affordable(&self, entered: &BTreeSet<Subject>, had: usize) -> BTreeSet<Subject> {
+        let all = self.with_left(entered.clone());
+        let launches = self.needed_launches.saturating_sub(had).max(1);
+        if self.pace() * self.launch_price(&all) * launches as f64 <= self.left_seconds() {
+            return all;
+        }
+        let means = Means {
+            launches,
+            left_launches: launches,
+            first_look: launches,
+            ..self.means(had)
+        };
+        let kept = dearest(&self.order, entered, &self.with_left(BTreeSet::new()), &means);
+        // The estimate may be wrong; what is begun is not given up for nothing.
+        if kept.is_empty() { all } else { self.with_left(kept) }
+    }
+
+    /// Who is measured from the next launch on, beside those that are `entered` and have had so many.
+    pub(super) fn admit(
+        &mut self,
+        waiting: &mut Vec<Waiting<Cells>>,
+        entered: &BTreeSet<Subject>,
+        had: usize,
+    ) -> Vec<Waiting<Cells>> {
+        let admitted = if self.context.options.fixed {
+            std::mem::take(waiting)
+        } else if self.left_seconds() <= 0.0 {
+            Vec::new()
+        } else {
+            admit(waiting, &self.with_left(entered.clone()), &self.means(had))
+        };
+        self.order.extend(admitted.iter().map(Waiting::without_what));
+        admitted
+    }
+
+    pub(super) fn means(&self, had: usize) -> Means<'_> {
+        let (pace, first_look) = (self.pace(), verdict::next_look(0, self.most_launches));
+        let launches = self.deciding_launches();
+        Means {
+            price: Box::new(move |subject| pace * self.pass.learnt.seconds(subject, &self.pass.repetitions)),
+            launch_seconds: pace * self.context.launch_seconds(),
+            launches,
+            // At least until the next look.
+            left_launches: launches.saturating_sub(had).max(first_look),
+            first_look,
+            left_seconds: self.left_seconds(),
+        }
+    }
+
+    /// What launches took, over what they were expected to take: the median, since one that is stopped by the machine says little of the next.
+    pub(super) fn pace(&self) -> f64 {
+        Sample::new(self.paces.clone()).map_or(1.0, |paces| paces.median().clamp(0.1, 10.0))
+    }
+
+    /// Seconds that a launch of these is expected to take.
+    pub(super) fn launch_price(&self, subjects: &BTreeSet<Subject>) -> f64 {
+        let seconds = |subject: &Subject| self.pass.learnt.seconds(subject, &self.pass.repetitions);
+        let of =
+            |subjects: &BTreeSet<Subject>| self.context.launch_seconds() + subjects.iter().map(seconds).sum::<f64>();
+        let beside = self.beside.as_ref().map_or(0.0, |beside| of(&beside.left));
+        (of(subjects) + beside).max(1e-3)
+    }
+}

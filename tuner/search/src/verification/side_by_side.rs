@@ -1,0 +1,159 @@
+//! The proof of what is deployed: its launches and those of the library as it is, in turn, so that both see the same minutes of the machine.
+
+use std::collections::BTreeSet;
+
+use kilter_bench::prediction;
+use kilter_model::plan::{self, Subject};
+use kilter_model::setup::Setup;
+use kilter_stats::verdict::dependence::Looks;
+
+use super::allowance::{Allowance, Limit};
+use super::cells::Cells;
+use super::first_pass::{first_pass, pilot};
+use super::launches::{Timed, launch};
+use super::{Medians, Verification, Work};
+use crate::context::Context;
+
+/// Launches that prove a deployment, unless fewer are asked for.
+const PROOF_LAUNCHES: usize = 10;
+
+/// What the keys of jobs of the untouched library end with.
+pub const UNTOUCHED: &str = "/untouched";
+
+/// The untouched library beside what is deployed.
+#[derive(Debug, Default)]
+pub(super) struct Beside {
+    /// Its collectives that are timed on both sides.
+    pub(super) left: BTreeSet<Subject>,
+    /// Its times.
+    timed: Timed,
+}
+
+/// Verifies what is deployed, in launches each of which is followed by one of the library as it is, left sides only; the medians of these
+/// come back, too. Only what is `touched` is measured. Cells are screened and confirmed as in [`super::verify`]; left sides are in every
+/// launch, since what slows them is looked for with all launches. Where the budget ends in the middle, what is open then is reported so.
+///
+/// # Errors
+/// A launch that failed although nothing but the untouched or verified library ran in it.
+pub fn prove(
+    context: &Context<'_>,
+    label: &str,
+    setup: &Setup,
+    touched: &dyn Fn(&Subject) -> bool,
+) -> anyhow::Result<(Verification, Medians)> {
+    let options = context.options;
+    let mut verification = Verification::default();
+    let subjects = Cells::planned(&context.plan, touched).subjects();
+    let is_screened = !options.is_exact() && !options.fixed && options.by_variance;
+    let (pass, limit) = if is_screened {
+        let limit = Limit::new(Allowance::ALL, context.budget.spent_seconds(), options.budget_seconds);
+        let limited = (&mut verification, limit.seconds);
+        (first_pass(context, label, setup, &subjects, limited)?, limit)
+    } else {
+        let pass = pilot(context, label, setup, &subjects, &mut verification)?;
+        (pass, Limit::NONE)
+    };
+    let left = context.plan.library_subjects().into_iter().filter(|one| touched(one));
+    let mut work = Work::new(context, (label, setup), verification, pass, limit);
+    work.most_launches = options.launches.min(PROOF_LAUNCHES);
+    work.beside = Some(Beside {
+        left: left.collect(),
+        timed: Timed::default(),
+    });
+    let mut cells = Cells::new(&context.plan, &work.pass.timed, options.effect_floor);
+    cells.retain_touched(touched);
+    if is_screened {
+        work.confirm(&cells)?;
+        work.complete()?;
+    } else {
+        work.all_at_once(cells)?;
+    }
+    let untouched = work.beside.take().unwrap_or_default();
+    Ok((work.into_verification(), untouched.timed.medians()))
+}
+
+impl Work<'_, '_> {
+    /// These and the left sides of a proof.
+    pub(super) fn with_left(&self, mut subjects: BTreeSet<Subject>) -> BTreeSet<Subject> {
+        if let Some(beside) = &self.beside {
+            subjects.extend(beside.left.iter().cloned());
+        }
+        subjects
+    }
+
+    /// One launch of the untouched library, in a proof; returns what it cost in seconds.
+    pub(super) fn launch_untouched(&mut self, number: usize) -> anyhow::Result<f64> {
+        let Some(beside) = &mut self.beside else {
+            return Ok(0.0);
+        };
+        let context = self.context;
+        let rule = context.options.repetitions;
+        let name = format!("{}/{number}{UNTOUCHED}", self.label);
+        let blocks = plan::blocks(&beside.left, context.run.seed, &name, rule);
+        let blocks = prediction::measuring_blocks(blocks, &self.pass.repetitions, rule.seconds);
+        let mut unused = Verification::default();
+        let launched = launch(context, &name, &Setup::default(), blocks, &mut unused, None)?;
+        let failed = &mut self.verification.failed;
+        beside
+            .timed
+            .collect(number, &launched.blocks, &launched.outcomes, failed);
+        Ok(launched.seconds)
+    }
+
+    /// Launches of the left sides alone, until there are as many as are looked at for what became slower.
+    fn complete(&mut self) -> anyhow::Result<()> {
+        let left = self.with_left(BTreeSet::new());
+        let price = self.launch_price(&left);
+        while self.verification.launches < self.most_launches
+            && (self.verification.launches == 0 || self.left_seconds() > price)
+        {
+            self.launch(&left)?;
+        }
+        if self.verification.launches < self.most_launches {
+            self.context.progress.warn(&format!(
+                "the budget ended after {} of the {} launches that prove what is deployed; what they leave open is reported so; raise --budget",
+                self.verification.launches, self.most_launches
+            ));
+        }
+        Ok(())
+    }
+
+    /// A fixed number of launches of all cells, and one look.
+    fn all_at_once(&mut self, cells: Cells) -> anyhow::Result<()> {
+        let context = self.context;
+        self.cells = cells;
+        self.warn_of_few_launches(self.cells.hypotheses());
+        let launches = self.most_launches;
+        let subjects = self.with_left(self.cells.subjects());
+        context.progress.phase(
+            &format!(
+                "{}: {launches} launches, and as many of the untouched library",
+                self.label
+            ),
+            (launches * subjects.len()) as u64,
+        );
+        for number in 0..launches {
+            if number > 0 && context.budget.exhausted() {
+                context.progress.warn(&format!(
+                    "the budget ended after {number} of the {launches} launches that prove what is deployed; what they leave open is reported as \
+                     undecided; raise --budget"
+                ));
+                break;
+            }
+            if context.options.is_exact() {
+                self.timed = self.pass.timed.clone();
+                self.verification.launches += 1;
+                self.launch_untouched(number)?;
+            } else {
+                self.launch(&subjects)?;
+            }
+        }
+        self.cells.retain_timed(&self.timed);
+        let mut design = Looks::new(context.rule(self.verification.noise_seconds), launches);
+        let judged = self.look(&mut design, true)?;
+        self.finish(judged, Some(&design))?;
+        self.report_dependence(&design);
+        self.report_stability();
+        Ok(())
+    }
+}

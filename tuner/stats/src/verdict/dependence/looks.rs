@@ -1,0 +1,208 @@
+//! The sequential design with a test for dependence before every look.
+
+use super::{Allocations, CellRatios, Dependence};
+use crate::sample::Sample;
+use crate::verdict::Outcome;
+use crate::verdict::sequential::{CellIndex, NextLook};
+use crate::verdict::{Family, Judged, Pair, Rule, Sequential};
+
+/// The launches of a family's samples, from 0 and ascending: of each pair, or of each size.
+pub type LaunchesOf = Vec<Vec<usize>>;
+
+/// [`Sequential`], on units of launches where these depend on each other.
+#[derive(Debug, Clone)]
+pub struct Looks {
+    design: Sequential,
+    rule: Rule,
+    dependence: Option<Dependence>,
+}
+
+impl Looks {
+    /// A design of at most `max_launches` launches per cell.
+    #[must_use]
+    pub fn new(rule: Rule, max_launches: usize) -> Looks {
+        Looks {
+            design: Sequential::new(rule, max_launches),
+            rule,
+            dependence: None,
+        }
+    }
+
+    /// As [`Sequential::of_hypotheses`].
+    #[must_use]
+    pub fn of_hypotheses(self, hypotheses: usize) -> Looks {
+        Looks {
+            design: self.design.of_hypotheses(hypotheses),
+            ..self
+        }
+    }
+
+    /// As [`Sequential::set_rule`].
+    pub fn set_rule(&mut self, rule: Rule) {
+        self.rule = rule;
+        self.design.set_rule(rule);
+    }
+
+    /// As [`Sequential::reopen`].
+    pub fn reopen(&mut self, at: CellIndex) {
+        self.design.reopen(at);
+    }
+
+    /// As [`Sequential::wanted`]: what the dependence leaves unstable is wanted, too.
+    #[must_use]
+    pub fn wanted(&self) -> Vec<CellIndex> {
+        self.design.wanted()
+    }
+
+    /// As [`Sequential::next_launches`].
+    #[must_use]
+    pub fn next_launches(&self, seconds_per_launch: f64, seconds_left: f64) -> Option<NextLook> {
+        self.design.next_launches(seconds_per_launch, seconds_left)
+    }
+
+    /// Finding of the last look about the launches.
+    #[must_use]
+    pub fn dependence(&self) -> Option<&Dependence> {
+        self.dependence.as_ref()
+    }
+
+    /// As [`Sequential::look`]. `launches[family]` are the launches behind the samples of each family, and the same launches behind
+    /// both sides of a pair. Verdicts come with the medians of the launches, whatever they rest on; cells that the dependence keeps
+    /// from being decided come back unstable, and [`Dependence::too_few`] says why.
+    pub fn look(
+        &mut self,
+        families: &[Family],
+        launches: &[LaunchesOf],
+        allocations: Allocations<'_>,
+        last: bool,
+    ) -> Vec<Vec<Judged>> {
+        let dependence = Dependence::beside(&ratios(families, launches), allocations, self.dependence.as_ref());
+        let earlier = self.dependence.as_ref();
+        let changed = earlier.map_or(dependence.is_found(), |earlier| {
+            earlier.is_found() != dependence.is_found()
+                || (dependence.is_found() && earlier.unit != dependence.unit && !is_extended(earlier, &dependence))
+        });
+        if changed {
+            // What was decided took other launches for independent.
+            self.design.restart();
+        }
+        let made = launches.iter().flatten().flatten().max().map_or(0, |last| last + 1);
+        let judged = if dependence.is_found() {
+            let grouped: Vec<Family> = families
+                .iter()
+                .zip(launches)
+                .map(|(family, launches)| grouped(family, launches, &dependence))
+                .collect();
+            self.design.set_launches_per_unit(dependence.launches_per_unit());
+            let mut judged = self.design.look(&grouped, last);
+            self.design.set_launches(made);
+            let hypotheses = families.iter().map(Family::hypotheses).sum();
+            for ((family, own), (row, units)) in families.iter().zip(launches).zip(judged.iter_mut().zip(&grouped)) {
+                for (cell, judged) in row.iter_mut().enumerate() {
+                    if judged.comparison.verdict == Outcome::Undecided
+                        && own
+                            .get(cell)
+                            .is_some_and(|own| dependence.too_few(own, hypotheses, &self.rule).is_some())
+                    {
+                        judged.comparison.verdict = Outcome::Unstable;
+                    }
+                    restore(judged, cell, family, units);
+                }
+            }
+            judged
+        } else {
+            self.design.set_launches_per_unit(1.0);
+            self.design.look(families, last)
+        };
+        self.dependence = Some(dependence);
+        judged
+    }
+
+    /// Why a cell with these launches is unstable.
+    #[must_use]
+    pub fn reason(&self, launches: &[usize], hypotheses: usize) -> Option<String> {
+        self.dependence.as_ref()?.too_few(launches, hypotheses, &self.rule)
+    }
+}
+
+/// Whether the units of `now` are those of `earlier` and further ones.
+fn is_extended(earlier: &Dependence, now: &Dependence) -> bool {
+    match (&earlier.unit, &now.unit) {
+        (super::Unit::Allocation { of: before, .. }, super::Unit::Allocation { of, .. }) => of.starts_with(before),
+        _ => false,
+    }
+}
+
+/// The log ratios of everything that was measured in the same launches: pairs, and each size with its neighbour.
+fn ratios(families: &[Family], launches: &[LaunchesOf]) -> Vec<CellRatios> {
+    let mut all = Vec::new();
+    for (family, launches) in families.iter().zip(launches) {
+        match family {
+            Family::Independent(pairs) => all.extend(
+                pairs
+                    .iter()
+                    .zip(launches)
+                    .map(|(pair, launches)| CellRatios::new(launches, pair.left.values(), pair.right.values())),
+            ),
+            Family::Monotony(sizes) => {
+                let samples: Vec<&Sample> = sizes.values().collect();
+                for (pair, launches) in samples.windows(2).zip(launches.windows(2)) {
+                    // Sizes of a function share their launches; where one failed in some, it is left out.
+                    if launches[0] == launches[1] {
+                        all.push(CellRatios::new(&launches[0], pair[0].values(), pair[1].values()));
+                    }
+                }
+            }
+        }
+    }
+    all
+}
+
+/// The family with the means of units in place of launches.
+fn grouped(family: &Family, launches: &LaunchesOf, dependence: &Dependence) -> Family {
+    let means = |sample: &Sample, launches: &[usize]| {
+        // Means of logarithms of finite times are finite.
+        Sample::new(dependence.group(launches, sample.values())).unwrap_or_else(|_| sample.clone())
+    };
+    match family {
+        Family::Independent(pairs) => Family::Independent(
+            pairs
+                .iter()
+                .zip(launches)
+                .map(|(pair, launches)| Pair {
+                    left: means(&pair.left, launches),
+                    right: means(&pair.right, launches),
+                })
+                .collect(),
+        ),
+        Family::Monotony(sizes) => Family::Monotony(
+            sizes
+                .iter()
+                .zip(launches)
+                .map(|((bytes, sample), launches)| (*bytes, means(sample, launches)))
+                .collect(),
+        ),
+    }
+}
+
+/// Puts the medians of launches back where those of units stand.
+fn restore(judged: &mut Judged, cell: usize, family: &Family, grouped: &Family) {
+    let sides = |family: &Family| -> Option<(Vec<f64>, Vec<f64>)> {
+        let (left, right) = match family {
+            Family::Independent(pairs) => pairs.get(cell).map(|pair| (&pair.left, &pair.right))?,
+            Family::Monotony(sizes) => {
+                let named = judged.sizes.as_ref()?;
+                (sizes.get(&named.bytes)?, sizes.get(&named.right_bytes)?)
+            }
+        };
+        Some((left.values().to_vec(), right.values().to_vec()))
+    };
+    let (Some(units), Some(launches)) = (sides(grouped), sides(family)) else {
+        return;
+    };
+    let comparison = &mut judged.comparison;
+    // What was decided at an earlier look keeps the evidence of then.
+    if (&comparison.left_medians, &comparison.right_medians) == (&units.0, &units.1) {
+        (comparison.left_medians, comparison.right_medians) = launches;
+    }
+}

@@ -1,0 +1,284 @@
+//! The screening: one cheap pass that says which cells can be violated at all, and which of them to look at first.
+//!
+//! Every cell is measured in a few launches (two by default) of a few repetitions. What is learnt decides where fresh launches go,
+//! and **these launches take no part in the confirmation**: the choice of what is tested is independent of the data it is tested on.
+//! So the correction for multiple tests runs over the cells that are confirmed, and the probability of a false violation
+//! stays at alpha, whatever the screening chose.
+//!
+//! Two launches say little about how much one cell varies from launch to launch, but hundreds of cells together say it well.
+//! So the spread of the log ratio is pooled over all cells: nine tenths of the deviations lie within 1.645 of it, which leans
+//! to the cells that vary more. A cell that varied more than that itself counts with its own.
+//!
+//! * **clear**: the ratio is below the bound beyond doubt; the upper end of the one-sided 99 % interval lies within the floor.
+//!   Such a cell *holds*, and costs nothing more.
+//! * **open**: everything else. It can be violated.
+//!
+//! Open cells are confirmed in the order of what launches can show of them: violations first, in the order of the seconds that a fix may save,
+//! as the optimist reads the screening (one standard error up), for each second of measuring.
+
+use statrs::distribution::{ContinuousCDF as _, Normal, StudentsT};
+
+use super::Rule;
+use super::launches::Reach;
+use crate::hodges_lehmann::SHORTEST_SECONDS;
+use crate::sample::Sample;
+
+/// Launches of a screening.
+pub const SCREENING_LAUNCHES: usize = 2;
+
+/// Confidence, one-sided, at which a cell is clear. Stricter than the 95 % of a confirmation, since the spread is not the cell's own.
+const CONFIDENCE: f64 = 0.99;
+
+/// Share of the deviations that determines the pooled spread, and where that share lies in a normal distribution.
+const POOLED_SHARE: f64 = 0.9;
+const POOLED_DEVIATIONS: f64 = 1.645;
+
+/// The sides of a cell in the launches of a screening: the same launches, in one order, in seconds.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Sides {
+    /// The side that should not be slower.
+    pub left: Vec<f64>,
+    /// Its bound.
+    pub right: Vec<f64>,
+}
+
+/// Result of the screening for a cell.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Screened {
+    /// Whether a relevant slowdown is out of the question.
+    pub clear: bool,
+    /// Left over right: geometric mean over the launches.
+    pub ratio: f64,
+    /// One-sided 99 % interval's upper end of the ratio.
+    pub upper: f64,
+    /// One-sided p-value of "the left side is slower", with the pooled spread; 1 where no spread is known. It is reported and decides nothing.
+    pub p: f64,
+    /// Seconds that a call may take too long, read by an optimist; 0 where the ratio promises nothing.
+    pub excess_seconds: f64,
+    /// Standard error of the ratio's logarithm.
+    pub error: f64,
+}
+
+impl Screened {
+    /// Probability that further launches show a violation, as far as the screening knows the ratio.
+    #[must_use]
+    pub fn chance(&self, reach: &Reach) -> f64 {
+        let errors = (self.ratio.ln() - reach.logarithm) / self.error.hypot(reach.error);
+        // A ratio that never varies is the one that was seen.
+        if errors.is_nan() {
+            return 0.5;
+        }
+        Normal::standard().cdf(errors)
+    }
+
+    /// How far the ratio's logarithm lies from the floor, on either side: two standard errors nearer than it was seen, and never below 0.
+    /// `right_seconds` is what the bound takes.
+    #[must_use]
+    pub fn distance(&self, rule: &Rule, right_seconds: f64) -> f64 {
+        let limit = rule.floor_fraction(right_seconds).ln_1p();
+        let distance = (self.ratio.ln() - limit).abs() - 2.0 * self.error;
+        // NaN, where nothing was measured, is no distance.
+        distance.max(0.0)
+    }
+}
+
+/// Looks at the cells of a run together. A cell without a launch, or with one launch alone, is open. Noise of the clock
+/// ([`Rule::noise_seconds`]) counts as everywhere.
+#[must_use]
+pub fn screen(cells: &[Sides], rule: &Rule) -> Vec<Screened> {
+    let logs: Vec<Vec<f64>> = cells.iter().map(Sides::log_ratios).collect();
+    let spread = Spread::pooled(&logs);
+    cells
+        .iter()
+        .zip(&logs)
+        .map(|(sides, logs)| one(sides, logs, &spread, rule))
+        .collect()
+}
+
+/// Standard deviation of a cell's log ratio from launch to launch, pooled over these cells; 0 where no cell has two launches.
+#[must_use]
+pub fn deviation_of(cells: &[Sides]) -> f64 {
+    let logs: Vec<Vec<f64>> = cells.iter().map(Sides::log_ratios).collect();
+    Spread::pooled(&logs).deviation
+}
+
+fn one(sides: &Sides, logs: &[f64], spread: &Spread, rule: &Rule) -> Screened {
+    let launches = logs.len() as f64;
+    let mean = mean(logs);
+    let deviation = spread.deviation.max(deviation(logs));
+    let error = deviation / launches.max(1.0).sqrt();
+    let right = Sample::new(sides.right.clone()).map_or(0.0, |right| right.median());
+    let upper = (mean + spread.quantile * error).exp();
+    // A spread that nothing is known of excludes nothing.
+    let known = !logs.is_empty() && spread.freedom > 0;
+    Screened {
+        clear: known && upper <= 1.0 + rule.floor_fraction(right),
+        ratio: mean.exp(),
+        upper: if known { upper } else { f64::INFINITY },
+        p: if known { spread.p(mean / error) } else { 1.0 },
+        excess_seconds: right * ((mean + error).exp() - 1.0).max(0.0),
+        error,
+    }
+}
+
+/// How much the log ratio of a cell varies from launch to launch.
+struct Spread {
+    deviation: f64,
+    /// Degrees of freedom behind it.
+    freedom: usize,
+    /// Of the mean over its error.
+    distribution: Option<StudentsT>,
+    /// Standard errors between the mean and the end of the interval.
+    quantile: f64,
+}
+
+impl Spread {
+    fn pooled(cells: &[Vec<f64>]) -> Spread {
+        let mut deviations = Vec::new();
+        let mut freedom = 0;
+        for logs in cells.iter().filter(|logs| logs.len() > 1) {
+            let (n, mean) = (logs.len() as f64, mean(logs));
+            freedom += logs.len() - 1;
+            // Unbiased for one launch.
+            deviations.extend(logs.iter().map(|log| (log - mean).abs() * (n / (n - 1.0)).sqrt()));
+        }
+        let deviation = Sample::new(deviations).map_or(0.0, |all| all.quantile(POOLED_SHARE) / POOLED_DEVIATIONS);
+        let distribution = StudentsT::new(0.0, 1.0, freedom as f64).ok();
+        Spread {
+            deviation,
+            freedom,
+            quantile: distribution.map_or(f64::INFINITY, |t| t.inverse_cdf(CONFIDENCE)),
+            distribution,
+        }
+    }
+
+    fn p(&self, errors: f64) -> f64 {
+        // Equal times that never vary are no evidence.
+        let errors = if errors.is_nan() { 0.0 } else { errors };
+        self.distribution.map_or(1.0, |t| t.sf(errors))
+    }
+}
+
+impl Sides {
+    fn log_ratios(&self) -> Vec<f64> {
+        let log = |seconds: &f64| seconds.max(SHORTEST_SECONDS).ln();
+        let both = self.left.iter().zip(&self.right);
+        both.map(|(left, right)| log(left) - log(right)).collect()
+    }
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / (values.len() as f64).max(1.0)
+}
+
+/// Standard deviation, n - 1 in the denominator; 0 for fewer than two values.
+fn deviation(values: &[f64]) -> f64 {
+    let mean = mean(values);
+    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+    (squares / (values.len() as f64 - 1.0).max(1.0)).sqrt()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sides(ratios: [f64; 2]) -> Sides {
+        Sides {
+            left: ratios.map(|ratio| ratio * 1e-5).to_vec(),
+            right: vec![1e-5; 2],
+        }
+    }
+
+    /// Cells of ratio 1 that vary by 3 % from launch to launch, and these.
+    fn among_many(cell: Sides) -> Screened {
+        let mut cells: Vec<Sides> = (0..200)
+            .map(|i| sides([1.0 + 0.001 * f64::from(i % 60), 1.0 - 0.001 * f64::from(i % 60)]))
+            .collect();
+        cells.push(cell);
+        *screen(&cells, &Rule::default()).last().unwrap()
+    }
+
+    #[test]
+    fn what_is_far_below_its_bound_is_clear_and_what_is_near_or_above_is_open() {
+        assert!(among_many(sides([0.7, 0.71])).clear);
+        assert!(!among_many(sides([1.0, 1.0])).clear);
+        assert!(!among_many(sides([1.5, 1.4])).clear);
+        // The floor: 5 % slower would hold, but two launches do not exclude more.
+        assert!(!among_many(sides([1.04, 1.04])).clear);
+    }
+
+    #[test]
+    fn a_cell_that_varies_itself_is_not_clear() {
+        let wild = among_many(sides([0.4, 1.1]));
+        assert!(!wild.clear, "{wild:?}");
+        let steady = among_many(sides([0.66, 0.67]));
+        assert!(steady.clear, "{steady:?}");
+    }
+
+    #[test]
+    fn one_launch_alone_excludes_nothing() {
+        let alone = Sides {
+            left: vec![1e-6],
+            right: vec![1e-3],
+        };
+        let screened = screen(&[alone.clone(), alone], &Rule::default());
+        assert!(screened.iter().all(|one| !one.clear && one.upper.is_infinite()));
+        let nothing = Sides {
+            left: Vec::new(),
+            right: Vec::new(),
+        };
+        assert!(!screen(&[nothing], &Rule::default())[0].clear);
+    }
+
+    #[test]
+    fn the_optimists_excess_is_in_seconds_and_never_below_zero() {
+        let slow = among_many(sides([1.5, 1.5]));
+        assert!((5e-6..7e-6).contains(&slow.excess_seconds), "{slow:?}");
+        assert_eq!(among_many(sides([0.5, 0.5])).excess_seconds, 0.0);
+        assert!(slow.p < 1e-6 && among_many(sides([0.5, 0.5])).p > 0.999, "{slow:?}");
+        approx::assert_relative_eq!(among_many(sides([1.0, 1.0])).p, 0.5);
+    }
+
+    #[test]
+    fn the_chance_of_a_violation_follows_from_the_ratio_and_from_what_launches_can_show() {
+        let rule = Rule::default();
+        let chance = |ratio: f64| {
+            let screened = among_many(sides([ratio, ratio]));
+            screened.chance(&Reach::of(0.03, 10, 200, &rule))
+        };
+        assert!(chance(1.5) > 0.999);
+        assert!(chance(1.0) < 0.1, "{}", chance(1.0));
+        assert!((0.2..0.8).contains(&chance(1.06)), "{}", chance(1.06));
+    }
+
+    #[test]
+    fn the_distance_to_the_floor_is_two_errors_less_than_was_seen_and_never_below_zero() {
+        let rule = Rule::default();
+        let distance = |ratio: f64| {
+            let screened = among_many(sides([ratio, ratio]));
+            (screened.distance(&rule, 1e-5), screened.error)
+        };
+        let (far, error) = distance(2.0);
+        approx::assert_relative_eq!(far, (2.0_f64 / 1.05).ln() - 2.0 * error, max_relative = 1e-9);
+        let (below, _) = distance(0.5);
+        approx::assert_relative_eq!(below, (1.05_f64 / 0.5).ln() - 2.0 * error, max_relative = 1e-9);
+        assert_eq!(distance(1.05).0, 0.0);
+    }
+
+    #[test]
+    fn within_the_noise_of_the_clock_is_clear() {
+        let rule = Rule {
+            noise_seconds: 1e-5,
+            ..Rule::default()
+        };
+        let cells = vec![sides([1.5, 1.5]); 100];
+        assert!(screen(&cells, &rule).iter().all(|one| one.clear));
+    }
+
+    #[test]
+    fn few_cells_need_a_wider_margin() {
+        // One cell of two launches has one degree of freedom: 31.8 standard errors.
+        let cell = sides([0.70, 0.74]);
+        assert!(!screen(&[cell], &Rule::default())[0].clear);
+    }
+}

@@ -1,0 +1,173 @@
+use super::*;
+use crate::sample::Sample;
+use crate::verdict::{Pair, judge_families};
+
+/// Times around `center`, 1 % apart in all, in an order that hides nothing.
+fn around(center: f64, launches: usize) -> Sample {
+    in_order(center, launches, 7)
+}
+
+/// In an order of its own: sides that have nothing in common.
+fn in_order(center: f64, launches: usize, step: usize) -> Sample {
+    let values = (0..launches).map(|i| center * (0.995 + 0.01 * ((i * step % 20) as f64) / 20.0));
+    Sample::new(values.collect()).unwrap()
+}
+
+fn pairs(ratios: &[f64], launches: usize) -> Vec<Family> {
+    let pair = |ratio: &f64| Pair {
+        left: around(*ratio, launches),
+        right: in_order(1.0, launches, 13),
+    };
+    vec![Family::Independent(ratios.iter().map(pair).collect())]
+}
+
+fn verdicts(judged: &[Vec<Judged>]) -> Vec<Outcome> {
+    judged
+        .iter()
+        .flatten()
+        .map(|judged| judged.comparison.verdict)
+        .collect()
+}
+
+#[test]
+fn one_last_look_is_the_fixed_design() {
+    let families = pairs(&[1.0, 1.2, 2.0, 0.5], 10);
+    let fixed = judge_families(&families, &Rule::default());
+    let mut design = Sequential::new(Rule::default(), 20);
+    let looked = design.look(&families, true);
+    for (a, b) in fixed.iter().flatten().zip(looked.iter().flatten()) {
+        assert_eq!(a.comparison, b.comparison);
+    }
+}
+
+#[test]
+fn p_values_pay_for_the_looks() {
+    let mut design = Sequential::new(Rule::default(), 20);
+    let first = design.look(&pairs(&[1.2], 5), false);
+    // A quarter of the launches, a quarter of alpha: 2/252 becomes 8/252.
+    approx::assert_relative_eq!(first[0][0].comparison.p_adjusted, 8.0 / 252.0, max_relative = 1e-12);
+    assert_eq!(first[0][0].comparison.verdict, Outcome::Violated);
+}
+
+#[test]
+fn a_look_that_cannot_decide_spends_nothing() {
+    // Thirteen hypotheses need more than five launches: the second look gets the shares of both.
+    let ratios = [1.2; 13];
+    let mut design = Sequential::new(Rule::default(), 20);
+    let first = design.look(&pairs(&ratios, 5), false);
+    assert!(verdicts(&first).iter().all(|verdict| *verdict == Outcome::Undecided));
+    assert_eq!(first[0][0].comparison.p_adjusted, 1.0);
+    let second = design.look(&pairs(&ratios, 10), false);
+    approx::assert_relative_eq!(
+        second[0][0].comparison.p_adjusted,
+        13.0 * 2.0 * 2.0 / 184_756.0,
+        max_relative = 1e-9
+    );
+}
+
+#[test]
+fn decided_cells_stay_decided_and_in_the_family() {
+    let mut design = Sequential::new(Rule::default(), 20);
+    let ratios = [1.5, 1.049, 0.8];
+    design.look(&pairs(&ratios, 5), false);
+    let second = design.look(&pairs(&ratios, 10), false);
+    assert_eq!(
+        verdicts(&second),
+        [Outcome::Violated, Outcome::Undecided, Outcome::Holds]
+    );
+    assert_eq!(design.wanted(), [CellIndex { family: 0, cell: 1 }]);
+    // Later launches show the opposite: the verdicts and their evidence stay.
+    let third = design.look(&pairs(&[0.5, 1.049, 2.0], 15), false);
+    assert_eq!((&third[0][0], &third[0][2]), (&second[0][0], &second[0][2]));
+    // Holm still counts all three.
+    assert!(third[0][1].comparison.p_adjusted >= 2.0 * third[0][1].comparison.p.min(0.5));
+}
+
+#[test]
+fn nothing_is_spent_twice_on_the_same_launches() {
+    let mut design = Sequential::new(Rule::default(), 20);
+    let families = pairs(&[1.049], 10);
+    let first = design.look(&families, false);
+    assert_eq!(design.look(&families, false), first);
+    assert_eq!(
+        design.look(&families, true)[0][0].comparison.p_adjusted,
+        first[0][0].comparison.p_adjusted
+    );
+}
+
+#[test]
+fn looks_are_planned_within_the_seconds() {
+    let mut design = Sequential::new(Rule::default(), 20);
+    let look = |launches, last| Some(NextLook { launches, last });
+    assert_eq!(design.next_launches(1.0, 100.0), look(5, false));
+    assert_eq!(design.next_launches(1.0, 3.5), look(3, true));
+    assert_eq!(design.next_launches(1.0, 0.5), None);
+    design.look(&pairs(&[1.049, 2.0], 5), false);
+    assert_eq!(design.next_launches(1.0, 100.0), look(10, false));
+    assert_eq!(design.next_launches(1.0, 5.0), look(10, true));
+    design.look(&pairs(&[1.049, 2.0], 15), false);
+    assert_eq!(design.next_launches(0.0, 0.0), look(20, true));
+    design.look(&pairs(&[1.049, 2.0], 20), true);
+    assert_eq!(design.next_launches(1.0, 100.0), None);
+    let mut decided = Sequential::new(Rule::default(), 20);
+    decided.look(&pairs(&[0.5], 5), false);
+    assert!(decided.wanted().is_empty());
+    assert_eq!(decided.next_launches(1.0, 100.0), None);
+}
+
+#[test]
+fn monotony_takes_part() {
+    let sizes = |launches| {
+        let centers = [(1_u64, 1.5), (2, 1.0), (4, 1.0), (8, 2.0)];
+        vec![Family::Monotony(
+            centers
+                .iter()
+                .map(|&(bytes, center)| (bytes, around(center, launches)))
+                .collect(),
+        )]
+    };
+    let mut design = Sequential::new(Rule::default(), 20);
+    design.look(&sizes(5), false);
+    let judged = design.look(&sizes(10), false);
+    assert_eq!(verdicts(&judged), [Outcome::Violated, Outcome::Holds, Outcome::Holds]);
+    assert_eq!(judged[0][0].sizes.as_ref().unwrap().right_bytes, 2);
+}
+
+#[test]
+fn a_size_that_fails_between_looks_is_no_accident() {
+    let sizes = |count: u64, launches| {
+        Family::Monotony(
+            (0..count)
+                .map(|size| (1 << size, around(1.0 + 0.049 * size as f64, launches)))
+                .collect(),
+        )
+    };
+    let pairs = |launches| pairs(&[1.2], launches).remove(0);
+    for (before, after) in [(4, 3), (3, 2), (2, 4), (4, 0)] {
+        let mut design = Sequential::new(Rule::default(), 20);
+        design.look(&[sizes(before, 5), pairs(5)], false);
+        let judged = design.look(&[sizes(after, 10), pairs(10)], false);
+        assert_eq!(judged[0].len() as u64, after.saturating_sub(1));
+        assert_eq!(judged[1][0].comparison.verdict, Outcome::Violated);
+    }
+}
+
+#[test]
+fn a_reopened_cell_is_wanted_and_keeps_what_it_spent() {
+    let mut design = Sequential::new(Rule::default(), 20);
+    let at = CellIndex { family: 0, cell: 0 };
+    assert_eq!(
+        design.look(&pairs(&[1.5], 5), false)[0][0].comparison.verdict,
+        Outcome::Violated
+    );
+    assert!(design.wanted().is_empty());
+    design.reopen(at);
+    design.reopen(CellIndex { family: 3, cell: 9 });
+    assert_eq!(design.wanted(), [at]);
+    // No launch more: nothing is tested again, and p stays what it was.
+    approx::assert_relative_eq!(
+        design.look(&pairs(&[1.5], 5), false)[0][0].comparison.p_adjusted,
+        8.0 / 252.0,
+        max_relative = 1e-12
+    );
+}

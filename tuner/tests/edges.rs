@@ -1,0 +1,249 @@
+//! Which crate of the workspace may depend on which: arrows go down, and a new one is a decision.
+
+use std::collections::BTreeSet;
+use std::process::Command;
+
+use serde_json::Value;
+
+/// Crates and what they may depend on, from the bottom up.
+const ALLOWED: &[(&str, &[&str])] = &[
+    ("kilter-algorithms", &[]),
+    ("kilter-protocol", &["kilter-algorithms"]),
+    ("kilter-profile", &["kilter-algorithms"]),
+    // The tuner. It never links MPI.
+    ("kilter-render", &[]),
+    ("kilter-stats", &[]),
+    (
+        "kilter-model",
+        &["kilter-algorithms", "kilter-protocol", "kilter-render", "kilter-stats"],
+    ),
+    (
+        "kilter-bench",
+        &["kilter-algorithms", "kilter-model", "kilter-protocol", "kilter-stats"],
+    ),
+    (
+        "kilter-search",
+        &[
+            "kilter-algorithms",
+            "kilter-bench",
+            "kilter-model",
+            "kilter-protocol",
+            "kilter-render",
+            "kilter-stats",
+        ],
+    ),
+    (
+        "kilter-emit",
+        &[
+            "kilter-algorithms",
+            "kilter-bench",
+            "kilter-model",
+            "kilter-profile",
+            "kilter-render",
+            "kilter-search",
+        ],
+    ),
+    (
+        "kilter-overlap",
+        &[
+            "kilter-algorithms",
+            "kilter-bench",
+            "kilter-model",
+            "kilter-protocol",
+            "kilter-render",
+            "kilter-search",
+            "kilter-stats",
+        ],
+    ),
+    (
+        "kilter-report",
+        &[
+            "kilter-bench",
+            "kilter-model",
+            "kilter-overlap",
+            "kilter-render",
+            "kilter-stats",
+        ],
+    ),
+    (
+        "kilter-validation",
+        &[
+            "kilter-bench",
+            "kilter-model",
+            "kilter-overlap",
+            "kilter-protocol",
+            "kilter-render",
+            "kilter-stats",
+        ],
+    ),
+    (
+        "kilter-tune",
+        &[
+            "kilter-algorithms",
+            "kilter-bench",
+            "kilter-emit",
+            "kilter-model",
+            "kilter-overlap",
+            "kilter-search",
+            "kilter-stats",
+        ],
+    ),
+    (
+        "kilter",
+        &[
+            "kilter-algorithms",
+            "kilter-bench",
+            "kilter-emit",
+            "kilter-model",
+            "kilter-overlap",
+            "kilter-protocol",
+            "kilter-render",
+            "kilter-report",
+            "kilter-search",
+            "kilter-stats",
+            "kilter-tune",
+            "kilter-validation",
+        ],
+    ),
+    // What is linked with an MPI library. The tuner is above none of it, and it is above none of the tuner but the protocol.
+    ("kilter-abi", &[]),
+    ("kilter-mpi", &["kilter-algorithms"]),
+    (
+        "kilter-host",
+        &["kilter-abi", "kilter-algorithms", "kilter-mpi", "kilter-profile"],
+    ),
+    ("kilter-collectives", &["kilter-abi", "kilter-algorithms", "kilter-mpi"]),
+    (
+        "kilter-dropin",
+        &[
+            "kilter-abi",
+            "kilter-algorithms",
+            "kilter-host",
+            "kilter-mpi",
+            "kilter-profile",
+        ],
+    ),
+    ("kilter-example", &["kilter-abi", "kilter-mpi"]),
+    ("kilter-progress", &["kilter-mpi"]),
+    (
+        "kilter-verify",
+        &[
+            "kilter-abi",
+            "kilter-algorithms",
+            "kilter-host",
+            "kilter-mpi",
+            "kilter-protocol",
+        ],
+    ),
+    (
+        "kilter-worker",
+        &[
+            "kilter-abi",
+            "kilter-algorithms",
+            "kilter-host",
+            "kilter-mpi",
+            "kilter-protocol",
+        ],
+    ),
+    // Helpers of tests, which nothing but tests depends on.
+    ("kilter-fixtures", &["kilter-model", "kilter-protocol", "kilter-stats"]),
+    ("kilter-tests", &[]),
+    ("kilter-vcluster", &[]),
+    ("kilter-waiter", &[]),
+];
+
+/// What tests, benchmarks and examples depend on besides.
+const FOR_TESTS: &[(&str, &[&str])] = &[
+    ("kilter-bench", &["kilter-fixtures"]),
+    ("kilter-search", &["kilter-fixtures"]),
+    ("kilter-emit", &["kilter-fixtures"]),
+    ("kilter-overlap", &["kilter-fixtures"]),
+    ("kilter-report", &["kilter-fixtures", "kilter-protocol"]),
+    ("kilter", &["kilter-fixtures", "kilter-profile"]),
+    (
+        "kilter-tests",
+        &[
+            "kilter-algorithms",
+            "kilter-emit",
+            "kilter-model",
+            "kilter-profile",
+            "kilter-protocol",
+        ],
+    ),
+];
+
+type Edges = BTreeSet<(String, String)>;
+
+fn listed(list: &[(&str, &[&str])]) -> Edges {
+    let of = |(from, to): &(&str, &[&str])| to.iter().map(|to| ((*from).to_owned(), (*to).to_owned())).collect();
+    list.iter().flat_map(|row| -> Vec<_> { of(row) }).collect()
+}
+
+/// The workspace's crates and the edges among them: those of code, and those of tests alone.
+fn found() -> (BTreeSet<String>, Edges, Edges) {
+    let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
+    let output = Command::new(cargo)
+        .args(["metadata", "--no-deps", "--offline", "--format-version", "1"])
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let metadata: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let packages = metadata["packages"].as_array().unwrap();
+    let name = |value: &Value| value["name"].as_str().unwrap().to_owned();
+    let crates: BTreeSet<String> = packages.iter().map(name).collect();
+    let (mut code, mut tests) = (Edges::new(), Edges::new());
+    for package in packages {
+        for dependency in package["dependencies"].as_array().unwrap() {
+            let edge = (name(package), name(dependency));
+            if !crates.contains(&edge.1) {
+                continue;
+            }
+            if dependency["kind"] == "dev" {
+                tests.insert(edge);
+            } else {
+                code.insert(edge);
+            }
+        }
+    }
+    (crates, code, tests)
+}
+
+/// What is new, and what is listed and gone, in words.
+fn differences(allowed: &Edges, found: &Edges, list: &str) -> Vec<String> {
+    let new = found.difference(allowed).map(|(from, to)| {
+        format!(
+            "{from} -> {to} is new. Put what {from} needs of {to} into a crate below both, or, if the arrow goes down and is meant, add it to \
+             {list} and to ARCHITECTURE.md."
+        )
+    });
+    let gone = allowed.difference(found).map(|(from, to)| {
+        format!("{from} -> {to} is gone. Remove it from {list}, so that it does not come back by chance.")
+    });
+    new.chain(gone).collect()
+}
+
+#[test]
+fn crates_depend_on_what_is_listed_and_on_nothing_else() {
+    let (crates, code, tests) = found();
+    let mut wrong = differences(&listed(ALLOWED), &code, "ALLOWED");
+    wrong.extend(differences(&listed(FOR_TESTS), &tests, "FOR_TESTS"));
+    let known: BTreeSet<String> = ALLOWED.iter().map(|(name, _)| (*name).to_owned()).collect();
+    for name in crates.symmetric_difference(&known) {
+        wrong.push(format!(
+            "{name} is a member of the workspace or a row of ALLOWED, and must be both."
+        ));
+    }
+    assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
+}
+
+/// The list itself says that arrows go down: a crate depends on rows above its own.
+#[test]
+fn the_list_goes_from_the_bottom_up() {
+    for (row, (name, dependencies)) in ALLOWED.iter().enumerate() {
+        for dependency in *dependencies {
+            let below = ALLOWED[..row].iter().any(|(other, _)| other == dependency);
+            assert!(below, "{name} is listed before {dependency}, which it depends on");
+        }
+    }
+}

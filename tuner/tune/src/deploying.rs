@@ -1,0 +1,234 @@
+//! From decisions to files, and what fresh launches under these files say.
+
+use kilter_emit::{self as emit, Emitted};
+use kilter_model::deployment::{Assignment, Deployment};
+use kilter_model::plan::Subject;
+use kilter_model::setup::Setup;
+use kilter_overlap::tuning::Disproved;
+use kilter_search::context::Context;
+use kilter_search::reproducibility;
+use kilter_search::verification::{Medians, Verification, prove};
+use kilter_search::{DAMAGE_FLOOR, necessity, proof};
+use kilter_stats::sample::Sample;
+use kilter_stats::verdict::Outcome;
+use kilter_stats::verdict::{self, Pair, Rule};
+
+use super::Tuned;
+use super::state::State;
+
+/// Verifications of one deployment, each with less in it than the one before.
+const ATTEMPTS: usize = 3;
+
+/// Cost of the drop-in for a call that it leaves alone, in seconds, below which there is no damage.
+const DROPIN_SECONDS: f64 = 50e-9;
+
+/// Emits what is decided and verifies exactly these files in fresh launches; takes back what slows anything, and verifies again.
+/// `verified` is what was deployed before.
+pub(super) fn deploy_and_verify(
+    context: &Context<'_>,
+    label: &str,
+    verified: &Deployment,
+    state: &mut State,
+    tuned: &mut Tuned,
+) -> anyhow::Result<()> {
+    for attempt in 0..ATTEMPTS {
+        let label = format!("{label}/{attempt}");
+        let (emitted, (after, untouched)) = match emit_and_prove(context, &label, verified, state, tuned) {
+            Ok(Some(proven)) => proven,
+            Ok(None) => return tuned.deploy_nothing(context),
+            Err(error) if state.take_back_broken(context, verified, &error, &tuned.before) => {
+                state.take_back_halves(context, verified, &tuned.before);
+                if state.deployment.is_empty() || attempt + 1 == ATTEMPTS {
+                    state.deployment = Deployment::default();
+                    return tuned.deploy_nothing(context);
+                }
+                continue;
+            }
+            Err(error) => return Err(error),
+        };
+        emit::confirm_ran(context, &emitted, &after);
+        let touched = |subject: &Subject| state.deployment.touches(subject, &context.library);
+        let spoilt = spoilt(context, &after, &untouched, &touched)?;
+        tuned.deployment = state.deployment.clone();
+        tuned.emitted = Some(emitted);
+        tuned.after = Some(after);
+        tuned.untouched = untouched;
+        if spoilt.is_empty() || attempt + 1 == ATTEMPTS || !state.take_back(context, verified, &spoilt) {
+            for (_, note) in spoilt {
+                context.progress.warn(&format!("{note}; compare before you deploy"));
+            }
+            return Ok(());
+        }
+        state.take_back_halves(context, verified, &tuned.before);
+        tuned.deployment = state.deployment.clone();
+        if state.deployment.is_empty() {
+            return tuned.deploy_nothing(context);
+        }
+    }
+    Ok(())
+}
+
+/// Emits what is decided, as far as it acts, and measures it; `None` where nothing is left.
+fn emit_and_prove(
+    context: &Context<'_>,
+    label: &str,
+    verified: &Deployment,
+    state: &mut State,
+    tuned: &Tuned,
+) -> anyhow::Result<Option<(Emitted, (Verification, Medians))>> {
+    let Some((emitted, setup)) = emit_what_acts(context, label, verified, state, tuned)? else {
+        return Ok(None);
+    };
+    let touched = |subject: &Subject| state.deployment.touches(subject, &context.library);
+    let proven = prove(context, label, &setup, &touched)?;
+    Ok(Some((emitted, proven)))
+}
+
+/// Judges the targets by what is deployed; takes back what was proposed for them where this does not show that it comes nearer to one, and
+/// verifies and judges what is left. `verified` is what was deployed before, `without` what was decided in this round for everything else.
+pub(super) fn prove_overlap(
+    context: &Context<'_>,
+    label: &str,
+    (verified, without): (&Deployment, &Deployment),
+    state: &mut State,
+    tuned: &mut Tuned,
+) -> anyhow::Result<()> {
+    forget_what_fell(state, tuned);
+    let Some(disproved) = judge_overlap(context, label, tuned)? else {
+        return Ok(());
+    };
+    context.progress.warn(&format!("taken back: {}", disproved.because));
+    let mut before = without.clone();
+    before.assignments.retain(|one| !state.banned.assignments.contains(one));
+    state.deployment.give_back(&disproved.assignments, &before);
+    state.take_back_halves(context, verified, &tuned.before);
+    if state.deployment.is_empty() {
+        tuned.deploy_nothing(context)?;
+    } else {
+        let label = format!("{label}/without what was chosen for overlap");
+        deploy_and_verify(context, &label, verified, state, tuned)?;
+        if context.budget.exhausted() {
+            context
+                .progress
+                .warn("the budget ended before the targets were judged without what was taken back; raise --budget");
+            tuned.goals.judged_as_before();
+        } else {
+            judge_overlap(context, &label, tuned)?;
+        }
+    }
+    forget_what_fell(state, tuned);
+    Ok(())
+}
+
+/// Judges the targets by the emitted files, where there are any.
+fn judge_overlap(context: &Context<'_>, label: &str, tuned: &mut Tuned) -> anyhow::Result<Option<Disproved>> {
+    let Some(emitted) = tuned.emitted.as_ref().filter(|_| !tuned.deployment.is_empty()) else {
+        return Ok(None);
+    };
+    let setup = emit::staged(context, emitted)?;
+    tuned.goals.judge_deployed(context, label, &setup)
+}
+
+/// Takes out of what was chosen for overlap what is not deployed any more.
+fn forget_what_fell(state: &State, tuned: &mut Tuned) {
+    let line = |one: &Assignment| {
+        let id = necessity::id(std::slice::from_ref(one));
+        let why = if state.banned.assignments.contains(one) {
+            "is taken back: it slowed a collective"
+        } else {
+            "is not deployed after all"
+        };
+        (id.clone(), format!("`{id}` {why}"))
+    };
+    let lines: Vec<(String, String)> = tuned.goals.chosen().map(line).collect();
+    let because = lines.iter().map(|(id, line)| (id.as_str(), line.clone()));
+    tuned.goals.keep_only(&tuned.deployment.assignments, because);
+}
+
+/// Emits what is decided, without the rules that the library does not follow when it is launched with the files, and without what leaves other
+/// results where the options ask for the same; `None` where nothing is left. `verified` is what was deployed before.
+fn emit_what_acts(
+    context: &Context<'_>,
+    label: &str,
+    verified: &Deployment,
+    state: &mut State,
+    tuned: &Tuned,
+) -> anyhow::Result<Option<(Emitted, Setup)>> {
+    // Each time with less in it.
+    for time in 0.. {
+        let emitted = emit::emit(context, &state.deployment)?;
+        let setup = emit::staged(context, &emitted)?;
+        let idle = proof::not_carried_out(context, &format!("{label}/{time}"), &setup, &state.deployment)?;
+        if idle.is_empty() {
+            let different = reproducibility::different(context, &format!("{label}/{time}"), &setup)?;
+            if different.is_empty() {
+                return Ok(Some((emitted, setup)));
+            }
+            if !state.take_back(context, verified, &different) {
+                for (_, reason) in different {
+                    context.progress.warn(&format!("nothing is deployed: {reason}"));
+                }
+                state.deployment = Deployment::default();
+                break;
+            }
+        }
+        for (key, reason) in idle {
+            state.take_back_idle(context, key, &reason, &tuned.before);
+        }
+        state.take_back_halves(context, verified, &tuned.before);
+        if state.deployment.is_empty() {
+            break;
+        }
+    }
+    Ok(None)
+}
+
+/// What is slower than the untouched library, of what is `touched`, with a note of how much.
+pub(crate) fn spoilt(
+    context: &Context<'_>,
+    after: &Verification,
+    untouched: &Medians,
+    touched: &dyn Fn(&Subject) -> bool,
+) -> anyhow::Result<Vec<(Subject, String)>> {
+    let note = |(subject, ratio): (Subject, f64)| {
+        let note = format!("{} became {ratio:.2} times slower", subject.item_id());
+        (subject, note)
+    };
+    let slower = slower(context, after, untouched, touched)?;
+    Ok(slower.into_iter().map(note).collect())
+}
+
+/// The collectives and volumes, of those `touched`, that are significantly slower than the untouched library measured in the same minutes.
+fn slower(
+    context: &Context<'_>,
+    after: &Verification,
+    untouched: &Medians,
+    touched: &dyn Fn(&Subject) -> bool,
+) -> anyhow::Result<Vec<(Subject, f64)>> {
+    let mut subjects = Vec::new();
+    let mut pairs = Vec::new();
+    // What nothing acts on is slower by chance, and would take a fix back that has nothing to do with it.
+    for (subject, reference) in untouched.iter().filter(|(subject, _)| touched(subject)) {
+        if let Some(medians) = after.medians.get(subject) {
+            subjects.push(subject.clone());
+            pairs.push(Pair {
+                left: Sample::new(medians.clone())?,
+                right: Sample::new(reference.clone())?,
+            });
+        }
+    }
+    // The untouched library is measured in launches of its own.
+    let rule = context.rule(after.noise_seconds).unpaired();
+    let rule = Rule {
+        effect_floor: rule.effect_floor.max(DAMAGE_FLOOR),
+        noise_seconds: rule.noise_seconds.max(DROPIN_SECONDS / 2.0),
+        ..rule
+    };
+    let comparisons = verdict::judge(&pairs, &rule);
+    Ok(subjects
+        .into_iter()
+        .zip(comparisons)
+        .filter(|(_, comparison)| comparison.verdict == Outcome::Violated)
+        .map(|(subject, comparison)| (subject, comparison.ratio))
+        .collect())
+}

@@ -1,0 +1,6 @@
+//! Tuning several layouts in one go.
+//!
+//! [`merge`] puts the decisions of layouts together, [`prove`] writes one staging directory and verifies every layout on it.
+
+pub mod merge;
+pub mod prove;

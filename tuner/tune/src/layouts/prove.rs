@@ -1,0 +1,271 @@
+//! One staging directory for all layouts, and the proof of it on each.
+
+use std::path::Path;
+
+use kilter_emit::decisions::{Decisions, Part};
+use kilter_emit::{self as emit, Emitted};
+use kilter_model::deployment::Deployment;
+use kilter_model::layout::Layout;
+use kilter_model::plan::Subject;
+use kilter_model::setup::Setup;
+use kilter_search::context::Context;
+use kilter_search::pairs::Pairs;
+use kilter_search::reproducibility;
+use kilter_search::verification::{self, Medians, Verification};
+
+use super::merge::{Chosen, Extent, LeftOut, Merged, merge};
+use crate::{Tuned, spoilt};
+
+/// A layout that was tuned.
+pub struct Member<'a, 'c> {
+    /// Which.
+    pub layout: Layout,
+    /// Its run.
+    pub context: &'a Context<'c>,
+    /// What the loop ended with; from the proof on, what is in force with the merged files.
+    pub tuned: Tuned,
+}
+
+/// What is in the merged files.
+#[derive(Debug)]
+pub struct Proven {
+    /// The decisions.
+    pub merged: Merged,
+    /// The files; `None` where nothing is deployed.
+    pub emitted: Option<Emitted>,
+}
+
+/// A layout, measured on the merged files.
+struct Measured {
+    after: Verification,
+    untouched: Medians,
+    spoilt: Vec<(Subject, String)>,
+    is_different: bool,
+}
+
+/// Merges the decisions into `directory` and verifies each layout from its files.
+///
+/// # Errors
+/// What no file can carry, files that cannot be written, a launch that fails under them.
+pub fn prove(members: &mut [Member<'_, '_>], directory: &Path) -> anyhow::Result<Proven> {
+    let Some(library) = members.first().map(|member| member.context.library.clone()) else {
+        anyhow::bail!("no layout is given; give one, such as 8x16");
+    };
+    let own = members.iter().map(|member| &member.tuned);
+    let own: Vec<(Deployment, Pairs)> = own
+        .map(|tuned| (tuned.deployment.clone(), tuned.pairs.clone()))
+        .collect();
+    let chosen: Vec<Chosen<'_>> = members
+        .iter()
+        .zip(&own)
+        .map(|(member, (deployment, pairs))| Chosen {
+            layout: member.layout,
+            deployment,
+            pairs,
+        })
+        .collect();
+    let any = merge(&chosen, Extent::Any, &library);
+    let every = merge(&chosen, Extent::Every, &library);
+    let (mut merged, mut measured) = (any, Vec::new());
+    let mut emitted = None;
+    for attempt in ["merged/0", "merged/1"] {
+        emitted = None;
+        if merged.is_empty() {
+            break;
+        }
+        let written = write(members, &merged, directory)?;
+        measured = measure(members, attempt, &written)?;
+        emitted = Some(written);
+        // What a layout is spoilt by although nothing but its own decisions is in force there, others are not to blame for.
+        let by_others = |(member, measured): (&Member<'_, '_>, &Measured)| {
+            !measured.spoilt.is_empty() && merged.deployment(member.layout) != member.tuned.deployment
+        };
+        if merged == every || !members.iter().zip(&measured).any(by_others) {
+            break;
+        }
+        let slowed = members.iter().zip(&measured);
+        for (member, measured) in slowed.filter(|(_, measured)| !measured.spoilt.is_empty()) {
+            member.context.progress.note(&format!(
+                "layout {}: {}; only the settings that every layout chose are kept",
+                member.layout,
+                in_words(&measured.spoilt)
+            ));
+        }
+        merged = every.clone();
+    }
+    if measured.iter().any(|measured| measured.is_different) {
+        // It was asked that this is never deployed.
+        for (member, measured) in members
+            .iter()
+            .zip(&measured)
+            .filter(|(_, measured)| measured.is_different)
+        {
+            member.context.progress.warn(&format!(
+                "layout {}: {}; nothing is deployed",
+                member.layout,
+                in_words(&measured.spoilt)
+            ));
+        }
+        (merged, emitted) = (Merged::default(), None);
+    }
+    match &emitted {
+        None => emit::staging::clear(directory)?,
+        Some(written) => warn(members, &merged, &measured, written),
+    }
+    let mut measured = measured.into_iter();
+    for member in members.iter_mut() {
+        let found = measured.next().filter(|_| emitted.is_some());
+        take_over(member, &merged, emitted.as_ref(), found)?;
+    }
+    Ok(Proven { merged, emitted })
+}
+
+/// Writes the merged files.
+fn write(members: &[Member<'_, '_>], merged: &Merged, directory: &Path) -> anyhow::Result<Emitted> {
+    let mut parts = Vec::new();
+    for (ranks, selections) in &merged.selections {
+        // Layouts of as many ranks were measured at the same volumes.
+        if let Some(member) = members.iter().find(|member| member.layout.ranks() == *ranks) {
+            parts.push(Part {
+                ranks: *ranks,
+                selections,
+                volumes: &member.context.plan.volumes,
+            });
+        }
+    }
+    let mut transports: Vec<String> = Vec::new();
+    for transport in members.iter().flat_map(|member| member.context.transports()) {
+        if !transports.contains(&transport) {
+            transports.push(transport);
+        }
+    }
+    let decisions = Decisions {
+        assignments: &merged.assignments,
+        parts,
+        layouts: members.iter().map(|member| member.layout).collect(),
+        transports,
+        left_out: merged.left_out.iter().map(LeftOut::line).collect(),
+    };
+    emit::write_to(members[0].context, &decisions, directory)
+}
+
+/// Verifies every layout from the files.
+fn measure(members: &[Member<'_, '_>], label: &str, emitted: &Emitted) -> anyhow::Result<Vec<Measured>> {
+    let mut all = Vec::new();
+    for Member { layout, context, .. } in members {
+        context
+            .progress
+            .note(&format!("layout {layout}: verifying the files of all layouts"));
+        let setup = emit::staged(context, emitted)?;
+        let (after, untouched) = verification::prove(context, label, &setup, &|_| true)?;
+        // Files of several layouts together: each may act on any.
+        let mut spoilt = spoilt(context, &after, &untouched, &|_| true)?;
+        let different = reproducibility::different(context, label, &setup)?;
+        let is_different = !different.is_empty();
+        spoilt.extend(different);
+        all.push(Measured {
+            spoilt,
+            is_different,
+            after,
+            untouched,
+        });
+        context.progress.finish();
+    }
+    Ok(all)
+}
+
+/// Says what is left to say: what got slower, what never ran, what was left out.
+fn warn(members: &[Member<'_, '_>], merged: &Merged, measured: &[Measured], emitted: &Emitted) {
+    for (Member { layout, context, .. }, measured) in members.iter().zip(measured) {
+        if !measured.spoilt.is_empty() {
+            context.progress.warn(&format!(
+                "layout {layout}: {}; compare before you deploy",
+                in_words(&measured.spoilt)
+            ));
+        }
+        let own = Emitted {
+            implementations: implementations(&merged.deployment(*layout)),
+            ..emitted.clone()
+        };
+        emit::confirm_ran(context, &own, &measured.after);
+    }
+}
+
+fn in_words(spoilt: &[(Subject, String)]) -> String {
+    let each = spoilt.iter().map(|(_, note)| note.as_str());
+    each.collect::<Vec<_>>().join(", ")
+}
+
+/// What the drop-in must have run.
+fn implementations(deployment: &Deployment) -> Vec<String> {
+    let mut ids: Vec<String> = deployment
+        .selections
+        .values()
+        .filter_map(|selection| selection.implementation().map(str::to_owned))
+        .collect();
+    ids.sort_unstable();
+    ids.dedup();
+    ids
+}
+
+/// What is in force in a layout now, in place of what its own files brought about.
+fn take_over(
+    member: &mut Member<'_, '_>,
+    merged: &Merged,
+    emitted: Option<&Emitted>,
+    measured: Option<Measured>,
+) -> anyhow::Result<()> {
+    let Member { layout, context, tuned } = member;
+    let left_out: Vec<&LeftOut> = merged
+        .left_out
+        .iter()
+        .filter(|left_out| left_out.chosen_by.contains(layout))
+        .collect();
+    for left_out in &left_out {
+        context
+            .progress
+            .warn(&format!("not in the files of all layouts: {}", left_out.line()));
+    }
+    let deployment = merged.deployment(*layout);
+    let now = match &measured {
+        Some(measured) => &measured.after,
+        None => &tuned.before,
+    };
+    if !left_out.is_empty() {
+        let lines: Vec<String> = left_out.iter().map(|left_out| left_out.line()).collect();
+        let reason = format!(
+            "what fixed it may be among what the files of all layouts leave out, and is in the layout's own `emit`: {}",
+            lines.join("; ")
+        );
+        for judged in now.violated() {
+            let name = judged.cell.name();
+            tuned.unfixed.entry(name).or_insert_with(|| reason.clone());
+        }
+    }
+    match measured {
+        Some(measured) => {
+            match emitted.filter(|_| deployment != Deployment::default()) {
+                Some(emitted) => {
+                    let setup: Setup = emit::staged(context, emitted)?;
+                    // Confirmed layout by layout: nothing is proposed any more that this could speak against.
+                    tuned.goals.judge_deployed(context, "merged", &setup)?;
+                }
+                None => tuned.goals.nothing_deployed(),
+            }
+            tuned.after = Some(measured.after);
+            tuned.untouched = measured.untouched;
+        }
+        None => {
+            tuned.after = None;
+            tuned.untouched = Medians::new();
+            tuned.goals.nothing_deployed();
+        }
+    }
+    let because = left_out
+        .iter()
+        .map(|left_out| (left_out.what.as_str(), left_out.line()));
+    tuned.goals.keep_only(&deployment.assignments, because);
+    tuned.emitted = emitted.cloned();
+    tuned.deployment = deployment;
+    Ok(())
+}
