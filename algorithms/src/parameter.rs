@@ -11,6 +11,6 @@ pub struct Parameter {
     pub max: u64,
     /// Value where nothing is said.
     pub default: u64,
-    /// What it does.
+    /// Its effect, in a line for people.
     pub summary: &'static str,
 }
