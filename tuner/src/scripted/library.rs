@@ -20,6 +20,8 @@ type Cost = Box<dyn Fn(&Call<'_>, f64) -> f64>;
 type Test = Box<dyn Fn(&Call<'_>) -> bool>;
 /// Share of communication that is hidden behind computation, from benchmark, bytes and settings.
 type Hidden = Box<dyn Fn(Benchmark, u64, &Settings<'_>) -> f64>;
+/// What a call leaves of random doubles.
+type Bits = Box<dyn Fn(&Call<'_>) -> String>;
 type SettingsTest = Box<dyn Fn(&Settings<'_>) -> bool>;
 
 /// A library that costs what a scenario says, and fails where it says so.
@@ -42,7 +44,7 @@ pub struct ScriptedLibrary {
     /// Settings that read back as their default.
     pub(super) deaf: BTreeSet<String>,
     hidden: Option<Hidden>,
-    bits: Option<Box<dyn Fn(&Call<'_>) -> String>>,
+    bits: Option<Bits>,
     pub(super) wrong_rows: BTreeMap<String, String>,
 }
 

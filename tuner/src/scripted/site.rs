@@ -83,7 +83,7 @@ impl Site {
         self.tune_on(Box::new(self.bench()), arguments)
     }
 
-    /// The same on another bench, such as [`Replay`](crate::launch::Replay).
+    /// The same on another bench, such as [`Replay`](kilter_bench::launch::Replay).
     ///
     /// # Errors
     /// What the command would fail with.

@@ -3,7 +3,8 @@
 use super::*;
 
 fn is_deployed(call: &Call<'_>) -> bool {
-    call.settings.value("coll_tuned_dynamic_rules_filename") != "" || call.settings.value("KILTER_PROFILE") != ""
+    !call.settings.value("coll_tuned_dynamic_rules_filename").is_empty()
+        || !call.settings.value("KILTER_PROFILE").is_empty()
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Jobs: how they are started, followed, and ended so that nothing of them is left.
 //!
 //! [`command`] makes the launcher's command line from data, [`process`] owns a process tree, [`session`] asks a worker to
-//! measure blocks and replays from the store what was measured before. Programs are started on a [`bench`]: this machine, or one whose
+//! measure blocks and replays from the store what was measured before. Programs are started on a [`mod@bench`]: this machine, or one whose
 //! times are [`scripted`].
 
 pub mod bench;
