@@ -1,15 +1,15 @@
-//! The virtual cluster of a test: taken down whatever happens, and skipped where it cannot be made.
+//! The virtual cluster of a test: taken down whatever happens, and its test ignored where it cannot be made.
 
 use std::process::Command;
 
-use super::root;
+use super::left_out;
 
 /// A cluster of its own, with a name that no other test has.
 #[derive(Debug)]
 pub struct Cluster(String);
 
 impl Cluster {
-    /// Makes `hosts` hosts with links of 1 Gbit/s and 200 us; `None`, and a line that says so, where there is no root or no namespaces.
+    /// Makes `hosts` hosts with links of 1 Gbit/s and 200 us; `None`, and a reason, where there is no root or no namespaces.
     ///
     /// # Panics
     /// The script failed for another reason.
@@ -26,7 +26,7 @@ impl Cluster {
         match output.status.code() {
             Some(0) => Some(Cluster(name)),
             Some(3) => {
-                println!("skipped: no virtual cluster here: {said}");
+                left_out(format!("no virtual cluster here: {}", said.trim()));
                 None
             }
             code => panic!("up ended with {code:?}: {said}"),
@@ -53,5 +53,5 @@ impl Drop for Cluster {
 }
 
 fn script() -> Command {
-    Command::new(root().join("scripts/virtual-cluster"))
+    super::script("virtual-cluster")
 }

@@ -1,11 +1,16 @@
 //! What the end-to-end tests share: where the programs are, how `kilter` is run, what it reported, what it left behind.
 
 pub mod cluster;
+pub mod harness;
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::sync::{Mutex, PoisonError};
 
 use serde_json::Value;
+
+pub use harness::left_out;
 
 /// The repository.
 #[must_use]
@@ -16,19 +21,42 @@ pub fn root() -> PathBuf {
         .unwrap_or_default()
 }
 
-/// A release program of this workspace; `scripts/build` makes it.
+/// The folder of this build's programs: test programs lie in its `deps`.
 ///
 /// # Panics
-/// It is not there.
+/// The system does not say where this program is.
 #[must_use]
-pub fn release(name: &str) -> PathBuf {
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
-    let path = target.join("release").join(name);
-    assert!(path.exists(), "{} is missing: run scripts/build first", path.display());
-    path
+pub fn build() -> PathBuf {
+    let test = std::env::current_exe().expect("a program knows its path");
+    test.ancestors().nth(2).map(Path::to_path_buf).unwrap_or_default()
 }
 
-/// A program of this workspace beside the running test, by cargo's build of the test's profile, not older than its sources.
+/// What belongs to a library that is not the one of this build, such as `mpich-4.0`: `build_for` it, and `install` where it was brought.
+#[must_use]
+pub fn folder_of(library: &str) -> PathBuf {
+    build().with_file_name("mpi").join(library)
+}
+
+/// The folder of Kilter's build for such a library, made with the same profile as this one.
+#[must_use]
+pub fn build_for(library: &str) -> PathBuf {
+    folder_of(library).join(build().file_name().unwrap_or_default())
+}
+
+/// The programs of such a library that `scripts/setup --mpi NAME` brings; `None`, and noted, where it or Kilter's build for it is not there.
+#[must_use]
+pub fn brought(library: &str) -> Option<PathBuf> {
+    let bin = folder_of(library).join("install/bin");
+    if bin.join("mpicc").exists() && build_for(library).join("kilter-worker").exists() {
+        return Some(bin);
+    }
+    left_out(format!(
+        "no {library}; make it with `scripts/setup --mpi {library} && scripts/build --mpi {library}`"
+    ));
+    None
+}
+
+/// A program or library of this workspace, of the test's build and not older than its sources.
 ///
 /// It is not built here: a package by itself has other features than the workspace, and most of what it needs would be compiled
 /// once more.
@@ -36,26 +64,48 @@ pub fn release(name: &str) -> PathBuf {
 /// # Panics
 /// It is not there, or a source has changed since it was built.
 #[must_use]
-pub fn up_to_date(name: &str) -> PathBuf {
-    let how = format!("run `cargo build -p {name}` first");
-    let test = std::env::current_exe().unwrap_or_default();
-    // Tests lie in `deps`.
-    let path = test.ancestors().nth(2).unwrap_or(Path::new("")).join(name);
+pub fn program(name: &str) -> PathBuf {
+    static FOUND: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+    let path = build().join(name);
+    let mut found = FOUND.lock().unwrap_or_else(PoisonError::into_inner);
+    if !found.contains(name) {
+        assert_up_to_date(&path);
+        found.insert(name.to_owned());
+    }
+    path
+}
+
+fn assert_up_to_date(path: &Path) {
+    let how = "run `cargo build --workspace --lib --bins` first, with the profile of the tests";
     let changed = |path: &Path| std::fs::metadata(path).and_then(|data| data.modified()).ok();
-    let built = changed(&path).unwrap_or_else(|| panic!("{} is missing: {how}", path.display()));
+    let built = changed(path).unwrap_or_else(|| panic!("{} is missing: {how}", path.display()));
     let list = path.with_extension("d");
     let sources = std::fs::read_to_string(&list).unwrap_or_else(|error| panic!("{}: {error}: {how}", list.display()));
     for source in sources.split_whitespace().skip(1).map(Path::new) {
         let is_older = changed(source).is_some_and(|changed| changed <= built);
         assert!(is_older, "{} is older than {}: {how}", path.display(), source.display());
     }
-    path
+}
+
+/// A script of this repository, which takes what this build has made.
+#[must_use]
+pub fn script(name: &str) -> Command {
+    let mut command = Command::new(root().join("scripts").join(name));
+    let folder = build().file_name().unwrap_or_default().to_owned();
+    command.env(
+        "KILTER_CARGO_PROFILE",
+        if folder == "debug" { "dev".into() } else { folder },
+    );
+    if let Some(target) = build().parent() {
+        command.env("CARGO_TARGET_DIR", target);
+    }
+    command
 }
 
 /// `kilter COMMAND` with an output directory of its own.
 #[must_use]
 pub fn kilter(command: &str, out: &Path) -> Command {
-    let mut kilter = Command::new(release("kilter"));
+    let mut kilter = Command::new(program("kilter"));
     kilter.arg(command).arg("--out").arg(out);
     // A test must not depend on what the caller's shell has.
     for name in [
@@ -158,18 +208,4 @@ pub fn algorithms_of(library: &str) -> String {
     let (head, _) = text.split_once("[[parameters]]").expect("it has parameters");
     let lines = head.lines().filter(|line| !line.starts_with("verified = "));
     lines.map(|line| format!("{line}\n")).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    /// The build script's doing; tests next to each other take each other's cores, and what they measure is wrong.
-    #[test]
-    fn tests_run_one_at_a_time() {
-        let threads = std::env::var("RUST_TEST_THREADS");
-        assert_eq!(
-            threads.as_deref(),
-            Ok("1"),
-            "run them by `cargo test`, or set RUST_TEST_THREADS=1"
-        );
-    }
 }

@@ -1,18 +1,15 @@
 //! `kilter apply` and `kilter rollback` with the real library: what is installed is what it reads and does, and what is taken back
 //! is gone. What an application sends is counted by Open MPI's own monitoring, so nothing here depends on time.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests panic as tests do")]
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use kilter_emit::digest::sha256;
 use kilter_emit::manifest::{Carries, Manifest, SCHEMA, SiteFile, StagedFile, TunedLibrary, TunedUnder};
 use kilter_emit::rules::{Choice, Rules};
-use kilter_tests::{kilter, mpicc, release, root, run};
+use kilter_tests::{kilter, left_out, mpicc, program, root, run};
 
 /// Ten broadcasts of 4096 bytes, and ten reductions of 1024.
 const APPLICATION: &str = r"
@@ -78,7 +75,7 @@ impl User {
     }
 
     fn kilter(&self, words: &[&str], allowed: i32) -> Output {
-        let kilter = release("kilter");
+        let kilter = program("kilter");
         run(&mut self.command(&[&[text(&kilter)], words].concat()), &[allowed])
     }
 
@@ -190,7 +187,6 @@ fn stage(directory: &Path) {
     fs::write(directory.join("manifest.json"), manifest.to_text().unwrap()).unwrap();
 }
 
-#[test]
 fn parameters_and_rules_take_effect_and_rollback_restores_the_bytes() {
     let user = User::new();
     let staging = user.path("emit");
@@ -249,7 +245,6 @@ fn parameters_and_rules_take_effect_and_rollback_restores_the_bytes() {
 }
 
 /// The tuning fences its own communicator size, which would give the library's tree back to all others.
-#[test]
 fn rules_that_the_user_had_stay_in_force_where_the_tuning_sets_none() {
     let user = User::new();
     let staging = user.path("emit");
@@ -301,7 +296,6 @@ fn rules_that_the_user_had_stay_in_force_where_the_tuning_sets_none() {
     assert_eq!(files(&user.home()), before);
 }
 
-#[test]
 fn a_line_of_the_users_is_named_and_wins_until_it_may_be_put_aside() {
     let user = User::new();
     let staging = user.path("emit");
@@ -329,7 +323,6 @@ fn a_line_of_the_users_is_named_and_wins_until_it_may_be_put_aside() {
     assert_eq!(user.reads("", "btl_vader_eager_limit").0, "8192");
 }
 
-#[test]
 fn below_a_prefix_the_environment_carries_all_of_it() {
     let user = User::new();
     let staging = user.path("emit");
@@ -344,7 +337,6 @@ fn below_a_prefix_the_environment_carries_all_of_it() {
     assert!(!prefix.join("share").exists());
 }
 
-#[test]
 fn for_everybody_the_librarys_own_site_file_is_what_would_change() {
     let user = User::new();
     let staging = user.path("emit");
@@ -375,7 +367,6 @@ fn for_everybody_the_librarys_own_site_file_is_what_would_change() {
 
 /// What is installed below another root is what the library reads once that is the root: here the two directories are put in place by a
 /// mount namespace of its own.
-#[test]
 fn an_image_is_installed_for_everybody_and_taken_back() {
     let user = User::new();
     let (staging, image) = (user.path("emit"), user.path("image"));
@@ -433,11 +424,8 @@ fn an_image_is_installed_for_everybody_and_taken_back() {
             assert!(said.contains(part), "{part}");
         }
     } else {
-        let _ = writeln!(
-            std::io::stderr(),
-            "skipped: no mount namespace here: {}",
-            String::from_utf8_lossy(&output.stderr)
-        );
+        let why = String::from_utf8_lossy(&output.stderr);
+        left_out(format!("no mount namespace here: {}", why.trim()));
     }
     fs::write(&overrides, "coll_tuned_use_dynamic_rules = 0\n").unwrap();
     user.kilter(&[&["rollback"], &everybody[..]].concat(), 0);
@@ -447,7 +435,6 @@ fn an_image_is_installed_for_everybody_and_taken_back() {
     assert_eq!(after, before);
 }
 
-#[test]
 fn settings_of_another_version_are_installed_only_when_asked_for() {
     let user = User::new();
     let staging = user.path("emit");
@@ -474,7 +461,6 @@ fn settings_of_another_version_are_installed_only_when_asked_for() {
 
 /// The library's allreduce takes 20 ms longer than its reduce and broadcast while `tune` measures, so that one of Kilter's rows is
 /// deployed whatever this machine is like.
-#[test]
 fn what_tune_emits_runs_in_an_application_from_where_it_was_installed() {
     let user = User::new();
     let delay = user.path("delay.so");
@@ -548,3 +534,14 @@ fn what_tune_emits_runs_in_an_application_from_where_it_was_installed() {
     user.kilter(&["rollback", "--yes"], 0);
     assert_eq!(files(&user.home()), before);
 }
+
+kilter_tests::cases![
+    parameters_and_rules_take_effect_and_rollback_restores_the_bytes,
+    rules_that_the_user_had_stay_in_force_where_the_tuning_sets_none,
+    a_line_of_the_users_is_named_and_wins_until_it_may_be_put_aside,
+    below_a_prefix_the_environment_carries_all_of_it,
+    for_everybody_the_librarys_own_site_file_is_what_would_change,
+    an_image_is_installed_for_everybody_and_taken_back,
+    settings_of_another_version_are_installed_only_when_asked_for,
+    what_tune_emits_runs_in_an_application_from_where_it_was_installed,
+];

@@ -4,7 +4,6 @@ use kilter_tests::{cells, kilter, report, run};
 
 const WORDS: [&str; 5] = ["holds", "violated", "undecided", "unstable", "screened"];
 
-#[test]
 fn reduce_at_4096_bytes_is_judged_against_allreduce_with_all_its_evidence() {
     let out = tempfile::tempdir().unwrap();
     let sizes = "1,2,1024,4096,16384,65536,1MiB";
@@ -75,7 +74,6 @@ fn reduce_at_4096_bytes_is_judged_against_allreduce_with_all_its_evidence() {
     assert!(samples > 100, "{samples} rows of samples");
 }
 
-#[test]
 fn what_cannot_be_done_is_exit_status_2_with_the_next_step() {
     let out = tempfile::tempdir().unwrap();
     for (arguments, part) in [
@@ -92,3 +90,8 @@ fn what_cannot_be_done_is_exit_status_2_with_the_next_step() {
         assert!(output.stdout.is_empty(), "errors belong to standard error");
     }
 }
+
+kilter_tests::cases![
+    reduce_at_4096_bytes_is_judged_against_allreduce_with_all_its_evidence,
+    what_cannot_be_done_is_exit_status_2_with_the_next_step,
+];

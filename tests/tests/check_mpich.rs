@@ -1,33 +1,19 @@
 //! `kilter check` on MPICH: Debian's 4.0 with two ranks in shared memory, the 4.3 of PyPI on the virtual cluster.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests panic as tests do")]
-
 use std::collections::BTreeSet;
-use std::io::Write as _;
-use std::path::PathBuf;
 
 use kilter_tests::cluster::Cluster;
-use kilter_tests::{in_path, kilter, release, report, root, run};
+use kilter_tests::{brought, build, build_for, in_path, kilter, left_out, report, root, run};
 
 const LAUNCHER: &str = "mpirun.mpich";
-
-/// Says so past the test harness, which hides what a passing test prints.
-fn skipped(reason: &str) {
-    let _ = writeln!(std::io::stderr(), "skipped: {reason}");
-}
-
-/// The target directory of this workspace.
-fn target() -> PathBuf {
-    release("kilter").parent().unwrap().parent().unwrap().to_path_buf()
-}
 
 /// Whether MPICH of Debian and Kilter's build for it are there; a launcher without a build is a mistake of who runs the tests.
 fn mpich() -> bool {
     if !in_path(LAUNCHER) {
-        skipped("no `mpirun.mpich` in PATH; install it with `scripts/setup --mpi mpich-4.0`");
+        left_out("no `mpirun.mpich` in PATH; install it with `scripts/setup --mpi mpich-4.0`");
         return false;
     }
-    let worker = target().join("mpi/mpich-4.0/release/kilter-worker");
+    let worker = build_for("mpich-4.0").join("kilter-worker");
     assert!(
         worker.exists(),
         "{} is missing: run `scripts/build --mpi mpich-4.0` first",
@@ -36,7 +22,6 @@ fn mpich() -> bool {
     true
 }
 
-#[test]
 fn every_guideline_is_verified_on_mpich() {
     if !mpich() {
         return;
@@ -81,7 +66,6 @@ fn every_guideline_is_verified_on_mpich() {
     }
 }
 
-#[test]
 fn a_worker_of_another_library_is_refused_before_anything_is_launched() {
     if !mpich() {
         return;
@@ -90,7 +74,7 @@ fn a_worker_of_another_library_is_refused_before_anything_is_launched() {
     let output = run(
         kilter("check", out.path())
             .args(["--mpirun", LAUNCHER, "--libexec"])
-            .arg(target().join("release")),
+            .arg(build()),
         &[2],
     );
     let text = String::from_utf8_lossy(&output.stderr);
@@ -101,7 +85,6 @@ fn a_worker_of_another_library_is_refused_before_anything_is_launched() {
     assert!(!out.path().join("launches").exists(), "a job was launched");
 }
 
-#[test]
 fn tuning_a_library_without_an_emitter_says_what_is_not_there_yet() {
     if !mpich() {
         return;
@@ -120,14 +103,9 @@ fn tuning_a_library_without_an_emitter_says_what_is_not_there_yet() {
     assert!(!out.path().join("launches").exists(), "a job was launched");
 }
 
-#[test]
 fn eight_hosts_of_mpich_are_verified_on_the_virtual_cluster() {
-    let build = target().join("mpi/mpich-4.3");
-    let launcher = build.join("install/bin/mpiexec");
-    if !launcher.exists() || !build.join("release/kilter-worker").exists() {
-        skipped("no MPICH 4.3; make it with `scripts/setup --mpi mpich-4.3 && scripts/build --mpi mpich-4.3`");
-        return;
-    }
+    let Some(bin) = brought("mpich-4.3") else { return };
+    let launcher = bin.join("mpiexec");
     let Some(cluster) = Cluster::up("8") else { return };
     let out = tempfile::tempdir().unwrap();
     let mut check = kilter("check", out.path());
@@ -153,3 +131,10 @@ fn eight_hosts_of_mpich_are_verified_on_the_virtual_cluster() {
         assert!(cell["before"]["seconds"].as_f64().unwrap() > 200e-6, "{cell}");
     }
 }
+
+kilter_tests::cases![
+    every_guideline_is_verified_on_mpich,
+    a_worker_of_another_library_is_refused_before_anything_is_launched,
+    tuning_a_library_without_an_emitter_says_what_is_not_there_yet,
+    eight_hosts_of_mpich_are_verified_on_the_virtual_cluster,
+];

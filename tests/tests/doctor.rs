@@ -1,11 +1,8 @@
 //! `kilter doctor` on this machine, whatever it is like: every check answers, and the exit status says how it is.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests panic as tests do")]
-
 use std::collections::BTreeMap;
-use std::io::Write as _;
 
-use kilter_tests::{in_path, kilter, root, run};
+use kilter_tests::{in_path, kilter, left_out, root, run};
 use serde_json::Value;
 
 /// Status and findings by check.
@@ -55,7 +52,6 @@ fn check(launcher: &str, library: &str, variable: &str) -> Value {
     found["printed"].clone()
 }
 
-#[test]
 fn this_machine_is_examined_with_open_mpi() {
     let printed = check("mpirun", "Open MPI 4.1.", "btl_vader_single_copy_mechanism=");
     assert_eq!(printed["level"], "fit", "{printed}");
@@ -63,7 +59,6 @@ fn this_machine_is_examined_with_open_mpi() {
 }
 
 /// A description that another release's has become: the doctor says where `ompi_info` contradicts it.
-#[test]
 fn a_description_of_another_release_is_contradicted() {
     let real = std::fs::read_to_string(root().join("configs/libraries/openmpi-4.1.toml")).unwrap();
     let old = "{ value = 2, name = \"recursive_doubling\", kilter = \"scan.recursive_doubling\" }";
@@ -88,10 +83,9 @@ fn a_description_of_another_release_is_contradicted() {
     assert!(action.contains("--library-description"), "{action}");
 }
 
-#[test]
 fn this_machine_is_examined_with_mpich() {
     if !in_path("mpirun.mpich") {
-        let _ = writeln!(std::io::stderr(), "skipped: no `mpirun.mpich` in PATH");
+        left_out("no `mpirun.mpich` in PATH; install it with `scripts/setup --mpi mpich-4.0`");
         return;
     }
     let printed = check("mpirun.mpich", "MPICH 4.0.", "MPIR_CVAR_NOLOCAL=");
@@ -99,7 +93,6 @@ fn this_machine_is_examined_with_mpich() {
     assert!(printed["says"].as_str().unwrap().starts_with("`mpivars` prints "));
 }
 
-#[test]
 fn more_ranks_than_processors_are_a_warning() {
     let processors = std::thread::available_parallelism().unwrap().get();
     let (status, _, found) = doctor(&["-n", &(processors + 1).to_string()]);
@@ -107,7 +100,6 @@ fn more_ranks_than_processors_are_a_warning() {
     assert_eq!(found["cores"]["level"], "warning", "{}", found["cores"]);
 }
 
-#[test]
 fn what_keeps_a_job_from_starting_is_an_error_with_the_next_step() {
     let (status, examination, found) = doctor(&["--mpirun", "/nonexistent/mpirun"]);
     assert_eq!((status, &examination["level"]), (2, &Value::from("error")));
@@ -127,3 +119,11 @@ fn what_keeps_a_job_from_starting_is_an_error_with_the_next_step() {
     assert_eq!(status, 2, "{found:#?}");
     assert_eq!(found["hosts"]["level"], "error", "{}", found["hosts"]);
 }
+
+kilter_tests::cases![
+    this_machine_is_examined_with_open_mpi,
+    a_description_of_another_release_is_contradicted,
+    this_machine_is_examined_with_mpich,
+    more_ranks_than_processors_are_a_warning,
+    what_keeps_a_job_from_starting_is_an_error_with_the_next_step,
+];

@@ -11,7 +11,6 @@ fn preload(directory: &Path, name: &str) -> String {
     library
 }
 
-#[test]
 fn a_hanging_and_a_crashing_candidate_are_quarantined_and_the_run_goes_on() {
     let directory = tempfile::tempdir().unwrap();
     let (hang, crash) = (preload(directory.path(), "hang"), preload(directory.path(), "crash"));
@@ -67,3 +66,5 @@ fn a_hanging_and_a_crashing_candidate_are_quarantined_and_the_run_goes_on() {
         "processes were left behind"
     );
 }
+
+kilter_tests::cases![a_hanging_and_a_crashing_candidate_are_quarantined_and_the_run_goes_on,];

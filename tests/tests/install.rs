@@ -1,19 +1,17 @@
 //! `scripts/install`: what is installed works from its prefix and for another user, and goes without a trace.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests panic as tests do")]
-
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use kilter_tests::root;
+use kilter_tests::script;
 
 /// Nobody in particular, who owns nothing of this.
 const OTHER: u32 = 65534;
 
 fn install(prefix: &Path, arguments: &[&str]) -> Output {
-    let output = Command::new(root().join("scripts/install"))
+    let output = script("install")
         .arg("--prefix")
         .arg(prefix)
         .args(arguments)
@@ -38,7 +36,6 @@ fn files(directory: &Path) -> Vec<PathBuf> {
     found
 }
 
-#[test]
 fn what_is_installed_works_for_another_user_and_goes_whole() {
     let all = tempfile::tempdir().unwrap();
     fs::set_permissions(all.path(), Permissions::from_mode(0o755)).unwrap();
@@ -82,7 +79,7 @@ fn what_is_installed_works_for_another_user_and_goes_whole() {
     install(&prefix, &["--uninstall"]);
     assert_eq!(files(all.path()).len(), 2, "{:?}", files(all.path()));
     assert!(foreign.exists() && outside.exists());
-    let again = Command::new(root().join("scripts/install"))
+    let again = script("install")
         .arg("--prefix")
         .arg(&prefix)
         .arg("--uninstall")
@@ -93,7 +90,7 @@ fn what_is_installed_works_for_another_user_and_goes_whole() {
 
 fn works_for_another_user(prefix: &Path, all: &Path) {
     if !nix::unistd::geteuid().is_root() {
-        println!("skipped: only root can be another user");
+        kilter_tests::left_out("only root can be another user");
         return;
     }
     let home = all.join("home");
@@ -119,3 +116,5 @@ fn works_for_another_user(prefix: &Path, all: &Path) {
     );
     fs::remove_dir_all(&home).unwrap();
 }
+
+kilter_tests::cases![what_is_installed_works_for_another_user_and_goes_whole,];

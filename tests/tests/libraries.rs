@@ -1,30 +1,14 @@
 //! Libraries that `scripts/setup --mpi NAME` installs beside those of the system: each is known by its launcher, runs its own worker, and
-//! gives verdicts. Skipped where they are not installed.
+//! gives verdicts. Ignored where they are not installed.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests panic as tests do")]
-
-use std::io::Write as _;
-use std::path::PathBuf;
-
-use kilter_tests::{cells, kilter, release, report, run};
+use kilter_tests::{brought, cells, kilter, report, run};
 use serde_json::Value;
-
-/// The launcher of a library; `None`, and a line past the test harness, where it or Kilter's build for it is not there.
-fn launcher(name: &str) -> Option<PathBuf> {
-    let target = release("kilter").parent().unwrap().parent().unwrap().to_path_buf();
-    let own = target.join("mpi").join(name);
-    let launcher = own.join("install/bin/mpiexec");
-    if launcher.exists() && own.join("release/kilter-worker").exists() {
-        return Some(launcher);
-    }
-    let text = format!("skipped: no {name}; make it with `scripts/setup --mpi {name} && scripts/build --mpi {name}`");
-    let _ = writeln!(std::io::stderr(), "{text}");
-    None
-}
 
 /// One guideline at one size on two ranks, and what the doctor says of the library: `named` is its name, `version` how that begins.
 fn verified(name: &str, named: &str, version: &str) {
-    let Some(launcher) = launcher(name) else { return };
+    let Some(launcher) = brought(name).map(|bin| bin.join("mpiexec")) else {
+        return;
+    };
     let out = tempfile::tempdir().unwrap();
     let what = ["-n", "2", "--guidelines", "GL8", "--sizes", "4096", "--launches", "2"];
     run(
@@ -71,22 +55,25 @@ fn verified(name: &str, named: &str, version: &str) {
     }
 }
 
-#[test]
 fn open_mpi_5_0_gives_verdicts() {
     verified("openmpi-5.0", "Open MPI", "5.0.");
 }
 
-#[test]
 fn mpich_4_3_gives_verdicts() {
     verified("mpich-4.3", "MPICH", "4.3.");
 }
 
-#[test]
 fn mpich_5_0_gives_verdicts() {
     verified("mpich-5.0", "MPICH", "5.0.");
 }
 
-#[test]
 fn intel_mpi_2021_gives_verdicts() {
     verified("intelmpi-2021", "Intel MPI", "2021.");
 }
+
+kilter_tests::cases![
+    open_mpi_5_0_gives_verdicts,
+    mpich_4_3_gives_verdicts,
+    mpich_5_0_gives_verdicts,
+    intel_mpi_2021_gives_verdicts,
+];

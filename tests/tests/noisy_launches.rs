@@ -1,7 +1,5 @@
 //! The library that disturbs launches disturbs them as it says, and a function disturbed beside itself raises no alarm.
 
-#![allow(clippy::unwrap_used, reason = "tests panic")]
-
 use std::path::Path;
 use std::process::Command;
 
@@ -27,7 +25,6 @@ fn preloaded(directory: &Path) -> String {
     library
 }
 
-#[test]
 fn factors_have_the_promised_components() {
     let directory = tempfile::tempdir().unwrap();
     let program = directory.path().join("factors");
@@ -65,7 +62,6 @@ fn spread(medians: &Value) -> f64 {
     (logs.iter().map(|log| (log - mean).powi(2)).sum::<f64>() / (logs.len() - 1) as f64).sqrt()
 }
 
-#[test]
 fn both_sides_vary_over_launches_and_a_function_is_not_slower_than_itself() {
     let out = tempfile::tempdir().unwrap();
     let library = preloaded(out.path());
@@ -116,3 +112,8 @@ fn both_sides_vary_over_launches_and_a_function_is_not_slower_than_itself() {
         }
     }
 }
+
+kilter_tests::cases![
+    factors_have_the_promised_components,
+    both_sides_vary_over_launches_and_a_function_is_not_slower_than_itself,
+];

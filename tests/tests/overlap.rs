@@ -1,11 +1,8 @@
 //! `kilter overlap` on the real library.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests panic as tests do")]
-
-use std::io::Write as _;
 use std::path::Path;
 
-use kilter_tests::{in_path, kilter, run};
+use kilter_tests::{in_path, kilter, left_out, run};
 use serde_json::Value;
 
 const ARGUMENTS: [&str; 14] = [
@@ -36,7 +33,6 @@ fn launches(out: &Path) -> i64 {
         .unwrap()
 }
 
-#[test]
 fn a_small_survey_is_complete_and_a_resumed_one_launches_nothing() {
     let out = tempfile::tempdir().unwrap();
     let out = out.path();
@@ -146,17 +142,12 @@ const SMALL: [Small; 2] = [
 /// Whether a launcher is there; that Kilter was built for its library is for who runs the tests.
 fn is_there(launcher: &str) -> bool {
     if !in_path(launcher) {
-        // Past the test harness, which hides what a passing test prints.
-        let _ = writeln!(
-            std::io::stderr(),
-            "skipped: no `{launcher}` in PATH; scripts/setup installs it"
-        );
+        left_out(format!("no `{launcher}` in PATH; `scripts/setup` installs it"));
         return false;
     }
     true
 }
 
-#[test]
 fn small_surveys_are_whole_on_either_library_and_filled_in_where_they_are_adaptive() {
     for small in SMALL.iter().filter(|small| is_there(small.launcher)) {
         let out = tempfile::tempdir().unwrap();
@@ -198,3 +189,8 @@ fn small_surveys_are_whole_on_either_library_and_filled_in_where_they_are_adapti
         }
     }
 }
+
+kilter_tests::cases![
+    a_small_survey_is_complete_and_a_resumed_one_launches_nothing,
+    small_surveys_are_whole_on_either_library_and_filled_in_where_they_are_adaptive,
+];

@@ -1,7 +1,5 @@
 //! `kilter overlap` between hosts: what crosses the network takes its latency at least.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests panic as tests do")]
-
 use kilter_tests::cluster::Cluster;
 use kilter_tests::{kilter, run};
 use serde_json::Value;
@@ -12,7 +10,6 @@ const LATENCY: f64 = 200e-6;
 const COMPUTATION: f64 = 2e-3;
 
 /// Where other ranks begin earlier than the one that is timed, their data is there when it begins.
-#[test]
 fn a_collective_between_hosts_takes_their_latency() {
     let Some(cluster) = Cluster::up("2") else { return };
     let out = tempfile::tempdir().unwrap();
@@ -45,3 +42,5 @@ fn a_collective_between_hosts_takes_their_latency() {
         }
     }
 }
+
+kilter_tests::cases![a_collective_between_hosts_takes_their_latency,];

@@ -1,13 +1,11 @@
 //! A run that is killed loses no stored sample, and the next run resumes it.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests panic as tests do")]
-
 use std::collections::BTreeMap;
 use std::io::Read as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use kilter_tests::{kilter, processes_with, release, report, run};
+use kilter_tests::{kilter, processes_with, program, report, run};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
@@ -25,7 +23,7 @@ fn samples(database: &Path) -> Vec<(i64, Vec<u8>)> {
 
 /// The medians of `item` by the key of the launch, one for each attempt that measured it, as `kilter query` has the samples.
 fn medians_by_attempt(database: &Path, item: &str) -> BTreeMap<String, Vec<f64>> {
-    let mut query = Command::new(release("kilter"));
+    let mut query = Command::new(program("kilter"));
     query
         .args(["query", "samples", "--format", "json", "--db"])
         .arg(database);
@@ -60,7 +58,6 @@ fn medians_by_attempt(database: &Path, item: &str) -> BTreeMap<String, Vec<f64>>
     medians
 }
 
-#[test]
 fn sigkill_at_ten_moments_loses_nothing_and_the_run_ends_as_one() {
     let directory = tempfile::tempdir().unwrap();
     let out = directory.path().join("out");
@@ -169,3 +166,5 @@ fn sigkill_at_ten_moments_loses_nothing_and_the_run_ends_as_one() {
         );
     }
 }
+
+kilter_tests::cases![sigkill_at_ten_moments_loses_nothing_and_the_run_ends_as_one,];

@@ -1,15 +1,12 @@
 //! Rules files as Kilter writes them, read by the library: version 2 with its column for requests, and what a release makes of it that
 //! does not know it. Seen by who waits for whom, not by times.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests panic as tests do")]
-
 use std::fs;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use kilter_emit::rules::{Choice, Rules};
-use kilter_tests::{release, root, run};
+use kilter_tests::{folder_of, left_out, root, run};
 
 /// Reductions on two ranks in segments of 1 KiB along a chain of both.
 fn pipelined(requests: Option<u64>) -> Rules {
@@ -80,15 +77,10 @@ impl Library {
     }
 }
 
-#[test]
 fn a_limit_on_requests_holds_where_the_release_reads_version_2() {
-    let target = release("kilter").parent().and_then(Path::parent).unwrap().to_path_buf();
-    let bin = target.join("mpi/openmpi-5.0/install/bin");
+    let bin = folder_of("openmpi-5.0").join("install/bin");
     if !bin.join("mpicc").exists() {
-        let _ = writeln!(
-            std::io::stderr(),
-            "skipped: no Open MPI 5.0; `scripts/setup --mpi openmpi-5.0` installs it"
-        );
+        left_out("no Open MPI 5.0; `scripts/setup --mpi openmpi-5.0` installs it");
         return;
     }
     let library = Library::new(&bin, "mpicc");
@@ -97,7 +89,6 @@ fn a_limit_on_requests_holds_where_the_release_reads_version_2() {
 }
 
 /// So no version 2 is ever written for it.
-#[test]
 fn a_release_without_version_2_ignores_the_whole_file() {
     let compiler = std::env::var("MPICC").unwrap_or_else(|_| "mpicc".to_owned());
     let library = Library::new(Path::new(""), &compiler);
@@ -109,3 +100,8 @@ fn a_release_without_version_2_ignores_the_whole_file() {
     assert_eq!(library.says(&asked_for), "waited", "it has the limit, by another way");
     assert_eq!(library.says_under(&pipelined(Some(1))), "returned");
 }
+
+kilter_tests::cases![
+    a_limit_on_requests_holds_where_the_release_reads_version_2,
+    a_release_without_version_2_ignores_the_whole_file,
+];

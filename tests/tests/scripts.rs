@@ -1,14 +1,11 @@
 //! Every script says what it does when it is asked, and does nothing else.
 
-#![allow(clippy::unwrap_used, reason = "tests panic")]
-
 use std::fs;
 use std::process::Command;
 
 use kilter_tests::{root, run};
 
 /// What a distributor asks first.
-#[test]
 fn licences_fit_and_no_crate_is_there_twice_without_a_reason() {
     let mut check = Command::new(root().join("scripts/notices"));
     let output = run(check.arg("--check"), &[0, 1]);
@@ -26,7 +23,6 @@ fn licences_fit_and_no_crate_is_there_twice_without_a_reason() {
     assert!(!notices.contains("\nproptest "));
 }
 
-#[test]
 fn help_is_the_comment_at_the_head() {
     let mut scripts: Vec<_> = fs::read_dir(root().join("scripts"))
         .unwrap()
@@ -50,3 +46,8 @@ fn help_is_the_comment_at_the_head() {
         }
     }
 }
+
+kilter_tests::cases![
+    licences_fit_and_no_crate_is_there_twice_without_a_reason,
+    help_is_the_comment_at_the_head,
+];

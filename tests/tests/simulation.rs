@@ -2,30 +2,20 @@
 //!
 //! Simulated times are exact: what is looked for is the same on every machine, under any load.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests panic as tests do")]
-
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use kilter_tests::{cells, in_path, kilter, release, report, root, run};
+use kilter_tests::{build_for, cells, in_path, kilter, left_out, report, root, run};
 use serde_json::Value;
 
 const BYTES: u64 = 64 << 10;
 
 /// Whether SMPI and Kilter's build for it are there.
 fn smpi() -> bool {
-    let worker = release("kilter")
-        .parent()
-        .unwrap()
-        .join("../mpi/smpi-3.32/release/libkilter_worker.so");
+    let worker = build_for("smpi-3.32").join("libkilter_worker.so");
     let is_there = in_path("smpirun") && worker.exists();
     if !is_there {
-        // Past the test harness, which hides what a passing test prints.
-        let _ = writeln!(
-            std::io::stderr(),
-            "skipped: no SMPI; make it with `scripts/setup --mpi smpi-3.32 && scripts/build --mpi smpi-3.32`"
-        );
+        left_out("no SMPI; make it with `scripts/setup --mpi smpi-3.32 && scripts/build --mpi smpi-3.32`");
     }
     is_there
 }
@@ -69,7 +59,6 @@ fn with_two_reductions(directory: &Path) -> PathBuf {
     file
 }
 
-#[test]
 fn selectors_break_guidelines_on_32_hosts() {
     if !smpi() {
         return;
@@ -95,7 +84,6 @@ fn selectors_break_guidelines_on_32_hosts() {
     }
 }
 
-#[test]
 fn a_reduction_is_mended_by_another_algorithm() {
     if !smpi() {
         return;
@@ -128,7 +116,6 @@ fn a_reduction_is_mended_by_another_algorithm() {
 }
 
 /// Algorithms that are settings of a whole launch compete on both sides of the benchmark of the search.
-#[test]
 fn the_search_is_compared_with_every_setting_of_a_launch() {
     if !smpi() {
         return;
@@ -158,7 +145,6 @@ fn the_search_is_compared_with_every_setting_of_a_launch() {
 }
 
 /// Half a minute of one core and 0.6 GiB; the ranks of a host share its link, and some algorithms know that.
-#[test]
 fn a_check_of_512_ranks_finds_the_slow_reduce_scatter() {
     if !smpi() {
         return;
@@ -191,7 +177,6 @@ fn a_check_of_512_ranks_finds_the_slow_reduce_scatter() {
     assert_eq!(plans.count(), 1);
 }
 
-#[test]
 fn a_platform_belongs_to_a_simulator() {
     let out = tempfile::tempdir().unwrap();
     let refused = |mpirun: &str, further: &[&str]| {
@@ -211,3 +196,11 @@ fn a_platform_belongs_to_a_simulator() {
         );
     }
 }
+
+kilter_tests::cases![
+    selectors_break_guidelines_on_32_hosts,
+    a_reduction_is_mended_by_another_algorithm,
+    the_search_is_compared_with_every_setting_of_a_launch,
+    a_check_of_512_ranks_finds_the_slow_reduce_scatter,
+    a_platform_belongs_to_a_simulator,
+];

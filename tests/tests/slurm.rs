@@ -1,12 +1,9 @@
 //! Inside an allocation of Slurm, on the virtual one that `scripts/virtual-slurm` makes: two nodes are found and measured on.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests panic as tests do")]
-
-use std::io::Write as _;
 use std::path::Path;
 use std::process::Command;
 
-use kilter_tests::{cells, in_path, kilter, report, root, run};
+use kilter_tests::{cells, in_path, kilter, left_out, report, root, run};
 
 /// Stopped whatever happens; in a directory of its own.
 struct VirtualSlurm<'d>(&'d Path);
@@ -28,13 +25,10 @@ impl Drop for VirtualSlurm<'_> {
     }
 }
 
-#[test]
 fn a_check_runs_inside_an_allocation_of_two_nodes() {
     let is_root = nix::unistd::geteuid().is_root();
     if !is_root || !["slurmctld", "slurmd", "munged"].into_iter().all(in_path) {
-        let text =
-            "skipped: no root, or no `slurmctld`, `slurmd` and `munged` in PATH: apt-get install slurm-wlm munge";
-        let _ = writeln!(std::io::stderr(), "{text}");
+        left_out("no root, or no `slurmctld`, `slurmd` and `munged` in PATH: apt-get install slurm-wlm munge");
         return;
     }
     let directory = tempfile::tempdir().unwrap();
@@ -67,3 +61,5 @@ fn a_check_runs_inside_an_allocation_of_two_nodes() {
         assert!(cell["before"]["seconds"].as_f64().unwrap() > 0.0, "{cell:#}");
     }
 }
+
+kilter_tests::cases![a_check_runs_inside_an_allocation_of_two_nodes,];

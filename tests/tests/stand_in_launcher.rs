@@ -1,13 +1,11 @@
 //! Libraries that cannot be had here, by a stand-in for their launcher that records what it is asked to run: how they are found, the
 //! command lines of a check and of candidates, and the files that a tuning writes.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests panic as tests do")]
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use kilter_tests::{cells, kilter, mpicc, release, report, root, run};
+use kilter_tests::{build, cells, kilter, mpicc, program, report, root, run};
 
 fn text(path: &Path) -> &str {
     path.to_str().unwrap()
@@ -83,7 +81,6 @@ fn checked(says: (&str, &str), reports: &str, further: &[&str]) -> (String, Stri
     (lines.join("\n"), String::from_utf8_lossy(&output.stderr).into_owned())
 }
 
-#[test]
 fn a_check_is_launched_as_each_library_wants_it() {
     let rsh = ("-v", "Version: mvapich2-2.3.7");
     let library = "MVAPICH2 Version      :	2.3.7";
@@ -181,7 +178,7 @@ fn tuned(stand_in: &StandIn, directory: &Path) -> (PathBuf, Vec<String>) {
         text(&source),
         "-ldl",
     ]);
-    let said = run(Command::new(release("kilter-worker")).arg("library"), &[0]);
+    let said = run(Command::new(program("kilter-worker")).arg("library"), &[0]);
     let said = String::from_utf8_lossy(&said.stdout).into_owned();
     let version = said.split_once('v').unwrap().1.split(',').next().unwrap().to_owned();
     let out = directory.join("out");
@@ -223,7 +220,7 @@ fn tuned(stand_in: &StandIn, directory: &Path) -> (PathBuf, Vec<String>) {
                 "barrier",
             ])
             .args(["--mpirun", text(&launcher())])
-            .args(["--libexec", text(release("kilter-worker").parent().unwrap())])
+            .args(["--libexec", text(&build())])
             .arg("--library-description")
             .arg(root().join("tests/fixtures").join(stand_in.description))
             .args(["--env", &format!("LD_PRELOAD={}", text(&library))])
@@ -243,7 +240,7 @@ fn tuned(stand_in: &StandIn, directory: &Path) -> (PathBuf, Vec<String>) {
     let places = [
         (out.as_path(), "OUT"),
         (library.as_path(), "LIBRARY"),
-        (release("kilter-worker").parent().unwrap(), "LIBEXEC"),
+        (&build(), "LIBEXEC"),
     ]
     .map(|(path, name)| (path.to_owned(), name));
     let places: Vec<(&Path, &str)> = places.iter().map(|(path, name)| (path.as_path(), *name)).collect();
@@ -258,7 +255,7 @@ fn tuned(stand_in: &StandIn, directory: &Path) -> (PathBuf, Vec<String>) {
 
 /// `kilter COMMAND` for a user with this home.
 fn kilter_of(home: &Path, command: &str) -> Command {
-    let mut kilter = Command::new(release("kilter"));
+    let mut kilter = Command::new(program("kilter"));
     kilter.arg(command).env("HOME", home);
     kilter
 }
@@ -267,7 +264,6 @@ fn kilter_of(home: &Path, command: &str) -> Command {
 const INDEXED: &str = "MV2_USE_INDEXED_ALLREDUCE_TUNING=0 MV2_USE_INDEXED_TUNING=0";
 
 /// The loop on MVAPICH2's forms.
-#[test]
 fn a_variable_that_chooses_at_the_start_is_searched_written_and_verified() {
     let directory = tempfile::tempdir().unwrap();
     let mvapich2 = StandIn {
@@ -332,7 +328,6 @@ fn a_variable_that_chooses_at_the_start_is_searched_written_and_verified() {
 }
 
 /// The loop on HPE MPT's: a launcher that hands its own environment on, switches and thresholds, and no file of the library's.
-#[test]
 fn a_switch_in_the_environment_is_searched_written_and_verified() {
     let directory = tempfile::tempdir().unwrap();
     let mpt = StandIn {
@@ -384,7 +379,6 @@ fn a_switch_in_the_environment_is_searched_written_and_verified() {
 
 /// The default is no value to try, but where a site or a user has set a bad one it is what mends it. What is in the environment wins over files
 /// of parameters, so it is deployed there, and what is on the command line wins over all, so it must go.
-#[test]
 fn a_bad_value_that_is_in_force_is_put_back() {
     let directory = tempfile::tempdir().unwrap();
     let library = directory.path().join("slow.so");
@@ -419,7 +413,7 @@ fn a_bad_value_that_is_in_force_is_put_back() {
             .args(["--wait", "sleep", "--sync", "barrier"])
             .args(["--mpirun", "mpirun.openmpi", "--library-description"])
             .arg(root().join("tests/fixtures/openmpi_with_one_parameter.toml"))
-            .args(["--libexec", text(release("kilter-worker").parent().unwrap())])
+            .args(["--libexec", text(&build())])
             .args(["--env", &format!("LD_PRELOAD={}", text(&library))])
             .args([
                 "--env",
@@ -447,3 +441,10 @@ fn a_bad_value_that_is_in_force_is_put_back() {
         "{page}"
     );
 }
+
+kilter_tests::cases![
+    a_check_is_launched_as_each_library_wants_it,
+    a_variable_that_chooses_at_the_start_is_searched_written_and_verified,
+    a_switch_in_the_environment_is_searched_written_and_verified,
+    a_bad_value_that_is_in_force_is_put_back,
+];

@@ -1,7 +1,5 @@
 //! `kilter tune --layouts`: several layouts in one go, and one set of files that holds for each.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests panic as tests do")]
-
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -34,7 +32,6 @@ fn with_slow_allreduce(command: &mut Command, directory: &Path) {
         .args(["--env", "KILTER_TEST_DELAY_NS=20000000"]);
 }
 
-#[test]
 fn two_layouts_are_tuned_into_one_profile_and_proven_on_it() {
     let directory = tempfile::tempdir().unwrap();
     let out = directory.path().join("out");
@@ -104,7 +101,6 @@ fn two_layouts_are_tuned_into_one_profile_and_proven_on_it() {
     assert_eq!(manifest["tuned_under"]["layouts"], serde_json::json!(["1x2", "1x3"]));
 }
 
-#[test]
 fn a_layout_that_the_machine_does_not_have_is_named_with_what_was_got() {
     let out = tempfile::tempdir().unwrap();
     let mut tune = kilter("tune", out.path());
@@ -128,7 +124,6 @@ fn a_layout_that_the_machine_does_not_have_is_named_with_what_was_got() {
     assert!(!out.path().join("emit").exists());
 }
 
-#[test]
 fn what_is_no_layout_is_refused_before_anything_runs() {
     let out = tempfile::tempdir().unwrap();
     for (arguments, part) in [
@@ -146,7 +141,6 @@ fn what_is_no_layout_is_refused_before_anything_runs() {
     assert!(!out.path().join("kilter.db").exists());
 }
 
-#[test]
 fn ranks_are_spread_over_the_hosts_of_a_cluster() {
     let Some(cluster) = Cluster::up("2") else { return };
     let directory = tempfile::tempdir().unwrap();
@@ -177,3 +171,10 @@ fn ranks_are_spread_over_the_hosts_of_a_cluster() {
         assert!(launch.contains(&format!("ppr:{per_node}:node")), "{launch}");
     }
 }
+
+kilter_tests::cases![
+    two_layouts_are_tuned_into_one_profile_and_proven_on_it,
+    a_layout_that_the_machine_does_not_have_is_named_with_what_was_got,
+    what_is_no_layout_is_refused_before_anything_runs,
+    ranks_are_spread_over_the_hosts_of_a_cluster,
+];

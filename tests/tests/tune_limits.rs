@@ -10,7 +10,6 @@ fn slow_bcast(directory: &std::path::Path) -> String {
     format!("LD_PRELOAD={library}")
 }
 
-#[test]
 fn a_function_that_is_left_alone_stays_violated_with_that_reason() {
     let directory = tempfile::tempdir().unwrap();
     let out = directory.path().join("out");
@@ -29,7 +28,6 @@ fn a_function_that_is_left_alone_stays_violated_with_that_reason() {
     assert!(!out.join("emit").exists(), "nothing is emitted");
 }
 
-#[test]
 fn who_keeps_too_much_scratch_is_no_candidate_and_the_report_says_why() {
     let directory = tempfile::tempdir().unwrap();
     let out = directory.path().join("out");
@@ -69,7 +67,6 @@ fn who_keeps_too_much_scratch_is_no_candidate_and_the_report_says_why() {
 }
 
 /// On three ranks a sum is added in one of three orders, and the default's is one of them.
-#[test]
 fn what_leaves_other_bits_than_the_default_is_no_candidate() {
     let directory = tempfile::tempdir().unwrap();
     let out = directory.path().join("out");
@@ -120,3 +117,9 @@ fn what_leaves_other_bits_than_the_default_is_no_candidate() {
         "{other:?}"
     );
 }
+
+kilter_tests::cases![
+    a_function_that_is_left_alone_stays_violated_with_that_reason,
+    who_keeps_too_much_scratch_is_no_candidate_and_the_report_says_why,
+    what_leaves_other_bits_than_the_default_is_no_candidate,
+];

@@ -1,9 +1,6 @@
 //! What `kilter tune` deploys on MPICH acts there: Debian's 4.0.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests panic as tests do")]
-
 use std::collections::BTreeMap;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -11,22 +8,19 @@ use kilter_algorithms::Collective;
 use kilter_emit::mpich_library::{self, OwnSelection};
 use kilter_emit::selection::{SizeRule, Tree};
 use kilter_emit::{selection_guard, selection_lint};
-use kilter_tests::{algorithms_of, cells, in_path, kilter, release, report, root, run};
+use kilter_tests::{algorithms_of, build_for, cells, in_path, kilter, left_out, report, root, run};
 
 const LAUNCHER: &str = "mpirun.mpich";
 const COMPILER: &str = "mpicc.mpich";
 const VARIABLE: &str = "MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE";
 
-/// The worker for Debian's MPICH; says so past the test harness where there is no MPICH.
+/// The worker for Debian's MPICH; `None` where there is no MPICH.
 fn worker() -> Option<PathBuf> {
     if !in_path(LAUNCHER) || !in_path(COMPILER) {
-        let text =
-            "skipped: no `mpirun.mpich` and `mpicc.mpich` in PATH; install them with `scripts/setup --mpi mpich-4.0`";
-        let _ = writeln!(std::io::stderr(), "{text}");
+        left_out("no `mpirun.mpich` and `mpicc.mpich` in PATH; install them with `scripts/setup --mpi mpich-4.0`");
         return None;
     }
-    let target = release("kilter").parent().unwrap().parent().unwrap().to_path_buf();
-    let worker = target.join("mpi/mpich-4.0/release/kilter-worker");
+    let worker = build_for("mpich-4.0").join("kilter-worker");
     assert!(
         worker.exists(),
         "{} is missing: run `scripts/build --mpi mpich-4.0` first",
@@ -131,7 +125,6 @@ fn messages(program: &Path, ranks: usize, file: Option<&Path>) -> BTreeMap<(Stri
 }
 
 /// The units of sizes, and that a rule holds for its ranks and sizes alone, proven by what the library sends.
-#[test]
 fn a_selection_file_acts_for_its_ranks_and_sizes_and_nothing_else() {
     let Some(worker) = worker() else { return };
     let directory = tempfile::tempdir().unwrap();
@@ -192,7 +185,6 @@ fn a_selection_file_acts_for_its_ranks_and_sizes_and_nothing_else() {
 
 /// The library's own allreduce takes 20 ms longer where nobody asks for an algorithm, so that GL12 is violated and any algorithm
 /// that is asked for fixes it: in the search by a control variable, in the deployment by the selection file.
-#[test]
 fn an_algorithm_of_the_library_is_found_emitted_and_confirmed() {
     let Some(worker) = worker() else { return };
     let directory = tempfile::tempdir().unwrap();
@@ -274,7 +266,6 @@ fn an_algorithm_of_the_library_is_found_emitted_and_confirmed() {
 }
 
 /// GL12 as above, with Kilter's own rows and mock-ups alone: the drop-in carries them on MPICH, too.
-#[test]
 fn a_row_of_kilters_is_found_emitted_and_confirmed() {
     if worker().is_none() {
         return;
@@ -333,3 +324,9 @@ fn a_row_of_kilters_is_found_emitted_and_confirmed() {
         "no algorithm of the library was chosen"
     );
 }
+
+kilter_tests::cases![
+    a_selection_file_acts_for_its_ranks_and_sizes_and_nothing_else,
+    an_algorithm_of_the_library_is_found_emitted_and_confirmed,
+    a_row_of_kilters_is_found_emitted_and_confirmed,
+];

@@ -1,7 +1,5 @@
 //! `kilter tune` on the virtual cluster: eight real ranks, each on a host of its own.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests panic as tests do")]
-
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
@@ -11,7 +9,6 @@ use kilter_tests::cluster::Cluster;
 use kilter_tests::{cells, kilter, report, root, run};
 use serde_json::Value;
 
-#[test]
 fn parameters_or_own_algorithms_fix_what_the_cluster_shows() {
     let Some(cluster) = Cluster::up("8") else { return };
     let out = tempfile::tempdir().unwrap();
@@ -116,3 +113,5 @@ fn the_simplest_of_the_best_is_chosen(contest: &Value) {
     });
     assert!(simpler.is_none(), "{simpler:?} is simpler than {chosen:?}");
 }
+
+kilter_tests::cases![parameters_or_own_algorithms_fix_what_the_cluster_shows,];

@@ -4,8 +4,6 @@
 //! the clock. So neither takes longer where somebody else computes. How the search decides on a machine that others use is tested on
 //! scripted launches, in `tuner/overlap/src/tuning/search/tests.rs`.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests panic as tests do")]
-
 use kilter_tests::cluster::Cluster;
 use std::path::Path;
 use std::process::Command;
@@ -37,7 +35,6 @@ fn with_late_messages(command: &mut Command, directory: &Path) {
         .args(["--env", &format!("KILTER_TEST_LATE_NS={LATE_NS}")]);
 }
 
-#[test]
 fn a_missed_target_is_met_by_the_progress_thread_as_it_is_emitted() {
     let Some(cluster) = Cluster::up("2") else { return };
     let out = tempfile::tempdir().unwrap();
@@ -94,3 +91,5 @@ fn a_missed_target_is_met_by_the_progress_thread_as_it_is_emitted() {
     assert!(variables.contains("lib/libkilter_progress.so"), "{variables}");
     assert!(out.path().join("emit/lib/libkilter_progress.so").is_file());
 }
+
+kilter_tests::cases![a_missed_target_is_met_by_the_progress_thread_as_it_is_emitted,];

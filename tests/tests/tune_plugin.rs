@@ -1,13 +1,11 @@
 //! `kilter tune --plugin`: a row of a user's plugin wins a contest, is emitted with its file, and runs in the verification.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests panic as tests do")]
-
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use kilter_tests::{cells, kilter, mpicc, release, report, root, run};
+use kilter_tests::{cells, kilter, mpicc, program, report, root, run};
 
 fn built(directory: &Path, name: &str, source: &str, options: &[&str]) -> PathBuf {
     let file = directory.join(name);
@@ -28,7 +26,6 @@ fn example(directory: &Path) -> PathBuf {
     plugin(directory, "mine.so", "plugins/example/c/kilter_plugin.c")
 }
 
-#[test]
 fn a_plugins_row_wins_is_emitted_and_runs() {
     let directory = tempfile::tempdir().unwrap();
     let plugin = example(directory.path());
@@ -109,7 +106,7 @@ fn a_plugins_row_wins_is_emitted_and_runs() {
     );
     // What was emitted can be installed.
     let prefix = directory.path().join("prefix");
-    let mut apply = Command::new(release("kilter"));
+    let mut apply = Command::new(program("kilter"));
     apply.arg("apply").arg(out.join("emit"));
     run(apply.arg("--yes").arg("--prefix").arg(&prefix), &[0]);
     let installed = installed(&prefix, "mine.so");
@@ -130,7 +127,6 @@ fn installed(below: &Path, name: &str) -> Option<PathBuf> {
         })
 }
 
-#[test]
 fn a_plugin_that_cannot_be_used_ends_the_command_before_anything_is_measured() {
     let directory = tempfile::tempdir().unwrap();
     let refused = |plugin: &Path| {
@@ -149,3 +145,8 @@ fn a_plugin_that_cannot_be_used_ends_the_command_before_anything_is_measured() {
     let said = refused(&plugin);
     assert!(said.contains("775") && said.contains("chmod go-w"), "{said}");
 }
+
+kilter_tests::cases![
+    a_plugins_row_wins_is_emitted_and_runs,
+    a_plugin_that_cannot_be_used_ends_the_command_before_anything_is_measured,
+];

@@ -3,14 +3,12 @@
 //! The contest is held in the worker, which has the rows built in; what is deployed, and so what is verified, is the plugin that
 //! lies beside it. So a plugin that is wrong is put there: Kilter's own, with a wrong bit in each allreduce.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests panic as tests do")]
-
 use std::collections::BTreeSet;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::Path;
 
-use kilter_tests::{cells, kilter, mpicc, release, report, root, run};
+use kilter_tests::{cells, kilter, mpicc, program, report, root, run};
 
 fn text(path: &Path) -> &str {
     path.to_str().unwrap()
@@ -19,7 +17,7 @@ fn text(path: &Path) -> &str {
 /// A folder of programs as a build has it, with the wrong plugin in it.
 fn programs(directory: &Path) {
     for name in ["kilter-worker", "kilter-verify", "libkilter.so"] {
-        symlink(release(name), directory.join(name)).unwrap();
+        symlink(program(name), directory.join(name)).unwrap();
     }
     let plugin = directory.join("libkilter_collectives.so");
     mpicc(&[
@@ -29,7 +27,7 @@ fn programs(directory: &Path) {
         &format!("-I{}", root().join("plugins/abi/include").display()),
         &format!(
             "-DKILTER_TEST_PLUGIN=\"{}\"",
-            text(&release("libkilter_collectives.so"))
+            text(&program("libkilter_collectives.so"))
         ),
         text(&root().join("tests/fixtures/wrong_allreduce.c")),
         "-o",
@@ -40,7 +38,6 @@ fn programs(directory: &Path) {
 }
 
 /// The library's allreduce takes 300 us longer than its reduce and broadcast, so that GL12 is violated and any row would fix it.
-#[test]
 fn what_is_fast_and_wrong_is_quarantined_and_nothing_is_deployed() {
     let directory = tempfile::tempdir().unwrap();
     let libexec = directory.path().join("libexec");
@@ -103,7 +100,6 @@ fn what_is_fast_and_wrong_is_quarantined_and_nothing_is_deployed() {
 }
 
 /// `--out .` in a project that has an `emit` of its own.
-#[test]
 fn a_directory_that_is_not_kilters_is_never_emptied() {
     let directory = tempfile::tempdir().unwrap();
     let own = directory.path().join("emit/main.rs");
@@ -126,3 +122,8 @@ fn a_directory_that_is_not_kilters_is_never_emptied() {
         assert_eq!(launches, 0, "before anything is measured");
     }
 }
+
+kilter_tests::cases![
+    what_is_fast_and_wrong_is_quarantined_and_nothing_is_deployed,
+    a_directory_that_is_not_kilters_is_never_emptied,
+];

@@ -3,11 +3,8 @@
 //! The bounds on times are wide on purpose. They tell a modelled network from shared memory, from a network without rate
 //! or latency, and from one that is broken; they do not measure the machine.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests panic as tests do")]
-
 use std::{
     fs,
-    io::Write as _,
     os::{
         fd::{AsRawFd, FromRawFd, OwnedFd},
         linux::fs::MetadataExt,
@@ -20,7 +17,7 @@ use std::{
     process::{Child, Command, Output, Stdio},
 };
 
-use kilter_tests::{release, root};
+use kilter_tests::{left_out, program, root};
 use nix::libc;
 
 /// A cluster of this process: it ends with the test, however the test ends.
@@ -46,7 +43,7 @@ impl Cluster {
                 state: String::from_utf8_lossy(&output.stdout).trim().into(),
             }),
             Some(3) => {
-                skipped(&output);
+                left_out(text(&output.stderr).trim());
                 None
             }
             code => panic!("up ended with {code:?}: {}", text(&output.stderr)),
@@ -99,17 +96,12 @@ impl Drop for Killed {
 }
 
 fn script() -> Command {
-    Command::new(root().join("scripts/virtual-cluster"))
+    kilter_tests::script("virtual-cluster")
 }
 
 /// A name that no other test and no user has.
 fn name(suffix: &str) -> String {
     format!("t{}{suffix}", std::process::id())
-}
-
-/// Says so past the test harness, which hides what a passing test prints.
-fn skipped(output: &Output) {
-    let _ = writeln!(std::io::stderr(), "skipped: {}", text(&output.stderr).trim());
 }
 
 fn text(bytes: &[u8]) -> String {
@@ -170,7 +162,6 @@ fn leave_something_running(cluster: &Cluster) {
     );
 }
 
-#[test]
 fn mpi_sees_the_modelled_network_and_nothing_is_left_of_it() {
     let before = own_network();
     let Some(cluster) = Cluster::up("m", "4", &["--rate", "1Gbit", "--latency", "200us"]) else {
@@ -259,7 +250,6 @@ fn mpi_sees_the_modelled_network_and_nothing_is_left_of_it() {
     assert_eq!(own_network(), before);
 }
 
-#[test]
 fn a_cluster_ends_with_its_owner() {
     let mut owner = Killed(Command::new("cat").stdin(Stdio::piped()).spawn().unwrap());
     let pid = owner.0.id().to_string();
@@ -274,7 +264,6 @@ fn a_cluster_ends_with_its_owner() {
     assert_nothing_left(&cluster.state, &namespaces);
 }
 
-#[test]
 fn up_replaces_a_cluster_whose_switch_was_killed() {
     let Some(cluster) = Cluster::up("r", "2", &[]) else {
         return;
@@ -305,7 +294,6 @@ fn up_replaces_a_cluster_whose_switch_was_killed() {
     assert_eq!(again.namespaces().len(), 3);
 }
 
-#[test]
 fn run_is_its_command() {
     let Some(cluster) = Cluster::up("c", "2", &[]) else {
         return;
@@ -339,9 +327,8 @@ fn run_is_its_command() {
     assert_eq!(child.0.wait().unwrap().signal(), Some(libc::SIGTERM));
 }
 
-#[test]
 fn what_cannot_be_had_is_said_with_an_exit_code_of_its_own() {
-    let mut up = Command::new(release("kilter-vcluster"));
+    let mut up = Command::new(program("kilter-vcluster"));
     up.args(["up", "2", "--name", &name("u")]);
     if nix::unistd::Uid::effective().is_root() {
         up.uid(65_534).gid(65_534);
@@ -351,7 +338,6 @@ fn what_cannot_be_had_is_said_with_an_exit_code_of_its_own() {
     assert!(text(&output.stderr).contains("root"), "{}", text(&output.stderr));
 }
 
-#[test]
 fn an_up_that_fails_midway_leaves_nothing() {
     // Shows whether a cluster can be had at all; then one fails at its second host.
     let Some(probe) = Cluster::up("p", "1", &[]) else {
@@ -378,3 +364,12 @@ fn an_up_that_fails_midway_leaves_nothing() {
     let state = probe.state.with_file_name(format!("kilter-vcluster-{}", name("f")));
     assert_nothing_left(&state, &[]);
 }
+
+kilter_tests::cases![
+    mpi_sees_the_modelled_network_and_nothing_is_left_of_it,
+    a_cluster_ends_with_its_owner,
+    up_replaces_a_cluster_whose_switch_was_killed,
+    run_is_its_command,
+    what_cannot_be_had_is_said_with_an_exit_code_of_its_own,
+    an_up_that_fails_midway_leaves_nothing,
+];

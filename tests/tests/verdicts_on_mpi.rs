@@ -1,7 +1,5 @@
 //! The verdicts' promises on the real library: a function against itself raises no alarm, and a delay of known size is found.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests panic as tests do")]
-
 use std::path::Path;
 
 use kilter_tests::{kilter, mpicc, report, root, run};
@@ -19,7 +17,6 @@ fn count(cells: &[Value], verdict: &str) -> usize {
     cells.iter().filter(is).count()
 }
 
-#[test]
 fn a_function_against_itself_raises_no_alarm() {
     let out = tempfile::tempdir().unwrap();
     let file = root().join("configs/examples/self-comparison.toml");
@@ -72,7 +69,6 @@ fn delayed(library: &Path, delay_ns: u64) -> Vec<Value> {
     all_cells(&report(out.path()))
 }
 
-#[test]
 fn an_injected_delay_is_found_and_measured() {
     let directory = tempfile::tempdir().unwrap();
     let library = directory.path().join("delay.so");
@@ -113,3 +109,8 @@ fn an_injected_delay_is_found_and_measured() {
         );
     }
 }
+
+kilter_tests::cases![
+    a_function_against_itself_raises_no_alarm,
+    an_injected_delay_is_found_and_measured,
+];

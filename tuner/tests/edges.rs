@@ -166,7 +166,9 @@ const FOR_TESTS: &[(&str, &[&str])] = &[
     (
         "kilter-tests",
         &[
+            "kilter",
             "kilter-algorithms",
+            "kilter-bench",
             "kilter-emit",
             "kilter-model",
             "kilter-profile",

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use kilter_algorithms::{Collective, mockup, registry};
 use kilter_profile::Rule;
 
-use crate::job::{Deployed, Mpi, Output, rule};
+use crate::dropin::job::{Deployed, Mpi, Output, rule};
 
 const RANKS: usize = 2;
 /// Calls of one item of the program, the first one included.
@@ -95,7 +95,6 @@ fn run(mpi: Mpi, rules: Vec<Rule>, items: &[String]) -> Output {
     output
 }
 
-#[test]
 fn no_call_after_the_first_allocates() {
     for mpi in Mpi::installed() {
         let (rules, items, calls) = everything();
@@ -114,7 +113,6 @@ fn no_call_after_the_first_allocates() {
 }
 
 /// More counts than are kept of a collective.
-#[test]
 fn calls_that_take_turns_allocate_nothing() {
     let id = "allreduce.recursive_doubling";
     let item = format!("allreduce:{COUNT}:turns");
@@ -126,3 +124,8 @@ fn calls_that_take_turns_allocate_nothing() {
     assert_eq!(output.calls()[id], 5 * CALLS, "{}", output.stderr);
     assert_eq!(counted(&output).1[&item], 0, "{}", output.stdout);
 }
+
+kilter_tests::cases![
+    no_call_after_the_first_allocates,
+    calls_that_take_turns_allocate_nothing,
+];

@@ -8,8 +8,9 @@ use std::path::Path;
 use kilter_algorithms::mockup::MOCKUPS;
 use kilter_algorithms::{Collective, registry};
 use kilter_profile::Rule;
+use kilter_tests::left_out;
 
-use crate::job::{Deployed, Mpi, Output, rule, skipped};
+use crate::dropin::job::{Deployed, Mpi, Output, rule};
 
 const RANKS: usize = 4;
 
@@ -81,7 +82,7 @@ fn rounds() -> usize {
 fn installed(program: &str, package: &str) -> bool {
     let there = Path::new(program).exists();
     if !there {
-        skipped(&format!(
+        left_out(format!(
             "{program} is not there; install the package {package} (scripts/setup does)"
         ));
     }
@@ -89,7 +90,6 @@ fn installed(program: &str, package: &str) -> bool {
 }
 
 /// HPL, PTRANS, RandomAccess and FFT with their own validations.
-#[test]
 fn hpcc_validates() {
     if !installed("/usr/bin/hpcc", "hpcc") {
         return;
@@ -127,7 +127,6 @@ fn hpcc_validates() {
 
 /// LU and QR of ScaLAPACK's own tests, over Fortran and the BLACS. Their problems are few: beside one busy process the package's own input takes a
 /// minute a run (Open MPI 4.1.4 alone, four ranks on two cores), since ranks that wait keep the others from computing.
-#[test]
 fn scalapack_passes_its_residual_checks() {
     let programs = Path::new("/usr/lib/x86_64-linux-gnu/scalapack/openmpi-tests");
     let input = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/scalapack");
@@ -153,7 +152,6 @@ fn scalapack_passes_its_residual_checks() {
 }
 
 /// Molecular dynamics over tiled boxes that are balanced anew: energies as with the library's own collectives, up to the order of sums.
-#[test]
 fn lammps_computes_the_same_energies() {
     if !installed("/usr/bin/lmp", "lammps") {
         return;
@@ -194,3 +192,9 @@ fn lammps_computes_the_same_energies() {
         );
     }
 }
+
+kilter_tests::cases![
+    hpcc_validates,
+    scalapack_passes_its_residual_checks,
+    lammps_computes_the_same_energies,
+];

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::job::{Deployed, Mpi, Output, rule};
+use crate::dropin::job::{Deployed, Mpi, Output, rule};
 
 /// As many as Kilter may have for itself: `MOST` of the drop-in, and a few for what else goes on.
 const MOST: u64 = 260;
@@ -15,7 +15,6 @@ fn held(output: &Output, case: &str) -> u64 {
 }
 
 /// Thousands are made and freed, and as many held as there are; with threads, where none is shared, too.
-#[test]
 fn communicators_are_left_to_the_program() {
     for mpi in Mpi::installed() {
         let program = mpi.built("mpicc", "communicators.c", &["-std=c11", "-O1"], "communicators");
@@ -38,3 +37,5 @@ fn communicators_are_left_to_the_program() {
         }
     }
 }
+
+kilter_tests::cases![communicators_are_left_to_the_program,];

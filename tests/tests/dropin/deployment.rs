@@ -6,7 +6,7 @@ use std::path::Path;
 
 use kilter_profile::{Profile, VERSION};
 
-use crate::job::{self, Deployed, Mpi, Output, rule};
+use crate::dropin::job::{self, Deployed, Mpi, Output, rule};
 
 fn good(mpi: Mpi) -> Deployed {
     let rules = vec![rule("allreduce", 2, 1..=u64::MAX, "allreduce.as_reduce_bcast")];
@@ -27,7 +27,6 @@ fn falls_back(output: &Output, words: &[&str]) {
     }
 }
 
-#[test]
 fn a_good_profile_is_followed_without_a_word() {
     for mpi in Mpi::installed() {
         let deployed = good(mpi);
@@ -39,7 +38,6 @@ fn a_good_profile_is_followed_without_a_word() {
     }
 }
 
-#[test]
 fn without_a_profile_one_warning() {
     for mpi in Mpi::installed() {
         falls_back(&mpi.run(&[&mpi.brief()], 2, &[]), &["KILTER_PROFILE"]);
@@ -58,7 +56,6 @@ fn without_a_profile_one_warning() {
     }
 }
 
-#[test]
 fn a_broken_profile_one_warning() {
     for mpi in Mpi::installed() {
         for (text, words) in [
@@ -83,7 +80,6 @@ fn a_broken_profile_one_warning() {
     }
 }
 
-#[test]
 fn files_that_others_may_write_are_refused() {
     for mpi in Mpi::installed() {
         let deployed = good(mpi);
@@ -132,7 +128,6 @@ fn build(mpi: Mpi, deployed: &Deployed, file: &Path, options: &[&str]) {
     fs::set_permissions(output, Permissions::from_mode(0o755)).unwrap();
 }
 
-#[test]
 fn a_plugin_in_c_is_followed() {
     for mpi in Mpi::installed() {
         // Ranks of MPICH spin while they wait.
@@ -157,7 +152,6 @@ fn a_plugin_in_c_is_followed() {
     }
 }
 
-#[test]
 fn what_is_no_plugin_for_this_program_is_refused_before_it_is_called() {
     let source = job::source("tests/dropin/foreign_plugin.c");
     for mpi in Mpi::installed() {
@@ -193,7 +187,6 @@ fn what_is_no_plugin_for_this_program_is_refused_before_it_is_called() {
     }
 }
 
-#[test]
 fn a_profile_for_another_library_is_followed_only_where_that_is_asked_for() {
     for mpi in Mpi::installed() {
         let deployed = good(mpi);
@@ -234,7 +227,6 @@ fn with_another_second_rank(mpi: Mpi, deployed: &Deployed, variable: (&str, &str
 const BUILD_TEXT: &str = "failed with MPI error code";
 
 /// One rank alone follows nothing, or something else: the others must not replace anything that it is part of, nor wait for it.
-#[test]
 fn ranks_in_different_states_do_not_wait_for_each_other() {
     for mpi in Mpi::installed() {
         let deployed = good(mpi);
@@ -272,7 +264,6 @@ fn ranks_in_different_states_do_not_wait_for_each_other() {
     }
 }
 
-#[test]
 fn an_error_of_a_plugin_is_raised_on_the_programs_communicator() {
     let mpi = Mpi::OpenMpi;
     let deployed = with_plugin(mpi, 3);
@@ -295,7 +286,6 @@ fn an_error_of_a_plugin_is_raised_on_the_programs_communicator() {
     );
 }
 
-#[test]
 fn a_plugin_in_rust_is_followed_and_its_panic_ends_the_job_with_a_message() {
     for mpi in Mpi::installed() {
         let deployed = with_plugin(mpi, 2);
@@ -317,3 +307,16 @@ fn a_plugin_in_rust_is_followed_and_its_panic_ends_the_job_with_a_message() {
         );
     }
 }
+
+kilter_tests::cases![
+    a_good_profile_is_followed_without_a_word,
+    without_a_profile_one_warning,
+    a_broken_profile_one_warning,
+    files_that_others_may_write_are_refused,
+    a_plugin_in_c_is_followed,
+    what_is_no_plugin_for_this_program_is_refused_before_it_is_called,
+    a_profile_for_another_library_is_followed_only_where_that_is_asked_for,
+    ranks_in_different_states_do_not_wait_for_each_other,
+    an_error_of_a_plugin_is_raised_on_the_programs_communicator,
+    a_plugin_in_rust_is_followed_and_its_panic_ends_the_job_with_a_message,
+];

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::job::{Deployed, Mpi, Output, rule};
+use crate::dropin::job::{Deployed, Mpi, Output, rule};
 
 /// A stand-in of CUDA's runtime, with its name: a process is known to have it by that.
 fn runtime(mpi: Mpi, deployed: &Deployed) -> PathBuf {
@@ -35,7 +35,6 @@ fn replaced(output: &Output) -> u64 {
     output.calls().get("allreduce.as_reduce_bcast").copied().unwrap_or(0)
 }
 
-#[test]
 fn a_runtime_on_one_rank_leaves_all_to_the_library() {
     for mpi in Mpi::installed() {
         let output = run(mpi, true, &[]);
@@ -49,7 +48,6 @@ fn a_runtime_on_one_rank_leaves_all_to_the_library() {
     }
 }
 
-#[test]
 fn the_runtime_is_asked_about_each_buffer() {
     for mpi in Mpi::installed() {
         let output = run(mpi, true, &[("KILTER_GPU", "host")]);
@@ -62,10 +60,15 @@ fn the_runtime_is_asked_about_each_buffer() {
     }
 }
 
-#[test]
 fn nothing_changes_where_no_rank_has_a_runtime() {
     for mpi in Mpi::installed() {
         let output = run(mpi, false, &[]);
         assert_eq!(replaced(&output), 2, "{mpi:?}: {}", output.stderr);
     }
 }
+
+kilter_tests::cases![
+    a_runtime_on_one_rank_leaves_all_to_the_library,
+    the_runtime_is_asked_about_each_buffer,
+    nothing_changes_where_no_rank_has_a_runtime,
+];

@@ -2,26 +2,16 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, Permissions};
-use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use kilter_profile::{Profile, Rule};
+use kilter_tests::{build, build_for, left_out};
 
 /// Seconds after which a job has failed.
 const LIMIT: &str = "180";
-
-/// The folder with this build's libraries: beside the folder of this test program.
-fn target() -> PathBuf {
-    let program = std::env::current_exe().expect("a program knows its path");
-    program
-        .ancestors()
-        .nth(2)
-        .expect("tests lie in deps of the target folder")
-        .to_owned()
-}
 
 /// An MPI library that programs are built with and run on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -90,17 +80,12 @@ impl Mpi {
         !matches!(self, Mpi::Brought(_)) || self.program("mpif90").exists()
     }
 
-    /// The folder of a library that was brought, with Kilter's build for it.
-    fn folder(name: &str) -> PathBuf {
-        target().join("../mpi").join(name)
-    }
-
     /// The folder with Kilter's build for it.
     fn build(self) -> PathBuf {
         match self {
-            Mpi::OpenMpi => target(),
-            Mpi::Mpich => Mpi::folder("mpich-4.0").join("release"),
-            Mpi::Brought(name) => Mpi::folder(name).join("release"),
+            Mpi::OpenMpi => build(),
+            Mpi::Mpich => build_for("mpich-4.0"),
+            Mpi::Brought(name) => build_for(name),
         }
     }
 
@@ -127,11 +112,11 @@ impl Mpi {
             .unwrap_or_else(|error| panic!("{}: {error}; run `{}` first", folder.display(), self.how()))
     }
 
-    /// Whether it is installed; says so past the test harness, which hides what a passing test prints.
+    /// Whether it is installed; notes what is left out where it is not.
     pub(crate) fn is_there(self) -> bool {
         let there = self != Mpi::Mpich || kilter_tests::in_path("mpirun.mpich");
         if !there {
-            skipped("no `mpirun.mpich` in PATH; install it with `scripts/setup --mpi mpich-4.0`");
+            left_out("no `mpirun.mpich` in PATH; install it with `scripts/setup --mpi mpich-4.0`");
         }
         there
     }
@@ -142,9 +127,11 @@ impl Mpi {
             Mpi::OpenMpi => {
                 "cargo build -p kilter-dropin -p kilter-collectives -p kilter-example -p kilter-progress".to_owned()
             }
-            Mpi::Mpich => "scripts/build --mpi mpich-4.0 -p kilter-example".to_owned(),
+            Mpi::Mpich => "KILTER_CARGO_PROFILE=dev scripts/build --mpi mpich-4.0 -p kilter-example".to_owned(),
             Mpi::Brought(name) => {
-                format!("scripts/setup --mpi {name} && scripts/build --mpi {name} -p kilter-example")
+                format!(
+                    "scripts/setup --mpi {name} && KILTER_CARGO_PROFILE=dev scripts/build --mpi {name} -p kilter-example"
+                )
             }
         }
     }
@@ -247,11 +234,6 @@ impl Mpi {
             stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
         }
     }
-}
-
-/// Says why a test was not made.
-pub(crate) fn skipped(reason: &str) {
-    let _ = writeln!(std::io::stderr(), "skipped: {reason}");
 }
 
 pub(crate) fn source(name: &str) -> PathBuf {

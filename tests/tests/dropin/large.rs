@@ -1,13 +1,15 @@
 //! Messages beyond what an int counts in bytes.
 
-use crate::job::{Deployed, Mpi, rule};
+use crate::dropin::job::{Deployed, Mpi, rule};
 
 /// Not in continuous integration: 13 GiB of memory, and a minute of two cores for page faults and copies.
 ///
-/// `cargo test -p kilter-tests --test dropin -- --ignored`
-#[test]
-#[ignore = "takes 13 GiB of memory and a minute"]
+/// `KILTER_TEST_ALL=1 cargo test -p kilter-tests large`
 fn more_than_two_gibibytes_arrive() {
+    if std::env::var_os("KILTER_TEST_ALL").is_none() {
+        kilter_tests::left_out("takes 13 GiB of memory and a minute; KILTER_TEST_ALL=1 runs it");
+        return;
+    }
     for mpi in Mpi::installed() {
         // Without them, 2100 elements of 1 MiB.
         let large_counts: &[&str] = if mpi.has_large_counts() {
@@ -33,3 +35,5 @@ fn more_than_two_gibibytes_arrive() {
         }
     }
 }
+
+kilter_tests::cases![more_than_two_gibibytes_arrive,];

@@ -4,7 +4,7 @@ use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use crate::job::{Deployed, Mpi, Output, rule};
+use crate::dropin::job::{Deployed, Mpi, Output, rule};
 
 const RANKS: usize = 4;
 
@@ -34,7 +34,6 @@ fn without_on(mpi: Mpi, program: &Path, lacking: &[usize]) -> Output {
     deployed.run(mpi, &[&script], RANKS, variables)
 }
 
-#[test]
 fn ranks_without_the_drop_in_are_named_and_not_waited_for() {
     for mpi in Mpi::installed() {
         let sums = mpi.built("mpicc", "sums.c", &["-std=c11"], "sums");
@@ -70,7 +69,6 @@ fn ranks_without_the_drop_in_are_named_and_not_waited_for() {
     }
 }
 
-#[test]
 fn processes_of_another_world_are_left_alone() {
     // Debian's MPICH 4.0.2 spawns nothing: `Error in spawn call`, whatever the program.
     for mpi in Mpi::installed().into_iter().filter(|mpi| *mpi != Mpi::Mpich) {
@@ -87,3 +85,8 @@ fn processes_of_another_world_are_left_alone() {
         );
     }
 }
+
+kilter_tests::cases![
+    ranks_without_the_drop_in_are_named_and_not_waited_for,
+    processes_of_another_world_are_left_alone,
+];

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use kilter_profile::Rule;
+use kilter_tests::left_out;
 
-use crate::job::{self, Deployed, Mpi, Output, rule};
+use crate::dropin::job::{self, Deployed, Mpi, Output, rule};
 
 /// What the programs in other languages call, on two ranks.
 fn rules() -> Vec<Rule> {
@@ -26,7 +27,6 @@ fn ran(output: &Output, case: &str) {
     assert_eq!(output.calls(), expected, "{case}: {}", output.stderr);
 }
 
-#[test]
 fn fortran_of_every_kind_is_followed() {
     for mpi in [Mpi::OpenMpi, Mpi::Mpich] {
         if !mpi.is_there() {
@@ -45,7 +45,6 @@ fn fortran_of_every_kind_is_followed() {
     }
 }
 
-#[test]
 fn threads_with_communicators_of_their_own_do_not_disturb_each_other() {
     for mpi in Mpi::installed() {
         let program = mpi.built("mpicc", "threads.c", &["-std=c11", "-O1", "-pthread"], "threads");
@@ -55,7 +54,7 @@ fn threads_with_communicators_of_their_own_do_not_disturb_each_other() {
         let output = Deployed::for_library(mpi, rules).run(mpi, &[&program], 2, &[]);
         assert!(output.ok, "{output:?}");
         if output.stdout.contains("NO THREADS") {
-            job::skipped("this library has no MPI_THREAD_MULTIPLE");
+            left_out("this library has no MPI_THREAD_MULTIPLE");
             continue;
         }
         let calls = output.calls();
@@ -66,7 +65,6 @@ fn threads_with_communicators_of_their_own_do_not_disturb_each_other() {
 }
 
 /// A tool in front sees every call; one behind sees none that the drop-in exports, since it asks the library itself.
-#[test]
 fn another_tool_of_the_profiling_interface_may_be_preloaded_too() {
     for mpi in Mpi::installed() {
         let options = ["-std=c11", "-shared", "-fPIC"];
@@ -97,7 +95,6 @@ fn another_tool_of_the_profiling_interface_may_be_preloaded_too() {
     }
 }
 
-#[test]
 fn an_error_goes_to_the_handler_of_the_programs_communicator() {
     for mpi in Mpi::installed() {
         let include = format!("-I{}", job::source("../plugins/abi/include").display());
@@ -118,7 +115,6 @@ fn an_error_goes_to_the_handler_of_the_programs_communicator() {
 }
 
 /// One buffer for both sides, and `MPI_IN_PLACE` where it is not allowed: `erroneous.c`.
-#[test]
 fn what_the_library_refuses_is_refused_with_the_drop_in_too() {
     let collectives = ["allreduce", "allgather", "scan", "reduce", "gather", "scatter"];
     let rules: Vec<Rule> = collectives
@@ -149,3 +145,11 @@ fn what_the_library_refuses_is_refused_with_the_drop_in_too() {
         assert!(output.calls().values().all(|calls| *calls > 0), "{mpi:?}: {output:?}");
     }
 }
+
+kilter_tests::cases![
+    fortran_of_every_kind_is_followed,
+    threads_with_communicators_of_their_own_do_not_disturb_each_other,
+    another_tool_of_the_profiling_interface_may_be_preloaded_too,
+    an_error_goes_to_the_handler_of_the_programs_communicator,
+    what_the_library_refuses_is_refused_with_the_drop_in_too,
+];

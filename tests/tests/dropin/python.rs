@@ -5,18 +5,17 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use kilter_algorithms::Collective;
+use kilter_tests::left_out;
 
-use crate::applications::{assert_replaced, forced, replaced};
-use crate::job::{self, Deployed, Mpi, Output};
+use crate::dropin::applications::{assert_replaced, forced, replaced};
+use crate::dropin::job::{self, Deployed, Mpi, Output};
 
 /// The one that has Debian's mpi4py, whatever else is in PATH.
 const PYTHON: &str = "/usr/bin/python3";
 
 /// What `scripts/mpi4py` made.
 fn made(name: &str) -> PathBuf {
-    let target =
-        std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| kilter_tests::root().join("target"), PathBuf::from);
-    target.join("mpi4py").join(name)
+    kilter_tests::build().with_file_name("mpi4py").join(name)
 }
 
 /// A Python with an mpi4py for a library.
@@ -42,7 +41,7 @@ impl Python {
             .env("PYTHONPATH", &path)
             .output();
         if !import.is_ok_and(|output| output.status.success()) {
-            job::skipped(&format!(
+            left_out(format!(
                 "{PYTHON} has no mpi4py for {mpi:?}; get it with `scripts/setup`"
             ));
             return None;
@@ -70,7 +69,6 @@ fn names() -> Vec<&'static str> {
     names
 }
 
-#[test]
 fn all_sixteen_collectives_of_python_are_followed() {
     let program = job::source("tests/dropin/languages.py");
     // In the alphabet's order each is called once more than the one before.
@@ -92,11 +90,10 @@ fn passed(output: &Output) -> usize {
 
 /// Its tests of collectives: buffers, lists of counts, objects, in place, on several communicators, and what must be left to the
 /// library: intercommunicators, neighbours, non-blocking calls.
-#[test]
 fn mpi4pys_own_tests_of_collectives_pass() {
     let tests = made("source").join("test/runtests.py");
     if !tests.exists() {
-        job::skipped("mpi4py's source package is not there; get it with `scripts/mpi4py`");
+        left_out("mpi4py's source package is not there; get it with `scripts/mpi4py`");
         return;
     }
     // NumPy's tests are left out where it is there, so that every machine runs the same.
@@ -129,3 +126,8 @@ fn mpi4pys_own_tests_of_collectives_pass() {
         assert!(calls > 5000, "{case}, round {round}: {calls} calls were replaced");
     }
 }
+
+kilter_tests::cases![
+    all_sixteen_collectives_of_python_are_followed,
+    mpi4pys_own_tests_of_collectives_pass,
+];

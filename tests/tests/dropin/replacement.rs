@@ -6,7 +6,7 @@ use std::path::Path;
 use kilter_algorithms::{Collective, Need, mockup, registry};
 use kilter_profile::Rule;
 
-use crate::job::{self, Deployed, Mpi, Output, rule};
+use crate::dropin::job::{self, Deployed, Mpi, Output, rule};
 
 /// Smallest total volume that is replaced; calls below stay the library's.
 const FROM: u64 = 16;
@@ -118,7 +118,6 @@ fn rounds() -> usize {
 
 /// Buffers of absolute addresses, memory that nobody may write, and an operator that looks at places: `legal.c`, on three ranks, where counts
 /// are no multiples.
-#[test]
 fn every_implementation_takes_what_is_legal_and_rare() {
     for mpi in Mpi::installed() {
         let program = mpi.built("mpicc", "legal.c", &["-std=gnu11", "-O1"], "legal");
@@ -146,33 +145,27 @@ fn every_implementation_takes_what_is_legal_and_rare() {
     }
 }
 
-#[test]
 fn every_implementation_is_right_and_runs_where_the_profile_says_on_1_rank() {
     (0..rounds()).for_each(|round| check(round, 1));
 }
 
-#[test]
 fn every_implementation_is_right_and_runs_where_the_profile_says_on_2_ranks() {
     (0..rounds()).for_each(|round| check(round, 2));
 }
 
-#[test]
 fn every_implementation_is_right_and_runs_where_the_profile_says_on_3_ranks() {
     (0..rounds()).for_each(|round| check(round, 3));
 }
 
-#[test]
 fn every_implementation_is_right_and_runs_where_the_profile_says_on_4_ranks() {
     (0..rounds()).for_each(|round| check(round, 4));
 }
 
-#[test]
 fn every_implementation_is_right_and_runs_where_the_profile_says_on_5_ranks() {
     (0..rounds()).for_each(|round| check(round, 5));
 }
 
 /// Most of them spin while they wait, so that more ranks than cores take very long.
-#[test]
 fn every_implementation_is_right_on_other_libraries_in_both_forms_of_the_functions() {
     let others = Mpi::installed().into_iter().filter(|mpi| *mpi != Mpi::OpenMpi);
     for mpi in others {
@@ -185,7 +178,6 @@ fn every_implementation_is_right_on_other_libraries_in_both_forms_of_the_functio
     }
 }
 
-#[test]
 fn ranges_and_sizes_bound_the_replacement() {
     // Only one volume, only on the communicators of two ranks that the program splits off.
     let rules = vec![
@@ -210,7 +202,6 @@ fn ranges_and_sizes_bound_the_replacement() {
     assert_eq!(expected["reduce.as_allreduce"], 0);
 }
 
-#[test]
 fn mode_log_counts_and_replaces_nothing() {
     let rules = rules(0);
     let output = Deployed::rules(rules.clone()).verify(3, &[("KILTER_MODE", "log")]);
@@ -219,14 +210,12 @@ fn mode_log_counts_and_replaces_nothing() {
     assert!(output.calls().is_empty());
 }
 
-#[test]
 fn mode_off_does_nothing_and_says_nothing() {
     let output = Deployed::rules(rules(0)).verify(2, &[("KILTER_MODE", "off")]);
     assert!(output.ok, "{}", output.stderr);
     assert!(output.lines("kilter").is_empty(), "{}", output.stderr);
 }
 
-#[test]
 fn a_program_can_ask_what_ran() {
     let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join("kilter_counts");
     let source = job::source("tests/dropin/counts.c");
@@ -250,7 +239,6 @@ fn a_program_can_ask_what_ran() {
 }
 
 /// What is kept of a call serves calls with the same arguments, and no others.
-#[test]
 fn a_call_that_differs_from_the_one_before_is_not_taken_for_it() {
     for mpi in Mpi::installed() {
         let rules = ["allreduce.recursive_doubling", "bcast.binomial", "gather.binomial"];
@@ -266,7 +254,6 @@ fn a_call_that_differs_from_the_one_before_is_not_taken_for_it() {
 }
 
 /// What a row cannot have, it says on all ranks; the calls are the library's then, and right.
-#[test]
 fn without_shared_memory_the_librarys_own_is_used_and_said_once() {
     for mpi in Mpi::installed() {
         let mut rules: Vec<Rule> = registry::algorithms()
@@ -301,3 +288,19 @@ fn without_shared_memory_the_librarys_own_is_used_and_said_once() {
         }
     }
 }
+
+kilter_tests::cases![
+    every_implementation_takes_what_is_legal_and_rare,
+    every_implementation_is_right_and_runs_where_the_profile_says_on_1_rank,
+    every_implementation_is_right_and_runs_where_the_profile_says_on_2_ranks,
+    every_implementation_is_right_and_runs_where_the_profile_says_on_3_ranks,
+    every_implementation_is_right_and_runs_where_the_profile_says_on_4_ranks,
+    every_implementation_is_right_and_runs_where_the_profile_says_on_5_ranks,
+    every_implementation_is_right_on_other_libraries_in_both_forms_of_the_functions,
+    ranges_and_sizes_bound_the_replacement,
+    mode_log_counts_and_replaces_nothing,
+    mode_off_does_nothing_and_says_nothing,
+    a_program_can_ask_what_ran,
+    a_call_that_differs_from_the_one_before_is_not_taken_for_it,
+    without_shared_memory_the_librarys_own_is_used_and_said_once,
+];

@@ -4,7 +4,7 @@ use kilter_algorithms::Collective;
 use kilter_protocol::plan::{Implementation, Item};
 use kilter_protocol::report::{BITS, BITS_VARY, Event};
 
-use crate::job::{Finished, Job, block, item, with_settings};
+use crate::worker::job::{Finished, Job, block, item, with_settings};
 
 const BYTES: u64 = 4096;
 
@@ -41,7 +41,6 @@ fn job() -> Job {
 }
 
 /// On four ranks the textbook's schedules add as `(0 + 1) + (2 + 3)` and as `((0 + 1) + 2) + 3`.
-#[test]
 fn one_order_of_adding_leaves_one_digest_whoever_adds() {
     let library =
         |id: &str, algorithm: &str| with_settings(allreduce(id), &[("coll_tuned_allreduce_algorithm", algorithm)]);
@@ -85,7 +84,6 @@ fn one_order_of_adding_leaves_one_digest_whoever_adds() {
     assert_eq!(of("gather"), "");
 }
 
-#[test]
 fn what_differs_from_call_to_call_varies() {
     let job = job();
     let library = job.directory().join("varying_allreduce.so").display().to_string();
@@ -102,8 +100,13 @@ fn what_differs_from_call_to_call_varies() {
 }
 
 /// A job that is not asked says nothing, and costs nothing.
-#[test]
 fn nothing_is_said_unasked() {
     let finished = Job::new(2).run_well(&[block("b", vec![allreduce("default")])]);
     assert_eq!(bits(&finished, "default"), "");
 }
+
+kilter_tests::cases![
+    one_order_of_adding_leaves_one_digest_whoever_adds,
+    what_differs_from_call_to_call_varies,
+    nothing_is_said_unasked,
+];

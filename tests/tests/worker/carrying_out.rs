@@ -3,7 +3,7 @@
 use kilter_algorithms::{Collective, registry};
 use kilter_protocol::plan::{Block, Implementation, Item, Root, Wait};
 
-use crate::job::{Job, block, item};
+use crate::worker::job::{Job, block, item};
 
 /// Volumes for `p` ranks: none, one byte a block, odd, and beyond a page and an eager limit.
 fn volumes(ranks: usize) -> [u64; 4] {
@@ -83,27 +83,22 @@ fn everything(ranks: usize) -> Vec<Block> {
     [collectives(ranks), algorithms(ranks)].concat()
 }
 
-#[test]
 fn on_one_rank() {
     expect_all(1, 0, &everything(1));
 }
 
-#[test]
 fn on_two_ranks() {
     expect_all(2, 0, &everything(2));
 }
 
-#[test]
 fn on_three_ranks_with_another_root() {
     expect_all(3, 2, &everything(3));
 }
 
-#[test]
 fn on_four_ranks() {
     expect_all(4, 1, &everything(4));
 }
 
-#[test]
 fn with_ranks_that_spin() {
     let mut job = Job::new(2);
     job.header.wait = Wait::Spin;
@@ -117,7 +112,6 @@ fn with_ranks_that_spin() {
     );
 }
 
-#[test]
 fn what_cannot_be_carried_out_fails_with_its_reason_and_the_rest_goes_on() {
     let algorithm = |id: &str, parameters: Vec<u64>| Item {
         implementation: Implementation::Algorithm {
@@ -158,3 +152,12 @@ fn what_cannot_be_carried_out_fails_with_its_reason_and_the_rest_goes_on() {
     assert_eq!(finished.failures().len(), 7);
     assert!(!finished.samples("b", "right").is_empty() && !finished.samples("c", "next").is_empty());
 }
+
+kilter_tests::cases![
+    on_one_rank,
+    on_two_ranks,
+    on_three_ranks_with_another_root,
+    on_four_ranks,
+    with_ranks_that_spin,
+    what_cannot_be_carried_out_fails_with_its_reason_and_the_rest_goes_on,
+];

@@ -5,7 +5,7 @@ use kilter_algorithms::Collective;
 use kilter_protocol::plan::{Block, Synchronisation};
 use kilter_protocol::report::Event;
 
-use crate::job::{Finished, Job, block, item};
+use crate::worker::job::{Finished, Job, block, item};
 
 /// Runs a reduction of 64 bytes and a broadcast on three ranks with this fault.
 fn run(fault: &str) -> Finished {
@@ -38,7 +38,6 @@ fn reductions() -> Block {
     )
 }
 
-#[test]
 fn without_a_fault_the_preloaded_function_is_measured_and_counted() {
     let finished = run("none");
     assert!(finished.status.success(), "{}", finished.stderr);
@@ -54,7 +53,6 @@ fn without_a_fault_the_preloaded_function_is_measured_and_counted() {
     );
 }
 
-#[test]
 fn wrong_data_is_found_wherever_it_is() {
     for (fault, reason) in [
         ("output", "wrong data: rank 0 byte 63: got 0x"),
@@ -82,7 +80,6 @@ fn wrong_data_is_found_wherever_it_is() {
     }
 }
 
-#[test]
 fn a_time_is_that_of_the_slowest_rank() {
     // Rank 0 is through at once where rank 1 sleeps after its part.
     for fault in ["slow", "slow leaf"] {
@@ -95,7 +92,6 @@ fn a_time_is_that_of_the_slowest_rank() {
     }
 }
 
-#[test]
 fn an_error_on_one_rank_ends_the_job_with_a_message() {
     let finished = run("error");
     assert!(!finished.status.success());
@@ -113,7 +109,6 @@ fn an_error_on_one_rank_ends_the_job_with_a_message() {
     );
 }
 
-#[test]
 fn a_rank_that_oversleeps_voids_the_repetition() {
     let finished = run("oversleep");
     assert!(finished.status.success(), "{}", finished.stderr);
@@ -133,7 +128,6 @@ fn a_rank_that_oversleeps_voids_the_repetition() {
     assert!(finished.samples("b", "reduce").len() >= 2 && finished.samples("b", "other").len() >= 2);
 }
 
-#[test]
 fn ranks_with_different_clocks_are_measured_in_one_time() {
     let finished = run("clock");
     assert!(finished.status.success(), "{}", finished.stderr);
@@ -149,3 +143,12 @@ fn ranks_with_different_clocks_are_measured_in_one_time() {
     assert!(times.iter().all(|seconds| (1e-9..2.0).contains(seconds)), "{times:?}");
     assert!(!times.is_empty());
 }
+
+kilter_tests::cases![
+    without_a_fault_the_preloaded_function_is_measured_and_counted,
+    wrong_data_is_found_wherever_it_is,
+    a_time_is_that_of_the_slowest_rank,
+    an_error_on_one_rank_ends_the_job_with_a_message,
+    a_rank_that_oversleeps_voids_the_repetition,
+    ranks_with_different_clocks_are_measured_in_one_time,
+];

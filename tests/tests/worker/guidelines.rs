@@ -8,7 +8,7 @@ use kilter_model::place::Place;
 use kilter_model::plan::{Plan, Subject};
 use kilter_protocol::plan::{Block, Element, Root};
 
-use crate::job::{Job, block};
+use crate::worker::job::{Job, block};
 
 /// Sizes 0, 1, p-1, p, p+1 and beyond a page and an eager limit.
 fn sizes(ranks: usize) -> Vec<u64> {
@@ -66,32 +66,35 @@ fn prove(ranks: usize, root: Root, element: Element) {
     }
 }
 
-#[test]
 fn on_one_rank() {
     prove(1, Root::Fixed(0), Element::Byte);
 }
 
-#[test]
 fn on_two_ranks() {
     prove(2, Root::Fixed(0), Element::Byte);
 }
 
-#[test]
 fn on_three_ranks_with_another_root_and_doubles() {
     prove(3, Root::Fixed(2), Element::Double);
 }
 
-#[test]
 fn on_four_ranks_with_rotating_roots() {
     prove(4, Root::Rotating, Element::Byte);
 }
 
-#[test]
 fn on_five_ranks_with_ints() {
     prove(5, Root::Fixed(3), Element::Int);
 }
 
-#[test]
 fn on_eight_ranks_with_floats() {
     prove(8, Root::Fixed(1), Element::Float);
 }
+
+kilter_tests::cases![
+    on_one_rank,
+    on_two_ranks,
+    on_three_ranks_with_another_root_and_doubles,
+    on_four_ranks_with_rotating_roots,
+    on_five_ranks_with_ints,
+    on_eight_ranks_with_floats,
+];

@@ -24,7 +24,7 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 /// The worker, of the sources as they are.
 fn worker() -> &'static Path {
     static WORKER: OnceLock<PathBuf> = OnceLock::new();
-    WORKER.get_or_init(|| kilter_tests::up_to_date("kilter-worker"))
+    WORKER.get_or_init(|| kilter_tests::program("kilter-worker"))
 }
 
 /// One job at a time.

@@ -3,7 +3,7 @@
 use kilter_algorithms::Collective;
 use kilter_protocol::report::Event;
 
-use crate::job::{Finished, Job, block, item, with_settings};
+use crate::worker::job::{Finished, Job, block, item, with_settings};
 
 const COUNTERS: [&str; 2] = ["pml_monitoring_messages_count", "pml_monitoring_messages_size"];
 
@@ -29,7 +29,6 @@ fn job() -> Job {
 }
 
 /// Algorithms are told apart by who sends to whom; the schedules are those of the textbook.
-#[test]
 fn every_algorithm_has_its_fingerprint() {
     let bcast = |id: &str, algorithm: &str| {
         let item = item(id, Collective::Bcast, 64, "bcast(n)");
@@ -73,7 +72,6 @@ fn every_algorithm_has_its_fingerprint() {
 }
 
 /// Where nothing counts, the job is as any other.
-#[test]
 fn without_the_component_that_counts_nothing_is_said() {
     let items = vec![item("default", Collective::Bcast, 64, "bcast(n)")];
     let finished = job().run_well(&[block("b", items)]);
@@ -85,3 +83,8 @@ fn without_the_component_that_counts_nothing_is_said() {
     );
     assert!(!finished.samples("b", "default").is_empty());
 }
+
+kilter_tests::cases![
+    every_algorithm_has_its_fingerprint,
+    without_the_component_that_counts_nothing_is_said,
+];

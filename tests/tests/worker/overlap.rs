@@ -5,7 +5,7 @@ use kilter_protocol::overlap::{Benchmark, Model, Overlap, Part};
 use kilter_protocol::plan::{Block, Implementation, Item, Repetitions, Wait};
 use kilter_protocol::report::Event;
 
-use crate::job::{Finished, Job, item};
+use crate::worker::job::{Finished, Job, item};
 
 /// What a computation of these tests takes, in nanoseconds.
 const COMPUTATION_NS: u64 = 200_000;
@@ -50,7 +50,6 @@ fn block(id: &str, benchmark: Benchmark, bytes: u64, model: Model, parts: &[(&st
     }
 }
 
-#[test]
 fn every_part_of_every_benchmark_is_measured_on_four_ranks() {
     let mut blocks = Vec::new();
     for benchmark in Benchmark::ALL {
@@ -154,7 +153,6 @@ const SEQUENCES: [(Benchmark, Part, &str, &str); 16] = [
     (Benchmark::Sender, Part::Computation, "", ""),
 ];
 
-#[test]
 fn each_benchmark_has_its_sequence_and_makes_no_call_while_it_computes() {
     let blocks: Vec<Block> = SEQUENCES
         .iter()
@@ -176,7 +174,6 @@ fn each_benchmark_has_its_sequence_and_makes_no_call_while_it_computes() {
     assert_eq!(traces, expected);
 }
 
-#[test]
 fn wrong_data_is_found_in_every_benchmark_where_the_last_rank_gets_any() {
     let parts = &PARTS[3..];
     let mut blocks: Vec<Block> = Benchmark::ALL
@@ -193,3 +190,9 @@ fn wrong_data_is_found_in_every_benchmark_where_the_last_rank_gets_any() {
         assert!(reason.starts_with("wrong data: rank 1 byte "), "{block}: {reason}");
     }
 }
+
+kilter_tests::cases![
+    every_part_of_every_benchmark_is_measured_on_four_ranks,
+    each_benchmark_has_its_sequence_and_makes_no_call_while_it_computes,
+    wrong_data_is_found_in_every_benchmark_where_the_last_rank_gets_any,
+];

@@ -8,7 +8,7 @@ use kilter_algorithms::Collective;
 use kilter_protocol::plan::{Implementation, Item, Root};
 use kilter_tests::{mpicc, root};
 
-use crate::job::{Job, block, item};
+use crate::worker::job::{Job, block, item};
 
 /// The plugin whose rows lack what they need.
 fn unavailable(directory: &Path) -> PathBuf {
@@ -32,7 +32,6 @@ fn unavailable(directory: &Path) -> PathBuf {
 }
 
 /// The plugin ends the job where a row is called again on a communicator on which it has said so.
-#[test]
 fn a_row_that_cannot_run_here_is_refused_by_all_ranks_and_the_rest_goes_on() {
     let mut job = Job::new(3);
     job.header.root = Root::Rotating;
@@ -70,3 +69,5 @@ fn a_row_that_cannot_run_here_is_refused_by_all_ranks_and_the_rest_goes_on() {
     assert_eq!(finished.failures().len(), 4);
     assert!(!finished.samples("b", "library").is_empty() && !finished.samples("b", "bcast.everywhere").is_empty());
 }
+
+kilter_tests::cases![a_row_that_cannot_run_here_is_refused_by_all_ranks_and_the_rest_goes_on,];

@@ -4,7 +4,7 @@ use kilter_algorithms::Collective;
 use kilter_protocol::plan::PlanLine;
 use kilter_protocol::report::Event;
 
-use crate::job::{Job, PATIENCE, block, item};
+use crate::worker::job::{Job, PATIENCE, block, item};
 
 fn kinds(events: &[Event]) -> Vec<String> {
     events
@@ -23,7 +23,6 @@ fn kinds(events: &[Event]) -> Vec<String> {
         .collect()
 }
 
-#[test]
 fn lines_come_in_order_while_the_plan_grows() {
     let first = block(
         "first",
@@ -64,7 +63,6 @@ fn lines_come_in_order_while_the_plan_grows() {
     assert_eq!(kinds(&finished.events), expected);
 }
 
-#[test]
 fn a_long_block_has_heartbeats_and_keeps_to_its_time() {
     let mut long = block("long", vec![item("a", Collective::Bcast, 8, "bcast(n)")]);
     (long.repetitions.min, long.repetitions.max) = (u32::MAX, u32::MAX);
@@ -86,7 +84,6 @@ fn a_long_block_has_heartbeats_and_keeps_to_its_time() {
     assert!(*seconds >= 1.5 && *seconds < 10.0, "{seconds}");
 }
 
-#[test]
 fn silence_ends_the_job() {
     let mut job = Job::new(2);
     job.header.idle_seconds = 0.2;
@@ -100,7 +97,6 @@ fn silence_ends_the_job() {
     assert_eq!(kinds(&finished.events), ["start", "end"]);
 }
 
-#[test]
 fn a_plan_that_makes_no_sense_ends_the_job_and_names_its_line() {
     for (change, message) in [
         (
@@ -133,7 +129,6 @@ fn a_plan_that_makes_no_sense_ends_the_job_and_names_its_line() {
 }
 
 /// `mpirun` killed outright cannot end its ranks; they end themselves.
-#[test]
 fn ranks_die_with_mpirun() {
     let marker = format!("KILTER_TEST_MARKER=worker-{}", std::process::id());
     let job = Job::new(2).option(&["-x", &marker]).start(&[]);
@@ -151,7 +146,6 @@ fn ranks_die_with_mpirun() {
 }
 
 /// Some libraries notice by themselves that `mpirun` has gone; a rank without one has only the kernel to tell it.
-#[test]
 fn a_rank_dies_with_what_started_it() {
     let mut job = Job::new(1);
     // Not silence shall end it.
@@ -172,3 +166,12 @@ fn wait_until(what: &str, come_true: impl Fn() -> bool) {
         std::thread::yield_now();
     }
 }
+
+kilter_tests::cases![
+    lines_come_in_order_while_the_plan_grows,
+    a_long_block_has_heartbeats_and_keeps_to_its_time,
+    silence_ends_the_job,
+    a_plan_that_makes_no_sense_ends_the_job_and_names_its_line,
+    ranks_die_with_mpirun,
+    a_rank_dies_with_what_started_it,
+];

@@ -3,7 +3,7 @@
 use kilter_algorithms::Collective;
 use kilter_protocol::report::{Event, Start};
 
-use crate::job::{Finished, Job, block, item, with_settings};
+use crate::worker::job::{Finished, Job, block, item, with_settings};
 
 fn read_back<'f>(finished: &'f Finished, wanted: &str) -> &'f [(String, String)] {
     let settings = finished.events.iter().find_map(|event| match event {
@@ -20,7 +20,6 @@ fn start(finished: &Finished) -> &Start {
     }
 }
 
-#[test]
 fn an_algorithm_and_its_segment_size_are_switched_in_the_job() {
     let reduce = |id: &str| item(id, Collective::Reduce, 1 << 18, "reduce(n)");
     let items = vec![
@@ -71,7 +70,6 @@ fn an_algorithm_and_its_segment_size_are_switched_in_the_job() {
 }
 
 /// Algorithm 6 of Allgather runs on two ranks only; so the setting would end the job if it outlived its item.
-#[test]
 fn a_setting_ends_with_its_item() {
     let items = vec![
         with_settings(
@@ -98,7 +96,6 @@ fn a_setting_ends_with_its_item() {
 }
 
 /// The same setting on the item itself does end the job: what is switched acts.
-#[test]
 fn a_setting_acts_on_the_communicator_of_its_item() {
     let culprit = with_settings(
         item("culprit", Collective::Allgather, 63, "allgather(n)"),
@@ -122,7 +119,6 @@ fn a_setting_acts_on_the_communicator_of_its_item() {
     );
 }
 
-#[test]
 fn the_job_says_what_it_is() {
     let mut job = Job::new(3).option(&[
         "--mca",
@@ -176,7 +172,6 @@ fn the_job_says_what_it_is() {
     );
 }
 
-#[test]
 fn an_allocator_that_never_maps_is_recognised() {
     let thresholds = [
         "-x",
@@ -187,3 +182,11 @@ fn an_allocator_that_never_maps_is_recognised() {
     let finished = Job::new(1).option(&thresholds).run_well(&[]);
     assert_eq!(start(&finished).malloc_maps_from_bytes, None);
 }
+
+kilter_tests::cases![
+    an_algorithm_and_its_segment_size_are_switched_in_the_job,
+    a_setting_ends_with_its_item,
+    a_setting_acts_on_the_communicator_of_its_item,
+    the_job_says_what_it_is,
+    an_allocator_that_never_maps_is_recognised,
+];

@@ -4,7 +4,7 @@ use kilter_algorithms::Collective;
 use kilter_protocol::plan::{Cache, ClockFault, Repetitions, StopRules, Synchronisation, Window};
 use kilter_protocol::report::{End, Event, Start, Synchronised};
 
-use crate::job::{Finished, Job, block, item};
+use crate::worker::job::{Finished, Job, block, item};
 
 /// Added to what a survey may be wrong by: the clocks drift on while rank 0 asks, here by up to 200 ppm of some milliseconds.
 const MEANWHILE_SECONDS: f64 = 10e-6;
@@ -57,7 +57,6 @@ fn assert_true_within_what_is_stated(survey: &Synchronised) {
     assert!(true_error < 0.02, "{survey:?}");
 }
 
-#[test]
 fn clocks_that_differ_in_offset_and_drift_become_one() {
     for ranks in [2, 3, 5] {
         let faults = (0..ranks)
@@ -79,7 +78,6 @@ fn clocks_that_differ_in_offset_and_drift_become_one() {
     }
 }
 
-#[test]
 fn auto_takes_the_shared_clock_where_there_is_one_and_else_the_round_time() {
     let shared = run_on_wrong_clocks(2, Synchronisation::Auto, Vec::new(), 0.1);
     for survey in surveys(&shared) {
@@ -95,7 +93,6 @@ fn auto_takes_the_shared_clock_where_there_is_one_and_else_the_round_time() {
     );
 }
 
-#[test]
 fn a_shared_clock_is_refused_where_there_is_none() {
     let mut job = Job::new(2);
     job.header.sync = Synchronisation::SharedClock;
@@ -109,7 +106,6 @@ fn a_shared_clock_is_refused_where_there_is_none() {
     );
 }
 
-#[test]
 fn a_barrier_needs_no_common_clock() {
     let finished = run_on_wrong_clocks(3, Synchronisation::Barrier, vec![fault(1, 30.0, 0.0)], 0.2);
     assert_eq!(
@@ -123,7 +119,6 @@ fn a_barrier_needs_no_common_clock() {
     );
 }
 
-#[test]
 fn clocks_and_loop_are_measured_at_the_start() {
     let finished = Job::new(2).run_well(&[]);
     let start = start(&finished);
@@ -137,7 +132,6 @@ fn clocks_and_loop_are_measured_at_the_start() {
     assert_eq!((start.swept_bytes, end(&finished).sweeps), (None, 0));
 }
 
-#[test]
 fn caches_are_swept_before_every_repetition() {
     let mut job = Job::new(2);
     job.header.cache = Cache::Cold { bytes: Some(1 << 20) };
@@ -155,7 +149,6 @@ fn caches_are_swept_before_every_repetition() {
     assert!((1..=3).contains(&others), "{:?}", finished.events);
 }
 
-#[test]
 fn the_caches_size_is_found_where_none_is_given() {
     let mut job = Job::new(2);
     job.header.cache = Cache::Cold { bytes: None };
@@ -163,7 +156,6 @@ fn the_caches_size_is_found_where_none_is_given() {
     assert!(start(&finished).swept_bytes.is_some_and(|bytes| bytes >= 1 << 20));
 }
 
-#[test]
 fn a_window_of_medians_ends_a_block_and_a_fixed_number_is_kept() {
     let mut steady = block("steady", vec![item("a", Collective::Bcast, 8, "bcast(n)")]);
     // Whatever the times are: the coefficient of variation of five running medians is below a million.
@@ -187,3 +179,14 @@ fn a_window_of_medians_ends_a_block_and_a_fixed_number_is_kept() {
     assert_eq!(finished.samples("steady", "a").len(), 5);
     assert_eq!(finished.samples("fixed", "a").len(), 7);
 }
+
+kilter_tests::cases![
+    clocks_that_differ_in_offset_and_drift_become_one,
+    auto_takes_the_shared_clock_where_there_is_one_and_else_the_round_time,
+    a_shared_clock_is_refused_where_there_is_none,
+    a_barrier_needs_no_common_clock,
+    clocks_and_loop_are_measured_at_the_start,
+    caches_are_swept_before_every_repetition,
+    the_caches_size_is_found_where_none_is_given,
+    a_window_of_medians_ends_a_block_and_a_fixed_number_is_kept,
+];

@@ -4,7 +4,7 @@
 //!
 //! 1. in the directory of `--libexec`, and nowhere else where it is given;
 //! 2. in `<directory of kilter>/../libexec/kilter/<build>`, where `scripts/install` puts them (`mpich-4.0`, for example);
-//! 3. in `<directory of kilter>/../mpi/<build>/release`, where `scripts/build --mpi <build>` puts them;
+//! 3. in `<directory of kilter>/../mpi/<build>/release` (or as the directory of `kilter` is named), where `scripts/build --mpi <build>` puts them;
 //! 4. in the directory of `kilter` itself, where `scripts/build` puts those of the default library.
 //!
 //! Whatever is found must have been built for the library that the launcher belongs to: a worker of another one starts, but each
@@ -96,7 +96,10 @@ impl Programs {
                 let above = own.parent().unwrap_or(own);
                 vec![
                     above.join("libexec/kilter").join(&name),
-                    above.join("mpi").join(name).join("release"),
+                    above
+                        .join("mpi")
+                        .join(name)
+                        .join(own.file_name().unwrap_or("release".as_ref())),
                     own.to_path_buf(),
                 ]
             }

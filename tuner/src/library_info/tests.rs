@@ -1,8 +1,5 @@
-use std::path::Path;
-
 use kilter_algorithms::Collective;
-use kilter_bench::launch::capture::launcher_version;
-use kilter_model::config::library::{Library, Verified, find_for};
+use kilter_model::config::library::{Library, find_for};
 
 use super::ask::{InfoError, ask};
 use super::*;
@@ -15,49 +12,6 @@ fn lines(library: &Library, tool: InfoTool, text: &str) -> Vec<String> {
         .iter()
         .map(ToString::to_string)
         .collect()
-}
-
-/// Those of the system, and as `scripts/setup --mpi` installs them.
-#[test]
-fn the_description_is_what_the_library_says_of_itself() {
-    let target = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/mpi");
-    for (launcher, least) in [
-        (Path::new("mpirun.openmpi").to_path_buf(), 500),
-        (target.join("openmpi-5.0/install/bin/mpirun"), 500),
-        (target.join("intelmpi-2021/install/bin/mpiexec"), 500),
-        (Path::new("mpirun.mpich").to_path_buf(), 300),
-        (target.join("mpich-4.3/install/bin/mpiexec"), 300),
-        (target.join("mpich-5.0/install/bin/mpiexec"), 300),
-    ] {
-        let Ok(line) = launcher_version(&launcher, std::time::Duration::from_secs(20)) else {
-            println!("no `{}`: nothing to compare with", launcher.display());
-            continue;
-        };
-        let library = find_for(&line).unwrap();
-        let tool = library.info.unwrap();
-        let info = ask(tool, &launcher, &library.version_of(&line)).unwrap();
-        let count = info.parameters.len();
-        assert!(count > least, "only {count} parameters of {} were read", library.id);
-        let transports = &library.transports;
-        let all = [transports.one_host.as_slice(), &transports.several_hosts].concat();
-        let mut found = differences(&library, tool, &info, &all);
-        if tool == InfoTool::Mpivars {
-            // The description says which algorithms it leaves out, and why.
-            found.retain(|difference| !difference.is_more());
-        }
-        assert!(found.is_empty(), "{}.toml: {found:#?}", library.id);
-        // What is said to be printed by the library is.
-        let printed = library.parameters_verified(Verified::Printed);
-        assert!(!printed.is_empty(), "{}", library.id);
-        for name in printed {
-            let is_printed = info.parameters.contains_key(name);
-            assert!(
-                is_printed,
-                "{}.toml: `{name}` is verified = \"printed\", and is not",
-                library.id
-            );
-        }
-    }
 }
 
 /// The comparison sees each kind of difference, with or without a library at hand.

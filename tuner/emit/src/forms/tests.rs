@@ -1,4 +1,4 @@
-//! What each form's real reader makes of nasty values.
+//! What each form's real reader makes of nasty values; Tcl and Lua, which not every machine has, read them in the end-to-end tests.
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
@@ -67,18 +67,6 @@ fn reader(program: &[&str], script: &str) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-fn has(program: &str) -> bool {
-    let found = std::env::var_os("PATH")
-        .is_some_and(|path| std::env::split_paths(&path).any(|directory| directory.join(program).is_file()));
-    if !found {
-        let _ = writeln!(
-            std::io::stderr(),
-            "skipped: no `{program}` in PATH; `scripts/setup` installs it"
-        );
-    }
-    found
-}
-
 /// `NAME=value` and an end that no value has.
 const END: char = '\u{1}';
 
@@ -102,35 +90,6 @@ fn by_shell(variables: &[(String, String)], asked: bool) -> Environment {
     parse(&reader(&["sh"], &script))
 }
 
-/// With the commands of a module file as Environment Modules defines them, as far as they are used.
-fn by_tcl(variables: &[(String, String)]) -> Environment {
-    let script = format!(
-        "fconfigure stdin -encoding utf-8\nfconfigure stdout -encoding utf-8\n\
-         proc module-whatis {{text}} {{}}\nproc conflict {{name}} {{}}\n\
-         proc setenv {{name value}} {{ puts -nonewline \"$name=$value\\x01\" }}\n\
-         proc prepend-path {{name value}} {{ puts -nonewline \"$name=$value:{BEFORE}\\x01\" }}\n"
-    );
-    // As a file: a module file is sourced.
-    let file = tempfile::NamedTempFile::new().unwrap();
-    std::fs::write(file.path(), script + &(tcl::FORM.text)(&exported(variables))).unwrap();
-    parse(&reader(
-        &["tclsh", "-encoding", "utf-8", &file.path().display().to_string()],
-        "",
-    ))
-}
-
-fn by_lua(variables: &[(String, String)]) -> Environment {
-    let script = format!(
-        "function whatis(text) end\nfunction conflict(name) end\n\
-         function setenv(name, value) io.write(name, '=', value, '\\1') end\n\
-         function prepend_path(name, value) io.write(name, '=', value, ':{BEFORE}\\1') end\n"
-    );
-    parse(&reader(
-        &["lua5.4", "-"],
-        &(script + &(lua::FORM.text)(&exported(variables))),
-    ))
-}
-
 /// As slurmstepd reads what a task prolog prints: lines that begin with `export `, white space before the name and before the
 /// first `=` is dropped, the value is the rest of the line.
 fn by_slurm(variables: &[(String, String)]) -> Environment {
@@ -148,20 +107,6 @@ fn a_shell_reads_what_was_meant_and_preloads_only_when_asked() {
     unasked.insert(PRELOAD.to_owned(), BEFORE.to_owned());
     assert_eq!(by_shell(&nasty(), false), unasked);
     assert_eq!(by_shell(&nasty(), true), expected(&nasty()));
-}
-
-#[test]
-fn tcl_reads_what_was_meant() {
-    if has("tclsh") {
-        assert_eq!(by_tcl(&nasty()), expected(&nasty()));
-    }
-}
-
-#[test]
-fn lua_reads_what_was_meant() {
-    if has("lua5.4") {
-        assert_eq!(by_lua(&nasty()), expected(&nasty()));
-    }
 }
 
 #[test]
@@ -271,11 +216,5 @@ proptest! {
         let variables = pairs(&[("VALUE", value.as_str())]);
         prop_assert_eq!(by_shell(&variables, false), expected(&variables));
         prop_assert_eq!(by_slurm(&variables), expected(&variables));
-        if has("tclsh") {
-            prop_assert_eq!(by_tcl(&variables), expected(&variables));
-        }
-        if has("lua5.4") {
-            prop_assert_eq!(by_lua(&variables), expected(&variables));
-        }
     }
 }

@@ -1,18 +1,14 @@
 //! The progress thread under unmodified programs: what arrives by it, what it counts, when it rests, where it does not start, how it
 //! ends.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests panic as tests do")]
-
-#[path = "../dropin/job.rs"]
-#[allow(dead_code, reason = "the drop-in's tests use more of it")]
-mod job;
-
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use job::{Deployed, Mpi, Output, rule};
+use kilter_tests::left_out;
+
+use crate::dropin::job::{self, Deployed, Mpi, Output, rule};
 
 const LIBRARY: &str = "libkilter_progress.so";
 const FORCED: (&str, &str) = ("KILTER_PROGRESS", "force");
@@ -48,7 +44,6 @@ fn said(output: &Output) -> Vec<&str> {
 }
 
 /// The receiver makes no call of MPI, so that nothing but the thread can have carried out the receive.
-#[test]
 fn a_message_arrives_while_the_receiver_computes() {
     for mpi in libraries() {
         let program = built(mpi, "arrives.c");
@@ -64,7 +59,6 @@ fn a_message_arrives_while_the_receiver_computes() {
     }
 }
 
-#[test]
 fn every_operation_is_counted_once_and_the_thread_rests_without_any() {
     for mpi in libraries() {
         let variables = [FORCED, ("KILTER_PROGRESS_REPORT", "1")];
@@ -84,7 +78,6 @@ fn every_operation_is_counted_once_and_the_thread_rests_without_any() {
 }
 
 /// On a node that is full it says so in one line, and the program runs as ever.
-#[test]
 fn it_does_not_start_where_no_core_is_free() {
     let cores = std::thread::available_parallelism().unwrap().get();
     let full = cores.div_ceil(2).to_string();
@@ -104,10 +97,9 @@ fn it_does_not_start_where_no_core_is_free() {
     );
 }
 
-#[test]
 fn with_a_free_core_it_is_bound_there() {
     if std::thread::available_parallelism().unwrap().get() < 2 {
-        job::skipped("one core alone");
+        left_out("one core alone");
         return;
     }
     let mpi = Mpi::OpenMpi;
@@ -143,11 +135,10 @@ fn outermost_cpus() -> [String; 2] {
     [first.to_owned(), numbers.next_back().unwrap_or(first).to_owned()]
 }
 
-#[test]
 fn on_a_core_that_is_named_it_runs_there() {
     let [first, last] = outermost_cpus();
     if first == last {
-        job::skipped("one core alone");
+        left_out("one core alone");
         return;
     }
     let mpi = Mpi::OpenMpi;
@@ -169,7 +160,6 @@ fn on_a_core_that_is_named_it_runs_there() {
 }
 
 /// What is wrong is said once, and the program runs as if the library were not there.
-#[test]
 fn what_is_wrong_is_said_once() {
     let mpi = Mpi::OpenMpi;
     let program = built(mpi, "endings.c");
@@ -198,7 +188,6 @@ fn what_is_wrong_is_said_once() {
     }
 }
 
-#[test]
 fn a_program_may_end_in_any_way() {
     for mpi in libraries() {
         let program = built(mpi, "endings.c");
@@ -245,7 +234,6 @@ fn exports(file: &Path) -> BTreeSet<String> {
 }
 
 /// What a release of a library adds is not forgotten.
-#[test]
 fn no_function_that_begins_or_completes_an_operation_is_missing() {
     // Those that look like it, those that are left alone on purpose, and questions.
     let others = [
@@ -283,7 +271,6 @@ fn no_function_that_begins_or_completes_an_operation_is_missing() {
     }
 }
 
-#[test]
 fn fortran_is_counted() {
     for mpi in libraries() {
         // Open MPI's interfaces all call `PMPI_X` of C, MPICH's newest calls `MPI_X` and `PMPI_X`.
@@ -300,7 +287,6 @@ fn fortran_is_counted() {
     }
 }
 
-#[test]
 fn beside_the_drop_in_both_do_their_work() {
     let mpi = Mpi::OpenMpi;
     let (progress, dropin) = (mpi.library(LIBRARY), mpi.library("libkilter.so"));
@@ -320,7 +306,6 @@ fn beside_the_drop_in_both_do_their_work() {
 }
 
 /// Ranks that have not loaded it could never answer.
-#[test]
 fn ranks_without_it_are_named_and_not_waited_for() {
     for mpi in libraries() {
         let directory = tempfile::tempdir().unwrap();
@@ -340,3 +325,17 @@ fn ranks_without_it_are_named_and_not_waited_for() {
         );
     }
 }
+
+kilter_tests::cases![
+    a_message_arrives_while_the_receiver_computes,
+    every_operation_is_counted_once_and_the_thread_rests_without_any,
+    it_does_not_start_where_no_core_is_free,
+    with_a_free_core_it_is_bound_there,
+    on_a_core_that_is_named_it_runs_there,
+    what_is_wrong_is_said_once,
+    a_program_may_end_in_any_way,
+    no_function_that_begins_or_completes_an_operation_is_missing,
+    fortran_is_counted,
+    beside_the_drop_in_both_do_their_work,
+    ranks_without_it_are_named_and_not_waited_for,
+];

@@ -1,7 +1,5 @@
 //! `kilter verify-algorithms` on real libraries: what is right passes, what is wrong, crashes or hangs is found and can be run again.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests panic as tests do")]
-
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -9,7 +7,7 @@ use std::process::Command;
 
 use kilter_algorithms::mockup::{MOCKUPS, Mockup};
 use kilter_algorithms::{Collective, registry};
-use kilter_tests::{in_path, kilter, mpicc, processes_with, release, root, run};
+use kilter_tests::{in_path, kilter, left_out, mpicc, processes_with, program, root, run};
 use serde_json::Value;
 
 /// The plugin of `plugin.c`, wrong as the options say.
@@ -59,7 +57,6 @@ fn wrong(report: &Value) -> Vec<&str> {
         .collect()
 }
 
-#[test]
 fn the_reference_of_all_sixteen_collectives_is_what_the_library_says() {
     let directory = tempfile::tempdir().unwrap();
     let plugin = plugin(directory.path(), &[]);
@@ -117,7 +114,6 @@ fn assert_all_passed(report: &Value, ranks: &[u64]) -> usize {
 }
 
 /// More ranks than cores, one more than a tree of two levels has, and none that divides the other.
-#[test]
 fn every_row_passes_on_seven_and_eight_ranks() {
     let directory = tempfile::tempdir().unwrap();
     let report = verified(directory.path(), 0, &["-n", "7,8", "--reduced"]);
@@ -125,10 +121,9 @@ fn every_row_passes_on_seven_and_eight_ranks() {
 }
 
 /// MPICH spins while it waits: no more ranks than cores.
-#[test]
 fn every_row_passes_on_mpich() {
     if !in_path("mpirun.mpich") {
-        eprintln!("skipped: no `mpirun.mpich` in PATH; install it with `scripts/setup --mpi mpich-4.0`");
+        left_out("no `mpirun.mpich` in PATH; install it with `scripts/setup --mpi mpich-4.0`");
         return;
     }
     // MPICH 4.0.2 overwrites memory in a Reduce_scatter_block with an operator that does not commute on a type that begins with a
@@ -146,7 +141,6 @@ fn every_row_passes_on_mpich() {
     assert!(assert_all_passed(&report, &[2]) > 64, "{report:#}");
 }
 
-#[test]
 fn a_row_of_which_nothing_was_compared_has_not_passed() {
     let directory = tempfile::tempdir().unwrap();
     let only = ["--only", "allgather.neighbour_exchange", "--reduced"];
@@ -174,7 +168,6 @@ fn a_row_of_which_nothing_was_compared_has_not_passed() {
     );
 }
 
-#[test]
 fn kilters_own_rows_pass_the_whole_matrix_of_a_collective() {
     let directory = tempfile::tempdir().unwrap();
     let report = verified(
@@ -189,7 +182,6 @@ fn kilters_own_rows_pass_the_whole_matrix_of_a_collective() {
     );
 }
 
-#[test]
 fn each_wrong_row_is_found_and_its_line_runs_it_again() {
     for (fault, row, words, ranks) in [
         (
@@ -243,7 +235,7 @@ fn each_wrong_row_is_found_and_its_line_runs_it_again() {
 
         // The line is one that a shell runs, and it finds the same in one case.
         let line = failure["reproduce"].as_str().unwrap();
-        let line = line.replacen("kilter ", &format!("{} ", release("kilter").display()), 1);
+        let line = line.replacen("kilter ", &format!("{} ", program("kilter").display()), 1);
         let out = directory.path().join("again");
         let again = format!("{line} --format json --quiet --stall-timeout 5 --out {}", out.display());
         let output = run(Command::new("sh").arg("-c").arg(again), &[1]);
@@ -259,7 +251,6 @@ fn each_wrong_row_is_found_and_its_line_runs_it_again() {
     }
 }
 
-#[test]
 fn what_cannot_be_asked_is_refused_with_what_can() {
     let directory = tempfile::tempdir().unwrap();
     let foreign = root().join("tests/tests/dropin/foreign_plugin.c");
@@ -310,21 +301,10 @@ fn what_cannot_be_asked_is_refused_with_what_can() {
     assert!(refused(&["--plugin", file.to_str().unwrap(), "-n", "2"]).contains("cannot be loaded"));
 }
 
-#[test]
 fn the_plugins_of_the_kit_pass() {
     let directory = tempfile::tempdir().unwrap();
     let in_c = build(directory.path(), &root().join("plugins/example/c/kilter_plugin.c"), &[]);
-    let built = std::env::current_exe()
-        .unwrap()
-        .ancestors()
-        .nth(2)
-        .unwrap()
-        .join("libkilter_example.so");
-    assert!(
-        built.exists(),
-        "{} is missing: run `cargo build -p kilter-example` first",
-        built.display()
-    );
+    let built = program("libkilter_example.so");
     let in_rust = directory.path().join("libkilter_example.so");
     fs::copy(&built, &in_rust).unwrap();
     fs::set_permissions(&in_rust, Permissions::from_mode(0o755)).unwrap();
@@ -348,3 +328,14 @@ fn the_plugins_of_the_kit_pass() {
     let reason = report["rows"][0]["failures"][0]["reason"].as_str().unwrap();
     assert!(reason.contains("crashed") && reason.contains("it panicked"), "{reason}");
 }
+
+kilter_tests::cases![
+    the_reference_of_all_sixteen_collectives_is_what_the_library_says,
+    every_row_passes_on_seven_and_eight_ranks,
+    every_row_passes_on_mpich,
+    a_row_of_which_nothing_was_compared_has_not_passed,
+    kilters_own_rows_pass_the_whole_matrix_of_a_collective,
+    each_wrong_row_is_found_and_its_line_runs_it_again,
+    what_cannot_be_asked_is_refused_with_what_can,
+    the_plugins_of_the_kit_pass,
+];

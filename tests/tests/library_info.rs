@@ -1,0 +1,87 @@
+//! Each description against what the library's own program says of its parameters.
+
+use std::path::Path;
+use std::time::Duration;
+
+use kilter::library_info::{ask::ask, differences};
+use kilter_bench::launch::capture::launcher_version;
+use kilter_model::config::library::{InfoTool, Verified, find_for};
+use kilter_tests::{folder_of, in_path, left_out};
+
+/// The description is what the library of this launcher says, which has more than `least` parameters.
+fn assert_described(launcher: &Path, least: usize) {
+    let line = launcher_version(launcher, Duration::from_secs(20)).unwrap();
+    let library = find_for(&line).unwrap();
+    let tool = library.info.unwrap();
+    let info = ask(tool, launcher, &library.version_of(&line)).unwrap();
+    let count = info.parameters.len();
+    assert!(count > least, "only {count} parameters of {} were read", library.id);
+    let transports = &library.transports;
+    let all = [transports.one_host.as_slice(), &transports.several_hosts].concat();
+    let mut found = differences(&library, tool, &info, &all);
+    if tool == InfoTool::Mpivars {
+        // The description says which algorithms it leaves out, and why.
+        found.retain(|difference| !difference.is_more());
+    }
+    assert!(found.is_empty(), "{}.toml: {found:#?}", library.id);
+    // What is said to be printed by the library is.
+    let printed = library.parameters_verified(Verified::Printed);
+    assert!(!printed.is_empty(), "{}", library.id);
+    for name in printed {
+        assert!(
+            info.parameters.contains_key(name),
+            "{}.toml: `{name}` is verified = \"printed\", and is not",
+            library.id
+        );
+    }
+}
+
+fn of_this_machine(launcher: &str, least: usize) {
+    if in_path(launcher) {
+        assert_described(Path::new(launcher), least);
+    } else {
+        left_out(format!("no `{launcher}` in PATH; `scripts/setup --tests` installs it"));
+    }
+}
+
+fn brought(library: &str, launcher: &str, least: usize) {
+    let launcher = folder_of(library).join("install/bin").join(launcher);
+    if launcher.exists() {
+        assert_described(&launcher, least);
+    } else {
+        left_out(format!("no {library}; `scripts/setup --mpi {library}` installs it"));
+    }
+}
+
+fn openmpi_4_1_says_what_is_described() {
+    of_this_machine("mpirun.openmpi", 500);
+}
+
+fn mpich_4_0_says_what_is_described() {
+    of_this_machine("mpirun.mpich", 300);
+}
+
+fn openmpi_5_0_says_what_is_described() {
+    brought("openmpi-5.0", "mpirun", 500);
+}
+
+fn intelmpi_2021_says_what_is_described() {
+    brought("intelmpi-2021", "mpiexec", 500);
+}
+
+fn mpich_4_3_says_what_is_described() {
+    brought("mpich-4.3", "mpiexec", 300);
+}
+
+fn mpich_5_0_says_what_is_described() {
+    brought("mpich-5.0", "mpiexec", 300);
+}
+
+kilter_tests::cases![
+    openmpi_4_1_says_what_is_described,
+    mpich_4_0_says_what_is_described,
+    openmpi_5_0_says_what_is_described,
+    intelmpi_2021_says_what_is_described,
+    mpich_4_3_says_what_is_described,
+    mpich_5_0_says_what_is_described,
+];

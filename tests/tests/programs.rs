@@ -1,0 +1,35 @@
+//! The programs and libraries that an MPI job runs, each by itself: the worker, the drop-in, the progress thread and the virtual cluster.
+
+#![allow(clippy::unwrap_used, reason = "helpers of tests panic as tests do")]
+
+mod dropin;
+mod progress;
+mod vcluster;
+mod worker;
+
+fn main() -> std::process::ExitCode {
+    kilter_tests::harness::main(kilter_tests::subjects![
+        worker::bits,
+        worker::carrying_out,
+        worker::faults,
+        worker::guidelines,
+        worker::messages,
+        worker::overlap,
+        worker::plugin,
+        worker::protocol,
+        worker::settings,
+        worker::starting,
+        dropin::allocations,
+        dropin::applications,
+        dropin::communicators,
+        dropin::deployment,
+        dropin::device,
+        dropin::large,
+        dropin::presence,
+        dropin::programs,
+        dropin::python,
+        dropin::replacement,
+        progress,
+        vcluster,
+    ])
+}
