@@ -1,15 +1,22 @@
+use std::sync::LazyLock;
+
 use kilter_algorithms::Collective;
 use proptest::prelude::*;
 
 use super::*;
 use crate::config::library::{Library, find_for};
 
+/// Read once: each test of a property takes them hundreds of times.
+static INTEL: LazyLock<Library> =
+    LazyLock::new(|| find_for("Intel(R) MPI Library for Linux* OS, Version 2021.19.0 Build 1").unwrap());
+static MVAPICH2: LazyLock<Library> = LazyLock::new(|| find_for("Version: mvapich2-2.3.7").unwrap());
+
 fn intel() -> Library {
-    find_for("Intel(R) MPI Library for Linux* OS, Version 2021.19.0 Build 1").unwrap()
+    INTEL.clone()
 }
 
 fn mvapich2() -> Library {
-    find_for("Version: mvapich2-2.3.7").unwrap()
+    MVAPICH2.clone()
 }
 
 fn row(library: &Library, collective: Collective) -> &Algorithms {
