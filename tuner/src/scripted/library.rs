@@ -20,6 +20,7 @@ type Cost = Box<dyn Fn(&Call<'_>, f64) -> f64>;
 type Test = Box<dyn Fn(&Call<'_>) -> bool>;
 /// Share of communication that is hidden behind computation, from benchmark, bytes and settings.
 type Hidden = Box<dyn Fn(Benchmark, u64, &Settings<'_>) -> f64>;
+type Bits = Box<dyn Fn(&Call<'_>) -> String>;
 type SettingsTest = Box<dyn Fn(&Settings<'_>) -> bool>;
 
 /// A library that costs what a scenario says, and fails where it says so.
@@ -31,7 +32,7 @@ pub struct ScriptedLibrary {
     pub(super) noise: Noise,
     /// By what everything is multiplied.
     slower: f64,
-    costs: Vec<(Collective, Cost)>,
+    costs: Vec<(String, Cost)>,
     rows: BTreeMap<String, Cost>,
     faults: Vec<(Test, Ends)>,
     fails_to_start: Option<SettingsTest>,
@@ -42,7 +43,7 @@ pub struct ScriptedLibrary {
     /// Settings that read back as their default.
     pub(super) deaf: BTreeSet<String>,
     hidden: Option<Hidden>,
-    bits: Option<Box<dyn Fn(&Call<'_>) -> String>>,
+    bits: Option<Bits>,
     pub(super) wrong_rows: BTreeMap<String, String>,
 }
 
@@ -129,14 +130,11 @@ impl ScriptedLibrary {
         self
     }
 
-    /// What the library's calls of a collective take, in seconds, from what they usually take.
-    ///
-    /// # Panics
-    /// No collective has this name.
+    /// What the library's calls of a collective take, in seconds, from what they usually take. A second one for the same collective is asked
+    /// with what the first one said.
     #[must_use]
     pub fn cost(mut self, collective: &str, cost: impl Fn(&Call<'_>, f64) -> f64 + 'static) -> ScriptedLibrary {
-        let collective = collective.parse().unwrap_or_else(|error| panic!("{error}"));
-        self.costs.push((collective, Box::new(cost)));
+        self.costs.push((collective.to_owned(), Box::new(cost)));
         self
     }
 
@@ -223,9 +221,17 @@ impl ScriptedLibrary {
     /// Its description.
     ///
     /// # Errors
-    /// What is wrong with the tables that were added.
+    /// What is wrong with the tables that were added, or a cost of what is no collective.
     pub fn description(&self) -> Result<Library, ConfigError> {
-        Library::parse(&self.description, "scripted library")
+        let file = "scripted library";
+        for (name, _) in &self.costs {
+            let parsed: Result<Collective, _> = name.parse();
+            parsed.map_err(|error| ConfigError {
+                file: file.to_owned(),
+                message: error.to_string(),
+            })?;
+        }
+        Library::parse(&self.description, file)
     }
 
     /// Seconds of a call of the library's.
@@ -233,7 +239,7 @@ impl ScriptedLibrary {
         let costs = self
             .costs
             .iter()
-            .filter(|(collective, _)| *collective == call.collective);
+            .filter(|(collective, _)| collective == call.collective.name());
         costs.fold(self.usual(call), |seconds, (_, cost)| cost(call, seconds))
     }
 

@@ -32,7 +32,7 @@ fn a_gate_that_spoils_what_is_deployed_takes_its_algorithm_with_it() {
         .described(GATE)
         .admits_algorithms(|settings| settings.value("gate") == "1")
         .cost("allreduce", |call, usual| {
-            let spoils = call.is("gate", "1") && call.settings.value("coll_tuned_dynamic_rules_filename") != "";
+            let spoils = call.is("gate", "1") && call.settings.has("coll_tuned_dynamic_rules_filename");
             if spoils { 1.5 * usual } else { usual }
         });
     let run = tune(library, "--guidelines GL8,GL12 --sizes 4096 --only parameters");

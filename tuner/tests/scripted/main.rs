@@ -1,5 +1,7 @@
 //! The whole loop of `tune` on a scripted library: what is found, deployed, proven, taken back and said. No MPI, no processes, no waiting.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests panic as tests do")]
+
 mod at_start;
 mod budget;
 mod fixes;

@@ -37,7 +37,7 @@ fn algorithms_that_the_library_never_asks_for_are_not_credited() {
 /// Switched in a running job it acts; the file of rules is not read.
 #[test]
 fn a_rule_that_the_library_does_not_follow_is_taken_back_and_another_fix_found() {
-    let by_file = |settings: &kilter::scripted::Settings<'_>| settings.value("coll_tuned_dynamic_rules_filename") != "";
+    let by_file = |settings: &kilter::scripted::Settings<'_>| settings.has("coll_tuned_dynamic_rules_filename");
     let library = slow_reduce(|call| call.algorithm == 2).admits_algorithms(move |settings| !by_file(settings));
     let run = tune(library, REDUCE);
     assert_eq!(changes(&run), ["MPI_Reduce at 4 KiB=reduce.as_allreduce"]);

@@ -3,7 +3,7 @@
 use super::*;
 
 fn is_deployed(call: &Call<'_>) -> bool {
-    call.settings.value("coll_tuned_dynamic_rules_filename") != "" || call.settings.value("KILTER_PROFILE") != ""
+    call.settings.has("coll_tuned_dynamic_rules_filename") || call.settings.has("KILTER_PROFILE")
 }
 
 #[test]

@@ -56,7 +56,7 @@ impl Files {
 /// What happens at a time that is known before.
 #[derive(Debug)]
 enum Due {
-    Says(Event),
+    Says(Box<Event>),
     /// The launcher ends with this status.
     Ends(i32),
 }
@@ -121,13 +121,13 @@ impl Player {
         match self.script.launch(command, &header) {
             Launched::Runs { start, play } => {
                 self.play = Some(play);
-                self.due.push_back((begin, Due::Says(Event::Start(*start))));
+                self.will_say(begin, Event::Start(*start));
                 if header.noise_repetitions > 0 {
                     let mut factor = self.noise.of_repetitions(&self.name, "empty");
                     let seconds = (0..header.noise_repetitions)
                         .map(|_| EMPTY_SECONDS * factor())
                         .collect();
-                    self.due.push_back((begin, Due::Says(Event::Noise { seconds })));
+                    self.will_say(begin, Event::Noise { seconds });
                 }
             }
             Launched::Fails(said) => self.fail(&said),
@@ -142,6 +142,10 @@ impl Player {
         self.due.push_back((self.clock.now() + FINISH, Due::Ends(1 << 8)));
     }
 
+    fn will_say(&mut self, at: Instant, event: Event) {
+        self.due.push_back((at, Due::Says(Box::new(event))));
+    }
+
     /// Does everything that is due by now.
     fn catch_up(&mut self) {
         while self.status.is_none() {
@@ -151,7 +155,7 @@ impl Player {
                 Some(_) => {
                     let next = self.due.pop_front();
                     match next {
-                        Some((_, Due::Says(event))) => self.say(event),
+                        Some((_, Due::Says(event))) => self.say(*event),
                         Some((_, Due::Ends(status))) => self.status = Some(ExitStatus::from_raw(status)),
                         None => {}
                     }
@@ -213,7 +217,7 @@ impl Player {
             dropin_calls: self.dropin.clone(),
             ..End::default()
         };
-        self.due.push_back((at, Due::Says(Event::End(end))));
+        self.will_say(at, Event::End(end));
         self.due.push_back((at + FINISH, Due::Ends(0)));
         at + FINISH
     }
@@ -234,12 +238,11 @@ impl Player {
                 block: block.clone(),
                 item: item.clone(),
             };
-            self.due.push_back((at, Due::Says(entered)));
+            self.will_say(at, entered);
             at += PREPARE;
             if !read_back.is_empty() {
                 let (block, item) = (block.clone(), item.clone());
-                self.due
-                    .push_back((at, Due::Says(Event::Settings { block, item, read_back })));
+                self.will_say(at, Event::Settings { block, item, read_back });
             }
             match ends {
                 Ends::Takes(seconds) => {
@@ -250,8 +253,7 @@ impl Player {
                     }
                 }
                 Ends::Fails(reason) => {
-                    self.due
-                        .push_back((at, Due::Says(Event::Failed { block, item, reason })));
+                    self.will_say(at, Event::Failed { block, item, reason });
                 }
                 Ends::Crashes => {
                     let _ = writeln!(self.files.log, "scripted crash of `{item}`");
@@ -277,27 +279,27 @@ impl Player {
         // A worker says every second that it lives.
         let mut beat = at + Duration::from_secs(1);
         while beat < end {
-            self.due.push_back((beat, Due::Says(Event::Heartbeat)));
+            self.will_say(beat, Event::Heartbeat);
             beat += Duration::from_secs(1);
         }
         for ((item, _), seconds) in takes.into_iter().zip(samples) {
             let block = block.id.clone();
-            self.due.push_back((
+            self.will_say(
                 end,
-                Due::Says(Event::Samples {
+                Event::Samples {
                     block,
                     item,
                     seconds,
                     void: 0,
-                }),
-            ));
+                },
+            );
         }
         let done = Event::BlockEnd {
             block: block.id.clone(),
             seconds: (end - begin).as_secs_f64(),
             costs: None,
         };
-        self.due.push_back((end, Due::Says(done)));
+        self.will_say(end, done);
         end
     }
 }
