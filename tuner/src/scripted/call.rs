@@ -25,6 +25,12 @@ impl<'l> Settings<'l> {
         Settings { set, ..*self }
     }
 
+    /// Whether a name has a value at all.
+    #[must_use]
+    pub fn has(&self, name: &str) -> bool {
+        !self.value(name).is_empty()
+    }
+
     /// The value in force: what is set, else the default that the description says, else nothing.
     #[must_use]
     pub fn value(&self, name: &str) -> &str {
