@@ -1,6 +1,8 @@
 //! The pages of the repository hang together: links lead somewhere, the contents name every page, every table has a page that says what
 //! it shows.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests panic as tests do")]
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
