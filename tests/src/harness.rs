@@ -64,6 +64,10 @@ pub fn left_out(reason: impl Into<String>) {
 /// How long each test took.
 static SECONDS: Mutex<Vec<(String, Duration)>> = Mutex::new(Vec::new());
 
+/// Components of Open MPI that no job of one host uses, and that take 0.2 s to say so: UCX measures the processor's clock where
+/// `/proc/cpuinfo` does not say it, in each of a thousand launches.
+const WITHOUT_UCX: [(&str, &str); 2] = [("OMPI_MCA_pml", "^ucx,cm"), ("OMPI_MCA_osc", "^ucx")];
+
 /// Runs the tests of these modules, as the arguments of this program say, and names the longest.
 #[must_use]
 pub fn main(modules: &[(&str, &'static [Case])]) -> ExitCode {
@@ -71,6 +75,12 @@ pub fn main(modules: &[(&str, &'static [Case])]) -> ExitCode {
     // Launchers and measurements share the machine's cores.
     arguments.test_threads = Some(1);
     let shown = arguments.nocapture;
+    for (name, value) in WITHOUT_UCX {
+        if std::env::var_os(name).is_none() {
+            // SAFETY: no other thread runs yet.
+            unsafe { std::env::set_var(name, value) };
+        }
+    }
     let trial = |module: &str, case: &'static Case| {
         // As the compiler writes a path.
         let name = format!("{}::{}", module.replace(' ', ""), case.name);
@@ -94,7 +104,7 @@ fn timed<T>(name: String, run: impl FnOnce() -> T) -> T {
 
 fn print_longest() {
     let Ok(mut all) = SECONDS.lock() else { return };
-    if all.len() <= LONGEST {
+    if all.len() < 2 {
         return;
     }
     all.sort_by_key(|(_, took)| std::cmp::Reverse(*took));

@@ -209,3 +209,38 @@ pub fn algorithms_of(library: &str) -> String {
     let lines = head.lines().filter(|line| !line.starts_with("verified = "));
     lines.map(|line| format!("{line}\n")).collect()
 }
+
+/// [`algorithms_of`] a library with some of its parameters: a search launches a job for each value of each, which takes most of a test's time.
+///
+/// # Panics
+/// The description has no such parameter.
+#[must_use]
+pub fn description_with(library: &str, parameters: &[&str]) -> String {
+    let path = root().join(format!("configs/libraries/{library}.toml"));
+    let text = std::fs::read_to_string(path).expect("the description is there");
+    let (settings, _) = text.split_once("[[constraints]]").unwrap_or((&text, ""));
+    let tables = settings.split("[[parameters]]").skip(1);
+    let mut description = algorithms_of(library);
+    for name in parameters {
+        let line = format!("name = \"{name}\"");
+        let table = tables.clone().find(|table| table.lines().any(|one| one == line));
+        let table = table.unwrap_or_else(|| panic!("{library} has no parameter {name}"));
+        description.push_str("[[parameters]]\n");
+        let lines = table
+            .lines()
+            .filter(|line| !line.starts_with("verified = ") && !line.is_empty());
+        description.extend(lines.map(|line| format!("{line}\n")));
+    }
+    description
+}
+
+/// Writes [`description_with`] these parameters of Open MPI 4.1 beside what a test leaves, for `--library-description`.
+///
+/// # Panics
+/// The file cannot be written.
+#[must_use]
+pub fn few_settings(directory: &Path, parameters: &[&str]) -> PathBuf {
+    let file = directory.join("few-settings.toml");
+    std::fs::write(&file, description_with("openmpi-4.1", parameters)).expect("the directory is the test's");
+    file
+}

@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use kilter_tests::{algorithms_of, cells, kilter, left_out, mpicc, report, root, run};
+use kilter_tests::{algorithms_of, cells, few_settings, kilter, left_out, mpicc, report, root, run};
 use serde_json::Value;
 
 /// Far more than a reduce of 4 KiB takes.
@@ -45,7 +45,19 @@ fn assert_violated(report: &Value) {
 
 fn the_eager_limit_is_found_emitted_and_confirmed() {
     let out = tempfile::tempdir().unwrap();
-    let report = tune(out.path(), &["--only", "parameters"]);
+    // What mends it among what does not; the next test searches all that there is.
+    let few = few_settings(
+        out.path(),
+        &[
+            "btl_vader_rndv_eager_limit",
+            "btl_vader_fbox_max",
+            "btl_vader_eager_limit",
+            "btl_vader_memcpy_limit",
+            "pml_ob1_send_pipeline_depth",
+        ],
+    );
+    let few = few.to_str().unwrap();
+    let report = tune(out.path(), &["--only", "parameters", "--library-description", few]);
     assert_violated(&report);
     let changes = report["changes"].as_array().unwrap();
     let change = changes.iter().find(|change| change["name"] == "btl_vader_eager_limit");
@@ -178,6 +190,11 @@ fn default_malloc_thresholds_and_an_algorithm_of_kilters_stand_side_by_side_on_f
                 "--contest",
                 "reduce@512KiB",
             ])
+            .arg("--library-description")
+            .arg(few_settings(
+                out.path(),
+                &["MALLOC_MMAP_THRESHOLD_", "btl_vader_eager_limit"],
+            ))
             .args(["--launches", "4", "--budget", "120", "--rounds", "1"]),
         &[0, 1],
     );

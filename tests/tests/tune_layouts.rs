@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 use kilter_tests::cluster::Cluster;
-use kilter_tests::{kilter, mpicc, root, run};
+use kilter_tests::{few_settings, kilter, mpicc, root, run};
 use serde_json::Value;
 
 fn json(path: &Path) -> Value {
@@ -159,6 +159,10 @@ fn ranks_are_spread_over_the_hosts_of_a_cluster() {
             "--only",
             "parameters",
         ]);
+    tune.arg("--library-description").arg(few_settings(
+        directory.path(),
+        &["btl_tcp_eager_limit", "btl_vader_eager_limit"],
+    ));
     let output = run(&mut cluster.inside(&tune, None), &[0, 1]);
     println!("{}", String::from_utf8_lossy(&output.stdout));
     for (layout, ranks, hosts) in [("2x1", 2, 2), ("2x2", 4, 2), ("1x2", 2, 1)] {

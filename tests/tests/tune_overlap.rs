@@ -8,7 +8,7 @@ use kilter_tests::cluster::Cluster;
 use std::path::Path;
 use std::process::Command;
 
-use kilter_tests::{kilter, mpicc, report, root, run};
+use kilter_tests::{few_settings, kilter, mpicc, report, root, run};
 
 const TARGET: &str = r#"
 id = "HALF"
@@ -62,7 +62,12 @@ fn a_missed_target_is_met_by_the_progress_thread_as_it_is_emitted() {
         "1",
     ])
     .arg("--target-file")
-    .arg(&target);
+    .arg(&target)
+    .arg("--library-description")
+    .arg(few_settings(
+        out.path(),
+        &["btl_tcp_progress_thread", "btl_tcp_eager_limit", "btl_tcp_links"],
+    ));
     tune.args(["--model", "clock"]);
     with_late_messages(&mut tune, out.path());
     let output = run(&mut cluster.inside(&tune, None), &[0, 1]);
