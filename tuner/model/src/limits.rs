@@ -2,12 +2,13 @@
 
 use kilter_algorithms::{Collective, Nodes, Setting, mockup, registry};
 use kilter_render::format;
+use serde::Serialize;
 
 use crate::config::library::Library;
 use crate::deployment::Selection;
 
 /// What a fix may not do; the default forbids nothing.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct Limits {
     /// Functions that no fix may touch, by name.
     pub left_alone: Vec<String>,

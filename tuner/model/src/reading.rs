@@ -1,6 +1,7 @@
 //! What a cell says: its overhead ratio, or how much longer a blocking call takes while threads compute.
 
 use kilter_protocol::overlap::Benchmark;
+use serde::Serialize;
 
 use crate::survey::{Cell, MASK_FACTOR};
 
@@ -12,7 +13,8 @@ pub const PARTIAL: f64 = 0.8;
 pub const SERIALISED: f64 = 1.2;
 
 /// What is read off a cell.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Quantity {
     /// `(T_measured - max(T_comm, T_comp)) / min(T_comm, T_comp)`.
     Ratio,

@@ -2,6 +2,7 @@
 
 use kilter_model::options::Options;
 use kilter_protocol::overlap::{Benchmark, Model};
+use serde::Serialize;
 
 use super::grid::{self, Grid};
 
@@ -17,7 +18,7 @@ pub struct OverlapOptions {
 }
 
 /// What is measured of a library.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Suite {
     /// Each once, in the order of [`Benchmark::ALL`].
     pub benchmarks: Vec<Benchmark>,

@@ -1,6 +1,7 @@
 //! `kilter benchmark`: the library's own algorithms and Kilter's, side by side.
 
 use kilter_search::context::Context;
+use serde_json::json;
 
 use super::{Status, measuring, print};
 use crate::benchmark::options::BenchmarkOptions;
@@ -11,10 +12,14 @@ use crate::reporting;
 pub(super) fn run(typed: cli::Benchmark) -> anyhow::Result<Status> {
     let options = BenchmarkOptions::new(typed)?;
     let common = &options.common;
-    let further = [format!(
-        "{} {} {:?} {:?}",
-        options.same, options.search, options.collectives, options.network
-    )];
+    let collectives: Vec<&str> = options.collectives.iter().map(|one| one.name()).collect();
+    let further = [json!({
+        "same": options.same,
+        "search": options.search,
+        "collectives": collectives,
+        "network": options.network,
+    })
+    .to_string()];
     if options.search {
         let work = |context: &Context<'_>| search::run(context, &options);
         return measuring::with_context(common, "benchmark", &further, work, |context, table| {

@@ -1,6 +1,6 @@
 //! What every measuring command does around its own work: find the library, open the store, run, write the reports.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use anyhow::Context as _;
 use kilter_bench::launch::{self, JobFailure};
@@ -17,7 +17,7 @@ use kilter_report::{csv, html, json, junit, markdown, terminal};
 use kilter_search::context::Context;
 use kilter_search::plugins;
 
-use super::{Status, dry_run, print};
+use super::{Status, dry_run, print, resume_key};
 use crate::doctor;
 use crate::launcher;
 use crate::reporting;
@@ -159,7 +159,7 @@ pub(super) fn begin<'a>(
         .iter()
         .map(|plugin| format!("{} {}", plugin.file.display(), plugin.digest));
     let further: Vec<String> = further.iter().cloned().chain(of_plugins).collect();
-    let fingerprint = fingerprint(options, command, &further, &version, &guidelines);
+    let fingerprint = resume_key::of(options, command, &further, &version, &guidelines);
     let seed = options.seed.unwrap_or_else(fresh_seed);
     let command_line = command_line();
     let run = if options.fresh {
@@ -306,56 +306,4 @@ fn fresh_seed() -> u64 {
         .duration_since(std::time::UNIX_EPOCH)
         .unwrap_or_default();
     kilter_model::plan::derived_seed(now.as_nanos() as u64, "run") >> 11
-}
-
-/// What times mean: raised when a release measures otherwise, so that a run which another one began is not finished with other times.
-const METHOD: u32 = 2;
-
-/// What must be equal for an interrupted run to be resumed.
-fn fingerprint(
-    options: &Options,
-    command: &str,
-    further: &[String],
-    version: &str,
-    guidelines: &[guideline::Guideline],
-) -> String {
-    let ids: Vec<&str> = guidelines.iter().map(|guideline| guideline.id.as_str()).collect();
-    let mut parts = BTreeMap::from([
-        ("command", command.to_owned()),
-        ("method", METHOD.to_string()),
-        ("further", further.join(" ")),
-        ("library", version.to_owned()),
-        ("description", format!("{:?}", options.library_description)),
-        ("mpirun", options.mpirun.display().to_string()),
-        ("ranks", options.ranks.to_string()),
-        ("hostfile", format!("{:?}", options.hostfile)),
-        ("launcher", format!("{:?}", options.starts)),
-        ("platform", format!("{:?}", options.platform)),
-        (
-            "site",
-            format!("{:?} {:?}", options.site_parameters, options.site_environment),
-        ),
-        ("sizes", format!("{:?}", options.sizes)),
-        ("guidelines", ids.join(",")),
-        ("functions", format!("{:?} {:?}", options.functions, options.mix)),
-        ("data", format!("{:?} {:?}", options.root, options.element)),
-        ("launches", format!("{} {}", options.launches, options.fixed)),
-        (
-            "repetitions",
-            format!("{:?} {:?} {:?}", options.repetitions, options.sync, options.cache),
-        ),
-        ("budget", options.budget_seconds.to_string()),
-        ("seed", format!("{:?}", options.seed)),
-        (
-            "alpha",
-            format!(
-                "{} {} {:?} {:?}",
-                options.alpha, options.effect_floor, options.test, options.correction
-            ),
-        ),
-    ]);
-    if let Some(layout) = options.layout {
-        parts.insert("layout", layout.to_string());
-    }
-    serde_json::to_string(&parts).unwrap_or_default()
 }

@@ -15,6 +15,7 @@ mod measuring;
 mod overlap;
 mod query;
 mod report;
+mod resume_key;
 mod rollback;
 mod tune;
 mod tune_layouts;

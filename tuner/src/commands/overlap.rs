@@ -3,6 +3,7 @@
 use kilter_model::setup::Setup;
 use kilter_overlap::{agreement, classify, html, json, measure, write};
 use kilter_search::context::Context;
+use serde_json::json;
 
 use super::{Status, measuring, print};
 use crate::reporting;
@@ -14,7 +15,7 @@ const KEY: &str = "overlap";
 pub(super) fn run(typed: cli::Overlap) -> anyhow::Result<Status> {
     let options = options::overlap(typed)?;
     let (common, suite) = (&options.common, &options.suite);
-    let further = [format!("{suite:?} {}", options.benchmark_adaptive)];
+    let further = [json!({"suite": suite, "adaptive": options.benchmark_adaptive}).to_string()];
     if options.benchmark_adaptive {
         let work = |context: &Context<'_>| agreement::run(context, suite);
         return measuring::with_context(common, "overlap", &further, work, |context, found| {

@@ -3,6 +3,7 @@
 use kilter_model::options::TuneOptions;
 use kilter_search::context::Context;
 use kilter_tune::Tuned;
+use serde_json::json;
 
 use super::{Status, measuring, tune_layouts};
 use crate::reporting;
@@ -10,21 +11,26 @@ use crate::{cli, options};
 
 pub(super) fn run(typed: cli::Tune) -> anyhow::Result<Status> {
     let options = options::tuning(typed)?;
-    let kinds = format!(
-        "{}{}{} {} {:?} {:?} {:?} {:?}",
-        if options.parameters { "p" } else { "" },
-        if options.mockups { "m" } else { "" },
-        if options.algorithms { "a" } else { "" },
-        options.rounds,
-        options.contests,
-        options.targets,
-        options.model,
-        options.common.limits
-    );
+    let contests: Vec<(&str, u64)> = options
+        .contests
+        .iter()
+        .map(|(collective, bytes)| (collective.name(), *bytes))
+        .collect();
+    let own = json!({
+        "parameters": options.parameters,
+        "mockups": options.mockups,
+        "algorithms": options.algorithms,
+        "rounds": options.rounds,
+        "contests": contests,
+        "targets": options.targets,
+        "model": options.model,
+        "limits": options.common.limits,
+    })
+    .to_string();
     if !options.layouts.is_empty() {
-        return tune_layouts::run(&options, kinds);
+        return tune_layouts::run(&options, own);
     }
-    measuring::with_report(&options.common, "tune", &[kinds], |context| {
+    measuring::with_report(&options.common, "tune", &[own], |context| {
         let tuned = tuned(context, &options)?;
         Ok(reporting::of_tune(context, &tuned))
     })

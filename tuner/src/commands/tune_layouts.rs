@@ -12,7 +12,7 @@ use kilter_tune::layouts::prove::{Member, prove};
 use super::{Status, measuring, print, tune};
 use crate::reporting;
 
-pub(super) fn run(options: &TuneOptions, kinds: String) -> anyhow::Result<Status> {
+pub(super) fn run(options: &TuneOptions, own_options: String) -> anyhow::Result<Status> {
     measuring::prepare_process()?;
     let directory = options.common.out.join("emit");
     // Before anything is measured.
@@ -20,7 +20,7 @@ pub(super) fn run(options: &TuneOptions, kinds: String) -> anyhow::Result<Status
     let layouts: Vec<Layout> = options.layouts.iter().filter_map(|own| own.layout).collect();
     let names: Vec<String> = layouts.iter().map(ToString::to_string).collect();
     // What is verified at the end comes from all of them, so that other layouts are another run.
-    let further = [kinds, format!("layouts {}", names.join(","))];
+    let further = [own_options, format!("layouts {}", names.join(","))];
     let found = options.layouts.iter().map(measuring::find);
     let found = found.collect::<anyhow::Result<Vec<_>>>()?;
     let store = Store::open(&options.common.db)?;

@@ -1,7 +1,7 @@
 //! Descriptions of launchers that belong to a site's batch system and not to an MPI library: how they start ranks, what an allocation
 //! says of itself, and how a batch script begins. A file each in `configs/launchers`.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::{ConfigError, embedded, parse};
 
@@ -24,7 +24,7 @@ pub struct BatchLauncher {
 
 /// A program that starts ranks in place of the library's own launcher. It hands its environment on, but what is meant for the ranks alone
 /// goes through `env`: no shared object of theirs is loaded into it, and no value needs quoting of its own.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Starts {
     /// Its name.

@@ -6,14 +6,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::path::Path;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use toml::Spanned;
 
 use super::{ConfigError, line_of, read};
 use crate::options::{functions, parse_bytes};
 
 /// A call mix.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Mix {
     /// Where it comes from.
     pub file: String,
@@ -22,7 +22,7 @@ pub struct Mix {
 }
 
 /// Calls of one function on communicators of one size.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Calls {
     /// As guidelines call it, such as `reduce` or `isend`.
     pub function: String,

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use kilter_protocol::overlap::Benchmark;
 use kilter_render::format;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use toml::Spanned;
 
 use super::guideline::{words, wrapped};
@@ -15,7 +15,7 @@ use crate::reading::Quantity;
 use kilter_render::table::{narrow, trimmed};
 
 /// What a library shall reach in one benchmark.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Target {
     /// Such as `OV_SENDER`.
     pub id: String,
@@ -40,7 +40,8 @@ pub struct Target {
 }
 
 /// Computation times.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Computation {
     /// All of them.
     Any,

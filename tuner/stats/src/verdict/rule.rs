@@ -1,5 +1,6 @@
 //! What counts as a violation.
 
+use serde::Serialize;
 use thiserror::Error;
 
 use super::Test;
@@ -8,7 +9,8 @@ use crate::sample::Sample;
 use crate::{benjamini_hochberg, holm, signed_rank};
 
 /// The correction for multiple tests.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Correction {
     /// [`holm`]: bounds the probability of even one false violation in the run.
     #[default]

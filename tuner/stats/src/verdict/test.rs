@@ -1,10 +1,13 @@
 //! The tests of "the left side is slower", one row each.
 
+use serde::Serialize;
+
 use crate::sample::Sample;
 use crate::{brunner_munzel, kolmogorov_smirnov, pairs, rank_sum, signed_rank, unpaired};
 
 /// The test of "the left side is slower".
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Test {
     /// For sides that share their launches ([`pairs`]): signed ranks of the ratios within the launches, or the test of
     /// unpaired sides, at half of the level each. The i-th values of both sides must come from one launch; sides of unequal length are
