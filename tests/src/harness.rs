@@ -66,7 +66,7 @@ static SECONDS: Mutex<Vec<(String, Duration)>> = Mutex::new(Vec::new());
 
 /// Components of Open MPI that no job of one host uses, and that take 0.2 s to say so: UCX measures the processor's clock where
 /// `/proc/cpuinfo` does not say it, in each of a thousand launches.
-const WITHOUT_UCX: [(&str, &str); 2] = [("OMPI_MCA_pml", "^ucx,cm"), ("OMPI_MCA_osc", "^ucx")];
+pub const WITHOUT_UCX: [(&str, &str); 2] = [("OMPI_MCA_pml", "^ucx,cm"), ("OMPI_MCA_osc", "^ucx")];
 
 /// Runs the tests of these modules, as the arguments of this program say, and names the longest.
 #[must_use]
