@@ -226,7 +226,7 @@ impl<'a, 'b> Work<'a, 'b> {
         if options.is_exact() || cells == 0 {
             return;
         }
-        let needed = verdict::launches_needed(cells, options.alpha, options.test);
+        let needed = self.needed_launches;
         if options.launches < needed {
             self.context.progress.warn(&format!(
                 "{} launches cannot show a violation among {cells} hypotheses, however clear it is; use --launches {needed} or \
@@ -316,7 +316,6 @@ impl<'a, 'b> Work<'a, 'b> {
         self.screening = Screening::of(planned, &self.pass.timed, &rule, self.pass.screened);
         let mut waiting = self.screening.open(planned, &|left| context.plan.calls_of(left));
         let hypotheses = waiting.iter().map(|one| one.what.hypotheses()).sum();
-        self.warn_of_few_launches(hypotheses);
         self.needed_launches = verdict::launches_needed(hypotheses, options.alpha, options.test);
         self.plan_launches(hypotheses);
         if self.pass.screened && self.beside.is_none() {
@@ -328,7 +327,9 @@ impl<'a, 'b> Work<'a, 'b> {
         let reach = self.screening.deviation.map(of_launches);
         self.screening.expect(&mut waiting, reach);
         let weights = Weights::of(&waiting, self.pass.screened);
-        self.needed_launches = verdict::launches_needed(weights.total.ceil() as usize, options.alpha, options.test);
+        // What the heaviest cell takes is known only now.
+        self.needed_launches = verdict::launches_needed(weights.like_hypotheses(), options.alpha, options.test);
+        self.warn_of_few_launches(hypotheses);
         if self.pass.screened {
             let cells = self.screening.complete(Vec::new());
             let clear = cells

@@ -15,6 +15,16 @@ pub(super) struct Weights {
 }
 
 impl Weights {
+    /// Hypotheses of equal weight among which the heaviest one would be tested alike; how many launches can show anything follows from it.
+    pub(super) fn like_hypotheses(&self) -> usize {
+        let heaviest = self.of.values().copied().fold(0.0, f64::max);
+        if heaviest > 0.0 {
+            (self.total / heaviest).ceil() as usize
+        } else {
+            0
+        }
+    }
+
     /// By what is expected of everything that `waiting` holds; equal weights where that was not learnt from a screening.
     pub(super) fn of(waiting: &[Waiting<Cells>], is_screened: bool) -> Weights {
         let mut weights = Weights::default();
@@ -43,5 +53,32 @@ impl Weights {
             family[index.cell] = self.of.get(&key(&planned)).copied().unwrap_or(1.0);
         }
         weights
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn weights(of: &[f64]) -> Weights {
+        let key = |number: usize| {
+            let subject = kilter_model::plan::Subject::library(kilter_algorithms::Collective::Bcast, number as u64);
+            (String::new(), String::new(), subject)
+        };
+        Weights {
+            of: of
+                .iter()
+                .enumerate()
+                .map(|(number, weight)| (key(number), *weight))
+                .collect(),
+            total: of.iter().sum(),
+        }
+    }
+
+    #[test]
+    fn light_hypotheses_count_for_less_beside_a_heavy_one_alone() {
+        assert_eq!(weights(&[1.0, 0.25, 0.25, 0.5]).like_hypotheses(), 2);
+        assert_eq!(weights(&[0.25; 8]).like_hypotheses(), 8);
+        assert_eq!(weights(&[]).like_hypotheses(), 0);
     }
 }
