@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::process::Command;
 
 use kilter_emit::forms::{Exported, FORMS, PRELOAD};
+use kilter_fixtures::environment::NASTY;
 use kilter_tests::{in_path, left_out, run};
 use proptest::test_runner::{Config, TestRunner};
 
@@ -11,19 +12,6 @@ use proptest::test_runner::{Config, TestRunner};
 type Environment = BTreeMap<String, String>;
 
 const BEFORE: &str = "/site/lib.so";
-
-const NASTY: [(&str, &str); 10] = [
-    ("QUOTES", r#"it's "quoted" 'twice'"#),
-    ("DOLLAR", "$HOME ${HOME} $(id) `id`"),
-    ("TCL", "[exit 3] {open \\{ $x ; # no comment"),
-    ("BACKSLASH", r"\n \t \\ \x41 \101 ends in \"),
-    ("LUA", r"]] ]=] -- \065 %s"),
-    ("BLANKS", "  before, \t between, after  "),
-    ("EMPTY", ""),
-    ("EXPORT", "export A=b"),
-    ("UNICODE", "µs → größer 日本"),
-    ("LD_PRELOAD", "/opt/k$x'y/libkilter.so"),
-];
 
 /// The module file with these variables.
 fn module_file(file: &str, variables: &[(String, String)]) -> String {

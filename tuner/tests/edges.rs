@@ -170,6 +170,7 @@ const FOR_TESTS: &[(&str, &[&str])] = &[
             "kilter-algorithms",
             "kilter-bench",
             "kilter-emit",
+            "kilter-fixtures",
             "kilter-model",
             "kilter-profile",
             "kilter-protocol",

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 
+use kilter_fixtures::environment::NASTY;
 use proptest::prelude::*;
 
 use super::*;
@@ -21,18 +22,7 @@ fn pairs(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
 }
 
 fn nasty() -> Vec<(String, String)> {
-    pairs(&[
-        ("QUOTES", r#"it's "quoted" 'twice'"#),
-        ("DOLLAR", "$HOME ${HOME} $(id) `id`"),
-        ("TCL", "[exit 3] {open \\{ $x ; # no comment"),
-        ("BACKSLASH", r"\n \t \\ \x41 \101 ends in \"),
-        ("LUA", r"]] ]=] -- \065 %s"),
-        ("BLANKS", "  before, \t between, after  "),
-        ("EMPTY", ""),
-        ("EXPORT", "export A=b"),
-        ("UNICODE", "µs → größer 日本"),
-        ("LD_PRELOAD", "/opt/k$x'y/libkilter.so"),
-    ])
+    pairs(&NASTY)
 }
 
 fn exported(variables: &[(String, String)]) -> Exported {
