@@ -143,6 +143,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
         &[
             "kilter-abi",
             "kilter-algorithms",
+            "kilter-collectives",
             "kilter-host",
             "kilter-mpi",
             "kilter-protocol",

@@ -71,7 +71,7 @@ pub struct Loaded {
     pub plugin: &'static Plugin,
     /// Its rows, checked.
     pub rows: Vec<Row>,
-    /// Tells builds of it apart; see [`crate::code`].
+    /// Tells builds of it apart; see [`crate::code`]. 0 where it is part of this program.
     pub code: u64,
 }
 
@@ -125,8 +125,39 @@ pub fn load(path: &Path) -> Result<Loaded, LoadError> {
     })?;
     let plugin: &'static Plugin = Box::leak(Box::new(plugin));
     std::mem::forget(library);
+    // SAFETY: version, size and MPI identity have been checked.
+    let rows = unsafe { rows(plugin, path) }?;
+    let code = code::digest(object.cast(), 1);
+    Ok(Loaded { plugin, rows, code })
+}
+
+impl Loaded {
+    /// A plugin that is part of this program, under its own name in errors.
+    ///
+    /// # Errors
+    /// A row is not as the ABI wants it.
+    ///
+    /// # Safety
+    /// The object is a plugin's of this version of the ABI.
+    pub unsafe fn linked(plugin: &'static Plugin) -> Result<Loaded, LoadError> {
+        // SAFETY: a plugin's name is null or a C string.
+        let name = unsafe { text(plugin.name) }.unwrap_or_default();
+        Ok(Loaded {
+            plugin,
+            // SAFETY: by this function's contract.
+            rows: unsafe { rows(plugin, Path::new(name)) }?,
+            code: 0,
+        })
+    }
+}
+
+/// The rows of a plugin, checked.
+///
+/// # Safety
+/// The plugin's functions are those of the ABI.
+unsafe fn rows(plugin: &'static Plugin, path: &Path) -> Result<Vec<Row>, LoadError> {
     let mut rows = Vec::new();
-    // SAFETY: version, size and MPI identity have been checked, so that this is the ABI's function and array.
+    // SAFETY: by this function's contract; the array lives as long as the process.
     unsafe {
         let mut count = 0;
         let table = plugin
@@ -157,8 +188,7 @@ pub fn load(path: &Path) -> Result<Loaded, LoadError> {
             }
         }
     }
-    let code = code::digest(object.cast(), 1);
-    Ok(Loaded { plugin, rows, code })
+    Ok(rows)
 }
 
 /// What its rows keep of scratch; `None` where it does not say.

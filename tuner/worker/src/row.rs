@@ -1,4 +1,6 @@
-//! Rows of a user's plugin as implementations of an item: loaded and called as the drop-in does.
+//! Rows as implementations of an item: Kilter's own and those of a user's plugin, called as the drop-in calls them.
+//!
+//! Kilter's own come from the library that the drop-in loads, linked into the worker: nothing has to be loaded, which a simulated rank could not.
 
 use std::collections::BTreeMap;
 use std::ffi::c_int;
@@ -7,9 +9,8 @@ use std::path::{Path, PathBuf};
 use std::ptr;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use anyhow::Context as _;
-use kilter_abi::{Arguments, Plugin, UNAVAILABLE};
-use kilter_algorithms::Collective;
+use kilter_abi::{Arguments, Context, Plugin, UNAVAILABLE};
+use kilter_algorithms::{Collective, registry};
 use kilter_host::Hosted;
 use kilter_host::plugins::{self, Loaded};
 use kilter_mpi::{MPI_Comm, MpiError, constants};
@@ -18,6 +19,15 @@ use kilter_protocol::plugin::{Needs, Parameter, Row, Rows, Scratch};
 use crate::place::Place;
 use crate::problem::Problem;
 use crate::unit::Unit;
+
+/// Kilter's own rows.
+static OWN: OnceLock<Result<Loaded, String>> = OnceLock::new();
+
+fn own() -> Result<&'static Loaded, String> {
+    // SAFETY: the object is of this version of the ABI, as one source has both.
+    let linked = || unsafe { Loaded::linked(&kilter_collectives::PLUGIN) }.map_err(|error| error.to_string());
+    OWN.get_or_init(linked).as_ref().map_err(String::clone)
+}
 
 /// A plugin stays until the process ends, and is loaded once.
 static LOADED: OnceLock<Mutex<BTreeMap<PathBuf, &'static Loaded>>> = OnceLock::new();
@@ -99,10 +109,15 @@ pub(crate) fn rows(file: &Path) -> Result<Rows, String> {
     })
 }
 
-/// A call of a row, but for its buffers.
-pub(crate) struct PluginCall {
+/// `kilter_algorithm.run`.
+type Run = unsafe extern "C" fn(context: *mut Context, arguments: *const Arguments) -> c_int;
+
+/// A call of a row, again and again with other buffers.
+pub(crate) struct RowCall {
     plugin: &'static Plugin,
-    row: &'static plugins::Row,
+    id: &'static str,
+    is_own: bool,
+    run: Run,
     /// Its lists and parameters are the vectors below, whose contents stay where they are.
     arguments: Arguments,
     has_send: bool,
@@ -112,48 +127,66 @@ pub(crate) struct PluginCall {
     _displacements: Vec<i64>,
 }
 
-impl fmt::Debug for PluginCall {
+impl fmt::Debug for RowCall {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("PluginCall").field(&self.row.id).finish()
+        f.debug_tuple("RowCall").field(&self.id).finish()
     }
 }
 
-impl PluginCall {
-    /// Looks up a row and checks what it is given.
+impl RowCall {
+    /// Looks up a row of a plugin and checks what it is given.
     ///
     /// # Errors
     /// Why the problem cannot be solved by it.
-    pub(crate) fn new(
+    pub(crate) fn of_plugin(
         (file, id): (&Path, &str),
         parameters: &[u64],
         collective: Collective,
         problem: &Problem,
         place: Place,
-    ) -> Result<PluginCall, String> {
+    ) -> Result<RowCall, String> {
         let loaded = load(file)?;
         let row = loaded.rows.iter().find(|row| row.id == id).ok_or_else(|| {
             let known: Vec<&str> = loaded.rows.iter().map(|row| row.id).collect();
             format!("`{}` has no row `{id}`; it has {}", file.display(), known.join(", "))
         })?;
-        if row.collective != collective {
-            return Err(format!("row `{id}` implements {}, not {collective}", row.collective));
-        }
-        if let Some(reason) = needs(row.algorithm.needs).unmet(place.p_ranks, problem.n_bytes as u64, place.one_node) {
-            return Err(format!("row `{id}` does not run here: {reason}"));
-        }
-        if parameters.len() != row.parameters.len() {
-            return Err(format!(
-                "row `{id}` takes {} parameters, and {} are given",
-                row.parameters.len(),
-                parameters.len()
-            ));
-        }
-        for (value, (name, [min, max, _])) in parameters.iter().zip(&row.parameters) {
-            if !(min..=max).contains(&value) {
-                return Err(format!("row `{id}`: {name} = {value} is outside {min} to {max}"));
-            }
-        }
-        let parameters = parameters.to_vec();
+        RowCall::new(loaded.plugin, row, Some(parameters), collective, problem, place)
+    }
+
+    /// Looks up a row of Kilter's own, an algorithm or a mock-up, and checks what it is given; `None` for its default parameters.
+    ///
+    /// # Errors
+    /// Why the problem cannot be solved by it.
+    pub(crate) fn of_kilter(
+        id: &str,
+        parameters: Option<&[u64]>,
+        collective: Collective,
+        problem: &Problem,
+        place: Place,
+    ) -> Result<RowCall, String> {
+        let loaded = own()?;
+        let row = loaded.rows.iter().find(|row| row.id == id).ok_or_else(|| {
+            let known = registry::by_collective(collective).map(|row| row.id);
+            format!(
+                "`{id}` is not a registered algorithm; those of {collective}: {}",
+                known.collect::<Vec<_>>().join(", ")
+            )
+        })?;
+        let call = RowCall::new(loaded.plugin, row, parameters, collective, problem, place)?;
+        Ok(RowCall { is_own: true, ..call })
+    }
+
+    fn new(
+        plugin: &'static Plugin,
+        row: &'static plugins::Row,
+        parameters: Option<&[u64]>,
+        collective: Collective,
+        problem: &Problem,
+        place: Place,
+    ) -> Result<RowCall, String> {
+        let id = row.id;
+        let parameters = checked(row, parameters, collective, problem, place)?;
+        let run = row.algorithm.run.ok_or_else(|| format!("row `{id}` has no entry"))?;
         let p = place.p_ranks;
         let unit = Unit::of(problem);
         let block = (unit.count / p) as i64;
@@ -213,9 +246,11 @@ impl PluginCall {
             Side::Lists if collective.has_operator() => arguments.recv_counts = lists.0,
             Side::Lists => (arguments.recv_counts, arguments.recv_displacements) = lists,
         }
-        Ok(PluginCall {
-            plugin: loaded.plugin,
-            row,
+        Ok(RowCall {
+            plugin,
+            id,
+            is_own: false,
+            run,
             arguments,
             has_send: problem.send_bytes() > 0,
             has_recv: problem.recv_bytes() > 0,
@@ -233,34 +268,82 @@ impl PluginCall {
     /// # Safety
     /// `send` and `recv` are valid for the bytes of the problem; `host` is this plugin's on a communicator all of whose ranks make the
     /// same call.
-    pub(crate) unsafe fn run(&self, host: &mut Host, send: *const u8, recv: *mut u8) -> anyhow::Result<()> {
-        let arguments = Arguments {
-            send: if self.has_send { send.cast() } else { ptr::null() },
-            recv: if self.has_recv { recv.cast() } else { ptr::null_mut() },
-            ..self.arguments
-        };
-        let id = self.row.id;
-        let run = self
-            .row
-            .algorithm
-            .run
-            .with_context(|| format!("row `{id}` has no entry"))?;
+    #[inline]
+    pub(crate) unsafe fn run(&mut self, host: &mut Host, send: *const u8, recv: *mut u8) -> anyhow::Result<()> {
+        if self.has_send {
+            self.arguments.send = send.cast();
+        }
+        if self.has_recv {
+            self.arguments.recv = recv.cast();
+        }
         // SAFETY: context and arguments are as the ABI says, by this function's contract.
-        let code = unsafe { run(host.hosted.lend(), &raw const arguments) };
+        let code = unsafe { (self.run)(host.hosted.lend(), &raw const self.arguments) };
+        if code == 0 { Ok(()) } else { self.failed(code) }
+    }
+
+    #[cold]
+    fn failed(&self, code: c_int) -> anyhow::Result<()> {
+        let &RowCall { id, is_own, .. } = self;
         if code == UNAVAILABLE {
-            return Err(anyhow::Error::new(Unavailable(id)));
+            return Err(anyhow::Error::new(Unavailable { id, is_own }));
         }
         Ok(MpiError::check(id, code)?)
     }
 }
 
+/// One value for each parameter of a row.
+///
+/// # Errors
+/// Why the problem cannot be solved by the row.
+fn checked(
+    row: &plugins::Row,
+    given: Option<&[u64]>,
+    collective: Collective,
+    problem: &Problem,
+    place: Place,
+) -> Result<Vec<u64>, String> {
+    let id = row.id;
+    if row.collective != collective {
+        return Err(format!("row `{id}` implements {}, not {collective}", row.collective));
+    }
+    if let Some(reason) = needs(row.algorithm.needs).unmet(place.p_ranks, problem.n_bytes as u64, place.one_node) {
+        return Err(format!("row `{id}` does not run here: {reason}"));
+    }
+    let Some(given) = given else {
+        return Ok(row.parameters.iter().map(|(_, [_, _, default])| *default).collect());
+    };
+    if given.len() != row.parameters.len() {
+        let names: Vec<&str> = row.parameters.iter().map(|(name, _)| *name).collect();
+        return Err(format!(
+            "row `{id}` takes {} parameters ({}), and {} are given",
+            names.len(),
+            names.join(", "),
+            given.len()
+        ));
+    }
+    for (value, (name, [min, max, _])) in given.iter().zip(&row.parameters) {
+        if !(min..=max).contains(&value) {
+            return Err(format!("row `{id}`: {name} = {value} is outside {min} to {max}"));
+        }
+    }
+    Ok(given.to_vec())
+}
+
 /// What a row says that lacks what it needs on its communicator: a drop-in would leave the call to the library.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Unavailable(&'static str);
+pub(crate) struct Unavailable {
+    id: &'static str,
+    is_own: bool,
+}
 
 impl fmt::Display for Unavailable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "row `{}` says that it cannot run on this communicator", self.0)
+        let Unavailable { id, is_own } = *self;
+        write!(f, "row `{id}` says that it cannot run on this communicator")?;
+        if is_own {
+            write!(f, ": {}", kilter_collectives::UNAVAILABLE_REASON)?;
+        }
+        Ok(())
     }
 }
 
@@ -312,15 +395,18 @@ pub(crate) struct Host {
     /// The plugin may keep its address.
     hosted: Box<Hosted>,
     plugin: &'static Plugin,
+    /// Whether the plugin is Kilter's own.
+    pub(crate) is_own: bool,
 }
 
 impl Host {
     /// For calls of this row on the private communicator of an item.
-    pub(crate) fn new(call: &PluginCall, comm: MPI_Comm, place: (usize, usize)) -> Host {
+    pub(crate) fn new(call: &RowCall, comm: MPI_Comm, place: (usize, usize)) -> Host {
         let (rank, size) = place;
         Host {
             hosted: Box::new(Hosted::new(comm, rank, size)),
             plugin: call.plugin,
+            is_own: call.is_own,
         }
     }
 
