@@ -9,12 +9,12 @@ use std::path::{Path, PathBuf};
 use std::ptr;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use kilter_abi::{Arguments, Context, Plugin, UNAVAILABLE};
+use kilter_abi::{Arguments, Plugin, UNAVAILABLE};
 use kilter_algorithms::{Collective, registry};
 use kilter_host::Hosted;
-use kilter_host::plugins::{self, Loaded};
+use kilter_host::plugins::{self, Callable, Loaded, Run};
 use kilter_mpi::{MPI_Comm, MpiError, constants};
-use kilter_protocol::plugin::{Needs, Parameter, Row, Rows, Scratch};
+use kilter_protocol::row::{Parameter, Row, Rows};
 
 use crate::place::Place;
 use crate::problem::Problem;
@@ -49,68 +49,16 @@ fn load(file: &Path) -> Result<&'static Loaded, String> {
     Ok(fresh)
 }
 
-fn needs(bits: u32) -> Needs {
-    let kilter_abi::Needs {
-        // What is measured has an operator of MPI's own that commutes.
-        commutative: _,
-        predefined_operator: _,
-        power_of_two_ranks,
-        even_ranks,
-        int_volume,
-        one_node,
-    } = kilter_abi::Needs::of(bits);
-    Needs {
-        power_of_two_ranks,
-        even_ranks,
-        int_volume,
-        one_node,
-    }
-}
-
-fn scratch(said: kilter_abi::Scratch) -> Scratch {
-    let kilter_abi::Scratch {
-        is_known: _,
-        fixed_bytes,
-        bytes_per_rank,
-        volumes,
-        blocks,
-        segments,
-    } = said;
-    Scratch {
-        fixed_bytes,
-        bytes_per_rank,
-        volumes,
-        blocks,
-        segments,
-    }
-}
-
 /// What a plugin has.
 ///
 /// # Errors
 /// Why it is not used.
 pub(crate) fn rows(file: &Path) -> Result<Rows, String> {
-    let parameter = |&(name, [min, max, default]): &(&str, [u64; 3])| Parameter {
-        name: name.to_owned(),
-        min,
-        max,
-        default,
-    };
-    let row = |row: &plugins::Row| Row {
-        id: row.id.to_owned(),
-        collective: row.collective.name().to_owned(),
-        needs: needs(row.algorithm.needs),
-        parameters: row.parameters.iter().map(parameter).collect(),
-        scratch: row.scratch.map(scratch),
-    };
     Ok(Rows {
         v: kilter_protocol::VERSION,
-        rows: load(file)?.rows.iter().map(row).collect(),
+        rows: load(file)?.rows.iter().map(|callable| callable.row.clone()).collect(),
     })
 }
-
-/// `kilter_algorithm.run`.
-type Run = unsafe extern "C" fn(context: *mut Context, arguments: *const Arguments) -> c_int;
 
 /// A call of a row, again and again with other buffers.
 pub(crate) struct RowCall {
@@ -146,11 +94,12 @@ impl RowCall {
         place: Place,
     ) -> Result<RowCall, String> {
         let loaded = load(file)?;
-        let row = loaded.rows.iter().find(|row| row.id == id).ok_or_else(|| {
-            let known: Vec<&str> = loaded.rows.iter().map(|row| row.id).collect();
+        let found = loaded.rows.iter().find(|callable| callable.row.id == id);
+        let callable = found.ok_or_else(|| {
+            let known: Vec<&str> = loaded.rows.iter().map(|known| known.row.id.as_str()).collect();
             format!("`{}` has no row `{id}`; it has {}", file.display(), known.join(", "))
         })?;
-        RowCall::new(loaded.plugin, row, Some(parameters), collective, problem, place)
+        RowCall::new(loaded.plugin, callable, Some(parameters), collective, problem, place)
     }
 
     /// Looks up a row of Kilter's own, an algorithm or a mock-up, and checks what it is given; `None` for its default parameters.
@@ -165,28 +114,27 @@ impl RowCall {
         place: Place,
     ) -> Result<RowCall, String> {
         let loaded = own()?;
-        let row = loaded.rows.iter().find(|row| row.id == id).ok_or_else(|| {
+        let found = loaded.rows.iter().find(|callable| callable.row.id == id);
+        let callable = found.ok_or_else(|| {
             let known = registry::by_collective(collective).map(|row| row.id);
             format!(
                 "`{id}` is not a registered algorithm; those of {collective}: {}",
                 known.collect::<Vec<_>>().join(", ")
             )
         })?;
-        let call = RowCall::new(loaded.plugin, row, parameters, collective, problem, place)?;
+        let call = RowCall::new(loaded.plugin, callable, parameters, collective, problem, place)?;
         Ok(RowCall { is_own: true, ..call })
     }
 
     fn new(
         plugin: &'static Plugin,
-        row: &'static plugins::Row,
+        callable: &'static Callable,
         parameters: Option<&[u64]>,
         collective: Collective,
         problem: &Problem,
         place: Place,
     ) -> Result<RowCall, String> {
-        let id = row.id;
-        let parameters = checked(row, parameters, collective, problem, place)?;
-        let run = row.algorithm.run.ok_or_else(|| format!("row `{id}` has no entry"))?;
+        let parameters = checked(&callable.row, parameters, collective, problem, place)?;
         let p = place.p_ranks;
         let unit = Unit::of(problem);
         let block = (unit.count / p) as i64;
@@ -194,8 +142,8 @@ impl RowCall {
         let displacements: Vec<i64> = (0..p as i64).map(|rank| rank * block).collect();
         let mut arguments = Arguments {
             struct_size: size_of::<Arguments>() as u32,
-            collective: row.algorithm.collective,
-            algorithm: row.algorithm,
+            collective: callable.algorithm.collective,
+            algorithm: callable.algorithm,
             send: ptr::null(),
             recv: ptr::null_mut(),
             send_count: 0,
@@ -248,9 +196,9 @@ impl RowCall {
         }
         Ok(RowCall {
             plugin,
-            id,
+            id: &callable.row.id,
             is_own: false,
-            run,
+            run: callable.run,
             arguments,
             has_send: problem.send_bytes() > 0,
             has_recv: problem.recv_bytes() > 0,
@@ -296,24 +244,24 @@ impl RowCall {
 /// # Errors
 /// Why the problem cannot be solved by the row.
 fn checked(
-    row: &plugins::Row,
+    row: &Row,
     given: Option<&[u64]>,
     collective: Collective,
     problem: &Problem,
     place: Place,
 ) -> Result<Vec<u64>, String> {
-    let id = row.id;
+    let id = &row.id;
     if row.collective != collective {
         return Err(format!("row `{id}` implements {}, not {collective}", row.collective));
     }
-    if let Some(reason) = needs(row.algorithm.needs).unmet(place.p_ranks, problem.n_bytes as u64, place.one_node) {
+    if let Some(reason) = row.needs.unmet(place.p_ranks, problem.n_bytes as u64, place.one_node) {
         return Err(format!("row `{id}` does not run here: {reason}"));
     }
     let Some(given) = given else {
-        return Ok(row.parameters.iter().map(|(_, [_, _, default])| *default).collect());
+        return Ok(row.default_parameters());
     };
     if given.len() != row.parameters.len() {
-        let names: Vec<&str> = row.parameters.iter().map(|(name, _)| *name).collect();
+        let names: Vec<&str> = row.parameters.iter().map(|parameter| parameter.name.as_str()).collect();
         return Err(format!(
             "row `{id}` takes {} parameters ({}), and {} are given",
             names.len(),
@@ -321,7 +269,7 @@ fn checked(
             given.len()
         ));
     }
-    for (value, (name, [min, max, _])) in given.iter().zip(&row.parameters) {
+    for (value, Parameter { name, min, max, .. }) in given.iter().zip(&row.parameters) {
         if !(min..=max).contains(&value) {
             return Err(format!("row `{id}`: {name} = {value} is outside {min} to {max}"));
         }
@@ -422,7 +370,20 @@ impl Host {
 
 #[cfg(test)]
 mod tests {
+    use kilter_algorithms::mockup;
+
     use super::*;
+
+    /// What comes back through the structures of the ABI.
+    #[test]
+    fn own_rows_are_described_as_their_tables_do() {
+        let described: Vec<&Row> = own().unwrap().rows.iter().map(|callable| &callable.row).collect();
+        let tables = registry::algorithms()
+            .map(Row::from)
+            .chain(mockup::MOCKUPS.iter().map(Row::from));
+        let tables: Vec<Row> = tables.collect();
+        assert_eq!(described, tables.iter().collect::<Vec<_>>());
+    }
 
     /// As the table of `kilter_plugin.h` has it.
     #[test]
