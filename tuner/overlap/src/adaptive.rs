@@ -60,9 +60,6 @@ pub struct Explored {
 }
 
 /// Explores the map of `benchmark`.
-///
-/// # Errors
-/// Those of `ask`.
 pub fn explore<E>(benchmark: Benchmark, grid: &Grid, ask: &mut Ask<'_, E>) -> Result<Explored, E> {
     let mut explorations = [Exploration::new(benchmark, grid.clone())];
     queue::explore_all(&mut explorations, &mut |_, positions| ask(positions).map(Some))?;

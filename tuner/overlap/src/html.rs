@@ -108,17 +108,11 @@ pub fn render_judged(survey: &Survey, before: &[Judgement], after: Option<&[Judg
 
 /// The maps alone, to be put into the body of another page that has the report's style: figures, classes, tables, with their own
 /// style rules.
-///
-/// # Errors
-/// If the template fails to write, which no content causes.
 pub fn section(survey: &Survey) -> anyhow::Result<String> {
     Ok(section_of(survey, &classify(survey))?)
 }
 
 /// The targets alone, likewise; empty if none was measured.
-///
-/// # Errors
-/// If the template fails to write, which no content causes.
 pub fn targets_section(before: &[Judgement], after: Option<&[Judgement]>) -> anyhow::Result<String> {
     let known = |judgement: &&Judgement| judgement.standing() != Standing::Unknown || !judgement.cells.is_empty();
     let before: Vec<Judgement> = before.iter().filter(known).cloned().collect();
@@ -168,9 +162,6 @@ fn section_of(survey: &Survey, classes: &Classification) -> askama::Result<Strin
 
 /// What the report of a run shows of overlap, under the table of its targets: what was measured for these before and after, side by
 /// side, and the maps of a survey beside the report. Empty where there is neither.
-///
-/// # Errors
-/// If the template fails to write, which no content causes.
 pub fn in_report(targets: Option<&BeforeAndAfter>, survey: Option<&Survey>) -> askama::Result<String> {
     let pairs = targets.map(pairs::of).unwrap_or_default();
     if pairs.is_empty() && survey.is_none() {

@@ -43,9 +43,6 @@ pub fn beside(directory: &Path, library: &str, ranks: usize) -> Option<Survey> {
 }
 
 /// The JSON schema of a survey, pretty-printed with a final newline.
-///
-/// # Errors
-/// If serialisation fails, which the schema of a fixed type does not.
 pub fn schema() -> serde_json::Result<String> {
     Ok(serde_json::to_string_pretty(&schemars::schema_for!(Survey))? + "\n")
 }

@@ -126,9 +126,6 @@ impl<'c, 'a> Surveyor<'c, 'a> {
     }
 
     /// The map of a benchmark: all of its cells, or the adaptive picture of it.
-    ///
-    /// # Errors
-    /// As [`survey`].
     pub fn map(&mut self, benchmark: Benchmark, full: bool) -> anyhow::Result<Map> {
         let grid = self.grid(benchmark);
         let explored = if full {
@@ -162,9 +159,6 @@ impl<'c, 'a> Surveyor<'c, 'a> {
     }
 
     /// The adaptive picture.
-    ///
-    /// # Errors
-    /// As [`survey`].
     pub fn adaptive(&mut self, benchmark: Benchmark, grid: &Grid) -> anyhow::Result<Explored> {
         self.begin(benchmark, (grid.count() as f64 * adaptive::SHARE) as usize);
         adaptive::explore(benchmark, grid, &mut |positions| self.cells(benchmark, grid, positions))
@@ -172,9 +166,6 @@ impl<'c, 'a> Surveyor<'c, 'a> {
 
     /// These points alone; answers in their order, `None` for those of [`Surveyor::take_failed`]. They are no map, so that each has
     /// its own noise.
-    ///
-    /// # Errors
-    /// As [`survey`].
     pub fn points(&mut self, benchmark: Benchmark, points: &[Point]) -> anyhow::Result<Vec<Option<Cell>>> {
         self.patience = PATIENCE;
         let mut cells = Vec::with_capacity(points.len());

@@ -108,9 +108,6 @@ impl Goals {
     }
 
     /// Measures the untouched library; nothing where there is no target.
-    ///
-    /// # Errors
-    /// A job that fails.
     pub fn begin(context: &Context<'_>, wanted: &[Target], model: Model) -> anyhow::Result<Goals> {
         let mut goals = Goals::of(wanted, model);
         if wanted.is_empty() {
@@ -196,9 +193,6 @@ impl Goals {
     /// Judges what is deployed, in launches in turn with the untouched library, by whose new times it is judged. Gives what the search
     /// proposed, where these launches do not confirm it: it was chosen in a few launches among many settings, one of which looks
     /// better by chance alone now and then.
-    ///
-    /// # Errors
-    /// A job that fails.
     pub fn judge_deployed(
         &mut self,
         context: &Context<'_>,

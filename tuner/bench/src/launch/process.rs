@@ -76,9 +76,6 @@ pub enum ProcessError {
 }
 
 /// Makes orphans of our children our children, so that they can be seen and waited for. Call once, before the first launch.
-///
-/// # Errors
-/// What the system says.
 pub fn become_subreaper() -> Result<(), ProcessError> {
     nix::sys::prctl::set_child_subreaper(true).map_err(|errno| ProcessError::System {
         action: "become the parent of orphaned processes",

@@ -184,9 +184,6 @@ impl<'run> Session<'run> {
     }
 
     /// What the job said when it started, from the store if it did before.
-    ///
-    /// # Errors
-    /// As [`Session::measure`].
     pub fn start(&mut self) -> Result<Start, SessionError> {
         self.prepare()?;
         if let Some(start) = self.run.start_info(&self.spec.key)? {
@@ -219,9 +216,6 @@ impl<'run> Session<'run> {
 
     /// Ends the job in order. The end line covers every block asked: where an earlier attempt measured blocks but was killed
     /// before its end line, they are run once more, one repetition each, and their samples are not used.
-    ///
-    /// # Errors
-    /// As [`Session::measure`].
     pub fn finish(mut self) -> Result<End, SessionError> {
         self.prepare()?;
         self.replay_failure(END)?;
@@ -254,9 +248,6 @@ impl<'run> Session<'run> {
     }
 
     /// Ends the job in order, if one runs, when its end line is not wanted.
-    ///
-    /// # Errors
-    /// As [`Session::measure`].
     pub fn close(mut self) -> Result<(), SessionError> {
         self.end_job()
     }

@@ -175,9 +175,6 @@ impl Store {
     ///
     /// `fingerprint` says what the run measures (library, ranks, sizes, guidelines, ...); equal fingerprints mean that samples
     /// may be mixed. A resumed run keeps its own seed.
-    ///
-    /// # Errors
-    /// What SQLite says.
     pub fn begin_or_resume(
         &self,
         fingerprint: &str,
@@ -193,17 +190,11 @@ impl Store {
     }
 
     /// The newest run with this fingerprint, finished or not, to be gone through again; `None` where there is none.
-    ///
-    /// # Errors
-    /// What SQLite says.
     pub fn newest(&self, fingerprint: &str) -> Result<Option<Run>, StoreError> {
         Run::newest_of(&self.inner, fingerprint)
     }
 
     /// Begins a new run, whatever is unfinished; what there is stays, and is not continued any more.
-    ///
-    /// # Errors
-    /// What SQLite says.
     pub fn begin_anew(
         &self,
         fingerprint: &str,

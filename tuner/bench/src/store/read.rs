@@ -77,9 +77,6 @@ impl Reader {
     }
 
     /// All runs, oldest first.
-    ///
-    /// # Errors
-    /// What SQLite says.
     pub fn runs(&self) -> Result<Vec<RunHead>, StoreError> {
         let context = || self.context("list the runs");
         let mut statement = self

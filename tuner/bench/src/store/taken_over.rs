@@ -63,9 +63,6 @@ impl Run {
 
     /// Most processors that other programs took in a launch of this run, of those that were looked at, and in how many it was more than
     /// `most_cores`.
-    ///
-    /// # Errors
-    /// The database cannot be read.
     pub fn other_load(&self, most_cores: f64) -> Result<(f64, usize), StoreError> {
         let sql = "SELECT coalesce(max(other_cores), 0.0), count(CASE WHEN other_cores > ?2 THEN 1 END) FROM launches WHERE run = ?1";
         let row = self
@@ -81,9 +78,6 @@ impl Run {
 
 impl LaunchRecord {
     /// Stores how many processors other programs took while it ran; again while it goes on, since the tuner may be killed.
-    ///
-    /// # Errors
-    /// The database cannot be written.
     pub fn ran_beside(&self, other_cores: f64) -> Result<(), StoreError> {
         self.note("other_cores", other_cores)
     }

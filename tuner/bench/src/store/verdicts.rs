@@ -41,9 +41,6 @@ impl Run {
     /// Stores the report's verdicts and all else it says, in place of what was stored for this run before.
     ///
     /// Call it before [`Run::finish`].
-    ///
-    /// # Errors
-    /// What SQLite says.
     pub fn record_report(&self, report: &Report) -> Result<(), StoreError> {
         let context = || self.store.context("store the verdicts");
         let mut head = serde_json::to_value(report).map_err(|error| self.store.damaged(format!("report: {error}")))?;

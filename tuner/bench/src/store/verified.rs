@@ -38,9 +38,6 @@ pub struct VerifiedResult {
 
 impl Store {
     /// Stores a result. `depth` is `full`, `reduced` or `case`.
-    ///
-    /// # Errors
-    /// What SQLite says.
     pub fn record_verified(&self, of: &Verified<'_>, depth: &str, result: &VerifiedResult) -> Result<(), StoreError> {
         let values = params![
             now(),
@@ -71,9 +68,6 @@ impl Store {
 
     /// The newest result of the matrix (a single case is none) for this row, wherever the plugin lies. `None` where it was not
     /// verified, or only by a version that did not tell compared runs from skipped ones.
-    ///
-    /// # Errors
-    /// What SQLite says.
     pub fn verified(&self, of: &Verified<'_>) -> Result<Option<VerifiedResult>, StoreError> {
         self.inner
             .connection

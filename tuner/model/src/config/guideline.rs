@@ -334,9 +334,6 @@ fn filled(guideline: &expression::Guideline, functions: &[Collective], k: &[u64]
 }
 
 /// The guidelines that come with Kilter, in the order of their ids.
-///
-/// # Errors
-/// A file is wrong: a defect of this build.
 pub fn load_embedded() -> Result<Vec<Guideline>, ConfigError> {
     embedded("guidelines")
         .into_iter()
@@ -345,9 +342,6 @@ pub fn load_embedded() -> Result<Vec<Guideline>, ConfigError> {
 }
 
 /// A site's own guideline.
-///
-/// # Errors
-/// It cannot be read or is wrong.
 pub fn load_file(path: &Path) -> Result<Guideline, ConfigError> {
     Guideline::parse(&read(path)?, &path.display().to_string())
 }

@@ -125,9 +125,6 @@ impl BatchLauncher {
 }
 
 /// The descriptions that come with Kilter.
-///
-/// # Errors
-/// A file is wrong: a defect of this build.
 pub fn load_embedded() -> Result<Vec<BatchLauncher>, ConfigError> {
     let files = embedded("launchers").into_iter();
     files.map(|(file, text)| BatchLauncher::parse(text, &file)).collect()

@@ -125,9 +125,6 @@ impl Platform {
 }
 
 /// The platforms that come with Kilter.
-///
-/// # Errors
-/// A file is wrong: a defect of this build.
 pub fn load_embedded() -> Result<Vec<Platform>, ConfigError> {
     embedded("platforms")
         .into_iter()

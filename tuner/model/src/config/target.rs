@@ -233,9 +233,6 @@ fn bounded(text: &str) -> Result<(Quantity, f64), String> {
 }
 
 /// The targets that come with Kilter, in the order of their files.
-///
-/// # Errors
-/// A file is wrong: a defect of this build.
 pub fn load_embedded() -> Result<Vec<Target>, ConfigError> {
     embedded("targets")
         .into_iter()
@@ -244,9 +241,6 @@ pub fn load_embedded() -> Result<Vec<Target>, ConfigError> {
 }
 
 /// A site's own target.
-///
-/// # Errors
-/// It cannot be read or is wrong.
 pub fn load_file(path: &Path) -> Result<Target, ConfigError> {
     Target::parse(&read(path)?, &path.display().to_string())
 }

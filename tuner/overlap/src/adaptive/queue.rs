@@ -25,9 +25,6 @@ pub enum Reached {
 }
 
 /// Explores all maps.
-///
-/// # Errors
-/// Those of `ask`.
 pub fn explore_all<E>(maps: &mut [Exploration], ask: &mut AskOf<'_, E>) -> Result<Reached, E> {
     let mut answered = |maps: &mut [Exploration], index: usize, positions: &[Position]| -> Result<bool, E> {
         let Some(answers) = ask(index, positions)? else {

@@ -13,9 +13,6 @@ use super::side_effects;
 /// Launches of the targets' points.
 pub(super) trait Bench {
     /// One of the untouched library. `key` names it.
-    ///
-    /// # Errors
-    /// A job that fails.
     fn untouched(&mut self, key: &str) -> anyhow::Result<Survey>;
 
     /// One of what is deployed so far with these settings; `None` where they fail, which puts them into quarantine.

@@ -41,9 +41,6 @@ const PROGRESS: [&[(&str, &str)]; 2] = [
 
 impl Goals {
     /// Searches from `launch`, what is deployed so far; gives what to deploy in addition. `banned` settings are not proposed.
-    ///
-    /// # Errors
-    /// A failure that no candidate explains.
     pub fn search(
         &mut self,
         context: &Context<'_>,
@@ -135,9 +132,6 @@ pub(super) struct Search<'s, B> {
 
 impl<B: Bench> Search<'_, B> {
     /// Tries each candidate, and confirms what looks better.
-    ///
-    /// # Errors
-    /// A failure that no candidate explains.
     pub(super) fn run(&mut self, candidates: Vec<Vec<Assignment>>) -> anyhow::Result<()> {
         let mut confirmed = 0;
         if !candidates.is_empty() {

@@ -67,9 +67,6 @@ impl Library {
 }
 
 /// The descriptions that come with Kilter.
-///
-/// # Errors
-/// A file is wrong: a defect of this build.
 pub fn load_embedded() -> Result<Vec<Library>, ConfigError> {
     embedded("libraries")
         .into_iter()
@@ -78,9 +75,6 @@ pub fn load_embedded() -> Result<Vec<Library>, ConfigError> {
 }
 
 /// A description by file.
-///
-/// # Errors
-/// It cannot be read or is wrong.
 pub fn load_file(path: &Path) -> Result<Library, ConfigError> {
     Library::parse(&read(path)?, &path.display().to_string())
 }
