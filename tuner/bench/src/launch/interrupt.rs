@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicI32, Ordering};
 
 use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, sigaction};
 
-/// Where a signal is noted: its number, or 0.
+/// Number of the signal that came, or 0.
 pub type Flag = AtomicI32;
 
 static RECEIVED: Flag = Flag::new(0);

@@ -1,4 +1,4 @@
-//! What became of blocks, for replay.
+//! Stored results of blocks, for replay.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use rusqlite::{OptionalExtension as _, params};
 
 use super::{Run, StoreError, blob};
 
-/// What a block that was measured to its end gave.
+/// Result of a block that was measured to its end.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct BlockOutcome {
     /// Item id to samples.
@@ -44,9 +44,9 @@ pub struct ItemSamples {
 pub struct StoredBlock {
     /// Row of the launch that measured it.
     pub launch: i64,
-    /// What was asked.
+    /// The requested items.
     pub items: Vec<Item>,
-    /// What came.
+    /// Their results.
     pub outcome: BlockOutcome,
 }
 
@@ -55,7 +55,7 @@ pub struct StoredBlock {
 pub struct StoredFailure {
     /// `hung` or `crashed`.
     pub state: String,
-    /// As given to [`super::LaunchRecord::record_failure`].
+    /// Detail as given to [`super::LaunchRecord::record_failure`].
     pub detail: String,
 }
 
@@ -213,7 +213,7 @@ impl Run {
             .map_err(self.store.context("forget failures"))
     }
 
-    /// Whether the end line of a launch that ran this finished block is stored.
+    /// True if the end line of a launch that ran this finished block is stored.
     pub fn end_is_known(&self, key: &str, block: &str) -> Result<bool, StoreError> {
         self.store
             .connection

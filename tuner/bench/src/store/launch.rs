@@ -20,7 +20,7 @@ pub struct LaunchPaths {
     pub plan: PathBuf,
     /// Report, written by rank 0.
     pub report: PathBuf,
-    /// What the job printed.
+    /// File with the job's output.
     pub log: PathBuf,
 }
 
@@ -49,7 +49,7 @@ pub struct LaunchRecord {
 /// An attempt whose tuner went away.
 #[derive(Debug)]
 pub struct UnclosedLaunch {
-    /// To go on recording.
+    /// Record to which further lines are added.
     pub record: LaunchRecord,
     /// Its files.
     pub paths: LaunchPaths,
@@ -199,7 +199,7 @@ impl LaunchRecord {
             connection.execute_batch("RELEASE line")
         })();
         if let Err(error) = stored {
-            // Nothing of the line stays; where even this fails, closing the connection undoes it.
+            // The line is undone as a whole. If even this fails, closing the connection undoes it.
             let _ = connection.execute_batch("ROLLBACK TO line; RELEASE line");
             return Err(self.store.context("store a report line")(error));
         }

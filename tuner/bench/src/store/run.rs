@@ -14,9 +14,9 @@ pub struct Run {
     pub id: i64,
     /// Seed of every order; a resumed run keeps the one it began with.
     pub seed: u64,
-    /// Whether an unfinished run was found and is continued.
+    /// True if an unfinished run was found and is continued.
     pub resumed: bool,
-    /// When it began, in seconds since 1970; of a resumed run, the first time.
+    /// Start of the run in seconds since 1970; the first one if it was resumed.
     pub started_unix_seconds: f64,
     pub(super) store: Rc<Inner>,
 }
@@ -127,7 +127,7 @@ impl Run {
             .map_err(self.store.context("count launches"))
     }
 
-    /// What the newest attempt that started said about itself.
+    /// Start line of the newest attempt that started.
     pub fn start_info(&self, key: &str) -> Result<Option<Start>, StoreError> {
         let text: Option<String> = self.newest(
             "SELECT start_json FROM launches WHERE run = ?1 AND key = ?2 AND start_json IS NOT NULL ORDER BY id DESC LIMIT 1",

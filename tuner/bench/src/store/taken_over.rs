@@ -1,4 +1,4 @@
-//! What a run that is resumed takes over, and what it measures again.
+//! Decides which results a resumed run takes over, and which it measures again.
 
 use rusqlite::params;
 
@@ -20,11 +20,8 @@ pub struct TakenOver {
 }
 
 impl Run {
-    /// Counts what is there, and forgets the answers of launches beside which other programs took more than `most_cores` processors in the
-    /// mean. Their samples stay in the database.
-    ///
-    /// # Errors
-    /// The database cannot be read or written.
+    /// Counts the stored results. Results of launches beside which other programs took more than `most_cores`
+    /// processors in the mean are no longer answers; their samples stay in the database.
     pub fn take_over(&self, most_cores: f64) -> Result<TakenOver, StoreError> {
         let context = || self.store.context("take over what was measured");
         let connection = &self.store.connection;

@@ -130,11 +130,8 @@ fn floats(value: Option<Value>) -> Vec<f64> {
 }
 
 impl Reader {
-    /// The report of a run as it was when the run ended; `None` if the run has none (it is unfinished, or older than verdicts in
-    /// the database).
-    ///
-    /// # Errors
-    /// What SQLite says, or an entry that is no report.
+    /// The report of a run as it was when the run ended; `None` for an unfinished run, or for one that is older than
+    /// verdicts in the database. An error if the entry is no report.
     pub fn report(&self, run: i64) -> Result<Option<Report>, StoreError> {
         let context = || self.context("read the verdicts");
         let connection = self.connection();
