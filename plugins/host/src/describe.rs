@@ -38,15 +38,13 @@ pub(crate) unsafe fn row(algorithm: &Algorithm) -> Result<Row, &'static str> {
     if list.len() != algorithm.parameter_count as usize {
         return Err("its parameters are missing");
     }
+    // SAFETY: by this function's contract.
+    let parameters = list.iter().map(|one| unsafe { parameter(one) });
     Ok(Row {
         id: id.to_owned(),
         collective,
         needs: needs(algorithm.needs),
-        // SAFETY: by this function's contract.
-        parameters: list
-            .iter()
-            .map(|one| unsafe { parameter(one) })
-            .collect::<Result<_, _>>()?,
+        parameters: parameters.collect::<Result<_, _>>()?,
         scratch: None,
     })
 }
