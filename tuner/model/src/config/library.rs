@@ -46,9 +46,10 @@ pub struct Library {
     pub reports: String,
     /// What a build of Kilter for it is called, with `{major}` and `{minor}` of the library's version.
     pub builds: String,
-    /// Which emitter writes its files; without one it can be verified and not tuned.
+    /// The name of the emitter that writes its files; without one it can be verified and not tuned. The crate of emitters has their
+    /// table and refuses other names.
     #[serde(default)]
-    pub emitter: Option<Emitter>,
+    pub emitter: Option<String>,
     /// Which program of its own prints its parameters, where Kilter reads one.
     #[serde(default)]
     pub info: Option<InfoTool>,
@@ -82,22 +83,6 @@ pub struct Library {
     /// Settings that must not be made, or not without others.
     #[serde(default)]
     pub constraints: Vec<Constraint>,
-}
-
-/// Who writes a library's files; a file each in `emit/`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Emitter {
-    /// MPICH's control variables and selection file.
-    Mpich,
-    /// MVAPICH2's file of variables.
-    Mvapich2,
-    /// Open MPI's parameter and rules files.
-    OpenMpi,
-    /// Arguments of SimGrid's `smpirun`.
-    Smpi,
-    /// The environment alone.
-    Variables,
 }
 
 /// A library's own program that prints its parameters; a file each in `library_info/`.
