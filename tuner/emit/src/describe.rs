@@ -11,7 +11,7 @@ use super::forms::{Exported, FORMS};
 use super::installation::Installation;
 use super::manifest::{self, Carries, Manifest, StagedFile, TunedLibrary, TunedUnder};
 use super::site_file::SiteFile;
-use super::{Emitted, File, comments, environment, read, rules, staging, write};
+use super::{Emitted, File, announced, comments, environment, read, rules, write};
 use crate::digest::sha256;
 
 /// Completes the staging directory.
@@ -117,7 +117,7 @@ fn list(directory: &Path, emitted: &Emitted) -> anyhow::Result<Vec<StagedFile>> 
                 continue;
             }
             let name = path.strip_prefix(directory).unwrap_or(&path).display().to_string();
-            if name == staging::JOURNAL {
+            if name == announced::JOURNAL {
                 continue;
             }
             let carries = carries(&name, emitted);

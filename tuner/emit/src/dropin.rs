@@ -7,7 +7,7 @@ use anyhow::Context as _;
 
 use super::decisions::Decisions;
 use super::installation::Installation;
-use super::{Emitted, File, profile, read, staging, write};
+use super::{Emitted, File, announced, profile, read, write};
 
 const PROFILE: &str = "kilter-profile.json";
 /// Where the shared objects lie, beside the profile.
@@ -99,7 +99,7 @@ fn copy_as(from: &Path, directory: &Path, name: &str) -> anyhow::Result<PathBuf>
     use std::os::unix::fs::PermissionsExt as _;
     let own = Path::new(LIBRARIES).join(name);
     let (libraries, to) = (directory.join(LIBRARIES), directory.join(&own));
-    staging::announce(directory, &own)?;
+    announced::announce(directory, &own)?;
     std::fs::create_dir_all(&libraries).with_context(|| format!("`{}` cannot be made", libraries.display()))?;
     std::fs::copy(from, &to).with_context(|| format!("`{}` cannot be copied to `{}`", from.display(), to.display()))?;
     std::fs::set_permissions(&to, std::fs::Permissions::from_mode(0o755))

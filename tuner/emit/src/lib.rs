@@ -1,6 +1,7 @@
 //! From decisions to files: a staging directory that holds exactly what would be deployed, and the launch that uses it. [`emitters`] has a
 //! file for each kind of library; [`apply`] installs a staging directory and takes it back.
 
+mod announced;
 pub mod apply;
 pub mod command_line;
 pub mod decisions;
@@ -147,7 +148,7 @@ fn write_files(
         + &readme::left_out(&decisions.left_out);
     write(directory, README, &page)?;
     describe::describe(installation, decisions, emitter.site_file(), &emitted)?;
-    staging::complete(directory)?;
+    announced::complete(directory)?;
     Ok(emitted)
 }
 
@@ -200,7 +201,7 @@ fn replaced(installation: &Installation<'_>, decisions: &Decisions<'_>) -> Vec<(
 /// Writes one file.
 fn write(directory: &Path, name: &str, text: &str) -> anyhow::Result<()> {
     let path = directory.join(name);
-    staging::announce(directory, Path::new(name))?;
+    announced::announce(directory, Path::new(name))?;
     std::fs::write(&path, text).with_context(|| format!("`{}` cannot be written", path.display()))
 }
 
