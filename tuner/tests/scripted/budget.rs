@@ -43,8 +43,7 @@ fn a_launch_that_is_out_of_time_ends_after_its_block() {
         &run,
         "blocks were not measured, since the time of their launches was over",
     );
-    eprintln!("SLOW {} {} {:?}", run.seconds, run.jobs, run.report.provenance.budget);
-    assert!(run.seconds < 12.0, "{}", run.seconds);
+    assert!(run.seconds < 10.0, "{}", run.seconds);
 }
 
 #[test]

@@ -47,6 +47,7 @@ fn only_plugins_leaves_everything_else_out() {
     let library = || {
         slow_reduce(|call| call.is("x", "1") || call.algorithm == 2)
             .setting("x", "0", &["1"])
+            .row("reduce.binomial", |_, usual| 0.5 * usual)
             .plugin_row("reduce.mine", Needs::default())
     };
     let arguments = format!("{REDUCE} --plugin FILE --only plugins");
