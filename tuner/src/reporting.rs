@@ -4,9 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, UNIX_EPOCH};
 
 use anyhow::Context as _;
-use kilter_emit::{Emitted, File, mvapich2};
+use kilter_emit::{Emitted, File};
 use kilter_model::config::guideline::Kind;
-use kilter_model::config::library::Emitter;
 use kilter_model::deployment::{Assignment, Selection};
 use kilter_model::options::Options;
 use kilter_model::report::{
@@ -81,7 +80,7 @@ pub fn of_tune(context: &Context<'_>, tuned: &Tuned) -> Report {
         report.cells.push(cell);
     }
     if let Some(emitted) = &tuned.emitted {
-        report.changes = changes(context.library.emitter, tuned, emitted, &report.cells);
+        report.changes = changes(context, tuned, emitted, &report.cells);
     }
     if let Some(after) = &tuned.after {
         // What was not measured in turn with what is deployed was measured before it: left sides that are no collectives.
@@ -242,12 +241,12 @@ fn fix(tuned: &Tuned, judged: &JudgedCell) -> Option<Fix> {
     tuned.ledger.fix(cell, &judged.cell.target(), &tuned.deployment)
 }
 
-/// Whether a setting of whole launches is part of what fixed a cell.
+/// True if a setting of whole launches is part of the fix.
 fn is_part_of(assignment: &Assignment, fix: &Fix) -> bool {
     fix.settings.contains(&Setting::from(assignment))
 }
 
-fn changes(emitter: Option<Emitter>, tuned: &Tuned, emitted: &Emitted, cells: &[Cell]) -> Vec<DeployedChange> {
+fn changes(context: &Context<'_>, tuned: &Tuned, emitted: &Emitted, cells: &[Cell]) -> Vec<DeployedChange> {
     let file = |file: File| emitted.files.get(&file).cloned().unwrap_or_default();
     let mut changes = Vec::new();
     for assignment in &tuned.deployment.assignments {
@@ -259,17 +258,7 @@ fn changes(emitter: Option<Emitter>, tuned: &Tuned, emitted: &Emitted, cells: &[
             kind: FixKind::Parameter,
             name: assignment.name.clone(),
             value: assignment.value.clone(),
-            // A library without a file of parameters has them among the launcher's arguments or in the environment.
-            file: file(
-                // And one whose variables have a file of their own has only others there.
-                match emitter {
-                    Some(Emitter::Mvapich2) if mvapich2::carries(&assignment.name) => File::Parameters,
-                    _ => [File::Parameters, File::Arguments]
-                        .into_iter()
-                        .find(|file| !assignment.environment && emitted.files.contains_key(file))
-                        .unwrap_or(File::Environment),
-                },
-            ),
+            file: kilter_emit::carrier(context, emitted, assignment),
             why: why(&answered),
             gain: gain(&answered),
             cells: answered.iter().map(|cell| name(cell)).collect(),
