@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use askama::Template;
-use kilter_model::report::{Change, FixKind, Report};
+use kilter_model::report::{DeployedChange, FixKind, Report};
 use kilter_render::format;
 use kilter_render::table::{plain, printable, trimmed};
 
@@ -101,7 +101,7 @@ pub(super) fn views(report: &Report) -> Vec<ChangeView> {
     report.changes.iter().map(change).collect()
 }
 
-fn change(change: &Change) -> ChangeView {
+fn change(change: &DeployedChange) -> ChangeView {
     ChangeView {
         kind: kind_words(change.kind),
         name: match change.kind {
