@@ -4,13 +4,16 @@ use kilter_algorithms::{Algorithm, Nodes, registry};
 use kilter_search::cost_model;
 use kilter_search::ordered::{Axis, Point, Scale};
 
+/// The time at a point.
+type Seconds = Box<dyn Fn(&[u64]) -> f64>;
+
 /// A scripted landscape.
 pub(crate) struct Surface {
     pub(crate) kind: &'static str,
     pub(crate) axes: Vec<Axis>,
     /// Points that the screening measures; the first is the library's own choice.
     pub(crate) screened: Vec<Point>,
-    pub(crate) seconds: Box<dyn Fn(&[u64]) -> f64>,
+    pub(crate) seconds: Seconds,
 }
 
 #[derive(Clone, Copy)]
