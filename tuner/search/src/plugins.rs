@@ -56,7 +56,8 @@ pub fn load(files: &[PathBuf], programs: &Programs, library: &Library) -> anyhow
     Ok(plugins)
 }
 
-fn from_rows(file: &Path, said: Rows) -> anyhow::Result<Plugin> {
+/// A plugin with these rows.
+pub fn from_rows(file: &Path, said: Rows) -> anyhow::Result<Plugin> {
     ensure!(
         !said.rows.is_empty(),
         "--plugin `{}` has no rows: there is nothing that could compete",
