@@ -4,15 +4,10 @@
 //! arrives first may be added first.
 
 use std::ffi::c_int;
-use std::time::Duration;
 
-use crate::problem::{Problem, mix};
+use kilter_algorithms::reference::doubles::{CALLS, double, lateness};
 
-/// Calls of each kind.
-pub(crate) const CALLS: usize = 3;
-
-/// A quarter of the longest time that a rank comes late.
-const LATE_STEP: Duration = Duration::from_micros(50);
+use crate::problem::Problem;
 
 /// Buffers of a call.
 pub(crate) struct Doubles {
@@ -24,7 +19,7 @@ impl Doubles {
     /// What `rank` has before a call that is not in place.
     pub(crate) fn new(problem: &Problem, rank: usize) -> Doubles {
         Doubles {
-            send: (0..problem.send_span).map(|index| random(rank, index)).collect(),
+            send: (0..problem.send_span).map(|index| double(rank, index)).collect(),
             recv: vec![f64::NAN; problem.recv_span],
         }
     }
@@ -48,7 +43,7 @@ pub(crate) fn left(
     let mut first: Option<Vec<u64>> = None;
     let mut outcome = Ok(());
     for number in 0..CALLS {
-        std::thread::sleep(LATE_STEP * lateness(number, rank));
+        std::thread::sleep(lateness(number, rank));
         let mut doubles = Doubles::new(problem, rank);
         let code = call(&mut doubles);
         // All calls are made in any case: the other ranks make them.
@@ -80,28 +75,11 @@ fn first_difference(a: &[u64], b: &[u64]) -> Option<usize> {
     a.iter().zip(b).position(|(a, b)| a != b)
 }
 
-/// In the first call all come together, then every fourth rank comes late by as much, counted from either end.
-fn lateness(call: usize, rank: usize) -> u32 {
-    match call {
-        0 => 0,
-        1 => (rank % 4) as u32,
-        _ => 4 - (rank % 4) as u32,
-    }
-}
-
-/// Element `index` of what `rank` gives: of either sign, from 2^-16 to 2^16, so that another order of adding rounds otherwise.
-fn random(rank: usize, index: usize) -> f64 {
-    let [low, high] = mix([rank, 1, index]);
-    let bits = u64::from(high) << 32 | u64::from(low);
-    let significand = f64::from_bits(0x3FF0_0000_0000_0000 | bits >> 12);
-    let magnitude = 2_f64.powi((bits & 31) as i32 - 16);
-    let sign = if bits & 32 == 0 { 1.0 } else { -1.0 };
-    sign * significand * magnitude
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{difference, left, random};
+    use kilter_algorithms::reference::doubles::double;
+
+    use super::{difference, left};
     use crate::problem::Problem;
 
     fn problem() -> Problem {
@@ -117,7 +95,7 @@ mod tests {
     fn another_order_of_adding_leaves_other_bits() {
         let sum = |ranks: &mut dyn Iterator<Item = usize>| -> Vec<u64> {
             let ranks: Vec<usize> = ranks.collect();
-            let of = |index| ranks.iter().fold(0.0, |sum, rank| sum + random(*rank, index));
+            let of = |index| ranks.iter().fold(0.0, |sum, rank| sum + double(*rank, index));
             (0..97).map(|index| f64::to_bits(of(index))).collect()
         };
         for ranks in 3..9 {
