@@ -24,10 +24,15 @@ pub fn lateness(call: usize, rank: usize) -> Duration {
     LATE_STEP * steps
 }
 
-/// Element `i` of what `rank` gives: of either sign, from 2^-16 to 2^16, so that every other order of adding rounds otherwise.
+/// Element `i` of what `rank` gives.
 #[must_use]
 pub fn double(rank: usize, i: usize) -> f64 {
-    let bits = mix(((rank as u64) << 40) ^ (i as u64 + 1));
+    of_bits(mix(((rank as u64) << 40) ^ (i as u64 + 1)))
+}
+
+/// The double that random bits make: of either sign, from 2^-16 to 2^16, so that every other order of adding rounds otherwise.
+#[must_use]
+pub fn of_bits(bits: u64) -> f64 {
     let significand = f64::from_bits(0x3FF0_0000_0000_0000 | bits >> 12);
     let magnitude = 2_f64.powi((bits & 31) as i32 - 16);
     let sign = if bits & 32 == 0 { 1.0 } else { -1.0 };
