@@ -19,7 +19,7 @@ use kilter_protocol::plan::{Block, Implementation, Item, Repetitions};
 use kilter_stats::sample::Sample;
 use kilter_stats::verdict::Rule;
 
-use crate::choose::{Decision, Measured, choose_among};
+use crate::choose::{Choice, Measured, choose_among};
 use crate::context::Context;
 use crate::correctness::admit;
 use crate::guide::Guide;
@@ -108,7 +108,7 @@ impl<'c, 'a> Contests<'c, 'a> {
         &self,
         targets: &[Target],
         kinds: &dyn Fn(&Target, FixKind) -> bool,
-    ) -> anyhow::Result<Vec<(Target, Decision)>> {
+    ) -> anyhow::Result<Vec<(Target, Choice)>> {
         let finals = self.screen_all(targets, kinds, &front)?;
         let held = self.finals(finals, FINAL_LAUNCHES)?;
         let findings = proof::of_finalists(self.context, &self.label, &self.setup, &held)?;
@@ -123,25 +123,25 @@ impl<'c, 'a> Contests<'c, 'a> {
                 let finding = findings.get(&target.name());
                 let credited = |one: &Selection| finding.is_none_or(|finding| finding.credits(one));
                 candidates.retain(|candidate| candidate.selection.as_ref().is_none_or(&credited));
-                let mut decision = self.choose_proven(&target, candidates.clone(), &bounds, &rule)?;
+                let mut choice = self.choose_proven(&target, candidates.clone(), &bounds, &rule)?;
                 if let Some(finding) = finding {
-                    decision.hidden = matches!(finding, Finding::NoEffect { .. });
-                    self.tell(&target, finding, &mut decision);
+                    choice.hidden = matches!(finding, Finding::NoEffect { .. });
+                    self.tell(&target, finding, &mut choice);
                 }
                 let library = &self.context.library;
-                self.guide.explain(library, &target, &candidates, &mut decision.contest);
-                self.add_refused(&target, &mut decision);
+                self.guide.explain(library, &target, &candidates, &mut choice.contest);
+                self.add_refused(&target, &mut choice);
                 let behind = self.left_behind.borrow_mut().remove(&target.name());
-                decision.contest.screened = behind.unwrap_or_default();
-                self.tell_why_not(&target, &decision);
-                Ok((target, decision))
+                choice.contest.screened = behind.unwrap_or_default();
+                self.tell_why_not(&target, &choice);
+                Ok((target, choice))
             })
             .collect()
     }
 
     /// Says which finalists were faster than the default and are not deployed, and why; the report has those of the screening as well.
-    fn tell_why_not(&self, target: &Target, decision: &Decision) {
-        for one in &decision.contest.candidates {
+    fn tell_why_not(&self, target: &Target, choice: &Choice) {
+        for one in &choice.contest.candidates {
             if let Some(why) = &one.not_deployed {
                 self.context
                     .progress
@@ -150,8 +150,8 @@ impl<'c, 'a> Contests<'c, 'a> {
         }
     }
 
-    /// Puts into the decision, and where it matters into the list of what had no effect, what proves that the library's algorithms act.
-    fn tell(&self, target: &Target, finding: &Finding, decision: &mut Decision) {
+    /// Puts into the choice, and where it matters into the list of what had no effect, what proves that the library's algorithms act.
+    fn tell(&self, target: &Target, finding: &Finding, choice: &mut Choice) {
         let context = self.context;
         let mut text = finding.text();
         if let Finding::NoEffect { .. } = finding {
@@ -168,11 +168,11 @@ impl<'c, 'a> Contests<'c, 'a> {
             let id = format!("{} for {}", row.map_or("", |row| &row.parameter), target.name());
             context.progress.warn(&format!("`{id}` is not credited: {text}"));
             context.quarantine.add(&id, "had no effect", &text);
-            if let Some(reason) = &mut decision.unfixed_because {
+            if let Some(reason) = &mut choice.unfixed_because {
                 *reason += &format!("; the library's own algorithms: {text}");
             }
         }
-        decision.contest.proof = Some(text);
+        choice.contest.proof = Some(text);
     }
 
     /// Measures every candidate of the kinds asked for, refines the front runners' knobs, and picks who goes on.
@@ -307,19 +307,19 @@ impl<'c, 'a> Contests<'c, 'a> {
         allowed
     }
 
-    /// Adds to a decision what the options forbid.
-    fn add_refused(&self, target: &Target, decision: &mut Decision) {
+    /// Adds to a choice what the options forbid.
+    fn add_refused(&self, target: &Target, choice: &mut Choice) {
         let Some(refused) = self.refused.borrow().get(&target.name()).cloned() else {
             return;
         };
-        if let Some(reason) = &mut decision.unfixed_because {
+        if let Some(reason) = &mut choice.unfixed_because {
             let ids: Vec<&str> = refused.iter().map(|one| one.id.as_str()).collect();
             reason.push_str(&format!(
                 "; not measured, since the options forbid them: {}",
                 ids.join(", ")
             ));
         }
-        decision.contest.refused = refused;
+        choice.contest.refused = refused;
     }
 
     /// Searches the ordered knobs of one candidate, one after the other.
@@ -492,16 +492,16 @@ impl<'c, 'a> Contests<'c, 'a> {
         mut candidates: Vec<Measured>,
         bounds: &[Sample],
         rule: &Rule,
-    ) -> anyhow::Result<Decision> {
+    ) -> anyhow::Result<Choice> {
         let is_simulated = self.context.library.launcher.is_simulator();
         let deployable = |selection: &Selection| !is_simulated || selection.kind() == FixKind::Parameter;
         loop {
-            let decision = choose_among(target, &candidates, bounds, rule, &deployable);
-            let Some(chosen) = &decision.chosen else {
-                return Ok(decision);
+            let choice = choose_among(target, &candidates, bounds, rule, &deployable);
+            let Some(chosen) = &choice.chosen else {
+                return Ok(choice);
             };
             let Err(reason) = admit(self.context, chosen)? else {
-                return Ok(decision);
+                return Ok(choice);
             };
             let id = chosen.id();
             let text = format!("`{id}` is not deployed: it failed the correctness matrix: {reason}");

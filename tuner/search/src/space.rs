@@ -706,7 +706,7 @@ mod tests {
                 let spare: &[usize] = &[6, 7];
                 for candidate in overlap_candidates(&library, transports, Some(spare)) {
                     if made_for_it(&candidate) {
-                        let id = crate::necessity::id(&candidate.assignments);
+                        let id = kilter_model::change::id(&candidate.assignments);
                         writeln!(text, "{}, {}: {id}", library.id, transports.join(" ")).unwrap();
                     }
                 }
@@ -803,7 +803,7 @@ mod tests {
         in_situation(library, all, situation)
             .into_iter()
             .filter(|candidate| candidate.parameter == parameter)
-            .map(|candidate| crate::necessity::id(&candidate.assignments))
+            .map(|candidate| kilter_model::change::id(&candidate.assignments))
             .collect()
     }
 
@@ -894,7 +894,7 @@ mod tests {
         let all = launch_candidates(&mvapich2, &["shm".to_owned()], &[target]);
         let first = all.iter().find(|one| one.parameter == "MV2_SMP_EAGERSIZE").unwrap();
         let refined = with_value(&mvapich2, first, 65536, &Situation::default()).unwrap();
-        let id = crate::necessity::id(&refined.assignments);
+        let id = kilter_model::change::id(&refined.assignments);
         assert_eq!(id, "MV2_SMP_EAGERSIZE=65536 MV2_SMP_QUEUE_LENGTH=262144");
     }
 

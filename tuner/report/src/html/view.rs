@@ -1,7 +1,7 @@
 //! What the page says, in the order in which it says it.
 
 use askama::Template;
-use kilter_model::report::{Change, Contest, FixKind, Quarantined, Report};
+use kilter_model::report::{Contest, DeployedChange, FixKind, Quarantined, Report};
 use kilter_render::format;
 use kilter_render::sheet::Sheet;
 
@@ -217,7 +217,7 @@ fn details(summary: &Summary<'_>) -> Vec<String> {
     lines
 }
 
-fn change(change: &Change) -> ChangeView {
+fn change(change: &DeployedChange) -> ChangeView {
     ChangeView {
         kind: kind_words(change.kind),
         name: match change.kind {
