@@ -1,4 +1,4 @@
-//! From what was typed ([`crate::cli`]) to what was meant ([`kilter_model::options`]).
+//! Makes validated options ([`kilter_model::options`]) from the command line as typed ([`crate::cli`]).
 
 mod allocation;
 mod overlap;

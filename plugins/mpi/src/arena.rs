@@ -127,9 +127,6 @@ impl Arena {
     /// Frees what ranks can free only together: the shared memory. To be called before the communicator is freed; an arena that
     /// has none does nothing, and one that is dropped without it leaves its window to the library.
     ///
-    /// # Errors
-    /// The library's.
-    ///
     /// # Safety
     /// MPI is running; all ranks of the arena's communicator make the same call, and none is in another one on it.
     pub unsafe fn release(&mut self) -> Result<(), MpiError> {

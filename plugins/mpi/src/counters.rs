@@ -156,9 +156,6 @@ impl Counters {
     }
 
     /// What they stand at: for each counter, in the order of their names, a number for each rank.
-    ///
-    /// # Errors
-    /// The library's.
     pub fn read(&self) -> Result<Vec<Vec<u64>>, CountersError> {
         self.counters.iter().map(|counter| self.read_one(counter)).collect()
     }

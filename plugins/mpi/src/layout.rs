@@ -26,9 +26,6 @@ pub struct Layout {
 
 impl Layout {
     /// The layout of `datatype`.
-    ///
-    /// # Errors
-    /// The library's.
     #[inline]
     pub fn of(datatype: MPI_Datatype) -> Result<Layout, MpiError> {
         predefined::find(datatype).map_or_else(|| Layout::ask(datatype), Ok)
@@ -98,9 +95,6 @@ fn ask_size(datatype: MPI_Datatype) -> Result<usize, MpiError> {
 
 /// Whether elements in memory are the same bytes as when packed: dense, and the parts of an element in the order in which
 /// messages carry them. Says no where it would take long to find out.
-///
-/// # Errors
-/// The library's.
 pub fn is_stream(datatype: MPI_Datatype) -> Result<bool, MpiError> {
     if let Some(layout) = predefined::find(datatype) {
         return Ok(layout.is_dense());
@@ -218,9 +212,6 @@ pub unsafe fn pack(
 }
 
 /// As [`pack`], with at most `piece_bytes` bytes in a call of the library, which takes ints, or one element.
-///
-/// # Errors
-/// As for [`pack`].
 ///
 /// # Safety
 /// As for [`pack`].
@@ -379,9 +370,6 @@ pub unsafe fn unpack(
 
 /// As [`unpack`], with at most `piece_bytes` bytes in a call of the library, which takes ints, or one element.
 ///
-/// # Errors
-/// As for [`unpack`].
-///
 /// # Safety
 /// As for [`unpack`].
 pub unsafe fn unpack_in_pieces(
@@ -452,9 +440,6 @@ unsafe fn unpack_piece(
 }
 
 /// Copies `count` elements and leaves the holes between them as they are.
-///
-/// # Errors
-/// The library's.
 ///
 /// # Safety
 /// Both buffers hold `count` elements and do not overlap; nothing is pending on `comm`, whose rank `rank` this is.

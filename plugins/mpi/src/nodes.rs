@@ -13,9 +13,6 @@ use crate::{MpiError, constants, info};
 /// Collective calls are made on `comm` alone, never on the communicator of a node: in a program with the drop-in that would
 /// be a communicator like any other, whose calls may be replaced.
 ///
-/// # Errors
-/// The library's.
-///
 /// # Safety
 /// `comm` is an intracommunicator; all its ranks make the same call.
 pub unsafe fn nodes(comm: MPI_Comm) -> Result<Nodes, MpiError> {
@@ -62,9 +59,6 @@ pub unsafe fn nodes(comm: MPI_Comm) -> Result<Nodes, MpiError> {
 
 /// Whether all ranks of `comm` are on one node; the same on all ranks. Calls no collective of data, which in a program with the
 /// drop-in may be the drop-in's.
-///
-/// # Errors
-/// The library's.
 ///
 /// # Safety
 /// `comm` is an intracommunicator; all its ranks make the same call.

@@ -175,9 +175,6 @@ impl Pipeline {
 
     /// As [`Pipeline::run`], with the number of elements of each rank's block; see [`Pipeline::takes_counts`].
     ///
-    /// # Errors
-    /// As for [`Pipeline::run`].
-    ///
     /// # Safety
     /// As for [`Pipeline::run`]; `counts` has an entry for each rank, none negative, `arguments.count` is their sum, and all
     /// ranks pass the same.

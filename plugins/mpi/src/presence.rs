@@ -172,9 +172,6 @@ pub fn limit() -> Duration {
 
 /// Finds out whether all ranks have `library`, waiting at most for [`limit`] at each level of the tree.
 ///
-/// # Errors
-/// The library's.
-///
 /// # Safety
 /// MPI was just initialised; every rank that has `library` makes this call once, and nothing of the program's has been sent yet.
 pub unsafe fn find_out(library: Library) -> Result<Presence, MpiError> {

@@ -92,9 +92,6 @@ impl Profile {
 
     /// The same where plugins that the profile names beside Kilter's cannot be loaded: what only they know is not checked
     /// ([`Catalogue::trusting`]).
-    ///
-    /// # Errors
-    /// As for [`Profile::parse`].
     pub fn parse_trusting(text: &str, origin: &str) -> Result<Profile, ProfileError> {
         let profile = Profile::read(text, origin)?;
         profile.check(&Catalogue::trusting(&profile), origin)?;
@@ -120,17 +117,11 @@ impl Profile {
     }
 
     /// The text of the profile, as [`Profile::read`] takes it.
-    ///
-    /// # Errors
-    /// None that these types can cause.
     pub fn to_json(&self) -> Result<String, serde_json::Error> {
         Ok(serde_json::to_string_pretty(self)? + "\n")
     }
 
     /// The JSON schema of the format.
-    ///
-    /// # Errors
-    /// None that these types can cause.
     pub fn schema() -> Result<String, serde_json::Error> {
         Ok(serde_json::to_string_pretty(&schemars::schema_for!(Profile))? + "\n")
     }

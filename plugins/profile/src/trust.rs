@@ -74,17 +74,11 @@ impl Trusted {
 }
 
 /// Opens a file, if it may be trusted. What is checked is the open file, not the name.
-///
-/// # Errors
-/// See [`TrustError`].
 pub fn open(path: &Path) -> Result<File, TrustError> {
     open_of(path, &Trusted::program())
 }
 
 /// The same by other rules.
-///
-/// # Errors
-/// See [`TrustError`].
 pub fn open_of(path: &Path, trusted: &Trusted) -> Result<File, TrustError> {
     let failed = |error| TrustError::Open {
         path: path.to_owned(),
@@ -104,9 +98,6 @@ pub fn open_of(path: &Path, trusted: &Trusted) -> Result<File, TrustError> {
 
 /// Checks that nobody else can put another file into a directory, or another directory into its place. Above it, a directory like `/tmp`,
 /// where everybody may write and nobody may take away what is another's, will do.
-///
-/// # Errors
-/// See [`TrustError`].
 pub fn directory(path: &Path, trusted: &Trusted) -> Result<(), TrustError> {
     let failed = |error| TrustError::Open {
         path: path.to_owned(),
@@ -132,9 +123,6 @@ pub fn directory(path: &Path, trusted: &Trusted) -> Result<(), TrustError> {
 
 /// The same for the directory of a file that steers the program that runs. In directories of who runs it his own group may write, as many systems
 /// make them where each user has a group of his own.
-///
-/// # Errors
-/// See [`TrustError`].
 pub fn above(file: &Path) -> Result<(), TrustError> {
     let parent = file.parent().filter(|parent| !parent.as_os_str().is_empty());
     directory(parent.unwrap_or(Path::new(".")), &Trusted::program())

@@ -97,9 +97,6 @@ pub(crate) fn given() -> Cpus {
 }
 
 /// Binds the calling thread.
-///
-/// # Errors
-/// The kernel's.
 pub(crate) fn bind(cpu: usize) -> nix::Result<()> {
     let mut set = CpuSet::new();
     set.set(cpu)?;

@@ -20,9 +20,6 @@ const AUTO: u64 = u64::MAX - 1;
 
 /// What becomes of this rank's wish.
 ///
-/// # Errors
-/// The library's.
-///
 /// # Safety
 /// MPI runs; all ranks of `world` make the same call.
 pub(crate) unsafe fn decide(

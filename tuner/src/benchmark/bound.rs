@@ -1,4 +1,4 @@
-//! What no algorithm can be faster than on a network of known latency and bandwidth. Pure.
+//! Lower bound of every algorithm on a network of known latency and bandwidth. Pure.
 
 use kilter_algorithms::Collective;
 use serde::Serialize;

@@ -35,10 +35,10 @@ use crate::benchmark::options::BenchmarkOptions;
 const LAUNCHES: usize = 10;
 /// Finalists of each kind.
 const FINALISTS: usize = 2;
-/// Of the interval of a ratio.
+/// Confidence of the interval of a ratio.
 const CONFIDENCE: f64 = 0.95;
 
-/// All that a benchmark found.
+/// Results of a benchmark.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Benchmark {
     /// The library, as it names itself.
@@ -49,7 +49,7 @@ pub struct Benchmark {
     pub command: String,
     /// The network whose bound is shown.
     pub network: Option<Network>,
-    /// Whether the same algorithms are compared, rather than the best.
+    /// True if the same algorithms are compared, rather than the best.
     pub same: bool,
     /// One per comparison.
     pub rows: Vec<Row>,
@@ -87,7 +87,7 @@ pub struct Row {
 /// One of the two that are compared.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Side {
-    /// What it is: `default`, settings of the library, or Kilter's row with its parameters.
+    /// Id of the choice: `default`, settings of the library, or Kilter's row with its parameters.
     pub id: String,
     /// Median of the launches' medians.
     pub seconds: f64,

@@ -1,4 +1,4 @@
-//! What a benchmark was asked for.
+//! Validated options of a benchmark.
 
 use kilter_algorithms::Collective;
 use kilter_model::options::{OptionError, Options, plugins, wrong};
@@ -12,13 +12,13 @@ use crate::options::measuring;
 pub struct BenchmarkOptions {
     /// Measuring.
     pub common: Options,
-    /// What is compared.
+    /// Compared collectives.
     pub collectives: Vec<Collective>,
     /// The same algorithms with each other, rather than the best.
     pub same: bool,
     /// The search with measuring every candidate in a launch of its own.
     pub search: bool,
-    /// For the lower bound.
+    /// Network of the lower bound.
     pub network: Option<Network>,
 }
 

@@ -9,7 +9,7 @@ use kilter_render::table::trimmed;
 use super::Benchmark;
 use super::search::{Effort, SearchBenchmark, WITHIN};
 
-/// For people.
+/// The results as text.
 #[must_use]
 pub fn text(benchmark: &Benchmark) -> String {
     let Benchmark {
@@ -153,7 +153,7 @@ pub fn search_text(benchmark: &SearchBenchmark) -> String {
 fn not_measured(failed: &BTreeMap<String, String>, not_reached: &[String]) -> String {
     let mut text = String::new();
     for (id, reason) in failed {
-        // What a library says of a crash may be pages long; the job is named, and its log has it.
+        // A library's message about a crash may be pages long. The job is named, and its log has the rest.
         let first = reason.lines().next().unwrap_or_default();
         text.push_str(&format!("Not measured: {id}: {first}\n"));
     }

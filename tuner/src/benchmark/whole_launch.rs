@@ -20,10 +20,10 @@ use kilter_search::trials::{Samples, Trials};
 use kilter_search::{settings, space, together};
 use kilter_stats::sample::Sample;
 
-/// Of the launches' labels, behind the side's.
+/// Part of the launches' labels that follows the side's.
 pub(super) const LABEL: &str = "settings";
 
-/// What only a launch of its own can try, by what it sets.
+/// Candidates that only a launch of their own can try, with their settings.
 pub(super) type Candidates = BTreeMap<Selection, Vec<Assignment>>;
 
 /// Candidates measured in turn with the launch as it is, which is `None`.
@@ -128,7 +128,7 @@ pub(super) fn exhaust(
         if context.budget.exhausted() {
             return Ok(None);
         }
-        // What failed has no time, and counts as a candidate all the same.
+        // A candidate that failed has no time and still counts as one.
         let ratio = seconds(&assignments)?.map_or(f64::INFINITY, |seconds| seconds / present);
         ratios.insert(selection, ratio);
         context.progress.step(1);
@@ -256,7 +256,7 @@ mod tests {
         };
         assert_eq!(joined.selection, Some(setting("mpich")));
         assert!((joined.medians.median() - 10e-6).abs() < 1e-15);
-        // Where nothing was measured, nothing is added.
+        // A cell that was not measured adds nothing.
         InTurn::default().join(&own, &mut held);
         assert_eq!(held.candidates.len(), 2);
     }

@@ -50,7 +50,7 @@ pub(super) fn run(typed: &Apply) -> anyhow::Result<Status> {
     Ok(Status::Holds)
 }
 
-/// For whom.
+/// Place of installation.
 pub(super) fn scope(place: &Place) -> anyhow::Result<Scope> {
     Ok(match &place.prefix {
         Some(prefix) => {

@@ -1,4 +1,4 @@
-//! What every measuring command does around its own work: find the library, open the store, run, write the reports.
+//! Steps of every measuring command around its own work: find the library, open the store, run, write the reports.
 
 use std::collections::BTreeSet;
 
@@ -95,14 +95,14 @@ pub(super) fn with_context<R>(
     present(&context, result)
 }
 
-/// What the whole process needs before it launches anything; once.
+/// Prepares the whole process, once, before it launches anything.
 pub(super) fn prepare_process() -> anyhow::Result<()> {
     launch::process::become_subreaper()?;
     launch::interrupt::install()?;
     Ok(())
 }
 
-/// What a run is about, found out before the store is there.
+/// Subject of a run, determined before the store is opened.
 pub(super) struct Found {
     version: String,
     library: Library,
@@ -194,7 +194,7 @@ pub(super) fn begin<'a>(
         context.progress.warn(&warning.text);
     }
     if context.run.resumed {
-        // What its last job reported while nobody read it, first of all.
+        // The last job's report may hold lines that nobody has read; they come first.
         launch::recover(&context.run)?;
         let taken = context.run.take_over(context.most_other_cores())?;
         context.progress.note(&taken_over(&taken, &context));
@@ -230,7 +230,7 @@ fn taken_over(taken: &TakenOver, context: &Context<'_>) -> String {
     )
 }
 
-/// How a command ends whose work failed: interrupted, or with the error.
+/// Ends a command whose work failed: as interrupted, or with the error.
 pub(super) fn failed(context: &Context<'_>, error: anyhow::Error) -> anyhow::Result<Status> {
     context.progress.finish();
     forget_failure(context, &error)?;
@@ -261,7 +261,7 @@ fn forget_failure(context: &Context<'_>, error: &anyhow::Error) -> anyhow::Resul
     Ok(())
 }
 
-/// What of a call mix this run says nothing about.
+/// Notes on the parts of a call mix about which this run says nothing.
 fn mix_notes(mix: &Mix, ranks: usize, plan: &Plan) -> Vec<String> {
     let mut notes = Vec::new();
     let others: Vec<String> = mix

@@ -1,7 +1,7 @@
-//! What must be equal for an interrupted run to be resumed.
+//! Key by which an interrupted run is found and resumed.
 //!
-//! Every option that changes what is measured is part of the key, in the words in which it is written to files: renaming a type or a field of the
-//! code does not make a run anew.
+//! Every option that changes the measurements is part of the key, in the words in which it is written to files.
+//! Renaming a type or a field of the code does not start runs anew.
 
 use kilter_model::config::guideline::Guideline;
 use kilter_model::options::Options;

@@ -1,4 +1,4 @@
-//! What was found out about a job and its hosts; nothing here is judged.
+//! Facts about a job and its hosts; they are judged elsewhere.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +12,7 @@ use crate::library_info::Difference;
 pub struct Facts {
     /// Ranks that are to run.
     pub ranks: usize,
-    /// Whether a host file was given.
+    /// True if a host file was given.
     pub hostfile: bool,
     /// The library and its version, where they were found out.
     pub library: String,
@@ -20,28 +20,28 @@ pub struct Facts {
     pub hosts: BTreeMap<String, Host>,
     /// The control variables of the library's description.
     pub described: Vec<Variable>,
-    /// What the library's own program prints of its parameters.
+    /// The library's own program on its parameters.
     pub printed: Printed,
     /// The job's own facts, where one ran.
     pub job: Option<Machine>,
-    /// Why no job ran although one was to.
+    /// Reason why no job ran although one was wanted.
     pub problem: Option<Problem>,
 }
 
 /// A control variable of the description, and what the running library says of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Variable {
-    /// As the library spells it.
+    /// Name as the library spells it.
     pub name: String,
     /// The default, as described.
     pub default: String,
     /// Its value; `None` where the library has no such variable.
     pub reported: Option<String>,
-    /// Whether that is the default.
+    /// True if that is the default.
     pub is_default: bool,
 }
 
-/// What the library's own program prints of its parameters, against the description.
+/// Result of comparing the output of the library's own program with the description.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Printed {
     /// No library was found whose program could be asked.
@@ -49,7 +49,7 @@ pub enum Printed {
     NotAsked,
     /// Kilter reads no program of this library's.
     NoProgram,
-    /// Why the program gave no answer.
+    /// Reason why the program gave no answer.
     NoAnswer(String),
     /// It answered.
     Compared {
@@ -59,17 +59,17 @@ pub enum Printed {
         parameters: usize,
         /// The description.
         description: String,
-        /// What is described otherwise.
+        /// Differences from the description.
         differences: Vec<Difference>,
     },
 }
 
-/// Why no job ran.
+/// Reason why no job ran.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
     /// The check that it belongs to: `library`, `worker` or `hosts`.
     pub check: &'static str,
-    /// What happened, and what to do.
+    /// The event, and what to do.
     pub text: String,
 }
 
@@ -78,7 +78,7 @@ pub struct Problem {
 pub struct Host {
     /// Files of `/proc` and `/sys`: path, text.
     pub files: BTreeMap<String, String>,
-    /// How its processors spent a moment before the job, as shares of all of them.
+    /// Use of its processors in a moment before the job, as shares of all of them.
     pub moment: Option<Moment>,
     /// Processes that were busy in that moment: name, share of one processor; busiest first.
     pub processes: Vec<(String, f64)>,
@@ -159,7 +159,7 @@ pub const ONLINE: &str = "/sys/devices/system/cpu/online";
 /// Memory.
 pub const MEMORY: &str = "/proc/meminfo";
 
-/// How two readings of `/proc/stat` say that the time between was spent.
+/// Use of the processors between two readings of `/proc/stat`.
 #[must_use]
 pub fn moment(before: &str, after: &str) -> Option<Moment> {
     let read = |text: &str| -> Option<Vec<f64>> {

@@ -14,13 +14,13 @@ use super::facts::{Facts, Host, Printed, Problem, Variable, moment};
 use crate::launcher;
 use crate::library_info::{self, ask::ask as ask_program};
 
-/// How long the machine is watched for what else runs.
+/// Time for which the machine is watched for other load.
 const WATCHED: Duration = Duration::from_millis(200);
 
 /// Ticks of `/proc/PID/stat` in a second, on Linux.
 const TICKS_PER_SECOND: f64 = 100.0;
 
-/// Where facts of a machine come from; scripted in tests.
+/// Source of a machine's facts; scripted in tests.
 pub trait System {
     /// The files that can be read, of these.
     fn files(&self, paths: &[String]) -> BTreeMap<String, String>;
@@ -157,8 +157,8 @@ pub fn all(options: &Options) -> Facts {
     facts
 }
 
-/// What the library's own program prints, against the description; of parameters of transports, those of one host where there is no
-/// host file.
+/// Compares the output of the library's own program with the description. Parameters of transports are those of one
+/// host if there is no host file.
 fn printed(options: &Options, library: &Library, version: &str) -> Printed {
     let Some(tool) = library.info else {
         return Printed::NoProgram;
@@ -176,7 +176,7 @@ fn printed(options: &Options, library: &Library, version: &str) -> Printed {
 }
 
 impl Facts {
-    /// What a job said: its hosts take the place of this machine, which is known better if it is one of them.
+    /// Adds a job's report. Its hosts replace this machine, which keeps its own facts if it is one of them.
     fn add(&mut self, mut machine: Machine, library: &Library) {
         let one_host = machine.hosts.len() <= 1;
         self.described = library
@@ -258,7 +258,7 @@ fn ask(options: &Options, library: &Library, programs: &Programs) -> anyhow::Res
     }
 }
 
-/// What a failed launch said first, in one line.
+/// First words of a failed launch, in one line.
 fn first_words(output: &str) -> String {
     let lines: Vec<&str> = output
         .lines()
@@ -394,7 +394,7 @@ mod tests {
                 .iter()
                 .any(|variable| variable.name.starts_with("btl_tcp"))
         );
-        // What a job reads at its start, MPI_T does not have.
+        // MPI_T does not have variables that a job reads at its start.
         let intel =
             kilter_model::config::library::find_for("Intel(R) MPI Library for Linux* OS, Version 2021.19.0").unwrap();
         assert_eq!(intel.described(intel.transports.on(true)), []);

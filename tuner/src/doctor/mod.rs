@@ -15,11 +15,11 @@ use serde::Serialize;
 pub use checks::CHECKS;
 use facts::Facts;
 
-/// How bad it is; ordered.
+/// Severity of a finding; ordered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Level {
-    /// As it should be.
+    /// The machine is as it should be.
     Fit,
     /// Not found out on this system.
     Unknown,
@@ -27,20 +27,20 @@ pub enum Level {
     Note,
     /// Verdicts are doubtful.
     Warning,
-    /// Nothing can be measured.
+    /// Measurements are impossible.
     Error,
 }
 
-/// What a check found.
+/// Finding of a check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Finding {
     /// The check.
     pub id: String,
-    /// How bad it is.
+    /// Severity.
     pub level: Level,
-    /// What is the case.
+    /// Finding in words.
     pub says: String,
-    /// What to do; always there from [`Level::Warning`] on.
+    /// Action to take; always there from [`Level::Warning`] on.
     pub action: Option<String>,
 }
 
@@ -48,7 +48,7 @@ pub struct Finding {
 pub struct Check {
     /// Stable.
     pub id: &'static str,
-    /// What it looks at.
+    /// Subject of the check.
     pub what: &'static str,
     /// It needs no job, so that measuring commands can afford it.
     pub quick: bool,
@@ -56,7 +56,7 @@ pub struct Check {
     pub judge: fn(&Facts) -> Judgement,
 }
 
-/// What a check says.
+/// Judgement of a check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Judgement {
     level: Level,
@@ -65,7 +65,7 @@ pub struct Judgement {
 }
 
 impl Judgement {
-    /// As it should be.
+    /// A judgement that the machine is as it should be.
     pub(crate) fn fit(says: impl Into<String>) -> Judgement {
         Judgement::new(Level::Fit, says, None)
     }
@@ -85,7 +85,7 @@ impl Judgement {
         Judgement::new(Level::Warning, says, Some(action.into()))
     }
 
-    /// Nothing can be measured until something is done.
+    /// A judgement that measurements are impossible until the action is taken.
     pub(crate) fn error(says: impl Into<String>, action: impl Into<String>) -> Judgement {
         Judgement::new(Level::Error, says, Some(action.into()))
     }
@@ -108,7 +108,7 @@ impl Judgement {
     }
 }
 
-/// All checks.
+/// Findings of all checks.
 #[must_use]
 pub fn examine(facts: &Facts) -> Vec<Finding> {
     CHECKS
@@ -128,7 +128,7 @@ pub fn worst(findings: &[Finding]) -> Level {
 pub struct Warning {
     /// The check.
     pub id: String,
-    /// What is the case and what to do.
+    /// The finding, and what to do.
     pub text: String,
 }
 

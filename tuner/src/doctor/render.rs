@@ -1,4 +1,4 @@
-//! What the doctor found, as a table and as JSON.
+//! Renders the doctor's findings as a table and as JSON.
 
 use serde::Serialize;
 

@@ -15,7 +15,7 @@ const LIMIT: Duration = Duration::from_secs(20);
 /// An `ompi_info` with few components prints half of 1 MiB.
 const MAX_OUTPUT_BYTES: u64 = 16 << 20;
 
-/// Why the program said nothing.
+/// Reason why the program gave no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum InfoError {
     /// There is none.
@@ -34,7 +34,7 @@ pub enum InfoError {
     Other {
         /// The program.
         program: PathBuf,
-        /// What it says.
+        /// Its output.
         says: String,
         /// The launcher's version.
         version: String,
@@ -53,10 +53,8 @@ pub fn name(tool: InfoTool) -> &'static str {
     program(tool).name
 }
 
-/// Asks the program beside the launcher of a library of this version.
-///
-/// # Errors
-/// It is not there, of another version, or does not answer.
+/// Asks the program beside the launcher of a library of this version. An error if it is missing, of another version, or
+/// does not answer.
 pub fn ask(tool: InfoTool, launcher: &Path, version: &str) -> Result<LibraryInfo, InfoError> {
     let row = program(tool);
     let program = beside(launcher, row.name).ok_or_else(|| InfoError::Missing {

@@ -1,4 +1,4 @@
-//! What `tune` is to do.
+//! Validated options of `tune`.
 
 use std::path::PathBuf;
 
@@ -135,7 +135,7 @@ fn of_layouts(layouts: &[Layout], typed: &cli::Measure) -> Result<Vec<Options>, 
     each.collect()
 }
 
-/// What a fix may not do.
+/// Limits of fixes.
 fn limits(leave: Vec<String>, scratch: Option<&str>, contests: &[(Collective, u64)]) -> Result<Limits, OptionError> {
     let leave = leave.iter().map(|name| name.trim().to_owned()).collect();
     let left_alone = functions("--leave", leave)?;

@@ -1,4 +1,4 @@
-//! What `verify-algorithms` was meant to do.
+//! Validated options of `verify-algorithms`.
 
 use std::path::PathBuf;
 
@@ -22,7 +22,7 @@ pub struct VerifyOptions {
     pub plugin: Option<PathBuf>,
     /// The only case.
     pub case: Option<String>,
-    /// How much of the matrix.
+    /// Extent of the matrix.
     pub depth: Depth,
 }
 

@@ -1,4 +1,4 @@
-//! Whether the ranks share a clock, which starting at one absolute time needs.
+//! Checks that the ranks share a clock, which a start at one absolute time needs.
 
 use super::super::facts::Facts;
 use super::super::{Check, Judgement};

@@ -1,4 +1,4 @@
-//! Where the kernel's clock reads the time: some sources cost a system call and a microsecond.
+//! Clock source of the kernel: some sources cost a system call and a microsecond.
 
 use super::super::facts::Facts;
 use super::super::{Check, Judgement};

@@ -25,7 +25,7 @@ use kilter_render::format::count;
 
 use super::Check;
 
-/// All checks, in the order in which they are printed: what stops everything first.
+/// Every check, in the order of printing: a check that stops everything comes first.
 pub static CHECKS: &[Check] = &[
     library::CHECK,
     worker::CHECK,

@@ -1,4 +1,4 @@
-//! Which way messages go: a cluster that is measured over the wrong network, or hosts that are not hosts.
+//! Transport of the messages: it tells a cluster that is measured over the wrong network, and hosts that are not hosts.
 
 use super::super::facts::Facts;
 use super::super::{Check, Judgement};
