@@ -1,4 +1,4 @@
-//! What the library is, who this rank is, and communicators.
+//! Identity of the library and of this rank, and communicators.
 
 use std::ffi::{CStr, c_char, c_int};
 
@@ -17,7 +17,7 @@ pub fn library_version() -> Result<String, MpiError> {
         .to_owned())
 }
 
-/// All lines of `MPI_Get_library_version`: MPICH names its device there.
+/// Every line of `MPI_Get_library_version`: MPICH names its device there.
 pub fn library_description() -> Result<String, MpiError> {
     // SAFETY: the buffer has MPI_MAX_LIBRARY_VERSION_STRING bytes, as the standard asks.
     string(constants::max_library_version_string(), |text, length| unsafe {
@@ -130,7 +130,8 @@ pub unsafe fn comm_free(mut comm: MPI_Comm) -> Result<(), MpiError> {
     unsafe { pmpi!(PMPI_Comm_free(&raw mut comm)) }
 }
 
-/// Whether two communicators have the same processes in the same order. No other rank need ask, and each rank finds the same.
+/// True if two communicators have the same processes in the same order. The call is local, and each rank finds the
+/// same.
 pub fn is_congruent(one: MPI_Comm, other: MPI_Comm) -> Result<bool, MpiError> {
     let mut result: c_int = 0;
     // SAFETY: writes one int; the library checks the handles.
@@ -138,7 +139,8 @@ pub fn is_congruent(one: MPI_Comm, other: MPI_Comm) -> Result<bool, MpiError> {
     Ok(result == mpi_sys::MPI_IDENT as c_int || result == mpi_sys::MPI_CONGRUENT as c_int)
 }
 
-/// Whether all processes of a communicator are of this process's `MPI_COMM_WORLD`: those that were spawned by it, or connected to it, are not.
+/// True if all processes of a communicator belong to this process's `MPI_COMM_WORLD`. Processes that it spawned, or
+/// that connected to it, do not.
 pub fn is_within_world(comm: MPI_Comm) -> Result<bool, MpiError> {
     let world = constants::comm_world();
     if comm == world {

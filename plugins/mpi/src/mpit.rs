@@ -10,13 +10,13 @@ use mpi_sys::{MPI_Datatype, MPI_T_cvar_handle, MPI_T_enum};
 
 use crate::constants;
 
-/// Why a control variable could not be read or written.
+/// Reason why a control variable could not be read or written.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum MpitError {
     /// The library has no such variable (or the component that has it is not loaded).
     #[error("the MPI library has no control variable `{name}` in this process")]
     Unknown {
-        /// What was asked for.
+        /// Requested name.
         name: String,
     },
     /// The library does not let it be written, at all or any more.
@@ -30,9 +30,9 @@ pub enum MpitError {
     BadValue {
         /// The variable.
         name: String,
-        /// What was to be written.
+        /// Value to be written.
         value: String,
-        /// What the variable takes.
+        /// Values that the variable takes.
         allowed: String,
     },
     /// The variable has a type, or is bound to an object, that this module cannot handle.
@@ -40,7 +40,7 @@ pub enum MpitError {
     Unsupported {
         /// The variable.
         name: String,
-        /// What about it.
+        /// The unsupported property.
         what: String,
     },
     /// A call failed for another reason.

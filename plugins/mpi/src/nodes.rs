@@ -1,4 +1,4 @@
-//! Which ranks of a communicator share a node.
+//! Finds the ranks of a communicator that share a node.
 
 use std::ffi::c_int;
 
@@ -57,8 +57,8 @@ pub unsafe fn nodes(comm: MPI_Comm) -> Result<Nodes, MpiError> {
     Ok(Nodes::new(&firsts))
 }
 
-/// Whether all ranks of `comm` are on one node; the same on all ranks. Calls no collective of data, which in a program with the
-/// drop-in may be the drop-in's.
+/// True if all ranks of `comm` are on one node; the same on all ranks. It calls no collective of data, which in a
+/// program with the drop-in may be the drop-in's.
 ///
 /// # Safety
 /// `comm` is an intracommunicator; all its ranks make the same call.

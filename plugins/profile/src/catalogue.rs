@@ -6,10 +6,10 @@ use kilter_algorithms::{Collective, mockup, registry};
 
 use crate::Profile;
 
-/// What a profile needs to know of an implementation.
+/// Properties of an implementation on which a profile depends.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Implementation {
-    /// What it carries out.
+    /// Collective that it carries out.
     pub collective: Collective,
     /// Its parameters, in the order of its row.
     pub parameters: Vec<Range>,

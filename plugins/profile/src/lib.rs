@@ -80,10 +80,8 @@ impl Rule {
 }
 
 impl Profile {
-    /// Reads and checks a profile whose implementations are Kilter's own; `origin` is named in errors.
-    ///
-    /// # Errors
-    /// Everything that [`Profile::read`] and [`Profile::check`] find.
+    /// Reads and checks a profile whose implementations are Kilter's own; `origin` is named in errors. Errors are those
+    /// of [`Profile::read`] and [`Profile::check`].
     pub fn parse(text: &str, origin: &str) -> Result<Profile, ProfileError> {
         let profile = Profile::read(text, origin)?;
         profile.check(&Catalogue::built_in(), origin)?;
@@ -98,10 +96,8 @@ impl Profile {
         Ok(profile)
     }
 
-    /// Reads a profile without looking at what its rules mean.
-    ///
-    /// # Errors
-    /// It is no JSON, has a key that is unknown, missing or there twice (with line and column), or has another version.
+    /// Reads a profile without checking the meaning of its rules. An error if it is no JSON, has a key that is unknown,
+    /// missing or there twice (with line and column), or has another version.
     pub fn read(text: &str, origin: &str) -> Result<Profile, ProfileError> {
         let fail = |problem| ProfileError {
             origin: origin.to_owned(),

@@ -57,10 +57,7 @@ impl Probe {
         Ok(flag != 0)
     }
 
-    /// Takes the receive back and frees the communicator.
-    ///
-    /// # Errors
-    /// The library's, or that it does not take it back.
+    /// Cancels the receive and frees the communicator. An error if the library does not cancel it.
     ///
     /// # Safety
     /// MPI runs.
