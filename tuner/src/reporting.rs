@@ -4,9 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, UNIX_EPOCH};
 
 use anyhow::Context as _;
-use kilter_emit::{Emitted, File, mvapich2};
+use kilter_emit::{Emitted, File};
 use kilter_model::config::guideline::Kind;
-use kilter_model::config::library::Emitter;
 use kilter_model::deployment::{Assignment, Deployment, Selection};
 use kilter_model::options::Options;
 use kilter_model::report::{BudgetPart, Cell, Change, Fix, FixKind, Library, Provenance, Report, SCHEMA, Setting};
@@ -81,7 +80,7 @@ pub fn of_tune(context: &Context<'_>, tuned: &Tuned) -> Report {
         report.cells.push(cell);
     }
     if let Some(emitted) = &tuned.emitted {
-        report.changes = changes(context.library.emitter, tuned, emitted, &report.cells);
+        report.changes = changes(context, tuned, emitted, &report.cells);
     }
     if let Some(after) = &tuned.after {
         // Left sides that are no collectives are not measured in turn with the deployed files. Their times before come
@@ -269,7 +268,7 @@ fn is_part_of(assignment: &Assignment, fix: &Fix) -> bool {
     fix.settings.contains(&setting(assignment))
 }
 
-fn changes(emitter: Option<Emitter>, tuned: &Tuned, emitted: &Emitted, cells: &[Cell]) -> Vec<Change> {
+fn changes(context: &Context<'_>, tuned: &Tuned, emitted: &Emitted, cells: &[Cell]) -> Vec<Change> {
     let file = |file: File| emitted.files.get(&file).cloned().unwrap_or_default();
     let mut changes = Vec::new();
     for assignment in &tuned.deployment.assignments {
@@ -281,17 +280,7 @@ fn changes(emitter: Option<Emitter>, tuned: &Tuned, emitted: &Emitted, cells: &[
             kind: FixKind::Parameter,
             name: assignment.name.clone(),
             value: assignment.value.clone(),
-            // A library without a file of parameters has them among the launcher's arguments or in the environment.
-            file: file(
-                // And one whose variables have a file of their own has only others there.
-                match emitter {
-                    Some(Emitter::Mvapich2) if mvapich2::carries(&assignment.name) => File::Parameters,
-                    _ => [File::Parameters, File::Arguments]
-                        .into_iter()
-                        .find(|file| !assignment.environment && emitted.files.contains_key(file))
-                        .unwrap_or(File::Environment),
-                },
-            ),
+            file: kilter_emit::carrier(context, emitted, assignment),
             why: why(&answered),
             gain: gain(&answered),
             cells: answered.iter().map(|cell| name(cell)).collect(),

@@ -1,19 +1,23 @@
 //! Open MPI: MCA parameter file, dynamic rules file, environment, profile; and the launch that uses them.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::path::Path;
 
 use anyhow::{Context as _, bail, ensure};
 use kilter_algorithms::Collective;
+use kilter_bench::launch::command::quote;
 use kilter_model::config::library::{Algorithms, Column, Library, RulesForm};
 use kilter_model::deployment::Selection;
 use kilter_model::range;
 use kilter_model::setup::Setup;
-use kilter_search::context::Context;
 
-use super::decisions::{Decisions, Part};
-use super::rules::{Choice, Rules};
-use super::{Emitted, File, command_line, dropin, environment, finish, mca, read, readme, write};
+use super::{Emitter, Written};
+use crate::decisions::{Decisions, Part};
+use crate::installation::Installation;
+use crate::rules::{Choice, Rules};
+use crate::site_file::SiteFile;
+use crate::{Emitted, File, command_line, dropin, environment, mca, read, readme, write};
 
 const PARAMETERS: &str = "openmpi-mca-params.conf";
 
@@ -25,58 +29,118 @@ const fn rules_name(form: RulesForm) -> &'static str {
     }
 }
 
+mod site_file;
+
+pub(super) use site_file::SITE_FILE;
+
 /// Variable with the list of parameter files, first one strongest. It replaces the default list, so the site's and the user's
 /// files are named after ours.
 const PARAMETER_FILES: &str = "OMPI_MCA_mca_base_param_files";
 
-/// What begins the variable that sets a parameter.
+/// The beginning of a variable that sets a parameter.
 const VARIABLE: &str = "OMPI_MCA_";
 
-/// Writes everything a deployment needs into `directory`.
-pub(super) fn emit(context: &Context<'_>, decisions: &Decisions<'_>, directory: &Path) -> anyhow::Result<Emitted> {
-    let mut emitted = Emitted {
-        directory: directory.to_path_buf(),
-        ..Emitted::default()
-    };
-    let mut parameters = Vec::new();
-    let mut variables = Vec::new();
-    for assignment in decisions.assignments {
-        let list = if assignment.environment {
-            &mut variables
-        } else {
-            &mut parameters
-        };
-        list.push((assignment.name.clone(), assignment.value.clone()));
-    }
-    let (rules, text) = rules(&context.library, decisions)?;
-    if !rules.is_empty() {
-        let name = rules_name(context.library.rules_file.form);
-        write(directory, name, &text)?;
-        emitted.files.insert(File::Rules, name.to_owned());
-        parameters.push(("coll_tuned_use_dynamic_rules".to_owned(), "1".to_owned()));
-        parameters.push((
-            "coll_tuned_dynamic_rules_filename".to_owned(),
-            directory.join(name).display().to_string(),
-        ));
-    }
-    variables.extend(dropin::install(context, decisions, directory, &mut emitted)?);
-    let one_job = command_line::words(&context.library.launcher, &parameters, &variables);
-    // The environment wins over files of parameters, so what a user has there can be changed there alone.
-    let (stronger, parameters): (Vec<_>, Vec<_>) = parameters
-        .into_iter()
-        .partition(|(name, _)| context.is_set_by_site(name));
-    variables.extend(
-        stronger
+/// Parameter and rules files.
+pub(super) struct OpenMpi;
+
+impl Emitter for OpenMpi {
+    fn write(
+        &self,
+        installation: &Installation<'_>,
+        decisions: &Decisions<'_>,
+        emitted: &mut Emitted,
+    ) -> anyhow::Result<Written> {
+        let mut parameters = Vec::new();
+        let mut environment = Vec::new();
+        for assignment in decisions.assignments {
+            let list = if assignment.environment {
+                &mut environment
+            } else {
+                &mut parameters
+            };
+            list.push((assignment.name.clone(), assignment.value.clone()));
+        }
+        let (rules, text) = rules(installation.library, decisions)?;
+        if !rules.is_empty() {
+            let name = rules_name(installation.library.rules_file.form);
+            write(&emitted.directory, name, &text)?;
+            emitted.files.insert(File::Rules, name.to_owned());
+            parameters.push(("coll_tuned_use_dynamic_rules".to_owned(), "1".to_owned()));
+            parameters.push((
+                "coll_tuned_dynamic_rules_filename".to_owned(),
+                emitted.directory.join(name).display().to_string(),
+            ));
+        }
+        environment.extend(dropin::install(installation, decisions, emitted)?);
+        let one_job = command_line::words(&installation.library.launcher, &parameters, &environment);
+        // The environment wins over files of parameters, so what a user has there can be changed there alone.
+        let (stronger, parameters): (Vec<_>, Vec<_>) = parameters
             .into_iter()
-            .map(|(name, value)| (format!("{VARIABLE}{name}"), value)),
-    );
-    if !parameters.is_empty() {
-        write(directory, PARAMETERS, &mca::to_text(&parameters)?)?;
-        emitted.files.insert(File::Parameters, PARAMETERS.to_owned());
+            .partition(|(name, _)| installation.is_set_by_site(name));
+        environment.extend(
+            stronger
+                .into_iter()
+                .map(|(name, value)| (format!("{VARIABLE}{name}"), value)),
+        );
+        if !parameters.is_empty() {
+            write(&emitted.directory, PARAMETERS, &mca::to_text(&parameters)?)?;
+            emitted.files.insert(File::Parameters, PARAMETERS.to_owned());
+        }
+        Ok(Written {
+            parameters,
+            environment,
+            one_job,
+        })
     }
-    finish(context, decisions, emitted, &variables, |emitted, library| {
-        readme::text(emitted, library, &decisions.ranks(), &one_job)
-    })
+
+    fn staged(&self, installation: &Installation<'_>, emitted: &Emitted) -> anyhow::Result<Setup> {
+        let mut setup = Setup::default();
+        let directory = &emitted.directory;
+        if let Some(name) = emitted.files.get(&File::Rules) {
+            let file = &installation.library.rules_file;
+            let rules = Rules::read(&read(directory, name)?, file.form)?;
+            ensure!(
+                !rules.limits_requests() || file.carries_requests(installation.version),
+                "`{name}` has the column for requests, for which {} {} ignores the whole file; please report this",
+                installation.library.name,
+                installation.version
+            );
+        }
+        dropin::read_back(emitted)?;
+        if let Some(name) = emitted.files.get(&File::Parameters) {
+            setup.expected = mca::parse(&read(directory, name)?)?;
+            let mut files = vec![directory.join(name).display().to_string()];
+            files.extend(default_parameter_files(installation.mpirun));
+            setup
+                .launcher_environment
+                .push((PARAMETER_FILES.to_owned(), files.join(",")));
+        }
+        if let Some(name) = emitted.files.get(&File::Environment) {
+            let (parameters, environment): (Vec<_>, Vec<_>) = environment::parse(&read(directory, name)?)?
+                .into_iter()
+                .partition(|(name, _)| name.starts_with(VARIABLE));
+            setup.environment = environment;
+            let named = |(variable, value): &(String, String)| (variable.replacen(VARIABLE, "", 1), value.clone());
+            setup.expected.extend(parameters.iter().map(named));
+            // The launcher reads them, as it does where a module has set them.
+            setup.launcher_environment.extend(parameters);
+        }
+        Ok(setup)
+    }
+
+    fn page(
+        &self,
+        installation: &Installation<'_>,
+        decisions: &Decisions<'_>,
+        emitted: &Emitted,
+        written: &Written,
+    ) -> String {
+        page(emitted, &installation.named(), &decisions.ranks(), &written.one_job)
+    }
+
+    fn site_file(&self) -> Option<&'static SiteFile> {
+        Some(&SITE_FILE)
+    }
 }
 
 /// The rules, fenced by communicator size, and their file's text.
@@ -142,42 +206,6 @@ fn choice(row: &Algorithms, settings: &[(String, String)]) -> anyhow::Result<Cho
     Ok(choice)
 }
 
-/// Reads the files back and makes the launch that uses them.
-pub(super) fn staged(context: &Context<'_>, emitted: &Emitted) -> anyhow::Result<Setup> {
-    let mut setup = Setup::default();
-    let directory = &emitted.directory;
-    if let Some(name) = emitted.files.get(&File::Rules) {
-        let file = &context.library.rules_file;
-        let rules = Rules::read(&read(directory, name)?, file.form)?;
-        ensure!(
-            !rules.limits_requests() || file.carries_requests(&context.version),
-            "`{name}` has the column for requests, for which {} {} ignores the whole file; please report this",
-            context.library.name,
-            context.version
-        );
-    }
-    dropin::read_back(emitted)?;
-    if let Some(name) = emitted.files.get(&File::Parameters) {
-        setup.expected = mca::parse(&read(directory, name)?)?;
-        let mut files = vec![directory.join(name).display().to_string()];
-        files.extend(default_parameter_files(&context.options.mpirun));
-        setup
-            .launcher_environment
-            .push((PARAMETER_FILES.to_owned(), files.join(",")));
-    }
-    if let Some(name) = emitted.files.get(&File::Environment) {
-        let (parameters, environment): (Vec<_>, Vec<_>) = environment::parse(&read(directory, name)?)?
-            .into_iter()
-            .partition(|(name, _)| name.starts_with(VARIABLE));
-        setup.environment = environment;
-        let named = |(variable, value): &(String, String)| (variable.replacen(VARIABLE, "", 1), value.clone());
-        setup.expected.extend(parameters.iter().map(named));
-        // The launcher reads them, as it does where a module has set them.
-        setup.launcher_environment.extend(parameters);
-    }
-    Ok(setup)
-}
-
 /// The files that Open MPI reads when nothing is said: what the environment names, else the user's, then the site's.
 fn default_parameter_files(mpirun: &Path) -> Vec<String> {
     if let Ok(list) = std::env::var(PARAMETER_FILES) {
@@ -210,6 +238,66 @@ fn default_parameter_files(mpirun: &Path) -> Vec<String> {
         .filter(|path| path.is_file())
         .map(|path| path.display().to_string())
         .collect()
+}
+
+/// How to install the files; `one_job` are the words of its launcher that do all of it
+/// for one job.
+fn page(emitted: &Emitted, library: &str, ranks: &str, one_job: &[String]) -> String {
+    let directory = quote(&emitted.directory.display().to_string());
+    let mut text = readme::beginning(emitted, library, ranks);
+    if !one_job.is_empty() {
+        let line = command_line::line(one_job);
+        let _ = writeln!(
+            text,
+            "All of it for one job, where nothing is installed; this directory must be readable on every node:\n"
+        );
+        let _ = writeln!(text, "mpirun {line} ...\n");
+    }
+    if let Some(name) = emitted.files.get(&File::Parameters) {
+        let _ = writeln!(text, "1. {name}: parameters of Open MPI.");
+        let _ = writeln!(
+            text,
+            "   One user:   cat {directory}/{name} >> ~/.openmpi/mca-params.conf"
+        );
+        let _ = writeln!(
+            text,
+            "   Everybody:  append it to openmpi-mca-params.conf in `ompi_info --path sysconfdir`."
+        );
+        let _ = writeln!(text, "   One job:    `--mca NAME VALUE` for each line, as above.");
+        let _ = writeln!(
+            text,
+            "   Both files are read together; a line in the user's file wins over the site's.\n"
+        );
+    }
+    if let Some(name) = emitted.files.get(&File::Rules) {
+        let _ = writeln!(
+            text,
+            "2. {name}: which algorithm for which message size. The parameter file names it by its full path: when"
+        );
+        let _ = writeln!(
+            text,
+            "   you move it, change coll_tuned_dynamic_rules_filename there. Open MPI ignores a file it cannot read"
+        );
+        let _ = writeln!(text, "   without a word, so it must be readable on every node.\n");
+    }
+    if let Some(name) = emitted.files.get(&File::Environment) {
+        let _ = writeln!(
+            text,
+            "3. {name}: environment of the ranks, `-x NAME=VALUE` for each on the command line, as above."
+        );
+        let _ = writeln!(
+            text,
+            "   The file has the same variables for launchers that read files. LD_PRELOAD, where it is set, belongs to the"
+        );
+        let _ = writeln!(text, "   ranks alone: do not put it into a login profile.\n");
+    }
+    readme::profile(&mut text, emitted, 4);
+    readme::forms(&mut text);
+    let _ = writeln!(
+        text,
+        "\nTo take everything back, remove the lines and stop sourcing the environment file: nothing else was changed."
+    );
+    text
 }
 
 #[cfg(test)]
@@ -308,5 +396,36 @@ mod tests {
             json.starts_with("{\n  \"rule_file_version\": 3,\n") && json.contains("\"reqs\": 8"),
             "{json}"
         );
+    }
+
+    /// The line is taken from the page as a person would.
+    #[test]
+    fn the_line_for_one_job_gives_the_launcher_what_the_files_have() {
+        let emitted = Emitted {
+            directory: "/tmp/it's here".into(),
+            files: [(File::Parameters, "openmpi-mca-params.conf".to_owned())].into(),
+            ..Emitted::default()
+        };
+        let words: Vec<String> = [
+            "--mca",
+            "name",
+            "/tmp/it's here/$x",
+            "-x",
+            "A=b c",
+            "--mca",
+            "other",
+            "",
+        ]
+        .map(str::to_owned)
+        .into();
+        let written = page(&emitted, "Open MPI 4.1.4", "2 ranks", &words);
+        let line = written.lines().find(|line| line.starts_with("mpirun ")).unwrap();
+        let line = line.strip_suffix(" ...").unwrap();
+        let script = format!("mpirun() {{ printf '%s\\n' \"$@\"; }}\n{line}");
+        let output = std::process::Command::new("sh").args(["-c", &script]).output().unwrap();
+        let said = String::from_utf8(output.stdout).unwrap();
+        assert_eq!(said.split_terminator('\n').collect::<Vec<_>>(), words, "{written}");
+        let nothing = page(&emitted, "Open MPI 4.1.4", "2 ranks", &[]);
+        assert!(!nothing.lines().any(|line| line.starts_with("mpirun ")), "{nothing}");
     }
 }

@@ -1,7 +1,6 @@
 //! MPICH 4: environment of control variables, selection file, profile; and the launch that uses them.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use anyhow::{Context as _, bail, ensure};
 use kilter_algorithms::Collective;
@@ -9,65 +8,99 @@ use kilter_model::config::library::{AlgorithmChoice, Algorithms};
 use kilter_model::deployment::Selection;
 use kilter_model::range;
 use kilter_model::setup::Setup;
-use kilter_search::context::Context;
 
-use super::decisions::{Decisions, Part};
-use super::mpich_library::{self, OwnSelection};
-use super::selection::{SizeRule, Tree};
-use super::{Emitted, File, dropin, environment, read, selection_guard, selection_lint, variables, write};
+use super::{Emitter, Written, variables};
+use crate::decisions::{Decisions, Part};
+use crate::installation::Installation;
+use crate::mpich_library::{self, OwnSelection};
+use crate::selection::{SizeRule, Tree};
+use crate::{Emitted, File, dropin, environment, read, selection_guard, selection_lint, write};
 
 const SELECTION: &str = "mpich-coll-selection.json";
 
 /// The control variable that names the selection file.
 const SELECTION_VARIABLE: &str = "MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE";
-/// What all control variables begin with.
+/// The beginning of all control variables.
 const CONTROL: &str = "MPIR_CVAR_";
 
-/// Writes everything a deployment needs into `directory`.
-pub(super) fn emit(context: &Context<'_>, decisions: &Decisions<'_>, directory: &Path) -> anyhow::Result<Emitted> {
-    let mut emitted = Emitted {
-        directory: directory.to_path_buf(),
-        ..Emitted::default()
-    };
-    let mut variables: Vec<(String, String)> = decisions
-        .assignments
-        .iter()
-        .map(|assignment| (assignment.name.clone(), assignment.value.clone()))
-        .collect();
-    let mut all_tuned = Vec::new();
-    for part in &decisions.parts {
-        let (tuned, further) = tuned(context, part)?;
-        for (name, value) in further {
-            variables.retain(|(other, _)| *other != name);
-            variables.push((name, value));
+/// Control variables and a selection file.
+pub(super) struct Mpich;
+
+impl Emitter for Mpich {
+    fn write(
+        &self,
+        installation: &Installation<'_>,
+        decisions: &Decisions<'_>,
+        emitted: &mut Emitted,
+    ) -> anyhow::Result<Written> {
+        let mut environment = decisions.pairs();
+        let mut all_tuned = Vec::new();
+        for part in &decisions.parts {
+            let (tuned, further) = tuned(installation, part)?;
+            for (name, value) in further {
+                environment.retain(|(other, _)| *other != name);
+                environment.push((name, value));
+            }
+            if !tuned.is_empty() {
+                all_tuned.push((part, tuned));
+            }
         }
-        if !tuned.is_empty() {
-            all_tuned.push((part, tuned));
+        if !all_tuned.is_empty() {
+            let own = own(installation)?;
+            let mut tree = own.tree.clone();
+            for (part, tuned) in &all_tuned {
+                tree = selection(installation, tree, &own, part, tuned)?;
+            }
+            ensure!(
+                Tree::parse(&tree.to_text())? == tree,
+                "the selection file does not read back as it was written; please report this"
+            );
+            selection_lint::check(&tree, &own.tree, &own.algorithms)?;
+            write(&emitted.directory, SELECTION, &tree.to_text())?;
+            emitted.files.insert(File::Rules, SELECTION.to_owned());
+            let path = emitted.directory.join(SELECTION).display().to_string();
+            environment.push((SELECTION_VARIABLE.to_owned(), path));
         }
+        environment.extend(dropin::install(installation, decisions, emitted)?);
+        Ok(Written {
+            environment,
+            ..Written::default()
+        })
     }
-    if !all_tuned.is_empty() {
-        let own = own(context)?;
-        let mut tree = own.tree.clone();
-        for (part, tuned) in &all_tuned {
-            tree = selection(context, tree, &own, part, tuned)?;
+
+    fn staged(&self, installation: &Installation<'_>, emitted: &Emitted) -> anyhow::Result<Setup> {
+        let mut setup = Setup::default();
+        let directory = &emitted.directory;
+        if let Some(name) = emitted.files.get(&File::Rules) {
+            let text = read(directory, name)?;
+            check_text(&text, &own(installation)?).with_context(|| format!("`{}`", directory.join(name).display()))?;
         }
-        ensure!(
-            Tree::parse(&tree.to_text())? == tree,
-            "the selection file does not read back as it was written; please report this"
-        );
-        selection_lint::check(&tree, &own.tree, &own.algorithms)?;
-        write(directory, SELECTION, &tree.to_text())?;
-        emitted.files.insert(File::Rules, SELECTION.to_owned());
-        let path = directory.join(SELECTION).display().to_string();
-        variables.push((SELECTION_VARIABLE.to_owned(), path));
+        dropin::read_back(emitted)?;
+        if let Some(name) = emitted.files.get(&File::Environment) {
+            setup.environment = environment::parse(&read(directory, name)?)?;
+            // Read back from the library itself, too: it ignores a name that it does not know. Of texts, MPICH 4.0 and 4.3 report the
+            // default whatever they are, so the name of the file is read back from the environment of the ranks alone.
+            let control = setup.environment.iter();
+            let control = control.filter(|(name, _)| name.starts_with(CONTROL) && name != SELECTION_VARIABLE);
+            setup.expected = control.cloned().collect();
+        }
+        Ok(setup)
     }
-    variables.extend(dropin::install(context, decisions, directory, &mut emitted)?);
-    variables::finish(context, decisions, emitted, &variables)
+
+    fn page(
+        &self,
+        installation: &Installation<'_>,
+        decisions: &Decisions<'_>,
+        emitted: &Emitted,
+        written: &Written,
+    ) -> String {
+        variables::page(installation, decisions, emitted, written)
+    }
 }
 
-/// What the library at hand selects without a file.
-fn own(context: &Context<'_>) -> anyhow::Result<OwnSelection> {
-    let library = context.programs.library.as_ref().context(
+/// The selection of the library at hand without a file.
+fn own(installation: &Installation<'_>) -> anyhow::Result<OwnSelection> {
+    let library = installation.programs.library.as_ref().context(
         "the worker does not say which file its MPI library is, and a selection file is made from the library's own selection; \
          is the library linked statically?",
     )?;
@@ -78,14 +111,17 @@ fn own(context: &Context<'_>) -> anyhow::Result<OwnSelection> {
 type Chosen<'a> = BTreeMap<Collective, Vec<(u64, &'a AlgorithmChoice)>>;
 
 /// The algorithms that were chosen, and the control variables that go with them.
-fn tuned<'a>(context: &'a Context<'_>, part: &Part<'_>) -> anyhow::Result<(Chosen<'a>, BTreeMap<String, String>)> {
+fn tuned<'a>(
+    installation: &'a Installation<'_>,
+    part: &Part<'_>,
+) -> anyhow::Result<(Chosen<'a>, BTreeMap<String, String>)> {
     let mut chosen = Chosen::new();
     let mut further = BTreeMap::new();
     for ((collective, bytes), selection) in part.selections {
         let Selection::Settings(settings) = selection else {
             continue;
         };
-        let algorithms = algorithms_of(context, *collective)?;
+        let algorithms = algorithms_of(installation, *collective)?;
         for (name, value) in settings {
             if *name == algorithms.parameter {
                 let choice = algorithms
@@ -104,17 +140,17 @@ fn tuned<'a>(context: &'a Context<'_>, part: &Part<'_>) -> anyhow::Result<(Chose
     Ok((chosen, further))
 }
 
-fn algorithms_of<'a>(context: &'a Context<'_>, collective: Collective) -> anyhow::Result<&'a Algorithms> {
-    context
+fn algorithms_of<'a>(installation: &'a Installation<'_>, collective: Collective) -> anyhow::Result<&'a Algorithms> {
+    installation
         .library
         .algorithms_of(collective)
-        .with_context(|| format!("{} has no algorithms for {collective}", context.library.name))
+        .with_context(|| format!("{} has no algorithms for {collective}", installation.library.name))
 }
 
 /// A selection with the choices for one communicator size put in. A collective that must not be switched on size gets one rule for
 /// all sizes.
 fn selection(
-    context: &Context<'_>,
+    installation: &Installation<'_>,
     mut tree: Tree,
     own: &OwnSelection,
     part: &Part<'_>,
@@ -122,7 +158,7 @@ fn selection(
 ) -> anyhow::Result<Tree> {
     let ranks = part.ranks as u64;
     for (collective, choices) in tuned {
-        let algorithms = algorithms_of(context, *collective)?;
+        let algorithms = algorithms_of(installation, *collective)?;
         let volumes = part.volumes_of(*collective);
         let test = algorithms.size_test.as_deref();
         let rule = |(bytes, choice): &(u64, &AlgorithmChoice)| -> anyhow::Result<SizeRule> {
@@ -166,27 +202,7 @@ fn c_name(own: &OwnSelection, collective: Collective, choice: &str) -> anyhow::R
     })
 }
 
-/// Reads the files back and makes the launch that uses them.
-pub(super) fn staged(context: &Context<'_>, emitted: &Emitted) -> anyhow::Result<Setup> {
-    let mut setup = Setup::default();
-    let directory = &emitted.directory;
-    if let Some(name) = emitted.files.get(&File::Rules) {
-        let text = read(directory, name)?;
-        check_text(&text, &own(context)?).with_context(|| format!("`{}`", directory.join(name).display()))?;
-    }
-    dropin::read_back(emitted)?;
-    if let Some(name) = emitted.files.get(&File::Environment) {
-        setup.environment = environment::parse(&read(directory, name)?)?;
-        // Read back from the library itself, too: it ignores a name that it does not know. Of texts, MPICH 4.0 and 4.3 report the
-        // default whatever they are, so the name of the file is read back from the environment of the ranks alone.
-        let control = setup.environment.iter();
-        let control = control.filter(|(name, _)| name.starts_with(CONTROL) && name != SELECTION_VARIABLE);
-        setup.expected = control.cloned().collect();
-    }
-    Ok(setup)
-}
-
-/// What the library would make of the file.
+/// Refuses a file that the library would misread.
 fn check_text(text: &str, own: &OwnSelection) -> anyhow::Result<()> {
     ensure!(
         Tree::is_length_read(text.len()),

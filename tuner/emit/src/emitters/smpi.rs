@@ -1,59 +1,73 @@
 //! SMPI: arguments for `smpirun`, a line each; and the launch that uses them. Nothing else of a simulation can be deployed: its
 //! ranks load nothing before the library, and it has one choice of algorithm for all sizes of a collective.
 
-use std::path::Path;
-
 use anyhow::bail;
+use kilter_bench::launch::command::quote;
 use kilter_model::setup::Setup;
-use kilter_search::context::Context;
 
-use super::decisions::Decisions;
-use super::{Emitted, File, finish, read, readme, write};
+use super::{Emitter, Written};
+use crate::decisions::Decisions;
+use crate::installation::Installation;
+use crate::{Emitted, File, read, write};
 
 const ARGUMENTS: &str = "smpirun.args";
 
-/// What an argument begins with.
+/// The beginning of an argument.
 const SETTING: &str = "--cfg=";
 
 /// An argument that `smpirun` would misread.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("arguments of smpirun: `{0}` is not --cfg=NAME:VALUE without blanks")]
-pub struct ArgumentError(String);
+pub(super) struct ArgumentError(String);
 
-/// Writes everything a deployment needs into `directory`.
-pub(super) fn emit(context: &Context<'_>, decisions: &Decisions<'_>, directory: &Path) -> anyhow::Result<Emitted> {
-    if let Some((_, collective, bytes, selection)) = decisions.selections().next() {
-        bail!(
-            "`{}` for {collective} at {bytes} bytes: nothing that {} reads carries a choice for a size",
-            selection.id(),
-            context.library.name
-        );
-    }
-    let settings: Vec<(String, String)> = decisions
-        .assignments
-        .iter()
-        .map(|assignment| (assignment.name.clone(), assignment.value.clone()))
-        .collect();
-    write(directory, ARGUMENTS, &to_text(&settings)?)?;
-    let mut emitted = Emitted {
-        directory: directory.to_path_buf(),
-        ..Emitted::default()
-    };
-    emitted.files.insert(File::Arguments, ARGUMENTS.to_owned());
-    let platform = context.options.platform.as_ref();
-    finish(context, decisions, emitted, &[], |emitted, library| {
-        let platform = platform.map_or("", |platform| platform.id.as_str());
-        readme::simulated(emitted, library, context.options.ranks, platform)
-    })
-}
+/// Arguments of `smpirun`.
+pub(super) struct Smpi;
 
-/// Reads the file back and makes the launch that uses it.
-pub(super) fn staged(emitted: &Emitted) -> anyhow::Result<Setup> {
-    let mut setup = Setup::default();
-    if let Some(name) = emitted.files.get(&File::Arguments) {
-        setup.parameters = parse(&read(&emitted.directory, name)?)?;
+impl Emitter for Smpi {
+    fn write(
+        &self,
+        installation: &Installation<'_>,
+        decisions: &Decisions<'_>,
+        emitted: &mut Emitted,
+    ) -> anyhow::Result<Written> {
+        if let Some((_, collective, bytes, selection)) = decisions.selections().next() {
+            bail!(
+                "`{}` for {collective} at {bytes} bytes: nothing that {} reads carries a choice for a size",
+                selection.id(),
+                installation.library.name
+            );
+        }
+        let parameters = decisions.pairs();
+        write(&emitted.directory, ARGUMENTS, &to_text(&parameters)?)?;
+        emitted.files.insert(File::Arguments, ARGUMENTS.to_owned());
+        Ok(Written {
+            parameters,
+            ..Written::default()
+        })
     }
-    Ok(setup)
+
+    fn staged(&self, _: &Installation<'_>, emitted: &Emitted) -> anyhow::Result<Setup> {
+        let mut setup = Setup::default();
+        if let Some(name) = emitted.files.get(&File::Arguments) {
+            setup.parameters = parse(&read(&emitted.directory, name)?)?;
+        }
+        Ok(setup)
+    }
+
+    /// There is nothing to install.
+    fn page(&self, installation: &Installation<'_>, _: &Decisions<'_>, emitted: &Emitted, _: &Written) -> String {
+        let directory = quote(&emitted.directory.display().to_string());
+        let name = emitted.files.get(&File::Arguments).map_or("", String::as_str);
+        let (library, ranks) = (installation.named(), installation.ranks);
+        let platform = installation.platform.unwrap_or_default();
+        format!(
+            "Tuned settings for {library}, {ranks} ranks, written by kilter.\n\n\
+             They hold for the simulated machine `{platform}` and {ranks} ranks; the report beside this directory shows what each one\n\
+             gained. There is nothing to install, and `kilter apply` finds nothing: give the arguments to a simulation,\n\n   \
+             smpirun $(grep -v '^#' {directory}/{name}) -platform FILE -hostfile FILE -np {ranks} PROGRAM\n\n\
+             Each chooses one algorithm for all sizes of a collective; SMPI knows no choice by size but those of its selectors.\n"
+        )
+    }
 }
 
 /// The file's text.
