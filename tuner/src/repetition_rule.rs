@@ -1,4 +1,4 @@
-//! `--repetitions` and its companions: from what was typed to the rule that ends an item's repetitions.
+//! Makes the rule that ends an item's repetitions from `--repetitions` and its companions.
 //!
 //! `rse=T` is the relative standard error of the mean; `cov-mean=T/W` and `cov-median=T/W` are the coefficients of variation of
 //! the last `W` running means and medians. All that are named must hold. Sources in [`kilter_protocol::repetitions`].
@@ -9,7 +9,7 @@ use kilter_search::verification::FEWEST;
 /// The wrong option, and what is allowed.
 type Wrong = (&'static str, String);
 
-/// The widest window: a running statistic is kept for each item of a block.
+/// Widest window: a running statistic is kept for each item of a block.
 const WIDEST: u32 = 10_000;
 
 /// The rule in words that [`parse`] reads, such as `rse=0.02,cov-mean=0.01/10`.
@@ -36,7 +36,7 @@ pub fn to_text(rules: &StopRules) -> String {
 /// The word for repetitions that follow from variance components.
 const BY_VARIANCE: &str = "variance";
 
-/// Repetitions at least, where predictors decide.
+/// Fewest repetitions if predictors decide.
 const MIN_PREDICTED: u32 = 8;
 
 /// True if repetitions follow from variance components, and not from predictors.

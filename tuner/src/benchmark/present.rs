@@ -85,7 +85,7 @@ pub fn text(benchmark: &Benchmark) -> String {
     text
 }
 
-/// The benchmark of the search, for people.
+/// The benchmark of the search as text.
 #[must_use]
 pub fn search_text(benchmark: &SearchBenchmark) -> String {
     let SearchBenchmark { library, ranks, .. } = benchmark;
@@ -164,8 +164,8 @@ fn not_measured(failed: &BTreeMap<String, String>, not_reached: &[String]) -> St
     text
 }
 
-/// An id without what the line says already: `coll_tuned_reduce_algorithm=5` becomes `algorithm=5`, and
-/// `MPIR_CVAR_REDUCE_INTRA_ALGORITHM=5` `ALGORITHM=5`.
+/// Shortens an id by the words of its line: `coll_tuned_reduce_algorithm=5` becomes `algorithm=5`, and
+/// `MPIR_CVAR_REDUCE_INTRA_ALGORITHM=5` becomes `ALGORITHM=5`.
 fn short(collective: &str, id: &str) -> String {
     id.replace(&format!("coll_tuned_{collective}_"), "")
         .replace(&format!("MPIR_CVAR_{}_INTRA_", collective.to_uppercase()), "")

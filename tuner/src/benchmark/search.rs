@@ -27,11 +27,11 @@ use serde::Serialize;
 use super::options::BenchmarkOptions;
 use super::{Side, ratio, targets, whole_launch};
 
-/// A cell counts as found where the search's choice takes at most this much longer than the best: the search stops at what is as good
-/// within the noise floor, which is the same.
+/// Factor within which the search's choice counts as the best. The search stops at candidates that are as good within
+/// the noise floor, which is the same.
 pub const WITHIN: f64 = 1.05;
 
-/// The fastest of the exhaustive side that are measured again.
+/// Number of the exhaustive side's fastest candidates that are measured again.
 const AGAIN: usize = 3;
 
 /// Result of the comparison.
@@ -60,9 +60,9 @@ pub struct SearchBenchmark {
 pub struct Effort {
     /// Launches, from the store.
     pub launches: u64,
-    /// Wall seconds of these, from the store.
+    /// Wall seconds of these launches, from the store.
     pub seconds: f64,
-    /// Those among the launches that try settings of whole launches.
+    /// Number of these launches that try settings of whole launches.
     pub of_settings: u64,
 }
 
@@ -73,17 +73,17 @@ pub struct Row {
     pub collective: String,
     /// Total volume in bytes.
     pub bytes: u64,
-    /// Candidates of the space.
+    /// Number of candidates in the space.
     pub candidates: usize,
-    /// The library as it decides by itself, in seconds.
+    /// Time of the library's own decision, in seconds.
     pub default_seconds: f64,
     /// Choice of the search.
     pub found: Side,
-    /// The fastest of all that were measured again.
+    /// Fastest of all candidates that were measured again.
     pub best: Side,
-    /// The choice's time over the best's, within launches.
+    /// Time of the choice over that of the best, within launches.
     pub ratio: f64,
-    /// Its interval of 95 %, where there are launches enough.
+    /// Its 95 % interval, if there are enough launches.
     pub ratio_interval: (f64, f64),
 }
 
@@ -94,17 +94,17 @@ impl SearchBenchmark {
         self.search.launches as f64 / self.exhaustive.launches as f64
     }
 
-    /// Cells whose choice is [`WITHIN`] of the best.
+    /// Number of cells whose choice is [`WITHIN`] of the best.
     #[must_use]
     pub fn found(&self) -> usize {
         self.rows.iter().filter(|row| row.ratio <= WITHIN).count()
     }
 }
 
-/// Times of each candidate over the default's, in launches of their own.
+/// Times of candidates over the default's, in launches of their own.
 type Ratios = BTreeMap<Selection, f64>;
 
-/// Searches, measures everything, and compares.
+/// Searches, measures every candidate, and compares.
 pub fn run(context: &Context<'_>, options: &BenchmarkOptions) -> anyhow::Result<SearchBenchmark> {
     let nothing_deployed = Deployment::default();
     let all: Vec<Target> = options
@@ -190,8 +190,8 @@ const EXHAUSTIVE: &str = "exhaustive";
 /// Label of the launches that measure both results once more.
 const AGAIN_LABEL: &str = "again";
 
-/// Every candidate of a collective in a launch of its own, over all its targets; one map for each target, `None` where the budget
-/// ended before all were measured.
+/// Measures every candidate of a collective in a launch of its own, over all its targets. One map for each target;
+/// `None` if the budget ended too early.
 fn exhaust(
     context: &Context<'_>,
     nothing_deployed: &Deployment,
@@ -262,7 +262,7 @@ fn fastest(ratios: &Ratios) -> Vec<Selection> {
     ranked.into_iter().take(AGAIN).map(|(selection, _)| selection).collect()
 }
 
-/// Compares the choice with the best of what was measured again; `None` where one of them has no time.
+/// Compares the choice with the best of the candidates that were measured again; `None` if one of them has no time.
 fn row(held: &Held, chosen: Option<&Selection>, candidates: usize) -> Option<Row> {
     let find = |wanted: Option<&Selection>| held.candidates.iter().find(|one| one.selection.as_ref() == wanted);
     let (default, found) = (find(None)?, find(chosen)?);

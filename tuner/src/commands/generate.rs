@@ -1,4 +1,4 @@
-//! `kilter generate`: manual pages and completions of shells, for `scripts/install`; made from what can be typed.
+//! `kilter generate`: manual pages and shell completions from the command line's definition, for `scripts/install`.
 
 use std::path::Path;
 

@@ -22,8 +22,8 @@ use crate::doctor;
 use crate::launcher;
 use crate::reporting;
 
-/// Runs `work` and writes what it reports on the guidelines. `further` are the command's own options that change what is measured:
-/// a run that was killed is resumed only by a command that asks for the same.
+/// Runs `work` and writes its report on the guidelines. `further` are the command's own options that change its
+/// measurements: an interrupted run is resumed only by a command with the same ones.
 pub(super) fn with_report(
     options: &Options,
     command: &str,
@@ -53,7 +53,7 @@ pub(super) fn with_report(
     })
 }
 
-/// Refuses to verify nothing.
+/// Refuses a run with nothing to verify.
 pub(super) fn ensure_work(context: &Context<'_>) -> anyhow::Result<()> {
     anyhow::ensure!(
         !context.plan.subjects().is_empty(),
@@ -74,7 +74,7 @@ pub(super) fn write(options: &Options, report: &Report) -> anyhow::Result<()> {
     reporting::write(options, "report.xml", &junit::to_string(report))
 }
 
-/// Runs `work` with a library, a store and a run, and then `present` on what it returns.
+/// Runs `work` with a library, a store and a run, and then `present` on its result.
 pub(super) fn with_context<R>(
     options: &Options,
     command: &str,
@@ -137,7 +137,7 @@ pub(super) fn find(options: &Options) -> anyhow::Result<Found> {
     })
 }
 
-/// Begins a run, or resumes the one that was interrupted.
+/// Begins a run, or resumes an interrupted one.
 pub(super) fn begin<'a>(
     options: &'a Options,
     found: Found,
@@ -241,7 +241,7 @@ pub(super) fn failed(context: &Context<'_>, error: anyhow::Error) -> anyhow::Res
     Err(error)
 }
 
-/// The same where several runs worked together.
+/// Same as [`failed`] for several runs that worked together.
 pub(super) fn failed_together(contexts: &[Context<'_>], error: anyhow::Error) -> anyhow::Result<Status> {
     for context in contexts {
         context.progress.finish();
@@ -253,7 +253,7 @@ pub(super) fn failed_together(contexts: &[Context<'_>], error: anyhow::Error) ->
     }
 }
 
-/// A failure that ends the command is not replayed by the next one: the machine may have been mended in between.
+/// Forgets a failure that ends the command, because the machine may have been repaired before the next one.
 fn forget_failure(context: &Context<'_>, error: &anyhow::Error) -> anyhow::Result<()> {
     if let Some(failure) = JobFailure::behind(error) {
         context.run.forget_failures(&failure.place().key)?;
@@ -300,7 +300,7 @@ fn command_line() -> String {
         .join(" ")
 }
 
-/// A seed from the clock: any will do, since it is reported and can be given back.
+/// A seed from the clock. Any seed will do, since it is reported and can be given again.
 fn fresh_seed() -> u64 {
     let now = std::time::SystemTime::now()
         .duration_since(std::time::UNIX_EPOCH)

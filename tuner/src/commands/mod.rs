@@ -36,7 +36,7 @@ pub enum Status {
     Holds,
     /// Violations remain.
     Violations,
-    /// The machine is not fit: nothing can be measured.
+    /// The machine is not fit: measurements are impossible.
     Unfit,
     /// Interrupted by a signal: 128 and its number.
     Interrupted(u8),
@@ -54,7 +54,7 @@ impl From<Status> for ExitCode {
 }
 
 impl Status {
-    /// Judged by what is in force at the end.
+    /// Status by the report's final verdicts.
     #[must_use]
     pub fn of(report: &Report) -> Status {
         // A violated cell counts until it is shown to hold: undecided is no success.

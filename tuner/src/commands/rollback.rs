@@ -1,4 +1,4 @@
-//! `kilter rollback`: takes the latest apply back.
+//! `kilter rollback`: undoes the latest apply.
 
 use anyhow::Context as _;
 use kilter_emit::apply::session;

@@ -7,14 +7,14 @@ use kilter_protocol::machine::Machine;
 
 use crate::library_info::Difference;
 
-/// Everything that the checks look at.
+/// Facts for the checks.
 #[derive(Debug, Clone, Default)]
 pub struct Facts {
-    /// Ranks that are to run.
+    /// Requested ranks.
     pub ranks: usize,
     /// True if a host file was given.
     pub hostfile: bool,
-    /// The library and its version, where they were found out.
+    /// The library and its version, if they are known.
     pub library: String,
     /// Hosts by name; without a job this machine alone.
     pub hosts: BTreeMap<String, Host>,
@@ -22,20 +22,20 @@ pub struct Facts {
     pub described: Vec<Variable>,
     /// The library's own program on its parameters.
     pub printed: Printed,
-    /// The job's own facts, where one ran.
+    /// The job's own facts, if one ran.
     pub job: Option<Machine>,
     /// Reason why no job ran although one was wanted.
     pub problem: Option<Problem>,
 }
 
-/// A control variable of the description, and what the running library says of it.
+/// A control variable of the description, with the running library's report.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Variable {
     /// Name as the library spells it.
     pub name: String,
-    /// The default, as described.
+    /// Described default.
     pub default: String,
-    /// Its value; `None` where the library has no such variable.
+    /// Its value; `None` if the library has no such variable.
     pub reported: Option<String>,
     /// True if that is the default.
     pub is_default: bool,
@@ -44,10 +44,10 @@ pub struct Variable {
 /// Result of comparing the output of the library's own program with the description.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Printed {
-    /// No library was found whose program could be asked.
+    /// No library was found, so that no program was asked.
     #[default]
     NotAsked,
-    /// Kilter reads no program of this library's.
+    /// Kilter reads no program of this library.
     NoProgram,
     /// Reason why the program gave no answer.
     NoAnswer(String),
@@ -87,14 +87,14 @@ pub struct Host {
 /// Shares of all processors' time, 0 to 1.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Moment {
-    /// Not idle and not stolen.
+    /// Share that is neither idle nor stolen.
     pub busy: f64,
-    /// Taken by other virtual machines.
+    /// Share taken by other virtual machines.
     pub stolen: f64,
 }
 
 impl Facts {
-    /// The hosts with ranks on them, and how many.
+    /// Hosts with ranks, and the number of ranks on each.
     #[must_use]
     pub fn ranks_by_host(&self) -> BTreeMap<&str, usize> {
         let mut counts = BTreeMap::new();
@@ -120,12 +120,12 @@ impl Facts {
             .filter_map(move |(name, host)| Some((name.as_str(), host, *counts.get(name.as_str())?)))
     }
 
-    /// The first of the hosts for which `judge` has an answer.
+    /// First answer of `judge` for a host.
     pub fn first<T>(&self, judge: impl Fn(&str, &Host, usize) -> Option<T>) -> Option<T> {
         self.occupied().find_map(|(name, host, ranks)| judge(name, host, ranks))
     }
 
-    /// The distinct texts of a file over the hosts.
+    /// Distinct texts of a file over the hosts.
     #[must_use]
     pub fn texts(&self, path: &str) -> BTreeSet<&str> {
         self.occupied().filter_map(|(_, host, _)| host.text(path)).collect()
@@ -139,7 +139,7 @@ impl Host {
         self.files.get(path).map(|text| text.trim())
     }
 
-    /// Processors that are switched on.
+    /// Number of processors that are switched on.
     #[must_use]
     pub fn processors(&self) -> Option<usize> {
         let count = cpus::parse(self.text(ONLINE)?).len();

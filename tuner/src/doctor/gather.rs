@@ -1,4 +1,5 @@
-//! Finds the facts: of this machine from `/proc` and `/sys`, of the job and its hosts by launching the worker once.
+//! Gathers the facts: about this machine from `/proc` and `/sys`, about the job and its hosts by launching the worker
+//! once.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -22,7 +23,7 @@ const TICKS_PER_SECOND: f64 = 100.0;
 
 /// Source of a machine's facts; scripted in tests.
 pub trait System {
-    /// The files that can be read, of these.
+    /// Those of these files that can be read.
     fn files(&self, paths: &[String]) -> BTreeMap<String, String>;
     /// `/proc/PID/stat` of every process but this one.
     fn processes(&self) -> Vec<String>;
@@ -30,7 +31,7 @@ pub trait System {
     fn pause(&self, time: Duration);
 }
 
-/// The machine that this program runs on.
+/// The machine on which this program runs.
 pub struct Here;
 
 impl System for Here {
@@ -55,12 +56,12 @@ impl System for Here {
     }
 }
 
-/// The files that are read on every host.
+/// Files that are read on every host.
 fn files() -> Vec<String> {
     FILES.iter().map(|path| (*path).to_owned()).collect()
 }
 
-/// A host, watched for a moment.
+/// Watches a host for a moment.
 #[must_use]
 pub fn host(system: &dyn System) -> Host {
     let stat = "/proc/stat".to_owned();
@@ -100,7 +101,7 @@ fn ticks(stats: &[String]) -> BTreeMap<u64, (String, f64)> {
     stats.iter().filter_map(read).collect()
 }
 
-/// This machine, without a job.
+/// Facts about this machine, without a job.
 #[must_use]
 pub fn local(options: &Options) -> Facts {
     Facts {
@@ -117,7 +118,7 @@ fn host_name() -> String {
         .unwrap_or_else(|_| "this host".to_owned())
 }
 
-/// This machine, and a job on the hosts where one starts.
+/// Facts about this machine, and about a job if one starts.
 #[must_use]
 pub fn all(options: &Options) -> Facts {
     let mut facts = local(options);
@@ -217,7 +218,7 @@ impl Facts {
     }
 }
 
-/// Launches the worker once and hears what it says.
+/// Launches the worker once for its report.
 fn ask(options: &Options, library: &Library, programs: &Programs) -> anyhow::Result<Machine> {
     let mut words = vec![programs.worker.display().to_string(), "describe".to_owned()];
     let (one, several) = (&library.transports.one_host, &library.transports.several_hosts);

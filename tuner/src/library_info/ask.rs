@@ -9,16 +9,16 @@ use kilter_model::config::library::InfoTool;
 
 use super::{LibraryInfo, program};
 
-/// It takes half a second; one that takes longer than this hangs.
+/// Time after which the program counts as hung. It takes half a second.
 const LIMIT: Duration = Duration::from_secs(20);
 
-/// An `ompi_info` with few components prints half of 1 MiB.
+/// Limit of the output. An `ompi_info` with few components prints half of 1 MiB.
 const MAX_OUTPUT_BYTES: u64 = 16 << 20;
 
 /// Reason why the program gave no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum InfoError {
-    /// There is none.
+    /// The program is missing.
     #[error("there is no `{program}` beside the launcher `{}`", launcher.display())]
     Missing {
         /// Its name.
@@ -26,10 +26,10 @@ pub enum InfoError {
         /// The launcher.
         launcher: PathBuf,
     },
-    /// It does not start, or hangs.
+    /// The program does not start, or hangs.
     #[error(transparent)]
     Capture(#[from] CaptureError),
-    /// It belongs to another installation.
+    /// The program belongs to another installation.
     #[error("`{}` is of version {says}, and the launcher of {version}", program.display())]
     Other {
         /// The program.
@@ -92,7 +92,8 @@ pub fn ask(tool: InfoTool, launcher: &Path, version: &str) -> Result<LibraryInfo
     Ok(info)
 }
 
-/// The file of this name in the directory of the launcher, as it is typed or found in PATH, or in that of the file that it is a link to.
+/// File of this name in the launcher's directory, as it is typed or found in PATH, or in that of the file to which it
+/// is a link.
 fn beside(launcher: &Path, name: &str) -> Option<PathBuf> {
     let typed = launcher.parent().filter(|directory| !directory.as_os_str().is_empty());
     let found = match typed {

@@ -1,4 +1,4 @@
-//! The description of a library against what it says of itself. Pure.
+//! Compares the description of a library with the library's own report. Pure.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -12,7 +12,7 @@ use super::{Legal, LibraryInfo, program};
 pub enum Difference {
     /// The library has no such parameter.
     Unknown(String),
-    /// Another default.
+    /// The default differs.
     Default {
         /// The parameter.
         parameter: String,
@@ -32,7 +32,7 @@ pub enum Difference {
         /// True if the description has it.
         described: bool,
     },
-    /// Another largest number.
+    /// The largest number differs.
     Last {
         /// The parameter.
         parameter: String,
@@ -41,7 +41,7 @@ pub enum Difference {
         /// Reported number.
         reported: u64,
     },
-    /// A value that is tried and that the library does not take.
+    /// A value to be tried is none that the library takes.
     Illegal {
         /// The parameter.
         parameter: String,

@@ -18,7 +18,7 @@ use kilter_model::config::library::InfoTool;
 /// Output of the program.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct LibraryInfo {
-    /// The library's version, where it says that.
+    /// The library's version, if the program prints it.
     pub version: Option<String>,
     /// Its parameters by name.
     pub parameters: BTreeMap<String, Reported>,
@@ -41,7 +41,7 @@ pub enum Legal {
     /// Any number.
     #[default]
     Number,
-    /// Any text, or what is not said.
+    /// Any text, or unspecified values.
     Text,
     /// These numbers, with their names.
     Named(BTreeSet<(String, String)>),
@@ -75,7 +75,7 @@ struct Program {
     prints: fn(name: &str, environment: bool) -> bool,
 }
 
-/// The row of a tool.
+/// Row of a tool.
 fn program(tool: InfoTool) -> &'static Program {
     match tool {
         InfoTool::ImpiInfo => &impi_info::PROGRAM,

@@ -114,7 +114,7 @@ pub(super) fn layouts(variable: &dyn Fn(&str) -> Option<String>) -> Result<Vec<L
     )))
 }
 
-/// The smallest number of a list such as `16(x8),4`: every node has as many.
+/// Smallest number of a list such as `16(x8),4`, which every node has.
 fn fewest(text: &str) -> Option<usize> {
     let number = |part: &str| part.split('(').next().unwrap_or(part).trim().parse().ok();
     let all: Option<Vec<usize>> = text.split(',').map(number).collect();

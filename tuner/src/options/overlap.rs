@@ -10,10 +10,10 @@ use kilter_protocol::overlap::Benchmark;
 use super::measuring;
 use crate::cli;
 
-/// A computation takes half a second at most: a job that computes gives no sign of life.
+/// Longest computation: half a second, because a job that computes gives no sign of life.
 const LONGEST_NS: f64 = 5e8;
 
-/// Checks what was typed for `overlap`.
+/// Validates the options of `overlap`.
 pub fn overlap(typed: cli::Overlap) -> Result<OverlapOptions, OptionError> {
     let mut measure = typed.measure;
     refuse_what_means_nothing(&measure)?;
@@ -65,7 +65,7 @@ pub fn overlap(typed: cli::Overlap) -> Result<OverlapOptions, OptionError> {
     })
 }
 
-/// Options of other measuring commands: to take them in silence would promise what is not done.
+/// Refuses options of other measuring commands. To accept them silently would be a false promise.
 fn refuse_what_means_nothing(measure: &cli::Measure) -> Result<(), OptionError> {
     if !measure.guidelines.is_empty() || !measure.guideline_file.is_empty() {
         return Err(wrong("--guidelines", "overlap verifies none; `kilter check` does"));

@@ -4,7 +4,7 @@ use super::super::facts::Facts;
 use super::super::{Check, Judgement};
 use super::time;
 
-/// Tolerated besides the round trip, in nanoseconds.
+/// Tolerance in addition to the round trip, in nanoseconds.
 const TOLERANCE_NS: u64 = 1_000_000;
 
 pub(super) const CHECK: Check = Check {

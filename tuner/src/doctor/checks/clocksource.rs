@@ -6,7 +6,7 @@ use super::super::{Check, Judgement};
 /// Such as `tsc`.
 pub(super) const CURRENT: &str = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
 
-/// Read without entering the kernel.
+/// Sources that are read without entering the kernel.
 const FAST: &[&str] = &[
     "tsc",
     "kvm-clock",

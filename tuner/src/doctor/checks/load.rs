@@ -6,7 +6,7 @@ use super::super::{Check, Judgement};
 /// Load averages over 1, 5 and 15 minutes.
 pub(super) const AVERAGE: &str = "/proc/loadavg";
 
-/// Share of all processors' time that others may take.
+/// Share of all processors' time that others may take without a warning.
 const BUSY: f64 = 0.1;
 
 pub(super) const CHECK: Check = Check {

@@ -1,4 +1,4 @@
-//! Memory: what does not fit is swapped, and measured as such.
+//! Memory: data that does not fit is swapped, and the swapping is measured.
 
 use super::super::facts::Facts;
 use super::super::{Check, Judgement};

@@ -1,5 +1,5 @@
-//! The library's own program that prints its parameters against the description: names, defaults and legal values, also of what no running
-//! job tells.
+//! Compares the output of the library's own program with the description: names, defaults and legal values, including
+//! parameters that no running job reports.
 
 use super::super::facts::{Facts, Printed};
 use super::super::{Check, Judgement};
