@@ -17,7 +17,7 @@ mod silent;
 mod taken_back;
 
 use kilter::scripted::{Call, Run, ScriptedLibrary, Site};
-use kilter_model::report::{Cell, Change};
+use kilter_model::report::{Cell, DeployedChange};
 use kilter_stats::verdict::Outcome;
 
 /// One guideline, `reduce(n) <= allreduce(n)`, at two sizes.
@@ -68,7 +68,7 @@ fn cell<'r>(run: &'r Run, name: &str) -> &'r Cell {
 
 /// What is deployed, as `name=value`.
 fn changes(run: &Run) -> Vec<String> {
-    let text = |change: &Change| format!("{}={}", change.name, change.value);
+    let text = |change: &DeployedChange| format!("{}={}", change.name, change.value);
     run.report.changes.iter().map(text).collect()
 }
 
