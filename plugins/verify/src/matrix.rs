@@ -253,7 +253,7 @@ impl<'a> Matrix<'a> {
                 }
                 let operator = case.op.map(|op| &OPERATORS[op]);
                 let needs = chosen.row().needs;
-                let commutes = operator.is_none_or(|operator| operator.commutative);
+                let commutes = operator.is_none_or(|row| row.operator.is_commutative());
                 if needs.commutative && !commutes {
                     tally.skip("its operator must commute");
                     continue;
@@ -411,7 +411,7 @@ fn destroys_memory_on_mpich(collective: Collective, case: &Case) -> bool {
     match collective {
         Collective::Reduce => case.in_place && case.root != 0,
         Collective::ReduceScatterBlock => {
-            let commutes = case.op.is_none_or(|op| OPERATORS[op].commutative);
+            let commutes = case.op.is_none_or(|op| OPERATORS[op].operator.is_commutative());
             !commutes && TYPES[case.type_].begins_with_a_hole()
         }
         _ => false,

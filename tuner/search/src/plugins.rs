@@ -57,6 +57,9 @@ pub fn load(files: &[PathBuf], programs: &Programs, library: &Library) -> anyhow
 }
 
 /// A plugin with these rows.
+///
+/// # Errors
+/// No rows, or a file that cannot be read.
 pub fn from_rows(file: &Path, said: Rows) -> anyhow::Result<Plugin> {
     ensure!(
         !said.rows.is_empty(),

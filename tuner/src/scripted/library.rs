@@ -240,14 +240,14 @@ impl ScriptedLibrary {
     /// The id does not begin with a collective's name and a dot.
     #[must_use]
     pub fn plugin_row(mut self, id: &str, needs: Needs) -> ScriptedLibrary {
-        let named = id.split_once('.').and_then(|(collective, _)| collective.parse().ok());
+        let (collective, _) = id.split_once('.').expect("COLLECTIVE.NAME");
         let rows = self.plugin.get_or_insert_with(|| Rows {
             v: kilter_protocol::VERSION,
             rows: Vec::new(),
         });
         rows.rows.push(Row {
             id: id.to_owned(),
-            collective: named.expect("COLLECTIVE.NAME"),
+            collective: collective.parse().expect("the name of a collective"),
             needs,
             parameters: Vec::new(),
             scratch: None,
