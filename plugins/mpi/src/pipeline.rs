@@ -149,16 +149,6 @@ impl Pipeline {
         })
     }
 
-    /// True if it hands the operator elements of its own where `count` is no multiple of the ranks. An operator of the program's may look at
-    /// more than an element: at where it lies among the others.
-    #[must_use]
-    pub fn pads_for_operator(&self) -> bool {
-        let combines = |step: &Step| step.call.has_operator() && !step.moves_bytes;
-        !self.target.has_blocks()
-            && self.steps.iter().any(|step| step.call.has_blocks())
-            && self.steps.iter().any(combines)
-    }
-
     /// Carries it out on this rank. `MPI_IN_PLACE` is not understood. Where a call inside has equal blocks, the target has
     /// none and `count` is no multiple of `p`, the data is padded to the next multiple.
     ///

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use kilter_algorithms::Collective;
+use kilter_protocol::row::Row;
 
-use crate::catalogue::{Catalogue, Implementation};
+use crate::catalogue::Catalogue;
 use crate::error::{Problem, ProfileError};
 use crate::{Profile, Rule, VERSION};
 
@@ -120,14 +121,14 @@ fn check_rule(rule: usize, written: &Rule, catalogue: &Catalogue) -> Result<Coll
             known: known(),
         });
     }
-    if implementation.power_of_two_ranks && !written.ranks.is_power_of_two() {
+    if implementation.needs.power_of_two_ranks && !written.ranks.is_power_of_two() {
         return Err(Problem::PowerOfTwo {
             rule,
             id,
             ranks: written.ranks,
         });
     }
-    if implementation.even_ranks && !written.ranks.is_multiple_of(2) {
+    if implementation.needs.even_ranks && !written.ranks.is_multiple_of(2) {
         return Err(Problem::Even {
             rule,
             id,
@@ -138,7 +139,7 @@ fn check_rule(rule: usize, written: &Rule, catalogue: &Catalogue) -> Result<Coll
     Ok(collective)
 }
 
-fn check_parameters(rule: usize, written: &Rule, implementation: &Implementation) -> Result<(), Problem> {
+fn check_parameters(rule: usize, written: &Rule, implementation: &Row) -> Result<(), Problem> {
     for (name, &value) in &written.parameters {
         let Some(range) = implementation.parameters.iter().find(|range| range.name == *name) else {
             return Err(Problem::Parameter {

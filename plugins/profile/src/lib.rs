@@ -22,7 +22,7 @@ use kilter_algorithms::Collective;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use catalogue::{Catalogue, Implementation, Range};
+pub use catalogue::Catalogue;
 pub use error::{Problem, ProfileError};
 pub use table::{Entry, Table};
 

@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use kilter_model::config::library::Library;
-use kilter_protocol::plugin::Rows;
+use kilter_protocol::row::Rows;
 
 use crate::launch::capture::{CaptureError, capture};
 use crate::launch::command::CommandSpec;

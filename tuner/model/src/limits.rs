@@ -133,8 +133,8 @@ pub fn scratch_bytes(selection: &Selection, call: Call<'_>) -> Option<u64> {
 mod tests {
     use super::*;
     use crate::config::library::find_for;
-    use crate::deployment::{PluginParameter, PluginRow, with_knob};
-    use kilter_protocol::plugin::Scratch;
+    use crate::deployment::{PluginRow, with_knob};
+    use kilter_protocol::row::{Needs, Parameter, Row, Scratch};
 
     const MIB: u64 = 1 << 20;
 
@@ -183,14 +183,19 @@ mod tests {
     fn of_plugin(scratch: Option<Scratch>) -> Selection {
         Selection::Plugin(PluginRow {
             file: "/p.so".into(),
-            id: "allreduce.mine".to_owned(),
-            parameters: vec![PluginParameter {
-                name: "segment_bytes".to_owned(),
-                min: 1,
-                max: MIB,
-                value: 8192,
-            }],
-            scratch,
+            row: Row {
+                id: "allreduce.mine".to_owned(),
+                collective: Collective::Allreduce,
+                needs: Needs::default(),
+                parameters: vec![Parameter {
+                    name: "segment_bytes".to_owned(),
+                    min: 1,
+                    max: MIB,
+                    default: 8192,
+                }],
+                scratch,
+            },
+            values: vec![8192],
         })
     }
 
