@@ -1,7 +1,8 @@
 //! Mock-ups: compositions of library calls with the semantics of another collective (PGMPI; Traeff et al. 2010).
 //!
 //! A mock-up is the right side of a guideline, and a remedy: where a guideline is violated, its mock-up is faster than the
-//! function itself, and the drop-in can run it. Ids follow PGMPITuneLib: `<collective>.as_<call>_<call>`.
+//! function itself, and the drop-in can run it. The table is made of the guidelines that say `remedy = true` (`build.rs`). Ids follow
+//! PGMPITuneLib: `<collective>.as_<call>_<call>`.
 
 use crate::{Collective, Shape, scratch};
 
@@ -16,11 +17,6 @@ pub struct Mockup {
     pub calls: &'static [Collective],
 }
 
-use Collective::{
-    Allgather, Allreduce, Alltoall, Bcast, Exscan, Gather, Reduce, ReduceLocal, ReduceScatter, ReduceScatterBlock,
-    Scan, Scatter, Scatterv,
-};
-
 impl Mockup {
     /// Bytes that a communicator keeps for its calls with `n_bytes` of contiguous data, at most, on the rank that needs most; what the
     /// library takes inside them is not counted.
@@ -28,7 +24,7 @@ impl Mockup {
     pub fn scratch(&self, p_ranks: usize, n_bytes: usize) -> usize {
         let between = match self.calls {
             // The broadcast works in the buffer that the call before it has filled.
-            [_, Bcast] => 0,
+            [_, Collective::Bcast] => 0,
             [first, _] if matches!(first.output(), Shape::Blocks) => n_bytes.div_ceil(p_ranks.max(1)),
             _ => n_bytes,
         };
@@ -55,84 +51,7 @@ impl Mockup {
     }
 }
 
-/// All mock-ups of GL3 to GL17.
-pub static MOCKUPS: &[Mockup] = &[
-    Mockup {
-        id: "allgather.as_allreduce",
-        collective: Allgather,
-        calls: &[Allreduce],
-    },
-    Mockup {
-        id: "allgather.as_alltoall",
-        collective: Allgather,
-        calls: &[Alltoall],
-    },
-    Mockup {
-        id: "allgather.as_gather_bcast",
-        collective: Allgather,
-        calls: &[Gather, Bcast],
-    },
-    Mockup {
-        id: "allreduce.as_reduce_bcast",
-        collective: Allreduce,
-        calls: &[Reduce, Bcast],
-    },
-    Mockup {
-        id: "allreduce.as_reduce_scatter_block_allgather",
-        collective: Allreduce,
-        calls: &[ReduceScatterBlock, Allgather],
-    },
-    Mockup {
-        id: "bcast.as_scatter_allgather",
-        collective: Bcast,
-        calls: &[Scatter, Allgather],
-    },
-    Mockup {
-        id: "gather.as_allgather",
-        collective: Gather,
-        calls: &[Allgather],
-    },
-    Mockup {
-        id: "gather.as_reduce",
-        collective: Gather,
-        calls: &[Reduce],
-    },
-    Mockup {
-        id: "reduce.as_allreduce",
-        collective: Reduce,
-        calls: &[Allreduce],
-    },
-    Mockup {
-        id: "reduce.as_reduce_scatter_block_gather",
-        collective: Reduce,
-        calls: &[ReduceScatterBlock, Gather],
-    },
-    Mockup {
-        id: "reduce_scatter.as_allreduce",
-        collective: ReduceScatter,
-        calls: &[Allreduce],
-    },
-    Mockup {
-        id: "reduce_scatter.as_reduce_scatterv",
-        collective: ReduceScatter,
-        calls: &[Reduce, Scatterv],
-    },
-    Mockup {
-        id: "reduce_scatter_block.as_reduce_scatter",
-        collective: ReduceScatterBlock,
-        calls: &[Reduce, Scatter],
-    },
-    Mockup {
-        id: "scan.as_exscan_reduce_local",
-        collective: Scan,
-        calls: &[Exscan, ReduceLocal],
-    },
-    Mockup {
-        id: "scatter.as_bcast",
-        collective: Scatter,
-        calls: &[Bcast],
-    },
-];
+include!(concat!(env!("OUT_DIR"), "/mockups.rs"));
 
 /// The row with this id.
 #[must_use]

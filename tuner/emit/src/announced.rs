@@ -12,7 +12,7 @@ pub(super) const JOURNAL: &str = ".written";
 /// Says that a file is about to be written. `name` is relative to the directory.
 ///
 /// # Errors
-/// Where that cannot be kept.
+/// The journal cannot be written.
 pub(super) fn announce(directory: &Path, name: &Path) -> anyhow::Result<()> {
     let path = directory.join(JOURNAL);
     let mut journal = fs::OpenOptions::new()
@@ -26,7 +26,7 @@ pub(super) fn announce(directory: &Path, name: &Path) -> anyhow::Result<()> {
 /// The manifest lists everything from now on.
 ///
 /// # Errors
-/// Where the journal cannot be removed.
+/// The journal cannot be removed.
 pub(super) fn complete(directory: &Path) -> anyhow::Result<()> {
     let path = directory.join(JOURNAL);
     fs::remove_file(&path).with_context(|| format!("`{}` cannot be removed", path.display()))

@@ -1,4 +1,4 @@
-//! What files set for every job, as words of one job's command line: nothing is to be installed for a trial.
+//! Settings that files make for every job, as words of one job's command line: nothing is to be installed for a trial.
 
 use kilter_bench::launch::command::quote;
 use kilter_model::config::library::Launcher;

@@ -1,4 +1,4 @@
-//! What is written: settings of every launch, and selections by the size of the communicator. One deployment has selections for one
+//! Decisions as they are written: settings of every launch, and selections by the size of the communicator. One deployment has selections for one
 //! number of ranks; layouts that were tuned together have a part each.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -28,18 +28,18 @@ pub struct Decisions<'a> {
     pub layouts: Vec<Layout>,
     /// Transports in use in any of them.
     pub transports: Vec<String>,
-    /// What was decided for some of the layouts and is not among all this, a line each.
+    /// Decisions for some of the layouts that are not among all this, a line each.
     pub left_out: Vec<String>,
 }
 
-/// What is decided for communicators of one size.
+/// Decisions for communicators of one size.
 #[derive(Debug, Clone)]
 pub struct Part<'a> {
     /// Ranks of the communicator.
     pub ranks: usize,
-    /// What is decided.
+    /// The decisions.
     pub selections: &'a Selections,
-    /// What was measured: a decision holds around its own volume.
+    /// The measured volumes: a decision holds around its own volume.
     pub volumes: &'a Volumes,
 }
 
@@ -75,7 +75,7 @@ impl<'a> Decisions<'a> {
         })
     }
 
-    /// Whether anything needs the drop-in.
+    /// True if anything needs the drop-in.
     #[must_use]
     pub fn needs_dropin(&self) -> bool {
         self.selections()
@@ -93,7 +93,7 @@ impl<'a> Decisions<'a> {
         .collect()
     }
 
-    /// Whether anything needs the progress thread.
+    /// True if anything needs the progress thread.
     #[must_use]
     pub fn needs_progress(&self) -> bool {
         self.assignments.iter().any(|one| one.name == PROGRESS_VARIABLE)

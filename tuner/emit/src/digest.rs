@@ -1,4 +1,4 @@
-//! What files are recognised by.
+//! Checksums, by which files are recognised.
 
 use sha2::{Digest as _, Sha256};
 

@@ -10,7 +10,7 @@ use super::installation::Installation;
 use super::{Emitted, File, announced, profile, read, write};
 
 const PROFILE: &str = "kilter-profile.json";
-/// Where the shared objects lie, beside the profile.
+/// Directory of the shared objects, beside the profile.
 const LIBRARIES: &str = "lib";
 
 /// Writes what a deployment needs to be preloaded, if it does; returns the variables of the ranks.
@@ -80,7 +80,7 @@ pub(super) fn read_back(emitted: &Emitted) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Where a copy lies, as the profile beside the directory of copies names it.
+/// Path of a copy, as the profile beside the directory of copies names it.
 fn relative(copied: &Path) -> String {
     let name = copied.file_name().unwrap_or_default();
     Path::new(LIBRARIES).join(name).display().to_string()

@@ -8,7 +8,7 @@ use kilter_bench::launch::command::quote;
 pub struct EnvironmentError {
     /// Line, from 1; 0 when the text is being written.
     pub line: usize,
-    /// What is wrong.
+    /// The mistake.
     pub message: String,
 }
 

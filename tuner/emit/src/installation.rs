@@ -23,7 +23,7 @@ pub struct Installation<'a> {
     pub ranks: usize,
     /// Id of the simulated machine, where one is.
     pub platform: Option<&'a str>,
-    /// What a fix may not do.
+    /// Limits on fixes.
     pub limits: &'a Limits,
     /// Parameters that the site gives to every launch.
     pub site_parameters: &'a [(String, String)],
@@ -31,9 +31,9 @@ pub struct Installation<'a> {
     pub site_environment: &'a [(String, String)],
     /// Settings that are in force without Kilter, by the site or in the environment; they win over files.
     pub set_by_site: Vec<(String, String)>,
-    /// What the library said of its device and transports.
+    /// The library's words on its device and transports.
     pub device: BTreeMap<String, String>,
-    /// What the library said of itself when ranks last started; empty before.
+    /// The library's words on itself when ranks last started; empty before.
     pub library_string: String,
     /// Warnings for people.
     pub progress: &'a Progress,
@@ -67,7 +67,7 @@ impl<'a> Installation<'a> {
         format!("{} {}", self.library.name, self.version)
     }
 
-    /// Whether a setting is in force without Kilter.
+    /// True if a setting is in force without Kilter.
     #[must_use]
     pub fn is_set_by_site(&self, name: &str) -> bool {
         self.set_by_site.iter().any(|(other, _)| other == name)

@@ -41,7 +41,7 @@ use installation::Installation;
 
 /// Environment of the ranks.
 const ENVIRONMENT: &str = "kilter.env";
-/// How to install everything.
+/// The page that says how to install everything.
 const README: &str = "README.txt";
 
 /// Files of a staging directory: name, what it carries.
@@ -68,7 +68,7 @@ pub enum File {
     Profile,
     /// Arguments of the launcher.
     Arguments,
-    /// How to install them.
+    /// The page that says how to install them.
     Readme,
 }
 

@@ -38,7 +38,7 @@ pub fn as_environment(parameters: &[(String, String)]) -> Vec<(String, String)> 
 pub struct McaError {
     /// Line, from 1; 0 when the text is being written.
     pub line: usize,
-    /// What is wrong.
+    /// The mistake.
     pub message: String,
 }
 

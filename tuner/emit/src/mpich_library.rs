@@ -1,4 +1,4 @@
-//! What an MPICH says of itself: its own selection of algorithms and their names, which are texts in its shared object.
+//! An MPICH's words on itself: its own selection of algorithms and their names, which are texts in its shared object.
 //!
 //! A selection file must hold what the library has for all collectives, and that differs from release to release. So it is taken
 //! from the library that is tuned, and no copy of any release is kept here.
@@ -18,7 +18,7 @@ const NAME: &[u8] = b"algorithm=MPIR_";
 /// The library's own.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OwnSelection {
-    /// How it selects without a file.
+    /// Its selection without a file.
     pub tree: Tree,
     /// C names of the algorithms that it knows.
     pub algorithms: BTreeSet<String>,

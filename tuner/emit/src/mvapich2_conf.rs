@@ -6,7 +6,7 @@
 
 use super::comments;
 
-/// How the file is named.
+/// Name of the file.
 pub const PARAMETERS: &str = "mvapich2.conf";
 /// Bytes that the reader takes of a line.
 const LINE: usize = 8192;
@@ -17,7 +17,7 @@ const LINE: usize = 8192;
 pub struct Mvapich2Error {
     /// Line, from 1; 0 when the text is being written.
     pub line: usize,
-    /// What is wrong.
+    /// The mistake.
     pub message: String,
 }
 

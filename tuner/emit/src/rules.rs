@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use kilter_model::config::library::RulesForm;
 
-/// What one rule asks for; `algorithm` 0 leaves the choice to the library.
+/// The choice that one rule makes; `algorithm` 0 leaves the choice to the library.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Choice {
     /// Algorithm number.
@@ -42,7 +42,7 @@ pub struct Rules {
 pub struct RulesError {
     /// Line, from 1.
     pub line: usize,
-    /// What is wrong.
+    /// The mistake.
     pub message: String,
 }
 
@@ -69,13 +69,13 @@ impl Rules {
         }
     }
 
-    /// Whether there is no rule.
+    /// True if there is no rule.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.collectives.is_empty()
     }
 
-    /// Whether a rule says how many requests may be in flight, which needs a release that reads it.
+    /// True if a rule says how many requests may be in flight, which needs a release that reads it.
     #[must_use]
     pub fn limits_requests(&self) -> bool {
         let all = self.collectives.values().flat_map(BTreeMap::values);
@@ -104,7 +104,7 @@ impl Rules {
         }
     }
 
-    /// What Open MPI looks up: the largest communicator size not above `ranks`, else the first; there the largest message size
+    /// Open MPI's lookup: the largest communicator size not above `ranks`, else the first; there the largest message size
     /// not above `bytes`.
     #[must_use]
     pub fn lookup(&self, collective: u64, ranks: u64, bytes: u64) -> Choice {

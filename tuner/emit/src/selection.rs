@@ -17,7 +17,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 /// Largest number that the library reads (`atoi`).
 pub const LARGEST: u64 = i32::MAX as u64;
 
-/// What begins the key at the end of a path.
+/// Beginning of the key at the end of a path.
 pub const ALGORITHM: &str = "algorithm=";
 
 /// The library maps the file and reads it as text that ends in a NUL: behind a file of whole pages there is none.
@@ -34,9 +34,9 @@ pub struct SizeRule {
     pub range: (u64, u64),
     /// The algorithm's C name, such as `MPIR_Bcast_intra_binomial`.
     pub algorithm: String,
-    /// What the library must be told with it, such as `k=2`.
+    /// Parameters that the library needs with it, such as `k=2`.
     pub parameters: Vec<String>,
-    /// What must hold of a call so that the algorithm can carry it out; other calls keep the library's choice.
+    /// Conditions on a call so that the algorithm can carry it out; other calls keep the library's choice.
     pub guards: Vec<Guard>,
 }
 
@@ -87,13 +87,13 @@ impl Tree {
         text
     }
 
-    /// Whether a file of this length can be read by the library.
+    /// True if a file of this length can be read by the library.
     #[must_use]
     pub fn is_length_read(bytes: usize) -> bool {
         !bytes.is_multiple_of(PAGE)
     }
 
-    /// Where a test leads.
+    /// The tree to which a test leads.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<&Tree> {
         self.0.iter().find(|(own, _)| own == key).map(|(_, tree)| tree)
@@ -210,13 +210,13 @@ fn chosen(collective: &str, own: &Tree, test: Option<&str>, rules: &[SizeRule]) 
     Ok(Tree(tests))
 }
 
-/// Whether a test is true of every call.
+/// True if a test is true of every call.
 #[must_use]
 pub fn is_any(key: &str) -> bool {
     key == "any" || key.ends_with("=any")
 }
 
-/// Whether a test is one on the size of the communicator, and then its result.
+/// The result of a test on the size of the communicator; `None` for other tests.
 fn size_of_communicator(key: &str, ranks: u64) -> Option<bool> {
     let test = key.strip_prefix("comm_size")?;
     if let Some(number) = test.strip_prefix("<=") {
@@ -232,7 +232,7 @@ fn size_of_communicator(key: &str, ranks: u64) -> Option<bool> {
     }
 }
 
-/// Whether a test is one on the communicator, which the library carries out when it makes one.
+/// True if a test is one on the communicator, which the library carries out when it makes one.
 fn is_of_communicator(key: &str) -> bool {
     ["comm_", "is_node_consecutive="]
         .iter()
@@ -253,7 +253,7 @@ pub struct Call<'a> {
     pub total_msg_size: u64,
     /// Elements.
     pub count: u64,
-    /// Whether the communicator has ranks on several nodes or several on one, and so a hierarchy.
+    /// True if the communicator has ranks on several nodes or several on one, and so a hierarchy.
     pub parent: bool,
     /// Answers to the tests `is_NAME=yes`.
     pub is: &'a dyn Fn(&str) -> bool,
@@ -283,7 +283,7 @@ impl Tree {
 }
 
 impl Call<'_> {
-    /// Whether a test is true; `None` for none that the library knows.
+    /// Result of a test; `None` for none that the library knows.
     fn passes(&self, key: &str, in_call: bool) -> Option<bool> {
         if is_any(key) {
             return Some(true);

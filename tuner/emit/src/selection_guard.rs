@@ -41,7 +41,7 @@ const SENT: Guard = Guard {
     fails: "is_sendbuf_inplace=yes",
 };
 
-/// What must hold of a call. `algorithm` is the value's name, such as `reduce_scatter_gather`. Which numbers of ranks it takes is
+/// Conditions on a call. `algorithm` is the value's name, such as `reduce_scatter_gather`. Which numbers of ranks it takes is
 /// for the library's description: a rule is for one number.
 #[must_use]
 pub fn of(collective: Collective, algorithm: &str) -> Vec<Guard> {

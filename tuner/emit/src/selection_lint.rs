@@ -1,4 +1,4 @@
-//! What MPICH would answer with an abort, found before it reads the file.
+//! Mistakes that MPICH answers with an abort, found before it reads the file.
 //!
 //! The library reads a selection file in `MPI_Init` and has an assertion, not a message, for an unknown test, an unknown algorithm,
 //! an object without an end; and another one, in the middle of the application, for a call that finds no algorithm or meets a test
@@ -8,13 +8,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::selection::{ALGORITHM, LARGEST, Tree, is_any};
 
-/// What is wrong, and where.
+/// A mistake, and its place.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("selection file, at {path}: {message}")]
 pub struct LintError {
     /// Tests on the way, with ` / ` between.
     pub path: String,
-    /// What is wrong.
+    /// The mistake.
     pub message: String,
 }
 
@@ -180,7 +180,7 @@ impl Lint<'_> {
         Ok(())
     }
 
-    /// Whether the library knows the test, and has an answer to it for this collective.
+    /// True if the library knows the test, and has an answer to it for this collective.
     fn test(&self, key: &str) -> Result<(), String> {
         let unknown = || format!("`{key}` is no test that the library knows");
         let split = key.find(['<', '=']).ok_or_else(unknown)?;

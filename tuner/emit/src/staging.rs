@@ -18,7 +18,7 @@ use super::manifest::{self, Manifest};
 /// Refuses a directory that holds something that is not Kilter's.
 ///
 /// # Errors
-/// What lies there, and what to do.
+/// The error names what lies there, and what to do.
 pub fn check(directory: &Path) -> anyhow::Result<()> {
     contents(directory).map(drop)
 }
@@ -107,7 +107,7 @@ fn foreign(directory: &Path, path: &Path) -> anyhow::Error {
     )
 }
 
-/// What Kilter has written, relative to the directory. Nothing where it cannot be read: then all that lies there is somebody's.
+/// Names that Kilter has written, relative to the directory. None where it cannot be read: then all that lies there is somebody's.
 fn own_names(directory: &Path) -> anyhow::Result<BTreeSet<PathBuf>> {
     let mut names = BTreeSet::new();
     let text = |name: &str| match fs::read_to_string(directory.join(name)) {

@@ -13,7 +13,7 @@ use kilter_render::quoting::escape;
 
 use super::summary::{Standing, Summary, current};
 
-/// What became of a test.
+/// Result of a test.
 enum Ending {
     Passed,
     Failed(String),

@@ -25,7 +25,7 @@ pub struct Index {
     pub layouts: Vec<Entry>,
     /// The directory of the merged files, relative to the index; `None` where nothing is deployed.
     pub emitted: Option<String>,
-    /// What some layout chose and the merged files leave out, a line each.
+    /// Choices of some layout that the merged files leave out, a line each.
     pub left_out: Vec<String>,
     #[serde(skip)]
     version: &'static str,
@@ -53,7 +53,7 @@ pub struct Entry {
 }
 
 impl Index {
-    /// Of reports that were verified with the merged files; `left_out` has a line for each choice that is not among them.
+    /// The page of reports that were verified with the merged files; `left_out` has a line for each choice that is not among them.
     #[must_use]
     pub fn new(reports: &[(Layout, Report)], emitted: Option<String>, left_out: Vec<String>) -> Index {
         let library = reports.first().map(|(_, report)| report.library.clone());

@@ -1,4 +1,4 @@
-//! What a report says in one look: where each cell stands, counts, and the cells of one guideline together.
+//! A report in one look: the standing of each cell, counts, and the cells of one guideline together.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -7,7 +7,7 @@ use kilter_model::report::UNREACHED;
 use kilter_model::report::{Cell, Report, TargetReport};
 use kilter_stats::verdict::{Comparison, Outcome};
 
-/// Where a cell stands at the end of the run.
+/// Standing of a cell at the end of the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Standing {
     /// Violated, and nothing deployed has changed that.
@@ -29,7 +29,7 @@ pub enum Standing {
 }
 
 impl Standing {
-    /// Where a cell stands.
+    /// Standing of a cell.
     pub fn of(cell: &Cell) -> Self {
         let before = cell.before.verdict;
         let after = cell.after.as_ref().map(|after| after.verdict);
@@ -76,7 +76,7 @@ impl Standing {
         }
     }
 
-    /// Whether the cell is violated with what is deployed, or with the untouched library if nothing is.
+    /// True if the cell is violated with what is deployed, or with the untouched library if nothing is.
     pub fn remains(self) -> bool {
         matches!(self, Self::Violated | Self::Introduced)
     }
@@ -142,19 +142,19 @@ pub struct TargetCounts {
     pub asked: usize,
     /// That could not be met on this machine, and are not.
     pub unattainable: usize,
-    /// Of the others, those that the untouched library misses.
+    /// Attainable targets that the untouched library misses.
     pub missed_before: usize,
-    /// Of these, those that hold now.
+    /// Targets that were missed before and hold now.
     pub met: usize,
     /// Missed now, with what is deployed where something is.
     pub missed: usize,
     /// That the samples do not decide now.
     pub undecided: usize,
-    /// Of these, those that were missed before.
+    /// Undecided targets that were missed before.
     pub unproven: usize,
     /// That hold now.
     pub hold: usize,
-    /// Whether they were measured again with what is deployed.
+    /// True if they were measured again with what is deployed.
     pub measured_again: bool,
 }
 
@@ -342,7 +342,7 @@ impl Group<'_> {
         Counts::of(self.cells.iter().map(|cell| current(cell).verdict))
     }
 
-    /// Whether a cell is violated, before or after.
+    /// True if a cell is violated, before or after.
     pub fn concerns(&self) -> bool {
         self.cells.iter().any(|cell| {
             !matches!(
@@ -352,7 +352,7 @@ impl Group<'_> {
         })
     }
 
-    /// Whether the sides are the same function at different sizes, one curve for both.
+    /// True if the sides are the same function at different sizes, one curve for both.
     pub fn is_monotony(&self) -> bool {
         self.kind == "monotony"
     }
@@ -438,7 +438,7 @@ fn natural(a: &str, b: &str) -> Ordering {
     parts(a).cmp(&parts(b))
 }
 
-/// What could not be verified, a line per reason: `needs 4 ranks or more: TGT37, TGT38_REDUCE_PART`.
+/// Guidelines that could not be verified, a line per reason: `needs 4 ranks or more: TGT37, TGT38_REDUCE_PART`.
 pub(super) fn not_verified(report: &Report) -> Vec<String> {
     let mut by_reason: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for (what, why) in &report.not_verified {

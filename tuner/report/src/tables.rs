@@ -30,7 +30,7 @@ pub(super) const ORDER: [Standing; 8] = [
 pub struct Column<'a> {
     /// Column head.
     pub name: &'a str,
-    /// What is counted.
+    /// The report that is counted.
     pub report: &'a Report,
 }
 

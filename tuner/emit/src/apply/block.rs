@@ -5,11 +5,11 @@
 
 use std::collections::BTreeSet;
 
-/// How the block's first line begins; the library follows.
+/// Beginning of the block's first line; the library follows.
 const BEGIN: &str = "# >>> kilter ";
-/// How the first line ends where the file had no line end before it.
+/// End of the first line where the file had no line end before it.
 const BEGIN_JOINED: &str = " (line end added) >>>";
-/// How it ends else.
+/// Its end else.
 const BEGIN_END: &str = " >>>";
 /// The last line.
 const END: &str = "# <<< kilter <<<";
@@ -39,7 +39,7 @@ pub enum BlockError {
     Marks {
         /// Line, from 1.
         line: usize,
-        /// What is wrong.
+        /// The mistake.
         message: &'static str,
     },
     /// Their lines.
@@ -81,7 +81,7 @@ pub struct Merged {
     pub text: Vec<u8>,
     /// The block with its marks; `None` where nothing is to be set.
     pub block: Option<Vec<u8>>,
-    /// What was put aside now.
+    /// Lines that were put aside now.
     pub put_aside: Vec<Conflict>,
 }
 
@@ -155,7 +155,7 @@ pub fn of(text: &[u8]) -> Result<Option<Vec<u8>>, BlockError> {
     Ok(find(text)?.map(|found| text[found.bytes].to_vec()))
 }
 
-/// What lines outside of the block set a parameter to: the last that is in force, else the last that was put aside.
+/// The value that lines outside of the block give a parameter: the last that is in force, else the last that was put aside.
 ///
 /// # Errors
 /// Marks that do not make one block.

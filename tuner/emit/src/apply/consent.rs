@@ -4,7 +4,7 @@ use std::io::{BufRead as _, IsTerminal as _, Write as _};
 
 use anyhow::{Context as _, bail};
 
-/// Whether the person at the terminal agrees.
+/// Asks the person at the terminal; true if they agree.
 ///
 /// # Errors
 /// There is no terminal to ask on, or it cannot be read.

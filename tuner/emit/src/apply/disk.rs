@@ -1,4 +1,4 @@
-//! What is on the disk: a staging directory, the files that are to change, the lock of a journal.
+//! The disk: a staging directory, the files that are to change, the lock of a journal.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{DirBuilder, File, TryLockError};
@@ -50,7 +50,7 @@ pub fn staged(directory: &Path) -> anyhow::Result<Staged> {
     })
 }
 
-/// Whose staging directories are installed, and whose journals are followed.
+/// Owners whose staging directories are installed, and whose journals are followed.
 pub(super) fn trusted() -> Trusted {
     Trusted::installer(std::env::var("SUDO_UID").ok().and_then(|user| user.parse().ok()))
 }
@@ -67,7 +67,7 @@ fn read_trusted(path: &Path, trusted: &Trusted) -> anyhow::Result<Vec<u8>> {
     Ok(content)
 }
 
-/// What a path has now; links are followed.
+/// The state of a path now; links are followed.
 ///
 /// # Errors
 /// A link to nothing, or what is there and is no file that can be read.

@@ -18,7 +18,7 @@ const SCHEMA: u32 = 1;
 /// A journal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Journal {
-    /// Where its entries are now.
+    /// Directory of its entries now.
     pub directory: PathBuf,
     /// The directory that will be the root of the system; entries name files as they are called then.
     pub root: Option<PathBuf>,
@@ -26,10 +26,10 @@ pub struct Journal {
     pub tree: Option<PathBuf>,
 }
 
-/// What an entry is called in its directory.
+/// Name of an entry's file in its directory.
 const NAME: &str = "journal.json";
 
-/// How far an apply, or its way back, came.
+/// Progress of an apply, or of its way back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum State {
@@ -49,7 +49,7 @@ pub enum State {
 pub struct Entry {
     /// Version of the format.
     pub schema: u32,
-    /// How far it came.
+    /// Its progress.
     pub state: State,
     /// When, in UTC.
     pub time: String,
@@ -72,7 +72,7 @@ pub struct Recorded {
     pub path: PathBuf,
     /// Its mode.
     pub mode: u32,
-    /// What it had, by its file in the entry and its checksum; `None` where it was made.
+    /// Its earlier content, by its file in the entry and its checksum; `None` where it was made.
     pub old: Option<Kept>,
     /// Checksum of what it got; `None` where it was removed.
     pub new: Option<String>,
@@ -97,7 +97,7 @@ pub struct Stored {
     pub directory: PathBuf,
     /// Its running number.
     pub number: u64,
-    /// What it says.
+    /// Its content.
     pub entry: Entry,
 }
 
@@ -273,7 +273,7 @@ pub fn entries(journal: &Journal) -> anyhow::Result<Vec<Stored>> {
     Ok(all)
 }
 
-/// Whether a path lies below a tree by its name and by where links lead now.
+/// True if a path lies below a tree by its name and by where links lead now.
 fn is_below(tree: &Path, path: &Path) -> bool {
     let is_plain = path.components().all(|part| !matches!(part, Component::ParentDir));
     let real = path.ancestors().find_map(|path| path.canonicalize().ok());

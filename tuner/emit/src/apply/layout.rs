@@ -1,4 +1,4 @@
-//! Where things go, for one user, for everybody, or below a prefix.
+//! Places of all that is installed, for one user, for everybody, or below a prefix.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,7 @@ pub use crate::scope::Scope;
 use crate::scope::{below, home, installed};
 use crate::site_file::{Places, SiteFile};
 
-/// What is Kilter's own lies there, with a folder for each library, below a home's `.local`, the system's `/usr/local` or a prefix.
+/// Directory of what is Kilter's own, with a folder for each library, below a home's `.local`, the system's `/usr/local` or a prefix.
 pub(super) const SHARE: &str = "share/kilter";
 
 impl Scope {
@@ -32,7 +32,7 @@ impl Scope {
     }
 }
 
-/// Where the files of one library go, as those who read them see it.
+/// Places of the files of one library, as those who read them see it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Layout {
     /// Directory of what is Kilter's own.
@@ -74,13 +74,13 @@ impl Layout {
         })
     }
 
-    /// Where a file is now that will be at `path`.
+    /// The place now of a file that will be at `path`.
     #[must_use]
     pub fn on_disk(&self, path: &Path) -> PathBuf {
         below(self.root.as_deref(), path)
     }
 
-    /// Where a file will be that is at `path` now.
+    /// The later place of a file that is at `path` now.
     #[must_use]
     pub fn installed(&self, path: &Path) -> PathBuf {
         installed(self.root.as_deref(), path)

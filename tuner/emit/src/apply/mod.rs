@@ -1,6 +1,6 @@
 //! From a staging directory to an installation, and back.
 //!
-//! What is to be changed is computed from the contents of files alone ([`plan`], [`block`], [`undo`]): a list of changes, shown
+//! The changes are computed from the contents of files alone ([`plan`], [`block`], [`undo`]): a list of changes, shown
 //! as a diff, and a list of single steps on the file system ([`step`]) that carries it out. The journal has the old contents on
 //! the disk before the first file changes, so that a kill between any two steps leaves what the next command finishes.
 
@@ -28,9 +28,9 @@ pub struct Change {
     pub path: PathBuf,
     /// The link by which it was reached.
     pub link: Option<PathBuf>,
-    /// What it has now; `None` where there is none.
+    /// Its content now; `None` where there is none.
     pub old: Option<Vec<u8>>,
-    /// What it will have; `None` where it will be gone.
+    /// Its later content; `None` where it will be gone.
     pub new: Option<Vec<u8>>,
     /// Its mode when it has to be made.
     pub mode: u32,

@@ -27,7 +27,7 @@ pub enum Desired {
         /// Its mode when it is made.
         mode: u32,
     },
-    /// What it is, with these parameters in Kilter's block.
+    /// Its present content, with these parameters in Kilter's block.
     Block(Vec<(String, String)>),
     /// Not there.
     Gone,
@@ -55,7 +55,7 @@ impl Staged {
     }
 }
 
-/// What every file shall be under a layout; `earlier` are the files of Kilter's own that an earlier apply made for this library:
+/// The wanted state of every file under a layout; `earlier` are the files of Kilter's own that an earlier apply made for this library:
 /// what is no longer wanted of them goes; `theirs` are the rules that are in force beside the tuning.
 ///
 /// # Errors
@@ -188,7 +188,7 @@ fn parameters(staged: &Staged, layout: &Layout) -> anyhow::Result<Vec<(String, S
     Ok(parameters)
 }
 
-/// What of the parameters will not hold because the site's file of overrides, with the content `overrides`, says something else, a line
+/// Parameters that will not hold because the site's file of overrides, with the content `overrides`, says something else, a line
 /// each.
 ///
 /// # Errors

@@ -5,7 +5,7 @@
 pub struct Relocation {
     /// The staging directory as its files name it.
     pub from: String,
-    /// Where they go.
+    /// Their new place.
     pub to: String,
 }
 

@@ -18,7 +18,7 @@ use crate::apply::staged::Staged;
 pub struct Prepared {
     /// The changes.
     pub changes: Vec<Change>,
-    /// What else to say, a line each.
+    /// Further remarks, a line each.
     pub notes: Vec<String>,
     /// The entry of the journal.
     pub entry: PathBuf,
@@ -52,7 +52,7 @@ impl Prepared {
         })
     }
 
-    /// How many steps it takes.
+    /// Number of its steps.
     #[must_use]
     pub fn steps(&self) -> usize {
         self.steps.len()

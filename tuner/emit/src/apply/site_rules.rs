@@ -20,7 +20,7 @@ use crate::rules::Rules;
 pub const FILE: &str = "coll_tuned_dynamic_rules_filename";
 /// The one without which the file is not read.
 const SWITCH: &str = "coll_tuned_use_dynamic_rules";
-/// What every rules file says that Kilter wrote as numbers. JSON has no comments: see [`is_kilters`].
+/// Words in every rules file that Kilter wrote as numbers. JSON has no comments: see [`is_kilters`].
 const OURS: &str = "written by kilter";
 /// Collectives that must not be switched on message size, by their numbers: Open MPI looks at arguments that differ between ranks.
 const UNSAFE: [(u64, &str); 2] = [(9, "gather"), (15, "scatter")];
@@ -36,7 +36,7 @@ pub enum Found {
         file: PathBuf,
         /// The file of parameters that names it.
         named_in: PathBuf,
-        /// What it says.
+        /// Its rules.
         rules: Rules,
     },
     /// Rules that cannot, and why.
@@ -53,7 +53,7 @@ impl Found {
         }
     }
 
-    /// What to say of it once all else is clear, a line each.
+    /// Remarks on it for when all else is clear, a line each.
     #[must_use]
     pub fn notes(&self) -> Vec<String> {
         match self {
@@ -164,7 +164,7 @@ pub fn find(
     }
 }
 
-/// Whether a file lies where Kilter puts rules files of this name: installed for others, whose journal need not be readable, or beside the
+/// True if a file lies where Kilter puts rules files of this name: installed for others, whose journal need not be readable, or beside the
 /// manifest of a staging directory that lists it.
 fn is_kilters(file: &Path, name: &str, read: impl Fn(&Path) -> anyhow::Result<Option<Vec<u8>>>) -> bool {
     if file.file_name() != Some(OsStr::new(name)) {
@@ -182,7 +182,7 @@ fn is_kilters(file: &Path, name: &str, read: impl Fn(&Path) -> anyhow::Result<Op
     manifest["kilter"].is_string() && manifest["files"].as_array().is_some_and(lists)
 }
 
-/// Whether the release reads how many requests a rule allows; of one that is not described, what was staged says it.
+/// True if the release reads how many requests a rule allows; of one that is not described, what was staged says it.
 fn carries_requests(staged: &Staged, ours: &str, form: RulesForm) -> anyhow::Result<bool> {
     let tuned = &staged.manifest.library;
     let described = library::load_embedded()?

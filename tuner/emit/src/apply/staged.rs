@@ -10,13 +10,13 @@ use crate::manifest::Manifest;
 pub struct Staged {
     /// The directory that was read.
     pub directory: PathBuf,
-    /// What it says it is.
+    /// Its own description.
     pub manifest: Manifest,
     /// Contents of the files that are listed, by name.
     pub files: BTreeMap<String, Vec<u8>>,
 }
 
-/// What a path has now.
+/// The state of a path now.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Current {
     /// The file itself, where the path is a link.

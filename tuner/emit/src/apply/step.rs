@@ -38,7 +38,7 @@ pub enum StepError {
     Failed {
         /// The file or directory.
         path: String,
-        /// What was tried.
+        /// The attempt.
         what: &'static str,
         /// Why not.
         source: std::io::Error,
@@ -61,7 +61,7 @@ pub fn replace(path: &Path, content: &[u8], mode: u32) -> [Step; 2] {
     [write, Step::Rename(temporary, path.to_path_buf())]
 }
 
-/// Where the new content waits, in the same directory.
+/// The file in which the new content waits, in the same directory.
 #[must_use]
 pub fn temporary(path: &Path) -> PathBuf {
     let mut name = OsString::from(".");

@@ -11,7 +11,7 @@ use crate::digest::sha256;
 pub struct Edited {
     /// The file.
     pub path: String,
-    /// What is different, and what to do.
+    /// The difference, and what to do.
     pub message: String,
 }
 
@@ -42,7 +42,7 @@ pub fn changes(entry: &Entry, old: &[Option<Vec<u8>>], now: &[Option<Vec<u8>>]) 
     if edited.is_empty() { Ok(changes) } else { Err(edited) }
 }
 
-/// What a file shall be again.
+/// The state that a file shall have again.
 fn target(recorded: &Recorded, old: Option<&[u8]>, now: Option<&[u8]>) -> Result<Option<Vec<u8>>, String> {
     if now == old || now.map(sha256) == recorded.new {
         return Ok(old.map(<[u8]>::to_vec));

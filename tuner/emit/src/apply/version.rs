@@ -1,4 +1,4 @@
-//! Whether the library that is here is the one that the settings were found for.
+//! A check that the library which is here is the one that the settings were found for.
 
 use kilter_model::config::library;
 
@@ -11,9 +11,9 @@ use crate::manifest::TunedLibrary;
      `kilter tune` with this library, name the launcher of the other one by --mpirun, or install them all the same with --other-version"
 )]
 pub struct OtherLibrary {
-    /// What was tuned.
+    /// The tuned library.
     pub tuned: String,
-    /// What is here.
+    /// The library that is here.
     pub found: String,
     /// The launcher that was asked.
     pub launcher: String,

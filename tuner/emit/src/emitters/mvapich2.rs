@@ -157,4 +157,19 @@ mod tests {
         assert_eq!(file, [pair("MV2_B", "2")]);
         assert_eq!(environment, [pair("MV2_A", "1"), pair("MALLOC_X", "3")]);
     }
+
+    #[test]
+    fn settings_are_carried_by_the_file_if_they_are_the_librarys_own() {
+        let emitted = Emitted::default();
+        let carrier = |name: &str| {
+            let assignment = Assignment {
+                name: name.to_owned(),
+                value: "1".to_owned(),
+                environment: true,
+            };
+            Mvapich2.carrier(&assignment, &emitted)
+        };
+        assert_eq!(carrier("MV2_A"), File::Parameters);
+        assert_eq!(carrier("MALLOC_TRIM_THRESHOLD_"), File::Environment);
+    }
 }

@@ -240,7 +240,7 @@ fn default_parameter_files(mpirun: &Path) -> Vec<String> {
         .collect()
 }
 
-/// How to install the files; `one_job` are the words of its launcher that do all of it
+/// The page that says how to install the files; `one_job` are the words of the launcher that do all of it
 /// for one job.
 fn page(emitted: &Emitted, library: &str, ranks: &str, one_job: &[String]) -> String {
     let directory = quote(&emitted.directory.display().to_string());

@@ -83,7 +83,7 @@ pub(super) fn check(library: &Library, variables: &[(String, String)]) -> anyhow
     }
 }
 
-/// How to install the files of a library whose only place for settings is the environment.
+/// The page that says how to install the files of a library whose only place for settings is the environment.
 pub(super) fn page(
     installation: &Installation<'_>,
     decisions: &Decisions<'_>,

@@ -16,11 +16,11 @@ pub const PRELOAD: &str = "LD_PRELOAD";
 pub struct Form {
     /// The file's name in a staging directory.
     pub file: &'static str,
-    /// Where `kilter apply` puts it, below its share directory, with `{library}`.
+    /// Place at which `kilter apply` puts it, below its share directory, with `{library}`.
     pub applied: &'static str,
     /// Its mode: a prolog is run, all others are read.
     pub mode: u32,
-    /// What it is, for the README.
+    /// Description for the README.
     pub what: &'static str,
     /// Writes it.
     pub text: fn(&Exported) -> String,
@@ -29,7 +29,7 @@ pub struct Form {
 /// All forms.
 pub static FORMS: &[Form] = &[shell::FORM, tcl::FORM, lua::FORM, slurm::FORM];
 
-/// What a form carries.
+/// Variables that a form carries.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Exported {
     title: Vec<String>,
@@ -38,14 +38,14 @@ pub struct Exported {
     daemons: &'static [Daemon],
 }
 
-/// What a launcher starts on other hosts, which over ssh have the hosts' own environment and hand that to their ranks.
+/// Program that a launcher starts on other hosts, which over ssh have the hosts' own environment and hand that to their ranks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Daemon {
     /// The variable that names the command which starts it.
     pub variable: &'static str,
     /// The command where nobody names another.
     pub command: &'static str,
-    /// How variables begin that the launcher hands on by itself.
+    /// Beginnings of variables that the launcher hands on by itself.
     pub handed_on: &'static [&'static str],
 }
 
@@ -131,7 +131,7 @@ impl Exported {
         is_carried.then(|| format!("env {}", words.join(" ")))
     }
 
-    /// Whether there is nothing to hand to a job.
+    /// True if there is nothing to hand to a job.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.variables.is_empty() && self.preload.is_empty()

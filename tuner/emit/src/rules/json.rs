@@ -16,7 +16,7 @@ use super::{ByBytes, ByRanks, Choice, INT_MAX, LONG_MAX, MAX_ALGORITHM, Rules, R
 const VERSION: u64 = 3;
 /// The component that it is for.
 const MODULE: &str = "tuned";
-/// What the library calls the collectives, in the order of their numbers.
+/// The library's names of the collectives, in the order of their numbers.
 const NAMES: [&str; 22] = [
     "allgather",
     "allgatherv",
@@ -252,7 +252,7 @@ fn compiled_sizes(rules: &[ForBytes]) -> ByBytes {
     starts.into_iter().map(|bytes| (bytes, of(bytes))).collect()
 }
 
-/// Where another range may begin to hold.
+/// Sizes at which another range may begin to hold.
 fn starts(ranges: impl Iterator<Item = (u64, u64)>) -> BTreeSet<u64> {
     let both = ranges.flat_map(|(first, last)| [Some(first), last.checked_add(1)]);
     both.flatten().chain([0]).collect()
@@ -262,7 +262,7 @@ fn name(id: u64) -> Option<&'static str> {
     NAMES.get(usize::try_from(id).ok()?).copied()
 }
 
-/// What the parser says, without its position at the end: the error has its own.
+/// The parser's words without its position at the end: the error has its own.
 fn refused(error: serde_json::Error) -> RulesError {
     let message = error.to_string();
     RulesError {

@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 
 use super::{Choice, INT_MAX, LONG_MAX, MAX_ALGORITHM, Rules, RulesError};
 
-/// How the mark of a version begins; the library looks for it at the first byte.
+/// Beginning of the mark of a version; the library looks for it at the first byte.
 const MARK: &str = "rule-file-version-";
 /// The version with a column for requests.
 const VERSION: &str = "2";
@@ -109,7 +109,7 @@ pub fn titled(title: &str, text: &str) -> String {
     }
 }
 
-/// Whether the text is of version 2, and what follows the mark, in the same line.
+/// The rest of the line behind the mark of version 2; `None` for text of another version.
 fn version(text: &str) -> Result<(bool, &str), RulesError> {
     let Some(rest) = text.strip_prefix(MARK) else {
         return Ok((false, text));
@@ -161,7 +161,7 @@ impl<'a> Numbers<'a> {
         }
     }
 
-    /// Whether another number follows in the line of the last one.
+    /// True if another number follows in the line of the last one.
     fn on_same_line(&mut self) -> bool {
         self.tokens.peek().is_some_and(|(line, _)| *line == self.line)
     }

@@ -85,6 +85,8 @@ pub struct Guideline {
     pub why: String,
     /// Way in which the right side does the left side's work.
     pub mockup: String,
+    /// True if the drop-in can run the right side in place of the left: `kilter_algorithms::mockup` has a row of it.
+    pub remedy: bool,
     /// Needs of the right side beyond the left side's buffers; empty if a site's file does not say.
     pub needs: String,
 }
@@ -112,6 +114,8 @@ struct Raw {
     what: String,
     why: String,
     mockup: String,
+    #[serde(default)]
+    remedy: bool,
     #[serde(default)]
     needs: String,
 }
@@ -233,6 +237,7 @@ impl Guideline {
             what: raw.what,
             why: raw.why,
             mockup: raw.mockup,
+            remedy: raw.remedy,
             needs: raw.needs,
         })
     }
@@ -338,9 +343,18 @@ pub fn load_embedded() -> Result<Vec<Guideline>, ConfigError> {
         .collect()
 }
 
-/// A site's own guideline.
+/// A site's own guideline. The drop-in has the remedies with which it was built, so a site's file can state none.
 pub fn load_file(path: &Path) -> Result<Guideline, ConfigError> {
-    Guideline::parse(&read(path)?, &path.display().to_string())
+    let file = path.display().to_string();
+    let guideline = Guideline::parse(&read(path)?, &file)?;
+    if guideline.remedy {
+        return Err(ConfigError {
+            file,
+            message: "`remedy` is for guidelines that come with Kilter, whose right sides the drop-in was built with; leave it out"
+                .to_owned(),
+        });
+    }
+    Ok(guideline)
 }
 
 /// Guidelines whose id or family is named, or whose id begins with the text before a `*`; all guidelines without names.

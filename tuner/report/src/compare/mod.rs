@@ -19,10 +19,10 @@ use self::pair::Pair;
 use crate::summary::{Counts, current};
 use crate::tables::{self, Column};
 
-/// What a comparison found.
+/// Result of a comparison.
 #[derive(Debug, Clone, Serialize)]
 pub struct Compared {
-    /// What was compared; the first is the base.
+    /// The compared sides; the first is the base.
     pub sides: Vec<Operand>,
     /// The base against each other side.
     pub pairs: Vec<Pair>,
@@ -40,13 +40,13 @@ impl Compared {
         Self { sides, pairs }
     }
 
-    /// Whether anything became worse.
+    /// True if anything became worse.
     #[must_use]
     pub fn has_regressions(&self) -> bool {
         self.pairs.iter().any(|pair| !pair.regressions.is_empty())
     }
 
-    /// What is compared, then the tables of PGMPI 2, 3 and 4.
+    /// The compared sides, then the tables of PGMPI 2, 3 and 4.
     #[must_use]
     pub fn sheets(&self) -> Vec<Sheet> {
         let names: Vec<String> = self.sides.iter().map(Operand::column).collect();

@@ -1,4 +1,4 @@
-//! What is compared: a report, from a file or from a database.
+//! A side of a comparison: a report, from a file or from a database.
 
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::json::{self, JsonError};
 use crate::tables::before_only;
 
-/// How an SQLite file begins.
+/// First bytes of an SQLite file.
 const SQLITE: &[u8; 16] = b"SQLite format 3\0";
 
 /// One side of a comparison.
@@ -51,9 +51,9 @@ pub enum OperandError {
     Run {
         /// The database.
         path: PathBuf,
-        /// What was asked for and why it cannot be had.
+        /// The side that was asked for, and why it cannot be had.
         wanted: String,
-        /// What there is.
+        /// The sides that there are.
         known: String,
     },
 }
@@ -103,14 +103,14 @@ impl Operand {
         self.report.provenance.simulated_machine.as_deref()
     }
 
-    /// What was asked for in every launch: `smpi/coll-selector=ompi`.
+    /// Settings of every launch: `smpi/coll-selector=ompi`.
     pub(super) fn settings(&self) -> String {
         let settings = self.report.provenance.site_parameters.iter();
         let each: Vec<String> = settings.map(|one| format!("{}={}", one.name, one.value)).collect();
         each.join(" ")
     }
 
-    /// Where its times come from.
+    /// Origin of its times.
     pub(super) fn times(&self) -> String {
         match self.machine() {
             Some(machine) => format!("simulated on {machine}"),

@@ -37,20 +37,20 @@ pub struct Pair {
     pub times: usize,
     /// Why none were, although both have them.
     pub times_apart: Option<String>,
-    /// What became worse: verdicts, then ratios, then times.
+    /// Changes for the worse: verdicts, then ratios, then times.
     pub regressions: Vec<Shift>,
-    /// What became better.
+    /// Changes for the better.
     pub improvements: Vec<Shift>,
-    /// What only the base has, in words.
+    /// Content of the base alone, in words.
     pub only_base: Vec<String>,
-    /// What only the other has, in words.
+    /// Content of the other alone, in words.
     pub only_other: Vec<String>,
 }
 
 /// A change.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Shift {
-    /// What changed.
+    /// The kind of change.
     pub kind: ShiftKind,
     /// The guideline; empty for a time.
     pub guideline: String,
@@ -68,7 +68,7 @@ pub struct Shift {
     pub interval: Option<(f64, f64)>,
 }
 
-/// What can change.
+/// Kinds of changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ShiftKind {
@@ -92,11 +92,11 @@ impl ShiftKind {
     }
 }
 
-/// What a cell is found again by. A split is the same cell whatever its parts, a monotony cell whatever larger
+/// The key by which a cell is found again. A split is the same cell whatever its parts, a monotony cell whatever larger
 /// size comes nearest.
 type Key<'a> = (&'a str, &'a str, &'a str, u64, usize);
 
-/// What makes a cell comparable between runs.
+/// The key that makes a cell comparable between runs.
 pub(super) fn key(cell: &Cell) -> Key<'_> {
     let what = if Kind::is_found_by_function(&cell.kind) {
         ""
@@ -220,7 +220,7 @@ fn verdict(comparison: &Comparison) -> String {
     )
 }
 
-/// What one report has and the other lacks.
+/// Content of one report that the other lacks.
 fn missing(from: &Report, other: &Report) -> Vec<String> {
     let mut out = Vec::new();
     let mut explained: Vec<&Cell> = from.cells.iter().collect();

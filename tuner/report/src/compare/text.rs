@@ -83,7 +83,7 @@ fn row(shift: &Shift, class: &'static str) -> Vec<Entry> {
     ]
 }
 
-/// What is said in words: agreement, what moved, what was not compared.
+/// The comparison in words: agreement, what moved, what was not compared.
 pub(super) fn conclusions(pair: &Pair) -> Vec<String> {
     let mut lines = vec![
         format!(

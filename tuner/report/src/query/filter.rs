@@ -11,7 +11,7 @@ use super::What;
 /// The verdicts that there are.
 const VERDICTS: [&str; 5] = ["holds", "violated", "undecided", "unstable", "screened"];
 
-/// What can go wrong with a query.
+/// Mistakes in a query.
 #[derive(Debug, thiserror::Error)]
 pub enum QueryError {
     /// A filter that nothing can pass, or that makes no sense here.
@@ -19,7 +19,7 @@ pub enum QueryError {
     Filter {
         /// The option.
         option: &'static str,
-        /// What is wrong and what is allowed.
+        /// The mistake, and what is allowed.
         message: String,
     },
     /// The database.
@@ -30,7 +30,7 @@ pub enum QueryError {
     Write(#[from] std::io::Error),
 }
 
-/// What to let through; empty lists and `None` let everything through.
+/// Conditions on rows; empty lists and `None` let everything through.
 #[derive(Debug, Clone, Default)]
 pub struct Filter {
     /// Runs by number, or `last`.

@@ -1,4 +1,4 @@
-//! Which columns a terminal has room for.
+//! The columns for which a terminal has room.
 
 use rusqlite::types::Value;
 
@@ -45,7 +45,7 @@ impl Columns {
         })
     }
 
-    /// Whether all of them are shown as they are stored.
+    /// True if all of them are shown as they are stored.
     pub(super) fn are_all(&self, count: usize) -> bool {
         self.shown.iter().copied().eq(0..count)
     }

@@ -14,7 +14,7 @@ use super::{Filter, QueryError};
 /// Rows read at once. A row of samples may hold thousands of values; they are unpacked one row after the other.
 const PAGE: i64 = 250;
 
-/// What was written.
+/// Account of the rows that were written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Written {
     /// Rows, or repetitions.

@@ -1,6 +1,6 @@
-//! What can be asked for.
+//! Subjects of a query.
 
-/// What can be asked for.
+/// Subject of a query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum What {
     /// A line per run.

@@ -63,7 +63,7 @@ fn places(scope: &Scope, mpirun: &Path) -> anyhow::Result<Places> {
     })
 }
 
-/// Where Open MPI says that its files of the site are, and they are, or will be where `root` is the root.
+/// The directory of the site's files, as Open MPI says, if it is there, or will be where `root` is the root.
 fn sysconfdir(mpirun: &Path, root: Option<&Path>) -> anyhow::Result<PathBuf> {
     let beside = mpirun
         .parent()
