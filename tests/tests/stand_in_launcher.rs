@@ -155,13 +155,15 @@ struct StandIn {
     fast: &'static str,
     /// Beginnings of the variables that its launcher hands on by itself.
     hands_on: &'static str,
-    /// By how much its allreduce is slowed down, in nanoseconds: far above what a busy machine adds, so that no clocks have to agree.
-    delay_ns: &'static str,
-    /// Repetitions in a launch at least and at most.
-    repetitions: [&'static str; 2],
-    /// Launches of a verification at most.
-    launches: &'static str,
 }
+
+/// By how much the allreduce is slowed down, in nanoseconds: far above what a busy machine adds, so that no clocks have to agree and a few
+/// repetitions in a few launches tell.
+const DELAY_NS: &str = "40000000";
+/// Repetitions in a launch at least and at most.
+const REPETITIONS: [&str; 2] = ["3", "4"];
+/// Launches of a verification at most.
+const LAUNCHES: &str = "4";
 
 /// A tuning: where it wrote, and what was launched, without what is the same in every launch.
 fn tuned(stand_in: &StandIn, directory: &Path) -> (PathBuf, Vec<String>) {
@@ -184,8 +186,8 @@ fn tuned(stand_in: &StandIn, directory: &Path) -> (PathBuf, Vec<String>) {
     let out = directory.join("out");
     let record = directory.join("record");
     let fast = format!("KILTER_TEST_FAST={}", stand_in.fast);
-    let delay = format!("KILTER_TEST_DELAY_NS={}", stand_in.delay_ns);
-    let [least, most] = stand_in.repetitions;
+    let delay = format!("KILTER_TEST_DELAY_NS={DELAY_NS}");
+    let [least, most] = REPETITIONS;
     run(
         kilter("tune", &out)
             .args([
@@ -196,7 +198,7 @@ fn tuned(stand_in: &StandIn, directory: &Path) -> (PathBuf, Vec<String>) {
                 "--sizes",
                 "1024",
                 "--launches",
-                stand_in.launches,
+                LAUNCHES,
             ])
             .args([
                 "--budget",
@@ -273,9 +275,6 @@ fn a_variable_that_chooses_at_the_start_is_searched_written_and_verified() {
         variable: "MV2_INTER_ALLREDUCE_TUNING",
         fast: "9",
         hands_on: "nothing",
-        delay_ns: "3000000",
-        repetitions: ["15", "20"],
-        launches: "8",
     };
     let (out, lines) = tuned(&mvapich2, directory.path());
     let lines: Vec<String> = lines.iter().map(|line| line.replace(INDEXED, "INDEXED")).collect();
@@ -337,9 +336,6 @@ fn a_switch_in_the_environment_is_searched_written_and_verified() {
         variable: "MPI_COLL_RED_RB_MIN",
         fast: "2048",
         hands_on: "MPI_",
-        delay_ns: "40000000",
-        repetitions: ["3", "4"],
-        launches: "4",
     };
     let (out, lines) = tuned(&mpt, directory.path());
     // What is for gatherv is not tried.
@@ -395,9 +391,11 @@ fn a_bad_value_that_is_in_force_is_put_back() {
         "-ldl",
     ]);
     let out = directory.path().join("out");
+    let [least, most] = REPETITIONS;
     run(
         kilter("tune", &out)
-            .args(["-n", "2", "--guidelines", "GL12", "--sizes", "1024", "--launches", "8"])
+            .args(["-n", "2", "--guidelines", "GL12", "--sizes", "1024"])
+            .args(["--launches", LAUNCHES])
             .args([
                 "--budget",
                 "240",
@@ -409,18 +407,14 @@ fn a_bad_value_that_is_in_force_is_put_back() {
                 "7",
                 "--quiet",
             ])
-            .args(["--min-repetitions", "15", "--max-repetitions", "20"])
+            .args(["--min-repetitions", least, "--max-repetitions", most])
             .args(["--wait", "sleep", "--sync", "barrier"])
             .args(["--mpirun", "mpirun.openmpi", "--library-description"])
             .arg(root().join("tests/fixtures/openmpi_with_one_parameter.toml"))
             .args(["--libexec", text(&build())])
             .args(["--env", &format!("LD_PRELOAD={}", text(&library))])
-            .args([
-                "--env",
-                "KILTER_TEST_DELAY_NS=3000000",
-                "--env",
-                "KILTER_TEST_FAST=4096",
-            ])
+            .args(["--env", &format!("KILTER_TEST_DELAY_NS={DELAY_NS}")])
+            .args(["--env", "KILTER_TEST_FAST=4096"])
             .args(["--mca", "btl_vader_eager_limit=8192"])
             .env("OMPI_MCA_btl_vader_eager_limit", "8192"),
         &[0],

@@ -13,8 +13,8 @@ fn json(path: &Path) -> Value {
     serde_json::from_str(&text).unwrap()
 }
 
-/// Adds the options under which the library's allreduce takes 20 ms longer than its reduce and broadcast, so that one of Kilter's rows is
-/// deployed whatever this machine is like.
+/// Adds the options under which the library's allreduce takes 20 ms longer than its reduce and broadcast, so that a mock-up is deployed
+/// whatever this machine is like. How layouts are merged that contradict each other is tested on scripted times.
 fn with_slow_allreduce(command: &mut Command, directory: &Path) {
     let delay = directory.join("delay.so");
     let source = root().join("tests/fixtures/delay.c");
@@ -39,13 +39,13 @@ fn two_layouts_are_tuned_into_one_profile_and_proven_on_it() {
     tune.args(["--layouts", "2,1x3", "--guidelines", "GL12", "--sizes", "1024"])
         .args([
             "--launches",
-            "5",
+            "4",
             "--budget",
             "600",
             "--rounds",
             "1",
             "--only",
-            "algorithms",
+            "mockups",
         ])
         .args(["--seed", "7"]);
     with_slow_allreduce(&mut tune, directory.path());
@@ -149,9 +149,9 @@ fn ranks_are_spread_over_the_hosts_of_a_cluster() {
     tune.args(["--layouts", "2x1,2x2,1x2", "--guidelines", "GL12", "--sizes", "1024"])
         .args([
             "--launches",
-            "4",
+            "2",
             "--budget",
-            "90",
+            "45",
             "--stall-timeout",
             "60",
             "--rounds",

@@ -14,7 +14,7 @@ const TARGET: &str = r#"
 id = "HALF"
 name = "HalfOfItIsNotHidden"
 benchmark = "receiver"
-sizes = "1MiB..1MiB"
+sizes = "256KiB..256KiB"
 computation = ">= communication"
 bound = "ratio <= 0.5"
 what = "Half of a large message's time is hidden behind a longer computation of its receiver."
@@ -23,7 +23,7 @@ source = "this test"
 "#;
 
 /// Extra time of a large message: several times its own.
-const LATE_NS: u64 = 40_000_000;
+const LATE_NS: u64 = 10_000_000;
 
 /// Adds the options under which a large message is late unless somebody makes progress.
 fn with_late_messages(command: &mut Command, directory: &Path) {
