@@ -33,6 +33,7 @@ use anyhow::Context as _;
 use kilter_model::config::library::Emitter;
 use kilter_model::deployment::Deployment;
 use kilter_model::setup::Setup;
+use kilter_protocol::fault::FaultKind;
 use kilter_search::context::Context;
 use kilter_search::verification::Verification;
 
@@ -159,7 +160,7 @@ pub fn confirm_ran(context: &Context<'_>, emitted: &Emitted, after: &Verificatio
             ));
             context
                 .quarantine
-                .add(id, "had no effect", "the drop-in never ran it in the verification");
+                .add(id, FaultKind::NoEffect, "the drop-in never ran it in the verification");
         }
     }
 }

@@ -44,7 +44,7 @@ pub fn to_string(report: &Report) -> String {
             format!(
                 "{}: {}, {}",
                 code(&candidate.id),
-                text(&candidate.what),
+                candidate.what,
                 text(&candidate.detail)
             )
         }),

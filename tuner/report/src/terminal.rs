@@ -213,7 +213,7 @@ fn reasons(out: &mut String, report: &Report, summary: &Summary<'_>) {
             out,
             "  {}: {}, {}",
             printable(&candidate.id),
-            printable(&candidate.what),
+            candidate.what,
             printable(&candidate.detail)
         );
     }

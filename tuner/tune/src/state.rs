@@ -10,6 +10,7 @@ use kilter_model::options::TuneOptions;
 use kilter_model::plan::Subject;
 use kilter_model::report::{Contest, FixKind, Screened};
 use kilter_model::setup::Setup;
+use kilter_protocol::fault::FaultKind;
 use kilter_search::at_start;
 use kilter_search::choose::Decision;
 use kilter_search::contest::Contests;
@@ -249,7 +250,7 @@ impl State {
         context.progress.warn(&text);
         // For this cell: elsewhere its rule may be followed.
         let id = format!("{} for {} {}", selection.id(), key.0, key.1);
-        context.quarantine.add(&id, "had no effect", reason);
+        context.quarantine.add(&id, FaultKind::NoEffect, reason);
     }
 
     /// Removes the selection of a cell, bans its kind there, and keeps for the cells by these names why; gives it with what is to be
@@ -344,7 +345,7 @@ impl State {
             if let Some((selection, text)) = self.forgo(*key, &because, names_at(*key, before)) {
                 context.progress.warn(&text);
                 let id = format!("{} for {} {}", selection.id(), key.0, key.1);
-                context.quarantine.add(&id, failure.what(), &because);
+                context.quarantine.add(&id, failure.kind(), &because);
             }
         }
         if !culprits.is_empty() {

@@ -4,6 +4,7 @@ use kilter_model::deployment::Assignment;
 use kilter_model::not_deployed::NotDeployed;
 use kilter_model::setup::Setup;
 use kilter_model::survey::Survey;
+use kilter_protocol::fault::FaultKind;
 use kilter_search::context::Context;
 use kilter_search::necessity::id;
 
@@ -34,7 +35,7 @@ pub(super) trait Bench {
     fn is_changed(&self) -> bool;
 
     /// In two words, how settings failed.
-    fn failure(&self, assignments: &[Assignment]) -> String;
+    fn failure(&self, assignments: &[Assignment]) -> FaultKind;
 
     /// Whether the search may make so many launches more.
     fn affords(&self, launches: usize) -> bool;
@@ -100,11 +101,9 @@ impl Bench for OnMachine<'_, '_, '_> {
         *self.launch != Setup::default()
     }
 
-    fn failure(&self, assignments: &[Assignment]) -> String {
+    fn failure(&self, assignments: &[Assignment]) -> FaultKind {
         let id = id(assignments);
-        let mut put_away = self.context.quarantine.list().into_iter();
-        let entry = put_away.find(|entry| entry.id == id);
-        entry.map_or_else(|| "could not be run".to_owned(), |entry| entry.what)
+        self.context.quarantine.fault(&id).unwrap_or(FaultKind::Refused)
     }
 
     fn affords(&self, launches: usize) -> bool {

@@ -11,6 +11,7 @@ use std::fmt;
 use std::fs::File;
 use std::rc::Rc;
 
+use kilter_protocol::fault::Fault;
 use kilter_protocol::plan::{Header, Item};
 use kilter_protocol::report::Start;
 
@@ -70,7 +71,7 @@ pub enum Ends {
     /// Each repetition takes so many seconds, before noise.
     Takes(f64),
     /// It is out of its block, and the others go on.
-    Fails(String),
+    Fails(Fault),
     /// It takes the job down.
     Crashes,
     /// Nothing is heard of the job any more.
