@@ -23,9 +23,6 @@ pub use tune::tuning;
 pub use verify_algorithms::VerifyOptions;
 
 /// Checks what was typed for measuring.
-///
-/// # Errors
-/// The first option that makes no sense.
 pub fn measuring(typed: cli::Measure) -> Result<Options, OptionError> {
     let job = typed.job;
     if typed.ranks == 0 {

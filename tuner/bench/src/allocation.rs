@@ -39,8 +39,8 @@ pub fn numbered(allocations: &[Option<String>]) -> Option<Vec<usize>> {
     (known.len() > 1).then_some(numbers)
 }
 
-/// What a verdict is told about them: nothing, which launches belong together, or that these are its units because the user asked
-/// for it. `numbers` as from [`numbered`].
+/// Allocations as verdicts see them: unknown, known, or the units of verdicts because the user asked for it. `numbers`
+/// comes from [`numbered`].
 #[must_use]
 pub fn as_units(numbers: Option<&[usize]>, asked_for: bool) -> Allocations<'_> {
     match (numbers, asked_for) {

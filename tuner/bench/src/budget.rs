@@ -17,7 +17,7 @@ const REMEMBERED_STARTS: usize = 9;
 const GRACE_SHARE: f64 = 0.1;
 const GRACE_SECONDS: [f64; 2] = [3.0, 30.0];
 
-/// When the command began.
+/// Start of the command.
 static BEGIN: OnceLock<Instant> = OnceLock::new();
 
 /// The command begins: called first of all, since finding the library counts, too.
@@ -43,7 +43,7 @@ pub struct Budget {
     /// Seconds since the command began.
     clock: Box<dyn Fn() -> f64>,
     reserved_seconds: Cell<f64>,
-    /// Where a step that has a share of what is left must end.
+    /// End of a step that may spend only a share of the rest.
     stage_end_seconds: Cell<f64>,
     phases: RefCell<Vec<Phase>>,
     /// End of the part under way, in seconds.
@@ -72,7 +72,7 @@ impl Budget {
         Budget::by_clock(total_seconds, move || begin.elapsed().as_secs_f64())
     }
 
-    /// By a clock that says how many seconds have passed.
+    /// A budget on a clock that gives the seconds since its start.
     #[must_use]
     pub fn by_clock(total_seconds: f64, clock: impl Fn() -> f64 + 'static) -> Budget {
         Budget {
@@ -98,7 +98,7 @@ impl Budget {
         self.begin_seconds.set((self.clock)());
     }
 
-    /// Whether all of it is spent.
+    /// True if the budget is spent.
     #[must_use]
     pub fn exhausted(&self) -> bool {
         self.spent_seconds() >= self.total_seconds
@@ -111,7 +111,8 @@ impl Budget {
             .set(self.reserved_seconds.get() + seconds.min(most));
     }
 
-    /// Whether a search has to end, since it may not spend `further` seconds: the rest is the proof's, or another step's.
+    /// True if a search must end because it may not spend `further` seconds: the rest belongs to the proof, or to
+    /// another step.
     #[must_use]
     pub fn search_exhausted(&self, further: f64) -> bool {
         let end = self.search_end_seconds().min(self.stage_end_seconds.get());

@@ -1,12 +1,11 @@
-//! How often each item is repeated, found out before it is measured.
+//! Predicts the number of repetitions of each item before it is measured.
 //!
-//! The number that one look at an item calls enough varies itself. So it is predicted three times, independently, and the
-//! largest number counts (Hunold, Carpen-Amarie, Luebbe, Traeff, Euro-Par 2016, doi:10.1007/978-3-319-43659-3_32, section 4.2).
-//! All launches then make that number, fixed: when to stop no longer depends on what is measured, which would favour the side
-//! that happens to look steady.
+//! A single prediction varies itself. Three independent ones are made, and the largest counts (Hunold, Carpen-Amarie,
+//! Luebbe, Traeff, Euro-Par 2016, doi:10.1007/978-3-319-43659-3_32, section 4.2). All launches then make that number. A
+//! stop that depended on the measured times would favour the side that happens to look steady.
 //!
-//! One number holds for a block, the largest of its items': the sides of a guideline are interleaved to the end, and compared
-//! with as many repetitions each.
+//! All items of a block share the largest number of any of them, because the sides of a guideline are interleaved to
+//! the end and compared with equally many repetitions.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Where the programs and libraries that were built for an MPI library lie.
+//! Finds the programs and libraries that were built for an MPI library.
 //!
 //! Worker, drop-in and plugin are built once per MPI library. They are looked for, in this order,
 //!
@@ -7,8 +7,8 @@
 //! 3. in `<directory of kilter>/../mpi/<build>/release` (or as the directory of `kilter` is named), where `scripts/build --mpi <build>` puts them;
 //! 4. in the directory of `kilter` itself, where `scripts/build` puts those of the default library.
 //!
-//! Whatever is found must have been built for the library that the launcher belongs to: a worker of another one starts, but each
-//! rank finds itself alone.
+//! Programs that are found must have been built for the launcher's library. A worker of another library starts as well,
+//! but each of its ranks finds itself alone.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -30,13 +30,14 @@ pub struct Programs {
     pub worker: PathBuf,
     /// The file of the MPI library, as the worker finds it here; `None` where it does not say.
     pub library: Option<PathBuf>,
-    /// What the worker says of its MPI library: the first line of `MPI_Get_library_version`, white space as single blanks.
+    /// MPI library for which the worker was built, as it says itself: the first line of `MPI_Get_library_version`,
+    /// white space as single blanks.
     pub built_for: String,
-    /// How to build what is missing.
+    /// Command that builds missing programs.
     build: String,
 }
 
-/// Why there are none.
+/// Reason why the programs cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum ProgramsError {
     /// Nowhere.
@@ -55,9 +56,9 @@ pub enum ProgramsError {
     Other {
         /// The worker.
         worker: PathBuf,
-        /// What it says of itself.
+        /// The worker's own description of its library.
         built_for: String,
-        /// What the launcher belongs to, in words.
+        /// The launcher's library, in words.
         wanted: String,
         /// The command that builds the right one.
         build: String,
@@ -65,7 +66,7 @@ pub enum ProgramsError {
     /// It does not run, for example because the MPI library that it was built for is gone.
     #[error("the worker does not run: {source}; build it anew with `{build}`")]
     Broken {
-        /// Why.
+        /// Cause.
         source: CaptureError,
         /// The command that builds it.
         build: String,
@@ -73,10 +74,8 @@ pub enum ProgramsError {
 }
 
 impl Programs {
-    /// Looks for them and asks the worker what it was built for. `own` is the directory of `kilter`.
-    ///
-    /// # Errors
-    /// There is no worker, or one for another library.
+    /// Finds the programs and asks the worker for which library it was built. `own` is the directory of `kilter`. An
+    /// error if there is no worker, or one for another library.
     pub fn find(
         libexec: Option<&Path>,
         own: &Path,
@@ -124,7 +123,7 @@ impl Programs {
                     built_for: line,
                     build,
                 };
-                // What a simulator loads lies beside the program that says what it is.
+                // A simulator loads a library that lies beside the program which names its MPI library.
                 let launched = library.launcher.program.as_deref().map(|name| programs.beside(name));
                 match launched {
                     None => Ok(programs),
@@ -156,26 +155,18 @@ impl Programs {
         }
     }
 
-    /// The drop-in.
-    ///
-    /// # Errors
-    /// It does not lie beside the worker.
+    /// The drop-in; an error if it does not lie beside the worker.
     pub fn dropin(&self) -> anyhow::Result<PathBuf> {
         self.beside("libkilter.so")
     }
 
-    /// The plugin with Kilter's algorithms.
-    ///
-    /// # Errors
-    /// It does not lie beside the worker.
+    /// The plugin with Kilter's algorithms; an error if it does not lie beside the worker.
     pub fn plugin(&self) -> anyhow::Result<PathBuf> {
         self.beside("libkilter_collectives.so")
     }
 
-    /// The rows of a plugin, which the worker loads and reads by itself, without a launcher.
-    ///
-    /// # Errors
-    /// The plugin is refused, or the worker does not answer.
+    /// Rows of a plugin, which the worker loads and reads without a launcher. An error if the plugin is refused, or the
+    /// worker does not answer.
     pub fn rows_of(&self, plugin: &Path) -> anyhow::Result<Rows> {
         let spec = CommandSpec {
             argv: vec![
@@ -203,18 +194,12 @@ impl Programs {
         Ok(rows)
     }
 
-    /// The library with the progress thread.
-    ///
-    /// # Errors
-    /// It does not lie beside the worker.
+    /// The library with the progress thread; an error if it does not lie beside the worker.
     pub fn progress(&self) -> anyhow::Result<PathBuf> {
         self.beside(PROGRESS_LIBRARY)
     }
 
-    /// The MPI program that verifies the rows of a plugin.
-    ///
-    /// # Errors
-    /// It does not lie beside the worker.
+    /// The MPI program that verifies the rows of a plugin; an error if it does not lie beside the worker.
     pub fn verifier(&self) -> anyhow::Result<PathBuf> {
         self.beside("kilter-verify")
     }
@@ -234,7 +219,7 @@ impl Programs {
 /// The file with the progress thread.
 pub const PROGRESS_LIBRARY: &str = "libkilter_progress.so";
 
-/// What the line with the file of the library begins with.
+/// First word of the line that names the library's file.
 const FILE: &str = "file: ";
 
 /// The first line of the library version of a worker's own MPI library, and the library's file.
@@ -279,10 +264,7 @@ pub fn version(library: &Library, line: &str, programs: &Programs) -> String {
     }
 }
 
-/// FNV-1a of the file: tells builds apart, not adversaries.
-///
-/// # Errors
-/// It cannot be read.
+/// FNV-1a of the file: it tells builds apart, not adversaries.
 pub fn digest(plugin: &Path) -> anyhow::Result<String> {
     let bytes = std::fs::read(plugin).with_context(|| format!("cannot read plugin `{}`", plugin.display()))?;
     let hash = bytes.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
@@ -328,7 +310,7 @@ mod tests {
         let found = find(None, &own, HYDRA).unwrap();
         assert_eq!(found.worker, mpich.join("kilter-worker"));
         assert_eq!(found.library, Some(PathBuf::from("/opt/a b/libmpi.so.12")));
-        // As it is installed.
+        // These directories are as after an installation.
         let installed = target.path().join("libexec/kilter/mpich-4.0");
         worker(&installed, "echo 'MPICH Version: 4.0.2'");
         let found = find(None, &target.path().join("bin"), HYDRA).unwrap();

@@ -1,8 +1,9 @@
-//! What results are compared with: what the untouched library leaves of random doubles, bit by bit.
+//! Reference for results: what the untouched library computes from random doubles, bit by bit.
 //!
-//! In the launches of the search each item that combines data is called on random doubles, too, and what it leaves comes as a digest over all
-//! ranks ([`kilter_protocol::report::BITS`]). Two launches of the untouched library say what is right; a candidate in a contest, and the library's
-//! own function under other settings, that leaves something else is out, as if its data were wrong.
+//! In the launches of the search each item that combines data is called on random doubles, too. A digest of the results
+//! over all ranks is reported ([`kilter_protocol::report::BITS`]). Two launches of the untouched library give the
+//! reference. A candidate with other results is out, as if its data were wrong; so is the library's own function under
+//! settings that change its results.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -16,7 +17,7 @@ use kilter_protocol::report::{BITS, BITS_VARY};
 
 use crate::store::BlockOutcome;
 
-/// What a launch is.
+/// Kind of a launch by its settings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Launch {
     /// The library as the site has it.
@@ -28,7 +29,7 @@ pub enum Launch {
 }
 
 impl Launch {
-    /// By what is set in it.
+    /// The kind of a launch with this setup.
     #[must_use]
     pub fn of(setup: &Setup) -> Launch {
         if setup.switching {
@@ -41,10 +42,10 @@ impl Launch {
     }
 }
 
-/// What the untouched library leaves, as far as it is known.
+/// Known results of the untouched library.
 #[derive(Debug, Default)]
 pub struct Reference {
-    /// By function and volume.
+    /// Digest by function and volume.
     known: RefCell<BTreeMap<(Collective, u64), String>>,
 }
 
@@ -70,7 +71,8 @@ impl Reference {
         }
     }
 
-    /// What differs between two launches varies. A contest comes after the first launches, and is under settings that were found the same.
+    /// A digest that differs between two launches marks the result as varying. A contest may teach a digest: it comes
+    /// after the first launches, and its settings were found to give the same results.
     fn learn(&self, key: (Collective, u64), bits: &str) {
         let mut known = self.known.borrow_mut();
         let known = known.entry(key).or_insert_with(|| bits.to_owned());

@@ -1,4 +1,4 @@
-//! On how many nodes ranks lie and how many on each.
+//! Number of nodes, and of ranks on each.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -23,10 +23,7 @@ impl Layout {
         self.nodes * self.per_node
     }
 
-    /// Whether the ranks lie so; `hosts` has the host of each.
-    ///
-    /// # Errors
-    /// They lie otherwise: how.
+    /// Checks that the ranks lie so; `hosts` has the host of each. The error says how they lie.
     pub fn check(self, hosts: &[String]) -> Result<(), WrongPlacement> {
         let mut on: BTreeMap<&str, usize> = BTreeMap::new();
         for host in hosts {
@@ -61,7 +58,7 @@ impl fmt::Display for Layout {
     .layout.nodes, .layout.per_node
 )]
 pub struct WrongPlacement {
-    /// What was asked for.
+    /// Requested layout.
     pub layout: Layout,
     /// Ranks of each host.
     pub got: String,
@@ -93,10 +90,7 @@ impl FromStr for Layout {
     }
 }
 
-/// Reads a list, in its order and each once.
-///
-/// # Errors
-/// The first part that is no layout.
+/// Reads a list in its order, each layout once.
 pub fn parse_list(text: &str) -> Result<Vec<Layout>, String> {
     let mut layouts = Vec::new();
     for part in text.split(',') {

@@ -1,4 +1,5 @@
-//! What the tuner speaks of, as data: configuration, plans, options, deployments, reports. Nothing here measures, decides or launches.
+//! Data that all of the tuner speaks of: configuration, plans, options, deployments, reports. Nothing here measures,
+//! decides or launches.
 
 pub mod config;
 pub mod deployment;

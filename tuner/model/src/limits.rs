@@ -1,4 +1,4 @@
-//! What a fix may not do: functions that are left alone, and memory. Pure.
+//! Limits of fixes: functions that are left alone, and memory. Pure.
 
 use kilter_algorithms::{Collective, Nodes, Setting, mockup, registry};
 use kilter_render::format;
@@ -7,14 +7,14 @@ use serde::Serialize;
 use crate::config::library::Library;
 use crate::deployment::Selection;
 
-/// What a fix may not do; the default forbids nothing.
+/// Limits of fixes; the default forbids nothing.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct Limits {
     /// Functions that no fix may touch, by name.
     pub left_alone: Vec<String>,
     /// Bytes of scratch that an algorithm or a mock-up may keep on a rank.
     pub scratch_bytes: Option<u64>,
-    /// Whether results must equal the default's bit by bit.
+    /// True if results must equal the default's bit by bit.
     pub reproducible: bool,
     /// Only plugins of the user may be deployed.
     pub only_plugins: bool,
@@ -27,20 +27,20 @@ pub struct Call<'a> {
     pub ranks: usize,
     /// Total volume in bytes.
     pub bytes: u64,
-    /// Which ranks share a node, where that is known.
+    /// Ranks that share a node, if known.
     pub nodes: Option<&'a Nodes>,
 }
 
 impl Limits {
-    /// Why no fix may touch a function; `None` where one may.
+    /// Reason why no fix may touch a function; `None` if one may.
     #[must_use]
     pub fn leaves(&self, function: &str) -> Option<String> {
         let is_left = self.left_alone.iter().any(|left| left == function);
         is_left.then(|| format!("no fix may touch {function} (--leave)"))
     }
 
-    /// Whether a parameter of the library is for functions of which one is left alone. What is for no function in particular, as eager
-    /// limits are, is for all of them and not meant.
+    /// True if a parameter of the library is meant for functions of which one is left alone. A parameter for no
+    /// function in particular, such as an eager limit, acts on all of them and is allowed.
     #[must_use]
     pub fn leaves_parameter(&self, library: &Library, parameter: &str) -> bool {
         let left = |collective: &Collective| self.leaves(collective.name()).is_some();
@@ -48,13 +48,13 @@ impl Limits {
         rows.flat_map(|row| &row.collectives).any(left)
     }
 
-    /// Whether candidates of this one's origin are asked for.
+    /// True if candidates of this origin may be deployed.
     #[must_use]
     pub fn asks_for(&self, selection: &Selection) -> bool {
         !self.only_plugins || matches!(selection, Selection::Plugin(_))
     }
 
-    /// Why a selection is no candidate for a call; `None` where it is.
+    /// Reason why a selection is no candidate for a call; `None` if it is one.
     #[must_use]
     pub fn refusal(&self, selection: &Selection, call: Call<'_>) -> Option<String> {
         let limit = self.scratch_bytes?;
@@ -167,7 +167,7 @@ mod tests {
             limits.refusal(&doubling, call(MIB + 8)).unwrap(),
             "keeps up to 2 MiB of scratch on a rank, --scratch-limit allows 1 MiB"
         );
-        // In place, or in the library.
+        // These run in place, or in the library, and keep no scratch.
         for free in [
             algorithm("allreduce.ring"),
             Selection::Mockup("allreduce.as_reduce_bcast".to_owned()),

@@ -1,4 +1,4 @@
-//! Why a candidate that looked better is not deployed. Data and its one sentence; every rendering prints the same.
+//! Reasons why a candidate that looked better is not deployed. Each has one sentence, which every rendering prints.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use kilter_render::format;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Why a candidate that looked better in a screening is not deployed.
+/// Reason why a candidate that looked better in a screening is not deployed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "why", rename_all = "snake_case")]
 pub enum NotDeployed {
@@ -17,11 +17,11 @@ pub enum NotDeployed {
         measure: Measure,
         /// Launches of each side.
         launches: usize,
-        /// Without it, in these launches.
+        /// Value without it, in these launches.
         before: f64,
-        /// With it, in the screening.
+        /// Value with it, in the screening.
         screened: f64,
-        /// With it, in these launches.
+        /// Value with it, in these launches.
         confirmed: f64,
     },
     /// It made something else slower.
@@ -41,7 +41,7 @@ pub enum NotDeployed {
     },
     /// It hung, crashed, delivered wrong data or had no effect in launches of its own.
     Failed {
-        /// In two words.
+        /// The failure in two words.
         #[schemars(with = "String")]
         what: FaultKind,
     },
@@ -52,7 +52,7 @@ pub enum NotDeployed {
         /// The observation.
         because: String,
     },
-    /// What else is deployed fixes the same cells.
+    /// Other deployed changes fix the same cells.
     Superfluous {
         /// The cells.
         cells: Vec<String>,
@@ -79,7 +79,7 @@ pub enum NotDeployed {
     },
     /// Others looked better still, and no more than so many are confirmed.
     NotAmongFinalists {
-        /// How many are.
+        /// Number of candidates that are confirmed.
         finalists: usize,
     },
     /// Another one met what was aimed at before this one was looked at further.
@@ -104,9 +104,10 @@ pub enum NotDeployed {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Measure {
-    /// How much more than allowed overlap targets take, in parts of what could be hidden.
+    /// Excess over the bounds of overlap targets, as a fraction of what could be hidden.
     Shortfall,
-    /// How far all cells are from their bounds, with what became slower: natural logarithms of ratios, summed.
+    /// Distance of all cells from their bounds, including those that became slower: natural logarithms of ratios,
+    /// summed.
     Cost,
 }
 
@@ -125,11 +126,11 @@ pub enum Step {
 /// Something that became slower.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Slowed {
-    /// As people name it: `bcast(n) @8`, `MPI_Send and MPI_Recv of 8 B`.
+    /// Name for people: `bcast(n) @8`, `MPI_Send and MPI_Recv of 8 B`.
     pub what: String,
-    /// Without the candidate, in seconds.
+    /// Time without the candidate, in seconds.
     pub before_seconds: f64,
-    /// With it, in launches in turn.
+    /// Time with it, in launches in turn, in seconds.
     pub after_seconds: f64,
 }
 
@@ -275,7 +276,7 @@ mod tests {
         let json = serde_json::to_string(&reason).unwrap();
         assert!(json.contains(r#""why":"side_effect""#), "{json}");
         assert_eq!(serde_json::from_str::<NotDeployed>(&json).unwrap(), reason);
-        // Where a time is no number JSON has `null`; a reason without numbers is read as well.
+        // A time that is no number is `null` in JSON; reasons without numbers are read as well.
         let banned = serde_json::to_string(&NotDeployed::Banned).unwrap();
         assert_eq!(
             serde_json::from_str::<NotDeployed>(&banned).unwrap(),

@@ -1,4 +1,4 @@
-//! What was meant: validated options, and the only ones that the rest knows.
+//! Validated options. No code below the command line knows any others.
 
 use std::path::PathBuf;
 
@@ -25,13 +25,14 @@ pub struct Options {
     pub mpirun: PathBuf,
     /// Number of ranks, at least 1.
     pub ranks: usize,
-    /// How the ranks must lie, where that was said.
+    /// Required placement of the ranks, if one was given.
     pub layout: Option<Layout>,
     /// Host file.
     pub hostfile: Option<PathBuf>,
     /// Launch agent.
     pub launch_agent: Option<PathBuf>,
-    /// What starts the ranks in place of the library's launcher, with the process management interface in its arguments.
+    /// Program that starts the ranks in place of the library's launcher, with the process management interface in its
+    /// arguments.
     pub starts: Option<Starts>,
     /// Ranks are on several hosts.
     pub several_hosts: bool,
@@ -41,15 +42,16 @@ pub struct Options {
     pub site_parameters: Vec<(String, String)>,
     /// Site environment of the ranks: name, value.
     pub site_environment: Vec<(String, String)>,
-    /// How ranks wait.
+    /// Behaviour of waiting ranks.
     pub wait: Wait,
-    /// How ranks start together.
+    /// Synchronisation of ranks at the start of a repetition.
     pub sync: Synchronisation,
-    /// What the caches hold.
+    /// Contents of the caches.
     pub cache: Cache,
     /// Repetitions of an item in a launch.
     pub repetitions: Repetitions,
-    /// Whether the repetitions of a launch follow from the variance that the screening sees, and not from predictors.
+    /// True if the number of repetitions of a launch follows from the variance that the screening sees; false if
+    /// predictors decide it.
     pub by_variance: bool,
     /// Total volumes in bytes, ascending, each once.
     pub sizes: Vec<u64>,
@@ -63,11 +65,11 @@ pub struct Options {
     pub mix: Option<Mix>,
     /// Root of rooted collectives.
     pub root: Root,
-    /// What is combined.
+    /// Element type of reductions.
     pub element: Element,
     /// Launches per verification.
     pub launches: usize,
-    /// Whether a noisy machine gets more than [`Options::launches`]: nobody gave a number.
+    /// True if a noisy machine gets more than [`Options::launches`], because the user gave no number.
     pub plans_launches: bool,
     /// One look, after all launches.
     pub fixed: bool,
@@ -77,7 +79,7 @@ pub struct Options {
     pub budget_seconds: f64,
     /// Not to resume a run that was interrupted.
     pub fresh: bool,
-    /// To say what would be done, and launch nothing.
+    /// Prints the plan and launches nothing.
     pub dry_run: bool,
     /// Seed, where given.
     pub seed: Option<u64>,
@@ -101,7 +103,7 @@ pub struct Options {
     pub library_description: Option<PathBuf>,
     /// Seconds of silence that mean a hang.
     pub stall_seconds: f64,
-    /// What a fix may not do.
+    /// Limits of fixes.
     pub limits: Limits,
     /// Plugins of the user, whose algorithms compete.
     pub plugins: Vec<PathBuf>,
@@ -126,7 +128,7 @@ impl Options {
         }
     }
 
-    /// Whether times are exact.
+    /// True if times are exact, as on a simulated machine.
     #[must_use]
     pub fn is_exact(&self) -> bool {
         self.platform.is_some()
@@ -138,7 +140,7 @@ impl Options {
         if self.is_exact() { self.repetitions } else { usual }
     }
 
-    /// What the plan needs to know about the job.
+    /// Properties of the job that the plan depends on.
     #[must_use]
     pub fn place(&self) -> Place {
         Place {
@@ -151,7 +153,7 @@ impl Options {
         }
     }
 
-    /// What is asked for.
+    /// Functions, volumes and call mix to be verified.
     #[must_use]
     pub fn scope(&self) -> Scope<'_> {
         Scope {
@@ -170,11 +172,11 @@ pub struct TuneOptions {
     pub common: Options,
     /// Measuring of each layout that is tuned; empty where a number of ranks is.
     pub layouts: Vec<Options>,
-    /// Whether parameters of the library may change.
+    /// True if parameters of the library may change.
     pub parameters: bool,
-    /// Whether mock-ups may be deployed.
+    /// True if mock-ups may be deployed.
     pub mockups: bool,
-    /// Whether algorithms may be deployed.
+    /// True if algorithms may be deployed.
     pub algorithms: bool,
     /// Collectives and sizes that are put through the contest in any case.
     pub contests: Vec<(Collective, u64)>,
@@ -182,6 +184,6 @@ pub struct TuneOptions {
     pub rounds: usize,
     /// Targets for overlap that shall be met.
     pub targets: Vec<Target>,
-    /// What computing is where they are measured.
+    /// Model of computation for overlap measurements.
     pub model: Model,
 }

@@ -1,16 +1,16 @@
-//! Where a job runs, as far as guidelines ask for it, and the volumes that are measured there.
+//! Place of a job, as far as guidelines depend on it, and the volumes that are measured there.
 
 use kilter_algorithms::Collective;
 use kilter_protocol::expression::Side;
 
-/// What the plan needs to know about the job.
+/// Properties of the job that the plan depends on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Place {
     /// Number of ranks.
     pub ranks: usize,
     /// Size of an element in bytes.
     pub element_bytes: u64,
-    /// Whether the ranks are on several nodes.
+    /// True if the ranks are on several nodes.
     pub several_nodes: bool,
 }
 

@@ -1,7 +1,7 @@
-//! From guidelines and sizes to cells, and from cells to blocks that the worker measures. Pure.
+//! Makes cells from guidelines and sizes, and blocks that the worker measures from cells. Pure.
 //!
-//! Both sides of a guideline always move the same volume `n`; where a side divides its buffer into `p` blocks, `n` is rounded
-//! up to the next multiple of `p` on both sides (Traeff et al. 2010), and the cell keeps the size that was asked for.
+//! Both sides of a guideline always move the same volume `n`. If a side divides its buffer into `p` blocks, `n` is
+//! rounded up to the next multiple of `p` on both sides (Traeff et al. 2010), and the cell keeps the requested size.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,9 +20,9 @@ use crate::scope::Scope;
 /// Something to time: a side of a guideline at one volume.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Subject {
-    /// What is achieved.
+    /// Task that is achieved.
     pub task: Task,
-    /// How, as an expression without `k` and `A`.
+    /// Expression that achieves it, without `k` and `A`.
     pub text: String,
     /// Volume in bytes that stands for `n`.
     pub bytes: u64,
@@ -46,7 +46,8 @@ impl Subject {
         (*self == Subject::library(collective, self.bytes)).then_some(collective)
     }
 
-    /// What an item times; `None` for an algorithm of the registry or a plugin, which is no side of a guideline.
+    /// Subject that an item times; `None` for an algorithm of the registry or a plugin, which is no side of a
+    /// guideline.
     #[must_use]
     pub fn of(item: &Item) -> Option<Subject> {
         match &item.implementation {
@@ -59,7 +60,7 @@ impl Subject {
         }
     }
 
-    /// What an item times, whatever that is: what is no side of a guideline is known by its id.
+    /// Subject that an item times. An item that is no side of a guideline is identified by its id.
     #[must_use]
     pub fn timed_by(item: &Item) -> Subject {
         Subject::of(item).unwrap_or_else(|| Subject {
@@ -109,20 +110,20 @@ pub struct PlannedCell {
     pub expression: String,
     /// Volume asked for, in bytes.
     pub bytes: u64,
-    /// What should not be slower.
+    /// The side that should not be slower.
     pub left: Subject,
     /// Than this.
     pub right: Subject,
 }
 
 impl PlannedCell {
-    /// As people name it: `GL8 reduce 4096`.
+    /// Name for people: `GL8 reduce 4096`.
     #[must_use]
     pub fn name(&self) -> String {
         format!("{} {}", self.guideline, self.target())
     }
 
-    /// What has to become faster where the cell is violated: `reduce 4096`.
+    /// The call that has to become faster if the cell is violated: `reduce 4096`.
     #[must_use]
     pub fn target(&self) -> String {
         target_name(&self.function, self.left.bytes)
@@ -135,7 +136,7 @@ pub fn target_name(function: &str, bytes: u64) -> String {
     format!("{function} {bytes}")
 }
 
-/// What is verified.
+/// Everything that is verified.
 #[derive(Debug, Clone, Default)]
 pub struct Plan {
     /// Pattern cells; which sizes and parts the others compare follows from what is measured.
@@ -146,13 +147,13 @@ pub struct Plan {
     pub split_functions: Vec<(String, Collective)>,
     /// The volumes at which each collective is measured, ascending.
     pub volumes: BTreeMap<Collective, BTreeSet<u64>>,
-    /// How often an application calls each left side; empty where no call mix was given.
+    /// Calls of each left side by an application; empty without a call mix.
     pub calls: BTreeMap<Subject, Called>,
     /// Guidelines that cannot be verified here, with the reason.
     pub left_out: BTreeMap<String, String>,
 }
 
-/// How often an application calls something.
+/// Calls of a function by an application.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Called {
     /// Such as `reduce`.
@@ -219,7 +220,7 @@ impl Plan {
         called.calls.insert(size, calls);
     }
 
-    /// How often an application calls a left side; 1 where no call mix was given, 0 where it does not.
+    /// Number of an application's calls of a left side; 1 without a call mix, 0 if the mix does not call it.
     #[must_use]
     pub fn calls_of(&self, left: &Subject) -> f64 {
         if self.calls.is_empty() {
@@ -255,12 +256,12 @@ impl Plan {
             .into_iter()
             .map(|side| side.unit_bytes(ranks, place.element_bytes))
             .fold(1, lcm);
-        // Without an `n` on either side there is one cell.
+        // A guideline without an `n` on either side has one cell.
         let has_volume = left.mentions_n() || right.mentions_n();
         let volume = |size: u64| if has_volume { measured_bytes(size, unit) } else { 0 };
         let mut seen = BTreeMap::new();
         for &size in calls.keys() {
-            // Of several sizes that round to one volume, the cell is named after the exact one.
+            // If several sizes round to one volume, the cell is named after the exact one.
             seen.insert(volume(size), if has_volume { size } else { 0 });
         }
         for (measured, asked) in seen {
@@ -362,10 +363,10 @@ pub fn split_cell(guideline: &str, collective: Collective, n_bytes: u64, m_bytes
 /// The default's item id.
 pub const DEFAULT: &str = "default";
 
-/// How the ids of bounds begin.
+/// First letters of the ids of bounds.
 pub const BOUND: &str = "bound ";
 
-/// Whether an item of this id is a candidate, rather than the default or a bound.
+/// True if an item with this id is a candidate, rather than the default or a bound.
 #[must_use]
 pub fn is_candidate(id: &str) -> bool {
     id != DEFAULT && !id.starts_with(BOUND)
@@ -529,7 +530,7 @@ mod tests {
             plan.volumes,
             BTreeMap::from([(Collective::Reduce, BTreeSet::from([1001, 1002]))])
         );
-        // Where one side has two blocks, both sizes are measured at 1002.
+        // A guideline with two blocks on one side measures both sizes at 1002.
         let calls = |bytes| plan.calls[&Subject::library(Collective::Reduce, bytes)].calls.clone();
         assert_eq!(calls(1001), BTreeMap::from([(1001, 10.0)]));
         assert_eq!(calls(1002), BTreeMap::from([(1001, 10.0), (1002, 5.0)]));

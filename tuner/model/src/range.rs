@@ -1,4 +1,4 @@
-//! For which message sizes a decision made at one measured volume is deployed.
+//! Range of message sizes for which a decision made at one measured volume is deployed.
 
 use std::collections::BTreeMap;
 

@@ -24,7 +24,7 @@ pub struct Ranged {
     pub bytes: (u64, u64),
 }
 
-/// All sizes.
+/// Range of all sizes.
 pub const ALL: (u64, u64) = (0, u64::MAX);
 
 /// A value that the library would not take as it is meant.
@@ -35,7 +35,7 @@ pub struct RangedError {
     pub name: String,
     /// Its value.
     pub value: String,
-    /// What is wrong, and what is allowed.
+    /// The mistake, and what is allowed.
     pub message: String,
 }
 
@@ -70,8 +70,9 @@ pub fn for_all(at_start: AtStart, choice: u64) -> String {
     to_text(at_start.form, &as_deployed(at_start, vec![all]))
 }
 
-/// Where MVAPICH2 may be told sizes, a list: a number by itself, and an entry by itself which it reads as a number, run another algorithm
-/// than a list for some numbers, and it takes two entries to be a list.
+/// Splits a single range for MVAPICH2 in two if the variable may name sizes. For some numbers the library runs another
+/// algorithm for a number by itself than for a list. It takes an entry by itself as a number, and only two entries as a
+/// list.
 fn as_deployed(at_start: AtStart, mut ranges: Vec<Ranged>) -> Vec<Ranged> {
     if let (Form::Mvapich2, Some(_), [only]) = (at_start.form, at_start.unit, ranges.as_mut_slice()) {
         let second = Ranged {
@@ -84,16 +85,13 @@ fn as_deployed(at_start: AtStart, mut ranges: Vec<Ranged>) -> Vec<Ranged> {
     ranges
 }
 
-/// Where a list of one entry is cut in two, in bytes; any place does.
+/// Bytes at which a list of one entry is cut in two; any value does.
 const SPLIT: u64 = 1024;
 
 /// Intel MPI has no word for "no end": the largest count that its calls take.
 const NO_END: u64 = 2_147_483_647;
 
-/// Reads a value as the library does.
-///
-/// # Errors
-/// What the library would ignore or misread.
+/// Reads a value as the library does. Errors are values that the library would ignore or misread.
 pub fn parse(form: Form, name: &str, value: &str) -> Result<Vec<Ranged>, RangedError> {
     let wrong = |message: String| RangedError {
         name: name.to_owned(),
@@ -163,7 +161,8 @@ pub fn parse(form: Form, name: &str, value: &str) -> Result<Vec<Ranged>, RangedE
     Ok(ranges)
 }
 
-/// What the library runs for a size, as it counts sizes: only upper ends are compared. `None`: it decides itself.
+/// Algorithm that the library runs for a size in its own unit; `None` if it decides itself. Only upper ends are
+/// compared.
 #[must_use]
 pub fn lookup(form: Form, ranges: &[Ranged], bytes: u64) -> Option<u64> {
     let first = ranges.iter().find(|range| bytes <= range.bytes.1);
@@ -171,11 +170,8 @@ pub fn lookup(form: Form, ranges: &[Ranged], bytes: u64) -> Option<u64> {
     (form.librarys_own() != Some(choice)).then_some(choice)
 }
 
-/// Whether the value says what can be relied on: numbers that the library has, and ranges that leave no size to chance. What it returns is
-/// what was read.
-///
-/// # Errors
-/// The first thing that is wrong.
+/// Reads a value and checks that it can be relied on: the library has the numbers, and the ranges leave no size to
+/// chance. The error names the first mistake.
 pub fn check(row: &Algorithms, form: Form, value: &str) -> Result<Vec<Ranged>, RangedError> {
     let name = &row.parameter;
     let ranges = parse(form, name, value)?;
@@ -227,10 +223,7 @@ pub fn check(row: &Algorithms, form: Form, value: &str) -> Result<Vec<Ranged>, R
     Ok(ranges)
 }
 
-/// Whether what must be set along with a variable is set, too.
-///
-/// # Errors
-/// What is missing or has another value.
+/// Checks that the settings are made that the variable needs along with it. The error names a missing or different one.
 pub fn beside(row: &Algorithms, value: &str, variables: &[(String, String)]) -> Result<(), RangedError> {
     let is_set = |(name, wanted): &(&String, &String)| {
         variables
@@ -247,10 +240,8 @@ pub fn beside(row: &Algorithms, value: &str, variables: &[(String, String)]) -> 
     }
 }
 
-/// The volumes for which a value of this variable chooses, with what it chooses: what [`compose`] would make it from.
-///
-/// # Errors
-/// A value that [`check`] refuses.
+/// Volumes for which a value of this variable chooses an algorithm, with the algorithm: the input from which
+/// [`compose`] would make the value. Errors are those of [`check`].
 pub fn standing(row: &Algorithms, ranks: u64, volumes: &[u64], value: &str) -> Result<Vec<(u64, u64)>, RangedError> {
     let Some(at_start) = row.at_start else {
         return Ok(Vec::new());
@@ -344,7 +335,7 @@ fn with_others(ranges: &[Ranged], choice: u64) -> Vec<Ranged> {
     all
 }
 
-/// Where two ranges meet that have a gap between them.
+/// Border between two ranges that have a gap between them: the geometric mean.
 fn middle(low: u64, high: u64) -> u64 {
     ((low as f64 * high as f64).sqrt() as u64).clamp(low, high.saturating_sub(1).max(low))
 }

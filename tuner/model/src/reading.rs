@@ -1,4 +1,4 @@
-//! What a cell says: its overhead ratio, or how much longer a blocking call takes while threads compute.
+//! Reading of an overlap cell: its overhead ratio, or how much longer a blocking call takes while threads compute.
 
 use kilter_protocol::overlap::Benchmark;
 use serde::Serialize;
@@ -7,12 +7,12 @@ use crate::survey::{Cell, MASK_FACTOR};
 
 /// Up to this ratio communication hides behind computation.
 pub const GOOD: f64 = 0.2;
-/// From this ratio on nothing worth mentioning is hidden.
+/// From this ratio on almost nothing is hidden.
 pub const PARTIAL: f64 = 0.8;
 /// Above this ratio trying to overlap takes longer than doing one after the other.
 pub const SERIALISED: f64 = 1.2;
 
-/// What is read off a cell.
+/// Quantity that is read off a cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Quantity {
@@ -23,7 +23,7 @@ pub enum Quantity {
 }
 
 impl Quantity {
-    /// What a benchmark is about.
+    /// Quantity of a benchmark.
     #[must_use]
     pub const fn of(benchmark: Benchmark) -> Quantity {
         match benchmark {
@@ -57,13 +57,13 @@ impl Quantity {
 /// A quantity with its 95 % interval.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Reading {
-    /// Of the median time.
+    /// Value for the median time.
     pub value: f64,
-    /// Of the interval of that median.
+    /// Values for the ends of the median's interval.
     pub interval: [f64; 2],
 }
 
-/// What a cell of a benchmark says; nothing where it would be noise.
+/// Reading of a cell; `None` if it would be noise.
 #[must_use]
 pub fn read(benchmark: Benchmark, cell: &Cell) -> Option<Reading> {
     let (zero, unit) = Quantity::of(benchmark).scale(cell.communication_seconds, cell.computation_seconds);
@@ -112,7 +112,7 @@ mod tests {
         assert!(read(Benchmark::Sender, &cell).is_some());
         cell.noise_seconds = 8.1e-6;
         assert_eq!(read(Benchmark::Sender, &cell), None);
-        // Nothing is computed by the thread that communicates.
+        // The thread that communicates computes nothing.
         cell.computation_seconds = 0.0;
         cell.noise_seconds = 7e-6;
         let slowdown = read(Benchmark::ThreadLoad, &cell).unwrap();

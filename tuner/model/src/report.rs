@@ -13,7 +13,7 @@ use crate::survey::BeforeAndAfter;
 /// Version of the schema.
 pub const SCHEMA: u32 = 1;
 
-/// Why a side was not verified that no launch came to.
+/// Reason for a side that no launch reached.
 pub const UNREACHED: &str = "the time did not reach it; raise --budget";
 
 /// The whole report.
@@ -23,19 +23,20 @@ pub struct Report {
     pub schema: u32,
     /// `check` or `tune`.
     pub command: String,
-    /// What was measured.
+    /// The measured library.
     pub library: Library,
     /// Ranks of the communicator.
     pub ranks: usize,
-    /// Where, when and how.
+    /// Place, time and method of the run.
     pub provenance: Provenance,
     /// Every guideline at every size.
     pub cells: Vec<Cell>,
-    /// What was changed; empty for `check`.
+    /// Deployed changes; empty for `check`.
     pub changes: Vec<Change>,
-    /// What was tried for each violated cell, best first; empty for `check`.
+    /// Candidates for each violated cell, best first; empty for `check`.
     pub contests: Vec<Contest>,
-    /// What the changes save an application with the call mix that was given (`--mix`); what the violations cost it, for `check`.
+    /// Time that the changes save an application with the given call mix (`--mix`); for `check`, the time that the
+    /// violations cost it.
     #[serde(default)]
     pub savings: Vec<Saving>,
     /// Targets for overlap, where they were asked for.
@@ -46,7 +47,7 @@ pub struct Report {
     pub overlap: Option<BeforeAndAfter>,
     /// Candidates that hung, crashed or delivered wrong data.
     pub quarantined: Vec<Quarantined>,
-    /// What was asked for and could not be verified here: a guideline or one side of one, and why.
+    /// Guidelines, or sides of them, that could not be verified here, each with the reason.
     #[serde(default)]
     pub not_verified: BTreeMap<String, String>,
     /// Things the reader should know, each ending in an action.
@@ -62,7 +63,7 @@ pub struct Library {
     pub version: String,
 }
 
-/// Where, when and how.
+/// Place, time and method of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Provenance {
     /// The library's own version string.
@@ -77,11 +78,11 @@ pub struct Provenance {
     pub launch_before: String,
     /// A launch as it was run with what is deployed; empty for `check`.
     pub launch_after: String,
-    /// When the run began, the first time if it was resumed: RFC 3339 in UTC.
+    /// Start of the run, the first one if it was resumed: RFC 3339 in UTC.
     pub started: String,
     /// Seconds of the clock on the wall that the command took, what it took over from an interrupted run not among them.
     pub measuring_seconds: f64,
-    /// How the budget was divided; absent where one part had it all.
+    /// Shares of the budget; absent if one part had it all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub budget: Vec<BudgetPart>,
     /// Launches (R); cells that were decided early have fewer.
@@ -97,16 +98,17 @@ pub struct Provenance {
     /// Cost of one reading of the clock, in seconds.
     #[serde(default)]
     pub clock_read_seconds: f64,
-    /// What a rank measures for an empty repetition by itself, in seconds.
+    /// Time that a rank measures for an empty repetition by itself, in seconds.
     #[serde(default)]
     pub loop_overhead_seconds: f64,
-    /// How ranks started a repetition together: `shared-clock`, `round-time`, `barrier`; empty where not known.
+    /// Synchronisation of ranks at the start of a repetition: `shared-clock`, `round-time`, `barrier`; empty if not
+    /// known.
     #[serde(default)]
     pub sync_method: String,
     /// Largest difference of a rank's idea of the common time from rank 0's, as found by asking, in seconds.
     #[serde(default)]
     pub sync_residual_seconds: f64,
-    /// What that difference can be wrong by (half the round trip of asking), in seconds.
+    /// Largest error of that difference (half the round trip of asking), in seconds.
     #[serde(default)]
     pub sync_bound_seconds: f64,
     /// Version of Kilter.
@@ -151,18 +153,18 @@ pub struct Cell {
     pub ranks: usize,
     /// The untouched library.
     pub before: Comparison,
-    /// What is deployed; absent for `check`.
+    /// The deployed state; absent for `check`.
     pub after: Option<Comparison>,
-    /// What fixed it.
+    /// The fix.
     pub fix: Option<Fix>,
-    /// Why a violated cell has no fix.
+    /// Reason why a violated cell has no fix.
     pub unfixed_because: Option<String>,
-    /// What else is to be known about the verdict: why it is unstable.
+    /// Remark on the verdict, such as why it is unstable.
     #[serde(default)]
     pub note: Option<String>,
 }
 
-/// What fixed a cell.
+/// Fix of a cell.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Fix {
     /// The kind.
@@ -188,9 +190,9 @@ pub enum FixKind {
 /// A name and its value.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Setting {
-    /// As the library spells it.
+    /// Name as the library spells it.
     pub name: String,
-    /// As the library reads it.
+    /// Value as the library reads it.
     pub value: String,
 }
 
@@ -205,7 +207,7 @@ pub struct Change {
     pub value: String,
     /// File in the `emit` directory that carries it.
     pub file: String,
-    /// Why: the violated cells it answers, in words.
+    /// The violated cells that it fixes, in words.
     pub why: String,
     /// Time before over time after on the cells it answers (geometric mean); above 1 is faster.
     #[serde(deserialize_with = "kilter_stats::nan::null_as_nan")]
@@ -215,7 +217,7 @@ pub struct Change {
     pub cells: Vec<String>,
 }
 
-/// What competed for one violated cell.
+/// Candidates that competed for one violated cell.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Contest {
     /// The collective.
@@ -224,7 +226,8 @@ pub struct Contest {
     pub bytes: u64,
     /// Candidates, fastest first, the default among them.
     pub candidates: Vec<Contestant>,
-    /// What shows that choosing among the library's algorithms acts here, or that it does not; absent where none of them was compared.
+    /// Evidence that choosing among the library's algorithms acts here, or that it does not; absent if none of them was
+    /// compared.
     #[serde(default)]
     pub proof: Option<String>,
     /// The cost models that candidates were predicted by.
@@ -250,7 +253,7 @@ pub struct Screened {
     #[serde(deserialize_with = "kilter_stats::nan::null_as_nan")]
     #[schemars(with = "Option<f64>")]
     pub ratio_to_default: f64,
-    /// Why it is not deployed.
+    /// Reason why it is not deployed.
     pub not_deployed: NotDeployed,
 }
 
@@ -259,15 +262,16 @@ pub struct Screened {
 pub struct Refused {
     /// Such as `reduce.binomial`.
     pub id: String,
-    /// Why: `keeps up to 2 MiB of scratch on a rank, --scratch-limit allows 1 MiB`.
+    /// Reason: `keeps up to 2 MiB of scratch on a rank, --scratch-limit allows 1 MiB`.
     pub because: String,
 }
 
-/// What a cell's times are predicted and explained by: prices that were measured with messages between two ranks and with local work; or,
-/// where there are none, prices fitted to the times of collectives: a call takes `rounds * alpha + bytes sent * beta + bytes combined * gamma`.
+/// Prices by which a cell's times are predicted and explained. They are measured with messages between two ranks and
+/// with local work. Without such measurements they are fitted to the times of collectives: a call takes `rounds * alpha
+/// + bytes sent * beta + bytes combined * gamma`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CostModel {
-    /// What carries the data: `messages` or `shared memory`.
+    /// Carrier of the data: `messages` or `shared memory`.
     pub medium: String,
     /// Measured prices; none where they are fitted.
     #[serde(default)]
@@ -285,14 +289,14 @@ pub struct CostModel {
     pub points: usize,
     /// The factor between measured times and the model's within which four of five lie.
     pub misfit: f64,
-    /// Whether it fits well enough to leave candidates out.
+    /// True if it fits well enough to leave candidates out.
     pub trusted: bool,
 }
 
 /// A price that was measured.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MeasuredPrice {
-    /// Of what, such as `latency between nodes`.
+    /// Priced quantity, such as `latency between nodes`.
     pub what: String,
     /// The median in seconds.
     pub seconds: f64,
@@ -305,11 +309,11 @@ pub struct MeasuredPrice {
 pub struct LeftOut {
     /// Such as `bcast.linear`.
     pub id: String,
-    /// What the model says that it takes, with the best of its parameters.
+    /// Time that the model predicts, with the best of its parameters.
     pub predicted: Prediction,
 }
 
-/// What a cost model says that a candidate takes.
+/// Time that a cost model predicts for a candidate.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Prediction {
     /// Seconds.
@@ -319,35 +323,35 @@ pub struct Prediction {
     /// Terms of the explained time: `7 hops x 196 us + 14 messages x 4.00 us + 448 KiB sent x 8.50 ns/B`. No explanation where
     /// `unexplained` says so.
     pub because: String,
-    /// That the model does not explain the measured time, and how far off it is.
+    /// States that the model does not explain the measured time, and how far off it is; absent if it does.
     #[serde(default)]
     pub unexplained: Option<String>,
 }
 
-/// What became of a target for overlap.
+/// Result for an overlap target.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TargetReport {
     /// Such as `OV_RECEIVER`.
     pub target: String,
     /// The benchmark it is stated for.
     pub benchmark: String,
-    /// What it says, of times of the untouched library.
+    /// Statement about times of the untouched library.
     pub statement: String,
     /// The sizes and computations it says it of.
     pub stated_for: String,
-    /// With the library as it is: `holds`, `missed`, `undecided` or `not measured`.
+    /// Verdict with the untouched library: `holds`, `missed`, `undecided` or `not measured`.
     pub before: String,
-    /// With what is deployed; `None` where nothing is.
+    /// Verdict with the deployed settings; `None` if nothing is deployed.
     pub after: Option<String>,
-    /// What meets it, where it was missed.
+    /// Settings that meet the target, if it was missed.
     pub fix: Option<Fix>,
-    /// Why it is missed still.
+    /// Reason why it is still missed.
     pub unmet_because: Option<String>,
-    /// Whether it could be met on this machine.
+    /// True if it can be met on this machine.
     pub attainable: bool,
-    /// What it was looked at with.
+    /// Cells by which it was judged.
     pub cells: Vec<TargetCell>,
-    /// What looked better in a launch while the targets that were missed were searched for; the same for all of them.
+    /// Candidates that looked better in a launch of the search for the missed targets; the same for all of them.
     #[serde(default)]
     pub candidates: Vec<TargetCandidate>,
 }
@@ -357,17 +361,17 @@ pub struct TargetReport {
 pub struct TargetCandidate {
     /// Such as `KILTER_PROGRESS=on`.
     pub id: String,
-    /// How much more than allowed the targets that were missed took without it, in parts of what could be hidden.
+    /// Excess over the bounds of the missed targets without it, as a fraction of what could be hidden.
     pub shortfall_before: f64,
     /// The same with it.
     pub shortfall: f64,
-    /// Why it is not deployed; absent where it is.
+    /// Reason why it is not deployed; absent if it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_deployed: Option<NotDeployed>,
 }
 
 impl TargetReport {
-    /// Whether it is missed, with what is deployed where something is, and could be met here.
+    /// True if it is missed (with the deployed settings, if there are any) and could be met here.
     #[must_use]
     pub fn is_missed(&self) -> bool {
         self.after.as_ref().unwrap_or(&self.before) == "missed" && self.attainable
@@ -385,7 +389,7 @@ pub struct TargetCell {
     pub threads: u32,
     /// `holds`, `missed`, `undecided` or `masked`.
     pub verdict_before: String,
-    /// What is bounded.
+    /// Bounded value.
     pub value_before: f64,
     /// The same with what is deployed.
     pub verdict_after: Option<String>,
@@ -393,7 +397,7 @@ pub struct TargetCell {
     pub value_after: Option<f64>,
 }
 
-/// What a change saves an application at one function and volume.
+/// Time that a change saves an application at one function and volume.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Saving {
     /// Such as `reduce`.
@@ -408,7 +412,7 @@ pub struct Saving {
     pub seconds_after: f64,
     /// Calls times the difference, in seconds; below zero where calls became slower.
     pub saved_seconds: f64,
-    /// Whether the difference is significant and beyond the noise floor.
+    /// True if the difference is significant and beyond the noise floor.
     pub certain: bool,
 }
 
@@ -431,14 +435,15 @@ pub struct Contestant {
     #[serde(deserialize_with = "kilter_stats::nan::null_as_nan")]
     #[schemars(with = "Option<f64>")]
     pub ratio_to_bound: f64,
-    /// Whether it is statistically as good as the fastest.
+    /// True if it is statistically as good as the fastest.
     pub among_best: bool,
-    /// Whether it was chosen.
+    /// True if it was chosen.
     pub chosen: bool,
-    /// Why it is not deployed, where it was faster than the default.
+    /// Reason why a candidate faster than the default is not deployed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_deployed: Option<NotDeployed>,
-    /// What a cost model fitted to the other candidates says that it takes; absent for what has no counts of rounds and bytes.
+    /// Time predicted by a cost model fitted to the other candidates; absent for candidates without counts of rounds
+    /// and bytes.
     #[serde(default)]
     pub predicted: Option<Prediction>,
 }
@@ -448,7 +453,7 @@ pub struct Contestant {
 pub struct Quarantined {
     /// The candidate's id.
     pub id: String,
-    /// What it did: `hung`, `crashed`, `did not start`, `delivered wrong data`, `had no effect`, `other results`, `could not be run`,
+    /// Failure: `hung`, `crashed`, `did not start`, `delivered wrong data`, `had no effect`, `other results`, `could not be run`,
     /// `failed the correctness matrix`.
     #[schemars(with = "String")]
     pub what: FaultKind,

@@ -1,4 +1,4 @@
-//! What is asked for: which functions at which volumes, and how often an application calls each. Pure.
+//! Scope of a run: functions, their volumes, and how often an application calls each. Pure.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! What is set in a launch.
+//! Settings of a launch.
 
 use crate::deployment::{Assignment, Deployment};
 
@@ -15,11 +15,11 @@ pub struct Setup {
     pub expected: Vec<(String, String)>,
     /// Variables that files set, which the ranks must have although they are not passed on the command line.
     pub expected_environment: Vec<(String, String)>,
-    /// Whether the job switches settings while it runs.
+    /// True if the job switches settings while it runs.
     pub switching: bool,
     /// Performance variables whose growth during a call is reported.
     pub counters: Vec<String>,
-    /// Whether what items leave of random doubles is compared, where the options ask for the same.
+    /// True if the results of random doubles are compared, if the options ask for it.
     pub compares_bits: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What a survey of overlap found: maps of cells, each the medians of one benchmark at one size and one computation time.
+//! Survey of overlap: maps of cells, each the medians of one benchmark at one size and one computation time.
 //!
 //! Denis, Trahay: MPI Overlap: Benchmark and Analysis (ICPP 2016, doi:10.1109/ICPP.2016.37), section III.
 
@@ -22,12 +22,12 @@ pub struct Survey {
     pub hosts: Vec<String>,
     /// Processing units of rank 0's host that the job may use.
     pub processing_units: u32,
-    /// Who says so, such as `hwloc 2.8`.
+    /// Source of this number, such as `hwloc 2.8`.
     #[serde(default)]
     pub processing_units_by: String,
-    /// What carries the messages, where it is known, for example `vader, cma`.
+    /// Transport of the messages, if it is known, for example `vader, cma`.
     pub transport: String,
-    /// What computing was.
+    /// Model of computation.
     #[schemars(schema_with = "computation")]
     pub computation: Model,
     /// The command that was typed.
@@ -37,7 +37,8 @@ pub struct Survey {
 }
 
 impl Survey {
-    /// Whether each rank of the fullest host has a processing unit to spare: without one somebody's computation pays for progress.
+    /// True if each rank of the fullest host has a processing unit to spare. Without one, progress takes time from a
+    /// computation.
     #[must_use]
     pub fn has_spare_core(&self) -> bool {
         let fullest = self
@@ -50,25 +51,26 @@ impl Survey {
     }
 }
 
-/// What a tuning run measured of the benchmarks that targets are stated for.
+/// Measurements that a tuning run made with the benchmarks of the targets.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct BeforeAndAfter {
-    /// Whether it is a small grid, measured in one launch each, rather than the cells by which the targets were judged, medians over the
-    /// launches.
+    /// True for a small grid, measured in one launch each; false for the cells by which the targets were judged,
+    /// medians over the launches.
     pub is_grid: bool,
     /// The untouched library.
     pub before: Survey,
-    /// What is deployed, by the times of communication and computation by themselves in the untouched library; absent where nothing is.
+    /// The deployed settings, relative to the communication and computation times of the untouched library; absent if
+    /// nothing is deployed.
     pub after: Option<Survey>,
 }
 
 /// The cells of one benchmark.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Map {
-    /// Which.
+    /// Benchmark of the map.
     #[schemars(schema_with = "benchmark")]
     pub benchmark: Benchmark,
-    /// In ascending order of size, then computation (threads for [`Benchmark::ThreadLoad`]).
+    /// Cells in ascending order of size, then computation (threads for [`Benchmark::ThreadLoad`]).
     pub cells: Vec<Cell>,
     /// Cells that could not be measured, with the reason.
     pub failed: Vec<Failed>,
@@ -83,7 +85,7 @@ pub struct Failed {
     pub computation_ns: u64,
     /// Computing threads.
     pub threads: u32,
-    /// Why.
+    /// Reason.
     pub reason: String,
 }
 
@@ -104,25 +106,25 @@ pub struct Cell {
     pub overlapped_seconds: f64,
     /// 95 % interval of `T_measured`'s median.
     pub overlapped_interval_seconds: [f64; 2],
-    /// What times vary by for no reason of the library's.
+    /// Variation of times that is not the library's.
     pub noise_seconds: f64,
     /// Repetitions of `T_measured` that were kept.
     pub repetitions: u32,
     /// Repetitions during which the thread was interrupted, and which do not count.
     pub disturbed: u32,
-    /// Whether it was filled in from its neighbours rather than measured.
+    /// True if it was filled in from its neighbours rather than measured.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub inferred: bool,
 }
 
 impl Cell {
-    /// What perfect overlap takes.
+    /// Time with perfect overlap.
     #[must_use]
     pub fn ideal_seconds(&self) -> f64 {
         self.communication_seconds.max(self.computation_seconds)
     }
 
-    /// What is added to that without any: the time by which ratios are scripted.
+    /// Time added to that without any overlap, the unit of ratios.
     #[must_use]
     pub fn serialised_overhead_seconds(&self) -> f64 {
         self.communication_seconds.min(self.computation_seconds)

@@ -1,4 +1,4 @@
-//! What people type: sizes, names of functions, pairs, paths; and what is said of what makes no sense.
+//! Values as people type them: sizes, names of functions, pairs, paths; and the errors for those that make no sense.
 
 use std::path::{Path, PathBuf};
 
@@ -8,9 +8,9 @@ use kilter_protocol::expression::Side;
 #[derive(Debug, thiserror::Error)]
 #[error("{option}: {message}")]
 pub struct OptionError {
-    /// As typed.
+    /// Option as typed.
     pub option: &'static str,
-    /// What is wrong and what is allowed.
+    /// The mistake, and what is allowed.
     pub message: String,
 }
 
@@ -23,10 +23,7 @@ pub fn wrong(option: &'static str, message: impl Into<String>) -> OptionError {
     }
 }
 
-/// Names of functions as guidelines call them: whatever the language can call.
-///
-/// # Errors
-/// The first that is no function, with what is allowed.
+/// Checks names of functions as guidelines call them: every function of the language. The error says what is allowed.
 pub fn functions(option: &'static str, names: Vec<String>) -> Result<Vec<String>, OptionError> {
     for name in &names {
         if format!("{name}(n)").parse::<Side>().is_err() {
@@ -37,10 +34,7 @@ pub fn functions(option: &'static str, names: Vec<String>) -> Result<Vec<String>
     Ok(names)
 }
 
-/// The plugins of a list, each once.
-///
-/// # Errors
-/// The directory of the process is not known.
+/// Absolute paths of the plugins of a list, each once.
 pub fn plugins(typed: &[PathBuf]) -> Result<Vec<PathBuf>, OptionError> {
     let mut files: Vec<PathBuf> = Vec::with_capacity(typed.len());
     for file in typed {
@@ -52,18 +46,12 @@ pub fn plugins(typed: &[PathBuf]) -> Result<Vec<PathBuf>, OptionError> {
     Ok(files)
 }
 
-/// The path from the root of the file system.
-///
-/// # Errors
-/// The directory of the process is not known.
+/// Absolute path of `path`.
 pub fn absolute(option: &'static str, path: &Path) -> Result<PathBuf, OptionError> {
     std::path::absolute(path).map_err(|error| wrong(option, format!("`{}`: {error}", path.display())))
 }
 
-/// Reads `NAME=VALUE` of each; what is empty is left out.
-///
-/// # Errors
-/// The first that is no pair.
+/// Reads `NAME=VALUE` of each text, leaving out empty ones.
 pub fn pairs(option: &'static str, typed: &[String]) -> Result<Vec<(String, String)>, OptionError> {
     typed
         .iter()
@@ -76,9 +64,6 @@ pub fn pairs(option: &'static str, typed: &[String]) -> Result<Vec<(String, Stri
 }
 
 /// Reads a size such as `4096`, `4K`, `4KiB` or `1M`. K, M and G are powers of 1024, in either case.
-///
-/// # Errors
-/// No size, or one out of range, with what is allowed.
 pub fn parse_bytes(option: &'static str, text: &str) -> Result<u64, OptionError> {
     const KIB: u64 = 1 << 10;
     const UNITS: [(&str, u64); 7] = [
@@ -109,10 +94,8 @@ pub fn parse_bytes(option: &'static str, text: &str) -> Result<u64, OptionError>
         })
 }
 
-/// Reads a list `1,4096,1MiB`, or a range `1..1MiB` of powers of two, or `1..1MiB:x4`; ascending, each once.
-///
-/// # Errors
-/// A part that is no size, an empty range, a factor below 2.
+/// Reads a list `1,4096,1MiB`, or a range `1..1MiB` of powers of two, or `1..1MiB:x4`; ascending, each once. Errors are
+/// a part that is no size, an empty range, and a factor below 2.
 pub fn parse_sizes(text: &str) -> Result<Vec<u64>, OptionError> {
     const OPTION: &str = "--sizes";
     let mut sizes = Vec::new();
@@ -170,7 +153,7 @@ mod tests {
             assert_eq!(parse_bytes("--sizes", text).unwrap(), bytes, "{text}");
         }
         assert_eq!(parse_sizes("1k..4K,1M").unwrap(), [1 << 10, 2 << 10, 4 << 10, 1 << 20]);
-        // Whether 1 KB is 1000 or 1024 bytes is not for Kilter to guess.
+        // Kilter does not guess if 1 KB is 1000 or 1024 bytes.
         for text in ["1KB", "1MB", "k", "1kk", "1.5M", "-1", "2G", "1 k b"] {
             assert!(parse_bytes("--sizes", text).is_err(), "{text}");
         }

@@ -27,7 +27,8 @@ pub mod queue;
 /// more already.
 pub const SHARE: f64 = 0.2;
 
-/// Where the coarse grid is already more than that, so much of its own cells and time may be measured, itself included.
+/// Limit for a small map whose coarse grid exceeds the shares above: cells and time in multiples of the coarse grid's,
+/// itself included.
 const BEYOND_COARSE: f64 = 1.5;
 
 /// A difference below this is none that a colour shows, even where it crosses the end of a class.
@@ -48,21 +49,18 @@ pub type Measured = BTreeMap<Position, Option<Cell>>;
 /// Answers positions in their order, with `None` where one cannot be measured.
 pub type Ask<'a, E> = dyn FnMut(&[Position]) -> Result<Vec<Option<Cell>>, E> + 'a;
 
-/// What [`explore`] found.
+/// Result of [`explore`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct Explored {
     /// Measured and inferred ones, in the order of [`Grid::positions`].
     pub cells: Vec<Cell>,
-    /// What was asked for.
+    /// The requested cells.
     pub measured: Measured,
     /// Positions that are left open, because what is nearest could not be measured.
     pub open: Vec<Position>,
 }
 
 /// Explores the map of `benchmark`.
-///
-/// # Errors
-/// Those of `ask`.
 pub fn explore<E>(benchmark: Benchmark, grid: &Grid, ask: &mut Ask<'_, E>) -> Result<Explored, E> {
     let mut explorations = [Exploration::new(benchmark, grid.clone())];
     queue::explore_all(&mut explorations, &mut |_, positions| ask(positions).map(Some))?;
@@ -84,14 +82,14 @@ pub struct Exploration {
 /// Cells to measure next.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Step {
-    /// Which.
+    /// Their positions.
     pub positions: Vec<Position>,
-    /// How little is known of them, for each second that they take.
+    /// Lack of knowledge about them per second that they take.
     pub urgency: f64,
 }
 
 impl Exploration {
-    /// Nothing is measured yet.
+    /// An exploration without any measured cell.
     #[must_use]
     pub fn new(benchmark: Benchmark, grid: Grid) -> Exploration {
         let wanted = Lines::of(&grid);
@@ -130,7 +128,7 @@ impl Exploration {
         self.benchmark
     }
 
-    /// How many of its cells were asked for so far.
+    /// Number of its cells that were asked for so far.
     #[must_use]
     pub fn asked(&self) -> usize {
         self.measured.len()
@@ -379,7 +377,7 @@ fn coarse_by(count: usize, step: usize) -> Vec<usize> {
 struct Allowance {
     cells: usize,
     seconds: f64,
-    /// Of a cell of the grid on average.
+    /// Mean time of a cell of the grid.
     mean_seconds: f64,
     communication: Profile,
     computation: Profile,
@@ -414,13 +412,13 @@ impl Allowance {
         allowance
     }
 
-    /// What a repetition of a cell takes: each of the two alone, and both one after the other at the worst that is usual.
+    /// Time of a repetition of a cell: each of the two alone, and both one after the other as the usual worst case.
     fn seconds_of(&self, position: Position) -> f64 {
         2.0 * (self.communication.at(position.column) + self.computation.at(position.row)) + OVERHEAD_SECONDS
     }
 
-    /// What urgency is divided by. Cells that take next to nothing would else all come first, although what they tell is the edge of
-    /// the noise.
+    /// Divisor of urgency. It adds the mean time, because otherwise cells that take almost no time would all come
+    /// first, although they show only the edge of the noise.
     fn price_of(&self, position: Position) -> f64 {
         self.seconds_of(position) + self.mean_seconds
     }

@@ -25,7 +25,7 @@ use super::options::Suite;
 /// Share of the cells whose band is to be the same.
 pub const GOAL: f64 = 0.95;
 
-/// What was found.
+/// Agreement of the adaptive mode with full maps.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Agreement {
     /// The library, as it names itself.
@@ -41,15 +41,15 @@ pub struct Agreement {
 /// One benchmark.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Row {
-    /// Which.
+    /// The benchmark.
     pub benchmark: Benchmark,
     /// Cells of the full map.
     pub cells: usize,
-    /// What measuring all of them took, in seconds.
+    /// Seconds to measure all of them.
     pub full_seconds: f64,
     /// The adaptive mode measured anew.
     pub anew: Shares,
-    /// What it took, in seconds.
+    /// Seconds that it took.
     pub adaptive_seconds: f64,
     /// The adaptive mode on the cells of the full map.
     pub replayed: Shares,
@@ -59,7 +59,7 @@ pub struct Row {
     pub settled: f64,
 }
 
-/// How well the adaptive mode does.
+/// Quality of the adaptive mode.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Shares {
     /// Cells that it measures, of all.
@@ -69,9 +69,6 @@ pub struct Shares {
 }
 
 /// Measures every benchmark of the suite in both ways.
-///
-/// # Errors
-/// As [`super::measure::survey`].
 pub fn run(context: &Context<'_>, suite: &Suite) -> anyhow::Result<Agreement> {
     let ranks = context.options.ranks;
     let untouched = Setup::default();
@@ -148,7 +145,7 @@ fn by_point(cells: &[Cell]) -> BTreeMap<Key, &Cell> {
     cells.iter().map(|cell| (key(cell), cell)).collect()
 }
 
-/// Whether `cell` has the band that it has in `full`; nothing where it is not there.
+/// True if `cell` has the same band in `full`; `None` if `full` lacks the cell.
 fn same(benchmark: Benchmark, full: &BTreeMap<Key, &Cell>, cell: &Cell) -> Option<bool> {
     let other = full.get(&(cell.bytes, cell.computation_ns, cell.threads))?;
     Some(Band::of(benchmark, cell) == Band::of(benchmark, other))
@@ -164,7 +161,7 @@ fn agreement(benchmark: Benchmark, full: &BTreeMap<Key, &Cell>, cells: &[Cell]) 
     if all == 0 { 1.0 } else { agreeing as f64 / all as f64 }
 }
 
-/// For people.
+/// The comparison as text.
 #[must_use]
 pub fn text(found: &Agreement) -> String {
     let mut table = Table::new();

@@ -3,7 +3,7 @@
 use kilter_bench::launch::session::{BlockOutcome, JobFailure, SessionError};
 use kilter_protocol::plan::Block;
 
-/// What became of a block.
+/// Fate of a block.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Answer {
     /// It was measured to its end.
@@ -17,11 +17,9 @@ pub(super) enum Answer {
 /// Measures blocks together, as a session does.
 type Ask<'a> = dyn FnMut(&[Block]) -> Result<Vec<BlockOutcome>, SessionError> + 'a;
 
-/// Asks all blocks until each has its answer, in their order. `patience` is how many may still take their jobs down; at 0 nothing is
-/// asked.
-///
-/// # Errors
-/// A job that does not start, a failure that no block is to blame for, and everything else that a session may fail with.
+/// Asks all blocks until each has its answer, in their order. `patience` is the number of blocks that may still take
+/// their jobs down; at 0 no block is asked. Errors are a job that does not start, a failure for which no block is to
+/// blame, and other errors of the session.
 pub(super) fn ask_all(blocks: &[Block], patience: &mut usize, ask: &mut Ask<'_>) -> Result<Vec<Answer>, SessionError> {
     let mut answers = vec![Answer::GivenUp; blocks.len()];
     let mut left: Vec<usize> = (0..blocks.len()).collect();

@@ -1,10 +1,10 @@
-//! From what the worker reports of a block to a cell of a map.
+//! Makes a cell of a map from the worker's report of a block.
 //!
 //! * Times are medians over the repetitions that were not disturbed.
-//! * Where the benchmark ends or begins with a message of zero bytes, half a round trip of such messages is taken off communication and
-//!   off the whole. It is measured in every cell, beside the rest: one bad value, taken once, would spoil a whole map.
-//! * Half 95 % intervals of the medians of communication and of computation go with the cell: [`super::noise`] pools them over the map.
-//!   What the whole varies by is not in them: there the library is to be seen.
+//! * If the benchmark ends or begins with a message of zero bytes, half a round trip of such messages is subtracted from
+//!   communication and from the whole. It is measured in every cell, because one bad value, taken once, would spoil a map.
+//! * The half-widths of the 95 % intervals of the medians of communication and of computation go with the cell:
+//!   [`super::noise`] pools them over the map. The variation of the whole is left out, because there the library shows.
 
 use kilter_bench::launch::session::BlockOutcome;
 use kilter_model::reading::Quantity;
@@ -16,7 +16,7 @@ use kilter_stats::sample::Sample;
 use super::grid::Point;
 use super::noise::Widths;
 
-/// Of all intervals.
+/// Confidence of all intervals.
 const CONFIDENCE: f64 = 0.95;
 
 /// The item of a part.
@@ -30,7 +30,8 @@ pub const fn item_id(part: Part) -> &'static str {
     }
 }
 
-/// Whether the benchmark's times contain a message of zero bytes, an acknowledgement or what clears the sender.
+/// True if the benchmark's times contain a message of zero bytes: an acknowledgement, or the one that clears the
+/// sender.
 #[must_use]
 pub const fn includes_latency(benchmark: Benchmark) -> bool {
     matches!(
@@ -43,7 +44,7 @@ pub const fn includes_latency(benchmark: Benchmark) -> bool {
     )
 }
 
-/// What is measured for a cell.
+/// Measured parts of a cell.
 #[must_use]
 pub fn parts(benchmark: Benchmark) -> Vec<Part> {
     let latency = includes_latency(benchmark).then_some(Part::Latency);
@@ -91,10 +92,8 @@ fn median(outcome: &BlockOutcome, part: Part) -> Result<Median, String> {
     })
 }
 
-/// The cell, in seconds, without its noise, and what its medians are certain to.
-///
-/// # Errors
-/// The first part that could not be measured, and why.
+/// The cell, in seconds and without its noise, and the widths of its medians' intervals. The error names the first part
+/// that could not be measured.
 pub fn cell(benchmark: Benchmark, point: Point, outcome: &BlockOutcome) -> Result<(Cell, Widths), String> {
     let latency = if includes_latency(benchmark) {
         median(outcome, Part::Latency)?.seconds

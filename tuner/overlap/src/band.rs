@@ -1,4 +1,4 @@
-//! What colour a cell is, told coarsely: where it changes, a map is looked at more closely.
+//! Coarse colour of a cell. The adaptive mode looks more closely where it changes.
 
 use kilter_model::reading::{GOOD, PARTIAL, Quantity, Reading, SERIALISED, read};
 use kilter_model::survey::Cell;
@@ -28,13 +28,13 @@ const fn ends(quantity: Quantity) -> [f64; 3] {
 }
 
 impl Band {
-    /// That of a cell.
+    /// Band of a cell.
     #[must_use]
     pub fn of(benchmark: Benchmark, cell: &Cell) -> Band {
         read(benchmark, cell).map_or(Band::Masked, |reading| Band::of_value(benchmark, reading.value))
     }
 
-    /// That of a ratio, or of a slowdown.
+    /// Band of a ratio, or of a slowdown.
     #[must_use]
     pub fn of_value(benchmark: Benchmark, value: f64) -> Band {
         let above = |end: &f64| value > *end;
@@ -47,10 +47,10 @@ impl Band {
     }
 }
 
-/// How much two readings differ, from 0 for nothing to 1 for all that a colour can show.
+/// Difference of two readings, from 0 for none to 1 for the largest that a colour can show.
 #[must_use]
 pub fn contrast(benchmark: Benchmark, a: Option<Reading>, b: Option<Reading>) -> f64 {
-    // Where a mask begins is less of a picture than where a colour ends.
+    // The border of a mask is less of a picture than the border of a colour.
     const MASK: f64 = 0.25;
     let (a, b) = match (a, b) {
         (Some(a), Some(b)) => (a.value, b.value),

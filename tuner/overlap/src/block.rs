@@ -45,7 +45,7 @@ pub(super) fn question(suite: &Suite, benchmark: Benchmark, point: Point, seed: 
     }
 }
 
-/// What is achieved beside computing.
+/// The communication that happens beside computation.
 fn task(benchmark: Benchmark) -> Task {
     match benchmark {
         Benchmark::Ibcast => Collective::Bcast.into(),

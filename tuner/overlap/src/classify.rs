@@ -33,7 +33,7 @@ const ZONE: f64 = 0.05;
 /// A map is alike if this share of its cells is.
 const ALIKE: f64 = 0.8;
 
-/// What is seen.
+/// Class of behaviour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Class {
@@ -67,11 +67,11 @@ pub enum Class {
     ThreadsHarmless,
     /// Too few cells above the noise.
     TooLittle,
-    /// Of a library: the sender's side alone overlaps.
+    /// Only the library's sender side overlaps.
     SenderOnly,
-    /// Of a library: the receiver's side alone overlaps.
+    /// Only the library's receiver side overlaps.
     ReceiverOnly,
-    /// Of a library: either side overlaps while the other one waits, not both at once.
+    /// Either side of the library overlaps while the other one waits, but not both at once.
     OneSideAtATime,
 }
 
@@ -105,15 +105,15 @@ impl Class {
 /// A class with what speaks for it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Finding {
-    /// Which.
+    /// The class.
     pub class: Class,
-    /// What it means here.
+    /// Its meaning here.
     pub sentence: String,
-    /// What was counted.
+    /// The counts behind it.
     pub evidence: String,
     /// Share of the cells above the noise that behave as the class says.
     pub share: f64,
-    /// Where the behaviour changes, in bytes: the last size of one kind and the first of the other.
+    /// Sizes in bytes between which the behaviour changes: the last of one kind and the first of the other.
     pub between_bytes: Option<[u64; 2]>,
     /// Computation up to which it overlaps, and the next longer one that was measured, in nanoseconds.
     pub between_computation_ns: Option<[u64; 2]>,
@@ -122,21 +122,21 @@ pub struct Finding {
     pub largest: Option<f64>,
 }
 
-/// What a map shows.
+/// Findings on a map.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct MapClasses {
-    /// Of which benchmark.
+    /// Benchmark of the map.
     pub benchmark: Benchmark,
-    /// What is seen, the most important first; never empty.
+    /// Findings, the most important first; never empty.
     pub findings: Vec<Finding>,
 }
 
-/// What a survey shows.
+/// Findings on a survey.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Classification {
-    /// Of all maps together.
+    /// Finding on all maps together.
     pub library: Finding,
-    /// Of each map, in the survey's order.
+    /// Findings on each map, in the survey's order.
     pub maps: Vec<MapClasses>,
 }
 
@@ -188,7 +188,7 @@ fn of_map(map: &Map) -> MapClasses {
             })
         })
         .collect();
-    // What was filled in repeats what was measured around it.
+    // Inferred cells only repeat the measured ones around them.
     let measured = seen.iter().filter(|seen| !seen.cell.inferred).count();
     let mut findings = match Quantity::of(map.benchmark) {
         _ if measured < FEWEST => vec![too_little(map, measured)],
@@ -380,7 +380,7 @@ fn told(benchmark: Benchmark, seen: &[Seen<'_>], fit: &Fit) -> Finding {
     }
 }
 
-/// Where trying to overlap takes longer than doing one after the other, beyond what the samples vary by.
+/// Finding that overlapped execution takes longer than one after the other, beyond the variation of the samples.
 fn slower(seen: &[Seen<'_>]) -> Option<Finding> {
     let measured = seen.iter().filter(|seen| !seen.cell.inferred);
     let slow: Vec<&Seen<'_>> = measured

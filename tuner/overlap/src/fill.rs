@@ -1,9 +1,10 @@
-//! What the cells are that the adaptive mode does not measure.
+//! Fills in the cells that the adaptive mode does not measure.
 //!
-//! Communication takes what it takes at the same size, computation what it takes at the same load; between measured ones, both go along
-//! a line of logarithms. The ratio is told first on the lines of the coarse grid, by the nearest measured cell to either side, then
-//! between them, by the four cells of the surrounding lines in the same row or column: each votes for its band with the inverse of its
-//! distance, and the ratio is the weighted mean of those whose band wins, which is of that band, too.
+//! A cell's communication takes as long as that of the same size, its computation as long as that of the same load.
+//! Between measured ones, both follow a line in logarithms. The ratio is filled in first on the lines of the coarse
+//! grid, from the nearest measured cells on either side, and then between them, from the four cells of the surrounding
+//! lines in the same row or column. Each of these votes for its band with the inverse of its distance. The ratio is the
+//! weighted mean of those whose band wins, which lies in that band, too.
 
 use std::collections::BTreeMap;
 
@@ -19,8 +20,8 @@ use super::grid::{Grid, Position};
 pub(super) struct Profile(Vec<f64>);
 
 impl Profile {
-    /// From the times known at some of `count` indices: their medians there, along a line of logarithms between them, and as at the nearest
-    /// beyond them.
+    /// Makes a profile of `count` indices from the times known at some of them. A known index has the median of its
+    /// times. Indices between two known ones follow a line in logarithms; those beyond have the time of the nearest.
     fn new(count: usize, known: &BTreeMap<usize, Vec<f64>>) -> Profile {
         let known: Vec<(usize, f64)> = known.iter().map(|(index, times)| (*index, middle(times))).collect();
         let at = |index: usize| {
@@ -41,7 +42,7 @@ impl Profile {
         Profile((0..count).map(at).collect())
     }
 
-    /// In seconds.
+    /// Time at an index, in seconds.
     pub(super) fn at(&self, index: usize) -> f64 {
         self.0[index]
     }
@@ -64,7 +65,7 @@ fn geometric(a: f64, of_a: f64, b: f64, of_b: f64) -> f64 {
     }
 }
 
-/// What communication takes in each column, and computation in each row.
+/// Communication time of each column, and computation time of each row.
 pub(super) fn profiles(grid: &Grid, measured: &Measured) -> (Profile, Profile) {
     let (mut communication, mut computation) = (BTreeMap::new(), BTreeMap::new());
     for (position, cell) in measured {
@@ -81,7 +82,7 @@ pub(super) fn profiles(grid: &Grid, measured: &Measured) -> (Profile, Profile) {
     )
 }
 
-/// What is known of a position; `None` where it could not be measured, or where that is nearest.
+/// Knowledge about a position; `None` if it, or the nearest position, could not be measured.
 type Known = Option<Told>;
 
 #[derive(Debug, Clone, Copy)]
@@ -138,7 +139,8 @@ fn vote(neighbours: &[(usize, Known)]) -> Known {
     })
 }
 
-/// All cells of the grid, in the order of its positions, and the positions that are left open although they were not asked for.
+/// All cells of the grid, in the order of its positions, and the positions that are left open although they were not
+/// asked for.
 pub(super) fn fill(
     benchmark: Benchmark,
     grid: &Grid,
@@ -162,7 +164,7 @@ pub(super) fn fill(
     (cells, open)
 }
 
-/// What is known of every position: first of those on lines, then of those between.
+/// Knowledge about every position: first about those on lines, then about those between.
 fn tell(benchmark: Benchmark, grid: &Grid, lines: &Lines, measured: &Measured) -> BTreeMap<Position, Known> {
     let mut told: BTreeMap<Position, Known> = measured
         .iter()

@@ -1,4 +1,4 @@
-//! What cannot be undercut on a machine, whatever is deployed, and why.
+//! Lower bound of a machine's ratios, which no deployment can undercut, and its reason.
 
 use kilter_model::survey::Survey;
 use kilter_protocol::overlap::Benchmark;

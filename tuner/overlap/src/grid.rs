@@ -1,41 +1,42 @@
-//! Where a benchmark is measured: sizes in one direction, computation times or numbers of threads in the other.
+//! Grid of a benchmark: sizes in one direction, computation times or numbers of threads in the other.
 //!
-//! Both go by powers of the square root of 2 (Denis, Trahay 2016, section III.C), so that twice as many points as powers of two are
-//! seen.
+//! Both go by powers of the square root of 2 (Denis, Trahay 2016, section III.C), which gives twice as many points as
+//! powers of two.
 
 use kilter_algorithms::Collective;
 use kilter_model::place::measured_bytes;
 use kilter_protocol::expression::Side;
 use kilter_protocol::overlap::Benchmark;
 
-/// What computes while threads are the second direction, in nanoseconds: they compute all the time, piece after piece of this.
+/// Nanoseconds of a piece of computation if threads are the second direction: they compute piece after piece all the
+/// time.
 pub const THREAD_LOAD_COMPUTATION_NS: u64 = 100_000;
 
 /// Bytes of a block of [`Benchmark::NonContiguous`]: messages are whole blocks.
 const BLOCK_BYTES: u64 = 32;
 
-/// What computes beside the communication.
+/// Computation beside the communication.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Load {
     /// Computing threads.
     pub threads: u32,
-    /// How long the computation takes by itself, in nanoseconds.
+    /// Time that the computation takes by itself, in nanoseconds.
     pub computation_ns: u64,
 }
 
 /// A point of a grid by column and row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Position {
-    /// Which size.
+    /// Index of the size.
     pub column: usize,
-    /// Which load.
+    /// Index of the load.
     pub row: usize,
 }
 
 /// The points of one benchmark.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Grid {
-    /// Of the message, or the total volume of a collective, in bytes; ascending.
+    /// Sizes of the message, or total volumes of a collective, in bytes; ascending.
     pub sizes: Vec<u64>,
     /// Ascending.
     pub loads: Vec<Load>,
@@ -46,7 +47,7 @@ pub struct Grid {
 pub struct Point {
     /// Size in bytes.
     pub bytes: u64,
-    /// What computes.
+    /// The computation.
     pub load: Load,
 }
 
@@ -75,19 +76,19 @@ impl Grid {
         Grid { sizes, loads }
     }
 
-    /// How many points there are.
+    /// Number of points.
     #[must_use]
     pub fn count(&self) -> usize {
         self.sizes.len() * self.loads.len()
     }
 
-    /// All of them, column by column, which is the order of [`kilter_model::survey::Map::cells`].
+    /// All positions, column by column, which is the order of [`kilter_model::survey::Map::cells`].
     pub fn positions(&self) -> impl Iterator<Item = Position> {
         let rows = self.loads.len();
         (0..self.sizes.len()).flat_map(move |column| (0..rows).map(move |row| Position { column, row }))
     }
 
-    /// What is measured there.
+    /// Size and load of a position.
     ///
     /// # Panics
     /// The position is of another grid.
@@ -100,7 +101,7 @@ impl Grid {
     }
 }
 
-/// What a size must be a multiple of.
+/// Bytes of which a size must be a multiple.
 fn unit_bytes(benchmark: Benchmark, ranks: usize) -> u64 {
     let of = |collective: Collective| Side::of(collective).unit_bytes(ranks as u64, 1);
     match benchmark {

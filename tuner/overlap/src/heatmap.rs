@@ -17,16 +17,16 @@ use super::palette::{STEPS, step};
 
 const LEFT: f64 = 68.0;
 const RIGHT: f64 = 438.0;
-/// Where the bar of colours stands.
+/// Horizontal position of the colour bar.
 const BAR: f64 = 450.0;
 const BAR_WIDTH: f64 = 14.0;
 
-/// Where a value stands on the scale of colours, from 0 to 1 and beyond.
+/// Position of a value on the colour scale, from 0 to 1 and beyond.
 pub(super) fn share(quantity: Quantity, value: f64) -> f64 {
     match quantity {
         // Black is 0, the end of the scale 2.
         Quantity::Ratio => value / 2.0,
-        // From 1 to 1000.
+        // The scale goes from 1 to 1000.
         Quantity::Slowdown => value.max(f64::MIN_POSITIVE).log10() / 3.0,
     }
 }
@@ -148,14 +148,14 @@ pub(super) fn row_words(benchmark: Benchmark, row: u64) -> String {
     }
 }
 
-/// Which pixels sizes and rows take.
+/// Pixels of sizes and rows.
 struct Axes {
     /// Left and right pixel of each size.
     columns: BTreeMap<u64, (f64, f64)>,
     /// Upper and lower pixel of each row.
     rows: BTreeMap<u64, (f64, f64)>,
     x: LogAxis,
-    /// Of times; numbers of threads stand in even steps.
+    /// Axis of times; `None` for numbers of threads, which stand in even steps.
     y: Option<LogAxis>,
 }
 
@@ -341,7 +341,8 @@ fn distinct(values: impl Iterator<Item = u64>) -> Vec<u64> {
     values
 }
 
-/// Where one value's rectangle ends and the next one's begins: half way between them on a logarithmic scale; as far beyond the ends.
+/// Borders between the rectangles of neighbouring values: half way between them on a logarithmic scale, and as far
+/// beyond the ends.
 fn borders(values: &[f64]) -> Vec<f64> {
     let (Some(first), Some(last)) = (values.first(), values.last()) else {
         return Vec::new();

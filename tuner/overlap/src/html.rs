@@ -36,7 +36,7 @@ struct Page {
 #[template(path = "overlap_section.html")]
 struct Section {
     title: &'static str,
-    /// What the pairs show, and where the maps are from, if they need saying.
+    /// Caption of the pairs and source of the maps, if they need one.
     about_pairs: String,
     about_maps: String,
     palettes: String,
@@ -45,7 +45,7 @@ struct Section {
     has_inferred: bool,
 }
 
-/// What is said of targets.
+/// Section on targets.
 #[derive(Template)]
 #[template(path = "overlap_targets.html")]
 struct Targets {
@@ -77,10 +77,8 @@ struct Row {
     values: Vec<String>,
 }
 
-/// Renders a survey as a page: what the library does, its maps, and the targets that come with Kilter, judged on this survey alone.
-///
-/// # Errors
-/// If a template fails to write, which no content causes, or an embedded target is wrong: a defect of this build.
+/// Renders a survey as a page: the library's behaviour, its maps, and the targets that come with Kilter, judged on this
+/// survey alone.
 pub fn render(survey: &Survey) -> anyhow::Result<String> {
     let targets = target::load_embedded()?;
     let launch = std::slice::from_ref(survey);
@@ -88,11 +86,8 @@ pub fn render(survey: &Survey) -> anyhow::Result<String> {
     render_judged(survey, &judged, None)
 }
 
-/// As [`render`], with judgements of its targets: of the untouched library, and of what is deployed where that was judged. Targets of
-/// which no cell was measured are left out.
-///
-/// # Errors
-/// If a template fails to write, which no content causes.
+/// Same as [`render`], with given judgements of its targets: those of the untouched library and, if there are any,
+/// those of the deployed state. Targets without a measured cell are left out.
 pub fn render_judged(survey: &Survey, before: &[Judgement], after: Option<&[Judgement]>) -> anyhow::Result<String> {
     let classes = classify(survey);
     let page = Page {
@@ -108,17 +103,11 @@ pub fn render_judged(survey: &Survey, before: &[Judgement], after: Option<&[Judg
 
 /// The maps alone, to be put into the body of another page that has the report's style: figures, classes, tables, with their own
 /// style rules.
-///
-/// # Errors
-/// If the template fails to write, which no content causes.
 pub fn section(survey: &Survey) -> anyhow::Result<String> {
     Ok(section_of(survey, &classify(survey))?)
 }
 
 /// The targets alone, likewise; empty if none was measured.
-///
-/// # Errors
-/// If the template fails to write, which no content causes.
 pub fn targets_section(before: &[Judgement], after: Option<&[Judgement]>) -> anyhow::Result<String> {
     let known = |judgement: &&Judgement| judgement.standing() != Standing::Unknown || !judgement.cells.is_empty();
     let before: Vec<Judgement> = before.iter().filter(known).cloned().collect();
@@ -166,11 +155,8 @@ fn section_of(survey: &Survey, classes: &Classification) -> askama::Result<Strin
     .render()
 }
 
-/// What the report of a run shows of overlap, under the table of its targets: what was measured for these before and after, side by
-/// side, and the maps of a survey beside the report. Empty where there is neither.
-///
-/// # Errors
-/// If the template fails to write, which no content causes.
+/// Overlap section of a run's report, below the table of its targets: the measurements for these before and after, side
+/// by side, and the maps of a survey beside the report. Empty without both.
 pub fn in_report(targets: Option<&BeforeAndAfter>, survey: Option<&Survey>) -> askama::Result<String> {
     let pairs = targets.map(pairs::of).unwrap_or_default();
     if pairs.is_empty() && survey.is_none() {

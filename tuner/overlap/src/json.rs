@@ -6,9 +6,6 @@ use std::path::Path;
 use kilter_model::survey::Survey;
 
 /// The survey as pretty-printed JSON with a final newline.
-///
-/// # Errors
-/// If serialisation fails, which no content of a survey causes.
 pub fn to_string(survey: &Survey) -> serde_json::Result<String> {
     Ok(serde_json::to_string_pretty(survey)? + "\n")
 }
@@ -43,9 +40,6 @@ pub fn beside(directory: &Path, library: &str, ranks: usize) -> Option<Survey> {
 }
 
 /// The JSON schema of a survey, pretty-printed with a final newline.
-///
-/// # Errors
-/// If serialisation fails, which the schema of a fixed type does not.
 pub fn schema() -> serde_json::Result<String> {
     Ok(serde_json::to_string_pretty(&schemars::schema_for!(Survey))? + "\n")
 }

@@ -39,10 +39,8 @@ const BATCH: usize = 16;
 /// So many cells of a benchmark may take their job down before the benchmark is given up.
 const PATIENCE: usize = 5;
 
-/// Measures a suite under `setup`, in jobs named `key`.
-///
-/// # Errors
-/// A job that does not start, a setting that did not take effect, the database, an interruption.
+/// Measures a suite under `setup`, in jobs named `key`. Errors are a job that does not start, a setting that did not
+/// take effect, the database, and an interruption.
 pub fn survey(context: &Context<'_>, suite: &Suite, setup: &Setup, key: &str) -> anyhow::Result<Survey> {
     let mut surveyor = Surveyor::new(context, suite, setup, key)?;
     let maps = if suite.full {
@@ -71,10 +69,8 @@ pub struct Surveyor<'c, 'a> {
 }
 
 impl<'c, 'a> Surveyor<'c, 'a> {
-    /// Starts a job, unless the store knows its start.
-    ///
-    /// # Errors
-    /// It does not start, or a setting did not take effect.
+    /// Starts a job, unless the store knows its start. An error if it does not start, or if a setting did not take
+    /// effect.
     pub fn new(
         context: &'c Context<'a>,
         suite: &'c Suite,
@@ -107,7 +103,7 @@ impl<'c, 'a> Surveyor<'c, 'a> {
         Surveyor { bounded: false, ..self }
     }
 
-    /// What rank 0's host has.
+    /// Processing units of rank 0's host.
     #[must_use]
     pub fn units(&self) -> &ProcessingUnits {
         &self.units
@@ -126,9 +122,6 @@ impl<'c, 'a> Surveyor<'c, 'a> {
     }
 
     /// The map of a benchmark: all of its cells, or the adaptive picture of it.
-    ///
-    /// # Errors
-    /// As [`survey`].
     pub fn map(&mut self, benchmark: Benchmark, full: bool) -> anyhow::Result<Map> {
         let grid = self.grid(benchmark);
         let explored = if full {
@@ -162,9 +155,6 @@ impl<'c, 'a> Surveyor<'c, 'a> {
     }
 
     /// The adaptive picture.
-    ///
-    /// # Errors
-    /// As [`survey`].
     pub fn adaptive(&mut self, benchmark: Benchmark, grid: &Grid) -> anyhow::Result<Explored> {
         self.begin(benchmark, (grid.count() as f64 * adaptive::SHARE) as usize);
         adaptive::explore(benchmark, grid, &mut |positions| self.cells(benchmark, grid, positions))
@@ -172,9 +162,6 @@ impl<'c, 'a> Surveyor<'c, 'a> {
 
     /// These points alone; answers in their order, `None` for those of [`Surveyor::take_failed`]. They are no map, so that each has
     /// its own noise.
-    ///
-    /// # Errors
-    /// As [`survey`].
     pub fn points(&mut self, benchmark: Benchmark, points: &[Point]) -> anyhow::Result<Vec<Option<Cell>>> {
         self.patience = PATIENCE;
         let mut cells = Vec::with_capacity(points.len());
@@ -202,7 +189,7 @@ impl<'c, 'a> Surveyor<'c, 'a> {
         self.pool = Pool::default();
     }
 
-    /// Whether a survey must end now.
+    /// True if a survey must end now.
     fn is_over(&self) -> bool {
         self.bounded && self.context.budget.exhausted()
     }
@@ -308,7 +295,7 @@ impl<'c, 'a> Surveyor<'c, 'a> {
         })
     }
 
-    /// What the empty operation varies by, in seconds; the worker reports it before the first cell.
+    /// Variation of the empty operation in seconds; the worker reports it before the first cell.
     fn noise(&mut self) -> f64 {
         if self.noise_seconds.is_none() {
             let sample = self.session.noise().and_then(|seconds| Sample::new(seconds).ok());
@@ -317,10 +304,7 @@ impl<'c, 'a> Surveyor<'c, 'a> {
         self.noise_seconds.unwrap_or(0.0)
     }
 
-    /// Ends the job; the survey of these maps.
-    ///
-    /// # Errors
-    /// The database, an interruption.
+    /// Ends the job and returns the survey of these maps.
     pub fn finish(self, maps: Vec<Map>) -> anyhow::Result<Survey> {
         match self.session.close() {
             Ok(()) => {}
@@ -352,7 +336,8 @@ fn failed_at(point: Point, reason: &str) -> Failed {
     }
 }
 
-/// What the library says of its choice of transports, after those of the description for where the ranks are unless the site chose.
+/// The library's report on its transports, after those that the description names for this placement, unless the site
+/// chose them.
 fn transport(context: &Context<'_>, start: &Start) -> String {
     let one_host = start.hosts.windows(2).all(|pair| pair[0] == pair[1]);
     let variables = &context.library.transports.variables;

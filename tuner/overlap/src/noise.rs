@@ -1,24 +1,25 @@
-//! What the times of a map vary by for no reason of the library's.
+//! Noise of a map: the variation of its times that is not the library's.
 //!
-//! What communication varies by depends on the size alone, what computation varies by on the load alone; of one cell, either is known
-//! badly from some fifty repetitions, and the mask would be ragged. So the half 95 % intervals of the medians are pooled: their median
-//! over the cells of the same and of nearby columns, and of the same and of nearby rows. The larger of the two counts, and not less than
-//! the empty operation varies by. A cell that was disturbed far beyond the others keeps a part of its own.
+//! The variation of communication depends on the size alone, that of computation on the load alone. Some fifty
+//! repetitions of one cell estimate either badly, and the mask would be ragged. The half-widths of the medians' 95 %
+//! intervals are therefore pooled: their median over the cells of the same and of nearby columns, and over those of the
+//! same and of nearby rows. The larger of the two counts, and at least the variation of the empty operation. A cell
+//! that was disturbed far beyond the others keeps a part of its own.
 
 use super::grid::Position;
 
 /// Columns and rows that far away count as well: as far as the coarse grid has gaps, so that each has some.
 const REACH: usize = 2;
 
-/// What a cell varies by beyond so many times the pooled noise counts as noise of its own.
+/// Multiple of the pooled noise beyond which a cell's variation counts as noise of its own.
 const OWN: f64 = 3.0;
 
 /// Half 95 % intervals of a cell's medians, in seconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Widths {
-    /// Of communication.
+    /// Width of the communication's interval.
     pub communication: f64,
-    /// Of computation; 0 where it does not enter what is read off the cell.
+    /// Width of the computation's interval; 0 if it does not enter the cell's reading.
     pub computation: f64,
 }
 
@@ -80,7 +81,7 @@ mod tests {
         let mut pool = Pool::default();
         for column in 0..20 {
             for row in 0..20 {
-                // What one cell shows is off by a factor, up or down.
+                // The estimate of one cell is off by a factor, up or down.
                 let off = [0.5, 1.0, 2.0][(column + 2 * row) % 3];
                 pool.add(at(column, row), widths(off * 0.01 * column as f64, off * row as f64));
             }

@@ -1,4 +1,4 @@
-//! What `kilter overlap` was asked for.
+//! Validated options of `kilter overlap`.
 
 use kilter_model::options::Options;
 use kilter_protocol::overlap::{Benchmark, Model};
@@ -11,24 +11,24 @@ use super::grid::{self, Grid};
 pub struct OverlapOptions {
     /// Measuring; its sizes are those of the suite.
     pub common: Options,
-    /// What is measured.
+    /// The benchmarks to measure.
     pub suite: Suite,
     /// The adaptive mode against every cell, rather than a survey.
     pub benchmark_adaptive: bool,
 }
 
-/// What is measured of a library.
+/// Benchmarks to measure, and their points.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Suite {
     /// Each once, in the order of [`Benchmark::ALL`].
     pub benchmarks: Vec<Benchmark>,
-    /// In bytes, ascending.
+    /// Sizes in bytes, ascending.
     pub sizes: Vec<u64>,
-    /// In nanoseconds, ascending.
+    /// Computation times in nanoseconds, ascending.
     pub computations_ns: Vec<u64>,
     /// Computing threads at most; `None`: as many as rank 0's host has processing units, which its worker says.
     pub threads: Option<u32>,
-    /// What computing is.
+    /// Model of computation.
     pub model: Model,
     /// Requests under way at once, for [`Benchmark::ManyRequests`].
     pub requests: u32,

@@ -100,7 +100,7 @@ mod tests {
             assert!(luminance(pair[0]) < luminance(pair[1]), "{pair:?}");
             let yellowness = |colour: [u8; 3]| i32::from(colour[1]) - i32::from(colour[2]);
             assert!(yellowness(pair[0]) <= yellowness(pair[1]), "{pair:?}");
-            // Nothing of green against red, which is what some eyes cannot tell.
+            // No green stands against red, which some eyes cannot tell apart.
             assert!(pair.iter().all(|colour| colour[0].abs_diff(colour[1]) < 60), "{pair:?}");
         }
         let paper: Vec<f64> = (0..STEPS).map(|step| luminance(paper(step as f64 / 40.0))).collect();

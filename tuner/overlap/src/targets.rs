@@ -1,18 +1,19 @@
-//! Whether targets are met: what communication and computation take together, against the ideal of the untouched library.
+//! Judges overlap targets: the time of communication and computation together, against the ideal of the untouched
+//! library.
 //!
-//! A target bounds `T`, the time of both, by `max(C, P) + bound * min(C, P)`, where `C` and `P` are what communication and computation
-//! take by themselves **in the untouched library** (`base`), whatever is judged. The overhead ratio of a configuration is relative to its
-//! own communication, so that a setting which merely slows communication down would pass for better overlap.
+//! A target bounds `T`, the time of both, by `max(C, P) + bound * min(C, P)`. `C` and `P` are the times that
+//! communication and computation take by themselves **in the untouched library** (`base`), whatever is judged. If they
+//! came from the judged configuration, a setting that merely slows communication down would pass for better overlap.
 //!
 //! # How a cell is judged
 //!
-//! Each launch contributes one number per side, as for guidelines ([`kilter_stats::verdict`]): its median of `T`, and the bound made of its
-//! medians of `C` and `P`. Where there are enough launches for it among so many cells, the rule's test decides on these numbers
-//! (Wilcoxon's rank sum, one-sided), and a cell holds if the upper end of the ratio's interval (Hodges-Lehmann) is within the bound
-//! and the floor. With fewer launches, ranks could decide nothing; then the 95 % interval of each launch's median does: its
-//! half-width and the noise of `C` and `P` are taken for 1.96 standard errors (Altman and Bland, BMJ 343:d2304, 2011,
-//! doi:10.1136/bmj.d2304), and every launch must show it, so that the largest p-value counts. One launch proves what this launch was
-//! like, and no more.
+//! Each launch contributes one number per side, as for guidelines ([`kilter_stats::verdict`]): its median of `T`, and
+//! the bound made of its medians of `C` and `P`. If the launches suffice among so many cells, the rule's test decides
+//! on these numbers (Wilcoxon's rank sum, one-sided). A cell then holds if the upper end of the ratio's interval
+//! (Hodges-Lehmann) is within the bound and the floor. With fewer launches, ranks could decide nothing, and the 95 %
+//! interval of each launch's median decides. Its half-width and the noise of `C` and `P` are taken for 1.96 standard
+//! errors (Altman and Bland, BMJ 343:d2304, 2011, doi:10.1136/bmj.d2304). Every launch must show the excess, so that
+//! the largest p-value counts. A single launch proves nothing beyond itself.
 //!
 //! * **missed**: significant after the rule's correction (Holm's) over the cells of all targets, and beyond the bound by more than the
 //!   floor, the larger of `effect_floor * min(C, P)` and the noise.
@@ -44,7 +45,7 @@ pub use present::{cells, sheet, text};
 
 use question::Asked;
 
-/// What is known of a target in one cell.
+/// Verdict on a target in one cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
@@ -54,7 +55,7 @@ pub enum Verdict {
     Missed,
     /// The samples do not decide.
     Undecided,
-    /// What could be hidden is near the noise.
+    /// The time that could be hidden is near the noise.
     Masked,
 }
 
@@ -80,11 +81,11 @@ pub struct Judged {
     pub computation_ns: u64,
     /// Computing threads.
     pub threads: u32,
-    /// What is known.
+    /// Verdict.
     pub verdict: Verdict,
     /// Median over the launches of what both take together, in seconds.
     pub seconds: f64,
-    /// What the target allows, in seconds.
+    /// Time that the target allows, in seconds.
     pub allowed_seconds: f64,
     /// The bounded quantity, of the untouched library's times.
     pub value: f64,
@@ -94,11 +95,11 @@ pub struct Judged {
     pub p_adjusted: f64,
 }
 
-/// What is known of a target as a whole.
+/// Verdict on a target as a whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Standing {
-    /// In every cell above the noise.
+    /// It holds in every cell above the noise.
     Holds,
     /// Missed in at least one.
     Missed,
@@ -138,9 +139,9 @@ pub struct Judgement {
     pub unmeasured: usize,
     /// Launches of the untouched library and of what is judged.
     pub launches: [usize; 2],
-    /// How many times as long communication by itself takes as in the untouched library: the median over the cells; 1 without any.
+    /// Communication time by itself relative to the untouched library's: the median over the cells; 1 without any.
     pub communication: f64,
-    /// What cannot be undercut here, and why.
+    /// Lower bound that cannot be undercut here, and its reason.
     pub floor: Option<Floor>,
 }
 
@@ -151,7 +152,7 @@ impl Judgement {
         self.cells.iter().filter(|cell| cell.verdict == verdict).count()
     }
 
-    /// What is known as a whole.
+    /// Verdict on the target as a whole.
     #[must_use]
     pub fn standing(&self) -> Standing {
         let above_noise = self.cells.len() - self.count(Verdict::Masked);
@@ -166,20 +167,20 @@ impl Judgement {
         }
     }
 
-    /// Whether nothing can be said, since what could be hidden is near the noise in every cell.
+    /// True if no verdict is possible because what could be hidden is near the noise in every cell.
     #[must_use]
     pub fn is_lost_in_noise(&self) -> bool {
         !self.cells.is_empty() && self.standing() == Standing::Unknown
     }
 
-    /// Why nothing that could be deployed would meet it, where it is not met.
+    /// Reason why no deployment could meet it; `None` if it is met, or can be.
     #[must_use]
     pub fn not_attainable_because(&self) -> Option<&str> {
         let floor = self.floor.as_ref().filter(|floor| floor.value > self.bound)?;
         (self.standing() == Standing::Missed || self.standing() == Standing::Undecided).then_some(&floor.because)
     }
 
-    /// What the reader must know beside the verdicts: that it is not attainable, that noise hides it, that cells are missing.
+    /// Remark for the reader beside the verdicts: the target is not attainable, noise hides it, or cells are missing.
     #[must_use]
     pub fn remark(&self) -> Option<String> {
         let because = self.not_attainable_because();
@@ -208,8 +209,8 @@ pub fn judge_all(targets: &[Target], base: &[Survey], now: &[Survey], rule: &Rul
     judge_look(targets, (base, now), rule, 1.0)
 }
 
-/// As [`judge_all`], by a share of alpha and, where launches are enough for an interval of their own, of the error
-/// of its bound; adjusted p-values compare with all of alpha.
+/// Same as [`judge_all`] with a share of alpha and, if the launches suffice for intervals of their own, of the error of
+/// their bound. Adjusted p-values compare with all of alpha.
 fn judge_look(targets: &[Target], (base, now): (&[Survey], &[Survey]), rule: &Rule, share: f64) -> Vec<Judgement> {
     let rule = &Rule {
         alpha: share * rule.alpha,
@@ -245,7 +246,7 @@ fn judge_look(targets: &[Target], (base, now): (&[Survey], &[Survey]), rule: &Ru
                 .cells
                 .iter()
                 .map(|cell| {
-                    // In the order in which the p-values were taken.
+                    // The order is that in which the p-values were taken.
                     let p = if cell.masked { None } else { adjusted.next() };
                     let mut judged = cell.judged(p, rule, tests);
                     judged.p_adjusted = (judged.p_adjusted / share).min(1.0);

@@ -12,7 +12,7 @@ fn place(cell: &Cell) -> Place {
     (cell.bytes, cell.threads, cell.computation_ns)
 }
 
-/// Of each cell the medians over the launches that measured it; `None` without a launch.
+/// Medians of each cell over the launches that measured it; `None` without a launch.
 #[must_use]
 pub fn of_launches(launches: &[Survey]) -> Option<Survey> {
     let first = launches.first()?;
@@ -32,7 +32,7 @@ fn together(same: &[&Map], first: &Map) -> Map {
     for cell in same.iter().flat_map(|map| &map.cells) {
         cells.entry(place(cell)).or_default().push(cell);
     }
-    // What one launch measured has not failed; what none did has its first reason.
+    // A cell that one launch measured has not failed. A cell that no launch measured has its first reason.
     let mut failed: BTreeMap<Place, &Failed> = BTreeMap::new();
     for one in same.iter().flat_map(|map| &map.failed) {
         let place = (one.bytes, one.threads, one.computation_ns);

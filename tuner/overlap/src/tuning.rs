@@ -43,7 +43,7 @@ use tried::Tried;
 /// Share of the search's budget that deciding the untouched library's targets may take beyond the first launches.
 const DECIDING_SHARE: f64 = 0.2;
 
-/// What overlap shall reach, and how far it is.
+/// Overlap targets of a run, and how far they are met.
 #[derive(Debug)]
 pub struct Goals {
     targets: Vec<Target>,
@@ -55,36 +55,36 @@ pub struct Goals {
     base: Vec<Survey>,
     before: Vec<Judgement>,
     after: Option<Vec<Judgement>>,
-    /// What `after` was before the last deployment was judged.
+    /// Value of `after` before the last deployment was judged.
     after_before: Option<Vec<Judgement>>,
     /// Launches of what is deployed, in turn with the untouched library, by which `after` was judged.
     deployed: Option<Launches>,
     picture: Option<Picture>,
-    /// What the launches that prove a deployment have confirmed, proposal by proposal.
+    /// Settings that the launches which prove a deployment have confirmed, proposal by proposal.
     chosen: Vec<Vec<Assignment>>,
-    /// What the search found last, which no such launches have shown yet.
+    /// Settings that the search found last, not yet proven by such launches.
     proposed: Vec<Assignment>,
-    /// What came near the targets in a launch each and was not looked at further, the best first.
+    /// Settings that came near the targets in a launch each and were not looked at further, the best first.
     promising: Vec<Tried>,
     /// Candidates that looked better in a launch, and what became of each.
     tried: Vec<Tried>,
     refused: Vec<String>,
     searched: bool,
-    /// Whether the budget ended before every setting was tried.
+    /// True if the budget ended before every setting was tried.
     was_cut_short: bool,
 }
 
-/// What was deployed for overlap and has to be taken back.
+/// Settings that were deployed for overlap and must be taken back.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Disproved {
     /// The settings.
     pub assignments: Vec<Assignment>,
-    /// What was seen, for people.
+    /// The observation, for people.
     pub because: String,
 }
 
 impl Goals {
-    /// Nothing measured.
+    /// Goals without any measurement.
     fn of(wanted: &[Target], model: Model) -> Goals {
         Goals {
             targets: wanted.to_vec(),
@@ -108,9 +108,6 @@ impl Goals {
     }
 
     /// Measures the untouched library; nothing where there is no target.
-    ///
-    /// # Errors
-    /// A job that fails.
     pub fn begin(context: &Context<'_>, wanted: &[Target], model: Model) -> anyhow::Result<Goals> {
         let mut goals = Goals::of(wanted, model);
         if wanted.is_empty() {
@@ -136,7 +133,7 @@ impl Goals {
                     .budget
                     .with_share(DECIDING_SHARE, || !context.budget.search_exhausted(seconds))
             },
-            // What is missed is searched for, which needs the budget.
+            // Missed targets are searched for, which needs the budget.
             |judged| !judged.iter().any(is_open) && looks::is_nearly_met(judged),
             |launches, launch| goals.base_launch(context, "targets/before", launches, launch),
         )?;
@@ -176,14 +173,14 @@ impl Goals {
         Ok(())
     }
 
-    /// Whether nothing can be said of some target, since what could be hidden is near the noise in all of its cells.
+    /// True if some target cannot be judged because what could be hidden is near the noise in all of its cells.
     fn are_lost_in_noise(&self, context: &Context<'_>, launches: &Launches) -> bool {
         let rule = context.rule(context.noise_seconds());
         let judged = targets::judge_all(&self.targets, &launches.base, &launches.base, &rule);
         judged.iter().any(Judgement::is_lost_in_noise)
     }
 
-    /// Whether there is something to fix that has not been searched for in vain.
+    /// True if a target is missed for which no search has been made in vain.
     #[must_use]
     pub fn are_missed(&self) -> bool {
         !self.searched && self.now().iter().any(is_open)
@@ -196,9 +193,6 @@ impl Goals {
     /// Judges what is deployed, in launches in turn with the untouched library, by whose new times it is judged. Gives what the search
     /// proposed, where these launches do not confirm it: it was chosen in a few launches among many settings, one of which looks
     /// better by chance alone now and then.
-    ///
-    /// # Errors
-    /// A job that fails.
     pub fn judge_deployed(
         &mut self,
         context: &Context<'_>,
@@ -239,7 +233,8 @@ impl Goals {
         )?;
         let untouched = targets::judge_all(&self.targets, &launches.base, &launches.base, &rule);
         let found = {
-            // What was deployed for overlap before was judged in other launches; else the untouched library stands for it.
+            // Earlier deployments for overlap were judged in other launches. Without any, the untouched library stands
+            // for the present state.
             let in_turn = InTurn {
                 targets: &self.targets.clone(),
                 untouched: &launches.base,
@@ -261,7 +256,7 @@ impl Goals {
 
     /// Takes note of what is deployed, as it was judged beside the untouched library.
     fn settle(&mut self, untouched: Vec<Judgement>, judged: Vec<Judgement>, told: Told<'_>) -> Option<Disproved> {
-        // What was deployed before may have come nearer already.
+        // The earlier deployment may have come nearer already.
         self.after_before = self.after.replace(judged);
         let present = self.after_before.clone().unwrap_or(untouched);
         let proposed = std::mem::take(&mut self.proposed);
@@ -275,7 +270,7 @@ impl Goals {
             self.chosen.retain(|chosen| !chosen.is_empty());
             let by = id(&proposed);
             self.chosen.push(proposed);
-            // What else came near was measured without it.
+            // The others that came near were measured without it.
             let met_before = |one: Tried| one.refused(NotDeployed::MetBefore { by: by.clone() });
             self.tried.extend(self.promising.drain(..).map(met_before));
             return None;
@@ -302,7 +297,7 @@ impl Goals {
         }
     }
 
-    /// What was deployed last is taken back, and what was deployed before stays as it was judged then.
+    /// Takes back the last deployment. The earlier one keeps the judgement that it had.
     pub fn judged_as_before(&mut self) {
         self.after = self.after_before.take();
         self.deployed = None;
@@ -344,7 +339,7 @@ impl Goals {
         self.refused.extend(lines);
     }
 
-    /// What was chosen, confirmed or not.
+    /// The chosen settings, confirmed or not.
     pub fn chosen(&self) -> impl Iterator<Item = &Assignment> {
         self.chosen.iter().flatten().chain(&self.proposed)
     }
@@ -391,9 +386,9 @@ mod tests {
         assert_eq!(taken, Some(taken_back));
         assert_eq!(by_chance.chosen, [[setting("A")]]);
         assert_eq!(by_chance.refused, [because]);
-        // Nothing else came near.
+        // No other setting came near.
         assert!(by_chance.searched);
-        // Nothing is proposed any more: what is left is judged, and stays.
+        // The rest is judged and stays; no further setting is proposed.
         assert_eq!(by_chance.settle(untouched(), untouched(), Told::ByIntervals), None);
     }
 
@@ -422,7 +417,7 @@ mod tests {
         kept.keep_only(&[setting("B"), setting("A"), setting("D")], because());
         assert!(kept.chosen.len() == 2 && kept.refused.is_empty());
         let mut taken_back = goals();
-        // What was proposed by itself stays.
+        // A setting that was proposed by itself stays.
         taken_back.keep_only(&[setting("B"), setting("D")], because());
         assert_eq!(taken_back.chosen, [[setting("D")]]);
         assert_eq!(taken_back.refused, ["A is left out"]);

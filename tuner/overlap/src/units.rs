@@ -11,7 +11,7 @@ pub fn of(start: &Start) -> ProcessingUnits {
         let count = std::thread::available_parallelism().map_or(1, usize::from);
         ProcessingUnits {
             granted: cpus::list(0..count),
-            // Nothing is known of where the ranks are, so that none is said to be spare.
+            // The ranks' processing units are not known, so that no unit counts as spare.
             of_ranks: Vec::new(),
             by: "the host of `kilter`".to_owned(),
         }

@@ -17,10 +17,10 @@ const HEAD: &str = "benchmark,bytes,computation_ns,threads,communication_seconds
 /// Columns of a table of text at most: of more, every second one is shown, or every third.
 const MOST_COLUMNS: usize = 14;
 
-/// In place of what would be noise.
+/// Mark of a cell that would be noise.
 const MASKED: &str = ".";
 
-/// In place of what could not be measured.
+/// Mark of a cell that could not be measured.
 const FAILED: &str = "!";
 
 /// A line per cell, RFC 4180: times in seconds, the ratio or slowdown empty where it would be noise; then a line per cell that could not
@@ -133,7 +133,7 @@ fn table(map: &Map) -> String {
     text
 }
 
-/// What the cells are.
+/// Counts a map's cells by their kind, in words.
 fn counted(map: &Map, thinned: bool) -> String {
     let inferred = map.cells.iter().filter(|cell| cell.inferred).count();
     let masked = map

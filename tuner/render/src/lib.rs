@@ -1,4 +1,4 @@
-//! What every rendering is made of: numbers as text, tables, quoting, axes. It knows nothing of MPI or of reports.
+//! Building blocks of every rendering: numbers as text, tables, quoting, axes. It knows nothing of MPI or of reports.
 
 pub mod format;
 pub mod quoting;

@@ -1,4 +1,4 @@
-//! What figures have in common: their size, and logarithmic axes: from values to pixels, and which values to label.
+//! Size and logarithmic axes of all figures: pixels of values, and the values that get a label.
 
 use crate::format;
 
@@ -44,7 +44,7 @@ impl LogAxis {
         self.from + (value.log2() - self.log_low) / (self.log_high - self.log_low) * (self.to - self.from)
     }
 
-    /// Whether the value lies on the axis.
+    /// True if the value lies on the axis.
     fn shows(&self, value: f64) -> bool {
         (self.log_low..=self.log_high).contains(&value.log2())
     }
@@ -55,7 +55,7 @@ impl LogAxis {
 pub struct Tick {
     /// The pixel.
     pub at: f64,
-    /// What stands there.
+    /// Text at the tick.
     pub label: String,
 }
 

@@ -11,7 +11,7 @@ use crate::table::{plain, printable, trimmed};
 pub struct Sheet {
     /// Heading.
     pub title: String,
-    /// What the reader must know, a sentence or two; may be empty.
+    /// Note for the reader below the table, a sentence or two; may be empty.
     pub note: String,
     /// Column heads.
     pub heads: Vec<String>,
@@ -19,19 +19,19 @@ pub struct Sheet {
     pub rows: Vec<Vec<Entry>>,
     /// The first so many columns are names, not values.
     pub names: usize,
-    /// Whether the values are single marks in narrow columns.
+    /// True if the values are single marks in narrow columns.
     pub narrow: bool,
 }
 
 /// A field of a table.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Entry {
-    /// What is printed.
+    /// Printed text.
     pub text: String,
     /// `bad`, `good`, `open`, `calm`, or empty.
     #[serde(skip_serializing_if = "str::is_empty")]
     pub class: &'static str,
-    /// In words, where `text` is a mark.
+    /// Meaning in words, if `text` is a mark.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub words: String,
 }
@@ -56,7 +56,7 @@ impl Entry {
 }
 
 impl Sheet {
-    /// For the console: title, table, note. Empty if there are no rows.
+    /// Title, table and note for the console. Empty if there are no rows.
     pub fn to_text(&self) -> String {
         if self.rows.is_empty() {
             return String::new();
@@ -92,7 +92,7 @@ impl Sheet {
         out
     }
 
-    /// For tickets.
+    /// Title and table in Markdown, to be pasted into a ticket.
     pub fn to_markdown(&self) -> String {
         if self.rows.is_empty() {
             return String::new();

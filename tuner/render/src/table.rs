@@ -39,7 +39,7 @@ pub fn narrow(header: &[&str]) -> Table {
     table
 }
 
-/// Without the blanks that fill each line to the table's width.
+/// The table as text, without the blanks that fill each line to its width.
 pub fn trimmed(table: &Table) -> String {
     table
         .to_string()

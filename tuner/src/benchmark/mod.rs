@@ -106,9 +106,6 @@ impl Side {
 }
 
 /// Measures everything that the options ask for.
-///
-/// # Errors
-/// A failure that no candidate explains.
 pub fn run(context: &Context<'_>, options: &BenchmarkOptions) -> anyhow::Result<Benchmark> {
     let nothing_deployed = Deployment::default();
     let contests = Contests::new(context, &nothing_deployed, "benchmark").measuring_all();

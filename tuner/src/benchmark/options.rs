@@ -24,9 +24,6 @@ pub struct BenchmarkOptions {
 
 impl BenchmarkOptions {
     /// Checks what was typed.
-    ///
-    /// # Errors
-    /// The first option that makes no sense.
     pub fn new(typed: cli::Benchmark) -> Result<BenchmarkOptions, OptionError> {
         let common = Options {
             plugins: plugins(&typed.plugins)?,

@@ -103,9 +103,6 @@ impl SearchBenchmark {
 type Ratios = BTreeMap<Selection, f64>;
 
 /// Searches, measures everything, and compares.
-///
-/// # Errors
-/// A failure that no candidate explains.
 pub fn run(context: &Context<'_>, options: &BenchmarkOptions) -> anyhow::Result<SearchBenchmark> {
     let nothing_deployed = Deployment::default();
     let all: Vec<Target> = options

@@ -68,9 +68,6 @@ fn selection(assignments: &[Assignment]) -> Selection {
 }
 
 /// Searches as `tune` does; the most promising of each target are measured in turn.
-///
-/// # Errors
-/// A failure that no candidate explains.
 pub(super) fn search(context: &Context<'_>, label: &str, targets: &[Target]) -> anyhow::Result<InTurn> {
     let library = &context.library;
     let situation = settings::situation(context, &Setup::default());
@@ -107,9 +104,6 @@ pub(super) fn search(context: &Context<'_>, label: &str, targets: &[Target]) -> 
 }
 
 /// Every candidate of a cell in a launch of its own: its time over that of the launch as it is. `None` where the budget ended before.
-///
-/// # Errors
-/// A failure that no candidate explains.
 pub(super) fn exhaust(
     context: &Context<'_>,
     label: &str,
@@ -143,9 +137,6 @@ pub(super) fn exhaust(
 }
 
 /// Measures what of `field` needs a launch of its own once more for a cell.
-///
-/// # Errors
-/// A failure that no candidate explains.
 pub(super) fn again(
     context: &Context<'_>,
     label: &str,

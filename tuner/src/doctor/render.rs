@@ -37,17 +37,11 @@ impl Examination {
 }
 
 /// Pretty-printed JSON with a final newline.
-///
-/// # Errors
-/// If serialisation fails, which no content causes.
 pub fn json(examination: &Examination) -> Result<String, serde_json::Error> {
     Ok(serde_json::to_string_pretty(examination)? + "\n")
 }
 
 /// The JSON schema of [`Examination`], pretty-printed with a final newline.
-///
-/// # Errors
-/// If serialisation fails, which the schema of a fixed type does not.
 pub fn schema() -> Result<String, serde_json::Error> {
     Ok(serde_json::to_string_pretty(&schemars::schema_for!(Examination))? + "\n")
 }

@@ -14,9 +14,6 @@ use crate::cli;
 const LONGEST_NS: f64 = 5e8;
 
 /// Checks what was typed for `overlap`.
-///
-/// # Errors
-/// The first option that makes no sense.
 pub fn overlap(typed: cli::Overlap) -> Result<OverlapOptions, OptionError> {
     let mut measure = typed.measure;
     refuse_what_means_nothing(&measure)?;

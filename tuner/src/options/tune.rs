@@ -13,9 +13,6 @@ use super::{allocation, measuring};
 use crate::cli;
 
 /// Checks what was typed for tuning.
-///
-/// # Errors
-/// The first option that makes no sense.
 pub fn tuning(typed: cli::Tune) -> Result<TuneOptions, OptionError> {
     if typed.rounds == 0 {
         return Err(wrong(

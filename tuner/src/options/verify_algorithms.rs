@@ -28,9 +28,6 @@ pub struct VerifyOptions {
 
 impl VerifyOptions {
     /// Checks what was typed.
-    ///
-    /// # Errors
-    /// The first option that makes no sense.
     pub fn new(typed: cli::VerifyAlgorithms) -> Result<VerifyOptions, OptionError> {
         let mut ranks = typed.ranks;
         ranks.sort_unstable();

@@ -248,7 +248,7 @@ impl Playing {
         }
         match &item.implementation {
             Implementation::Expression { text } => {
-                let side: Side = text.parse().map_err(|error| refused(error))?;
+                let side: Side = text.parse().map_err(refused)?;
                 side.terms
                     .iter()
                     .map(|term| self.term(term, item, settings, played))

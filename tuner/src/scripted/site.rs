@@ -76,17 +76,11 @@ impl Site {
     }
 
     /// `kilter tune` with these arguments. An interrupted run is resumed.
-    ///
-    /// # Errors
-    /// What the command would fail with.
     pub fn tune(&self, arguments: &[&str]) -> anyhow::Result<Run> {
         self.tune_on(Box::new(self.bench()), arguments)
     }
 
     /// The same on another bench, such as [`Replay`](kilter_bench::launch::Replay).
-    ///
-    /// # Errors
-    /// What the command would fail with.
     pub fn tune_on(&self, bench: Box<dyn Bench>, arguments: &[&str]) -> anyhow::Result<Run> {
         let options = self.tune_options(arguments)?;
         self.run(bench, &options.common, arguments, |context| {
@@ -95,9 +89,6 @@ impl Site {
     }
 
     /// `kilter tune --layouts` with these arguments: what is found for each layout with the files of all of them.
-    ///
-    /// # Errors
-    /// What the command would fail with.
     pub fn tune_layouts(&self, arguments: &[&str]) -> anyhow::Result<Vec<Report>> {
         let options = self.tune_options(arguments)?;
         let store = Store::open(&options.common.db)?;
@@ -118,9 +109,6 @@ impl Site {
     }
 
     /// `kilter check` with these arguments.
-    ///
-    /// # Errors
-    /// What the command would fail with.
     pub fn check(&self, arguments: &[&str]) -> anyhow::Result<Run> {
         let cli::Command::Check(typed) = self.typed("check", arguments)? else {
             anyhow::bail!("`check` is not read as such");

@@ -29,10 +29,10 @@ const COMPLETE: f64 = 20_000.0;
 /// Values in all up to which splits are drawn.
 const PERMUTED: usize = 100;
 
-/// How many splits are drawn at most.
+/// Largest number of splits that are drawn.
 const DRAWN: usize = 49_999;
 
-/// As many of them that reach the statistic are enough: the p-value is then known to a seventh, and not small.
+/// Drawing ends once so many splits reach the statistic: the p-value is then known to a seventh, and not small.
 const ENOUGH: usize = 50;
 
 /// Statistics this close to each other, as a fraction, are one.
@@ -110,7 +110,8 @@ pub fn by_students_t(left: &Sample, right: &Sample) -> (f64, f64) {
     (moments.statistic(), moments.p_by_t())
 }
 
-/// How many values share each place of the pooled order, and which of the values, in that order, are the left side's.
+/// Pools both samples in ascending order: the number of values at each place, and for each value if it is the left
+/// side's.
 fn pooled(left: &Sample, right: &Sample) -> (Vec<usize>, Vec<bool>) {
     let mut values: Vec<(f64, bool)> = left.values().iter().map(|value| (*value, true)).collect();
     values.extend(right.values().iter().map(|value| (*value, false)));

@@ -34,17 +34,11 @@ pub fn interquartile_range(sample: &Sample) -> f64 {
 }
 
 /// The median of each launch: the sample that every verdict is made from, in the order of the launches.
-///
-/// # Errors
-/// No launch.
 pub fn launch_medians(launches: &[Sample]) -> Result<Sample, SampleError> {
     Sample::new(launches.iter().map(Sample::median).collect())
 }
 
 /// The median of the medians of the launches. A launch counts once, however many repetitions it had.
-///
-/// # Errors
-/// No launch.
 pub fn median_of_launches(launches: &[Sample]) -> Result<f64, SampleError> {
     Ok(launch_medians(launches)?.median())
 }

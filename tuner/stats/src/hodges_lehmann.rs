@@ -31,7 +31,7 @@ use super::sample::{Sample, median_of_sorted};
 /// well report zero, and a ratio must stay finite.
 pub const SHORTEST_SECONDS: f64 = 1e-9;
 
-/// How much longer the left side takes.
+/// Ratio of the left side's time to the right side's, with its interval.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RatioEstimate {
     /// Left over right: the median of all pairwise ratios.
@@ -53,13 +53,13 @@ pub fn ratio(left: &Sample, right: &Sample, confidence: f64) -> RatioEstimate {
     Interval::of_sizes(left.len(), right.len(), confidence).estimate(left, right)
 }
 
-/// Which order statistics of the pairwise ratios bound the interval: depends on nothing but the sizes and the
-/// confidence, so that it is worked out once for many samples of the same sizes.
+/// The order statistics of the pairwise ratios that bound the interval. They depend only on the sizes and the
+/// confidence, so that many samples of the same sizes share one.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Interval {
     /// The interval begins at the `rank`-th smallest ratio, from 1, and ends at the `rank`-th largest.
     rank: usize,
-    /// What it achieves.
+    /// Confidence that the interval achieves.
     confidence: f64,
 }
 

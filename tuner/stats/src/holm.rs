@@ -31,7 +31,7 @@ pub fn adjust_weighted(p: &[f64], weights: &[f64]) -> Vec<f64> {
     let known = p.iter().map(|p| if p.is_nan() { 1.0 } else { *p });
     let shares: Vec<f64> = known.zip(weights).map(|(p, weight)| p / weight).collect();
     let order = ascending(&shares);
-    // From the end, so that the last test is multiplied by its own weight exactly.
+    // Sums run from the end, so that the last test is multiplied by its own weight exactly.
     let mut left = vec![0.0; order.len() + 1];
     for (position, (index, _)) in order.iter().enumerate().rev() {
         left[position] = left[position + 1] + weights[*index];
@@ -69,7 +69,7 @@ mod tests {
         // Alone with all the weight that matters.
         let adjusted = adjust_weighted(&[0.03, 0.9, 0.9], &[1.0, 1e-9, 1e-9]);
         assert!((adjusted[0] - 0.03).abs() < 1e-6, "{adjusted:?}");
-        // Nothing but the ratios counts.
+        // Only the ratios of the weights count.
         let (p, weights) = ([0.01, 0.02, 0.3, 0.04], [1.0, 0.25, 0.5, 1.0]);
         let twice = weights.map(|weight| 2.0 * weight);
         assert_eq!(adjust_weighted(&p, &weights), adjust_weighted(&p, &twice));
@@ -77,7 +77,8 @@ mod tests {
 
     #[test]
     fn equal_tests_are_rejected_as_often_as_alpha_whatever_the_weights() {
-        // All hypotheses are true: the smallest p over its weight is rejected with probability 1 - prod(1 - alpha w / sum), below alpha.
+        // If all hypotheses are true, the smallest p over its weight is rejected with probability 1 - prod(1 - alpha w
+        // / sum), below alpha.
         let weights = [1.0, 1.0, 0.5, 0.25, 0.25];
         let steps = 400;
         let alpha = 0.05;

@@ -36,7 +36,7 @@ pub fn p_left_greater(left: &Sample, right: &Sample) -> f64 {
     }
 }
 
-/// Whether samples of these sizes get the exact distribution: `n * m` is at most 4 million.
+/// True if samples of these sizes get the exact distribution: `n * m` is at most 4 million.
 #[must_use]
 pub fn is_exact(n: usize, m: usize) -> bool {
     (n as u128).saturating_mul(m as u128) <= EXACT_WORK

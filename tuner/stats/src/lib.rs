@@ -1,12 +1,11 @@
 //! Statistics: one file per method, each with its reference, its assumptions and what it does with ties and tiny
 //! samples.
 //!
-//! Everything here is a function of its arguments: no clock, no input or output, no random numbers but those of a fixed seed
-//! ([`brunner_munzel`]). A
-//! [`sample::Sample`] is checked once, when it is made, so that no method below has to ask for NaN or an empty sample
-//! again.
+//! Everything here is a function of its arguments: no clock, no input or output, no random numbers but those of a fixed
+//! seed ([`brunner_munzel`]). A [`sample::Sample`] is checked once, when it is made, so that no method has to ask for
+//! NaN or an empty sample.
 //!
-//! How the methods work together to judge a guideline is told in [`crate::verdict`].
+//! [`crate::verdict`] tells how the methods work together to judge a guideline.
 
 pub mod benjamini_hochberg;
 pub mod brunner_munzel;

@@ -1,8 +1,9 @@
-//! The interval of a median by order statistics: no assumption on the distribution but independent values.
+//! Confidence interval of a median by order statistics. Values must be independent; their distribution does not matter.
 //!
-//! How many of `n` values lie below the median is binomial with probability one half, so that the `k`-th smallest and the `k`-th
-//! largest enclose it with probability `1 - 2 P(B <= k - 1)`. The largest `k` that keeps the confidence is taken; the interval is
-//! therefore a little wider than asked for. Ties make it wider still, never narrower.
+//! The number of values below the median is binomial with probability one half. The `k`-th smallest and the `k`-th
+//! largest of `n` values therefore enclose it with probability `1 - 2 P(B <= k - 1)`. The largest `k` that keeps the
+//! confidence is taken, so that the interval is a little wider than asked for. Ties make it wider still, never
+//! narrower.
 //!
 //! Source: Thompson, The Annals of Mathematical Statistics 7(3):122-128, 1936, doi:10.1214/aoms/1177732502.
 
@@ -10,9 +11,9 @@ use statrs::distribution::{Binomial, DiscreteCDF as _};
 
 use super::sample::Sample;
 
-/// The lower and the upper end, in the sample's unit, such as `0.95` for `confidence`.
+/// Lower and upper end in the sample's unit; `confidence` is a fraction such as `0.95`.
 ///
-/// Of fewer values than the confidence needs (six for 95 %) the extremes are returned, which enclose the median less often.
+/// Fewer values than the confidence needs (six for 95 %) give the extremes, which enclose the median less often.
 #[must_use]
 pub fn median_interval(sample: &Sample, confidence: f64) -> (f64, f64) {
     let sorted = sample.sorted();
@@ -20,7 +21,7 @@ pub fn median_interval(sample: &Sample, confidence: f64) -> (f64, f64) {
     (sorted[beyond], sorted[sorted.len() - 1 - beyond])
 }
 
-/// How many values lie beyond each end of the interval.
+/// Number of values beyond each end of the interval.
 fn beyond(n: usize, confidence: f64) -> usize {
     let Ok(below) = Binomial::new(0.5, n as u64) else {
         return 0;

@@ -2,18 +2,12 @@
 
 use serde::{Deserialize, Deserializer};
 
-/// Reads a number, or not-a-number where there is `null`.
-///
-/// # Errors
-/// Neither a number nor `null`.
+/// Reads a number; `null` becomes not-a-number.
 pub fn null_as_nan<'de, D: Deserializer<'de>>(input: D) -> Result<f64, D::Error> {
     Ok(Option::<f64>::deserialize(input)?.unwrap_or(f64::NAN))
 }
 
-/// The same of two numbers.
-///
-/// # Errors
-/// Anything else.
+/// Reads a pair of numbers; each `null` becomes not-a-number.
 pub fn null_pair_as_nan<'de, D: Deserializer<'de>>(input: D) -> Result<(f64, f64), D::Error> {
     let (low, high) = <(Option<f64>, Option<f64>)>::deserialize(input)?;
     Ok((low.unwrap_or(f64::NAN), high.unwrap_or(f64::NAN)))

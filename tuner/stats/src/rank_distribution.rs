@@ -10,7 +10,7 @@
 /// Cell updates of the dynamic program up to which the distribution is worked out exactly: about 50 ms and 4 MB.
 const EXACT_WORK: u128 = 64_000_000;
 
-/// Whether samples of `n` and `m` values get the exact distribution.
+/// True if samples of `n` and `m` values get the exact distribution.
 ///
 /// The bound is on `(n + m) * min(n, m) * 2nm`, the updates with ties everywhere. It admits all n, m <= 63, further 10
 /// against 560, 5 against 1128 and 1 against 5656 values.
@@ -23,7 +23,7 @@ pub(super) fn is_exact(n: usize, m: usize) -> bool {
         <= EXACT_WORK
 }
 
-/// How the sum of `k` of the `weights` is distributed, when each subset of that size is equally likely.
+/// Distribution of the sum of `k` of the `weights`, if each subset of that size is equally likely.
 ///
 /// `weights` are in ascending order, `k` is at most their number. Returns P(S - S_min <= s) for s = 0, 1, ..., `limit`,
 /// where S_min is the sum of the k smallest weights. O(N k limit) time, O(k limit) memory.

@@ -34,7 +34,7 @@ pub fn p_left_greater(left: &Sample, right: &Sample) -> f64 {
     }
 }
 
-/// Whether samples of these sizes get the exact distribution: `(n + m) * min(n, m) * 2nm` is at most 64 million.
+/// True if samples of these sizes get the exact distribution: `(n + m) * min(n, m) * 2nm` is at most 64 million.
 #[must_use]
 pub fn is_exact(n: usize, m: usize) -> bool {
     super::rank_distribution::is_exact(n, m)

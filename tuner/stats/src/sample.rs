@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-/// Why values are not a sample.
+/// Reason why values are not a sample.
 #[derive(Debug, Clone, Copy, PartialEq, Error)]
 pub enum SampleError {
     /// There is no value.
@@ -28,10 +28,7 @@ pub struct Sample {
 }
 
 impl Sample {
-    /// Checks and sorts the values. O(n log n).
-    ///
-    /// # Errors
-    /// No value, or a value that is NaN or infinite.
+    /// Checks and sorts the values, in O(n log n). An error if there is no value, or one that is NaN or infinite.
     pub fn new(mut values: Vec<f64>) -> Result<Sample, SampleError> {
         if values.is_empty() {
             return Err(SampleError::Empty);
@@ -59,7 +56,7 @@ impl Sample {
         &self.sorted
     }
 
-    /// How many values; never 0.
+    /// Number of values; never 0.
     #[must_use]
     #[expect(clippy::len_without_is_empty, reason = "a sample is never empty")]
     pub fn len(&self) -> usize {

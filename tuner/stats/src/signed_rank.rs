@@ -139,8 +139,8 @@ pub fn ratio(left: &Sample, right: &Sample, confidence: f64) -> Option<RatioEsti
     })
 }
 
-/// Which Walsh average begins the interval, from 1, for a probability of at most `tail` beyond each end (else the first),
-/// and the confidence.
+/// Rank, from 1, of the Walsh average that begins the interval, and the confidence. At most `tail` of the probability
+/// lies beyond each end; if no rank achieves that, the first one is taken.
 fn interval(n: usize, tail: f64) -> (usize, f64) {
     let middle = n * (n + 1) / 4 + 1;
     if n <= EXACT_LENGTH {

@@ -1,10 +1,10 @@
-//! Whether a small sample falls into two modes: the best split in two (Fisher-Jenks), against the splits of one mode.
+//! Decides if a small sample has two modes: the best split in two (Fisher-Jenks) is compared with splits of one mode.
 //!
-//! The sorted values are cut where the sum of squares between the two parts takes the largest share of the whole, each
-//! part with at least two values. Any sample can be cut so, and the share is large for few values of a single mode too:
-//! 0.86 of the variance of ten normal values in one sample of twenty. Two modes are therefore found only where the share
-//! exceeds what normal samples of that size reach in one case of a hundred. Tails heavier than normal ones reach it more
-//! rarely, for a far value on its own is no part; such values are outliers, to be taken out first.
+//! The sorted values are cut where the sum of squares between the two parts takes the largest share of the whole; each
+//! part has at least two values. Any sample can be cut so. For few values of a single mode the share is large, too: ten
+//! normal values reach 0.86 in one sample of twenty. Two modes are therefore found only if the share exceeds the one
+//! that normal samples of that size reach in one case of a hundred. Samples with heavier tails reach it more rarely,
+//! because one far value alone is no part. Such values are outliers and must be taken out first.
 //!
 //! Sources: Fisher, On grouping for maximum homogeneity, Journal of the American Statistical Association
 //! 53(284):789-798, 1958, doi:10.1080/01621459.1958.10501479; Engelman and Hartigan, Percentage points of a test for
@@ -19,7 +19,7 @@ pub struct Cut {
     pub at: f64,
     /// Share of the sum of squares that lies between the parts, in [0, 1].
     pub share: f64,
-    /// Whether one mode would reach that share in less than one case of a hundred.
+    /// True if one mode would reach that share in less than one case of a hundred.
     pub significant: bool,
 }
 

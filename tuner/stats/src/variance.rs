@@ -50,7 +50,7 @@ pub fn between_launches(of_medians: f64, within: f64, repetitions: f64) -> f64 {
 pub fn optimal_repetitions(within: f64, between: f64, launch_seconds: f64, repetition_seconds: f64, max: u32) -> u32 {
     let optimum = ((launch_seconds / repetition_seconds) * (within / between)).sqrt();
     if optimum.is_nan() {
-        // Nothing varies, or nothing costs anything.
+        // Without variation, or without cost, one repetition is as good as more.
         return 1.min(max);
     }
     optimum.round().clamp(1.0, f64::from(max.max(1))) as u32

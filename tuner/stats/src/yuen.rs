@@ -29,7 +29,7 @@ struct Trimmed {
 }
 
 impl Trimmed {
-    /// Of the logarithms; `None` for one value.
+    /// Trimmed mean of the logarithms; `None` for one value.
     fn of(sample: &Sample) -> Option<Trimmed> {
         let count = sample.len();
         if count < 2 {

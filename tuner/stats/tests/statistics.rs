@@ -212,7 +212,7 @@ fn pairs_are_twice_the_smaller_half_and_the_unpaired_half_is_the_larger_of_two()
     }
 }
 
-/// All 2^n ways to put the signs, with ties and zeros.
+/// Compared with all 2^n ways to put the signs, with ties and zeros.
 #[test]
 fn signed_ranks_agree_with_enumeration() {
     // Powers of two: their ratios tie exactly.
@@ -382,7 +382,7 @@ fn every_outcome_of_small_untied_samples_agrees_with_enumeration() {
 
 #[test]
 fn every_outcome_of_three_clock_ticks_agrees_with_enumeration() {
-    // All samples of n and m values out of {1, 2, 3}: every pattern of ties, all equal among them.
+    // Every sample of n and m values out of {1, 2, 3} gives every pattern of ties, all equal among them.
     for (n, m) in [(1, 1), (1, 3), (3, 1), (2, 3), (3, 2), (3, 3)] {
         for code in 0..3_u32.pow(n + m) {
             let values: Vec<f64> = (0..n + m)

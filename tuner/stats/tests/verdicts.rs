@@ -13,7 +13,7 @@ use proptest::prelude::*;
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-/// What launch medians look like on one machine.
+/// Distribution of launch medians on one machine.
 #[derive(Debug, Clone, Copy)]
 enum Machine {
     /// Log-normal, 3 % from launch to launch.
@@ -177,7 +177,7 @@ fn a_run_of_hundreds_of_cells_that_all_hold_has_no_violation() {
         let pairs: Vec<Pair> = (0..300).map(|_| simulation.pair(machine, 1.0, 10)).collect();
         let comparisons = judge(&pairs, &Rule::default());
         assert_eq!(count(&comparisons, Outcome::Violated), 0, "{machine:?}");
-        // Without the correction there would be some: this is what it is for.
+        // The uncorrected tests do find some, which is why the correction is there.
         let raw = comparisons.iter().filter(|comparison| comparison.p <= 0.05).count();
         if matches!(machine, Machine::Steady | Machine::Spiky | Machine::Bimodal) {
             assert!(raw > 3, "{machine:?}: {raw} of 300 below 0.05");
@@ -393,7 +393,7 @@ fn the_equals_of_the_fastest_are_found_and_the_slower_ones_are_not() {
             equals += equivalent[..4].iter().filter(|&&equal| equal).count();
             slower += equivalent[4..].iter().filter(|&&equal| equal).count();
         }
-        // With three launches only the floor of 5 % tells equals from slower ones, on medians that vary by 2 %.
+        // Medians vary by 2 %: with three launches only the floor of 5 % tells equal candidates from slower ones.
         assert!(
             equals >= if launches == 3 { 320 } else { 380 },
             "{launches} launches: {equals} of 400 equals"

@@ -26,7 +26,8 @@ pub enum Condition {
     LeftVaries,
     /// The other way round.
     RightVaries,
-    /// On top of 5 %, a heavy tail: 5 % times what a Pareto variable of exponent 1.5 has above 1, whose variance is infinite.
+    /// A heavy tail on top of 5 %: 5 % times the excess over 1 of a Pareto variable of exponent 1.5, whose variance is
+    /// infinite.
     Pareto,
     /// The machine is in one of two modes and stays in it for ten launches in the mean; both sides share it.
     StickyModes,
@@ -36,12 +37,12 @@ pub enum Condition {
     StronglyAutocorrelated,
     /// Four launches in a row share a side's luck, of 5 %; a launch by itself varies by 1 %.
     GroupsOfFour,
-    /// As measured on a noisy day: what launches have in common varies by 0.45 in the logarithm, each side by 0.2.
+    /// A noisy day as measured: the logarithm varies by 0.45 for both sides together, and by 0.2 for each side alone.
     NoisyDay,
 }
 
 impl Condition {
-    /// All of them.
+    /// Every condition.
     pub const ALL: [Condition; 9] = [
         Condition::Steady,
         Condition::LeftVaries,
@@ -54,7 +55,7 @@ impl Condition {
         Condition::NoisyDay,
     ];
 
-    /// In a table.
+    /// Name in a table.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -70,7 +71,7 @@ impl Condition {
         }
     }
 
-    /// Whether launches are evidence of their own.
+    /// True if each launch is evidence of its own.
     #[must_use]
     pub fn is_independent(self) -> bool {
         !matches!(

@@ -29,7 +29,7 @@ const MEDIAN: f64 = 1.2533;
 /// The cost that is the goal, as a fraction of the fixed design's.
 const GOAL: f64 = 0.2;
 
-/// What both designs cost and found.
+/// Cost of both designs, and their decisions.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Cost {
     /// Cells in all runs.
@@ -46,7 +46,7 @@ pub struct Cost {
     pub sequential_decided: usize,
     /// Cells that both decided.
     pub both_decided: usize,
-    /// Of these, in agreement.
+    /// Cells that both designs decided alike.
     pub agreed: usize,
 }
 
@@ -57,7 +57,8 @@ impl Cost {
         self.sequential_seconds / self.fixed_seconds
     }
 
-    /// At most a fifth of the seconds, at least as many cells decided, and the same verdicts on 99 %.
+    /// True if the sequential design needs at most a fifth of the seconds, decides at least as many cells, and agrees
+    /// on 99 % of them.
     #[must_use]
     pub fn passed(&self) -> bool {
         self.fraction() <= GOAL

@@ -24,13 +24,13 @@ use super::runs::{follow, follow_by};
 /// Cells of a run.
 const CELLS: usize = 100;
 
-/// Of these, slower ones where slowdowns are counted; they come first.
+/// Number of these pairs that are slower, if slowdowns are counted; they come first.
 const SLOW: usize = 10;
 
-/// How much slower these are.
+/// Slowdown of these pairs, as a ratio.
 pub const SLOWDOWN: f64 = 1.3;
 
-/// How much slower the cells are that must not be said to hold: twice the floor.
+/// Slowdown of the cells that must not be said to hold: twice the floor.
 const BEYOND: f64 = 1.1;
 
 /// Launches of the fixed design.
@@ -72,7 +72,7 @@ impl Scripted {
 /// Verdicts of a design.
 #[derive(Debug, Clone)]
 pub struct Verdicts {
-    /// Of each cell.
+    /// Verdict of each cell.
     pub outcomes: Vec<Outcome>,
     /// The launches were found to depend on each other.
     pub dependent: bool,
@@ -82,13 +82,13 @@ pub struct Verdicts {
 
 /// A way to spend and judge launches.
 pub struct Design {
-    /// In a table.
+    /// Name in a table.
     pub name: &'static str,
     /// Launches that it may ask for.
     pub launches: usize,
     /// Runs of this design for each 100 comparisons of [`Options::trials`].
     per_hundred: usize,
-    /// Whether it is drawn under this condition.
+    /// Tells if the design is drawn under a condition.
     applies: fn(Condition) -> bool,
     /// The power that is promised for [`SLOWDOWN`] under this condition.
     promised: fn(Condition) -> Option<f64>,
@@ -96,7 +96,7 @@ pub struct Design {
     pub judge: fn(&Scripted, &Rule) -> Verdicts,
 }
 
-/// All designs.
+/// Every design.
 pub const DESIGNS: [Design; 4] = [
     Design {
         name: "fixed, 10 launches",
@@ -126,8 +126,9 @@ pub const DESIGNS: [Design; 4] = [
         name: "screened, then sequential",
         launches: SCREENING_LAUNCHES + MOST_PLANNED,
         per_hundred: 10,
-        // Where two launches share their luck, what they find clear is believed unless the launches that follow are found to depend on each
-        // other: among cells that are 10 % slower, a fifth was said to hold in a run of groups of four where that was missed.
+        // The design believes the two launches of the screening if a cell is clear in them. If two launches depend on
+        // each other, that is wrong unless later launches reveal the dependence: in groups of four where it was missed,
+        // a fifth of the cells that are 10 % slower were said to hold.
         applies: Condition::is_independent,
         promised: |_| Some(0.95),
         judge: screened,
@@ -160,7 +161,7 @@ pub struct Row {
 }
 
 impl Row {
-    /// Whether everything promised is kept, within what chance allows.
+    /// True if every promise is kept, within the limits of chance.
     #[must_use]
     pub fn is_kept(&self) -> bool {
         self.false_violations.at_most(self.nominal)
@@ -169,7 +170,7 @@ impl Row {
             && self.is_not_accused()
     }
 
-    /// Whether enough slowdowns are found.
+    /// True if enough slowdowns are found.
     #[must_use]
     pub fn is_found(&self) -> bool {
         self.promised.is_none_or(|promised| self.found.at_least(promised))
@@ -212,7 +213,7 @@ fn row(options: &Options, design: &Design, condition: Condition) -> Row {
             })
             .collect()
     };
-    // Without a floor, so that the level of the test alone keeps equal sides from being violated.
+    // The rule has no floor, so that only the level of the test keeps equal sides from being violated.
     let level = Rule {
         effect_floor: 0.0,
         ..Rule::default()
@@ -272,8 +273,8 @@ fn sequential(scripted: &Scripted, rule: &Rule, launches: usize) -> Verdicts {
     }
 }
 
-/// As a verification does by default: what two launches find clear holds, and fresh launches confirm the rest, more of them where the machine is
-/// noisy.
+/// Judges as a verification does by default. Cells that are clear in two launches hold. Fresh launches confirm the
+/// rest, and a noisier machine gets more of them.
 fn screened(scripted: &Scripted, rule: &Rule) -> Verdicts {
     let all: Vec<usize> = (0..scripted.pairs.len()).collect();
     let values = |sample: &Sample| sample.values().to_vec();

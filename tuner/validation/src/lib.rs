@@ -19,7 +19,7 @@ pub mod targets;
 
 use serde::Serialize;
 
-/// What to draw.
+/// Amount and seed of the scripted times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Options {
     /// Comparisons per condition; whole runs are a fraction of that.
@@ -28,7 +28,7 @@ pub struct Options {
     pub seed: u64,
 }
 
-/// What came out.
+/// Results of all parts of the validation.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Validation {
     /// Comparisons per condition.
@@ -52,7 +52,7 @@ pub struct Validation {
 }
 
 impl Validation {
-    /// Whether every promise is kept, within what chance allows.
+    /// True if every promise is kept, within the limits of chance.
     #[must_use]
     pub fn passed(&self) -> bool {
         self.single.iter().all(|row| row.false_violations.at_most(row.nominal))

@@ -7,11 +7,11 @@ use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::Serialize;
 
-/// What disturbs the times. Beside it every launch varies log-normally.
+/// Disturbance of the times. In addition every launch varies log-normally.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Noise {
-    /// Nothing else.
+    /// No further disturbance.
     Plain,
     /// A clock that steps by 5 % of the time: most values are tied.
     Ties,
@@ -29,7 +29,7 @@ impl Noise {
     /// Those that single tests and whole runs are judged under.
     pub const ALL: [Noise; 5] = [Noise::Plain, Noise::Ties, Noise::Spikes, Noise::Bimodal, Noise::Drift];
 
-    /// In a table.
+    /// Name in a table.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -46,7 +46,7 @@ impl Noise {
 /// Slow over fast launches of a bimodal machine.
 const SLOW_MODE: f64 = 15.6 / 8.7;
 
-/// How the run goes, common to everything that is measured in it.
+/// The scripted machine of a run. All measurements of the run share its launches.
 #[derive(Debug)]
 pub struct Machine {
     random: Xoshiro256PlusPlus,
@@ -85,7 +85,7 @@ impl Machine {
     /// the logarithm).
     #[must_use]
     pub fn with_common(mut self, common: f64) -> Machine {
-        // What varies by nothing draws nothing: other runs stay as they are.
+        // A factor that does not vary draws no random numbers, so that the times of other runs stay the same.
         if common > 0.0 {
             self.common = (0..self.launches.len()).map(|_| common * self.normal()).collect();
         }

@@ -61,13 +61,13 @@ fn shapes((sizes, growth): (usize, f64)) -> [Shape; 4] {
     ]
 }
 
-/// What else is counted: pairs that are no monotony, in the same run.
+/// Further counted cells: pairs of another guideline in the same run.
 const PAIR: &str = "another guideline 15 % slower, in the same run";
 
-/// How much slower those pairs are.
+/// Slowdown of those pairs, as a ratio.
 const PAIR_RATIO: f64 = 1.15;
 
-/// How many of them.
+/// Number of those pairs.
 const SLOW_PAIRS: usize = 10;
 
 /// One kind of violation.
@@ -75,17 +75,17 @@ const SLOW_PAIRS: usize = 10;
 pub struct Row {
     /// Sizes of each function.
     pub sizes: usize,
-    /// What is wrong.
+    /// The violation in the scripted times.
     pub violation: &'static str,
-    /// With two hypotheses per smaller size ([`kilter_stats::verdict::monotony`]).
+    /// Result with two hypotheses per smaller size ([`kilter_stats::verdict::monotony`]).
     pub two_per_size: Found,
-    /// With one hypothesis per pair of sizes and Holm's correction over all.
+    /// Result with one hypothesis per pair of sizes and Holm's correction over all.
     pub all_pairs: Found,
-    /// With neighbours only.
+    /// Result with neighbours only.
     pub neighbours: Found,
 }
 
-/// What was found in all runs.
+/// Results of all runs.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Found {
     /// Runs in which at least one of the violated sizes was found: the defect is known.
@@ -134,7 +134,7 @@ pub fn validate(options: &Options) -> Vec<Row> {
     rows
 }
 
-/// For each way of correction and each violation, whether its sizes were found; the slow pairs come last.
+/// Tells for each way of correction and each violation if its sizes were found; the slow pairs come last.
 fn one(seed: u64, run: usize, sizes: (usize, f64)) -> [Vec<Vec<bool>>; 3] {
     let name = format!("monotony {} {run}", sizes.0);
     let mut machine = Machine::new(seed, &name, Noise::Plain, SPREAD, LAUNCHES);

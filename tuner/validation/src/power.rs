@@ -14,10 +14,10 @@ use super::runs::{LAUNCHES, sequential};
 /// Cells of a run; those with a slowdown come first.
 const CELLS: usize = 300;
 
-/// Of these, with each of the slowdowns.
+/// Number of these cells that are slow, with each of the slowdowns.
 const SLOW: usize = 10;
 
-/// How much slower, as a fraction.
+/// Slowdowns as fractions.
 pub const SLOWDOWNS: [f64; 5] = [0.05, 0.10, 0.20, 0.30, 0.50];
 
 /// Condition of the launches.
@@ -69,7 +69,7 @@ const CONDITIONS: [Condition; 8] = [
         noise: Noise::Bimodal,
         ..PLAIN
     },
-    // As seen on a noisy day: 0.47 of a side, 0.25 of the ratio.
+    // Seen on a noisy day: a side varies by 0.47, the ratio by 0.25.
     Condition {
         name: "by 0.44 together, 0.18 each",
         spread: (0.177, 0.177),
@@ -78,7 +78,7 @@ const CONDITIONS: [Condition; 8] = [
     },
 ];
 
-/// How launches are spent and judged.
+/// The way in which launches are spent and judged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Design {
@@ -97,7 +97,7 @@ pub enum Design {
 }
 
 impl Design {
-    /// All of them.
+    /// Every design.
     const ALL: [Design; 6] = [
         Design::Fixed,
         Design::Sequential,
@@ -134,7 +134,7 @@ impl Design {
         (slowdown >= least).then_some(0.95)
     }
 
-    /// In a table.
+    /// Name in a table.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -151,11 +151,11 @@ impl Design {
 /// One condition.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Row {
-    /// How launches are spent and judged.
+    /// The way in which launches are spent and judged.
     pub design: Design,
-    /// What the launches are like.
+    /// Description of the launches.
     pub launches: &'static str,
-    /// How much slower the left side is, as a fraction.
+    /// Slowdown of the left side as a fraction.
     pub slowdown: f64,
     /// Violated, of the cells with this slowdown.
     pub found: Rate,
@@ -196,7 +196,7 @@ pub fn validate(options: &Options) -> Vec<Row> {
     rows
 }
 
-/// For each slow cell whether it was found, and the mean launches of all cells.
+/// Tells for each slow cell if it was found, and gives the mean number of launches of all cells.
 fn one(seed: u64, condition: &Condition, design: Design, run: usize) -> (Vec<bool>, f64) {
     let launches = match design {
         Design::Fixed => LAUNCHES,

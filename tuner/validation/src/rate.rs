@@ -49,14 +49,14 @@ impl Rate {
         self.wilson(SHOWN)
     }
 
-    /// Whether the true rate may be at most this: exact binomial test.
+    /// True if the true rate may be at most `nominal`, by an exact binomial test.
     #[must_use]
     pub fn at_most(&self, nominal: f64) -> bool {
         let rest = self.trials as f64 - self.cases;
         self.cases <= 0.0 || nominal >= 1.0 || beta_reg(self.cases, rest + 1.0, nominal.max(0.0)) >= CHANCE
     }
 
-    /// Whether the true rate may be at least this.
+    /// True if the true rate may be at least `promised`.
     #[must_use]
     pub fn at_least(&self, promised: f64) -> bool {
         let missing = Rate {

@@ -28,15 +28,15 @@ const PAIRS: usize = 100;
 /// One condition.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Row {
-    /// What is judged, and how.
+    /// The judged comparison, and the design.
     pub what: &'static str,
-    /// What is counted.
+    /// The counted event.
     pub counted: &'static str,
-    /// What disturbs the times.
+    /// Disturbance of the times.
     pub noise: Noise,
-    /// How often it happened.
+    /// Observed rate of the event.
     pub false_decisions: Rate,
-    /// How often it may happen.
+    /// Allowed rate of the event.
     pub nominal: f64,
 }
 
@@ -46,16 +46,16 @@ struct Kind {
     counted: &'static str,
     test: Test,
     correction: Correction,
-    /// How many of the pairs are really violated; they come last.
+    /// Number of pairs that are really violated; they come last.
     violated: usize,
     sequential: bool,
     functions: Functions,
-    /// How much slower the pairs that count are.
+    /// Slowdown of the pairs that count, as a ratio.
     ratio: f64,
     spreads: Spreads,
 }
 
-/// How the sides of a pair spread (standard deviations of logarithms).
+/// Spread of the sides of a pair (standard deviations of logarithms).
 #[derive(Clone, Copy, PartialEq)]
 enum Spreads {
     /// Both by [`SPREAD`].
@@ -69,7 +69,7 @@ enum Spreads {
 #[derive(PartialEq)]
 enum Functions {
     None,
-    /// All sizes take the same time: the least favourable case.
+    /// All sizes take the same time, the least favourable case.
     Equal,
     /// Equal up to the fourth size, then growing with the size.
     Growing,
@@ -207,7 +207,7 @@ pub fn validate(options: &Options) -> Vec<Row> {
 }
 
 impl Kind {
-    /// What is counted, as shares in [0, 1]: one per run, or one per cell where cells are counted.
+    /// Shares of the counted event in [0, 1]: one per run, or one per cell if cells are counted.
     fn run(&self, seed: u64, noise: Noise, run: usize) -> Vec<f64> {
         let launches = if self.sequential {
             DEFAULT_MAX_LAUNCHES

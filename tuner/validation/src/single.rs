@@ -17,11 +17,11 @@ const SPREAD: f64 = 0.3;
 /// One condition.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Row {
-    /// As on the command line; tests of pairs where both sides have the same launches.
+    /// Name of the test as on the command line. Tests of pairs get both sides from the same launches.
     pub test: &'static str,
     /// Launches of both sides.
     pub launches: (usize, usize),
-    /// What disturbs the times.
+    /// Disturbance of the times.
     pub noise: Noise,
     /// p <= `nominal` although both sides are the same.
     pub false_violations: Rate,

@@ -35,7 +35,7 @@ pub const RATIOS: [f64; 8] = [0.0, 0.1, 0.15, 0.2, 0.25, 0.3, 0.5, 1.0];
 /// Sizes and what communication takes at them, in seconds.
 const SIZES: [(u64, f64); 3] = [(64 << 10, 1e-4), (1 << 20, 1e-3), (8 << 20, 8e-3)];
 
-/// How many times as long as communication computation takes.
+/// Computation in multiples of the time that communication takes.
 const COVERS: f64 = 3.0;
 
 /// Repetitions of a part, as `kilter tune` has them.
@@ -44,7 +44,7 @@ const REPETITIONS: usize = 9;
 /// Repetitions of communication, of computation, vary by this within a launch (standard deviation of the logarithm).
 const WITHIN: [f64; 2] = [0.05, 0.005];
 
-/// What launches are like: name, disturbance of communication, its spread from launch to launch.
+/// Conditions of launches: name, disturbance of communication, its spread from launch to launch.
 const CONDITIONS: [(&str, Noise, f64); 4] = [
     ("alike", Noise::Plain, 0.0),
     ("vary by 2 %", Noise::Plain, 0.02),
@@ -52,7 +52,7 @@ const CONDITIONS: [(&str, Noise, f64); 4] = [
     ("vary by 5 %, 2 % spikes", Noise::Spikes, 0.05),
 ];
 
-/// How launches are spent.
+/// The way in which launches are spent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Design {
@@ -63,7 +63,7 @@ pub enum Design {
 }
 
 impl Design {
-    /// In a table.
+    /// Name in a table.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -76,9 +76,9 @@ impl Design {
 /// One condition.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Row {
-    /// How launches are spent.
+    /// The way in which launches are spent.
     pub design: Design,
-    /// What the launches are like.
+    /// Description of the launches.
     pub launches: &'static str,
     /// The true ratio of every cell; the bound is 0.2.
     pub ratio: f64,
@@ -93,8 +93,8 @@ pub struct Row {
 }
 
 impl Row {
-    /// Whether what is promised is kept: within the bound no cell of a run is missed, and beyond it by more than the floor none holds,
-    /// but in 5 % of the runs and cells; and what is far on either side is found.
+    /// True if the promises are kept. A cell within the bound is missed in at most 5 % of the runs. A cell beyond it by
+    /// more than the floor holds in at most 5 % of the cases. A cell that is far on either side is found.
     #[must_use]
     pub fn is_kept(&self) -> bool {
         let within = self.ratio <= BOUND;

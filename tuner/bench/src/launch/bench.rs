@@ -20,33 +20,27 @@ pub trait Bench: fmt::Debug {
     /// The clock by which launches are timed and limited.
     fn clock(&self) -> Clock;
 
-    /// Whether it starts anything at all; one that does not is asked for nothing but what the store has.
+    /// True if it starts jobs. Otherwise it is only asked for results that the store has.
     fn starts_jobs(&self) -> bool {
         true
     }
 
-    /// Starts a command; what it prints goes to `output`. `tag` marks all processes of it.
-    ///
-    /// # Errors
-    /// No program, or what the system says.
+    /// Starts a command; its output goes to `output`. `tag` marks all of its processes.
     fn start(&self, command: &CommandSpec, tag: &str, output: File) -> Result<Box<dyn Started>, ProcessError>;
 
-    /// How busy the machine is now; `None` where nobody can tell.
+    /// Load of the machine now; `None` if it is unknown.
     fn load(&self) -> Option<Reading>;
 }
 
 /// A command that was started.
 pub trait Started: fmt::Debug {
-    /// Whether it has ended by itself.
+    /// True if it has ended by itself.
     fn has_ended(&mut self) -> bool;
 
     /// Waits until it has ended, for at most so long; says whether it has.
     fn wait(&mut self, limit: Duration) -> bool;
 
-    /// Ends all of it and says how it ended; a second call does nothing.
-    ///
-    /// # Errors
-    /// Processes that do not go away.
+    /// Ends all of it and returns its exit status; a second call does nothing. An error if processes do not go away.
     fn kill_all(&mut self, grace: Duration) -> Result<ExitStatus, ProcessError>;
 }
 
@@ -86,7 +80,7 @@ impl Started for Process {
 #[derive(Debug, Clone)]
 pub struct Clock {
     begin: Instant,
-    /// Of a scripted clock: what has passed since it began.
+    /// Time since the start of a scripted clock.
     passed: Option<Rc<Cell<Duration>>>,
 }
 

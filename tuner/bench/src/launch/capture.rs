@@ -13,10 +13,10 @@ use super::process::{Process, ProcessError};
 /// More output than this is not kept.
 const MAX_OUTPUT_BYTES: u64 = 1 << 20;
 
-/// What a short command did.
+/// Result of a short command.
 #[derive(Debug, Clone)]
 pub struct Captured {
-    /// How it ended.
+    /// Exit status.
     pub status: ExitStatus,
     /// Standard output and error together; what is not UTF-8 is replaced.
     pub output: String,
@@ -41,7 +41,7 @@ pub enum CaptureError {
     Failed {
         /// Command line.
         command: String,
-        /// How it ended.
+        /// Exit status.
         status: ExitStatus,
         /// First line of what it said.
         output: String,
@@ -54,18 +54,12 @@ pub enum CaptureError {
     },
 }
 
-/// Runs a command to its end, or ends it with everything it started.
-///
-/// # Errors
-/// It does not start, or takes longer than `limit`.
+/// Runs a command to its end. Ends it with everything it started if it takes longer than `limit`, which is an error.
 pub fn capture(spec: &CommandSpec, limit: Duration) -> Result<Captured, CaptureError> {
     capture_at_most(spec, limit, MAX_OUTPUT_BYTES)
 }
 
-/// The same, and keeps so much of what it prints.
-///
-/// # Errors
-/// It does not start, or takes longer than `limit`.
+/// Same as [`capture`], with a limit on the bytes that are kept of its output.
 pub fn capture_at_most(spec: &CommandSpec, limit: Duration, max_bytes: u64) -> Result<Captured, CaptureError> {
     let failed = |source| ProcessError::Spawn {
         command: spec.to_string(),
@@ -99,11 +93,9 @@ pub fn capture_at_most(spec: &CommandSpec, limit: Duration, max_bytes: u64) -> R
     })
 }
 
-/// The first line that `LAUNCHER --version` prints, such as `mpirun (Open MPI) 4.1.4`; with the next line where it is only a
-/// heading: `HYDRA build details: Version: 4.0.2`. Where it refuses that option, what `LAUNCHER -v` prints (`mpirun_rsh`).
-///
-/// # Errors
-/// It does not start, fails, takes longer than `limit`, or prints nothing.
+/// First line that `LAUNCHER --version` prints, such as `mpirun (Open MPI) 4.1.4`. The next line is added if the first
+/// is only a heading: `HYDRA build details: Version: 4.0.2`. A launcher that refuses the option is asked with `-v`
+/// (`mpirun_rsh`). An error if it does not start, fails, takes longer than `limit`, or prints nothing.
 pub fn launcher_version(launcher: &Path, limit: Duration) -> Result<String, CaptureError> {
     let refused = |line: &str| {
         ["unrecognized option", "unknown option", "invalid option"]
@@ -112,13 +104,13 @@ pub fn launcher_version(launcher: &Path, limit: Duration) -> Result<String, Capt
     };
     match version(launcher, "--version", limit) {
         Ok(line) if !refused(&line) => Ok(line),
-        // Of two refusals, the first one is that of the usual option.
+        // If both options are refused, the refusal of the usual one is reported.
         Err(CaptureError::TimedOut { command, seconds }) => Err(CaptureError::TimedOut { command, seconds }),
         other => version(launcher, "-v", limit).or(other),
     }
 }
 
-/// What the launcher prints with this option.
+/// Output of the launcher with this option.
 fn version(launcher: &Path, option: &str, limit: Duration) -> Result<String, CaptureError> {
     let spec = CommandSpec {
         argv: vec![launcher.to_string_lossy().into_owned(), option.to_owned()],

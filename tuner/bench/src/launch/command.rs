@@ -22,7 +22,7 @@ impl CommandSpec {
 }
 
 impl fmt::Display for CommandSpec {
-    /// As one could type it into a shell.
+    /// The command as one could type it into a shell.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut first = true;
         let mut word = |text: &dyn fmt::Display| {
@@ -50,7 +50,7 @@ pub fn quote(word: &str) -> String {
     }
 }
 
-/// How a launcher wants to be called.
+/// Template of a launcher's command line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommandTemplate {
     /// The launcher.
@@ -59,7 +59,7 @@ pub struct CommandTemplate {
     pub arguments_before: Vec<String>,
     /// A word that follows once for each rank, for launchers that want the name of a host for each.
     pub for_each_rank: Option<String>,
-    /// What stands before parameters and variables where there are any, such as `env`.
+    /// Words before parameters and variables, if there are any, such as `env`.
     pub before_variables: Vec<String>,
     /// One library parameter, with `{name}` and `{value}`, for example `--mca`, `{name}`, `{value}`; empty if it cannot be given,
     /// or is a variable like those of `environment_form`.
@@ -80,9 +80,9 @@ pub enum TemplateError {
     NoPlaceholder {
         /// Launcher.
         program: String,
-        /// Which form.
+        /// The incomplete form.
         form: &'static str,
-        /// What is missing.
+        /// The missing placeholder.
         placeholder: &'static str,
     },
     /// No form for parameters.
@@ -99,13 +99,10 @@ pub enum TemplateError {
 }
 
 impl CommandTemplate {
-    /// The command for so many ranks of a program under parameters and environment.
+    /// Builds the command that starts `ranks` ranks of a program under parameters and environment.
     ///
-    /// A name that is given several times has its last value, at its first place; entries of `LD_PRELOAD` are joined with `:`
-    /// in their order.
-    ///
-    /// # Errors
-    /// A template that lacks what is needed, or a NUL character in a value.
+    /// A name that is given several times has its last value, at its first place. Entries of `LD_PRELOAD` are joined
+    /// with `:` in their order. Errors are an incomplete template and a NUL character in a value.
     pub fn build(
         &self,
         ranks: usize,

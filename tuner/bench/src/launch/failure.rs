@@ -1,4 +1,4 @@
-//! What can go wrong with a job.
+//! Failures of jobs.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -15,20 +15,20 @@ use crate::store::StoreError;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, thiserror::Error)]
 #[serde(tag = "failure", rename_all = "snake_case")]
 pub enum JobFailure {
-    /// Nothing was heard of it for too long.
+    /// The job was silent for too long.
     #[error("no sign of life for {seconds} s{place}")]
     Hung {
         /// The limit that was passed, in seconds.
         seconds: f64,
-        /// Where.
+        /// Place of the failure.
         place: Box<Place>,
     },
     /// It ended before it was done.
     #[error("the job ended before it was done ({status}){place}")]
     Crashed {
-        /// How the launcher ended: `exit status: 1`, `signal: 9 (SIGKILL)`.
+        /// Exit of the launcher: `exit status: 1`, `signal: 9 (SIGKILL)`.
         status: String,
-        /// Where.
+        /// Place of the failure.
         place: Box<Place>,
     },
     /// It never reported that it had started. Not stored: tried again by a resumed run.
@@ -36,7 +36,7 @@ pub enum JobFailure {
     DidNotStart {
         /// Ended, or took too long.
         reason: String,
-        /// Where.
+        /// Place of the failure.
         place: Box<Place>,
     },
 }
@@ -54,7 +54,7 @@ impl JobFailure {
         })
     }
 
-    /// Where it happened.
+    /// Place of the failure.
     #[must_use]
     pub fn place(&self) -> &Place {
         match self {
@@ -70,7 +70,7 @@ impl JobFailure {
         self.place().item.as_deref()
     }
 
-    /// In a line: what happened, in which block, and what a worker said of it.
+    /// The failure in a line: its kind, the block, and what a worker said of it.
     #[must_use]
     pub fn in_short(&self) -> String {
         let place = self.place();
@@ -85,7 +85,7 @@ impl JobFailure {
         text
     }
 
-    /// The kind.
+    /// The kind: `hung`, `crashed` or `did not start`.
     #[must_use]
     pub fn kind(&self) -> FaultKind {
         match self {
@@ -96,7 +96,7 @@ impl JobFailure {
     }
 }
 
-/// Where a job failed.
+/// Place of a job's failure.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Place {
     /// Key of the job.
@@ -107,7 +107,7 @@ pub struct Place {
     pub item: Option<String>,
     /// Items of the block that were entered and have neither samples nor failed, in the order they were entered.
     pub unfinished: Vec<String>,
-    /// What the job printed.
+    /// File with the job's output.
     pub log: PathBuf,
     /// The end of that.
     pub log_tail: String,
@@ -130,7 +130,7 @@ impl fmt::Display for Place {
     }
 }
 
-/// Why a session gave no answer.
+/// Reason why a session gave no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum SessionError {
     /// The job failed; its processes have been removed.
@@ -142,7 +142,7 @@ pub enum SessionError {
         /// Its number.
         signal: i32,
     },
-    /// Nothing is started while a stored run is gone through again.
+    /// A replay starts nothing.
     #[error("the stored run has no answer of job `{key}` to this question; it decided otherwise, or was not finished")]
     Replayed {
         /// Key of the job.
@@ -162,19 +162,19 @@ pub enum SessionError {
     Report {
         /// The report file.
         path: PathBuf,
-        /// From 1.
+        /// Number of the line, from 1.
         line: u64,
-        /// What is wrong.
+        /// The mistake.
         message: String,
     },
     /// A file.
     #[error("cannot {action} `{}`: {source}", path.display())]
     Io {
-        /// What was to be done.
+        /// The attempted action.
         action: &'static str,
-        /// With which.
+        /// File on which it was attempted.
         path: PathBuf,
-        /// Why not.
+        /// Cause.
         source: std::io::Error,
     },
     /// A question that is not the one that was answered.

@@ -13,7 +13,7 @@ use super::failure::SessionError;
 use super::files::io_error;
 use crate::store::Position;
 
-/// At most so much is taken at one look; a longer line is an error.
+/// Limit of bytes that are read at once; a longer line is an error.
 const CHUNK_BYTES: u64 = 16 << 20;
 
 /// Reads complete lines, each once.

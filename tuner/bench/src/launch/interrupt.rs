@@ -4,15 +4,12 @@ use std::sync::atomic::{AtomicI32, Ordering};
 
 use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, sigaction};
 
-/// Where a signal is noted: its number, or 0.
+/// Number of the signal that came, or 0.
 pub type Flag = AtomicI32;
 
 static RECEIVED: Flag = Flag::new(0);
 
 /// Notes SIGINT, SIGTERM and SIGHUP from now on instead of dying of them. Call once, early.
-///
-/// # Errors
-/// What the system says.
 pub fn install() -> Result<(), nix::Error> {
     let action = SigAction::new(SigHandler::Handler(note), SaFlags::SA_RESTART, SigSet::empty());
     for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP] {

@@ -47,14 +47,14 @@ pub(super) struct Job {
     plan: PlanFile,
     follower: Follower,
     limits: Limits,
-    /// When other programs' work began to count; `None` where nobody can tell.
+    /// Reading of other programs' work at the start; `None` if it is unknown.
     load: Option<Reading>,
     load_looked_at: Instant,
     other_cores: Option<f64>,
     started: Instant,
-    /// When it must end, whatever is left of the plan.
+    /// Time at which it must end, whatever is left of the plan.
     ends_by: Option<Instant>,
-    /// When it was told so.
+    /// Time at which it was told so.
     told_to_end: Option<Instant>,
     last_life: Instant,
     /// The plan's end was written.
@@ -67,7 +67,7 @@ pub(super) struct Job {
     pub(super) dies_after_lines: Option<usize>,
 }
 
-/// Why waiting ended without what was waited for.
+/// Reason why waiting ended too early.
 pub(super) enum Stop {
     /// An error; the job is over.
     Error(SessionError),
@@ -158,12 +158,12 @@ impl Job {
         Ok(())
     }
 
-    /// Whether nothing of it runs any more.
+    /// True if none of its processes runs any more.
     pub(super) fn is_stopped(&self) -> bool {
         self.stopped
     }
 
-    /// Whether the job takes no more questions.
+    /// True if the job takes no more questions.
     pub(super) fn is_closing(&self) -> bool {
         self.closing || self.ledger.end.is_some()
     }
@@ -175,7 +175,7 @@ impl Job {
         if news {
             self.ledger.record.together()?;
             let taken = self.take(lines, progress);
-            // What was taken before an error is stored, too.
+            // Lines taken before an error are stored, too.
             self.ledger.record.end_together()?;
             taken?;
             self.last_life = self.clock.now();

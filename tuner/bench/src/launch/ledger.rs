@@ -1,4 +1,4 @@
-//! What a job was asked and what it has answered. Every line goes to the store first.
+//! Questions to a job and its answers. Every line goes to the store first.
 
 use std::path::Path;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use crate::store::LaunchRecord;
 #[derive(Debug)]
 struct Asked {
     block: Block,
-    /// Whether its samples count; `false` if it only shows what the job does.
+    /// True if its samples count; false if it only shows how the job behaves.
     measured: bool,
     done: bool,
 }
@@ -46,10 +46,8 @@ impl Ledger {
         self.asked.push(Asked { block, measured, done });
     }
 
-    /// Stores a line and then takes note of it. Returns the id of the measured block that is done by it, if any.
-    ///
-    /// # Errors
-    /// The database; a line about something that was not asked, or that comes too late.
+    /// Stores a line and then takes note of it. Returns the id of the measured block that the line completes, if any.
+    /// Errors come from the database, from a line about something that was not asked, and from one after the end line.
     pub(super) fn take(
         &mut self,
         line: Line,
@@ -104,7 +102,7 @@ impl Ledger {
         None
     }
 
-    /// Whether every block asked is done.
+    /// True if every block asked is done.
     pub(super) fn all_done(&self) -> bool {
         self.asked.iter().all(|asked| asked.done)
     }
@@ -114,7 +112,7 @@ impl Ledger {
         self.asked.iter().filter(|asked| asked.measured && !asked.done).count()
     }
 
-    /// Whether the block is done.
+    /// True if the block is done.
     pub(super) fn is_done(&self, id: &str) -> bool {
         self.asked.iter().any(|asked| asked.block.id == id && asked.done)
     }

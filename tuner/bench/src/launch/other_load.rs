@@ -1,8 +1,8 @@
-//! How busy other programs kept this machine while a job ran: what was measured beside a compilation is measured again when the run is
-//! resumed.
+//! Measures how busy other programs kept this machine while a job ran. A resumed run measures again what ran beside a
+//! compilation.
 //!
-//! Busy time of all processors (`/proc/stat`) less what the tuner and everything descended from it used, and less the switch of a virtual
-//! cluster, which is the job's network. Ranks on other hosts are not looked at.
+//! It takes the busy time of all processors (`/proc/stat`) less the time of the tuner and its descendants, and less
+//! that of a virtual cluster's switch, which is the job's network. Ranks on other hosts are not looked at.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -43,7 +43,7 @@ pub struct Reading {
     at: Instant,
     /// Seconds, over all processors.
     busy: f64,
-    /// Of the tuner, its job, and the network of a virtual cluster.
+    /// Busy time of the tuner, its job, and the network of a virtual cluster.
     own: f64,
 }
 

@@ -42,7 +42,8 @@ fn parse_stat(text: &[u8]) -> Option<Entry> {
     })
 }
 
-/// Whether the environment that the process began with holds exactly this `NAME=value`. Other users' processes do not tell.
+/// True if the environment with which the process began holds exactly this `NAME=value`. Other users' processes do not
+/// tell.
 fn has_environment(pid: i32, entry: &str) -> bool {
     fs::read(format!("/proc/{pid}/environ")).is_ok_and(|environment| {
         environment
@@ -51,8 +52,8 @@ fn has_environment(pid: i32, entry: &str) -> bool {
     })
 }
 
-/// Who belongs to a job: its first process, the session that it leads, everything descended from a member, everything with the
-/// job's tag in its environment. Members are remembered, because descent is forgotten when a parent dies.
+/// Processes of a job: its first process, the session that it leads, every descendant of a member, and every process
+/// with the job's tag in its environment. Members are remembered, because descent is lost when a parent dies.
 #[derive(Debug)]
 pub(super) struct Family {
     /// The direct child, as long as it has not been waited for (its pid cannot be given away before).

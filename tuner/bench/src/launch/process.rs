@@ -28,14 +28,14 @@ pub(super) const KILL_GRACE: Duration = Duration::from_secs(5);
 /// Environment variable that marks every process of a launch.
 pub const TAG_VARIABLE: &str = "KILTER_LAUNCH_ID";
 
-/// How long SIGKILL may take to remove processes before they count as left over.
+/// Time that SIGKILL may take to remove processes before they count as left over.
 const KILL_LIMIT: Duration = Duration::from_secs(10);
 
 /// First pause between two looks at processes; doubles up to [`LONGEST_PAUSE`].
 const SHORTEST_PAUSE: Duration = Duration::from_millis(1);
 const LONGEST_PAUSE: Duration = Duration::from_millis(50);
 
-/// What can go wrong with processes.
+/// Errors of processes.
 #[derive(Debug, thiserror::Error)]
 pub enum ProcessError {
     /// No program.
@@ -46,10 +46,10 @@ pub enum ProcessError {
     Spawn {
         /// The command line.
         command: String,
-        /// Why.
+        /// Cause.
         source: io::Error,
     },
-    /// Nothing is started while a stored run is gone through again.
+    /// A replay starts nothing.
     #[error("the stored run has no answer to `{command}`, and nothing is started")]
     Replayed {
         /// The command line.
@@ -58,9 +58,9 @@ pub enum ProcessError {
     /// SIGKILL did not remove them.
     #[error("processes {pids:?} of launch {tag} are still there {seconds} s after SIGKILL; remove them by hand")]
     Leftover {
-        /// Who.
+        /// Ids of the processes.
         pids: Vec<i32>,
-        /// Of which launch.
+        /// Tag of their launch.
         tag: String,
         /// After how long.
         seconds: u64,
@@ -68,17 +68,14 @@ pub enum ProcessError {
     /// The system refused.
     #[error("cannot {action}: {errno}")]
     System {
-        /// What was to be done.
+        /// The attempted action.
         action: &'static str,
-        /// Why not.
+        /// Cause.
         errno: Errno,
     },
 }
 
 /// Makes orphans of our children our children, so that they can be seen and waited for. Call once, before the first launch.
-///
-/// # Errors
-/// What the system says.
 pub fn become_subreaper() -> Result<(), ProcessError> {
     nix::sys::prctl::set_child_subreaper(true).map_err(|errno| ProcessError::System {
         action: "become the parent of orphaned processes",
@@ -106,9 +103,6 @@ impl Process {
     /// Starts a command in a session of its own; standard input is empty, standard output and error go to `output`.
     ///
     /// Call it from the main thread: the child gets SIGTERM when the *thread* that started it ends.
-    ///
-    /// # Errors
-    /// No program, or what the system says.
     pub fn spawn(spec: &CommandSpec, tag: &str, output: File) -> Result<Process, ProcessError> {
         let (program, arguments) = spec.argv.split_first().ok_or(ProcessError::Empty)?;
         let failed = |source| ProcessError::Spawn {
@@ -148,7 +142,8 @@ impl Process {
         self.child.id().cast_signed()
     }
 
-    /// Whether the direct child has ended. It is not waited for before [`Process::kill_all`], so that its pid stays its own.
+    /// True if the direct child has ended. It is not waited for before [`Process::kill_all`], so that its pid stays its
+    /// own.
     #[must_use]
     pub fn has_ended(&self) -> bool {
         if self.status.is_some() {
@@ -175,11 +170,8 @@ impl Process {
         }
     }
 
-    /// Ends everything: SIGTERM, SIGKILL after `grace`, until nothing is left. Returns how the direct child ended. A second call
-    /// does nothing.
-    ///
-    /// # Errors
-    /// Processes that do not go away, with their ids.
+    /// Ends everything: SIGTERM, SIGKILL after `grace`, until nothing is left. Returns how the direct child ended. A
+    /// second call does nothing. The error lists the ids of processes that do not go away.
     pub fn kill_all(&mut self, grace: Duration) -> Result<ExitStatus, ProcessError> {
         if let Some(status) = self.status {
             return Ok(status);
@@ -222,11 +214,8 @@ impl Drop for Process {
     }
 }
 
-/// Ends every process that carries the tag, as [`Process::kill_all`] does, when its launcher was the child of another process
-/// that has gone.
-///
-/// # Errors
-/// Processes that do not go away, with their ids.
+/// Ends every process that carries the tag, as [`Process::kill_all`] does. It is for a launcher that was started by
+/// another process which is gone. The error lists the ids of processes that do not go away.
 pub fn sweep(tag: &str, grace: Duration) -> Result<(), ProcessError> {
     let mut family = Family::new(None, format!("{TAG_VARIABLE}={tag}"));
     family.members().iter().for_each(|entry| signal(entry, Signal::SIGTERM));
@@ -297,7 +286,7 @@ fn signal(entry: &Entry, signal: Signal) {
     }
 }
 
-/// In the child, before exec.
+/// Prepares the child before exec.
 fn detach(tuner: i32) -> io::Result<()> {
     nix::unistd::setsid()?;
     nix::sys::prctl::set_pdeathsig(Signal::SIGTERM)?;

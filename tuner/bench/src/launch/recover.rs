@@ -12,10 +12,8 @@ use super::ledger::Ledger;
 use super::process::{self, KILL_GRACE};
 use crate::store::{Run, UnclosedLaunch};
 
-/// Closes every launch of the run that another, killed process left open.
-///
-/// # Errors
-/// Processes that cannot be removed, or the database. A damaged report is taken over up to the damage.
+/// Closes every launch of the run that another, killed process left open. A damaged report is taken over up to the
+/// damage. An error if processes cannot be removed.
 pub fn recover(run: &Run) -> Result<(), SessionError> {
     for launch in run.unclosed_launches()? {
         process::sweep(&launch.record.tag, KILL_GRACE)?;

@@ -1,7 +1,7 @@
-//! A bench that starts nothing: a stored run is gone through again, by a clock that stands still.
+//! Replays a stored run on a clock that stands still. It starts nothing.
 //!
-//! What the store has is answered as it was then. The first question that it has no answer to is refused, and named: the run that is gone
-//! through decides otherwise than the one that was stored, or was not finished.
+//! The store's answers are given as they were then. The first question without an answer is refused and named: this run
+//! decides otherwise than the stored one, or the stored one was not finished.
 
 use std::fs::File;
 

@@ -25,7 +25,7 @@ use crate::store::{Run, StoreError};
 /// So often is a question put to a worker that ends in order without answering.
 const MAX_TRIES: usize = 3;
 
-/// What a job is.
+/// Description of a job.
 #[derive(Debug, Clone)]
 pub struct JobSpec {
     /// Stable within the run: the same key with the same block ids is answered from the store.
@@ -34,20 +34,20 @@ pub struct JobSpec {
     pub command: CommandSpec,
     /// First line of the plan.
     pub header: Header,
-    /// When to give up.
+    /// Limits of waiting.
     pub limits: Limits,
-    /// When the job must end in order, whatever was asked; what was answered until then is kept.
+    /// Time at which the job must end in order, whatever was asked. Answers until then are kept.
     pub ends_by: Option<Instant>,
 }
 
-/// When to give up, in seconds.
+/// Limits of waiting, in seconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Limits {
-    /// From the launch to the start line.
+    /// Time from the launch to the start line.
     pub start_seconds: f64,
-    /// Without any line, once started.
+    /// Time without any line, once started.
     pub stall_seconds: f64,
-    /// From the end line to the end of the launcher.
+    /// Time from the end line to the end of the launcher.
     pub finish_seconds: f64,
 }
 
@@ -85,7 +85,8 @@ pub struct Session<'run> {
 }
 
 impl<'run> Session<'run> {
-    /// Nothing is started yet. `directory` holds the files of the job and must be seen by the tuner and by rank 0.
+    /// Makes a session without starting anything. `directory` holds the files of the job and must be seen by the tuner
+    /// and by rank 0.
     #[must_use]
     pub fn new(run: &'run Run, worker: &Path, directory: &Path, spec: JobSpec) -> Session<'run> {
         Session {
@@ -135,25 +136,20 @@ impl<'run> Session<'run> {
         self
     }
 
-    /// Whether blocks were left unanswered because the job had to end.
+    /// True if blocks were left unanswered because the job had to end.
     #[must_use]
     pub fn is_out_of_time(&self) -> bool {
         self.out_of_time
     }
 
-    /// Asks one block and waits for its answer; the job stays alive for the next.
-    ///
-    /// # Errors
-    /// A job that failed, now or when the run that is resumed asked it; interruption; the database; files.
+    /// Asks one block and waits for its answer; the job stays alive for the next. Errors include a failure that the job
+    /// had when the resumed run asked it before.
     pub fn measure(&mut self, block: &Block) -> Result<BlockOutcome, SessionError> {
         let mut outcomes = self.answer(std::slice::from_ref(block), &mut |_| (), false)?;
         outcomes.pop().ok_or_else(|| self.unexplained(&block.id).into())
     }
 
-    /// Asks all blocks at once; the job stays alive for the next. Otherwise as [`Session::measure_all`].
-    ///
-    /// # Errors
-    /// As [`Session::measure_all`].
+    /// Asks all blocks at once; the job stays alive for the next. Otherwise it is like [`Session::measure_all`].
     pub fn measure_together(
         &mut self,
         blocks: &[Block],
@@ -162,12 +158,9 @@ impl<'run> Session<'run> {
         self.answer(blocks, progress, false)
     }
 
-    /// Asks all blocks at once and ends the job; `progress` hears the id of every block that is done. Outcomes are in the order
-    /// of `blocks`; those that were not answered before the job had to end are empty.
-    ///
-    /// # Errors
-    /// As [`Session::measure`]. Blocks that were done before a failure are kept: they are answered from the store when asked
-    /// again.
+    /// Asks all blocks at once and ends the job; `progress` hears the id of every block that is done. Outcomes are in
+    /// the order of `blocks`; those of blocks that were not answered before the job had to end are empty. Blocks done
+    /// before a failure are kept: the store answers them when they are asked again.
     pub fn measure_all(
         &mut self,
         blocks: &[Block],
@@ -183,10 +176,7 @@ impl<'run> Session<'run> {
         self
     }
 
-    /// What the job said when it started, from the store if it did before.
-    ///
-    /// # Errors
-    /// As [`Session::measure`].
+    /// The job's start line, from the store if it has started before.
     pub fn start(&mut self) -> Result<Start, SessionError> {
         self.prepare()?;
         if let Some(start) = self.run.start_info(&self.spec.key)? {
@@ -219,9 +209,6 @@ impl<'run> Session<'run> {
 
     /// Ends the job in order. The end line covers every block asked: where an earlier attempt measured blocks but was killed
     /// before its end line, they are run once more, one repetition each, and their samples are not used.
-    ///
-    /// # Errors
-    /// As [`Session::measure`].
     pub fn finish(mut self) -> Result<End, SessionError> {
         self.prepare()?;
         self.replay_failure(END)?;
@@ -254,9 +241,6 @@ impl<'run> Session<'run> {
     }
 
     /// Ends the job in order, if one runs, when its end line is not wanted.
-    ///
-    /// # Errors
-    /// As [`Session::measure`].
     pub fn close(mut self) -> Result<(), SessionError> {
         self.end_job()
     }
@@ -368,7 +352,7 @@ impl<'run> Session<'run> {
         Err(failure.into())
     }
 
-    /// What every call does first.
+    /// First step of every call.
     fn prepare(&mut self) -> Result<(), SessionError> {
         if !self.recovered {
             recover::recover(self.run)?;
@@ -433,7 +417,7 @@ impl<'run> Session<'run> {
     fn leave(&mut self) -> Result<(), SessionError> {
         self.out_of_time = true;
         let Some(mut job) = self.job.take() else { return Ok(()) };
-        // Where it did not end in order it was killed.
+        // A job that did not end in order was killed.
         let ended = if job.is_stopped() { Ok(()) } else { job.wind_up() };
         self.tell(&job);
         drop(job);

@@ -14,7 +14,7 @@ use kilter_protocol::report::{End, Event, ReportLine, Start};
 use super::command::CommandSpec;
 use super::session::{JobSpec, Limits};
 
-/// How the stand-in behaves: words separated by spaces, the first one of those in [`Player::plays`].
+/// Variable with the stand-in's behaviour: words separated by spaces, the first one of those in [`Player::plays`].
 const BEHAVIOUR: &str = "KILTER_STAND_IN";
 
 /// A job whose worker behaves like this.
@@ -75,7 +75,7 @@ pub(super) fn block(id: &str) -> Block {
     }
 }
 
-/// What the stand-in measures: different for every item of every block, with all digits in use.
+/// Times that the stand-in reports: different for every item of every block, with all digits in use.
 pub(super) fn seconds(block: &str, item: &str) -> Vec<f64> {
     let seed = block
         .bytes()
@@ -105,7 +105,7 @@ impl Player {
         let mut line = serde_json::to_vec(&ReportLine { v: VERSION, event }).unwrap();
         line.push(b'\n');
         let middle = line.len() / 2;
-        // In two halves, as a reader may well see it.
+        // The line comes in two halves, as a reader may well see it.
         self.report.write_all(&line[..middle]).unwrap();
         self.report.write_all(&line[middle..]).unwrap();
     }

@@ -1,4 +1,4 @@
-//! What the jobs of a command were seen to cost, and beside what they ran.
+//! Observed cost of a command's jobs, and what ran beside them.
 
 use std::cell::RefCell;
 
@@ -15,7 +15,7 @@ pub struct Ended {
     pub unanswered: usize,
 }
 
-/// All jobs of a command that were launched and are over.
+/// The finished jobs of a command.
 #[derive(Debug, Default)]
 pub struct Watch {
     ended: RefCell<Vec<Ended>>,

@@ -6,9 +6,6 @@ use super::{LaunchRecord, Run, StoreError};
 
 impl Run {
     /// The allocation that the newest attempt under each of these keys was made in, of those that started.
-    ///
-    /// # Errors
-    /// The database cannot be read.
     pub fn allocations(&self, keys: &[String]) -> Result<Vec<Option<String>>, StoreError> {
         let sql = "SELECT allocation FROM launches WHERE run = ?1 AND key = ?2 AND start_json IS NOT NULL ORDER BY id DESC LIMIT 1";
         let of = |key: &String| {
@@ -24,9 +21,6 @@ impl Run {
 
 impl LaunchRecord {
     /// Stores the allocation that it is made in.
-    ///
-    /// # Errors
-    /// The database cannot be written.
     pub fn made_in(&self, allocation: &str) -> Result<(), StoreError> {
         self.note("allocation", allocation)
     }

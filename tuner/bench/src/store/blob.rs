@@ -14,7 +14,7 @@ const RAW: u8 = 0;
 /// Integers above this are not exact in f64.
 const LARGEST: f64 = 9_007_199_254_740_992.0;
 
-/// To bytes.
+/// Packs the values.
 pub(super) fn encode(seconds: &[f64]) -> Vec<u8> {
     if seconds.is_empty() {
         return Vec::new();
@@ -25,7 +25,7 @@ pub(super) fn encode(seconds: &[f64]) -> Vec<u8> {
         .unwrap_or_else(|| raw(seconds))
 }
 
-/// From bytes; `None` if they are torn.
+/// Unpacks the values; `None` if the bytes are torn.
 pub(super) fn decode(bytes: &[u8]) -> Option<Vec<f64>> {
     let Some((form, rest)) = bytes.split_first() else {
         return Some(Vec::new());

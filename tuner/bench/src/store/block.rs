@@ -1,4 +1,4 @@
-//! What became of blocks, for replay.
+//! Stored results of blocks, for replay.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use rusqlite::{OptionalExtension as _, params};
 
 use super::{Run, StoreError, blob};
 
-/// What a block that was measured to its end gave.
+/// Result of a block that was measured to its end.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct BlockOutcome {
     /// Item id to samples.
@@ -45,9 +45,9 @@ pub struct ItemSamples {
 pub struct StoredBlock {
     /// Row of the launch that measured it.
     pub launch: i64,
-    /// What was asked.
+    /// The requested items.
     pub items: Vec<Item>,
-    /// What came.
+    /// Their results.
     pub outcome: BlockOutcome,
 }
 
@@ -56,15 +56,12 @@ pub struct StoredBlock {
 pub struct StoredFailure {
     /// `hung` or `crashed`.
     pub state: String,
-    /// As given to [`super::LaunchRecord::record_failure`].
+    /// Detail as given to [`super::LaunchRecord::record_failure`].
     pub detail: String,
 }
 
 impl Run {
     /// The block, if it was measured to its end under this key.
-    ///
-    /// # Errors
-    /// What SQLite says, or a damaged entry.
     pub fn finished_block(&self, key: &str, block: &str) -> Result<Option<StoredBlock>, StoreError> {
         let context = || self.store.context("read a block");
         let found = self
@@ -94,9 +91,6 @@ impl Run {
     }
 
     /// Items that were asked for under this key and id, whatever became of them.
-    ///
-    /// # Errors
-    /// What SQLite says, or a damaged entry.
     pub fn asked_items(&self, key: &str, block: &str) -> Result<Option<Vec<Item>>, StoreError> {
         let items: Option<String> = self
             .store
@@ -166,9 +160,6 @@ impl Run {
     }
 
     /// The failure stored for a block under this key.
-    ///
-    /// # Errors
-    /// What SQLite says.
     pub fn stored_failure(&self, key: &str, block: &str) -> Result<Option<StoredFailure>, StoreError> {
         self.store
             .connection
@@ -187,9 +178,6 @@ impl Run {
     }
 
     /// Every stored failure of the run: launch key, block id, failure, in the order they happened.
-    ///
-    /// # Errors
-    /// What SQLite says.
     pub fn failures(&self) -> Result<Vec<(String, String, StoredFailure)>, StoreError> {
         let context = || self.store.context("list failures");
         let mut statement = self
@@ -217,9 +205,6 @@ impl Run {
     }
 
     /// Forgets the failures under this key, so that a resumed run tries again (a machine that has been repaired).
-    ///
-    /// # Errors
-    /// What SQLite says.
     pub fn forget_failures(&self, key: &str) -> Result<usize, StoreError> {
         self.store
             .connection
@@ -230,10 +215,7 @@ impl Run {
             .map_err(self.store.context("forget failures"))
     }
 
-    /// Whether the end line of a launch that ran this finished block is stored.
-    ///
-    /// # Errors
-    /// What SQLite says.
+    /// True if the end line of a launch that ran this finished block is stored.
     pub fn end_is_known(&self, key: &str, block: &str) -> Result<bool, StoreError> {
         self.store
             .connection

@@ -1,14 +1,13 @@
-//! From version 1 of the schema to version 2: the same rows, each repeated text once, samples as [`blob`] packs them.
+//! Migrates version 1 of the schema to version 2: the same rows, each repeated text once, samples as [`blob`] packs
+//! them.
 
 use rusqlite::types::Type;
 use rusqlite::{Transaction, params};
 
 use super::{blob, intern};
 
-/// Fills the tables of version 2 from those of version 1, which go away. Times survive bit for bit.
-///
-/// # Errors
-/// What SQLite says, or a torn blob: the migration is then undone and the file stays as it was.
+/// Fills the tables of version 2 from those of version 1 and drops the latter. Times survive bit for bit. A torn blob
+/// is an error: the migration is then undone, and the file stays as it was.
 pub(super) fn v1_to_v2(transaction: &Transaction<'_>) -> Result<(), rusqlite::Error> {
     transaction.execute_batch(
         "UPDATE runs SET

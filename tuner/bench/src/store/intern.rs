@@ -3,9 +3,6 @@
 use rusqlite::{Connection, params};
 
 /// Row of a text in `texts`; made if there is none.
-///
-/// # Errors
-/// What SQLite says.
 pub(super) fn text(connection: &Connection, text: &str) -> Result<i64, rusqlite::Error> {
     connection
         .prepare_cached("INSERT INTO texts (text) VALUES (?1) ON CONFLICT (text) DO NOTHING")?
@@ -16,9 +13,6 @@ pub(super) fn text(connection: &Connection, text: &str) -> Result<i64, rusqlite:
 }
 
 /// Row of an item in `items`; made if there is none.
-///
-/// # Errors
-/// What SQLite says.
 pub(super) fn item(connection: &Connection, name: &str, description: &str) -> Result<i64, rusqlite::Error> {
     connection
         .prepare_cached(

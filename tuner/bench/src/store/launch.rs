@@ -20,7 +20,7 @@ pub struct LaunchPaths {
     pub plan: PathBuf,
     /// Report, written by rank 0.
     pub report: PathBuf,
-    /// What the job printed.
+    /// File with the job's output.
     pub log: PathBuf,
 }
 
@@ -49,7 +49,7 @@ pub struct LaunchRecord {
 /// An attempt whose tuner went away.
 #[derive(Debug)]
 pub struct UnclosedLaunch {
-    /// To go on recording.
+    /// Record to which further lines are added.
     pub record: LaunchRecord,
     /// Its files.
     pub paths: LaunchPaths,
@@ -61,9 +61,6 @@ pub struct UnclosedLaunch {
 
 impl Run {
     /// Number of the next attempt under this key; the first is 1.
-    ///
-    /// # Errors
-    /// What SQLite says.
     pub fn next_attempt(&self, key: &str) -> Result<u32, StoreError> {
         self.store
             .connection
@@ -76,9 +73,6 @@ impl Run {
     }
 
     /// Begins an attempt; `tag` is unique in the world.
-    ///
-    /// # Errors
-    /// What SQLite says.
     pub fn begin_launch(
         &self,
         key: &str,
@@ -119,9 +113,6 @@ impl Run {
     }
 
     /// Attempts of this run that another process began and never closed: it was killed.
-    ///
-    /// # Errors
-    /// What SQLite says.
     pub fn unclosed_launches(&self) -> Result<Vec<UnclosedLaunch>, StoreError> {
         let context = || self.store.context("look for interrupted launches");
         let mut statement = self
@@ -178,9 +169,6 @@ impl LaunchRecord {
     ///
     /// `items` are the items of the block that the line is about; `measured` is false for blocks whose samples do not count
     /// (only the start and end lines of their launch do).
-    ///
-    /// # Errors
-    /// What SQLite says.
     pub fn record(
         &mut self,
         event: &Event,
@@ -211,7 +199,7 @@ impl LaunchRecord {
             connection.execute_batch("RELEASE line")
         })();
         if let Err(error) = stored {
-            // Nothing of the line stays; where even this fails, closing the connection undoes it.
+            // The line is undone as a whole. If even this fails, closing the connection undoes it.
             let _ = connection.execute_batch("ROLLBACK TO line; RELEASE line");
             return Err(self.store.context("store a report line")(error));
         }
@@ -221,18 +209,12 @@ impl LaunchRecord {
 
     /// Opens one durable write for the lines that follow, until [`LaunchRecord::end_together`]: a line by itself costs as much
     /// as a hundred, and disturbs what is being measured as much. Lines that are not written yet are still in the report file.
-    ///
-    /// # Errors
-    /// What SQLite says.
     pub fn together(&self) -> Result<(), StoreError> {
         let begun = self.store.connection.execute_batch("BEGIN");
         begun.map_err(self.store.context("begin to store report lines"))
     }
 
     /// Writes what came since [`LaunchRecord::together`].
-    ///
-    /// # Errors
-    /// What SQLite says.
     pub fn end_together(&self) -> Result<(), StoreError> {
         let ended = self.store.connection.execute_batch("COMMIT");
         ended.map_err(self.store.context("store report lines"))
@@ -332,9 +314,6 @@ impl LaunchRecord {
     }
 
     /// Stores that the block took the job down. `state` is `hung` or `crashed`, `detail` whatever describes it.
-    ///
-    /// # Errors
-    /// What SQLite says.
     pub fn record_failure(&self, block: &str, items: &[Item], state: &str, detail: &str) -> Result<(), StoreError> {
         let context = || self.store.context("store a failure");
         let transaction = self.store.connection.unchecked_transaction().map_err(context())?;
@@ -370,9 +349,6 @@ impl LaunchRecord {
     }
 
     /// Closes the attempt.
-    ///
-    /// # Errors
-    /// What SQLite says.
     pub fn close(&mut self, outcome: &str, elapsed: Duration) -> Result<(), StoreError> {
         let seconds = elapsed.as_secs_f64().max(self.stored_seconds);
         self.store

@@ -36,10 +36,10 @@ pub use schema::SCHEMA_VERSION;
 pub use taken_over::TakenOver;
 pub use verified::{Verified, VerifiedResult};
 
-/// How long SQLite waits for a reader that holds the file.
+/// Time that SQLite waits for a reader that holds the file.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// What can go wrong with the database.
+/// Errors of the database.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// Another kilter writes to it.
@@ -52,10 +52,10 @@ pub enum StoreError {
         path: PathBuf,
         /// The lock file.
         lock: PathBuf,
-        /// What the lock file says about the holder.
+        /// The lock file's description of the holder.
         holder: String,
     },
-    /// Nothing to read.
+    /// The database is missing.
     #[error("there is no database `{}`; `kilter check` and `kilter tune` make one, `--db` names another", path.display())]
     Missing {
         /// The file.
@@ -83,9 +83,9 @@ pub enum StoreError {
     /// A file or directory cannot be used.
     #[error("`{}`: {source}", path.display())]
     Io {
-        /// Which.
+        /// Path of the file or directory.
         path: PathBuf,
-        /// Why.
+        /// Cause.
         source: std::io::Error,
     },
     /// SQLite refused.
@@ -93,9 +93,9 @@ pub enum StoreError {
     Sqlite {
         /// The database.
         path: PathBuf,
-        /// What was to be done.
+        /// The attempted action.
         action: &'static str,
-        /// Why not.
+        /// Cause.
         source: rusqlite::Error,
     },
     /// A stored value that cannot be read back.
@@ -114,7 +114,7 @@ pub struct Store {
     inner: Rc<Inner>,
 }
 
-/// What a [`Store`] and its [`Run`]s share.
+/// State that a [`Store`] and its [`Run`]s share.
 #[derive(Debug)]
 struct Inner {
     path: PathBuf,
@@ -144,9 +144,7 @@ impl Inner {
 
 impl Store {
     /// Opens the database as its only writer, creating or migrating it as needed; missing directories are created.
-    ///
-    /// # Errors
-    /// Another writer, a file that is not kilter's or is newer than this kilter, or what the file system or SQLite say.
+    /// Errors are another writer, and a file that is not kilter's or is newer than this kilter.
     pub fn open(path: &Path) -> Result<Store, StoreError> {
         if let Some(directory) = path.parent().filter(|directory| !directory.as_os_str().is_empty()) {
             std::fs::create_dir_all(directory).map_err(|source| StoreError::Io {
@@ -175,9 +173,6 @@ impl Store {
     ///
     /// `fingerprint` says what the run measures (library, ranks, sizes, guidelines, ...); equal fingerprints mean that samples
     /// may be mixed. A resumed run keeps its own seed.
-    ///
-    /// # Errors
-    /// What SQLite says.
     pub fn begin_or_resume(
         &self,
         fingerprint: &str,
@@ -193,17 +188,11 @@ impl Store {
     }
 
     /// The newest run with this fingerprint, finished or not, to be gone through again; `None` where there is none.
-    ///
-    /// # Errors
-    /// What SQLite says.
     pub fn newest(&self, fingerprint: &str) -> Result<Option<Run>, StoreError> {
         Run::newest_of(&self.inner, fingerprint)
     }
 
     /// Begins a new run, whatever is unfinished; what there is stays, and is not continued any more.
-    ///
-    /// # Errors
-    /// What SQLite says.
     pub fn begin_anew(
         &self,
         fingerprint: &str,

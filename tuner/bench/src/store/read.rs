@@ -13,23 +13,20 @@ pub struct Reader {
     connection: Connection,
 }
 
-/// What is known about a run without its samples.
+/// Summary of a run, without its samples.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunHead {
     /// Row.
     pub id: i64,
-    /// Whether it came to its end.
+    /// True if it came to its end.
     pub finished: bool,
-    /// Whether its verdicts are stored.
+    /// True if its verdicts are stored.
     pub has_report: bool,
 }
 
 impl Reader {
-    /// Opens a database for reading. One of an older version is brought up to date first, as its next writer would do it.
-    ///
-    /// # Errors
-    /// No such file, a file that is not kilter's or is newer than this kilter, a writer at work on an older file, or what SQLite
-    /// says.
+    /// Opens a database for reading. A file of an older version is migrated first, as its next writer would do. Errors
+    /// are a missing file, one that is not kilter's or newer than this kilter, and a writer at work on an older file.
     pub fn open(path: &Path) -> Result<Reader, StoreError> {
         if !path.exists() {
             return Err(StoreError::Missing {
@@ -70,16 +67,13 @@ impl Reader {
         &self.path
     }
 
-    /// For statements of the caller's own; tables and views are those of `docs/method/store.md`.
+    /// Connection for the caller's own statements; tables and views are those of `docs/method/store.md`.
     #[must_use]
     pub fn connection(&self) -> &Connection {
         &self.connection
     }
 
-    /// All runs, oldest first.
-    ///
-    /// # Errors
-    /// What SQLite says.
+    /// Every run, oldest first.
     pub fn runs(&self) -> Result<Vec<RunHead>, StoreError> {
         let context = || self.context("list the runs");
         let mut statement = self
@@ -98,10 +92,8 @@ impl Reader {
             .map_err(context())
     }
 
-    /// The values of a `samples.seconds` or `cells.medians`, in seconds.
-    ///
-    /// # Errors
-    /// They are torn; `what` names the row.
+    /// The values of a `samples.seconds` or `cells.medians`, in seconds. An error if they are torn; `what` names the
+    /// row.
     pub fn unpack(&self, bytes: &[u8], what: impl std::fmt::Display) -> Result<Vec<f64>, StoreError> {
         blob::decode(bytes).ok_or_else(|| self.damaged(format!("{what} has a torn value")))
     }
@@ -115,7 +107,7 @@ impl Reader {
         }
     }
 
-    /// That something in the database cannot be read.
+    /// An error that names an unreadable part of the database.
     pub fn damaged(&self, what: impl Into<String>) -> StoreError {
         StoreError::Damaged {
             path: self.path.clone(),

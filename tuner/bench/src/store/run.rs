@@ -14,9 +14,9 @@ pub struct Run {
     pub id: i64,
     /// Seed of every order; a resumed run keeps the one it began with.
     pub seed: u64,
-    /// Whether an unfinished run was found and is continued.
+    /// True if an unfinished run was found and is continued.
     pub resumed: bool,
-    /// When it began, in seconds since 1970; of a resumed run, the first time.
+    /// Start of the run in seconds since 1970; the first one if it was resumed.
     pub started_unix_seconds: f64,
     pub(super) store: Rc<Inner>,
 }
@@ -88,9 +88,6 @@ impl Run {
     }
 
     /// Marks the run as finished: it will not be resumed.
-    ///
-    /// # Errors
-    /// What SQLite says.
     pub fn finish(&self) -> Result<(), StoreError> {
         self.store
             .connection
@@ -100,17 +97,11 @@ impl Run {
     }
 
     /// Wall seconds of all launches of this run, also those before it was resumed.
-    ///
-    /// # Errors
-    /// What SQLite says.
     pub fn measuring_seconds(&self) -> Result<f64, StoreError> {
         self.scalar("SELECT coalesce(sum(seconds), 0.0) FROM launches WHERE run = ?1")
     }
 
     /// Valid repetitions stored for this run, those of unfinished blocks included.
-    ///
-    /// # Errors
-    /// What SQLite says.
     pub fn sample_count(&self) -> Result<u64, StoreError> {
         self.scalar(
             "SELECT coalesce(sum(repetitions), 0) FROM samples JOIN launches ON launches.id = samples.launch WHERE run = ?1",
@@ -119,18 +110,12 @@ impl Run {
     }
 
     /// Number of launches begun.
-    ///
-    /// # Errors
-    /// What SQLite says.
     pub fn launch_count(&self) -> Result<u64, StoreError> {
         self.scalar("SELECT count(*) FROM launches WHERE run = ?1")
             .map(i64::cast_unsigned)
     }
 
     /// Launches begun whose keys begin with this, and their wall seconds.
-    ///
-    /// # Errors
-    /// What SQLite says.
     pub fn launches_of(&self, prefix: &str) -> Result<(u64, f64), StoreError> {
         // Not LIKE, in which `_` and `%` mean something.
         let sql = "SELECT count(*), coalesce(sum(seconds), 0.0) FROM launches WHERE run = ?1 AND substr(key, 1, length(?2)) = ?2";
@@ -142,10 +127,7 @@ impl Run {
             .map_err(self.store.context("count launches"))
     }
 
-    /// What the newest attempt that started said about itself.
-    ///
-    /// # Errors
-    /// What SQLite says, or a damaged entry.
+    /// Start line of the newest attempt that started.
     pub fn start_info(&self, key: &str) -> Result<Option<Start>, StoreError> {
         let text: Option<String> = self.newest(
             "SELECT start_json FROM launches WHERE run = ?1 AND key = ?2 AND start_json IS NOT NULL ORDER BY id DESC LIMIT 1",
@@ -156,9 +138,6 @@ impl Run {
     }
 
     /// Times of the empty operation in the newest attempt that has them, in seconds.
-    ///
-    /// # Errors
-    /// What SQLite says, or a damaged entry.
     pub fn noise(&self, key: &str) -> Result<Option<Vec<f64>>, StoreError> {
         let bytes: Option<Vec<u8>> = self.newest(
             "SELECT noise FROM launches WHERE run = ?1 AND key = ?2 AND noise IS NOT NULL ORDER BY id DESC LIMIT 1",
@@ -175,9 +154,6 @@ impl Run {
     }
 
     /// The end lines of all attempts under this key, their counts added; `None` if there is none.
-    ///
-    /// # Errors
-    /// What SQLite says, or a damaged entry.
     pub fn end_info(&self, key: &str) -> Result<Option<End>, StoreError> {
         let context = || self.store.context("read the ends of launches");
         let mut statement = self

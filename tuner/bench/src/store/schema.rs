@@ -50,7 +50,7 @@ const MIGRATIONS: [Migration; 7] = [
 struct Migration {
     /// Runs first.
     sql: &'static str,
-    /// What SQL alone cannot do.
+    /// Steps of the migration that SQL alone cannot do.
     then: fn(&Transaction<'_>) -> Result<(), rusqlite::Error>,
 }
 
@@ -102,10 +102,7 @@ pub(super) fn open(path: &Path) -> Result<Connection, StoreError> {
     Ok(connection)
 }
 
-/// The version of a file, if it is ours and not from the future.
-///
-/// # Errors
-/// A file of another program, a newer one, or what SQLite says.
+/// Version of a file. An error if another program or a newer kilter wrote it.
 pub(super) fn version_of(connection: &Connection, path: &Path) -> Result<i64, StoreError> {
     let error = |action| {
         move |source| StoreError::Sqlite {
@@ -129,7 +126,7 @@ pub(super) fn version_of(connection: &Connection, path: &Path) -> Result<i64, St
     while let Some(row) = rows.next().map_err(error("read its tables"))? {
         tables += 1;
         let sql = row.get_ref(0).map_err(error("read its tables"))?;
-        // What is no text would end the program where columns are asked for their names.
+        // A text that is not UTF-8 would end the program as soon as columns are asked for their names.
         if sql.as_bytes().is_ok_and(|sql| std::str::from_utf8(sql).is_err()) {
             return Err(StoreError::Damaged {
                 path: path.to_path_buf(),

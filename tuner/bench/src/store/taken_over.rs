@@ -1,4 +1,4 @@
-//! What a run that is resumed takes over, and what it measures again.
+//! Decides which results a resumed run takes over, and which it measures again.
 
 use rusqlite::params;
 
@@ -20,11 +20,8 @@ pub struct TakenOver {
 }
 
 impl Run {
-    /// Counts what is there, and forgets the answers of launches beside which other programs took more than `most_cores` processors in the
-    /// mean. Their samples stay in the database.
-    ///
-    /// # Errors
-    /// The database cannot be read or written.
+    /// Counts the stored results. Results of launches beside which other programs took more than `most_cores`
+    /// processors in the mean are no longer answers; their samples stay in the database.
     pub fn take_over(&self, most_cores: f64) -> Result<TakenOver, StoreError> {
         let context = || self.store.context("take over what was measured");
         let connection = &self.store.connection;
@@ -63,9 +60,6 @@ impl Run {
 
     /// Most processors that other programs took in a launch of this run, of those that were looked at, and in how many it was more than
     /// `most_cores`.
-    ///
-    /// # Errors
-    /// The database cannot be read.
     pub fn other_load(&self, most_cores: f64) -> Result<(f64, usize), StoreError> {
         let sql = "SELECT coalesce(max(other_cores), 0.0), count(CASE WHEN other_cores > ?2 THEN 1 END) FROM launches WHERE run = ?1";
         let row = self
@@ -81,9 +75,6 @@ impl Run {
 
 impl LaunchRecord {
     /// Stores how many processors other programs took while it ran; again while it goes on, since the tuner may be killed.
-    ///
-    /// # Errors
-    /// The database cannot be written.
     pub fn ran_beside(&self, other_cores: f64) -> Result<(), StoreError> {
         self.note("other_cores", other_cores)
     }

@@ -41,9 +41,6 @@ impl Run {
     /// Stores the report's verdicts and all else it says, in place of what was stored for this run before.
     ///
     /// Call it before [`Run::finish`].
-    ///
-    /// # Errors
-    /// What SQLite says.
     pub fn record_report(&self, report: &Report) -> Result<(), StoreError> {
         let context = || self.store.context("store the verdicts");
         let mut head = serde_json::to_value(report).map_err(|error| self.store.damaged(format!("report: {error}")))?;
@@ -133,11 +130,8 @@ fn floats(value: Option<Value>) -> Vec<f64> {
 }
 
 impl Reader {
-    /// The report of a run as it was when the run ended; `None` if the run has none (it is unfinished, or older than verdicts in
-    /// the database).
-    ///
-    /// # Errors
-    /// What SQLite says, or an entry that is no report.
+    /// The report of a run as it was when the run ended; `None` for an unfinished run, or for one that is older than
+    /// verdicts in the database. An error if the entry is no report.
     pub fn report(&self, run: i64) -> Result<Option<Report>, StoreError> {
         let context = || self.context("read the verdicts");
         let connection = self.connection();

@@ -1,15 +1,15 @@
-//! What was verified for correctness, and with what result.
+//! Stored results of the correctness matrix.
 
 use rusqlite::{OptionalExtension as _, params};
 
 use super::{Store, StoreError, now};
 
-/// What a row's correctness depends on.
+/// Circumstances on which a row's correctness depends.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Verified<'a> {
     /// The library, as its launcher names it.
     pub library: &'a str,
-    /// Where it ran.
+    /// The machine on which it ran.
     pub machine: &'a str,
     /// Number of ranks.
     pub ranks: usize,
@@ -23,12 +23,12 @@ pub struct Verified<'a> {
     pub parameters: &'a str,
 }
 
-/// What was found.
+/// Result of a verification.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VerifiedResult {
     /// Runs that were compared with the reference.
     pub compared: u64,
-    /// Of these, runs that were wrong.
+    /// Compared runs that were wrong.
     pub failed: u64,
     /// Planned runs that were not made, as a JSON object {reason: runs}.
     pub skipped: String,
@@ -38,9 +38,6 @@ pub struct VerifiedResult {
 
 impl Store {
     /// Stores a result. `depth` is `full`, `reduced` or `case`.
-    ///
-    /// # Errors
-    /// What SQLite says.
     pub fn record_verified(&self, of: &Verified<'_>, depth: &str, result: &VerifiedResult) -> Result<(), StoreError> {
         let values = params![
             now(),
@@ -71,9 +68,6 @@ impl Store {
 
     /// The newest result of the matrix (a single case is none) for this row, wherever the plugin lies. `None` where it was not
     /// verified, or only by a version that did not tell compared runs from skipped ones.
-    ///
-    /// # Errors
-    /// What SQLite says.
     pub fn verified(&self, of: &Verified<'_>) -> Result<Option<VerifiedResult>, StoreError> {
         self.inner
             .connection
@@ -163,7 +157,7 @@ mod tests {
             assert_eq!(store.verified(&other).unwrap(), None, "{other:?}");
         }
     }
-    /// In version 3 of the schema `cases` counted skipped runs as well: such a result stays readable and proves nothing.
+    /// Version 3 of the schema counted skipped runs in `cases`, too. Such a result stays readable and proves nothing.
     #[test]
     fn a_result_that_counted_skipped_runs_is_kept_and_admits_nothing() {
         let directory = tempfile::tempdir().unwrap();

@@ -3,20 +3,14 @@
 use kilter_algorithms::Collective;
 use serde::{Deserialize, Deserializer};
 
-/// Reads a name.
-///
-/// # Errors
-/// An unknown name, with the allowed ones.
+/// Reads a name. The error for an unknown one lists the allowed ones.
 pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Collective, D::Error> {
     String::deserialize(deserializer)?
         .parse()
         .map_err(serde::de::Error::custom)
 }
 
-/// Reads a list of names.
-///
-/// # Errors
-/// An unknown name, with the allowed ones.
+/// Reads a list of names. The error for an unknown one lists the allowed ones.
 pub(super) fn list<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Collective>, D::Error> {
     Vec::<String>::deserialize(deserializer)?
         .iter()

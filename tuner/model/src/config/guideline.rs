@@ -18,7 +18,7 @@ mod page;
 pub(super) use page::wrapped;
 pub use page::{explain, list};
 
-/// What kind of ordering a guideline states.
+/// Kind of ordering that a guideline states.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
@@ -41,8 +41,8 @@ impl Kind {
         }
     }
 
-    /// Whether a cell of this kind, by its word, is found again by its function and volume alone: what bounds it is chosen anew
-    /// in each verification.
+    /// True if a cell of this kind, given by its word, is found again by its function and volume alone: each
+    /// verification chooses its bound anew.
     #[must_use]
     pub fn is_found_by_function(word: &str) -> bool {
         [Kind::Monotony, Kind::Split].iter().any(|kind| kind.name() == word)
@@ -61,7 +61,7 @@ pub struct Guideline {
     pub name: String,
     /// The same in words, such as `Reduce slower than Allreduce`.
     pub title: String,
-    /// What kind of ordering it states.
+    /// Kind of ordering that it states.
     pub kind: Kind,
     /// The meta-rule it follows from, `I` to `VI`.
     pub family: String,
@@ -73,19 +73,19 @@ pub struct Guideline {
     pub k: Vec<u64>,
     /// The fewest ranks for which it says something.
     pub min_ranks: usize,
-    /// Whether it is only of interest where ranks are on several nodes.
+    /// True if it matters only for ranks on several nodes.
     pub several_nodes: bool,
     /// The version of the MPI standard that has its calls, such as `4.0`; empty where any has.
     pub mpi: String,
     /// Paper and number there.
     pub source: String,
-    /// What it says.
+    /// Statement.
     pub what: String,
-    /// Why it should hold.
+    /// Reason why it should hold.
     pub why: String,
-    /// How the right side does the left side's work.
+    /// Way in which the right side does the left side's work.
     pub mockup: String,
-    /// What the right side needs beyond the left side's buffers; empty where a site's file does not say.
+    /// Needs of the right side beyond the left side's buffers; empty if a site's file does not say.
     pub needs: String,
 }
 
@@ -157,10 +157,7 @@ fn functions(names: &[Spanned<String>]) -> Result<Vec<Collective>, (Range<usize>
 }
 
 impl Guideline {
-    /// Reads a file's text; `file` is named in errors.
-    ///
-    /// # Errors
-    /// Whatever is wrong, with the line and what is allowed.
+    /// Reads a file's text. The error names `file`, the line and what is allowed.
     pub fn parse(text: &str, file: &str) -> Result<Guideline, ConfigError> {
         let raw: Raw = toml::from_str(text).map_err(|error| ConfigError {
             file: file.to_owned(),
@@ -249,7 +246,7 @@ impl Guideline {
             .collect()
     }
 
-    /// Why it says nothing in a job, where it does not.
+    /// Reason why the guideline says nothing about a job at this place; `None` if it does.
     #[must_use]
     pub fn unmet(&self, place: Place) -> Option<String> {
         if place.ranks < self.min_ranks {
@@ -334,9 +331,6 @@ fn filled(guideline: &expression::Guideline, functions: &[Collective], k: &[u64]
 }
 
 /// The guidelines that come with Kilter, in the order of their ids.
-///
-/// # Errors
-/// A file is wrong: a defect of this build.
 pub fn load_embedded() -> Result<Vec<Guideline>, ConfigError> {
     embedded("guidelines")
         .into_iter()
@@ -345,17 +339,12 @@ pub fn load_embedded() -> Result<Vec<Guideline>, ConfigError> {
 }
 
 /// A site's own guideline.
-///
-/// # Errors
-/// It cannot be read or is wrong.
 pub fn load_file(path: &Path) -> Result<Guideline, ConfigError> {
     Guideline::parse(&read(path)?, &path.display().to_string())
 }
 
-/// Those whose id or family is named, or whose id begins with what stands before a `*`; all if nothing is.
-///
-/// # Errors
-/// Two with one id, or a name that is neither an id nor a family.
+/// Guidelines whose id or family is named, or whose id begins with the text before a `*`; all guidelines without names.
+/// The error tells of two guidelines with one id, or of a name that is neither an id nor a family.
 pub fn select(all: &[Guideline], names: &[String]) -> Result<Vec<Guideline>, ConfigError> {
     let wrong = |message: String| ConfigError {
         file: "--guidelines".to_owned(),

@@ -11,14 +11,14 @@ use super::{ConfigError, embedded, parse};
 pub struct BatchLauncher {
     /// Such as `slurm`.
     pub id: String,
-    /// For people.
+    /// Name for people.
     pub name: String,
-    /// What starts the ranks; without it, the library's own launcher does.
+    /// Program that starts the ranks; without one, the library's own launcher does.
     #[serde(default)]
     pub starts: Option<Starts>,
-    /// What an allocation says of itself.
+    /// Variables of an allocation.
     pub allocation: Allocation,
-    /// How a batch script begins.
+    /// First lines of a batch script.
     pub script: Script,
 }
 
@@ -45,7 +45,7 @@ pub struct Starts {
     pub pmi: Vec<String>,
 }
 
-/// What an allocation says of itself; names of variables.
+/// Names of the variables that describe an allocation.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Allocation {
@@ -65,13 +65,14 @@ pub struct Allocation {
     pub agent: Option<String>,
 }
 
-/// How a batch script begins. `{job}`, `{nodes}`, `{per_node}`, `{ranks}`, `{hours}` and `{minutes}` (two digits each) are filled in.
+/// First lines of a batch script. `{job}`, `{nodes}`, `{per_node}`, `{ranks}`, `{hours}` and `{minutes}` (two digits
+/// each) are filled in.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Script {
     /// A name for the file.
     pub name: String,
-    /// How it is handed in.
+    /// Command that submits it.
     pub submit: String,
     /// The variable with the directory that it was handed in from, where the script does not start there.
     #[serde(default)]
@@ -85,15 +86,12 @@ pub struct Script {
 }
 
 impl BatchLauncher {
-    /// Reads a file's text; `file` is named in errors.
-    ///
-    /// # Errors
-    /// Whatever is wrong, with what is allowed.
+    /// Reads a file's text. The error names `file`, and what is allowed.
     pub fn parse(text: &str, file: &str) -> Result<BatchLauncher, ConfigError> {
         parse(text, file, BatchLauncher::problem)
     }
 
-    /// What its form alone does not guarantee.
+    /// A mistake that the form alone does not exclude.
     fn problem(&self) -> Option<String> {
         if let Some(starts) = &self.starts {
             let asks = starts.arguments.iter().any(|part| part.contains("{pmi}"));
@@ -125,18 +123,12 @@ impl BatchLauncher {
 }
 
 /// The descriptions that come with Kilter.
-///
-/// # Errors
-/// A file is wrong: a defect of this build.
 pub fn load_embedded() -> Result<Vec<BatchLauncher>, ConfigError> {
     let files = embedded("launchers").into_iter();
     files.map(|(file, text)| BatchLauncher::parse(text, &file)).collect()
 }
 
-/// The description of this name.
-///
-/// # Errors
-/// There is none; with the names that there are. `option` is what named it.
+/// The description of this name. The error lists the names that there are; `option` is the option that gave the name.
 pub fn find(option: &str, id: &str) -> Result<BatchLauncher, ConfigError> {
     let all = load_embedded()?;
     let known: Vec<String> = all

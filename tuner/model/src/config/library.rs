@@ -42,14 +42,14 @@ pub struct Library {
     pub name: String,
     /// Parts of the launcher's version line; one is enough.
     pub detect: Vec<String>,
-    /// What the first line of `MPI_Get_library_version` contains, white space as single blanks.
+    /// Part of the first line of `MPI_Get_library_version`, white space as single blanks.
     pub reports: String,
-    /// What a build of Kilter for it is called, with `{major}` and `{minor}` of the library's version.
+    /// Name of a build of Kilter for it, with `{major}` and `{minor}` of the library's version.
     pub builds: String,
-    /// Which emitter writes its files; without one it can be verified and not tuned.
+    /// Emitter that writes its files. A library without one can be verified and not tuned.
     #[serde(default)]
     pub emitter: Option<Emitter>,
-    /// Which program of its own prints its parameters, where Kilter reads one.
+    /// The library's program that prints its parameters, if Kilter reads one.
     #[serde(default)]
     pub info: Option<InfoTool>,
     /// How rows were verified that do not say it themselves.
@@ -58,19 +58,19 @@ pub struct Library {
     /// The launcher says a version of its own and not the library's: that is the one which the worker reports.
     #[serde(default)]
     pub version_of_worker: bool,
-    /// How jobs are launched.
+    /// Launcher of its jobs.
     pub launcher: Launcher,
-    /// Which transports carry messages.
+    /// Transports that carry its messages.
     pub transports: Transports,
-    /// What a job needs to switch parameters while it runs.
+    /// Settings a job needs to switch parameters while it runs.
     pub switching: Switching,
-    /// What a job needs to be measured as applications run, where something does.
+    /// Settings a job needs to be measured as applications run, if there are any.
     #[serde(default)]
     pub measuring: Option<Measuring>,
-    /// What it reads of rules files, where it has such.
+    /// Form of its rules files.
     #[serde(default)]
     pub rules_file: RulesFile,
-    /// What shows which messages a call sends, where something does.
+    /// Counters that show which messages a call sends, if there are any.
     #[serde(default)]
     pub messages: Option<Messages>,
     /// Algorithms of collectives, switched per communicator.
@@ -84,7 +84,7 @@ pub struct Library {
     pub constraints: Vec<Constraint>,
 }
 
-/// Who writes a library's files; a file each in `emit/`.
+/// Emitter of a library's files; each is a file in `emit/`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Emitter {
@@ -116,7 +116,7 @@ pub enum InfoTool {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Transports {
-    /// All ranks on one host.
+    /// Transports if all ranks are on one host.
     pub one_host: Vec<String>,
     /// Ranks on several hosts.
     pub several_hosts: Vec<String>,
@@ -133,11 +133,11 @@ impl Transports {
     }
 }
 
-/// What a job needs to switch parameters while it runs.
+/// Settings a job needs to switch parameters while it runs.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Switching {
-    /// On what parameters act that are switched.
+    /// Communicators on which switched parameters act.
     #[serde(default)]
     pub acts: SettingsAct,
     /// Parameters of the launch.
@@ -149,18 +149,18 @@ pub struct Switching {
     pub strict: BTreeMap<String, String>,
 }
 
-/// What a job needs to be measured as applications run: a library may treat a communicator's first calls otherwise than all later ones, and
-/// measurements make communicators of their own.
+/// Settings a job needs to be measured as applications run. A library may treat the first calls on a communicator
+/// otherwise than all later ones, and measurements make communicators of their own.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Measuring {
     /// Environment of the ranks in every launch that measures; what the site sets wins. It is not deployed.
     pub environment: BTreeMap<String, String>,
-    /// Why, as a sentence.
+    /// Reason, as a sentence.
     pub because: String,
 }
 
-/// What shows which messages a call sends, in a launch of its own: counting takes time.
+/// Counters that show which messages a call sends. They are read in a launch of its own, because counting takes time.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Messages {
@@ -174,17 +174,17 @@ pub struct Messages {
     pub among: BTreeMap<String, String>,
 }
 
-/// What a rules file needs to know of a collective.
+/// Entry of a collective in a rules file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RulesEntry {
     /// Its number.
     pub id: u64,
-    /// Whether it may be switched on message size.
+    /// True if it may be switched on message size.
     pub size_switch: bool,
 }
 
 impl Library {
-    /// What the rules file needs to know of a collective.
+    /// Entry of a collective in the rules file.
     #[must_use]
     pub fn rules_entry(&self, collective: Collective) -> Option<RulesEntry> {
         let algorithms = self.algorithms_of(collective)?;
@@ -194,8 +194,9 @@ impl Library {
         })
     }
 
-    /// Whether what is chosen for one size of this collective leaves the other sizes as they are: files switch it on size, and
-    /// nothing is set along with it that acts on all of them. What is chosen when a job starts never does.
+    /// True if a choice for one size of this collective leaves the other sizes as they are: files switch it on size,
+    /// and no setting goes along with it that acts on all of them. A choice made when the job starts always acts on
+    /// all.
     #[must_use]
     pub fn keeps_other_sizes(&self, collective: Collective) -> bool {
         self.algorithms_of(collective)
@@ -228,7 +229,7 @@ impl Library {
                 continue;
             }
             let is_there = |one: &&String| names.contains(&one.as_str()) != left_out;
-            // What is usual there comes first in the library's own order, too.
+            // The usual transports come first in the library's own order, too.
             let first: Vec<String> = usual.iter().filter(is_there).cloned().collect();
             return if first.is_empty() {
                 known.into_iter().filter(is_there).cloned().collect()
@@ -239,8 +240,8 @@ impl Library {
         usual.to_vec()
     }
 
-    /// How ranks lie on these hosts, in their order, as far as rows ask for it: whether one that acts on `wanted` alone acts there. Where
-    /// that is not known, it may.
+    /// True if a row that acts only with the placement `wanted` acts on these hosts, given for each rank in order.
+    /// Unknown hosts admit every row.
     #[must_use]
     pub fn acts_where(wanted: Option<Placement>, hosts: &[String]) -> bool {
         wanted.is_none_or(|wanted| hosts.is_empty() || Placement::of(hosts) == Some(wanted))
@@ -255,7 +256,7 @@ impl Library {
             .filter(in_use)
     }
 
-    /// Whether a value that was asked for and one that is reported mean the same: `true` and `1`, a name and its number.
+    /// True if the requested and the reported value mean the same: `true` and `1`, a name and its number.
     #[must_use]
     pub fn same_value(&self, name: &str, asked: &str, got: &str) -> bool {
         let canonical = |value: &str| -> String {

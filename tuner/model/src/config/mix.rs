@@ -15,7 +15,7 @@ use crate::options::{functions, parse_bytes};
 /// A call mix.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Mix {
-    /// Where it comes from.
+    /// File from which it was read.
     pub file: String,
     /// Its entries, in the order of the file.
     pub calls: Vec<Calls>,
@@ -24,11 +24,11 @@ pub struct Mix {
 /// Calls of one function on communicators of one size.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Calls {
-    /// As guidelines call it, such as `reduce` or `isend`.
+    /// Function as guidelines call it, such as `reduce` or `isend`.
     pub function: String,
     /// Smallest and largest volume, in bytes; both 0 where the function has none.
     pub bytes: (u64, u64),
-    /// How often, on each rank; above 0.
+    /// Number of calls on each rank; above 0.
     pub count: f64,
     /// Size of the communicator; any where nothing is said.
     pub ranks: Option<usize>,
@@ -68,10 +68,7 @@ impl Mix {
         Mix::parse(&read(path)?, &path.display().to_string())
     }
 
-    /// Reads a file's text; `file` is named in errors.
-    ///
-    /// # Errors
-    /// As [`Mix::load`].
+    /// Reads a file's text. Errors are those of [`Mix::load`], with `file` as the name.
     pub fn parse(text: &str, file: &str) -> Result<Mix, ConfigError> {
         let wrong = |message: String| ConfigError {
             file: file.to_owned(),

@@ -1,5 +1,5 @@
-//! What is data: guidelines, targets for overlap, descriptions of MPI libraries and of simulated machines, embedded in the command
-//! and extended by a site's own files, and the call mixes of applications.
+//! Configuration as data: guidelines, targets for overlap, descriptions of MPI libraries and of simulated machines.
+//! They are embedded in the command and extended by a site's own files. Call mixes of applications are read here, too.
 
 mod collective_name;
 pub mod guideline;
@@ -20,7 +20,7 @@ static CONFIGS: include_dir::Dir<'_> = include_dir::include_dir!("$CARGO_MANIFES
 pub struct ConfigError {
     /// The file.
     pub file: String,
-    /// What is wrong, with the line, and what is allowed.
+    /// The mistake, with its line, and what is allowed.
     pub message: String,
 }
 

@@ -13,7 +13,7 @@ use super::{ConfigError, embedded, parse, read};
 pub struct Platform {
     /// Such as `ib-32x1`.
     pub id: String,
-    /// What it is, for people.
+    /// Description for people.
     pub summary: String,
     /// Number of hosts, at least 1.
     pub hosts: usize,
@@ -38,18 +38,12 @@ pub struct Files {
 }
 
 impl Platform {
-    /// Reads a file's text; `file` is named in errors.
-    ///
-    /// # Errors
-    /// Whatever is wrong, with the line or the key and what is allowed.
+    /// Reads a file's text. The error names `file`, the line or the key, and what is allowed.
     pub fn parse(text: &str, file: &str) -> Result<Platform, ConfigError> {
         parse(text, file, Platform::problem)
     }
 
-    /// By name, of those that come with Kilter, or by path.
-    ///
-    /// # Errors
-    /// Neither is there, or it is wrong.
+    /// Finds a platform by its name among those that come with Kilter, or reads the file at that path.
     pub fn load(name: &str) -> Result<Platform, ConfigError> {
         let all = load_embedded()?;
         if let Some(found) = all.iter().find(|platform| platform.id == name) {
@@ -103,10 +97,7 @@ impl Platform {
         self.hosts.saturating_mul(self.ranks_per_host)
     }
 
-    /// Writes the files into a directory, which is made if it is not there.
-    ///
-    /// # Errors
-    /// Of the file system.
+    /// Writes the files into a directory, which is made if it is missing.
     pub fn write(&self, directory: &Path) -> std::io::Result<Files> {
         std::fs::create_dir_all(directory)?;
         let files = Files {
@@ -125,9 +116,6 @@ impl Platform {
 }
 
 /// The platforms that come with Kilter.
-///
-/// # Errors
-/// A file is wrong: a defect of this build.
 pub fn load_embedded() -> Result<Vec<Platform>, ConfigError> {
     embedded("platforms")
         .into_iter()

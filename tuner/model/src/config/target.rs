@@ -14,12 +14,12 @@ use crate::options::parse_bytes;
 use crate::reading::Quantity;
 use kilter_render::table::{narrow, trimmed};
 
-/// What a library shall reach in one benchmark.
+/// Performance that a library must reach in one benchmark.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Target {
     /// Such as `OV_SENDER`.
     pub id: String,
-    /// What is seen when it is missed, such as `SenderDoesNotOverlap`.
+    /// Observation if it is missed, such as `SenderDoesNotOverlap`.
     pub name: String,
     /// The benchmark it is stated for.
     pub benchmark: Benchmark,
@@ -27,15 +27,15 @@ pub struct Target {
     pub bytes: [u64; 2],
     /// The computation times it is stated for.
     pub computation: Computation,
-    /// What is bounded.
+    /// Bounded quantity.
     pub quantity: Quantity,
     /// The largest value allowed.
     pub bound: f64,
-    /// What it says.
+    /// Statement.
     pub what: String,
-    /// Why it should hold.
+    /// Reason why it should hold.
     pub why: String,
-    /// Where it comes from.
+    /// Source.
     pub source: String,
 }
 
@@ -43,11 +43,11 @@ pub struct Target {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Computation {
-    /// All of them.
+    /// Every computation time.
     Any,
     /// Those that are at least as long as communication by itself.
     CoversCommunication,
-    /// From one to another, in nanoseconds.
+    /// Computation times from one to another, in nanoseconds.
     Between([u64; 2]),
 }
 
@@ -65,14 +65,11 @@ struct Raw {
     source: String,
 }
 
-/// How the computation times that cover communication are written.
+/// Spelling of the computation times that cover communication.
 const COVERS: &str = ">= communication";
 
 impl Target {
-    /// Reads a file's text; `file` is named in errors.
-    ///
-    /// # Errors
-    /// Whatever is wrong, with the line, the key and what is allowed.
+    /// Reads a file's text. The error names `file`, the line, the key and what is allowed.
     pub fn parse(text: &str, file: &str) -> Result<Target, ConfigError> {
         let raw: Raw = super::parse(text, file, |_| None)?;
         Target::of(raw).map_err(|(at, message)| ConfigError {
@@ -154,8 +151,8 @@ impl Target {
         }
     }
 
-    /// Whether it speaks of a cell: size in bytes, computation asked for in nanoseconds, and the times of the untouched library, in
-    /// seconds.
+    /// True if the target applies to a cell. A cell is given by its size in bytes, the requested computation in
+    /// nanoseconds, and the times of the untouched library in seconds.
     #[must_use]
     pub fn covers(
         &self,
@@ -174,7 +171,7 @@ impl Target {
     }
 }
 
-/// What a field's text means; the error says where the field is.
+/// Meaning of a field's text; the error says where the field is.
 fn checked<T>(
     text: &Spanned<String>,
     meaning: impl Fn(&str) -> Result<T, String>,
@@ -233,9 +230,6 @@ fn bounded(text: &str) -> Result<(Quantity, f64), String> {
 }
 
 /// The targets that come with Kilter, in the order of their files.
-///
-/// # Errors
-/// A file is wrong: a defect of this build.
 pub fn load_embedded() -> Result<Vec<Target>, ConfigError> {
     embedded("targets")
         .into_iter()
@@ -244,14 +238,11 @@ pub fn load_embedded() -> Result<Vec<Target>, ConfigError> {
 }
 
 /// A site's own target.
-///
-/// # Errors
-/// It cannot be read or is wrong.
 pub fn load_file(path: &Path) -> Result<Target, ConfigError> {
     Target::parse(&read(path)?, &path.display().to_string())
 }
 
-/// All of them as a table.
+/// Table of all targets.
 #[must_use]
 pub fn list(targets: &[Target]) -> String {
     let mut table = narrow(&["missed when", "id", "benchmark", "cells", "target"]);

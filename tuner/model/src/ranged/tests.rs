@@ -27,7 +27,7 @@ fn range(choice: u64, bytes: (u64, u64)) -> Ranged {
     Ranged { choice, bytes }
 }
 
-/// What was accepted in runs, and what was not.
+/// Values that the library accepted in runs, and values that it did not.
 #[test]
 fn intels_values_are_read_as_the_library_reads_them() {
     let read = |value| parse(Form::Intel, "I_MPI_ADJUST_BCAST", value).unwrap();
@@ -37,7 +37,7 @@ fn intels_values_are_read_as_the_library_reads_them() {
     );
     assert_eq!(read("7"), [range(7, ALL)]);
     assert_eq!(read("7:65536,8"), [range(7, (65536, 65536)), range(7, (8, 8))]);
-    // As `scripts/probe-intel-ranges` finds: no size is left alone.
+    // `scripts/probe-intel-ranges` finds that no size is left alone.
     for (value, bytes, expected) in [
         ("9:10-20", 1024, Some(9)),
         ("9:100-200;1:300-400", 40, Some(9)),
@@ -80,7 +80,7 @@ fn mvapich2s_values_are_read_as_the_library_reads_them() {
         [range(1, (0, 16384)), range(5, (16384, u64::MAX))]
     );
     assert_eq!(read("10"), [range(10, ALL)]);
-    // Of two ranges that meet, the first one has the size: only upper ends are compared.
+    // Two ranges that meet give the size to the first one: only upper ends are compared.
     assert_eq!(lookup(Form::Mvapich2, &read("1:0-16384,5:16384-+"), 16384), Some(1));
     assert_eq!(lookup(Form::Mvapich2, &read("1:0-16,5:17-32"), 33), Some(5));
     for value in ["1:0-16384;5:16385-+", "1:16", "1:+-8", "1,2", "1:0-8,", "a"] {
@@ -91,7 +91,7 @@ fn mvapich2s_values_are_read_as_the_library_reads_them() {
     }
 }
 
-/// What the library would take, and not do.
+/// The library would take these values and not do what they say.
 #[test]
 fn values_that_cannot_be_relied_on_are_refused() {
     let (intel, mvapich2) = (intel(), mvapich2());
@@ -116,7 +116,7 @@ fn values_that_cannot_be_relied_on_are_refused() {
     assert!(check(row(&intel, Collective::Bcast), Form::Intel, "0:0-8;2:9-2147483647").is_ok());
     // MVAPICH2 counts alltoall's from 0.
     assert!(check(row(&mvapich2, Collective::Alltoall), Form::Mvapich2, "0:0-8,0:9-+").is_ok());
-    // What it leaves to chance in a list is a number.
+    // The library leaves to chance a number that stands in a list.
     let reduce = row(&mvapich2, Collective::Reduce);
     assert!(check(reduce, Form::Mvapich2, "8").is_ok());
     let error = check(reduce, Form::Mvapich2, "2:0-8,8:9-+").unwrap_err().to_string();
@@ -170,7 +170,7 @@ fn a_value_holds_for_its_volumes() {
     );
 }
 
-/// What is screened is what is deployed: of 9, a number by itself and a list run different algorithms.
+/// Screening must try the form that is deployed: 9 as a number by itself and 9 in a list run different algorithms.
 #[test]
 fn what_is_tried_has_the_form_of_what_is_deployed() {
     let (intel, mvapich2) = (intel(), mvapich2());

@@ -13,21 +13,18 @@ const BATCH: usize = 4;
 /// Answers positions of the map with this index, in their order; `None` where the budget has ended.
 pub type AskOf<'a, E> = dyn FnMut(usize, &[Position]) -> Result<Option<Vec<Option<Cell>>>, E> + 'a;
 
-/// How far a survey came.
+/// Progress of a survey.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reached {
     /// The budget ended within the coarse pass.
     Part,
     /// Every map has its coarse grid; the budget ended within the refinement.
     Coarse,
-    /// All that the adaptive mode asks for.
+    /// The survey is complete in the adaptive mode.
     Whole,
 }
 
 /// Explores all maps.
-///
-/// # Errors
-/// Those of `ask`.
 pub fn explore_all<E>(maps: &mut [Exploration], ask: &mut AskOf<'_, E>) -> Result<Reached, E> {
     let mut answered = |maps: &mut [Exploration], index: usize, positions: &[Position]| -> Result<bool, E> {
         let Some(answers) = ask(index, positions)? else {

@@ -1,16 +1,16 @@
-//! What the maps of one library say together.
+//! Finding on a library from all of its maps together.
 
 use kilter_protocol::overlap::Benchmark;
 use kilter_render::format;
 
 use super::{Class, Finding, HALF, MapClasses};
 
-/// How far a side overlaps.
+/// Extent to which a side overlaps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Reach {
-    /// At least what is large.
+    /// Large messages at least.
     Large,
-    /// What is small, or short beside.
+    /// Small messages, or those beside short computation.
     Small,
     Not,
     /// No map, or one that says nothing.

@@ -1,10 +1,11 @@
-//! Where a map is good: the simplest region of sizes and computation times that tells its good cells from its others.
+//! Finds the region of a map that overlaps well: the simplest region of sizes and computation times that separates its
+//! good cells from the others.
 //!
-//! The regions are the shapes of Denis and Trahay (doi:10.1109/ICPP.2016.37, section V.A). Each is bounded by one or two of the sizes
-//! and computation times that were measured. Every bound must be worth it: a region may call so many cells by the wrong name per
-//! bound ([`WRONG_PER_BOUND`]) more than a simpler one, and in the end hardly any ([`WRONG`]). Noise scatters good cells; that the
-//! cells inside and outside of a region differ by chance alone is tested (Fisher's exact test, one-sided, Bonferroni's correction over
-//! all regions looked at).
+//! The regions are the shapes of Denis and Trahay (doi:10.1109/ICPP.2016.37, section V.A). Each is bounded by one or
+//! two of the measured sizes and computation times. Every bound has a price: a region may misname so many cells per
+//! bound ([`WRONG_PER_BOUND`]) more than a simpler one, and in the end hardly any ([`WRONG`]). Noise scatters good
+//! cells. A test therefore excludes that the cells inside and outside of a region differ by chance alone (Fisher's
+//! exact test, one-sided, Bonferroni's correction over all regions looked at).
 
 use statrs::distribution::{DiscreteCDF as _, Hypergeometric};
 
@@ -12,7 +13,7 @@ use statrs::distribution::{DiscreteCDF as _, Hypergeometric};
 const WRONG_PER_BOUND: f64 = 0.04;
 /// No more than this share of the cells may be called by the wrong name.
 const WRONG: f64 = 0.15;
-/// At least this share of the cells inside is good, and at most the rest of it outside.
+/// Smallest share of good cells inside; the share outside is at most the rest.
 const SHARE: f64 = 0.8;
 /// Cells on either side of a bound.
 const CELLS: usize = 3;
@@ -27,7 +28,7 @@ pub(super) struct Point {
     pub(super) good: bool,
 }
 
-/// Where a map is good.
+/// Region of a map that overlaps well.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Region {
     Everywhere,
@@ -126,7 +127,7 @@ impl Fit {
         self.inside.cells - self.inside.good + self.outside.good
     }
 
-    /// Whether both sides are what they are called, by more than chance.
+    /// True if both sides deserve their names, by more than chance.
     fn is_told(&self, looked_at: usize) -> bool {
         let (inside, outside) = (self.inside, self.outside);
         if inside.cells.min(outside.cells) < CELLS || inside.share() < SHARE || outside.share() > 1.0 - SHARE {

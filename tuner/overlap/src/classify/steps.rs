@@ -59,7 +59,7 @@ pub(super) struct Steps {
 pub(super) fn fit(seen: &[Seen<'_>]) -> Option<Steps> {
     let all: Vec<&Seen<'_>> = seen.iter().collect();
     let along = [Axis::Size, Axis::Computation, Axis::Quotient].map(|axis| along(&all, axis, true));
-    // Of equals the first: sizes are what a program knows.
+    // The first of equals is taken, because sizes are what a program knows.
     let best = along
         .into_iter()
         .reduce(|a, b| if b.worth() > a.worth() + 0.05 { b } else { a })?;
@@ -127,7 +127,7 @@ fn merged(stretches: Vec<Stretch>) -> Vec<Stretch> {
 /// The ends of the stretches, exclusive, and what the division costs.
 fn divide(columns: &[Vec<&Seen<'_>>], price: f64) -> (Vec<usize>, f64) {
     let n = columns.len();
-    // What columns `from..to` cost as one stretch.
+    // Cost of columns `from..to` as one stretch.
     let cost = |from: usize, to: usize| -> f64 {
         let values = sorted(columns[from..to].iter().flatten().copied());
         let middle = values.get(values.len() / 2).copied().unwrap_or(0.0);
@@ -136,7 +136,7 @@ fn divide(columns: &[Vec<&Seen<'_>>], price: f64) -> (Vec<usize>, f64) {
     let costs: Vec<Vec<f64>> = (0..n)
         .map(|from| (from + 1..=n).map(|to| cost(from, to)).collect())
         .collect();
-    // By number of stretches: the least cost of the columns up to an end, and where its last stretch begins.
+    // For each number of stretches: the least cost of the columns up to an end, and the start of its last stretch.
     let mut table: Vec<Vec<(f64, usize)>> = vec![
         (0..=n)
             .map(|end| if end == 0 { (0.0, 0) } else { (f64::INFINITY, 0) })

@@ -53,7 +53,7 @@ impl Level {
     }
 }
 
-/// From one value of a direction to another one.
+/// Stretch from one value of a direction to another one.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Stretch {
     axis: Axis,

@@ -1,4 +1,4 @@
-//! What computing threads do to blocking communication: nothing, a little, or what only a scheduler does.
+//! Effect of computing threads on blocking communication: none, a little, or as much as only a scheduler causes.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use super::{Class, Finding, Seen, median};
 
 /// A call that takes so many times as long waited for the scheduler.
 const PENALTY: f64 = 10.0;
-/// From this slowdown on threads matter.
+/// Slowdown from which on threads matter.
 const DISTURBED: f64 = 1.5;
 /// So many of the cells with threads show a penalty.
 const SHARE: f64 = 0.1;

@@ -10,7 +10,7 @@ pub(super) fn time(nanoseconds: u64) -> String {
     format::seconds(nanoseconds as f64 * 1e-9)
 }
 
-/// What a class of region means for a benchmark.
+/// Meaning of a class of region for a benchmark.
 pub(super) fn sentence(
     class: Class,
     benchmark: Benchmark,

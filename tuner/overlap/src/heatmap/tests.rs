@@ -56,7 +56,7 @@ fn cells_tile_the_plot_and_the_line_stands_at_communication() {
             .all(|height| (height - (BOTTOM - TOP) / 15.0).abs() < 1e-6),
         "{heights:?}"
     );
-    // At 4 MiB communication takes 842 us, which is within the row of 1.024 ms.
+    // Communication of 4 MiB takes 842 us, which lies within the row of 1.024 ms.
     let y = axes.y.unwrap().at(fixture::communication(4 << 20));
     let (low, high) = axes.rows[&1_024_000];
     assert!((high..low).contains(&y));

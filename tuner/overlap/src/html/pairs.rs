@@ -5,7 +5,7 @@ use kilter_model::survey::{BeforeAndAfter, Map, Survey};
 use super::heatmap;
 use super::words::{caption, typeset};
 
-/// What the pairs show.
+/// Caption of the pairs.
 pub(super) fn about(maps: &BeforeAndAfter) -> String {
     let what = if maps.is_grid {
         "What lies around the cells by which the targets were judged, in one launch each"
@@ -28,7 +28,7 @@ pub(super) struct PairView {
     pub(super) what: &'static str,
     pub(super) before: String,
     pub(super) after: Option<String>,
-    /// What could not be measured: when, and why.
+    /// Cells that could not be measured, with their reasons.
     pub(super) failed: Vec<String>,
 }
 
@@ -69,7 +69,7 @@ impl PairView {
     }
 }
 
-/// Where maps beside the report are from.
+/// Source of the maps beside the report.
 pub(super) fn about_survey(survey: &Survey) -> String {
     format!(
         "The survey beside this report (overlap.json), of the library as it was then: {}",

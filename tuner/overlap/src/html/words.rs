@@ -1,4 +1,4 @@
-//! What the page says around its figures.
+//! Text of the page around its figures.
 
 use kilter_model::survey::Survey;
 use kilter_protocol::overlap::{Benchmark, Model};

@@ -17,7 +17,7 @@ struct Kept {
     failed: Vec<Failed>,
 }
 
-/// All maps of the surveyor's suite.
+/// Measures all maps of the surveyor's suite.
 pub(super) fn maps(surveyor: &mut Surveyor<'_, '_>) -> anyhow::Result<Vec<Map>> {
     let of = |benchmark| Exploration::new(benchmark, surveyor.grid(benchmark));
     let mut explorations: Vec<Exploration> = surveyor.suite.benchmarks.iter().copied().map(of).collect();
@@ -55,7 +55,7 @@ pub(super) fn maps(surveyor: &mut Surveyor<'_, '_>) -> anyhow::Result<Vec<Map>> 
     }
     let least_seconds = surveyor.noise();
     let of_map = |(mut exploration, kept): (Exploration, Kept)| {
-        // By now the pool knows more than when the cell was measured.
+        // The pool knows more now than when the cell was measured.
         let widths: BTreeMap<Position, _> = kept.pool.cells().collect();
         for (position, cell) in exploration.measured_mut() {
             if let Some(widths) = widths.get(&position) {
@@ -82,7 +82,7 @@ pub(super) fn maps(surveyor: &mut Surveyor<'_, '_>) -> anyhow::Result<Vec<Map>> 
     Ok(explorations.into_iter().zip(kept).map(of_map).collect())
 }
 
-/// How much of the coarse grids is there, by map.
+/// Measured part of each coarse grid that is incomplete, in words.
 fn short_of(explorations: &[Exploration]) -> String {
     let short = explorations.iter().filter(|map| map.asked() < map.coarse().len());
     let words = short.map(|map| {

@@ -20,9 +20,9 @@ pub const MOST_LAUNCHES: usize = 12;
 /// Launches that are judged.
 #[derive(Debug, Clone, Default)]
 pub struct Launches {
-    /// Of the untouched library.
+    /// Launches of the untouched library.
     pub base: Vec<Survey>,
-    /// Of what is judged; `None`: the same.
+    /// Launches of the judged state; `None` if they are the same.
     pub now: Option<Vec<Survey>>,
 }
 
@@ -32,11 +32,9 @@ impl Launches {
     }
 }
 
-/// Judges the first launches, and measures and judges more of them where `is_worth_more` says so of the judgements and `affords` of
-/// their number. Whether they can be afforded is asked first: a look that is the last whatever it shows spends all of alpha.
-///
-/// # Errors
-/// Those of `measure`, which adds the launch of this number.
+/// Judges the first launches. Measures and judges more of them if `affords` admits their number and `is_worth_more`
+/// says so of the judgements. `affords` is asked first, because a look that is certainly the last spends all of alpha.
+/// `measure` adds the launch of a number; its errors are returned.
 pub fn judge_in_looks<E>(
     (targets, rule): (&[Target], &Rule),
     launches: &mut Launches,
@@ -59,7 +57,7 @@ pub fn judge_in_looks<E>(
     Ok(settled(judged, last))
 }
 
-/// Whether all that keeps some target from holding are cells within its bound that the launches do not decide.
+/// True if some target is kept from holding only by cells within its bound that the launches do not decide.
 #[must_use]
 pub fn is_nearly_met(judgements: &[Judgement]) -> bool {
     judgements.iter().any(|judgement| {
@@ -195,7 +193,7 @@ mod tests {
         assert_eq!(launches_to_decide(&rule, 3, 1), Some(6));
         assert_eq!(launches_to_decide(&rule, 3, 72), Some(7));
         assert_eq!(launches_to_decide(&rule, 3, 10_000_000), None);
-        // What is left of alpha must do.
+        // The rest of alpha must suffice.
         let total = launches_to_decide(&rule, 3, 72).unwrap();
         assert!(rule.test.unpaired().smallest_p(total - 1) * 72.0 > rule.alpha * (1.0 - 3.0 / (total - 1) as f64));
     }

@@ -37,7 +37,7 @@ fn median(values: impl IntoIterator<Item = f64>) -> f64 {
     Sample::new(values.into_iter().collect()).map_or(f64::NAN, |sample| sample.median())
 }
 
-/// What a target asks of a run.
+/// Questions of a target about a run.
 pub(super) struct Asked {
     pub(super) cells: Vec<Question>,
     pub(super) unmeasured: usize,
@@ -77,9 +77,9 @@ pub(super) struct Question {
     times: Sample,
     /// Half-widths of their intervals, downwards and upwards, in the order of the launches.
     halves: Vec<[f64; 2]>,
-    /// What is allowed, one per launch of the untouched library.
+    /// Allowed times, one per launch of the untouched library.
     allowed: Sample,
-    /// Where the bounded quantity is 0, and the time by which it grows by 1.
+    /// Time at which the bounded quantity is 0, and the time by which it grows by 1.
     zero: f64,
     unit: f64,
     noise: f64,
@@ -107,7 +107,7 @@ impl Question {
             median(base.iter().map(|cell| cell.communication_seconds)),
             median(base.iter().map(|cell| cell.computation_seconds)),
         );
-        // Of the untouched library alone: what makes a job noisy must not put its cells behind a mask.
+        // Only the untouched library's noise counts: a setting that makes a job noisy must not mask its own cells.
         let noise = median(base.iter().map(|cell| cell.noise_seconds));
         Some(Question {
             key,
@@ -130,7 +130,7 @@ impl Question {
         })
     }
 
-    /// Whether the launches are enough for the rule's test among so many cells.
+    /// True if the launches are enough for the rule's test among so many cells.
     fn has_ranks(&self, rule: &Rule, tests: usize) -> bool {
         let launches = self.times.len().min(self.allowed.len());
         rule.test.unpaired().smallest_p(launches) * tests as f64 <= rule.alpha

@@ -25,7 +25,7 @@ fn edit(mut surveys: Vec<Survey>, change: impl Fn(&mut Cell)) -> Vec<Survey> {
     surveys
 }
 
-/// How launches differ: by -2 % to 2 % of the shorter time.
+/// Difference of launches: from -2 % to 2 % of the shorter time.
 fn spread(launch: usize) -> f64 {
     0.01 * (launch as f64 - 2.0)
 }
@@ -74,7 +74,7 @@ fn slower_communication_is_no_better_overlap() {
     let judged = verdicts(&base, &slowed);
     assert_eq!(judged.standing(), Standing::Missed);
     assert!((judged.communication - 3.0).abs() < 1e-9, "{}", judged.communication);
-    // Where computation is long enough to hide even that, it is hidden: 0.15 of three times the time.
+    // A computation that is long enough to hide even that does: 0.15 of three times the time.
     let covered = judged
         .cells
         .iter()
@@ -169,7 +169,7 @@ fn masked_inferred_and_missing_cells_are_no_evidence() {
     );
     let inferred = edit(bad.clone(), |cell| cell.inferred = true);
     assert!(verdicts(&inferred, &inferred).cells.is_empty());
-    // What hung with a candidate does not make the candidate good.
+    // A candidate whose cells hang does not become good by that.
     let mut good = launches(Benchmark::Sender, 1, |_, _, _| 0.0);
     let cells = &mut good[0].maps[0].cells;
     cells.retain(|cell| (cell.bytes, cell.computation_ns) != (1 << 20, 1_024_000));

@@ -1,4 +1,4 @@
-//! What became of the targets, for the report.
+//! Results of the targets for the report.
 
 use kilter_model::deployment::Assignment;
 use kilter_model::not_deployed::NotDeployed;
@@ -16,7 +16,7 @@ const NONE_CAME_NEARER: &str = "no setting of the library that was tried, and no
 const NOT_ALL_TRIED: &str = "the budget ended before all were tried";
 
 impl Goals {
-    /// What was measured of overlap to judge the targets, for the report's pictures; nothing where there is no target.
+    /// Measurements by which the targets were judged, for the report's pictures; `None` without a target.
     #[must_use]
     pub fn maps(&self) -> Option<BeforeAndAfter> {
         let (before, after) = match (&self.picture, &self.deployed) {
@@ -34,7 +34,7 @@ impl Goals {
         })
     }
 
-    /// For the report, in the order of the targets.
+    /// The targets as the report shows them, in their order.
     #[must_use]
     pub fn report(&self) -> Vec<TargetReport> {
         let after = |id: &str| self.after.as_ref()?.iter().find(|one| one.target == id);

@@ -1,4 +1,4 @@
-//! What the search for overlap asks of the machine: launches, and whether they can be paid. Tests script it.
+//! Services that the search for overlap needs: launches, and their price. Tests script them.
 
 use kilter_model::deployment::Assignment;
 use kilter_model::not_deployed::NotDeployed;
@@ -14,30 +14,23 @@ use super::side_effects;
 /// Launches of the targets' points.
 pub(super) trait Bench {
     /// One of the untouched library. `key` names it.
-    ///
-    /// # Errors
-    /// A job that fails.
     fn untouched(&mut self, key: &str) -> anyhow::Result<Survey>;
 
-    /// One of what is deployed so far with these settings; `None` where they fail, which puts them into quarantine.
-    ///
-    /// # Errors
-    /// A failure that the settings do not explain.
+    /// Makes one launch of the deployed state with these settings; `None` if they fail, which puts them into
+    /// quarantine. An error is a failure that the settings do not explain.
     fn candidate(&mut self, key: &str, assignments: &[Assignment]) -> anyhow::Result<Option<Survey>>;
 
-    /// Why settings must not be deployed for what they slow; `None` where they slow nothing.
-    ///
-    /// # Errors
-    /// A failure that the settings do not explain.
+    /// Reason why settings must not be deployed because they slow something down; `None` if they slow nothing down. An
+    /// error is a failure that the settings do not explain.
     fn side_effects(&mut self, assignments: &[Assignment]) -> anyhow::Result<Option<NotDeployed>>;
 
-    /// Whether what is deployed so far differs from the untouched library.
+    /// True if the deployed state differs from the untouched library.
     fn is_changed(&self) -> bool;
 
-    /// In two words, how settings failed.
+    /// The failure of settings.
     fn failure(&self, assignments: &[Assignment]) -> FaultKind;
 
-    /// Whether the search may make so many launches more.
+    /// True if the search may make so many launches more.
     fn affords(&self, launches: usize) -> bool;
 
     /// Tells people.

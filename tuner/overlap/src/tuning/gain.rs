@@ -1,4 +1,4 @@
-//! How far targets are missed, and whether a setting comes nearer to them. Pure.
+//! Distance of missed targets from their bounds, and whether a setting reduces it. Pure.
 
 use std::fmt;
 
@@ -17,7 +17,7 @@ pub(super) fn is_missed(judgement: &Judgement) -> bool {
     judgement.standing() == Standing::Missed
 }
 
-/// How it is told that a cell was missed here and is not there.
+/// Evidence that a cell was missed in one state and is not in the other.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Told<'a> {
     /// Both sides were measured at other times: by intervals that do not overlap.
@@ -26,7 +26,7 @@ pub(super) enum Told<'a> {
     InTurn(&'a InTurn<'a>),
 }
 
-/// Why what was judged is not better.
+/// Reason why the judged state is not better.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Objection {
     /// These targets are missed in more cells than before, by their ids.
@@ -44,9 +44,9 @@ impl fmt::Display for Objection {
     }
 }
 
-/// Why what was judged is not better than `present`: it must miss fewer cells of an open target, of which one is nearer to it by more
-/// than both are uncertain, and none of any target may have moved away in that way. That a cell is missed significantly, or not any
-/// more, says nothing by itself: noise does both.
+/// Reason why the judged state is not better than `present`. To be better, it must miss fewer cells of an open target,
+/// and one of these must have come nearer by more than the uncertainty of both. No target may have moved away to that
+/// extent. It does not suffice that a cell changes between missed and not missed: noise does both.
 pub(super) fn objection(present: &[Judgement], judged: &[Judgement], told: Told<'_>) -> Option<Objection> {
     let pairs = || {
         let now = |one: &Judgement| judged.iter().find(|judged| judged.target == one.target);
@@ -69,8 +69,8 @@ pub(super) fn objection(present: &[Judgement], judged: &[Judgement], told: Told<
     }
 }
 
-/// Whether a cell that is missed in `far` is not in `near`, and has moved from there to here for certain; or whether fewer could not be
-/// measured.
+/// True if a cell is missed in `far` but not in `near` and has certainly moved from there to here, or if more cells of
+/// `far` could not be measured.
 fn has_moved(far: &Judgement, near: &Judgement, towards: Towards, told: Told<'_>) -> bool {
     let (target, bound) = (&near.target, near.bound);
     let mut missed = far.cells.iter().filter(|cell| cell.verdict == Verdict::Missed);
@@ -89,10 +89,11 @@ fn has_moved(far: &Judgement, near: &Judgement, towards: Towards, told: Told<'_>
         })
 }
 
-/// How much more than allowed the targets take that are open at `present`, in parts of what could be hidden; the mean over their cells, to
-/// which is added what cells of targets miss for certain that are met at `present`. All other cells belong to the noise of one launch, and
-/// would choose between settings by chance. A cell that could not be measured hid nothing, and none counts for more: a time slice beside a
-/// message of microseconds is a thousand times of it, and would decide alone.
+/// Excess over the bounds of the targets that are open at `present`, as a fraction of what could be hidden: the mean
+/// over their cells. Cells that now certainly miss a target which is met at `present` add to it. The other cells show
+/// only the noise of one launch and would choose between settings by chance. A cell that could not be measured hid
+/// nothing. No cell counts for more than that: a time slice beside a message of microseconds is a thousand times as
+/// long and would decide alone.
 pub(super) fn shortfall(present: &[Judgement], judgements: &[Judgement]) -> f64 {
     let is_attainable = |one: &&Judgement| one.floor.as_ref().is_none_or(|floor| floor.value <= one.bound);
     let (mut excess, mut sought_cells) = (0.0, 0_usize);
@@ -156,7 +157,7 @@ pub(super) mod tests {
         let alone = |one: Judgement| shortfall(&[judgement(&one.target, &[1.0])], &[one]);
         let far = judgement("A", &[1.2, 0.7, 0.1]);
         assert!((alone(far.clone()) - 0.5).abs() < 1e-12);
-        // What hangs hides nothing, and does not vanish from the mean.
+        // A cell that hangs hides nothing and stays in the mean.
         let hung = Judgement {
             unmeasured: 2,
             ..judgement("A", &[0.1])
@@ -187,14 +188,14 @@ pub(super) mod tests {
         assert!((with(undecided) - 0.05).abs() < 1e-12);
         let missed = judgement("B", &[0.6, 0.1]);
         assert!((with(missed.clone()) - 0.25).abs() < 1e-12);
-        // What could not be told before cannot be told by one launch.
+        // A case that could not be decided before cannot be decided by one launch.
         let mut told_by_none = present.clone();
         told_by_none[1].cells[0].verdict = Verdict::Undecided;
         let found = shortfall(&told_by_none, &[judgement("A", &[0.3, 0.2]), missed]);
         assert!((found - 0.05).abs() < 1e-12);
     }
 
-    /// By intervals, as text.
+    /// The objection by intervals, as text.
     fn told(present: &[Judgement], judged: &[Judgement]) -> Option<String> {
         objection(present, judged, Told::ByIntervals).map(|why| why.to_string())
     }

@@ -30,9 +30,9 @@ pub(super) struct InTurn<'a> {
     pub(super) untouched: &'a [Survey],
     /// Times with what is deployed so far; the same as `untouched` where nothing is.
     pub(super) present: &'a [Survey],
-    /// With the candidate.
+    /// Launches with the candidate.
     pub(super) now: &'a [Survey],
-    /// How it is judged.
+    /// Rule by which it is judged.
     pub(super) rule: &'a Rule,
 }
 
@@ -49,14 +49,14 @@ pub(super) enum Towards {
 struct Pair {
     present: f64,
     now: f64,
-    /// By how much more than 0 the difference must be to be certain in this pair alone.
+    /// Difference from which on this pair alone is certain.
     uncertain: f64,
-    /// What could be hidden.
+    /// Time that could be hidden.
     unit: f64,
 }
 
 impl InTurn<'_> {
-    /// Whether a target's cell has moved for certain, and by more than the rule's floor.
+    /// True if a target's cell has moved for certain, and by more than the rule's floor.
     pub(super) fn has_moved(&self, target: &str, place: Place, towards: Towards) -> bool {
         let pairs = self.pairs(target, place);
         let sign = match towards {

@@ -70,7 +70,7 @@ impl Goals {
     }
 }
 
-/// Whether a failure has nothing to do with what was launched: the user, or the database.
+/// True if an error has nothing to do with the launched settings: an interruption by the user, or the database.
 pub(super) fn ends_the_run(error: &anyhow::Error) -> bool {
     let ends = |cause: &SessionError| matches!(cause, SessionError::Interrupted { .. } | SessionError::Store(_));
     error.chain().any(|cause| cause.downcast_ref().is_some_and(ends))

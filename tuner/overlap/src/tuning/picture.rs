@@ -21,16 +21,14 @@ const LINES: u32 = 5;
 /// Rounds of a part that are not counted: the first, whose data is compared, and warm-ups.
 const UNCOUNTED: u32 = 3;
 
-/// What was drawn: of the untouched library, and of what is deployed where something is.
+/// Maps of the untouched library and, if there is one, of the deployed state.
 pub(super) type Picture = (Survey, Option<Survey>);
 
 impl Goals {
-    /// Measures the picture, where the budget has room for all of it; `staged` is what is deployed.
+    /// Measures the picture if the budget has room for all of it; `staged` is the deployed state.
     ///
-    /// A job that fails leaves it out: what was tuned is measured already.
-    ///
-    /// # Errors
-    /// An interruption, or a failure of the database.
+    /// A job that fails leaves it out, because the tuning itself is measured already. Errors are an interruption and
+    /// the database.
     pub fn draw(&mut self, context: &Context<'_>, staged: Option<&Setup>) -> anyhow::Result<()> {
         let Some(judged) = together::of_launches(&self.base) else {
             return Ok(());
@@ -87,7 +85,7 @@ fn around(map: &Map, ranks: usize) -> Option<Vec<Point>> {
     Some(grid.positions().map(|position| grid.point(position)).collect())
 }
 
-/// From `low` to `high` by equal factors.
+/// Steps from `low` to `high` by equal factors.
 fn steps(low: f64, high: f64) -> impl Iterator<Item = u64> {
     let factor = (high / low.max(1.0)).max(1.0);
     (0..LINES).map(move |step| {
@@ -96,8 +94,8 @@ fn steps(low: f64, high: f64) -> impl Iterator<Item = u64> {
     })
 }
 
-/// What the points of a map's benchmark take in a launch: each part by itself, and the whole as if nothing were hidden. A size takes as long
-/// as the next larger one that was measured.
+/// Seconds that the points of a map's benchmark take in a launch: each part by itself, and the whole as if nothing were
+/// hidden. A size takes as long as the next larger one that was measured.
 fn seconds(points: &BTreeMap<Benchmark, Vec<Point>>, map: &Map, repetitions: u32) -> f64 {
     let communication: BTreeMap<u64, f64> = map
         .cells

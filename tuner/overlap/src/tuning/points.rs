@@ -1,4 +1,4 @@
-//! What a target is looked at with: where, and how often.
+//! Points at which a target is measured, and their repetitions.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,14 +20,14 @@ pub(super) const REPETITIONS: u32 = 9;
 const PART_SECONDS: f64 = 0.4;
 /// So many times as often is looked where the noise hid a target: medians vary by less than half as much then.
 const MORE_PRECISELY: u32 = 5;
-/// How many times as long as communication the computation takes that a target is looked at with.
+/// Computation at such a point in multiples of the communication time.
 pub(super) const COVERS: f64 = 3.0;
 /// Shortest and longest of them, in nanoseconds.
 pub(super) const COMPUTATION_NS: [u64; 2] = [20_000, 400_000_000];
 
 impl Goals {
-    /// What a target is looked at with: the ends and the middle of its sizes, and computations that take some times as long as
-    /// communication does here.
+    /// Finds the points of the targets: the ends and the middle of a target's sizes, and computations in multiples of
+    /// the communication time here.
     pub(super) fn find_points(&mut self, context: &Context<'_>) -> anyhow::Result<()> {
         let mut sizes: BTreeMap<Benchmark, BTreeSet<u64>> = BTreeMap::new();
         for target in &self.targets {
@@ -63,13 +63,14 @@ impl Goals {
         Ok(())
     }
 
-    /// From now on each point is measured more often: interruptions by others then enter fewer of the medians.
+    /// Raises the number of repetitions from now on, so that interruptions by others enter fewer of the medians.
     pub(super) fn look_more_precisely(&mut self) {
         self.suite.repetitions *= MORE_PRECISELY;
         self.suite.part_seconds *= f64::from(MORE_PRECISELY);
     }
 
-    /// Whether the first launches, which took so many seconds, can be made again so often within what the budget has for searching.
+    /// True if the search's budget covers the first launches, which took so many seconds, once more with the higher
+    /// number of repetitions, and a search of the same cost.
     pub(super) fn affords_more_precision(&self, context: &Context<'_>, seconds: f64) -> bool {
         let starting = FIRST_LAUNCHES as f64 * context.launch_seconds();
         let further = starting + f64::from(MORE_PRECISELY) * (seconds - starting).max(0.0);

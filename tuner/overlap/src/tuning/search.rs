@@ -1,9 +1,10 @@
-//! Which settings meet a target that is missed: each is tried in a launch, and what looks better is confirmed in launches in turn with the
-//! library as it is.
+//! Searches settings that meet a missed target. Each is tried in a launch. Those that look better are confirmed in
+//! launches in turn with the library as it is.
 //!
-//! One launch is a guess: among a dozen settings one looks better by chance. So a candidate that takes the shortfall away is confirmed at
-//! once, alone, and ends the search where it keeps its promise; what only came nearer waits until all were tried, the best first. What
-//! looked better and is not deployed is kept with its reason.
+//! A single launch is no evidence: among a dozen settings one looks better by chance. A candidate that removes the
+//! shortfall is therefore confirmed at once, alone, and ends the search if it keeps its promise. Candidates that only
+//! came nearer wait until all were tried; the best is confirmed first. Candidates that looked better and are not
+//! deployed are kept with their reasons.
 
 use std::collections::BTreeSet;
 
@@ -33,7 +34,7 @@ const MOST_LAUNCHES: usize = 2 * LAUNCHES;
 const PROMISING: f64 = 0.2;
 /// A shortfall within the noise of one launch: nothing is left to mend.
 const MET: f64 = 0.02;
-/// What `KILTER_PROGRESS` and what else is tried, by name and value.
+/// Tried variables of the progress library, by name and value.
 const PROGRESS: [&[(&str, &str)]; 2] = [
     &[(PROGRESS_VARIABLE, "on")],
     &[(PROGRESS_VARIABLE, "on"), ("KILTER_PROGRESS_NAP_US", "50")],
@@ -41,9 +42,6 @@ const PROGRESS: [&[(&str, &str)]; 2] = [
 
 impl Goals {
     /// Searches from `launch`, what is deployed so far; gives what to deploy in addition. `banned` settings are not proposed.
-    ///
-    /// # Errors
-    /// A failure that no candidate explains.
     pub fn search(
         &mut self,
         context: &Context<'_>,
@@ -80,7 +78,7 @@ impl Goals {
         let told = found.tried.iter().filter_map(Tried::told);
         self.refused.extend(told);
         self.tried.extend(found.tried);
-        // In case that the proof speaks against what was found.
+        // They are kept in case the proof speaks against the chosen setting.
         self.promising = found.waiting;
         let Some(chosen) = found.chosen else {
             return Ok(Vec::new());
@@ -117,7 +115,7 @@ pub(super) struct Found {
     pub(super) waiting: Vec<Tried>,
     /// The choice, and the candidates that looked better and were refused.
     pub(super) tried: Vec<Tried>,
-    /// Whether the budget ended before every setting was tried.
+    /// True if the budget ended before every setting was tried.
     pub(super) was_cut_short: bool,
 }
 
@@ -135,9 +133,6 @@ pub(super) struct Search<'s, B> {
 
 impl<B: Bench> Search<'_, B> {
     /// Tries each candidate, and confirms what looks better.
-    ///
-    /// # Errors
-    /// A failure that no candidate explains.
     pub(super) fn run(&mut self, candidates: Vec<Vec<Assignment>>) -> anyhow::Result<()> {
         let mut confirmed = 0;
         if !candidates.is_empty() {
@@ -150,7 +145,7 @@ impl<B: Bench> Search<'_, B> {
             self.confirm(next)?;
         }
         if self.found.chosen.is_none() {
-            // Nothing speaks for another round of the same.
+            // Another round of the same would show nothing new.
             for one in std::mem::take(&mut self.found.waiting) {
                 self.refuse(one, NotDeployed::NotAmongFinalists { finalists: FINALISTS });
             }
@@ -226,7 +221,7 @@ impl<B: Bench> Search<'_, B> {
     fn objection(&mut self, tried: &Tried) -> anyhow::Result<Option<NotDeployed>> {
         let id = tried.id();
         let (mut untouched, mut present, mut now) = (Vec::new(), Vec::new(), Vec::new());
-        // What the first launches leave open is worth as many more.
+        // A case that the first launches leave open is worth as many more.
         for total in [LAUNCHES, MOST_LAUNCHES] {
             let further = total - now.len();
             if !self.bench.affords(further * self.sides()) {

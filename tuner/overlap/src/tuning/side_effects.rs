@@ -1,8 +1,10 @@
-//! What a setting costs that is to hide large messages: the library's collectives, and small messages, whose latency a lock, a thread that
-//! makes progress or another protocol can double while the targets, which are about large ones, are met.
+//! Side effects of settings that are meant to hide large messages. A lock, a progress thread or another protocol can
+//! double the latency of small messages while the targets, which are about large ones, are met. The library's
+//! collectives may become slower, too.
 //!
-//! Small messages are the ping-pongs of two overlap benchmarks without computation, so that a progress thread sees their calls as it
-//! sees a program's. They are measured in the launches that measure the collectives, without the setting and with it in turn.
+//! Small messages are measured by the ping-pongs of two overlap benchmarks without computation, so that a progress
+//! thread sees their calls as it sees a program's. They run in the launches that measure the collectives, with the
+//! setting and without it in turn.
 
 use kilter_model::deployment::{Assignment, Deployment};
 use kilter_model::not_deployed::{NotDeployed, Slowed};
@@ -18,19 +20,17 @@ use kilter_search::trials::{Samples, Trials, is_library, is_slower};
 
 /// Sizes of small messages, in bytes: latency alone, and what every library sends at once.
 const SMALL_BYTES: [u64; 2] = [8, 1024];
-/// How they are sent there and back, and by what calls.
+/// Benchmarks that send small messages there and back, and their calls.
 const PING_PONGS: [(Benchmark, &str); 2] = [
     (Benchmark::ThreadLoad, "MPI_Send and MPI_Recv"),
     (Benchmark::BothSides, "MPI_Isend, MPI_Irecv and MPI_Wait"),
 ];
-/// Of each, at most so many seconds in a launch.
+/// Repetitions of each, within so many seconds in a launch.
 const REPETITIONS: u32 = 101;
 const SECONDS: f64 = 0.2;
 
-/// Why a setting must not be deployed; `None` where it slows nothing. Only what it can touch is looked at.
-///
-/// # Errors
-/// A failure that the setting does not explain.
+/// Reason why a setting must not be deployed; `None` if it slows nothing down. Only functions that it can touch are
+/// measured. An error is a failure that the setting does not explain.
 pub(super) fn refusal(
     context: &Context<'_>,
     label: &str,
@@ -80,8 +80,8 @@ fn blocks(seed: u64) -> Vec<Block> {
     SMALL_BYTES.into_iter().map(block).collect()
 }
 
-/// What speaks against a setting in launches without and with it: whatever became slower by more than launches differ and by more than the
-/// empty operation varies.
+/// Objection to a setting by launches without and with it: the functions that became slower by more than launches
+/// differ, and by more than the empty operation varies.
 fn objection(without: &Samples, with: &Samples, noise_seconds: f64) -> Option<NotDeployed> {
     if with.is_empty() && !without.is_empty() {
         return Some(NotDeployed::Failed {
@@ -122,7 +122,7 @@ mod tests {
 
     const NOISE_SECONDS: f64 = 5e-8;
 
-    /// What is timed in a launch: a message of 8 B by either calls, one of 1 KiB, a broadcast.
+    /// Subjects timed in a launch: a message of 8 B by either kind of calls, one of 1 KiB, a broadcast.
     fn subjects() -> [Subject; 4] {
         let items: Vec<Item> = blocks(1).into_iter().flat_map(|block| block.items).collect();
         let message = |index: usize| Subject::timed_by(&items[index]);
@@ -173,9 +173,9 @@ mod tests {
     fn what_launches_and_the_clock_vary_by_is_no_side_effect() {
         assert_eq!(against(USUAL_US), None);
         assert_eq!(against([0.2, 0.5, 0.9, 1.0]), None, "faster is welcome");
-        // In every launch slower, but by less than launches on a shared machine differ.
+        // It is slower in every launch, but by less than launches on a shared machine differ.
         assert_eq!(against([0.4, 0.5, 1.08, 2.0]), None);
-        // By a tenth and more, but within the noise of the empty operation.
+        // It is slower by a tenth and more, but within the noise of the empty operation.
         assert_eq!(against([0.445, 0.5, 1.0, 2.0]), None);
         assert!(against([0.46, 0.5, 1.0, 2.0]).is_some());
     }

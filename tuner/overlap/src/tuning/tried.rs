@@ -16,12 +16,12 @@ pub(super) struct Tried {
     pub(super) missing: f64,
     /// The shortfall with it.
     pub(super) left: f64,
-    /// Why it is not deployed; `None` where it is.
+    /// Reason why it is not deployed; `None` if it is.
     pub(super) not_deployed: Option<NotDeployed>,
 }
 
 impl Tried {
-    /// Nothing speaks against it yet.
+    /// A candidate against which nothing speaks yet.
     pub(super) fn looking_better(assignments: Vec<Assignment>, missing: f64, left: f64) -> Tried {
         Tried {
             assignments,
@@ -44,18 +44,18 @@ impl Tried {
         }
     }
 
-    /// Whether it sets one of these.
+    /// True if it makes one of these settings.
     pub(super) fn has_any_of(&self, banned: &BTreeSet<Assignment>) -> bool {
         self.assignments.iter().any(|one| banned.contains(one))
     }
 
-    /// Why it is not deployed, as a sentence.
+    /// Reason why it is not deployed, as a sentence.
     pub(super) fn told(&self) -> Option<String> {
         let why = self.not_deployed.as_ref()?;
         Some(format!("`{}` {why}", self.id()))
     }
 
-    /// For the report.
+    /// The candidate as the report shows it.
     pub(super) fn report(&self) -> TargetCandidate {
         TargetCandidate {
             id: self.id(),

@@ -1,4 +1,4 @@
-//! What a verdict is: an outcome and the numbers that it rests on.
+//! A verdict: an outcome and the numbers that it rests on.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

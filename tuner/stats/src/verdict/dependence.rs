@@ -60,7 +60,8 @@ impl CellRatios {
     }
 }
 
-/// In which allocation of a batch system each launch of the run was made: `[launch]`, any number that is the same for the same one.
+/// The batch system's allocation in which each launch of the run was made: `[launch]`; any number that launches of one
+/// allocation share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Allocations<'a> {
     /// Nobody knows, or there was only one.
@@ -168,7 +169,7 @@ impl Dependence {
         self
     }
 
-    /// Whether verdicts are made on units of several launches.
+    /// True if verdicts are made on units of several launches.
     #[must_use]
     pub fn is_found(&self) -> bool {
         self.unit != Unit::Launch
@@ -181,7 +182,7 @@ impl Dependence {
         launches.iter().map(of).collect()
     }
 
-    /// How many units these launches are.
+    /// Number of units that these launches form.
     #[must_use]
     pub fn count(&self, launches: &[usize]) -> usize {
         let mut units = self.units(launches);
@@ -213,7 +214,8 @@ impl Dependence {
         units.values().map(|(sum, count)| (sum / count).exp()).collect()
     }
 
-    /// Why a cell with these launches cannot be decided in a run of so many hypotheses, however clear it is; `None` where it can.
+    /// Says why a cell with these launches cannot be decided in a run of so many hypotheses, however clear it is;
+    /// `None` if it can.
     #[must_use]
     pub fn too_few(&self, launches: &[usize], hypotheses: usize, rule: &Rule) -> Option<String> {
         let units = self.count(launches);

@@ -1,10 +1,10 @@
-//! Which candidates are statistically as good as the fastest.
+//! The candidates that are statistically as good as the fastest.
 
 use super::Rule;
 use crate::sample::Sample;
 use crate::{holm, signed_rank, unpaired};
 
-/// For each candidate, whether it belongs with the fastest: the set from which the search takes the simplest.
+/// Tells for each candidate if it is as good as the fastest. The search takes the simplest of these.
 ///
 /// `times` are seconds, one sample per candidate (medians of launches, or of batches in one job). The fastest is the
 /// one with the smallest median, the first of several. A candidate is as good if its median exceeds the fastest by no
@@ -15,9 +15,10 @@ use crate::{holm, signed_rank, unpaired};
 /// never go below p = 0.05. The test therefore excuses only those candidates that it could have rejected; the others
 /// are as good only within the floors.
 ///
-/// The test compares launches as wholes, and cannot see what holds within each of them while they drift. So who is slower
-/// than the fastest by more than the floors in every launch of enough (2^-n no more than [`Rule::alpha`]: five) is not as good,
-/// whatever the test says; the i-th values of samples of one length belong to one launch.
+/// The test compares launches as wholes. It cannot see a difference that holds within each launch while the launches
+/// drift. A candidate that is slower than the fastest by more than the floors in every launch is therefore not as good,
+/// whatever the test says, if there are enough launches (2^-n no more than [`Rule::alpha`]: five). The i-th values of
+/// samples of one length belong to one launch.
 #[must_use]
 pub fn equivalent_to_best(times: &[Sample], rule: &Rule) -> Vec<bool> {
     let medians: Vec<f64> = times.iter().map(Sample::median).collect();
@@ -30,7 +31,7 @@ pub fn equivalent_to_best(times: &[Sample], rule: &Rule) -> Vec<bool> {
         .map(|&index| unpaired::p_left_greater(&times[index], &times[best]))
         .collect();
     let adjusted = holm::adjust(&p);
-    // What the adjusted values would be at the very least, with every candidate slower in every single value.
+    // The smallest adjusted values that are possible: every candidate is slower in every single value.
     let smallest: Vec<f64> = others
         .iter()
         .map(|&index| unpaired::smallest_p(times[index].len(), times[best].len()))
@@ -46,7 +47,7 @@ pub fn equivalent_to_best(times: &[Sample], rule: &Rule) -> Vec<bool> {
     equivalent
 }
 
-/// Whether `left` is slower than `right` by more than the floors in every launch, of which there are enough.
+/// True if `left` is slower than `right` by more than the floors in every launch, and there are enough launches.
 fn is_slower_in_each(left: &Sample, right: &Sample, rule: &Rule) -> bool {
     left.len() == right.len()
         && signed_rank::smallest_p(left.len()) <= rule.alpha

@@ -1,4 +1,4 @@
-//! All cells of a run judged together: pairs that stand for themselves, and functions whose sizes belong together.
+//! Judges all cells of a run together: pairs that stand for themselves, and functions whose sizes belong together.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ pub enum Family {
 }
 
 impl Family {
-    /// How many cells: pairs, or sizes but the largest.
+    /// Number of cells: pairs, or all sizes but the largest.
     #[must_use]
     pub fn cells(&self) -> usize {
         match self {
@@ -29,8 +29,8 @@ impl Family {
         }
     }
 
-    /// How many hypotheses the correction counts: one per pair; two per size (its neighbour, and all beyond), one for
-    /// the last but one.
+    /// Number of hypotheses that the correction counts: one per pair; two per size (its neighbour, and all beyond), one
+    /// for the last but one.
     #[must_use]
     pub fn hypotheses(&self) -> usize {
         match self {
@@ -39,7 +39,7 @@ impl Family {
         }
     }
 
-    /// How many hypotheses a function measured at so many sizes adds.
+    /// Number of hypotheses that a function measured at so many sizes adds.
     #[must_use]
     pub const fn hypotheses_of_monotony(sizes: usize) -> usize {
         (2 * sizes).saturating_sub(3)
@@ -78,7 +78,7 @@ impl Family {
 pub struct Judged {
     /// The evidence; for a size against all larger ones that of the pair named by `sizes`.
     pub comparison: Comparison,
-    /// For monotony: which sizes.
+    /// The compared sizes; only monotony has them.
     pub sizes: Option<Sizes>,
 }
 
@@ -89,8 +89,8 @@ pub struct Sizes {
     pub bytes: u64,
     /// The larger size that is violated most clearly (smallest p-value, then largest ratio), or comes nearest to it.
     pub right_bytes: u64,
-    /// All larger sizes that are violated for themselves, ascending: corrected over the hypotheses of the run and, by
-    /// Bonferroni, over the larger sizes. May be empty in a violated cell that only its sizes together prove.
+    /// Larger sizes that are violated on their own, ascending. Each is corrected over the hypotheses of the run and, by
+    /// Bonferroni, over the larger sizes. Empty in a violated cell that only its sizes together prove.
     pub violated: Vec<u64>,
 }
 

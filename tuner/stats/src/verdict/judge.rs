@@ -14,7 +14,7 @@ use crate::{pairs, signed_rank, unpaired};
 pub struct Pair {
     /// The side that should not be slower.
     pub left: Sample,
-    /// What bounds it.
+    /// Times of the side that bounds the left one.
     pub right: Sample,
 }
 
@@ -42,20 +42,20 @@ pub fn judge(pairs: &[Pair], rule: &Rule) -> Vec<Comparison> {
         .collect()
 }
 
-/// When the samples exclude a relevant difference.
+/// The condition under which samples exclude a relevant difference.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Bound {
     /// Confidence of the two-sided interval whose upper end counts; `None` excludes nothing.
     pub(super) confidence: Option<f64>,
     /// The one-sided confidence that the samples must reach for it.
     pub(super) needed: f64,
-    /// Whether a left side that is faster in everything measured holds even with fewer launches than that.
+    /// True if a left side that is faster in every value holds even with fewer launches than that.
     pub(super) faster_holds: bool,
 }
 
 impl Bound {
-    /// Of a single look. Only the upper bound matters, so the confidence that counts is the one-sided one: three launches
-    /// on each side, whose two-sided interval has 0.9, support a bound at 0.95.
+    /// The bound of a single look. Only the upper end of the interval matters, so its one-sided confidence counts: the
+    /// two-sided interval of three launches on each side has 0.9 and supports a bound at 0.95.
     pub(super) fn of_rule(rule: &Rule) -> Bound {
         Bound {
             confidence: Some(rule.confidence),
@@ -103,9 +103,9 @@ impl Intervals {
 /// One pair, judged.
 pub(super) struct Conclusion {
     pub(super) comparison: Comparison,
-    /// Whether the difference is one that matters, significant or not.
+    /// True if the difference exceeds the floors, significant or not.
     pub(super) relevant: bool,
-    /// Whether a relevant difference is excluded, significant or not.
+    /// True if the samples exclude a relevant difference, whatever the test says.
     pub(super) holds: bool,
 }
 
@@ -121,7 +121,8 @@ impl Conclusion {
     ) -> Conclusion {
         let estimate = intervals.estimate(left, right, rule.confidence, rule.test);
         let (left_seconds, right_seconds) = (left.median(), right.median());
-        // Where sides are compared launch by launch, so is their ratio: medians of launches in two modes say little.
+        // Sides that are compared launch by launch get the ratio within the launches: medians of launches in two modes
+        // say little.
         let ratio = if rule.test.is_paired() && left.len() == right.len() {
             estimate.ratio
         } else {

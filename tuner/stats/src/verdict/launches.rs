@@ -1,4 +1,4 @@
-//! How many launches a run needs for anything to be decidable.
+//! Number of launches that a run needs before any of its cells can be decided.
 
 use statrs::distribution::{ContinuousCDF as _, Normal};
 
@@ -40,7 +40,7 @@ fn distance(tests: usize, rule: &Rule) -> f64 {
     Normal::standard().inverse_cdf(1.0 - level)
 }
 
-/// What launches can show.
+/// The smallest slowdown that a number of launches can show.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Reach {
     /// Logarithm of the ratio that is found to be a violation every other time; not below the floor.
@@ -50,7 +50,8 @@ pub struct Reach {
 }
 
 impl Reach {
-    /// Of so many launches of a cell among `tests`, where the logarithm of a ratio varies by `deviation` from launch to launch.
+    /// The reach of `launches` of a cell among `tests` hypotheses; `deviation` is the standard deviation of the log
+    /// ratio between launches.
     #[must_use]
     pub fn of(deviation: f64, launches: usize, tests: usize, rule: &Rule) -> Reach {
         let error = deviation / (EFFICIENCY * launches.max(1) as f64).sqrt();

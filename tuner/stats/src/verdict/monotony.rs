@@ -48,9 +48,9 @@ const WINDOWS_SHARE: f64 = 0.25;
 /// The p-values of one cell.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct SizeTests {
-    /// Of each hypothesis: the first right side, and, if there are more, all together.
+    /// p-values of the hypotheses: the first right side and, if there are more, all of them together.
     pub(super) hypotheses: Vec<f64>,
-    /// Of the left side against each right side alone, uncorrected.
+    /// p-values of the left side against each right side alone, uncorrected.
     pub(super) pairs: Vec<f64>,
 }
 
@@ -83,7 +83,7 @@ fn beyond(left: &Sample, rights: &[(u64, &Sample)], pairs: &[f64], rule: &Rule) 
     (window / WINDOWS_SHARE).min(pair / (1.0 - WINDOWS_SHARE)).min(1.0)
 }
 
-/// Of a size against several larger ones at once; `None` where the difference is not relevant.
+/// p-value of a size against several larger ones at once; `None` if the difference is not relevant.
 fn p_of_window(left: &Sample, rights: &[(u64, &Sample)], rule: &Rule) -> Option<f64> {
     let values = rights.iter().flat_map(|(_, right)| right.values().iter().copied());
     let pooled = Sample::new(values.collect()).ok()?;

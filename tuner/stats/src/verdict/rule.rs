@@ -1,4 +1,4 @@
-//! What counts as a violation.
+//! The rule by which a cell is violated: level, floors, test and correction.
 
 use serde::Serialize;
 use thiserror::Error;
@@ -35,7 +35,7 @@ impl Correction {
         match self {
             Correction::Holm => holm::adjust_weighted(p, weights),
             Correction::BenjaminiHochberg => {
-                // By Genovese, Roeder and Wasserman 2006: weights of mean 1 divide the p-values.
+                // Genovese, Roeder and Wasserman 2006: weights of mean 1 divide the p-values.
                 let mean = weights.iter().sum::<f64>() / weights.len().max(1) as f64;
                 let shares: Vec<f64> = p.iter().zip(weights).map(|(p, weight)| p * mean / weight).collect();
                 benjamini_hochberg::adjust(&shares)
@@ -44,7 +44,7 @@ impl Correction {
     }
 }
 
-/// What counts as a violation.
+/// The rule by which a cell is violated.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rule {
     /// Probability of one or more false violations among all cells of a run (with [`Correction::BenjaminiHochberg`] the
@@ -52,7 +52,7 @@ pub struct Rule {
     pub alpha: f64,
     /// Smallest difference that counts, as a fraction of the right side's median, at least 0. Default 0.05.
     pub effect_floor: f64,
-    /// What an empty operation varies by, in seconds, at least 0: twice this is the other floor. Default 0.
+    /// Variation of an empty operation in seconds, at least 0; twice this is the other floor. Default 0.
     pub noise_seconds: f64,
     /// Confidence of the interval of the ratio, in (0, 1). Default 0.95.
     pub confidence: f64,
@@ -88,10 +88,8 @@ pub struct RuleError {
 }
 
 impl Rule {
-    /// Checks every field, for rules that come from options or files.
-    ///
-    /// # Errors
-    /// The first field that is out of range.
+    /// Checks every field, for rules that come from options or files. The error names the first field that is out of
+    /// range.
     pub fn check(&self) -> Result<(), RuleError> {
         let fraction = |field, value: f64| {
             let error = RuleError {
@@ -152,8 +150,8 @@ impl Rule {
         }
     }
 
-    /// Whether the left side exceeds the right one by more than the floor: by the ratio within the launches where the test pairs
-    /// them, else by the medians.
+    /// True if the left side exceeds the right one by more than the floor. A test of pairs compares by the ratio within
+    /// the launches, the others by the medians.
     #[must_use]
     pub fn finds_relevant(&self, left: &Sample, right: &Sample) -> bool {
         let paired = self
@@ -167,21 +165,22 @@ impl Rule {
         }
     }
 
-    /// Whether `ratio` times `right_seconds` exceeds `right_seconds` by more than the floor.
+    /// True if `ratio` times `right_seconds` exceeds `right_seconds` by more than the floor.
     #[must_use]
     pub fn is_relevant_ratio(&self, ratio: f64, right_seconds: f64) -> bool {
         self.is_relevant(ratio * right_seconds.max(SHORTEST_SECONDS), right_seconds)
     }
 
-    /// Whether `left_seconds` exceeds `right_seconds` by more than the floor.
+    /// True if `left_seconds` exceeds `right_seconds` by more than the floor.
     #[must_use]
     pub fn is_relevant(&self, left_seconds: f64, right_seconds: f64) -> bool {
         left_seconds - right_seconds > self.floor_seconds(right_seconds)
     }
 }
 
-/// Whether times `after` a change are shorter than `before` it, both in seconds and one per launch: by more than the rule's floors,
-/// and significantly. A cell at the edge of its bound passes it by chance now and then; that is no improvement.
+/// True if the times `after` a change are shorter than those `before` it by more than the rule's floors, and
+/// significantly so. Times are in seconds, one per launch. The test is there because a cell at the edge of its bound
+/// passes it by chance now and then.
 #[must_use]
 pub fn improves(before: &Sample, after: &Sample, rule: &Rule) -> bool {
     rule.is_relevant(before.median(), after.median()) && rule.test.p_left_greater(before, after) <= rule.alpha

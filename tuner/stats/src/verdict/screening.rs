@@ -45,7 +45,7 @@ pub struct Sides {
 /// Result of the screening for a cell.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Screened {
-    /// Whether a relevant slowdown is out of the question.
+    /// True if the screening excludes a relevant slowdown.
     pub clear: bool,
     /// Left over right: geometric mean over the launches.
     pub ratio: f64,
@@ -59,12 +59,12 @@ pub struct Screened {
     pub error: f64,
 }
 
-/// What launches are expected to show of a cell, in the order in which cells get them.
+/// Verdict that further launches are expected to give a cell. Cells are confirmed in this order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Expected {
     /// A violation.
     Violation,
-    /// That it holds, at the first look.
+    /// The guideline holds, at the first look.
     Holds,
     /// Neither.
     Nothing,
@@ -87,8 +87,9 @@ impl Expected {
 }
 
 impl Screened {
-    /// What launches that reach so far will show: what was not above its bound holds, and what was above it may be shown to be violated, or lies too
-    /// near the floor. Where nobody knows how far they reach, everything above is taken for violated.
+    /// Verdict that launches with this reach will give. A cell that was not above its bound will hold. One that was
+    /// above it will be violated if that is likely, or lies too near the floor to be decided. Without a known reach
+    /// every cell above its bound counts as a likely violation.
     #[must_use]
     pub fn expected(&self, reach: Option<&Reach>) -> Expected {
         let is_likely = reach.is_none_or(|reach| self.chance(reach) >= LIKELY);
@@ -110,8 +111,8 @@ impl Screened {
         Normal::standard().cdf(errors)
     }
 
-    /// How far the ratio's logarithm lies from the floor, on either side: two standard errors nearer than it was seen, and never below 0.
-    /// `right_seconds` is what the bound takes.
+    /// Distance of the log ratio from the floor, on either side, less two standard errors; never below 0.
+    /// `right_seconds` is the time of the bound.
     #[must_use]
     pub fn distance(&self, rule: &Rule, right_seconds: f64) -> f64 {
         let limit = rule.floor_fraction(right_seconds).ln_1p();
@@ -160,12 +161,12 @@ fn one(sides: &Sides, logs: &[f64], spread: &Spread, rule: &Rule) -> Screened {
     }
 }
 
-/// How much the log ratio of a cell varies from launch to launch.
+/// Variation of a cell's log ratio from launch to launch.
 struct Spread {
     deviation: f64,
     /// Degrees of freedom behind it.
     freedom: usize,
-    /// Of the mean over its error.
+    /// Distribution of the mean over its standard error.
     distribution: Option<StudentsT>,
     /// Standard errors between the mean and the end of the interval.
     quantile: f64,

@@ -56,9 +56,9 @@ pub fn next_look(launches: usize, max: usize) -> usize {
 /// A cell: the family and the cell in it, both from 0 in the order given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct CellIndex {
-    /// Which family.
+    /// Index of the family.
     pub family: usize,
-    /// Which cell of it.
+    /// Index of the cell within its family.
     pub cell: usize,
 }
 
@@ -67,7 +67,7 @@ pub struct CellIndex {
 pub struct NextLook {
     /// Launches in all that each wanted cell should have by then.
     pub launches: usize,
-    /// Whether it is the last.
+    /// True if it is the last look.
     pub last: bool,
 }
 
@@ -97,10 +97,10 @@ struct State {
     spent: f64,
     /// Share of the bound's error that is spent.
     spent_on_bound: f64,
-    /// Of each hypothesis, the smallest p over its share so far.
+    /// The smallest p over its share so far, for each hypothesis.
     smallest: Vec<f64>,
     decided: Option<Judged>,
-    /// What the last look said.
+    /// Verdict of the last look.
     latest: Option<Judged>,
 }
 
@@ -340,9 +340,10 @@ impl Sequential {
         wanted
     }
 
-    /// When to look next, if one more launch of the wanted cells takes `seconds_per_launch` and `seconds_left` are left;
-    /// `None` where nothing is wanted, the launches are used up, or not one more launch fits. Looks are planned as [`next_look`]
-    /// says; where the seconds do not reach beyond the next planned look, the look at what they do reach is the last.
+    /// Number of launches until the next look, if one more launch of the wanted cells takes `seconds_per_launch` and
+    /// `seconds_left` are left. `None` if no cell is wanted, the launches are used up, or not one more launch fits.
+    /// Looks are planned by [`next_look`]. If the time runs out before the next planned look, the last look comes after
+    /// the launches that still fit.
     #[must_use]
     pub fn next_launches(&self, seconds_per_launch: f64, seconds_left: f64) -> Option<NextLook> {
         let started = !self.cells.is_empty();

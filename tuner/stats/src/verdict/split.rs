@@ -21,11 +21,11 @@ pub struct SplitCandidate {
     pub bytes: u64,
     /// The size of a part, in bytes: the largest for which a violation is predicted, else the one that comes nearest.
     pub part_bytes: u64,
-    /// How many parts reach the whole: `bytes / part_bytes` rounded up, at least 2.
+    /// Number of parts that reach the whole: `bytes / part_bytes` rounded up, at least 2.
     pub parts: u64,
     /// Predicted ratio: median of the whole over `parts` times median of a part; infinite where the part took no time.
     pub predicted_ratio: f64,
-    /// Whether the ratio exceeds 1 by more than the tolerance.
+    /// True if the ratio exceeds 1 by more than the tolerance.
     pub predicted: bool,
 }
 
@@ -49,14 +49,14 @@ pub fn split(sizes: &BTreeMap<u64, Sample>, tolerance: f64) -> Vec<SplitCandidat
                     bytes,
                     part_bytes,
                     parts,
-                    // Nothing against nothing is no difference.
+                    // Two times of zero do not differ.
                     predicted_ratio: if whole == bound { 1.0 } else { whole / bound },
                     predicted: whole > bound * (1.0 + tolerance),
                 }
             })
             .collect();
         let largest_predicted = ways.iter().find(|way| way.predicted);
-        // Of equally near ones the largest part: the simplest way.
+        // Among equally near ways the one with the largest part is the simplest.
         let nearest = || {
             ways.iter()
                 .rev()
@@ -107,7 +107,7 @@ mod tests {
         // 16 parts of 64, 4 of 256 and 2 of 512 all beat the whole; 2 of 512 is the simplest way.
         let medians = [(64, 1.0), (256, 3.0), (512, 9.0), (1024, 40.0)];
         assert_eq!(candidates(&medians), [(512, 256, 2), (1024, 512, 2)]);
-        // Where the largest does not beat it, the next one does.
+        // If the largest part does not beat the whole, the next one does.
         let medians = [(64, 1.0), (256, 3.0), (512, 20.0), (1024, 30.0)];
         assert_eq!(candidates(&medians), [(512, 256, 2), (1024, 256, 4)]);
     }

@@ -1,4 +1,4 @@
-//! Whether the machine was the same while it was measured, by a reference cell, and what follows for the verdicts.
+//! Judges by a reference cell if the machine stayed the same during the run, and which verdicts that puts in doubt.
 //!
 //! The reference cell is one fixed operation, measured at several positions of every launch (at the start, between
 //! blocks, at the end). Three things are looked for in the medians, on logarithms:
@@ -11,16 +11,17 @@
 //! * **Outliers**: launches further from the median than 3.5 scaled median absolute deviations (Iglewicz and Hoaglin, How
 //!   to Detect and Handle Outliers, 1993) and than the effect floor. They are set aside before modes are looked for.
 //!
-//! What follows: both sides of a pair are measured interleaved in the same launch, so that what slows a whole launch
-//! slows both and leaves their **ratio within the launch** alone. A verdict is in doubt only where that ratio itself
-//! depends on the mode or on the half of the run ([`Stability::affects`]): then it is
-//! [`Unstable`](crate::verdict::Outcome::Unstable), with the reason, and gets more launches.
+//! Both sides of a pair are measured interleaved in the same launch. A disturbance of the whole launch slows both and
+//! leaves their **ratio within the launch** alone. A verdict is in doubt only if that ratio itself depends on the mode
+//! or on the half of the run ([`Stability::affects`]). It is then [`Unstable`](crate::verdict::Outcome::Unstable), with
+//! the reason, and gets more launches.
 //!
-//! The test of pairs, the default, judges by the same ratio and needs no help here. (To a test that takes the sides as independent
-//! modes and drift are noise, through which it may decide nothing.)
+//! The test of pairs, the default, judges by the same ratio and needs no help here. A test that takes the sides as
+//! independent sees modes and drift as noise, through which it may decide nothing.
 //!
-//! Drift within a launch shifts blocks against each other, not the sides of one block. Their order is drawn anew in each
-//! launch, so that it adds noise to comparisons between blocks (monotony) and no bias; it is reported and marks nothing.
+//! Drift within a launch shifts blocks against each other, not the sides of one block. Each launch draws their order
+//! anew, so that the drift adds noise but no bias to comparisons between blocks (monotony). It is reported and makes no
+//! verdict unstable.
 
 use super::Rule;
 use crate::hodges_lehmann::SHORTEST_SECONDS;
@@ -47,27 +48,27 @@ pub struct Drift {
     pub p: f64,
     /// Last over first by the slope: 1.5 is half as slow again at the end.
     pub factor: f64,
-    /// Whether it counts.
+    /// True if the drift is significant and large enough to matter.
     pub found: bool,
 }
 
-/// What a launch was like.
+/// Group of a launch by the time of its reference cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
     /// Like most, or in the fast group.
     Fast,
-    /// In the slow group.
+    /// The slow group.
     Slow,
     /// Far from all others.
     Outlier,
 }
 
-/// What the reference cell says about a run.
+/// Findings of the reference cell about a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Stability {
     /// Over the launches.
     pub across: Drift,
-    /// From the first position of a launch to its last.
+    /// Drift from the first position of a launch to its last.
     pub within: Drift,
     /// Slow over fast, where the launches fall into two modes.
     pub modes_factor: Option<f64>,
@@ -76,10 +77,9 @@ pub struct Stability {
 }
 
 impl Stability {
-    /// Looks at the reference cell: for each launch, in order, its medians at the positions, in order, in seconds.
-    ///
-    /// # Errors
-    /// No launch, a launch without a median, or a median that is no finite number.
+    /// Judges the reference cell. `reference` holds its medians in seconds for each launch, at the positions of the
+    /// launch, in order. The error tells of a missing launch, a launch without a median, or a median that is no finite
+    /// number.
     pub fn of(reference: &[Vec<f64>], rule: &Rule) -> Result<Stability, SampleError> {
         let mut logarithms = Vec::new();
         for launch in reference {
@@ -118,13 +118,13 @@ impl Stability {
         })
     }
 
-    /// Whether nothing was found.
+    /// True if nothing was found.
     #[must_use]
     pub fn is_stable(&self) -> bool {
         self.warnings().is_empty()
     }
 
-    /// What was found, one sentence each, ending in an action.
+    /// The findings, one sentence each, ending in an action.
     #[must_use]
     pub fn warnings(&self) -> Vec<String> {
         let mut warnings = Vec::new();
@@ -168,8 +168,8 @@ impl Stability {
         warnings
     }
 
-    /// Why a verdict does not stand, `None` where it does. `launches[i]` is the launch (from 0, as in
-    /// [`Stability::of`]) of the i-th median of **both** sides; what lies beyond the shorter of the three is left out.
+    /// Says why a verdict does not stand; `None` if it does. `launches[i]` is the launch (from 0, as in
+    /// [`Stability::of`]) of the i-th median of **both** sides. Values beyond the shortest of the three are left out.
     ///
     /// The launches are put into groups: the two modes, or the first and the second half where there is a drift; outliers
     /// are left out. The ratio of the sides within each launch is compared between the groups.
@@ -178,10 +178,10 @@ impl Stability {
     ///   (two-sided test of the ratios as unpaired samples, 5 %) or shows no slowdown at all;
     /// * *holds* falls if a group shows a relevant slowdown and differs from the other group;
     ///
-    /// A cell that was decided in launches of one mode stands: both its sides were in that mode. [`Stability::one_mode`] says
-    /// so to the reader.
+    /// A cell that was decided in launches of one mode stands, because both its sides were in that mode.
+    /// [`Stability::one_mode`] tells the reader so.
     ///
-    /// *Undecided* stays what it is: more launches come anyway.
+    /// *Undecided* stays undecided: more launches come anyway.
     #[must_use]
     pub fn affects(&self, comparison: &Comparison, launches: &[usize], rule: &Rule) -> Option<String> {
         if !matches!(comparison.verdict, Outcome::Violated | Outcome::Holds) {
@@ -204,7 +204,7 @@ impl Stability {
         None
     }
 
-    /// Where the run has two modes and a cell was measured in one of them only: which one, in words.
+    /// Names in words the only mode in which a cell was measured, if the run has two.
     #[must_use]
     pub fn one_mode(&self, launches: &[usize]) -> Option<String> {
         self.modes_factor?;
@@ -305,7 +305,7 @@ fn modes(levels: &[f64], floor: f64) -> Result<(Vec<Mode>, Option<f64>), SampleE
     Ok((modes, factor))
 }
 
-/// What differs between two groups of launches, in words.
+/// Describes the difference between two groups of launches; `None` if it does not change the verdict.
 fn differ(first: &[(f64, f64)], second: &[(f64, f64)], violated: bool, rule: &Rule) -> Option<String> {
     let ratios = |group: &[(f64, f64)]| {
         Sample::new(

@@ -9,12 +9,13 @@ use crate::{brunner_munzel, kolmogorov_smirnov, pairs, rank_sum, signed_rank, un
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Test {
-    /// For sides that share their launches ([`pairs`]): signed ranks of the ratios within the launches, or the test of
-    /// unpaired sides, at half of the level each. The i-th values of both sides must come from one launch; sides of unequal length are
-    /// not paired.
+    /// Signed ranks of the ratios within the launches, or the test of unpaired sides, at half of the level each
+    /// ([`pairs`]). Use it if both sides share their launches: the i-th values of both must come from one launch. Sides
+    /// of unequal length are not paired.
     #[default]
     Pairs,
-    /// For sides that do not share their launches ([`unpaired`]): rank sum and trimmed Welch test, both of which must reject.
+    /// Rank sum and trimmed Welch test, both of which must reject ([`unpaired`]). Use it if the sides do not share
+    /// their launches.
     Unpaired,
     /// The signed-rank test of the ratios within each launch ([`signed_rank`]) alone. Reaches 2^-n where the others
     /// reach 1 / C(2n, n): needs 14 launches for 800 hypotheses. Sides of unequal length get [`Test::Unpaired`].
@@ -31,7 +32,7 @@ pub enum Test {
 }
 
 impl Test {
-    /// All that can be asked for on a machine whose times vary.
+    /// Every test that a user may choose on a machine whose times vary.
     pub const ALL: [Test; 6] = [
         Test::Pairs,
         Test::Unpaired,
@@ -41,7 +42,7 @@ impl Test {
         Test::KolmogorovSmirnov,
     ];
 
-    /// In tables and on the command line.
+    /// Name in tables and on the command line.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -84,7 +85,7 @@ impl Test {
         }
     }
 
-    /// Whether sides of one length are compared launch by launch, and so is their ratio.
+    /// True if the test, and the reported ratio, compare sides of one length launch by launch.
     #[must_use]
     pub fn is_paired(self) -> bool {
         matches!(self, Test::Pairs | Test::SignedRank)

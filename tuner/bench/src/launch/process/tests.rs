@@ -34,7 +34,7 @@ impl Stage {
         Process::spawn(&spec, tag, File::create(self.path("log")).unwrap()).unwrap()
     }
 
-    /// What the script writes to the FIFO.
+    /// Reads what the script writes to the FIFO.
     fn hear(&self) -> String {
         let (sender, receiver) = mpsc::channel();
         let fifo = self.path("fifo");
@@ -47,7 +47,7 @@ impl Stage {
     }
 }
 
-/// Whether the process is there, dead or alive.
+/// True if the process exists, dead or alive.
 fn exists(pid: i32) -> bool {
     snapshot().iter().any(|entry| entry.pid == pid)
 }
@@ -86,7 +86,7 @@ fn who_ignores_sigterm_is_killed_with_its_children() {
     assert!(!exists(child) && !exists(pid));
 }
 
-/// In a session of its own, its parent gone.
+/// Starts a process in a session of its own whose parent is gone.
 const ESCAPE: &str = "(setsid sh -c 'trap \"\" TERM; echo $$ >$0; exec sleep 600' $0 &)";
 
 #[test]
@@ -107,7 +107,8 @@ fn who_escapes_from_group_session_and_parent_is_found_by_the_tag() {
 #[test]
 fn who_hides_the_tag_is_found_by_descent_or_session() {
     let hidden = "env -i sh -c 'echo $$ >$0; exec sleep 600' $0";
-    // By descent: in a session of its own, but its parent lives. By session: its parent is gone.
+    // The first script's process is found by descent: it has a session of its own, but its parent lives. The second
+    // one's is found by its session: its parent is gone.
     for script in [format!("setsid {hidden} & wait"), format!("({hidden} &); exit 0")] {
         let stage = Stage::new();
         let mut process = stage.start(&script, &tag());

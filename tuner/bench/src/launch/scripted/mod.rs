@@ -23,49 +23,49 @@ pub use noise::Noise;
 use player::Player;
 use verifier::Verifier;
 
-/// What the jobs of a scripted bench do.
+/// Behaviour of the jobs of a scripted bench.
 pub trait Script: fmt::Debug {
-    /// What becomes of a job that is launched by `command`.
+    /// Behaviour of a job that is launched by `command`.
     fn launch(&self, command: &CommandSpec, header: &Header) -> Launched;
 
-    /// What `kilter-verify` finds wrong with a row of a plugin; `None` where it is right.
+    /// The mistake that `kilter-verify` finds in a row of a plugin; `None` if the row is right.
     fn wrong(&self, row: &str) -> Option<String>;
 }
 
-/// What becomes of a job.
+/// Behaviour of a job after its launch.
 #[derive(Debug)]
 pub enum Launched {
     /// It starts.
     Runs {
-        /// What it says first.
+        /// The job's start line.
         start: Box<Start>,
-        /// What its items do.
+        /// Behaviour of its items.
         play: Box<dyn Play>,
     },
     /// The launcher ends at once and prints this.
     Fails(String),
-    /// Nothing is ever heard of it.
+    /// The job stays silent.
     Silent,
 }
 
-/// What the items of a job do.
+/// Behaviour of the items of a job.
 pub trait Play: fmt::Debug {
     /// One item of a block.
     fn item(&self, item: &Item) -> Played;
 }
 
-/// What an item does.
+/// Behaviour of an item.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Played {
-    /// How it ends.
+    /// Its end.
     pub ends: Ends,
-    /// What is read back of its settings, counters and bits: name, value.
+    /// Its settings, counters and bits as they are read back: name, value.
     pub read_back: Vec<(String, String)>,
     /// The implementations that the drop-in runs in one call of it.
     pub dropin: Vec<String>,
 }
 
-/// How an item ends.
+/// End of an item.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Ends {
     /// Each repetition takes so many seconds, before noise.
@@ -74,7 +74,7 @@ pub enum Ends {
     Fails(Fault),
     /// It takes the job down.
     Crashes,
-    /// Nothing is heard of the job any more.
+    /// The job falls silent.
     Hangs,
 }
 

@@ -20,7 +20,7 @@ pub struct Noise {
     pub slow_launches: (f64, f64),
     /// Share of items of a launch that are slow in it, and how many times slower.
     pub slow_items: (f64, f64),
-    /// How much slower everything becomes in a second, as a fraction.
+    /// Relative growth of all times per second.
     pub drift_per_second: f64,
 }
 
@@ -51,7 +51,7 @@ impl Noise {
         }
     }
 
-    /// By what all times of an item in this launch are multiplied.
+    /// Factor of all times of an item in this launch.
     pub(super) fn of_item(&self, launch: &str, item: &str) -> f64 {
         let mut common = self.source(launch);
         let mut own = self.source(&format!("{launch}\n{item}"));

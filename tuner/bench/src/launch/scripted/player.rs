@@ -19,14 +19,14 @@ use super::super::files;
 use super::super::process::ProcessError;
 use super::{Ends, Launched, Noise, Play, Played, Script};
 
-/// From the launch to the start line, and from the end line to the end of the launcher.
+/// Time from the launch to the start line, and from the end line to the end of the launcher.
 const START: Duration = Duration::from_millis(300);
 const FINISH: Duration = Duration::from_millis(100);
 
-/// What a repetition takes beside what it measures: agreeing on a start, and waiting for it.
+/// Seconds of a repetition beyond the measured call: agreeing on a start, and waiting for it.
 const BESIDE_SECONDS: f64 = 10e-6;
 
-/// What making an item ready takes.
+/// Time to make an item ready.
 const PREPARE: Duration = Duration::from_millis(1);
 
 /// Longest time of a repetition of the empty operation.
@@ -53,7 +53,7 @@ impl Files {
     }
 }
 
-/// What happens at a time that is known before.
+/// An event at a time that is known in advance.
 #[derive(Debug)]
 enum Due {
     Says(Box<Event>),
@@ -78,11 +78,11 @@ pub(super) struct Player {
     name: String,
     play: Option<Box<dyn Play>>,
     header: Option<Header>,
-    /// In the order of time.
+    /// Events in the order of time.
     due: VecDeque<(Instant, Due)>,
     /// Lines of the plan that were read.
     read: usize,
-    /// Nothing more is done.
+    /// True if the job says nothing any more.
     is_silent: bool,
     /// Calls that the drop-in carried out, by implementation.
     dropin: BTreeMap<String, u64>,
@@ -170,7 +170,7 @@ impl Player {
                     }
                     let mut at = now;
                     for line in lines {
-                        // Nothing of the plan is done after what ends the job.
+                        // The rest of the plan is dropped after an event that ends the job.
                         if self.is_silent || matches!(self.due.back(), Some((_, Due::Ends(_)))) {
                             break;
                         }

@@ -11,7 +11,7 @@ use super::Guideline;
 /// Columns of a page.
 const WIDTH: usize = 100;
 
-/// All of them as a table.
+/// Table of all guidelines.
 #[must_use]
 pub fn list(guidelines: &[Guideline]) -> String {
     let mut table = narrow(&["violated when", "id", "family", "guideline"]);

@@ -19,7 +19,7 @@ pub struct Algorithms {
     /// The collective's number in a rules file, where the library has such files.
     #[serde(default)]
     pub rules_id: Option<u64>,
-    /// Whether rules may switch it on message size without taking ranks apart or comparing something else.
+    /// True if rules may switch it on message size. If not, that would take ranks apart or compare another quantity.
     #[serde(default)]
     pub size_switch: bool,
     /// The test of a selection file that compares the volume, where the library has such files and may switch on size.
@@ -28,19 +28,19 @@ pub struct Algorithms {
     /// The variable is read when a job starts, and in this form.
     #[serde(default)]
     pub at_start: Option<AtStart>,
-    /// What must be set along with it so that the choice is asked for at all.
+    /// Settings made along with it, without which the library does not ask for the choice.
     #[serde(default)]
     pub together: BTreeMap<String, String>,
-    /// Where the ranks must lie for it to act; everywhere if it does not say.
+    /// Placement of ranks in which it acts; without one it always acts.
     #[serde(default)]
     pub placement: Option<Placement>,
-    /// How its choices were verified, where the description does not say it for all.
+    /// How its choices were verified, if not as the description says for all rows.
     #[serde(default)]
     pub verified: Option<Verified>,
     /// The values.
     #[serde(default)]
     pub choices: Vec<AlgorithmChoice>,
-    /// All knobs there are.
+    /// Every knob.
     #[serde(default)]
     pub knobs: BTreeMap<String, Knob>,
 }
@@ -68,13 +68,13 @@ pub struct AlgorithmChoice {
     /// It runs on a power of two of ranks.
     #[serde(default)]
     pub power_of_two_ranks: bool,
-    /// What a selection file must say with it: parameters that the library would take as 0 else.
+    /// Parameters that a selection file must give with it, because the library would take them as 0.
     #[serde(default)]
     pub selection: Vec<String>,
     /// Kilter's row of the same algorithm: `kilter benchmark --same` compares the two.
     #[serde(default)]
     pub kilter: Option<String>,
-    /// How it was verified, where it was otherwise than its row.
+    /// How it was verified, if not as its row.
     #[serde(default)]
     pub verified: Option<Verified>,
 }
@@ -120,7 +120,7 @@ impl Algorithms {
         })
     }
 
-    /// What must be set for a choice.
+    /// Settings that make a choice.
     #[must_use]
     pub fn settings(&self, choice: &AlgorithmChoice) -> Vec<(String, String)> {
         let own = std::iter::once((self.parameter.clone(), choice.value.to_string()));

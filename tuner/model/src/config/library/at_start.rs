@@ -3,13 +3,13 @@
 
 use serde::Deserialize;
 
-/// How a variable that is read at the start says which algorithm, and for which sizes.
+/// Syntax in which a variable that is read at the start names algorithms and sizes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AtStart {
     /// The form of its value.
     pub form: Form,
-    /// What its ranges of sizes compare; without it, one choice is made for all sizes.
+    /// Unit of its ranges of sizes; without one, a single choice holds for all sizes.
     #[serde(default)]
     pub unit: Option<Unit>,
     /// The largest number that the library takes: those without a name in `choices` are candidates like the others.
@@ -39,7 +39,7 @@ impl Form {
     }
 }
 
-/// What a range of sizes compares.
+/// Unit of a range of sizes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Unit {

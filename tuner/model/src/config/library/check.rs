@@ -1,4 +1,4 @@
-//! What the form of a description alone does not guarantee.
+//! Checks of a description beyond its form.
 
 use std::collections::BTreeSet;
 

@@ -5,7 +5,8 @@ use serde::Deserialize;
 
 use super::{Library, Value};
 
-/// What must not be set, or not without something else. With neither `needs` nor `at_most`, its `values` must not be set at all.
+/// A setting that is forbidden, or that needs another one. With neither `needs` nor `at_most`, its `values` must not be
+/// set at all.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Constraint {
@@ -20,9 +21,9 @@ pub struct Constraint {
     /// Its largest value.
     #[serde(default)]
     pub at_most: Option<AtMost>,
-    /// What happens otherwise, such as `the job ends by a signal`.
+    /// Consequence of breaking it, such as `the job ends by a signal`.
     pub otherwise: String,
-    /// Where that was found.
+    /// Source of this knowledge.
     pub source: String,
 }
 
@@ -32,12 +33,12 @@ pub struct Constraint {
 pub struct AtMost {
     /// The other setting.
     pub of: String,
-    /// What that is by default.
+    /// Default of that setting.
     pub default: u64,
     /// One of so many parts of it.
     #[serde(default = "whole")]
     pub parts: u64,
-    /// What the largest value is less than that part by.
+    /// Amount by which the largest value lies below that part.
     #[serde(default)]
     pub less: u64,
 }
@@ -48,7 +49,7 @@ impl AtMost {
         (of / self.parts).saturating_sub(self.less)
     }
 
-    /// What the other setting needs to be for `value`: a power of two, since sizes that a library makes memory from are.
+    /// Least value of the other setting for `value`: a power of two, since libraries make memory from such sizes.
     fn least(&self, value: u64) -> Option<u64> {
         let least = value.checked_add(self.less)?.checked_mul(self.parts)?;
         least.checked_next_power_of_two()
@@ -67,11 +68,11 @@ pub struct Broken {
     pub name: String,
     /// Its value.
     pub value: String,
-    /// What happens.
+    /// Consequence of the breach.
     pub otherwise: String,
-    /// Where that was found.
+    /// Source of this knowledge.
     pub source_of_it: String,
-    /// What is allowed.
+    /// Allowed settings.
     pub allowed: String,
     /// The setting beside it that would mend it.
     pub mend: Option<(String, String)>,
@@ -84,7 +85,7 @@ fn last<'s>(settings: &'s [(String, String)], name: &str) -> Option<&'s str> {
 }
 
 impl Constraint {
-    /// How these settings break it, if they do.
+    /// Tells if, and how, these settings break the constraint.
     fn broken(&self, settings: &[(String, String)]) -> Option<Broken> {
         let value = last(settings, &self.name)?;
         if !self.values.is_empty() && !self.values.iter().any(|one| one.to_string() == value) {
@@ -109,7 +110,7 @@ impl Constraint {
         let Some(limit) = &self.at_most else {
             return broken("leave it out".to_owned(), None);
         };
-        // What is no number is not for this to judge.
+        // A value that is no number cannot be judged here.
         let number: u64 = value.parse().ok()?;
         let of = last(settings, &limit.of).map_or(Some(limit.default), |text| text.parse().ok())?;
         let largest = limit.largest(of);
@@ -126,7 +127,7 @@ impl Constraint {
         }
     }
 
-    /// What is wrong with how it is written, and what is allowed.
+    /// The mistake in how it is written, and what is allowed; `None` if there is none.
     pub(super) fn problem(&self) -> Option<String> {
         let wrong = |message: &str| Some(format!("constraint on `{}`: {message}", self.name));
         if self.needs.is_some() && self.at_most.is_some() {
@@ -155,8 +156,8 @@ impl Library {
             .find_map(|constraint| constraint.broken(settings))
     }
 
-    /// What must be set beside `settings` where `in_force` holds already, so that nothing is broken; `None` where that cannot be had, or
-    /// would change what `settings` say themselves.
+    /// Settings to be made beside `settings`, on top of `in_force`, so that no constraint is broken. `None` if there
+    /// are none, or if they would change `settings` themselves.
     #[must_use]
     pub fn mended(
         &self,

@@ -5,16 +5,16 @@ use super::{Library, Parameter};
 /// A control variable, as described.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Described {
-    /// As the library spells it.
+    /// Name as the library spells it.
     pub name: String,
-    /// What it is by default.
+    /// Default value.
     pub default: String,
     /// It chooses an algorithm, so that the default has many names.
     chooses: bool,
 }
 
 impl Described {
-    /// Whether `value`, as the library reports it, is the default.
+    /// True if `value`, as the library reports it, is the default.
     #[must_use]
     pub fn is_default(&self, library: &Library, value: &str) -> bool {
         self.chooses && matches!(value, "0" | "ignore" | "auto") || library.same_value(&self.name, &self.default, value)

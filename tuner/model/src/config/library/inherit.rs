@@ -17,10 +17,8 @@ pub(super) fn like(own: &Table) -> Option<&str> {
     own.get("like")?.as_str()
 }
 
-/// `own` with what it does not say taken from `base`.
-///
-/// # Errors
-/// What is wrong with `rename` or `without`.
+/// Fills `own` with everything from `base` that it does not say itself. An error names a mistake in `rename` or
+/// `without`.
 pub(super) fn filled(mut own: Table, base: Table) -> Result<Table, String> {
     own.remove("like");
     let renames = names_of_rename(own.remove("rename"))?;
@@ -61,7 +59,7 @@ pub(super) fn filled(mut own: Table, base: Table) -> Result<Table, String> {
     Ok(all)
 }
 
-/// How rows were verified was with the other library.
+/// Removes the words `verified`: the rows were verified with the other library.
 fn forget_verified(base: &mut Table) {
     base.remove("verified");
     for (list, _) in LISTS {

@@ -1,8 +1,8 @@
-//! How a library's jobs are launched.
+//! Launcher of a library's jobs.
 
 use serde::Deserialize;
 
-/// How jobs are launched.
+/// Launcher of a library's jobs.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Launcher {
@@ -50,7 +50,7 @@ pub struct Launcher {
 }
 
 impl Launcher {
-    /// Whether it is a simulator: its times are exact, and what is preloaded does not come before the library.
+    /// True if it is a simulator: its times are exact, and a preloaded library does not come before the MPI library.
     #[must_use]
     pub fn is_simulator(&self) -> bool {
         !self.platform.is_empty()

@@ -11,9 +11,9 @@ use super::Verified;
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Parameter {
-    /// As the library spells it.
+    /// Name as the library spells it.
     pub name: String,
-    /// Whether it is an environment variable of the ranks.
+    /// True if it is an environment variable of the ranks.
     #[serde(default)]
     pub environment: bool,
     /// It acts on these collectives alone, and is tried only where one of them is too slow; empty if it may act on all.
@@ -22,14 +22,14 @@ pub struct Parameter {
     /// Only where this transport is in use.
     #[serde(default)]
     pub transport: Option<String>,
-    /// Where the ranks must lie for it to act; everywhere if it does not say.
+    /// Placement of ranks in which it acts; without one it always acts.
     #[serde(default)]
     pub placement: Option<Placement>,
     /// The library's default.
     pub default: String,
     /// Values of the screening.
     pub r#try: Vec<Value>,
-    /// What is tried where an overlap target is missed, beside the values above.
+    /// Further values to try for a missed overlap target.
     #[serde(default)]
     pub overlap: Vec<ForOverlap>,
     /// The range, where values are ordered.
@@ -38,7 +38,7 @@ pub struct Parameter {
     /// Other names of values, as the library may report them.
     #[serde(default)]
     pub names: BTreeMap<String, String>,
-    /// What is set along with it; `{value}` stands for its value.
+    /// Settings made along with it; `{value}` stands for its value.
     #[serde(default)]
     pub together: BTreeMap<String, String>,
     /// It decides whether the library's algorithms are asked for at all: it is tried first, and stays where one of them is chosen under
@@ -55,14 +55,14 @@ pub struct Parameter {
     /// Unit.
     #[serde(default)]
     pub unit: Option<String>,
-    /// What it does.
+    /// Effect of the parameter.
     pub summary: String,
-    /// How this row was verified, where the description does not say it for all.
+    /// How this row was verified, if not as the description says for all rows.
     #[serde(default)]
     pub verified: Option<Verified>,
 }
 
-/// How ranks lie on hosts.
+/// Placement of ranks on hosts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Placement {
@@ -73,7 +73,7 @@ pub enum Placement {
 }
 
 impl Placement {
-    /// How ranks lie whose hosts these are, in their order; `None` where it is neither.
+    /// Placement of ranks on `hosts`, one for each rank in order; `None` if it is neither.
     #[must_use]
     pub fn of(hosts: &[String]) -> Option<Placement> {
         let distinct: std::collections::BTreeSet<&String> = hosts.iter().collect();
@@ -86,14 +86,14 @@ impl Placement {
     }
 }
 
-/// What is tried where an overlap target is missed: a value, or `{ value = 1, together = { NAME = "TEXT" } }`.
+/// Value to try for a missed overlap target: a value, or `{ value = 1, together = { NAME = "TEXT" } }`.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(from = "ForOverlapWritten")]
 pub struct ForOverlap {
     /// The parameter's value.
     pub value: Value,
-    /// What is set along with it in the ranks' environment, beside what is for every value; `{spare}` stands for a list of a free processing unit for each rank of
-    /// a host. Where there are none, it is not tried.
+    /// Variables set along with it in the ranks' environment, in addition to those of every value. `{spare}` stands for
+    /// a list of a free processing unit for each rank of a host. A host without free ones leaves the value untried.
     pub together: BTreeMap<String, String>,
 }
 
@@ -169,7 +169,7 @@ pub enum Scale {
 }
 
 impl Parameter {
-    /// Whether what it acts on is among these transports.
+    /// True if it acts on one of these transports, or on all.
     #[must_use]
     pub fn acts_on(&self, transports: &[String]) -> bool {
         self.transport

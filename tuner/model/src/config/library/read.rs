@@ -6,10 +6,7 @@ use super::{Algorithms, Library, check, inherit};
 use crate::config::{ConfigError, embedded, read};
 
 impl Library {
-    /// Reads a file's text; `file` is named in errors.
-    ///
-    /// # Errors
-    /// Whatever is wrong, with the line and what is allowed.
+    /// Reads a file's text. The error names `file`, the line, and what is allowed.
     pub fn parse(text: &str, file: &str) -> Result<Library, ConfigError> {
         let wrong = |message: String| ConfigError {
             file: file.to_owned(),
@@ -18,7 +15,7 @@ impl Library {
         let refused = |error: toml::de::Error| wrong(error.to_string().trim_end().to_owned());
         let own: toml::Table = text.parse().map_err(refused)?;
         let mut library: Library = match inherit::like(&own).map(str::to_owned) {
-            // As the text has it, so that errors name its lines.
+            // The text is read directly, so that errors name its lines.
             None => toml::from_str(text).map_err(refused)?,
             Some(id) => {
                 let base = Library::table(&id).map_err(&wrong)?;
@@ -44,7 +41,7 @@ impl Library {
             let id = table.get("id").and_then(toml::Value::as_str);
             id.unwrap_or_default().to_owned()
         };
-        // From the one that was asked for to the one that is like no other.
+        // The chain leads from the requested description to the one that is like no other.
         let mut chain: Vec<toml::Table> = Vec::new();
         let mut next = Some(id.to_owned());
         while let Some(id) = next {
@@ -67,9 +64,6 @@ impl Library {
 }
 
 /// The descriptions that come with Kilter.
-///
-/// # Errors
-/// A file is wrong: a defect of this build.
 pub fn load_embedded() -> Result<Vec<Library>, ConfigError> {
     embedded("libraries")
         .into_iter()
@@ -78,9 +72,6 @@ pub fn load_embedded() -> Result<Vec<Library>, ConfigError> {
 }
 
 /// A description by file.
-///
-/// # Errors
-/// It cannot be read or is wrong.
 pub fn load_file(path: &Path) -> Result<Library, ConfigError> {
     Library::parse(&read(path)?, &path.display().to_string())
 }

@@ -4,7 +4,7 @@ use serde::Deserialize;
 
 use super::{Column, Library};
 
-/// What a release reads.
+/// Form of the rules files that a release of the library reads.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RulesFile {
@@ -29,7 +29,7 @@ pub enum RulesForm {
 }
 
 impl RulesFile {
-    /// Whether a rule can say how many requests may be in flight, where the library has this version.
+    /// True if a rule of this version of the library can say how many requests may be in flight.
     #[must_use]
     pub fn carries_requests(&self, version: &str) -> bool {
         match (self.form, &self.requests_since) {
@@ -63,7 +63,7 @@ impl Library {
     }
 }
 
-/// What is wrong with it, and what is allowed.
+/// The mistake in the description, and what is allowed; `None` if there is none.
 pub(super) fn problem(file: &RulesFile) -> Option<String> {
     let since = file.requests_since.as_deref()?;
     if file.form == RulesForm::Json {

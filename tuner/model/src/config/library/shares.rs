@@ -1,10 +1,10 @@
-//! How many rows of a description were verified, and how.
+//! Counts how the rows of a description were verified.
 
 use std::collections::BTreeMap;
 
 use super::{AlgorithmChoice, Algorithms, Library, Verified};
 
-/// How many rows of a description were verified in which way.
+/// Number of a description's rows by how they were verified.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Shares {
     /// Rows by how they were verified.
@@ -14,7 +14,7 @@ pub struct Shares {
 }
 
 impl Shares {
-    /// All rows.
+    /// Number of all rows.
     #[must_use]
     pub fn rows(&self) -> usize {
         self.by.values().sum::<usize>() + self.unsaid
@@ -22,7 +22,7 @@ impl Shares {
 }
 
 impl Library {
-    /// How a choice of an algorithm was verified.
+    /// Tells how a choice of an algorithm was verified.
     #[must_use]
     pub fn choice_verified(&self, row: &Algorithms, choice: &AlgorithmChoice) -> Option<Verified> {
         choice
@@ -43,8 +43,8 @@ impl Library {
             .collect()
     }
 
-    /// How many of its rows were verified in which way: each choice of an algorithm is one, since a number may stand for another algorithm
-    /// than named, and each parameter.
+    /// Counts the rows by how they were verified. A row is a parameter, or a single choice of an algorithm, since a
+    /// number may stand for another algorithm than its name says.
     #[must_use]
     pub fn shares(&self) -> Shares {
         let of_choices = self

@@ -31,7 +31,7 @@ fn open_mpi_is_found_by_its_version_line_and_others_are_not() {
     }
 }
 
-/// What 5.0 has in common with 4.1 is written once.
+/// The description of 5.0 takes over from 4.1 all that both have in common.
 #[test]
 fn a_description_is_like_another_one() {
     let (old, new) = (openmpi(), find_for("mpirun (Open MPI) 5.0.11").unwrap());
@@ -128,7 +128,7 @@ fn a_selection_file_switches_on_size_where_the_library_has_a_test_for_it() {
             assert_eq!(test(collective), None, "{collective}");
         }
         for row in &mpich.algorithms {
-            // What is switched off for an algorithm is this collective's alone, so that it slows no other.
+            // The setting that an algorithm needs belongs to this collective alone, so that it slows no other.
             let own = format!("MPIR_CVAR_{}_DEVICE_COLLECTIVE", row.collective.name().to_uppercase());
             assert_eq!(row.together.keys().collect::<Vec<_>>(), [&own]);
             assert!(!mpich.keeps_other_sizes(row.collective));
@@ -523,7 +523,7 @@ fn a_constraint_is_broken_or_mended() {
     // No queue is as long as this needs.
     let endless = broken(&[(eager, "18446744073709551615")]).unwrap();
     assert!(endless.ends_with("up to 32767"), "{endless}");
-    // Of a name that is there twice the last one holds.
+    // The last of two settings with one name holds.
     assert!(broken(&[(queue, "524288"), (eager, "131072"), (queue, "65536")]).is_some());
     assert!(broken(&[("MV2_GATHER_SWITCH_PT", "1024")]).unwrap().contains("SIGSEGV"));
     assert_eq!(broken(&[("MV2_GATHER_SWITCH_PT", "64")]), None);
@@ -540,7 +540,7 @@ fn a_constraint_is_broken_or_mended() {
         |in_force: &[(&str, &str)], pairs: &[(&str, &str)]| mvapich2.mended(&settings(in_force), &settings(pairs));
     assert_eq!(mended(&[], &[(eager, "131072")]), Some(settings(&[(queue, "524288")])));
     assert_eq!(mended(&[(queue, "524288")], &[(eager, "131072")]), Some(Vec::new()));
-    // What the settings say themselves is not changed, and some cannot be saved.
+    // `mended` does not change the settings themselves, so that some cannot be saved.
     assert_eq!(mended(&[], &[(eager, "131072"), (queue, "65536")]), None);
     assert_eq!(mended(&[], &[("MV2_GATHER_SWITCH_PT", "1024")]), None);
 }
@@ -565,7 +565,7 @@ fn a_launcher_with_a_version_of_its_own_is_known_by_the_worker() {
     assert!(!mvapich2.is_built_for("3.2.1", "MPICH Version:\t3.2.1"));
     let rsh = find_for("Version: mvapich2-2.3.7").unwrap();
     assert!(!rsh.is_built_for("2.3.7", "MVAPICH2 Version      :\t2.3.6"));
-    // In everything but its launcher it is the same library.
+    // The libraries differ only in the launcher.
     assert_eq!(mvapich2.algorithms.len(), rsh.algorithms.len());
     assert_eq!(
         (&mvapich2.constraints, &mvapich2.measuring),

@@ -1,14 +1,16 @@
-//! How the rows of a description were verified. A description that was never run must not look like one that was.
+//! Records how the rows of a description were verified. A description that was never run must not look like one that
+//! was.
 //!
 //! * `verified = "WORD"` in a row, or in a choice of an algorithm where it differs from its row;
 //! * `[verified]` at the top: `rows` is the word of all rows that have none, and a list under each word names rows by their parameter, those
 //!   that come from another description among them.
 //!
-//! What a description takes over from the one it is `like` was verified with that library, and not with this one: the word is not taken over.
+//! A description that is `like` another one does not take over the word `verified`: the rows were verified with the
+//! other library.
 
 use serde::{Deserialize, Serialize};
 
-/// How a row was verified, the strongest first.
+/// Way in which a row was verified, the strongest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verified {
@@ -23,7 +25,7 @@ pub enum Verified {
 }
 
 impl Verified {
-    /// All of them, the strongest first.
+    /// Every way, the strongest first.
     pub const ALL: [Verified; 4] = [
         Verified::Run,
         Verified::Printed,
@@ -31,7 +33,7 @@ impl Verified {
         Verified::Documentation,
     ];
 
-    /// As it is written.
+    /// Word in the description.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -43,11 +45,11 @@ impl Verified {
     }
 }
 
-/// What a description says of rows that do not say it themselves.
+/// How rows were verified that do not say it themselves.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct VerifiedRows {
-    /// Of all that no list names.
+    /// Word for all rows that no list names.
     #[serde(default)]
     pub rows: Option<Verified>,
     /// Names of parameters.

@@ -17,15 +17,15 @@ impl Library {
         self.builds.replace("{major}", next()).replace("{minor}", next())
     }
 
-    /// Whether a worker that says this of its library is one for it: in the version that its launcher says, or in any where the launcher says
-    /// a version of its own.
+    /// True if a worker that reports `line` was built for this library. Its version must be the one that the launcher
+    /// prints. A launcher with versions of its own admits any.
     #[must_use]
     pub fn is_built_for(&self, version: &str, line: &str) -> bool {
         let reported = version_in(line).filter(|_| self.version_of_worker);
         self.is_reported_by(reported.as_deref().unwrap_or(version), line)
     }
 
-    /// Whether the first line of `MPI_Get_library_version` is this library in this version.
+    /// True if `line`, the first line of `MPI_Get_library_version`, names this library in this version.
     #[must_use]
     pub fn is_reported_by(&self, version: &str, line: &str) -> bool {
         let line = line.split_whitespace().collect::<Vec<_>>().join(" ");

@@ -18,10 +18,10 @@ const COMMUNICATION_SECONDS: f64 = 8e-3;
 
 /// A machine: what each setting's ratio is in each of its launches, and how slow the machine is then.
 struct Scripted {
-    /// By id: the ratios of its launches, the last of them for all that follow. `default` is the library as it is.
+    /// Ratios of a setting's launches by id, the last of them for all that follow. `default` is the library as it is.
     ratios: BTreeMap<&'static str, Vec<f64>>,
     made: BTreeMap<String, usize>,
-    /// By the number of the launch: how many times slower than usual everything is.
+    /// Slowdown of everything by the number of the launch.
     slow: fn(usize) -> f64,
     launches: usize,
     most_launches: usize,
@@ -71,7 +71,7 @@ fn survey(ratio: f64, slow: f64) -> Survey {
         failed: Vec::new(),
     };
     Survey {
-        // On one host without a free core nobody could meet it.
+        // On one host without a free core the target could not be met.
         hosts: vec!["node-1".to_owned(), "node-2".to_owned()],
         ..fixture::survey(vec![map])
     }
@@ -181,7 +181,8 @@ fn what_meets_the_target_outright_is_confirmed_first_and_ends_the_search() {
     assert_eq!((bench.launches, bench.made.contains_key("B=on")), (2 + 6, false));
 }
 
-/// What failed on a machine that others used: the launches of the untouched library were minutes old, and the machine was slower since.
+/// On a shared machine the search failed: the launches of the untouched library were minutes old, and the machine had
+/// become slower.
 #[test]
 fn a_machine_that_changes_its_speed_hides_no_effect() {
     for slow in [

@@ -1,13 +1,14 @@
-//! How many launches make a unit whose neighbours no longer resemble it.
+//! Number of launches that make a unit whose neighbours no longer resemble it.
 //!
-//! For each length, from two launches on, the units' means are looked at as the launches were: the lag-1 correlation of
-//! neighbouring units, pooled over the cells that have all launches. A handful of values centred by their own mean shows far
-//! less correlation than there is (five of 0.3 show 0.15 more than independent ones do), so that it is read off from what
-//! values of an autoregressive process of the same number would show. The length is taken at which the estimate, with one
-//! standard deviation of the same sum over permuted units on top, stays below [`MOST`].
+//! Each length from two launches on is tried. The lag-1 correlation of neighbouring units' means is pooled over the
+//! cells that have all launches. Few values that are centred by their own mean show far less correlation than there is:
+//! for independent values the estimate lies below 0, and for five values of correlation 0.3 it lies 0.15 above that.
+//! The true correlation is therefore read off from what an autoregressive process of as many values would show. The
+//! length is taken at which the estimate plus one standard deviation over permuted units stays below [`MOST`].
 //!
-//! Fewer than [`LEAST_UNITS`] units cannot tell. Where no length leaves as many, it follows from the correlation of the launches
-//! as that of an autoregressive process: its unit means forget each other slowly, so that this is the cautious answer.
+//! Fewer than [`LEAST_UNITS`] units cannot tell. If no length leaves as many, the length follows from the correlation
+//! of the launches, taken as an autoregressive process. Its unit means lose their correlation slowly, so that this
+//! answer is cautious.
 
 use super::pooled::{Products, deviation_of_lag_one};
 
@@ -92,7 +93,7 @@ mod tests {
                 assert!((read - correlation).abs() < 2.0 * STEP, "{count} {correlation}: {read}");
             }
         }
-        // By hand for five values.
+        // Worked out by hand for five values.
         approx::assert_relative_eq!(shown_by(5, 0.3), 0.151, max_relative = 0.01);
     }
 

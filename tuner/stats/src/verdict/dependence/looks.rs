@@ -28,7 +28,7 @@ impl Looks {
         }
     }
 
-    /// As [`Sequential::of_hypotheses`].
+    /// Same as [`Sequential::of_hypotheses`].
     #[must_use]
     pub fn of_hypotheses(self, hypotheses: usize) -> Looks {
         Looks {
@@ -37,7 +37,7 @@ impl Looks {
         }
     }
 
-    /// As [`Sequential::of_weight`].
+    /// Same as [`Sequential::of_weight`].
     #[must_use]
     pub fn of_weight(self, total_weight: f64) -> Looks {
         Looks {
@@ -46,29 +46,29 @@ impl Looks {
         }
     }
 
-    /// As [`Sequential::weigh`].
+    /// Same as [`Sequential::weigh`].
     pub fn weigh(&mut self, weights: Vec<Vec<f64>>) {
         self.design.weigh(weights);
     }
 
-    /// As [`Sequential::set_rule`].
+    /// Same as [`Sequential::set_rule`].
     pub fn set_rule(&mut self, rule: Rule) {
         self.rule = rule;
         self.design.set_rule(rule);
     }
 
-    /// As [`Sequential::reopen`].
+    /// Same as [`Sequential::reopen`].
     pub fn reopen(&mut self, at: CellIndex) {
         self.design.reopen(at);
     }
 
-    /// As [`Sequential::wanted`]: what the dependence leaves unstable is wanted, too.
+    /// Same as [`Sequential::wanted`]. Cells that the dependence leaves unstable are wanted, too.
     #[must_use]
     pub fn wanted(&self) -> Vec<CellIndex> {
         self.design.wanted()
     }
 
-    /// As [`Sequential::next_launches`].
+    /// Same as [`Sequential::next_launches`].
     #[must_use]
     pub fn next_launches(&self, seconds_per_launch: f64, seconds_left: f64) -> Option<NextLook> {
         self.design.next_launches(seconds_per_launch, seconds_left)
@@ -80,9 +80,9 @@ impl Looks {
         self.dependence.as_ref()
     }
 
-    /// As [`Sequential::look`]. `launches[family]` are the launches behind the samples of each family, and the same launches behind
-    /// both sides of a pair. Verdicts come with the medians of the launches, whatever they rest on; cells that the dependence keeps
-    /// from being decided come back unstable, and [`Dependence::too_few`] says why.
+    /// Same as [`Sequential::look`]. `launches[family]` are the launches behind the samples of each family; both sides
+    /// of a pair share them. Verdicts carry the medians of the launches, even if they rest on units. Cells that the
+    /// dependence keeps undecided come back unstable, and [`Dependence::too_few`] says why.
     pub fn look(
         &mut self,
         families: &[Family],
@@ -97,7 +97,7 @@ impl Looks {
                 || (dependence.is_found() && earlier.unit != dependence.unit && !is_extended(earlier, &dependence))
         });
         if changed {
-            // What was decided took other launches for independent.
+            // Earlier decisions took launches for independent.
             self.design.restart();
         }
         let made = launches.iter().flatten().flatten().max().map_or(0, |last| last + 1);
@@ -132,14 +132,14 @@ impl Looks {
         judged
     }
 
-    /// Why a cell with these launches is unstable.
+    /// Says why a cell with these launches is unstable.
     #[must_use]
     pub fn reason(&self, launches: &[usize], hypotheses: usize) -> Option<String> {
         self.dependence.as_ref()?.too_few(launches, hypotheses, &self.rule)
     }
 }
 
-/// Whether the units of `now` are those of `earlier` and further ones.
+/// True if the units of `now` are those of `earlier` and further ones.
 fn is_extended(earlier: &Dependence, now: &Dependence) -> bool {
     match (&earlier.unit, &now.unit) {
         (super::Unit::Allocation { of: before, .. }, super::Unit::Allocation { of, .. }) => of.starts_with(before),
@@ -215,7 +215,7 @@ fn restore(judged: &mut Judged, cell: usize, family: &Family, grouped: &Family) 
         return;
     };
     let comparison = &mut judged.comparison;
-    // What was decided at an earlier look keeps the evidence of then.
+    // A verdict of an earlier look keeps the evidence of then.
     if (&comparison.left_medians, &comparison.right_medians) == (&units.0, &units.1) {
         (comparison.left_medians, comparison.right_medians) = launches;
     }

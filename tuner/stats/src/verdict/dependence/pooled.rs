@@ -69,7 +69,7 @@ impl Products {
         self.sums[a * self.size + b]
     }
 
-    /// How many launches, or groups of them.
+    /// Number of launches, or of groups of them.
     pub(super) fn len(&self) -> usize {
         self.size
     }
@@ -84,7 +84,7 @@ impl Products {
         order.windows(2).map(|pair| self.at(pair[0], pair[1])).sum()
     }
 
-    /// All pairs of positions with one label.
+    /// Sum over all pairs of positions with one label.
     fn within(&self, order: &[usize], members: &[Vec<usize>]) -> f64 {
         let mut sum = 0.0;
         for group in members {
@@ -115,12 +115,12 @@ impl Products {
     }
 }
 
-/// How the test came out.
+/// Result of the permutation test.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Found {
-    /// Of the largest statistic among all of them.
+    /// p-value of the largest statistic.
     pub(super) p: f64,
-    /// Whether the grouping by allocations is the largest statistic.
+    /// True if the grouping by allocations gave the largest statistic.
     pub(super) by_allocation: bool,
 }
 
@@ -131,7 +131,7 @@ pub(super) struct Pooled {
     pub(super) launches: Vec<usize>,
     /// Centred within segments.
     products: Products,
-    /// Of cells with all launches, centred as a whole: to estimate with.
+    /// Products of cells with all launches, centred as a whole; for estimates.
     pub(super) whole: Products,
     /// First launches of segments, as positions; ends with the number of launches.
     bounds: Vec<usize>,
@@ -157,7 +157,7 @@ impl Pooled {
         let bounds = bounds(&scored, launches.len());
         let mut products = Products::new(launches.len());
         let mut whole = Products::new(launches.len());
-        // Where no cell has every launch, those with the most stand for all.
+        // If no cell has every launch, those with the most stand for all.
         let count = |row: &[Option<f64>]| row.iter().flatten().count();
         let most = scored.iter().map(|row| count(row)).max()?;
         for row in &scored {
@@ -220,7 +220,8 @@ impl Pooled {
         }
     }
 
-    /// All orders, or some that are drawn, the one that was first; and whether these are all.
+    /// Orders of the launches for the permutation test, the observed one first: all of them, or a random draw. The flag
+    /// tells if these are all.
     fn orders(&self) -> (Vec<Vec<usize>>, bool) {
         let identity: Vec<usize> = (0..self.launches.len()).collect();
         let all = self
@@ -307,7 +308,7 @@ fn standardised(rows: &[Vec<f64>]) -> Vec<Vec<f64>> {
         row.iter()
             .zip(&moments)
             .map(|(value, (mean, deviation))| {
-                // What is the same in every order says nothing.
+                // A statistic that is the same in every order shows nothing.
                 if *deviation > 1e-12 {
                     (value - mean) / deviation
                 } else {

@@ -7,7 +7,7 @@ fn around(center: f64, launches: usize) -> Sample {
     in_order(center, launches, 7)
 }
 
-/// In an order of its own: sides that have nothing in common.
+/// Values in an order given by `step`, so that the launches of two sides have nothing in common.
 fn in_order(center: f64, launches: usize, step: usize) -> Sample {
     let values = (0..launches).map(|i| center * (0.995 + 0.01 * ((i * step % 20) as f64) / 20.0));
     Sample::new(values.collect()).unwrap()

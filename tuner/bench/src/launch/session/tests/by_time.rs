@@ -27,7 +27,7 @@ fn a_job_whose_time_is_over_ends_in_order_and_what_came_is_kept() {
         assert_eq!(*outcome, expected(name));
     }
     assert!(session.is_out_of_time());
-    // Nothing more is launched for what is asked then.
+    // Further questions start no job.
     assert_eq!(session.measure(&block("b9")).unwrap(), BlockOutcome::default());
     assert_eq!(session.finish().unwrap().dropin_calls["blocks"], answered as u64);
     assert_eq!(site.sql::<String>("SELECT outcome FROM launches"), ["ended"]);

@@ -1,4 +1,4 @@
-//! How a job ends, once it has answered.
+//! Ends of jobs that have answered.
 
 use super::*;
 

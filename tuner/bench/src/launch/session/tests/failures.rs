@@ -16,7 +16,7 @@ fn what_hangs_is_removed_named_and_not_tried_again() {
         assert_eq!(failure.place().block.as_deref(), Some("b2"));
         assert_eq!(failure.place().unfinished, ["left", "right"]);
         site.nobody_is_left();
-        // What was done is kept, and the rest can be asked without the culprit.
+        // Finished blocks are kept, and the rest can be asked without the culprit.
         session.spec.limits.stall_seconds = 60.0;
         let outcomes = session.measure_all(&blocks(&["b1", "b3"]), &mut |_| ()).unwrap();
         assert_eq!(outcomes, [expected("b1"), expected("b3")]);
