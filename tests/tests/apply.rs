@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use kilter_emit::digest::sha256;
-use kilter_emit::manifest::{Carries, Manifest, SCHEMA, SiteFile, StagedFile, TunedLibrary, TunedUnder};
+use kilter_emit::emitters;
+use kilter_emit::manifest::{Carries, Manifest, SCHEMA, StagedFile, TunedLibrary, TunedUnder};
 use kilter_emit::rules::{Choice, Rules};
 use kilter_tests::{kilter, left_out, mpicc, program, root, run};
 
@@ -180,7 +181,7 @@ fn stage(directory: &Path) {
             id: "openmpi-4.1".to_owned(),
             name: "Open MPI".to_owned(),
             version: "4.1.4".to_owned(),
-            site_file: Some(SiteFile::OpenMpi),
+            site_file: emitters::site_file("openmpi"),
         },
         tuned_under: TunedUnder {
             ranks: 4,

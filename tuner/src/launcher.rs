@@ -5,6 +5,7 @@ use std::time::Duration;
 use anyhow::{Context as _, ensure};
 use kilter_bench::launch::CommandTemplate;
 use kilter_bench::launch::capture::launcher_version;
+use kilter_emit::emitters;
 use kilter_model::config::launcher::Starts;
 use kilter_model::config::library::{self, Library};
 use kilter_model::config::platform;
@@ -22,7 +23,7 @@ pub fn detect(options: &Options) -> anyhow::Result<(String, Library)> {
     let version = launcher_version(&options.mpirun, VERSION_LIMIT)?;
     let library = match &options.library_description {
         Some(path) => {
-            let library = library::load_file(path)?;
+            let library = emitters::load_file(path)?;
             let number = library.version_of(&version);
             library.for_version(&number)
         }

@@ -4,17 +4,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, UNIX_EPOCH};
 
 use anyhow::Context as _;
-use kilter_emit::{Emitted, File, mvapich2};
+use kilter_emit::{Emitted, File};
 use kilter_model::config::guideline::Kind;
-use kilter_model::config::library::Emitter;
-use kilter_model::deployment::{Assignment, Deployment, Selection};
+use kilter_model::deployment::{Assignment, Selection};
 use kilter_model::options::Options;
-use kilter_model::report::{BudgetPart, Cell, Change, Fix, FixKind, Library, Provenance, Report, SCHEMA, Setting};
+use kilter_model::report::{
+    BudgetPart, Cell, DeployedChange, Fix, FixKind, Library, Provenance, Report, SCHEMA, Setting,
+};
 use kilter_render::format;
 use kilter_search::context::Context;
-use kilter_search::credits::Credits;
-use kilter_search::necessity;
-use kilter_search::pairs::Pairs;
 use kilter_search::savings;
 use kilter_search::verification::{JudgedCell, Verification};
 use kilter_stats::verdict::{Comparison, Outcome};
@@ -45,6 +43,7 @@ pub fn of_tune(context: &Context<'_>, tuned: &Tuned) -> Report {
     if let Some(verification) = &tuned.after {
         report.provenance.launch_after = verification.command_line.clone();
     }
+    let reasons = tuned.ledger.reasons();
     let mut seen = BTreeSet::new();
     for judged in &tuned.before.cells {
         let mut cell = cell(context, judged);
@@ -53,10 +52,10 @@ pub fn of_tune(context: &Context<'_>, tuned: &Tuned) -> Report {
         let in_force = cell.after.as_ref().unwrap_or(&cell.before);
         let still = in_force.verdict == Outcome::Violated;
         if judged.comparison.verdict == Outcome::Violated && !still {
-            cell.fix = fix(&tuned.deployment, (&tuned.pairs, &tuned.credits), judged);
+            cell.fix = fix(tuned, judged);
         }
         if still {
-            cell.unfixed_because = Some(reason(tuned, judged));
+            cell.unfixed_because = Some(reason(&reasons, judged));
         } else if judged.comparison.verdict == Outcome::Violated && in_force.verdict != Outcome::Holds {
             let ratio = in_force.ratio;
             cell.unfixed_because = Some(format!(
@@ -75,13 +74,13 @@ pub fn of_tune(context: &Context<'_>, tuned: &Tuned) -> Report {
     {
         let mut cell = cell(context, judged);
         if judged.comparison.verdict == Outcome::Violated {
-            cell.unfixed_because = Some(reason(tuned, judged));
+            cell.unfixed_because = Some(reason(&reasons, judged));
         }
         cell.after = Some(judged.comparison.clone());
         report.cells.push(cell);
     }
     if let Some(emitted) = &tuned.emitted {
-        report.changes = changes(context.library.emitter, tuned, emitted, &report.cells);
+        report.changes = changes(context, tuned, emitted, &report.cells);
     }
     if let Some(after) = &tuned.after {
         // What was not measured in turn with what is deployed was measured before it: left sides that are no collectives.
@@ -104,8 +103,8 @@ fn key(judged: &JudgedCell) -> String {
     format!("{} {what} {}", cell.guideline, cell.left.bytes)
 }
 
-fn reason(tuned: &Tuned, judged: &JudgedCell) -> String {
-    tuned.unfixed.get(&judged.cell.name()).cloned().unwrap_or_else(|| {
+fn reason(reasons: &BTreeMap<String, String>, judged: &JudgedCell) -> String {
+    reasons.get(&judged.cell.name()).cloned().unwrap_or_else(|| {
         "it is violated in the last verification; run again with more --rounds or a larger --budget".to_owned()
     })
 }
@@ -235,38 +234,19 @@ fn cell(context: &Context<'_>, judged: &JudgedCell) -> Cell {
     }
 }
 
-/// What fixed a cell: the selection for its left side, with what it needs, else the settings of every launch that were confirmed to.
-fn fix(deployment: &Deployment, (pairs, credits): (&Pairs, &Credits), judged: &JudgedCell) -> Option<Fix> {
+/// What fixed a cell, by the decisions.
+fn fix(tuned: &Tuned, judged: &JudgedCell) -> Option<Fix> {
     let left = &judged.cell.left;
     let cell = left.collective().map(|collective| (collective, left.bytes));
-    if let Some((cell, selection)) = cell.and_then(|cell| Some((cell, deployment.selections.get(&cell)?))) {
-        return Some(pairs.fix(cell, selection, deployment));
-    }
-    let credited: Vec<Assignment> = credits
-        .of(&judged.cell.target(), deployment)
-        .into_iter()
-        .cloned()
-        .collect();
-    (!credited.is_empty()).then(|| Fix {
-        kind: FixKind::Parameter,
-        id: necessity::id(&credited),
-        settings: credited.iter().map(setting).collect(),
-    })
+    tuned.ledger.fix(cell, &judged.cell.target(), &tuned.deployment)
 }
 
-fn setting(assignment: &Assignment) -> Setting {
-    Setting {
-        name: assignment.name.clone(),
-        value: assignment.value.clone(),
-    }
-}
-
-/// Whether a setting of whole launches is part of what fixed a cell.
+/// True if a setting of whole launches is part of the fix.
 fn is_part_of(assignment: &Assignment, fix: &Fix) -> bool {
-    fix.settings.contains(&setting(assignment))
+    fix.settings.contains(&Setting::from(assignment))
 }
 
-fn changes(emitter: Option<Emitter>, tuned: &Tuned, emitted: &Emitted, cells: &[Cell]) -> Vec<Change> {
+fn changes(context: &Context<'_>, tuned: &Tuned, emitted: &Emitted, cells: &[Cell]) -> Vec<DeployedChange> {
     let file = |file: File| emitted.files.get(&file).cloned().unwrap_or_default();
     let mut changes = Vec::new();
     for assignment in &tuned.deployment.assignments {
@@ -274,21 +254,11 @@ fn changes(emitter: Option<Emitter>, tuned: &Tuned, emitted: &Emitted, cells: &[
             .iter()
             .filter(|cell| cell.fix.as_ref().is_some_and(|fix| is_part_of(assignment, fix)))
             .collect();
-        changes.push(Change {
+        changes.push(DeployedChange {
             kind: FixKind::Parameter,
             name: assignment.name.clone(),
             value: assignment.value.clone(),
-            // A library without a file of parameters has them among the launcher's arguments or in the environment.
-            file: file(
-                // And one whose variables have a file of their own has only others there.
-                match emitter {
-                    Some(Emitter::Mvapich2) if mvapich2::carries(&assignment.name) => File::Parameters,
-                    _ => [File::Parameters, File::Arguments]
-                        .into_iter()
-                        .find(|file| !assignment.environment && emitted.files.contains_key(file))
-                        .unwrap_or(File::Environment),
-                },
-            ),
+            file: kilter_emit::carrier(context, emitted, assignment),
             why: why(&answered),
             gain: gain(&answered),
             cells: answered.iter().map(|cell| name(cell)).collect(),
@@ -299,7 +269,7 @@ fn changes(emitter: Option<Emitter>, tuned: &Tuned, emitted: &Emitted, cells: &[
             .iter()
             .filter(|cell| cell.function == collective.name() && cell.measured_bytes == *bytes && cell.fix.is_some())
             .collect();
-        changes.push(Change {
+        changes.push(DeployedChange {
             kind: selection.kind(),
             name: format!("{} at {}", collective.mpi_name(), format::bytes(*bytes)),
             value: selection.id(),
@@ -368,7 +338,10 @@ mod tests {
         };
         let fix = Fix {
             kind: FixKind::Parameter,
-            settings: vec![setting(&assignment("x", "16")), setting(&assignment("max_x", "1"))],
+            settings: vec![
+                Setting::from(&assignment("x", "16")),
+                Setting::from(&assignment("max_x", "1")),
+            ],
             id: "x=16 max_x=1".to_owned(),
         };
         assert!(is_part_of(&assignment("x", "16"), &fix) && is_part_of(&assignment("max_x", "1"), &fix));

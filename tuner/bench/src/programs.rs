@@ -24,7 +24,7 @@ use crate::launch::command::CommandSpec;
 const ANSWER_LIMIT: Duration = Duration::from_secs(20);
 
 /// Programs and libraries for one MPI library.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Programs {
     /// The MPI program that measures, as it is launched.
     pub worker: PathBuf,

@@ -60,6 +60,13 @@ impl<'a> Decisions<'a> {
         }
     }
 
+    /// Names and values of the settings of every launch.
+    #[must_use]
+    pub fn pairs(&self) -> Vec<(String, String)> {
+        let all = self.assignments.iter();
+        all.map(|one| (one.name.clone(), one.value.clone())).collect()
+    }
+
     /// Every selection, with its part.
     pub fn selections(&self) -> impl Iterator<Item = (&Part<'a>, Collective, u64, &'a Selection)> {
         self.parts.iter().flat_map(|part| {

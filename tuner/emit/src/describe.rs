@@ -1,28 +1,28 @@
-//! What stands beside every library's own files: for which library and under what they were tuned, the environment in the forms
-//! of sites, and the manifest that lists it all.
+//! Files beside every library's own: for which library and under what they were tuned, the environment in the forms of sites, and the
+//! manifest that lists it all.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use anyhow::Context as _;
-use kilter_model::config::library::Emitter;
-use kilter_search::context::Context;
 
 use super::decisions::Decisions;
 use super::forms::{Exported, FORMS};
-use super::manifest::{self, Carries, Manifest, SiteFile, StagedFile, TunedLibrary, TunedUnder};
-use super::{Emitted, File, comments, environment, read, rules, staging, write};
+use super::installation::Installation;
+use super::manifest::{self, Carries, Manifest, StagedFile, TunedLibrary, TunedUnder};
+use super::site_file::SiteFile;
+use super::{Emitted, File, announced, comments, environment, read, rules, write};
 use crate::digest::sha256;
 
 /// Completes the staging directory.
 pub(super) fn describe(
-    context: &Context<'_>,
+    installation: &Installation<'_>,
     decisions: &Decisions<'_>,
-    emitter: Emitter,
+    site_file: Option<&'static SiteFile>,
     emitted: &Emitted,
 ) -> anyhow::Result<()> {
     let directory = &emitted.directory;
-    let mut manifest = of(context, decisions, emitter, directory);
+    let mut manifest = of(installation, decisions, site_file, directory);
     let title = manifest.title();
     for file in [File::Parameters, File::Rules, File::Environment, File::Arguments] {
         // Comments are for the formats that have them; only a rules file may have something before them.
@@ -35,16 +35,15 @@ pub(super) fn describe(
         // The drop-in compares this with what the library says of itself, and warns.
         let path = directory.join(name).display().to_string();
         let mut profile = kilter_profile::Profile::parse_trusting(&read(directory, name)?, &path)?;
-        let said = context.library_string();
-        if !said.is_empty() {
-            profile.library = said;
+        if !installation.library_string.is_empty() {
+            profile.library.clone_from(&installation.library_string);
             write(directory, name, &(serde_json::to_string_pretty(&profile)? + "\n"))?;
         }
     }
-    match Exported::new(&title, &variables(emitted, manifest.library.site_file)?) {
+    match Exported::new(&title, &variables(emitted, site_file)?) {
         Ok(exported) if exported.is_empty() => {}
         Ok(exported) => {
-            let exported = exported.with_daemons(manifest.library.site_file.map_or(&[], SiteFile::daemons));
+            let exported = exported.with_daemons(site_file.map_or(&[], |file| file.daemons));
             for form in FORMS {
                 write(directory, form.file, &(form.text)(&exported))?;
                 let path = directory.join(form.file);
@@ -53,13 +52,18 @@ pub(super) fn describe(
             }
         }
         // What was found is worth more than its forms.
-        Err(error) => context.progress.warn(&format!("no module files: {error}")),
+        Err(error) => installation.progress.warn(&format!("no module files: {error}")),
     }
     manifest.files = list(directory, emitted)?;
     write(directory, manifest::NAME, &manifest.to_text()?)
 }
 
-fn of(context: &Context<'_>, decisions: &Decisions<'_>, emitter: Emitter, directory: &Path) -> Manifest {
+fn of(
+    installation: &Installation<'_>,
+    decisions: &Decisions<'_>,
+    site_file: Option<&'static SiteFile>,
+    directory: &Path,
+) -> Manifest {
     // What a decision replaces was not there when the files were proven.
     let is_replaced = |name: &str| decisions.assignments.iter().any(|one| one.name == name);
     let kept = |site: &[(String, String)]| site.iter().filter(|(name, _)| !is_replaced(name)).cloned().collect();
@@ -68,32 +72,31 @@ fn of(context: &Context<'_>, decisions: &Decisions<'_>, emitter: Emitter, direct
         kilter: env!("CARGO_PKG_VERSION").to_owned(),
         directory: directory.display().to_string(),
         library: TunedLibrary {
-            id: context.library.id.clone(),
-            name: context.library.name.clone(),
-            version: context.version.clone(),
-            site_file: match emitter {
-                Emitter::OpenMpi => Some(SiteFile::OpenMpi),
-                Emitter::Mvapich2 => Some(SiteFile::Mvapich2),
-                Emitter::Mpich | Emitter::Smpi | Emitter::Variables => None,
-            },
+            id: installation.library.id.clone(),
+            name: installation.library.name.clone(),
+            version: installation.version.to_owned(),
+            site_file,
         },
         tuned_under: TunedUnder {
             ranks: decisions.parts.iter().map(|part| part.ranks).max().unwrap_or(0),
             layouts: decisions.layouts.iter().map(ToString::to_string).collect(),
             transports: decisions.transports.clone(),
-            device: context.device(),
-            parameters: kept(&context.options.site_parameters),
-            environment: kept(&context.options.site_environment),
+            device: installation.device.clone(),
+            parameters: kept(installation.site_parameters),
+            environment: kept(installation.site_environment),
         },
         files: Vec::new(),
     }
 }
 
 /// All that a job's environment must have: the environment of the ranks, and the library's parameters as variables.
-fn variables(emitted: &Emitted, site_file: Option<SiteFile>) -> anyhow::Result<Vec<(String, String)>> {
+fn variables(emitted: &Emitted, site_file: Option<&SiteFile>) -> anyhow::Result<Vec<(String, String)>> {
     let mut variables = Vec::new();
     if let (Some(name), Some(site_file)) = (emitted.files.get(&File::Parameters), site_file) {
-        variables.extend(site_file.as_environment(&site_file.parse(&read(&emitted.directory, name)?)?));
+        variables.extend((site_file.as_environment)(&(site_file.parse)(&read(
+            &emitted.directory,
+            name,
+        )?)?));
     }
     if let Some(name) = emitted.files.get(&File::Environment) {
         variables.extend(environment::parse(&read(&emitted.directory, name)?)?);
@@ -114,7 +117,7 @@ fn list(directory: &Path, emitted: &Emitted) -> anyhow::Result<Vec<StagedFile>> 
                 continue;
             }
             let name = path.strip_prefix(directory).unwrap_or(&path).display().to_string();
-            if name == staging::JOURNAL {
+            if name == announced::JOURNAL {
                 continue;
             }
             let carries = carries(&name, emitted);

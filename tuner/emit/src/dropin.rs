@@ -1,13 +1,13 @@
-//! What is preloaded, beside the library's own files: the drop-in with its profile and plugins, the progress thread, and the variables
+//! Preloaded libraries beside the library's own files: the drop-in with its profile and plugins, the progress thread, and the variables
 //! that load them.
 
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use kilter_search::context::Context;
 
 use super::decisions::Decisions;
-use super::{Emitted, File, profile, read, staging, write};
+use super::installation::Installation;
+use super::{Emitted, File, announced, profile, read, write};
 
 const PROFILE: &str = "kilter-profile.json";
 /// Where the shared objects lie, beside the profile.
@@ -15,20 +15,20 @@ const LIBRARIES: &str = "lib";
 
 /// Writes what a deployment needs to be preloaded, if it does; returns the variables of the ranks.
 pub(super) fn install(
-    context: &Context<'_>,
+    installation: &Installation<'_>,
     decisions: &Decisions<'_>,
-    directory: &Path,
     emitted: &mut Emitted,
 ) -> anyhow::Result<Vec<(String, String)>> {
+    let directory = emitted.directory.clone();
     let mut variables = Vec::new();
     let mut preloaded = Vec::new();
-    if let Some(dropin) = install_dropin(context, decisions, directory, emitted)? {
+    if let Some(dropin) = install_dropin(installation, decisions, emitted)? {
         let path = directory.join(PROFILE);
         variables.push(("KILTER_PROFILE".to_owned(), path.display().to_string()));
         preloaded.push(dropin);
     }
     if decisions.needs_progress() {
-        preloaded.push(copy(&context.programs.progress()?, directory)?);
+        preloaded.push(copy(&installation.programs.progress()?, &directory)?);
     }
     if !preloaded.is_empty() {
         let all: Vec<String> = preloaded.iter().map(|path| path.display().to_string()).collect();
@@ -39,16 +39,16 @@ pub(super) fn install(
 
 /// The drop-in's profile and shared objects; its own path, or `None` where nothing needs it.
 fn install_dropin(
-    context: &Context<'_>,
+    installation: &Installation<'_>,
     decisions: &Decisions<'_>,
-    directory: &Path,
     emitted: &mut Emitted,
 ) -> anyhow::Result<Option<PathBuf>> {
     if !decisions.needs_dropin() {
         return Ok(None);
     }
-    let dropin = copy(&context.programs.dropin()?, directory)?;
-    let mut plugins = vec![relative(&copy(&context.programs.plugin()?, directory)?)];
+    let directory = &emitted.directory.clone();
+    let dropin = copy(&installation.programs.dropin()?, directory)?;
+    let mut plugins = vec![relative(&copy(&installation.programs.plugin()?, directory)?)];
     for (number, plugin) in decisions.plugins().into_iter().enumerate() {
         // Two may have one file name, and one of ours may be taken.
         let name = plugin.file_name().unwrap_or_default().to_string_lossy();
@@ -59,8 +59,7 @@ fn install_dropin(
         };
         plugins.push(relative(&copy_as(plugin, directory, &name)?));
     }
-    let library = format!("{} {}", context.library.name, context.version);
-    let profile = profile::of(decisions, &library, plugins, &context.options.limits);
+    let profile = profile::of(decisions, &installation.named(), plugins, installation.limits);
     let Some(profile) = profile else {
         return Ok(None);
     };
@@ -100,7 +99,7 @@ fn copy_as(from: &Path, directory: &Path, name: &str) -> anyhow::Result<PathBuf>
     use std::os::unix::fs::PermissionsExt as _;
     let own = Path::new(LIBRARIES).join(name);
     let (libraries, to) = (directory.join(LIBRARIES), directory.join(&own));
-    staging::announce(directory, &own)?;
+    announced::announce(directory, &own)?;
     std::fs::create_dir_all(&libraries).with_context(|| format!("`{}` cannot be made", libraries.display()))?;
     std::fs::copy(from, &to).with_context(|| format!("`{}` cannot be copied to `{}`", from.display(), to.display()))?;
     std::fs::set_permissions(&to, std::fs::Permissions::from_mode(0o755))

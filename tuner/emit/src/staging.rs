@@ -7,15 +7,13 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::io::{ErrorKind, Write as _};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 
+use super::announced::JOURNAL;
 use super::manifest::{self, Manifest};
-
-/// The names that were written since the directory was emptied last, a line each, before each is written. It goes when the manifest is there.
-pub(super) const JOURNAL: &str = ".written";
 
 /// Refuses a directory that holds something that is not Kilter's.
 ///
@@ -51,29 +49,6 @@ pub fn clear(directory: &Path) -> anyhow::Result<()> {
 pub(super) fn begin(directory: &Path) -> anyhow::Result<()> {
     clear(directory)?;
     fs::create_dir_all(directory).with_context(|| format!("`{}` cannot be made", directory.display()))
-}
-
-/// Says that a file is about to be written. `name` is relative to the directory.
-///
-/// # Errors
-/// Where that cannot be kept.
-pub(super) fn announce(directory: &Path, name: &Path) -> anyhow::Result<()> {
-    let path = directory.join(JOURNAL);
-    let mut journal = fs::OpenOptions::new()
-        .create(true)
-        .append(true)
-        .open(&path)
-        .with_context(|| format!("`{}` cannot be opened", path.display()))?;
-    writeln!(journal, "{}", name.display()).with_context(|| format!("`{}` cannot be written", path.display()))
-}
-
-/// The manifest lists everything from now on.
-///
-/// # Errors
-/// Where the journal cannot be removed.
-pub(super) fn complete(directory: &Path) -> anyhow::Result<()> {
-    let path = directory.join(JOURNAL);
-    fs::remove_file(&path).with_context(|| format!("`{}` cannot be removed", path.display()))
 }
 
 /// All that lies in a staging directory; the outer directories first.
@@ -155,6 +130,7 @@ fn own_names(directory: &Path) -> anyhow::Result<BTreeSet<PathBuf>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::announced::announce;
 
     /// A directory `emit` with these files, and what keeps it.
     fn staged(files: &[&str]) -> (tempfile::TempDir, PathBuf) {

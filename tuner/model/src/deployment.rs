@@ -1,14 +1,14 @@
 //! What is to be deployed: the decisions so far. Pure data; `kilter-emit` writes it, `kilter-search` extends it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use kilter_algorithms::{Collective, registry};
 use kilter_protocol::plugin::{SEGMENT, Scratch};
 
 use crate::config::library::Library;
+use crate::fix::{Fix, FixKind, Setting};
 use crate::plan::Subject;
-use crate::report::{Fix, FixKind, Setting};
 
 mod culprits;
 mod touches;
@@ -250,55 +250,6 @@ impl Deployment {
         let is_new = self.selections.get(&key) != verified.selections.get(&key);
         (is_new || self.assignments == verified.assignments).then_some(key)
     }
-
-    /// Takes the assignments back that were not `verified` before, or all where none is new; returns them. Where each of the
-    /// collectives that were `slowed` has a new variable of its own that chooses its algorithm, these are taken back and no others.
-    pub fn take_back_assignments(
-        &mut self,
-        verified: &Deployment,
-        slowed: &BTreeSet<Option<Collective>>,
-        library: &Library,
-    ) -> Vec<Assignment> {
-        let is_new = |assignment: &Assignment| !verified.assignments.contains(assignment);
-        let new = self.assignments.iter().filter(|one| is_new(one));
-        let own: BTreeSet<Collective> = new.filter_map(|one| library.chosen_by(&one.name)).collect();
-        let guilty: Option<BTreeSet<Collective>> = slowed.iter().copied().collect();
-        let guilty = guilty.filter(|guilty| !guilty.is_empty() && guilty.is_subset(&own));
-        // What goes along with the variables of the guilty ones, and with none that stays.
-        let beside = |assignment: &Assignment, guilty: &BTreeSet<Collective>| {
-            let needs = |one: &Collective| {
-                library
-                    .chosen_at_start(*one)
-                    .is_some_and(|(row, _)| row.together.contains_key(&assignment.name))
-            };
-            guilty.iter().any(needs) && !own.difference(guilty).any(needs)
-        };
-        let goes = |assignment: &Assignment| {
-            is_new(assignment)
-                && guilty.as_ref().is_none_or(|guilty| {
-                    let chooses = library.chosen_by(&assignment.name);
-                    chooses.is_some_and(|one| guilty.contains(&one)) || beside(assignment, guilty)
-                })
-        };
-        let (new, old): (Vec<_>, Vec<_>) = std::mem::take(&mut self.assignments).into_iter().partition(goes);
-        self.assignments = old;
-        if new.is_empty() {
-            return std::mem::take(&mut self.assignments);
-        }
-        self.give_back(&new, verified);
-        new
-    }
-
-    /// Removes assignments; a name that had a value in what was `verified` before gets it back.
-    pub fn give_back(&mut self, taken: &[Assignment], verified: &Deployment) {
-        self.assignments.retain(|one| !taken.contains(one));
-        for old in &verified.assignments {
-            let has_name = |one: &Assignment| one.name == old.name;
-            if taken.iter().any(has_name) && !self.assignments.iter().any(has_name) {
-                self.assignments.push(old.clone());
-            }
-        }
-    }
 }
 
 #[cfg(test)]
@@ -339,24 +290,6 @@ mod tests {
     }
 
     #[test]
-    fn what_is_given_back_leaves_what_was_verified_before() {
-        let other = Assignment {
-            name: "btl_tcp_progress_thread".to_owned(),
-            ..eager_limit(1)
-        };
-        let verified = with_scan(&[eager_limit(16384)]);
-        // The same value again, beside another name: the pair goes, what was there stays.
-        let mut now = with_scan(&[eager_limit(16384), other.clone()]);
-        now.give_back(&[eager_limit(16384), other], &verified);
-        assert_eq!(now, verified);
-        let mut now = with_scan(&[eager_limit(65536)]);
-        now.give_back(&[eager_limit(65536)], &verified);
-        assert_eq!(now, verified);
-        now.give_back(&[eager_limit(16384)], &Deployment::default());
-        assert_eq!(now.assignments, []);
-    }
-
-    #[test]
     fn a_new_assignment_is_to_blame_for_what_was_verified_without_it() {
         let verified = with_scan(&[]);
         let now = with_scan(&[eager_limit(16384)]);
@@ -389,72 +322,5 @@ mod tests {
         let blame = |collective| now.to_blame(&Subject::library(collective, 8), &Deployment::default(), &mpich);
         assert_eq!(blame(Collective::Bcast), Some(bcast));
         assert_eq!(blame(Collective::Reduce), None);
-    }
-
-    #[test]
-    fn the_latest_assignments_go_first_and_a_replaced_value_returns() {
-        let btl = Assignment {
-            name: "btl".to_owned(),
-            ..eager_limit(1)
-        };
-        let verified = with_scan(&[btl.clone(), eager_limit(32768)]);
-        let mut now = with_scan(&[btl.clone(), eager_limit(16384)]);
-        let scan = BTreeSet::from([Some(Collective::Scan)]);
-        assert_eq!(
-            now.take_back_assignments(&verified, &scan, &library()),
-            [eager_limit(16384)]
-        );
-        assert_eq!(now, verified);
-        assert_eq!(
-            now.take_back_assignments(&verified, &scan, &library()),
-            [btl, eager_limit(32768)]
-        );
-        assert!(now.assignments.is_empty());
-    }
-
-    /// A variable that chooses the algorithm of one collective slows no other.
-    #[test]
-    fn the_variable_of_the_slowed_collective_goes_first() {
-        let line = "Intel(R) MPI Library for Linux* OS, Version 2021.19.0 Build 1";
-        let intel = crate::config::library::find_for(line).unwrap();
-        let preset = |name: &str| Assignment {
-            name: format!("I_MPI_ADJUST_{name}"),
-            value: "0:0-7;2:8-8;0:9-2147483647".to_owned(),
-            environment: true,
-        };
-        let new = [preset("BCAST"), preset("SCAN"), eager_limit(1)];
-        let take_back = |slowed: &[Option<Collective>]| {
-            let slowed = slowed.iter().copied().collect();
-            with_scan(&new).take_back_assignments(&with_scan(&[]), &slowed, &intel)
-        };
-        assert_eq!(take_back(&[Some(Collective::Bcast)]), [preset("BCAST")]);
-        assert_eq!(take_back(&[Some(Collective::Reduce)]), new);
-        assert_eq!(take_back(&[Some(Collective::Bcast), None]), new);
-    }
-
-    /// What a variable needs goes with it, unless another one needs it, too.
-    #[test]
-    fn what_stands_beside_a_variable_is_taken_back_with_it() {
-        let mvapich2 = crate::config::library::find_for("Version: mvapich2-2.3.7").unwrap();
-        let of = |name: &str, value: &str| Assignment {
-            name: name.to_owned(),
-            value: value.to_owned(),
-            environment: true,
-        };
-        let (bcast, reduce) = (of("MV2_INTER_BCAST_TUNING", "5"), of("MV2_INTER_REDUCE_TUNING", "1"));
-        let indexed = ["", "_BCAST", "_REDUCE"].map(|name| of(&format!("MV2_USE_INDEXED{name}_TUNING"), "0"));
-        let [all, of_bcast, of_reduce] = indexed;
-        let mut now = with_scan(&[
-            bcast.clone(),
-            all.clone(),
-            of_bcast.clone(),
-            reduce.clone(),
-            of_reduce.clone(),
-        ]);
-        let taken = now.take_back_assignments(&with_scan(&[]), &[Some(Collective::Bcast)].into(), &mvapich2);
-        assert_eq!(
-            (taken, now.assignments),
-            (vec![bcast, of_bcast], vec![all, reduce, of_reduce])
-        );
     }
 }

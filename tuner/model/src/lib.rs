@@ -1,9 +1,12 @@
 //! Data that all of the tuner speaks of: configuration, plans, options, deployments, reports. Nothing here measures,
 //! decides or launches.
 
+pub mod change;
 pub mod config;
 pub mod deployment;
+pub mod fix;
 pub mod layout;
+pub mod ledger;
 pub mod limits;
 pub mod not_deployed;
 pub mod options;

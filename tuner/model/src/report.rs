@@ -7,7 +7,10 @@ use kilter_stats::verdict::Comparison;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use crate::fix::{Fix, FixKind, Setting};
+
 use super::not_deployed::NotDeployed;
+use crate::change::Change;
 use crate::survey::BeforeAndAfter;
 
 /// Version of the schema.
@@ -32,7 +35,7 @@ pub struct Report {
     /// Every guideline at every size.
     pub cells: Vec<Cell>,
     /// Deployed changes; empty for `check`.
-    pub changes: Vec<Change>,
+    pub changes: Vec<DeployedChange>,
     /// Candidates for each violated cell, best first; empty for `check`.
     pub contests: Vec<Contest>,
     /// Time that the changes save an application with the given call mix (`--mix`); for `check`, the time that the
@@ -164,41 +167,10 @@ pub struct Cell {
     pub note: Option<String>,
 }
 
-/// Fix of a cell.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Fix {
-    /// The kind.
-    pub kind: FixKind,
-    /// Settings, empty for a mock-up or an algorithm without parameters.
-    pub settings: Vec<Setting>,
-    /// Short id: `btl_vader_eager_limit=32768`, `reduce.ring`, `reduce.as_allreduce`.
-    pub id: String,
-}
-
-/// The kinds of fixes, simplest to deploy first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum FixKind {
-    /// A parameter of the library or of its environment.
-    Parameter,
-    /// A mock-up, run by the drop-in.
-    Mockup,
-    /// An algorithm of Kilter's or a plugin's, run by the drop-in.
-    Algorithm,
-}
-
-/// A name and its value.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Setting {
-    /// Name as the library spells it.
-    pub name: String,
-    /// Value as the library reads it.
-    pub value: String,
-}
-
 /// One deployed change.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Change {
+#[schemars(rename = "Change")]
+pub struct DeployedChange {
     /// The kind.
     pub kind: FixKind,
     /// Parameter name, or collective.
@@ -439,6 +411,9 @@ pub struct Contestant {
     pub among_best: bool,
     /// True if it was chosen.
     pub chosen: bool,
+    /// The change that would be deployed if it were chosen, empty for the default. Not part of the file.
+    #[serde(skip)]
+    pub change: Change,
     /// Reason why a candidate faster than the default is not deployed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_deployed: Option<NotDeployed>,

@@ -10,6 +10,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use kilter_model::change::id;
 use kilter_model::config::target::Target;
 use kilter_model::deployment::Assignment;
 use kilter_model::not_deployed::NotDeployed;
@@ -17,7 +18,6 @@ use kilter_model::setup::Setup;
 use kilter_model::survey::Survey;
 use kilter_protocol::overlap::{Benchmark, Model};
 use kilter_search::context::Context;
-use kilter_search::necessity::id;
 
 use super::grid::Point;
 use super::options::Suite;

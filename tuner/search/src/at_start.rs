@@ -8,15 +8,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use kilter_algorithms::Collective;
+use kilter_model::change::Change;
 use kilter_model::config::library::{Algorithms, Library};
 use kilter_model::deployment::{Assignment, Selection};
+use kilter_model::ledger::Proposal;
 use kilter_model::ranged;
 use kilter_model::setup::Setup;
 use kilter_stats::sample::Sample;
 
 use crate::choose::{Measured, choose};
 use crate::context::Context;
-use crate::necessity::Accepted;
 use crate::settings::Outcome;
 use crate::target::Target;
 use crate::together::{self, Member, each_once};
@@ -115,11 +116,11 @@ pub fn search(
             .iter()
             .filter_map(|bound| samples[0].get(bound).cloned())
             .collect();
-        let decision = choose(target, &candidates, &bounds, &context.rule(context.noise_seconds()));
-        if let Some(choice) = decision.chosen.as_ref().and_then(number) {
-            chosen.insert((row.0.collective, target.bytes()), choice);
+        let choice = choose(target, &candidates, &bounds, &context.rule(context.noise_seconds()));
+        if let Some(number) = choice.chosen.as_ref().and_then(number) {
+            chosen.insert((row.0.collective, target.bytes()), number);
         }
-        let competitors = decision.contest.candidates.into_iter().filter(|one| one.kind.is_some());
+        let competitors = choice.contest.candidates.into_iter().filter(|one| one.kind.is_some());
         outcome.contestants.insert(target.name(), competitors.collect());
     }
     let mut accepted: Vec<Vec<Assignment>> = composed(context, &standing, &chosen);
@@ -133,20 +134,23 @@ pub fn search(
             keeps_its_promise(collective, targets, &chosen, &samples)
         });
     }
-    outcome.accepted = accepted
-        .into_iter()
-        .map(|own| {
-            let collective = own.first().and_then(|first| library.chosen_by(&first.name));
-            let fixed = |target: &&Target| {
-                target.collective() == collective
-                    && collective.is_some_and(|collective| chosen.contains_key(&(collective, target.bytes())))
-            };
-            Accepted {
-                fixes: targets.iter().filter(fixed).map(Target::name).collect(),
-                assignments: own,
+    for own in accepted {
+        let collective = own.first().and_then(|first| library.chosen_by(&first.name));
+        let is_fixed = |target: &&Target| {
+            target.collective() == collective
+                && collective.is_some_and(|collective| chosen.contains_key(&(collective, target.bytes())))
+        };
+        let change = Change::of_launch(own);
+        let fixes: BTreeSet<String> = targets.iter().filter(is_fixed).map(Target::name).collect();
+        // What competed was one choice of it; what is deployed has one for each range of sizes.
+        for target in &fixes {
+            let competitors = outcome.contestants.get_mut(target).into_iter().flatten();
+            for one in competitors.filter(|one| one.chosen) {
+                one.change = change.clone();
             }
-        })
-        .collect();
+        }
+        outcome.proposals.push(Proposal { change, fixes });
+    }
     Ok(outcome)
 }
 

@@ -1,7 +1,8 @@
 //! Which of the measured candidates is deployed: the simplest among those that fix the cell and are as fast as the fastest
 //! of them. Pure.
 
-use kilter_model::deployment::Selection;
+use kilter_model::change::Change;
+use kilter_model::deployment::{Assignment, Selection};
 use kilter_model::report::{Contest, Contestant};
 use kilter_stats::sample::Sample;
 use kilter_stats::verdict::{self, Rule};
@@ -20,9 +21,11 @@ pub struct Measured {
 
 /// The outcome of a contest.
 #[derive(Debug, Clone)]
-pub struct Decision {
+pub struct Choice {
     /// What to deploy; `None` leaves the cell alone.
     pub chosen: Option<Selection>,
+    /// Settings of whole launches that it was found under, and is not deployed without.
+    pub needs: Vec<Assignment>,
     /// Why nothing is deployed, where the cell has bounds and none is met.
     pub unfixed_because: Option<String>,
     /// Something else decides which algorithm runs, so that none of the library's was credited.
@@ -37,7 +40,7 @@ pub struct Decision {
 /// statistically as good as the fastest compete by simplicity: default, then parameters (fewer first), then mock-ups, then
 /// Kilter's algorithms, then a plugin's; ties go to the faster one.
 #[must_use]
-pub fn choose(target: &Target, candidates: &[Measured], bounds: &[Sample], rule: &Rule) -> Decision {
+pub fn choose(target: &Target, candidates: &[Measured], bounds: &[Sample], rule: &Rule) -> Choice {
     choose_among(target, candidates, bounds, rule, &|_| true)
 }
 
@@ -49,7 +52,7 @@ pub fn choose_among(
     bounds: &[Sample],
     rule: &Rule,
     deployable: &dyn Fn(&Selection) -> bool,
-) -> Decision {
+) -> Choice {
     let can_be = |candidate: &&Measured| candidate.selection.as_ref().is_none_or(deployable);
     let tightest = bounds.iter().map(Sample::median).min_by(f64::total_cmp);
     let floor = |bound: f64| bound + (rule.effect_floor * bound).max(2.0 * rule.noise_seconds);
@@ -112,13 +115,15 @@ pub fn choose_among(
                 among_best,
                 chosen: deployed.is_some_and(|chosen| std::ptr::eq(chosen, candidate)),
                 predicted: None,
+                change: change(target, candidate),
                 not_deployed: why_not(candidate, among_best),
             }
         })
         .collect();
     contestants.sort_by(|a, b| a.seconds.total_cmp(&b.seconds));
-    Decision {
+    Choice {
         chosen: deployed.and_then(|candidate| candidate.selection.clone()),
+        needs: Vec::new(),
         unfixed_because,
         hidden: false,
         contest: Contest {
@@ -153,6 +158,15 @@ fn id(candidate: &Measured) -> String {
         .selection
         .as_ref()
         .map_or_else(|| "default".to_owned(), Selection::id)
+}
+
+/// The change that would deploy a candidate.
+fn change(target: &Target, candidate: &Measured) -> Change {
+    let cell = target.collective().map(|collective| (collective, target.bytes()));
+    let selected = cell.zip(candidate.selection.clone());
+    selected
+        .map(|(cell, selection)| Change::of_cell(cell, selection))
+        .unwrap_or_default()
 }
 
 /// Smaller is simpler to deploy.
@@ -194,7 +208,7 @@ mod tests {
         Some(Selection::Algorithm("scan.pipelined_chain".to_owned(), vec![16384]))
     }
 
-    fn decide(candidates: &[Measured], bound_microseconds: Option<f64>) -> Decision {
+    fn decide(candidates: &[Measured], bound_microseconds: Option<f64>) -> Choice {
         let target = Target::unbounded(Collective::Scan, 262_144);
         let bounds: Vec<Sample> = bound_microseconds
             .map(|us| measured(None, us).medians)
@@ -249,28 +263,28 @@ mod tests {
 
     #[test]
     fn a_candidate_that_misses_the_bound_is_no_fix_and_the_reason_names_the_best() {
-        let decision = decide(&[measured(None, 21618.0), measured(settings(1), 14564.0)], Some(9919.0));
-        assert_eq!(decision.chosen, None);
+        let choice = decide(&[measured(None, 21618.0), measured(settings(1), 14564.0)], Some(9919.0));
+        assert_eq!(choice.chosen, None);
         assert_eq!(
-            decision.unfixed_because.unwrap(),
+            choice.unfixed_because.unwrap(),
             "the best of 2 candidates, s0=1, still takes 1.47 times the bound"
         );
     }
 
     #[test]
     fn a_contest_without_a_bound_changes_nothing() {
-        let decision = decide(&[measured(None, 528.0), measured(algorithm(), 264.0)], None);
-        assert_eq!((decision.chosen, decision.unfixed_because), (None, None));
+        let choice = decide(&[measured(None, 528.0), measured(algorithm(), 264.0)], None);
+        assert_eq!((choice.chosen, choice.unfixed_because), (None, None));
         assert_eq!(
-            decision.contest.candidates[0].id,
+            choice.contest.candidates[0].id,
             "scan.pipelined_chain segment_bytes=16384"
         );
-        assert!((decision.contest.candidates[0].ratio_to_default - 0.5).abs() < 1e-9);
+        assert!((choice.contest.candidates[0].ratio_to_default - 0.5).abs() < 1e-9);
     }
 
     #[test]
     fn a_default_that_holds_after_all_is_kept() {
-        let decision = decide(&[measured(None, 100.0), measured(settings(1), 99.0)], Some(98.0));
-        assert_eq!((decision.chosen, decision.unfixed_because), (None, None));
+        let choice = decide(&[measured(None, 100.0), measured(settings(1), 99.0)], Some(98.0));
+        assert_eq!((choice.chosen, choice.unfixed_because), (None, None));
     }
 }

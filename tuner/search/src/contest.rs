@@ -9,7 +9,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use kilter_bench::launch::session::{BlockOutcome, Session, SessionError};
-use kilter_model::deployment::{Deployment, Selection, with_knob};
+use kilter_model::deployment::{Deployment, Selection};
 use kilter_model::limits::Call;
 use kilter_model::plan::{self, BOUND, DEFAULT};
 use kilter_model::report::{FixKind, Refused, Screened};
@@ -19,15 +19,15 @@ use kilter_protocol::plan::{Block, Implementation, Item, Repetitions};
 use kilter_stats::sample::Sample;
 use kilter_stats::verdict::Rule;
 
-use crate::choose::{Decision, Measured, choose_among};
+use crate::choose::{Choice, Measured, choose_among};
 use crate::context::Context;
 use crate::correctness::admit;
 use crate::guide::Guide;
-use crate::ordered::{self, Ordered};
+use crate::ordered::{self, Costs, Space};
 use crate::proof::{self, Finding};
 use crate::ranking::{best_of_kinds, ranked, to_refine};
 use crate::reasons;
-use crate::space::{self, Knob};
+use crate::space;
 use crate::target::Target;
 use crate::trials::{self, Purpose};
 
@@ -37,8 +37,9 @@ const PER_BLOCK: usize = 10;
 const FINALISTS: usize = 5;
 /// Launches of the final.
 pub const FINAL_LAUNCHES: usize = 5;
-/// Values that argmin may measure per knob.
+/// Values that are measured at most of a knob alone, and points of several together: fewer than of one after the other.
 const EVALUATIONS: usize = 7;
+const EVALUATIONS_TOGETHER: usize = 10;
 /// A median this far above the default's in the screening is out, whatever its rank.
 const HOPELESS: f64 = 3.0;
 
@@ -108,7 +109,7 @@ impl<'c, 'a> Contests<'c, 'a> {
         &self,
         targets: &[Target],
         kinds: &dyn Fn(&Target, FixKind) -> bool,
-    ) -> anyhow::Result<Vec<(Target, Decision)>> {
+    ) -> anyhow::Result<Vec<(Target, Choice)>> {
         let finals = self.screen_all(targets, kinds, &front)?;
         let held = self.finals(finals, FINAL_LAUNCHES)?;
         let findings = proof::of_finalists(self.context, &self.label, &self.setup, &held)?;
@@ -123,25 +124,25 @@ impl<'c, 'a> Contests<'c, 'a> {
                 let finding = findings.get(&target.name());
                 let credited = |one: &Selection| finding.is_none_or(|finding| finding.credits(one));
                 candidates.retain(|candidate| candidate.selection.as_ref().is_none_or(&credited));
-                let mut decision = self.choose_proven(&target, candidates.clone(), &bounds, &rule)?;
+                let mut choice = self.choose_proven(&target, candidates.clone(), &bounds, &rule)?;
                 if let Some(finding) = finding {
-                    decision.hidden = matches!(finding, Finding::NoEffect { .. });
-                    self.tell(&target, finding, &mut decision);
+                    choice.hidden = matches!(finding, Finding::NoEffect { .. });
+                    self.tell(&target, finding, &mut choice);
                 }
                 let library = &self.context.library;
-                self.guide.explain(library, &target, &candidates, &mut decision.contest);
-                self.add_refused(&target, &mut decision);
+                self.guide.explain(library, &target, &candidates, &mut choice.contest);
+                self.add_refused(&target, &mut choice);
                 let behind = self.left_behind.borrow_mut().remove(&target.name());
-                decision.contest.screened = behind.unwrap_or_default();
-                self.tell_why_not(&target, &decision);
-                Ok((target, decision))
+                choice.contest.screened = behind.unwrap_or_default();
+                self.tell_why_not(&target, &choice);
+                Ok((target, choice))
             })
             .collect()
     }
 
     /// Says which finalists were faster than the default and are not deployed, and why; the report has those of the screening as well.
-    fn tell_why_not(&self, target: &Target, decision: &Decision) {
-        for one in &decision.contest.candidates {
+    fn tell_why_not(&self, target: &Target, choice: &Choice) {
+        for one in &choice.contest.candidates {
             if let Some(why) = &one.not_deployed {
                 self.context
                     .progress
@@ -150,8 +151,8 @@ impl<'c, 'a> Contests<'c, 'a> {
         }
     }
 
-    /// Puts into the decision, and where it matters into the list of what had no effect, what proves that the library's algorithms act.
-    fn tell(&self, target: &Target, finding: &Finding, decision: &mut Decision) {
+    /// Puts into the choice, and where it matters into the list of what had no effect, what proves that the library's algorithms act.
+    fn tell(&self, target: &Target, finding: &Finding, choice: &mut Choice) {
         let context = self.context;
         let mut text = finding.text();
         if let Finding::NoEffect { .. } = finding {
@@ -168,11 +169,11 @@ impl<'c, 'a> Contests<'c, 'a> {
             let id = format!("{} for {}", row.map_or("", |row| &row.parameter), target.name());
             context.progress.warn(&format!("`{id}` is not credited: {text}"));
             context.quarantine.add(&id, FaultKind::NoEffect, &text);
-            if let Some(reason) = &mut decision.unfixed_because {
+            if let Some(reason) = &mut choice.unfixed_because {
                 *reason += &format!("; the library's own algorithms: {text}");
             }
         }
-        decision.contest.proof = Some(text);
+        choice.contest.proof = Some(text);
     }
 
     /// Measures every candidate of the kinds asked for, refines the front runners' knobs, and picks who goes on.
@@ -237,8 +238,8 @@ impl<'c, 'a> Contests<'c, 'a> {
         }
         let has_knobs = |one: &Selection| !space::knobs(&context.library, one, target.bytes()).is_empty();
         for kind in [FixKind::Parameter, FixKind::Algorithm] {
-            for (selection, ratio) in to_refine(&ratios, kind, &has_knobs) {
-                self.refine(job, target, selection, ratio, &mut ratios)?;
+            for (selection, _) in to_refine(&ratios, kind, &has_knobs) {
+                self.refine(job, target, &selection, &mut ratios)?;
             }
         }
         Ok(ratios)
@@ -305,59 +306,58 @@ impl<'c, 'a> Contests<'c, 'a> {
         allowed
     }
 
-    /// Adds to a decision what the options forbid.
-    fn add_refused(&self, target: &Target, decision: &mut Decision) {
+    /// Adds to a choice what the options forbid.
+    fn add_refused(&self, target: &Target, choice: &mut Choice) {
         let Some(refused) = self.refused.borrow().get(&target.name()).cloned() else {
             return;
         };
-        if let Some(reason) = &mut decision.unfixed_because {
+        if let Some(reason) = &mut choice.unfixed_because {
             let ids: Vec<&str> = refused.iter().map(|one| one.id.as_str()).collect();
             reason.push_str(&format!(
                 "; not measured, since the options forbid them: {}",
                 ids.join(", ")
             ));
         }
-        decision.contest.refused = refused;
+        choice.contest.refused = refused;
     }
 
-    /// Searches the ordered knobs of one candidate, one after the other.
+    /// Searches the ordered knobs of one candidate, all together, from what the screening measured of its family.
     fn refine(
         &self,
         job: &mut Job<'_, 'c, 'a>,
         target: &Target,
-        selection: Selection,
-        ratio: f64,
+        selection: &Selection,
         ratios: &mut BTreeMap<Selection, f64>,
     ) -> anyhow::Result<()> {
-        let mut best = (selection, ratio);
-        for knob in space::knobs(&self.context.library, &best.0, target.bytes()) {
-            let Knob { name, min, max, scale } = knob;
-            let start = space::knob_value(&best.0, &name).unwrap_or(min).clamp(min, max);
-            let base = best.0.clone();
-            let space = Ordered {
-                min,
-                max,
-                start,
-                scale,
-                evaluations: EVALUATIONS,
-            };
-            ordered::minimise(space, &mut |value| -> anyhow::Result<f64> {
-                let candidate = with_knob(&base, &name, value);
-                if let Some(known) = ratios.get(&candidate) {
-                    return Ok(*known);
-                }
-                if self.refusal(target, &candidate).is_some() {
-                    return Ok(f64::INFINITY);
-                }
-                let measured = job.ratios(target, std::slice::from_ref(&candidate), Purpose::Screening)?;
-                let ratio = measured.get(&candidate).copied().unwrap_or(f64::INFINITY);
-                ratios.insert(candidate.clone(), ratio);
-                if ratio < best.1 {
-                    best = (candidate, ratio);
-                }
-                Ok(ratio)
-            })?;
-        }
+        let knobs = space::knobs(&self.context.library, selection, target.bytes());
+        let start = knobs.iter().map(|knob| {
+            let value = space::knob_value(selection, &knob.name);
+            knob.axis(value.unwrap_or(knob.min))
+        });
+        let space = Space {
+            axes: start.collect(),
+            evaluations: if knobs.len() > 1 {
+                EVALUATIONS_TOGETHER
+            } else {
+                EVALUATIONS
+            },
+        };
+        let family = space::family(selection);
+        let known: Costs = ratios
+            .iter()
+            .filter(|(one, _)| space::family(one) == family)
+            .map(|(one, ratio)| (space::point(&knobs, one), *ratio))
+            .collect();
+        ordered::minimise(&space, &known, &mut |values| -> anyhow::Result<f64> {
+            let candidate = space::at_point(&knobs, selection, values);
+            if self.refusal(target, &candidate).is_some() {
+                return Ok(f64::INFINITY);
+            }
+            let measured = job.ratios(target, std::slice::from_ref(&candidate), Purpose::Screening)?;
+            let ratio = measured.get(&candidate).copied().unwrap_or(f64::INFINITY);
+            ratios.insert(candidate, ratio);
+            Ok(ratio)
+        })?;
         Ok(())
     }
 
@@ -490,16 +490,16 @@ impl<'c, 'a> Contests<'c, 'a> {
         mut candidates: Vec<Measured>,
         bounds: &[Sample],
         rule: &Rule,
-    ) -> anyhow::Result<Decision> {
+    ) -> anyhow::Result<Choice> {
         let is_simulated = self.context.library.launcher.is_simulator();
         let deployable = |selection: &Selection| !is_simulated || selection.kind() == FixKind::Parameter;
         loop {
-            let decision = choose_among(target, &candidates, bounds, rule, &deployable);
-            let Some(chosen) = &decision.chosen else {
-                return Ok(decision);
+            let choice = choose_among(target, &candidates, bounds, rule, &deployable);
+            let Some(chosen) = &choice.chosen else {
+                return Ok(choice);
             };
             let Err(reason) = admit(self.context, chosen)? else {
-                return Ok(decision);
+                return Ok(choice);
             };
             let id = chosen.id();
             let text = format!("`{id}` is not deployed: it failed the correctness matrix: {reason}");

@@ -7,7 +7,7 @@
 //! that were asked for. The pair has to meet the bounds as they are with the gate and as they are without it (a bound that became slower
 //! mends nothing), and to be faster than the library without it, significantly.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use kilter_model::config::library::{Library, Parameter};
 use kilter_model::deployment::{Assignment, Deployment, Selection};
@@ -17,18 +17,17 @@ use kilter_stats::sample::Sample;
 use kilter_stats::verdict::Rule;
 use kilter_stats::verdict::improves;
 
-use crate::choose::{Decision, Measured};
+use crate::choose::{Choice, Measured};
 use crate::contest::{Contests, FINAL_LAUNCHES, Held, front};
 use crate::context::Context;
-use crate::necessity::id;
-use crate::pairs::Cell;
 use crate::proof::{self, Finding};
 use crate::space::{self, LaunchCandidate};
 use crate::target::Target;
 use crate::trials::Trials;
+use kilter_model::change::id;
 
-/// Tries the gates for what `decisions` leave unfixed since the library's algorithms are hidden; puts into them what came of it, and
-/// returns, by cell, the settings of whole launches that what was chosen for it needs. `deployed` is in force besides, `banned` settings
+/// Tries the gates for what `choices` leave unfixed since the library's algorithms are hidden; puts into them what came of it, and
+/// notes the settings of whole launches that what was chosen needs. `deployed` is in force besides, `banned` settings
 /// are not proposed.
 ///
 /// # Errors
@@ -39,15 +38,14 @@ pub fn search(
     deployed: &Deployment,
     banned: &BTreeSet<Assignment>,
     kinds: &dyn Fn(&Target, FixKind) -> bool,
-    decisions: &mut [(Target, Decision)],
-) -> anyhow::Result<BTreeMap<Cell, Vec<Assignment>>> {
-    let mut found = BTreeMap::new();
+    choices: &mut [(Target, Choice)],
+) -> anyhow::Result<()> {
     let mut base = deployed.clone();
     // Those of gates that something was chosen under: what is tried later is tried beside them.
     let mut opened: Vec<Assignment> = Vec::new();
-    for gate in candidates(context, &open(decisions, &|_| true), banned) {
+    for gate in candidates(context, &open(choices, &|_| true), banned) {
         let is_set = |one: &Assignment| base.assignments.iter().any(|other| other.name == one.name);
-        let targets = open(decisions, &|target| acts_on(&context.library, &gate.parameter, target));
+        let targets = open(choices, &|target| acts_on(&context.library, &gate.parameter, target));
         if targets.is_empty() || gate.assignments.iter().any(is_set) {
             continue;
         }
@@ -58,12 +56,12 @@ pub fn search(
         {
             let why = "the budget ended before algorithms were compared under it; raise --budget";
             context.progress.warn(&format!("`{}`: {why}", id(&gate.assignments)));
-            for (_, decision) in decisions.iter_mut().filter(|(target, _)| targets.contains(target)) {
-                add_reason(decision, &gate.assignments, why);
+            for (_, choice) in choices.iter_mut().filter(|(target, _)| targets.contains(target)) {
+                add_reason(choice, &gate.assignments, why);
             }
             break;
         }
-        let chosen = hold(context, label, &base, &gate, &targets, kinds, decisions)?;
+        let chosen = hold(context, label, &base, &gate, &targets, kinds, choices)?;
         if chosen.is_empty() {
             continue;
         }
@@ -71,22 +69,24 @@ pub fn search(
             base.assign(assignment.clone());
         }
         opened.extend(gate.assignments);
-        found.extend(chosen.into_iter().map(|cell| (cell, opened.clone())));
+        for (_, choice) in choices.iter_mut().filter(|(target, _)| chosen.contains(target)) {
+            choice.needs.clone_from(&opened);
+        }
     }
-    Ok(found)
+    Ok(())
 }
 
 /// Launches for a gate beside those of the finals: it alone, the screening, and the one that counts messages.
 const OTHER_LAUNCHES: usize = 3;
 
 /// The targets that are still looked at, of those that a gate is `wanted` for.
-fn open(decisions: &[(Target, Decision)], wanted: &dyn Fn(&Target) -> bool) -> Vec<Target> {
-    let is_open = |(target, decision): &&(Target, Decision)| {
+fn open(choices: &[(Target, Choice)], wanted: &dyn Fn(&Target) -> bool) -> Vec<Target> {
+    let is_open = |(target, choice): &&(Target, Choice)| {
         // A default that holds after all needs no fix; without bounds, a contest was asked for.
-        let is_unfixed = decision.unfixed_because.is_some() || target.bounds.is_empty();
-        decision.hidden && decision.chosen.is_none() && is_unfixed && wanted(target)
+        let is_unfixed = choice.unfixed_because.is_some() || target.bounds.is_empty();
+        choice.hidden && choice.chosen.is_none() && is_unfixed && wanted(target)
     };
-    let open = decisions.iter().filter(is_open);
+    let open = choices.iter().filter(is_open);
     open.map(|(target, _)| target.clone()).collect()
 }
 
@@ -114,7 +114,7 @@ fn acts_on(library: &Library, parameter: &str, target: &Target) -> bool {
     row.is_some_and(|row| row.collectives.is_empty() || its(row))
 }
 
-/// Holds the contests of `targets` under a gate, and puts into the decisions what came of it; the cells for which something is chosen.
+/// Holds the contests of `targets` under a gate, and puts into the choices what came of it; the targets for which something is chosen.
 fn hold(
     context: &Context<'_>,
     label: &str,
@@ -122,8 +122,8 @@ fn hold(
     gate: &LaunchCandidate,
     targets: &[Target],
     kinds: &dyn Fn(&Target, FixKind) -> bool,
-    decisions: &mut [(Target, Decision)],
-) -> anyhow::Result<Vec<Cell>> {
+    choices: &mut [(Target, Choice)],
+) -> anyhow::Result<Vec<Target>> {
     let name = id(&gate.assignments);
     let label = format!("{label}/{name}");
     context.progress.note(&format!(
@@ -133,8 +133,8 @@ fn hold(
     let mut alone = Trials::new(context, format!("{label}/alone"), targets, Setup::of(base)).of_targets_alone();
     if alone.launch(&gate.assignments)?.is_none() {
         let why = "it could not be set, or jobs failed under it; see what was put away";
-        for (_, decision) in decisions.iter_mut().filter(|(target, _)| targets.contains(target)) {
-            add_reason(decision, &gate.assignments, why);
+        for (_, choice) in choices.iter_mut().filter(|(target, _)| targets.contains(target)) {
+            add_reason(choice, &gate.assignments, why);
         }
         return Ok(Vec::new());
     }
@@ -160,8 +160,8 @@ fn hold(
         (under.screen_all(targets, kinds, &front)?, why)
     };
     let is_missing = |target: &Target| targets.contains(target) && !finals.iter().any(|(other, _)| other == target);
-    for (_, decision) in decisions.iter_mut().filter(|(target, _)| is_missing(target)) {
-        add_reason(decision, &gate.assignments, why);
+    for (_, choice) in choices.iter_mut().filter(|(target, _)| is_missing(target)) {
+        add_reason(choice, &gate.assignments, why);
     }
     if finals.is_empty() {
         return Ok(Vec::new());
@@ -175,7 +175,7 @@ fn hold(
         let finding = findings.get(&held.target.name());
         let (candidates, bounds) = field(held, of_library, finding);
         let judged = under.choose_proven(&held.target, candidates.clone(), &bounds, &rule)?;
-        let Some((target, decision)) = decisions.iter_mut().find(|(target, _)| *target == held.target) else {
+        let Some((target, choice)) = choices.iter_mut().find(|(target, _)| *target == held.target) else {
             continue;
         };
         let contest = Judged {
@@ -184,8 +184,8 @@ fn hold(
             default_without: default_of(of_library),
             finding,
         };
-        if settle(decision, &gate.assignments, contest, &rule) {
-            chosen.extend(target.collective().map(|collective| (collective, target.bytes())));
+        if settle(choice, &gate.assignments, contest, &rule) {
+            chosen.push(target.clone());
         }
     }
     Ok(chosen)
@@ -210,7 +210,7 @@ fn field(under: &Held, without: &Held, finding: Option<&Finding>) -> (Vec<Measur
 /// A contest under a gate.
 struct Judged<'h> {
     /// What was decided by the times under the gate.
-    judged: Decision,
+    judged: Choice,
     /// What it was decided on.
     candidates: Vec<Measured>,
     /// The library's own choice without the gate, in launches in turn.
@@ -219,8 +219,8 @@ struct Judged<'h> {
     finding: Option<&'h Finding>,
 }
 
-/// Puts into the decision that was made without a gate what a contest under it came to; whether the pair is chosen.
-fn settle(decision: &mut Decision, gate: &[Assignment], contest: Judged<'_>, rule: &Rule) -> bool {
+/// Puts into the choice that was made without a gate what a contest under it came to; whether the pair is chosen.
+fn settle(choice: &mut Choice, gate: &[Assignment], contest: Judged<'_>, rule: &Rule) -> bool {
     let Judged {
         judged,
         candidates,
@@ -261,6 +261,7 @@ fn settle(decision: &mut Decision, gate: &[Assignment], contest: Judged<'_>, rul
         }
     };
     for mut one in judged.contest.candidates {
+        one.change.settings = gate.to_vec();
         one.id = match one.kind {
             Some(_) => format!("{name} {}", one.id),
             None => name.clone(),
@@ -270,26 +271,26 @@ fn settle(decision: &mut Decision, gate: &[Assignment], contest: Judged<'_>, rul
         if let Some(without) = default_without {
             one.ratio_to_default = one.seconds / without.median();
         }
-        decision.contest.candidates.push(one);
+        choice.contest.candidates.push(one);
     }
     if let Some(finding) = finding {
-        let proof = decision.contest.proof.get_or_insert_default();
+        let proof = choice.contest.proof.get_or_insert_default();
         let separator = if proof.is_empty() { "" } else { "; " };
         *proof += &format!("{separator}with `{name}`: {}", finding.text());
     }
     if let Some(why_not) = why_not {
-        add_reason(decision, gate, &why_not);
+        add_reason(choice, gate, &why_not);
     }
     if chosen.is_some() {
-        decision.unfixed_because = None;
-        decision.chosen = chosen;
+        choice.unfixed_because = None;
+        choice.chosen = chosen;
     }
-    decision.chosen.is_some()
+    choice.chosen.is_some()
 }
 
 /// Says of what is unfixed what came of a gate.
-fn add_reason(decision: &mut Decision, gate: &[Assignment], reason: &str) {
-    if let Some(text) = &mut decision.unfixed_because {
+fn add_reason(choice: &mut Choice, gate: &[Assignment], reason: &str) {
+    if let Some(text) = &mut choice.unfixed_because {
         *text += &format!("; with `{}`: {reason}", id(gate));
     }
 }
@@ -358,37 +359,37 @@ mod tests {
     }
 
     /// Without the gate: the library's own choice takes 10 ms, what is hidden is not credited, and the bound is 4 ms.
-    fn unfixed() -> Decision {
+    fn unfixed() -> Choice {
         let without = held(10_000.0, &[(own(), 9000.0)], 4000.0);
-        Decision {
+        Choice {
             hidden: true,
             ..choose(&without.target, &without.candidates, &without.bounds, &rule())
         }
     }
 
     /// What `under` leads to, beside the library without the gate.
-    fn settled(under: &Held, finding: &Finding) -> Decision {
+    fn settled(under: &Held, finding: &Finding) -> Choice {
         let without = held(10_000.0, &[], 4000.0);
         let (candidates, bounds) = field(under, &without, Some(finding));
         let judged = choose(&under.target, &candidates, &bounds, &rule());
-        let mut decision = unfixed();
+        let mut choice = unfixed();
         let contest = Judged {
             judged,
             candidates,
             default_without: default_of(&without),
             finding: Some(finding),
         };
-        let chosen = settle(&mut decision, &gate(), contest, &rule());
-        assert_eq!(chosen, decision.chosen.is_some());
-        decision
+        let chosen = settle(&mut choice, &gate(), contest, &rule());
+        assert_eq!(chosen, choice.chosen.is_some());
+        choice
     }
 
     #[test]
     fn the_pair_fixes_what_neither_half_does() {
         let under = held(8000.0, &[(algorithm(7), 3900.0), (algorithm(3), 6000.0)], 4000.0);
-        let decision = settled(&under, &ACTS);
-        assert_eq!((decision.chosen, decision.unfixed_because), (Some(algorithm(7)), None));
-        let text = decision.contest.candidates.iter().map(|one| {
+        let choice = settled(&under, &ACTS);
+        assert_eq!((choice.chosen, choice.unfixed_because), (Some(algorithm(7)), None));
+        let text = choice.contest.candidates.iter().map(|one| {
             let chosen = if one.chosen { " chosen" } else { "" };
             format!("{} {:.2}{chosen}", one.id, one.ratio_to_default)
         });
@@ -403,7 +404,7 @@ mod tests {
                 "coll_han_priority=0 0.80",
             ]
         );
-        let proof = decision.contest.proof.unwrap();
+        let proof = choice.contest.proof.unwrap();
         assert!(
             proof.starts_with("with `coll_han_priority=0`: proven by messages"),
             "{proof}"
@@ -414,9 +415,9 @@ mod tests {
     fn what_is_not_shown_to_act_under_the_gate_is_not_credited() {
         let under = held(8000.0, &[(algorithm(7), 3900.0)], 4000.0);
         for finding in [NO_EFFECT, Finding::Unknown("not counted".to_owned())] {
-            let decision = settled(&under, &finding);
-            assert_eq!(decision.chosen, None, "{finding:?}");
-            let why = decision.unfixed_because.unwrap();
+            let choice = settled(&under, &finding);
+            assert_eq!(choice.chosen, None, "{finding:?}");
+            let why = choice.unfixed_because.unwrap();
             assert!(
                 why.ends_with(
                     "with `coll_han_priority=0`: the best of 1 candidates, default, still takes 2.00 times the bound"
@@ -429,10 +430,10 @@ mod tests {
     #[test]
     fn a_bound_that_became_slower_mends_nothing() {
         let under = held(8000.0, &[(algorithm(7), 5000.0)], 6000.0);
-        let decision = settled(&under, &ACTS);
-        assert_eq!(decision.chosen, None);
+        let choice = settled(&under, &ACTS);
+        assert_eq!(choice.chosen, None);
         assert!(
-            decision
+            choice
                 .unfixed_because
                 .unwrap()
                 .contains("still takes 1.25 times the bound")
@@ -453,19 +454,19 @@ mod tests {
             default_without: Some(&without),
             finding: Some(&ACTS),
         };
-        let mut decision = unfixed();
-        assert!(!settle(&mut decision, &gate(), contest, &rule()));
-        let why = decision.unfixed_because.unwrap();
+        let mut choice = unfixed();
+        assert!(!settle(&mut choice, &gate(), contest, &rule()));
+        let why = choice.unfixed_because.unwrap();
         assert!(why.ends_with("is not faster than the library without it"), "{why}");
-        assert!(decision.contest.candidates.iter().all(|one| !one.chosen));
+        assert!(choice.contest.candidates.iter().all(|one| !one.chosen));
     }
 
     #[test]
     fn a_gate_that_is_enough_by_itself_was_for_the_search_of_settings_to_accept() {
         let under = held(3900.0, &[(algorithm(7), 3800.0)], 4000.0);
-        let decision = settled(&under, &ACTS);
-        assert_eq!(decision.chosen, None);
-        assert!(decision.unfixed_because.unwrap().contains("not accepted by itself"));
+        let choice = settled(&under, &ACTS);
+        assert_eq!(choice.chosen, None);
+        assert!(choice.unfixed_because.unwrap().contains("not accepted by itself"));
     }
 
     #[test]
@@ -476,24 +477,24 @@ mod tests {
 
     #[test]
     fn gates_are_tried_where_algorithms_are_hidden_and_nothing_fixes() {
-        let with = |hidden, decision: Decision| (target(), Decision { hidden, ..decision });
-        let fixed = Decision {
+        let with = |hidden, choice: Choice| (target(), Choice { hidden, ..choice });
+        let fixed = Choice {
             chosen: Some(own()),
             unfixed_because: None,
             ..unfixed()
         };
-        let holds = Decision {
+        let holds = Choice {
             unfixed_because: None,
             ..unfixed()
         };
-        let is_open = |one: (Target, Decision)| !open(&[one], &|_| true).is_empty();
+        let is_open = |one: (Target, Choice)| !open(&[one], &|_| true).is_empty();
         assert!(is_open(with(true, unfixed())));
         assert!(!is_open(with(false, unfixed())));
         assert!(!is_open(with(true, fixed)));
         assert!(!is_open(with(true, holds.clone())));
         // Asked for.
         let unbounded = Target::unbounded(Collective::Bcast, 262_144);
-        assert!(is_open((unbounded, Decision { hidden: true, ..holds })));
+        assert!(is_open((unbounded, Choice { hidden: true, ..holds })));
         assert!(open(&[with(true, unfixed())], &|_| false).is_empty());
     }
 

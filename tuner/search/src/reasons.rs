@@ -2,13 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use kilter_algorithms::Collective;
-use kilter_model::deployment::{Assignment, Selection};
+use kilter_model::change::Change;
+use kilter_model::deployment::Selection;
 use kilter_model::not_deployed::NotDeployed;
-use kilter_model::report::{Contest, Contestant, Screened};
+use kilter_model::report::{Contestant, Screened};
 use kilter_stats::verdict::Rule;
-
-use crate::necessity;
 
 /// Facts that a final knows of its candidates beside their times.
 pub struct Final<'a> {
@@ -85,53 +83,9 @@ pub fn left_behind(ratios: &BTreeMap<Selection, f64>, front: &[Selection], final
     screened.collect()
 }
 
-/// Choices that were taken back, with what was seen.
-#[derive(Debug, Default)]
-pub struct TakenBack {
-    selections: Vec<((Collective, u64), Selection, String)>,
-    assignments: Vec<(Assignment, String)>,
-}
-
-impl TakenBack {
-    /// Notes a selection of a cell.
-    pub fn selection(&mut self, cell: (Collective, u64), selection: &Selection, because: &str) {
-        self.selections.push((cell, selection.clone(), because.to_owned()));
-    }
-
-    /// Notes a setting of a whole launch.
-    pub fn assignment(&mut self, assignment: &Assignment, because: &str) {
-        self.assignments.push((assignment.clone(), because.to_owned()));
-    }
-
-    /// Says of the contestants that were chosen and taken back why they are not deployed; `is_deployed` tells of a setting.
-    pub fn mark(&self, contests: &mut [Contest], is_deployed: &dyn Fn(&Assignment) -> bool) {
-        for contest in contests {
-            let of_cell = self
-                .selections
-                .iter()
-                .filter(|((collective, bytes), ..)| contest.function == collective.name() && contest.bytes == *bytes);
-            let of_cell: Vec<(String, &String)> = of_cell.map(|(_, selection, why)| (selection.id(), why)).collect();
-            let gone = self.assignments.iter().filter(|(one, _)| !is_deployed(one));
-            let gone: Vec<(String, &String)> = gone
-                .map(|(one, why)| (necessity::id(std::slice::from_ref(one)), why))
-                .collect();
-            for contestant in contest.candidates.iter_mut().filter(|one| one.chosen) {
-                let is_its = |id: &str| contestant.id == id || contestant.id.split(' ').any(|part| part == id);
-                let why = of_cell.iter().find(|(id, _)| contestant.id == *id);
-                if let Some((_, why)) = why.or_else(|| gone.iter().find(|(id, _)| is_its(id))) {
-                    contestant.chosen = false;
-                    contestant.not_deployed = Some(NotDeployed::TakenBack {
-                        because: (*why).clone(),
-                    });
-                }
-            }
-        }
-    }
-}
-
-/// Says of a setting of whole launches why it is not deployed, for each target where it was faster than the default.
-pub fn explain(contestants: &mut [Contestant], id: &str, why: &NotDeployed) {
-    for one in contestants.iter_mut().filter(|one| one.id == id) {
+/// Says of a change of whole launches why it is not deployed, for each target where it was faster than the default.
+pub fn explain(contestants: &mut [Contestant], change: &Change, why: &NotDeployed) {
+    for one in contestants.iter_mut().filter(|one| one.change == *change) {
         one.chosen = false;
         if one.ratio_to_default < 1.0 {
             one.not_deployed = Some(why.clone());
@@ -141,8 +95,6 @@ pub fn explain(contestants: &mut [Contestant], id: &str, why: &NotDeployed) {
 
 #[cfg(test)]
 mod tests {
-    use kilter_fixtures::report as fixture;
-
     use super::*;
 
     fn rule() -> Rule {
@@ -213,39 +165,5 @@ mod tests {
         let ids: Vec<&str> = behind.iter().map(|one| one.id.as_str()).collect();
         assert_eq!(ids, ["c", "b"]);
         assert_eq!(behind[0].not_deployed, NotDeployed::NotAmongFinalists { finalists: 5 });
-    }
-
-    #[test]
-    fn what_is_taken_back_is_chosen_no_more_and_says_why() {
-        let mut contests = fixture::tuned().contests;
-        let place = contests
-            .iter()
-            .position(|contest| contest.function == "reduce")
-            .unwrap();
-        let chosen = contests[place]
-            .candidates
-            .iter()
-            .find(|one| one.chosen)
-            .unwrap()
-            .id
-            .clone();
-        let mut taken = TakenBack::default();
-        let bytes = contests[place].bytes;
-        let selection = Selection::Mockup(chosen.clone());
-        taken.selection((Collective::Reduce, bytes + 1), &selection, "of another size");
-        taken.mark(&mut contests, &|_| false);
-        assert!(contests[place].candidates.iter().any(|one| one.chosen));
-        taken.selection(
-            (Collective::Reduce, bytes),
-            &selection,
-            "scan(n) @8 became 1.40 times slower",
-        );
-        taken.mark(&mut contests, &|_| false);
-        let one = contests[place].candidates.iter().find(|one| one.id == chosen).unwrap();
-        assert!(!one.chosen);
-        assert_eq!(
-            one.not_deployed.as_ref().unwrap().to_string(),
-            "was taken back: scan(n) @8 became 1.40 times slower"
-        );
     }
 }

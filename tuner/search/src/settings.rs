@@ -6,8 +6,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use kilter_model::change::{Change, id};
 use kilter_model::config::library::Library;
 use kilter_model::deployment::Assignment;
+use kilter_model::ledger::Proposal;
 use kilter_model::not_deployed::{Measure, NotDeployed, Slowed};
 use kilter_model::plan::Subject;
 use kilter_model::report::{Contest, Contestant, FixKind};
@@ -19,8 +21,7 @@ use kilter_stats::verdict::improves;
 
 use crate::DAMAGE_FLOOR;
 use crate::context::Context;
-use crate::necessity::{self, Accepted, id};
-use crate::ordered::{self, Ordered};
+use crate::ordered::{self, Axis, Costs, Space};
 use crate::savings;
 use crate::space::{self, LaunchCandidate};
 use crate::target::Target;
@@ -37,8 +38,8 @@ const DAMAGE: f64 = 1.3;
 /// What the search settled on.
 #[derive(Debug, Default)]
 pub struct Outcome {
-    /// The settings to deploy in addition, most promising first.
-    pub accepted: Vec<Accepted>,
+    /// Confirmed changes of whole launches, most promising first.
+    pub proposals: Vec<Proposal>,
     /// For each target, the launch-wide candidates that were confirmed, for the report.
     pub contestants: BTreeMap<String, Vec<Contestant>>,
     /// Why a candidate that would fix a target was not taken, by the target's name.
@@ -117,25 +118,26 @@ pub fn search(
             .first()
             .and_then(|a| a.value.parse().ok())
             .unwrap_or(min);
-        let space = Ordered {
+        let axis = Axis {
             min: min.max(start / 4),
             max: max.min(start.saturating_mul(4)),
             start,
             scale,
+        };
+        let space = Space {
+            axes: vec![axis],
             evaluations: EVALUATIONS,
         };
         let with = |value| space::with_value(&context.library, candidate, value, &situation);
-        let found = ordered::minimise(space, &mut |value| -> anyhow::Result<f64> {
-            if value == start {
-                return Ok(*cost);
-            }
+        let known = Costs::from([(vec![start], *cost)]);
+        let found = ordered::minimise(&space, &known, &mut |values| -> anyhow::Result<f64> {
             if context
                 .budget
                 .search_exhausted(search.trials.trial_seconds * 2.0 * CONFIRMING as f64)
             {
                 return Ok(f64::INFINITY);
             }
-            let Some(other) = with(value).filter(|other| !other.assignments.iter().any(|one| banned.contains(one)))
+            let Some(other) = with(values[0]).filter(|other| !other.assignments.iter().any(|one| banned.contains(one)))
             else {
                 return Ok(f64::INFINITY);
             };
@@ -144,7 +146,7 @@ pub fn search(
                 .launch(&other.assignments)?
                 .map_or(f64::INFINITY, |times| search.cost(&times, &present)))
         })?;
-        let refined = found.and_then(|found| Some((found.cost, with(found.value)?)));
+        let refined = found.and_then(|found| Some((found.cost, with(found.values[0])?)));
         if let Some((refined_cost, refined)) = refined {
             candidate.assignments = refined.assignments;
             *cost = refined_cost;
@@ -152,7 +154,10 @@ pub fn search(
     }
     finalists.sort_by(|a, b| a.0.total_cmp(&b.0));
     for (cost, id) in screened.into_iter().filter(|(cost, _)| *cost < neutral) {
-        if !finalists.iter().any(|(_, one)| necessity::id(&one.assignments) == id) {
+        if !finalists
+            .iter()
+            .any(|(_, one)| kilter_model::change::id(&one.assignments) == id)
+        {
             let why = NotDeployed::NotAmongFinalists { finalists: FINALISTS };
             context.progress.note(&format!(
                 "`{id}` looked better (cost {neutral:.2} -> {cost:.2}) and {why}"
@@ -394,8 +399,8 @@ impl Search<'_, '_> {
                 let why = NotDeployed::CostsMore { seconds: -net_seconds };
                 self.refuse_finalist(&candidate_id, why, outcome);
             } else if gains > 0 && slowed.is_empty() {
-                outcome.accepted.push(Accepted {
-                    assignments: candidate.assignments.clone(),
+                outcome.proposals.push(Proposal {
+                    change: Change::of_launch(candidate.assignments.clone()),
                     fixes: fixed.difference(&fixed_before).cloned().collect(),
                 });
                 fixed_so_far.extend(fixed);
@@ -468,7 +473,8 @@ impl Search<'_, '_> {
                 .skip(1)
                 .map(|((candidate, sample), among_best)| {
                     let assignments = candidate.map_or(&[][..], |candidate| &candidate.assignments);
-                    let chosen = outcome.accepted.iter().any(|a| a.assignments == *assignments);
+                    let change = Change::of_launch(assignments.to_vec());
+                    let chosen = outcome.proposals.iter().any(|proposal| proposal.change == change);
                     let looks_better = !chosen && sample.median() < default;
                     let why_not = || {
                         let why = outcome.not_taken.get(&id(assignments)).cloned();
@@ -485,6 +491,7 @@ impl Search<'_, '_> {
                         among_best,
                         chosen,
                         predicted: None,
+                        change,
                         not_deployed: looks_better.then(why_not),
                     }
                 });
@@ -541,6 +548,7 @@ mod tests {
             among_best: false,
             chosen: false,
             predicted: None,
+            change: Change::default(),
             not_deployed: None,
         }
     }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use kilter_algorithms::Collective;
+use kilter_model::change::Cell;
 use kilter_model::plan::{self, Subject};
 use kilter_stats::verdict::Outcome;
 
@@ -44,6 +45,12 @@ impl Target {
     #[must_use]
     pub fn collective(&self) -> Option<Collective> {
         self.left.collective()
+    }
+
+    /// The cell that a selection may be for; `None` where only the library's parameters act.
+    #[must_use]
+    pub fn cell(&self) -> Option<Cell> {
+        Some((self.collective()?, self.bytes()))
     }
 
     /// The target without bounds: nothing that it must not be slower than.

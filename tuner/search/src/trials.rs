@@ -14,9 +14,9 @@ use kilter_stats::sample::Sample;
 
 use crate::DAMAGE_FLOOR;
 use crate::context::Context;
-use crate::necessity::id;
 use crate::target::Target;
 use crate::verification::FEWEST;
+use kilter_model::change::id;
 
 /// Purposes of a block, which decide how often its items are repeated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,6 +1,7 @@
 //! `kilter list`: what there is.
 
 use kilter_algorithms::{mockup, registry};
+use kilter_emit::emitters;
 use kilter_model::config::{guideline, library, target};
 use kilter_render::table::{narrow, trimmed};
 
@@ -59,7 +60,7 @@ fn mockups() -> String {
 
 fn libraries() -> anyhow::Result<String> {
     let mut table = narrow(&["id", "library", "builds", "can be", "parameters", "rows verified by"]);
-    for library in library::load_embedded()? {
+    for library in emitters::load_embedded()? {
         table.add_row([
             library.id.clone(),
             library.name.clone(),

@@ -2,6 +2,7 @@
 
 use kilter_algorithms::Parameter;
 use kilter_algorithms::{mockup, registry};
+use kilter_emit::emitters;
 use kilter_model::config::library::Verified;
 use kilter_model::config::{guideline, library, target};
 use serde::Serialize;
@@ -119,7 +120,7 @@ pub(super) fn text(what: Listed) -> anyhow::Result<String> {
         Listed::Targets => array(target::load_embedded()?.into_iter().map(TargetRow::of))?,
         Listed::Algorithms => array(registry::algorithms().map(AlgorithmRow::of))?,
         Listed::Mockups => array(mockup::MOCKUPS.iter().map(MockupRow::of))?,
-        Listed::Libraries => array(library::load_embedded()?.into_iter().map(LibraryRow::of))?,
+        Listed::Libraries => array(emitters::load_embedded()?.into_iter().map(LibraryRow::of))?,
     })
 }
 

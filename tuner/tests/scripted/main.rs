@@ -4,20 +4,27 @@
 
 mod at_start;
 mod budget;
+mod constraints;
+mod emitters;
 mod fixes;
+mod forms;
 mod gates;
 mod layouts;
 mod limits;
+mod mix;
 mod noise;
+mod other_load;
 mod overlap;
+mod plugin;
 mod quarantine;
 mod replay;
 mod resume;
+mod rounds;
 mod silent;
 mod taken_back;
 
 use kilter::scripted::{Call, Run, ScriptedLibrary, Site};
-use kilter_model::report::{Cell, Change};
+use kilter_model::report::{Cell, DeployedChange};
 use kilter_stats::verdict::Outcome;
 
 /// One guideline, `reduce(n) <= allreduce(n)`, at two sizes.
@@ -59,6 +66,15 @@ fn tune_at(site: &Site, arguments: &str) -> Run {
     site.tune(&arguments.split(' ').collect::<Vec<_>>()).unwrap()
 }
 
+/// The same where `FILE` among the arguments stands for a file of this name and text; it goes with what is returned first.
+fn tune_with(library: ScriptedLibrary, (name, text): (&str, &str), arguments: &str) -> (tempfile::TempDir, Run) {
+    let (directory, site) = site(library);
+    let file = directory.path().join(name);
+    std::fs::write(&file, text).unwrap();
+    let run = tune_at(&site, &arguments.replace("FILE", &file.display().to_string()));
+    (directory, run)
+}
+
 /// The cell of a guideline, a function and a volume.
 fn cell<'r>(run: &'r Run, name: &str) -> &'r Cell {
     let is_it = |cell: &&Cell| format!("{} {} {}", cell.guideline, cell.function, cell.bytes) == name;
@@ -68,7 +84,7 @@ fn cell<'r>(run: &'r Run, name: &str) -> &'r Cell {
 
 /// What is deployed, as `name=value`.
 fn changes(run: &Run) -> Vec<String> {
-    let text = |change: &Change| format!("{}={}", change.name, change.value);
+    let text = |change: &DeployedChange| format!("{}={}", change.name, change.value);
     run.report.changes.iter().map(text).collect()
 }
 

@@ -1,20 +1,22 @@
 //! From decisions to files, and what fresh launches under these files say.
 
 use kilter_emit::{self as emit, Emitted};
-use kilter_model::deployment::{Assignment, Deployment};
+use kilter_model::change::id;
+use kilter_model::deployment::Assignment;
+use kilter_model::ledger::Ledger;
 use kilter_model::plan::Subject;
 use kilter_model::setup::Setup;
 use kilter_overlap::tuning::Disproved;
 use kilter_search::context::Context;
 use kilter_search::reproducibility;
 use kilter_search::verification::{Medians, Verification, prove};
-use kilter_search::{DAMAGE_FLOOR, necessity, proof};
+use kilter_search::{DAMAGE_FLOOR, proof};
 use kilter_stats::sample::Sample;
 use kilter_stats::verdict::Outcome;
 use kilter_stats::verdict::{self, Pair, Rule};
 
 use super::Tuned;
-use super::state::State;
+use super::taking_back::{take_back, take_back_broken, take_back_halves, take_back_idle};
 
 /// Verifications of one deployment, each with less in it than the one before.
 const ATTEMPTS: usize = 3;
@@ -23,23 +25,21 @@ const ATTEMPTS: usize = 3;
 const DROPIN_SECONDS: f64 = 50e-9;
 
 /// Emits what is decided and verifies exactly these files in fresh launches; takes back what slows anything, and verifies again.
-/// `verified` is what was deployed before.
 pub(super) fn deploy_and_verify(
     context: &Context<'_>,
     label: &str,
-    verified: &Deployment,
-    state: &mut State,
+    ledger: &mut Ledger,
     tuned: &mut Tuned,
 ) -> anyhow::Result<()> {
     for attempt in 0..ATTEMPTS {
         let label = format!("{label}/{attempt}");
-        let (emitted, (after, untouched)) = match emit_and_prove(context, &label, verified, state, tuned) {
+        let (emitted, (after, untouched)) = match emit_and_prove(context, &label, ledger, tuned) {
             Ok(Some(proven)) => proven,
             Ok(None) => return tuned.deploy_nothing(context),
-            Err(error) if state.take_back_broken(context, verified, &error, &tuned.before) => {
-                state.take_back_halves(context, verified, &tuned.before);
-                if state.deployment.is_empty() || attempt + 1 == ATTEMPTS {
-                    state.deployment = Deployment::default();
+            Err(error) if take_back_broken(ledger, context, &error, &tuned.before) => {
+                take_back_halves(ledger, context, &tuned.before);
+                if ledger.deployment().is_empty() || attempt + 1 == ATTEMPTS {
+                    ledger.take_back_all("jobs of what was to be deployed failed");
                     return tuned.deploy_nothing(context);
                 }
                 continue;
@@ -47,21 +47,22 @@ pub(super) fn deploy_and_verify(
             Err(error) => return Err(error),
         };
         emit::confirm_ran(context, &emitted, &after);
-        let touched = |subject: &Subject| state.deployment.touches(subject, &context.library);
+        let deployed = ledger.deployment();
+        let touched = |subject: &Subject| deployed.touches(subject, &context.library);
         let spoilt = spoilt(context, &after, &untouched, &touched)?;
-        tuned.deployment = state.deployment.clone();
+        tuned.deployment.clone_from(&deployed);
         tuned.emitted = Some(emitted);
         tuned.after = Some(after);
         tuned.untouched = untouched;
-        if spoilt.is_empty() || attempt + 1 == ATTEMPTS || !state.take_back(context, verified, &spoilt) {
+        if spoilt.is_empty() || attempt + 1 == ATTEMPTS || !take_back(ledger, context, &spoilt, &tuned.before) {
             for (_, note) in spoilt {
                 context.progress.warn(&format!("{note}; compare before you deploy"));
             }
             return Ok(());
         }
-        state.take_back_halves(context, verified, &tuned.before);
-        tuned.deployment = state.deployment.clone();
-        if state.deployment.is_empty() {
+        take_back_halves(ledger, context, &tuned.before);
+        tuned.deployment = ledger.deployment();
+        if tuned.deployment.is_empty() {
             return tuned.deploy_nothing(context);
         }
     }
@@ -72,41 +73,38 @@ pub(super) fn deploy_and_verify(
 fn emit_and_prove(
     context: &Context<'_>,
     label: &str,
-    verified: &Deployment,
-    state: &mut State,
+    ledger: &mut Ledger,
     tuned: &Tuned,
 ) -> anyhow::Result<Option<(Emitted, (Verification, Medians))>> {
-    let Some((emitted, setup)) = emit_what_acts(context, label, verified, state, tuned)? else {
+    let Some((emitted, setup)) = emit_what_acts(context, label, ledger, tuned)? else {
         return Ok(None);
     };
-    let touched = |subject: &Subject| state.deployment.touches(subject, &context.library);
+    let deployed = ledger.deployment();
+    let touched = |subject: &Subject| deployed.touches(subject, &context.library);
     let proven = prove(context, label, &setup, &touched)?;
     Ok(Some((emitted, proven)))
 }
 
 /// Judges the targets by what is deployed; takes back what was proposed for them where this does not show that it comes nearer to one, and
-/// verifies and judges what is left. `verified` is what was deployed before, `without` what was decided in this round for everything else.
+/// verifies and judges what is left.
 pub(super) fn prove_overlap(
     context: &Context<'_>,
     label: &str,
-    (verified, without): (&Deployment, &Deployment),
-    state: &mut State,
+    ledger: &mut Ledger,
     tuned: &mut Tuned,
 ) -> anyhow::Result<()> {
-    forget_what_fell(state, tuned);
+    forget_what_fell(ledger, tuned);
     let Some(disproved) = judge_overlap(context, label, tuned)? else {
         return Ok(());
     };
     context.progress.warn(&format!("taken back: {}", disproved.because));
-    let mut before = without.clone();
-    before.assignments.retain(|one| !state.banned.assignments.contains(one));
-    state.deployment.give_back(&disproved.assignments, &before);
-    state.take_back_halves(context, verified, &tuned.before);
-    if state.deployment.is_empty() {
+    ledger.take_back_latest(&disproved.assignments, &disproved.because);
+    take_back_halves(ledger, context, &tuned.before);
+    if ledger.deployment().is_empty() {
         tuned.deploy_nothing(context)?;
     } else {
         let label = format!("{label}/without what was chosen for overlap");
-        deploy_and_verify(context, &label, verified, state, tuned)?;
+        deploy_and_verify(context, &label, ledger, tuned)?;
         if context.budget.exhausted() {
             context
                 .progress
@@ -116,7 +114,7 @@ pub(super) fn prove_overlap(
             judge_overlap(context, &label, tuned)?;
         }
     }
-    forget_what_fell(state, tuned);
+    forget_what_fell(ledger, tuned);
     Ok(())
 }
 
@@ -130,10 +128,11 @@ fn judge_overlap(context: &Context<'_>, label: &str, tuned: &mut Tuned) -> anyho
 }
 
 /// Takes out of what was chosen for overlap what is not deployed any more.
-fn forget_what_fell(state: &State, tuned: &mut Tuned) {
+fn forget_what_fell(ledger: &Ledger, tuned: &mut Tuned) {
+    let barred = ledger.barred_settings();
     let line = |one: &Assignment| {
-        let id = necessity::id(std::slice::from_ref(one));
-        let why = if state.banned.assignments.contains(one) {
+        let id = id(std::slice::from_ref(one));
+        let why = if barred.contains(one) {
             "is taken back: it slowed a collective"
         } else {
             "is not deployed after all"
@@ -146,37 +145,37 @@ fn forget_what_fell(state: &State, tuned: &mut Tuned) {
 }
 
 /// Emits what is decided, without the rules that the library does not follow when it is launched with the files, and without what leaves other
-/// results where the options ask for the same; `None` where nothing is left. `verified` is what was deployed before.
+/// results where the options ask for the same; `None` where nothing is left.
 fn emit_what_acts(
     context: &Context<'_>,
     label: &str,
-    verified: &Deployment,
-    state: &mut State,
+    ledger: &mut Ledger,
     tuned: &Tuned,
 ) -> anyhow::Result<Option<(Emitted, Setup)>> {
     // Each time with less in it.
     for time in 0.. {
-        let emitted = emit::emit(context, &state.deployment)?;
+        let deployed = ledger.deployment();
+        let emitted = emit::emit(context, &deployed)?;
         let setup = emit::staged(context, &emitted)?;
-        let idle = proof::not_carried_out(context, &format!("{label}/{time}"), &setup, &state.deployment)?;
+        let idle = proof::not_carried_out(context, &format!("{label}/{time}"), &setup, &deployed)?;
         if idle.is_empty() {
             let different = reproducibility::different(context, &format!("{label}/{time}"), &setup)?;
             if different.is_empty() {
                 return Ok(Some((emitted, setup)));
             }
-            if !state.take_back(context, verified, &different) {
+            if !take_back(ledger, context, &different, &tuned.before) {
                 for (_, reason) in different {
                     context.progress.warn(&format!("nothing is deployed: {reason}"));
+                    ledger.take_back_all(&reason);
                 }
-                state.deployment = Deployment::default();
                 break;
             }
         }
         for (key, reason) in idle {
-            state.take_back_idle(context, key, &reason, &tuned.before);
+            take_back_idle(ledger, context, key, &reason, &tuned.before);
         }
-        state.take_back_halves(context, verified, &tuned.before);
-        if state.deployment.is_empty() {
+        take_back_halves(ledger, context, &tuned.before);
+        if ledger.deployment().is_empty() {
             break;
         }
     }

@@ -1,18 +1,18 @@
 //! The loop: verify, search, deploy into a staging directory, verify what is deployed, until nothing violated remains or no
 //! candidate is left.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 use kilter_algorithms::Collective;
 use kilter_emit::{self as emit, Emitted};
+use kilter_model::change::Change;
 use kilter_model::deployment::{Assignment, Deployment};
+use kilter_model::ledger::{Ledger, Proposal};
 use kilter_model::options::TuneOptions;
 use kilter_model::report::Contest;
 use kilter_model::setup::Setup;
 use kilter_overlap::tuning::Goals;
 use kilter_search::context::Context;
-use kilter_search::credits::Credits;
-use kilter_search::pairs::Pairs;
 use kilter_search::pricing;
 use kilter_search::reproducibility;
 use kilter_search::target::{ask_for, dearest_first, targets};
@@ -20,11 +20,11 @@ use kilter_search::verification::{Allowance, Medians, Verification, verify};
 
 pub(crate) use self::deploying::spoilt;
 use self::deploying::{deploy_and_verify, prove_overlap};
-use self::state::State;
 
 mod deploying;
 pub mod layouts;
-mod state;
+mod searching;
+mod taking_back;
 
 /// What the loop ended with.
 #[derive(Debug)]
@@ -35,16 +35,12 @@ pub struct Tuned {
     pub after: Option<Verification>,
     /// The untouched library, measured in turn with what is deployed: its left sides.
     pub untouched: Medians,
-    /// The decisions.
+    /// All decisions, and what became of each.
+    pub ledger: Ledger,
+    /// The deployment in force.
     pub deployment: Deployment,
-    /// Which of them need each other.
-    pub pairs: Pairs,
-    /// Which cells each setting of a launch was confirmed to fix.
-    pub credits: Credits,
     /// What was written.
     pub emitted: Option<Emitted>,
-    /// Why a violated cell has no fix, by cell name.
-    pub unfixed: BTreeMap<String, String>,
     /// Everything that competed.
     pub contests: Vec<Contest>,
     /// Targets for overlap.
@@ -89,26 +85,24 @@ pub fn tune(context: &Context<'_>, options: &TuneOptions) -> anyhow::Result<Tune
         reproducibility::learn(context)?;
         Goals::begin(context, &options.targets, options.model)
     })?;
-    let mut state = State::default();
+    let mut ledger = Ledger::default();
     let mut tuned = Tuned {
         after: None,
         untouched: Medians::new(),
         deployment: Deployment::default(),
-        pairs: Pairs::default(),
-        credits: Credits::default(),
+        ledger: Ledger::default(),
         emitted: None,
-        unfixed: BTreeMap::new(),
         contests: Vec::new(),
         goals,
         before,
     };
     for round in 1..=options.rounds {
         let current = tuned.current();
-        let mut targets = targets(&current, &|judged| state.unfixed.contains_key(&judged.cell.name()));
+        let mut targets = targets(&current, &|judged| ledger.is_given_up(&judged.cell.name()));
         if !context.plan.calls.is_empty() {
             dearest_first(&mut targets, &|left| context.plan.calls_of(left));
         }
-        state.leave(context, &mut targets);
+        searching::leave(&mut ledger, context, &mut targets);
         let violated = targets.len();
         if round == 1 {
             let volume = |(collective, bytes): &(Collective, u64)| {
@@ -130,47 +124,35 @@ pub fn tune(context: &Context<'_>, options: &TuneOptions) -> anyhow::Result<Tune
                 .progress
                 .note(&format!("round {round}: {violated} violated cell group(s) to fix"));
         }
-        let verified = state.deployment.clone();
         let launch = match &tuned.emitted {
-            Some(emitted) if !verified.is_empty() => emit::staged(context, emitted)?,
+            Some(emitted) if !ledger.deployment().is_empty() => emit::staged(context, emitted)?,
             _ => Setup::default(),
         };
         if !targets.is_empty() {
             let allotted = context.budget.search_seconds();
-            let search = || state.search(context, options, round, launch.clone(), &targets, &mut tuned.contests);
+            let (launch, contests) = (launch.clone(), &mut tuned.contests);
+            let search = || searching::search(&mut ledger, context, options, round, launch, &targets, contests);
             context.budget.phase(SEARCH, allotted, search)?;
-            state.take_back_halves(context, &verified, &tuned.before);
+            taking_back::take_back_halves(&mut ledger, context, &tuned.before);
         }
-        let without = state.deployment.clone();
         if options.parameters && tuned.goals.are_missed() {
-            let launch = launch.with(&state.deployment.assignments);
-            let label = format!("search/{round}");
-            let goals = &mut tuned.goals;
-            let banned = &state.banned.assignments;
             let allotted = context.budget.search_seconds();
-            let search = || goals.search(context, &label, &launch, banned);
-            let found = context.budget.phase(SEARCH, allotted, search)?;
-            for assignment in found {
-                let Assignment { name, value, .. } = &assignment;
-                context.progress.note(&format!("chosen for overlap: {name}={value}"));
-                state.deployment.assign(assignment);
-            }
+            let search = || search_for_overlap(&mut ledger, context, round, launch, &mut tuned.goals);
+            context.budget.phase(SEARCH, allotted, search)?;
         }
-        if state.deployment == verified {
+        if ledger.deployment() == *ledger.verified() {
             break;
         }
         let label = format!("after/{round}");
         let allotted = kilter_bench::budget::PROOF_SHARE * context.options.budget_seconds;
-        let proof = || deploy_and_verify(context, &label, &verified, &mut state, &mut tuned);
+        let proof = || deploy_and_verify(context, &label, &mut ledger, &mut tuned);
         context.budget.last_phase(PROOF, allotted, proof)?;
-        let proof = || prove_overlap(context, &label, (&verified, &without), &mut state, &mut tuned);
+        let proof = || prove_overlap(context, &label, &mut ledger, &mut tuned);
         context.budget.last_phase(PROOF, allotted, proof)?;
+        ledger.prove();
     }
-    tuned.unfixed = state.reasons();
-    let is_deployed = |one: &Assignment| state.deployment.assignments.contains(one);
-    state.taken.mark(&mut tuned.contests, &is_deployed);
-    tuned.pairs = state.pairs;
-    tuned.credits = state.credits;
+    ledger.mark(&mut tuned.contests);
+    tuned.ledger = ledger;
     if tuned.deployment.is_empty() {
         tuned.after = None;
         tuned.emitted = None;
@@ -179,6 +161,29 @@ pub fn tune(context: &Context<'_>, options: &TuneOptions) -> anyhow::Result<Tune
     let staged = tuned.emitted.as_ref().map(|emitted| emit::staged(context, emitted));
     tuned.goals.draw(context, staged.transpose()?.as_ref())?;
     Ok(tuned)
+}
+
+/// Searches settings that bring targets for overlap nearer, beside all that is deployed, and enters what was found.
+fn search_for_overlap(
+    ledger: &mut Ledger,
+    context: &Context<'_>,
+    round: usize,
+    launch: Setup,
+    goals: &mut Goals,
+) -> anyhow::Result<()> {
+    let launch = launch.with(&ledger.deployment().assignments);
+    let label = format!("search/{round}");
+    let found = goals.search(context, &label, &launch, &ledger.barred_settings())?;
+    for Assignment { name, value, .. } in &found {
+        context.progress.note(&format!("chosen for overlap: {name}={value}"));
+    }
+    if !found.is_empty() {
+        ledger.deploy(Proposal {
+            change: Change::of_launch(found),
+            fixes: BTreeSet::new(),
+        });
+    }
+    Ok(())
 }
 
 /// Share of the budget that the first verification may spend: the search and the proof of what it finds need the rest.

@@ -8,8 +8,9 @@ use kilter_profile::trust;
 use serde::{Deserialize, Serialize};
 
 use super::step::{self, Step};
-use super::{Change, disk, paths};
+use super::{Change, disk};
 use crate::digest::sha256;
+use crate::scope;
 
 /// Version of the format.
 const SCHEMA: u32 = 1;
@@ -188,7 +189,7 @@ impl Entry {
     /// The steps that record a state.
     fn in_state(&self, state: State, directory: &Path) -> anyhow::Result<[Step; 2]> {
         let entry = Entry { state, ..self.clone() };
-        let entry = entry.with_paths(|path| paths::installed(self.root.as_deref(), path));
+        let entry = entry.with_paths(|path| scope::installed(self.root.as_deref(), path));
         let text = serde_json::to_string_pretty(&entry).context("the journal cannot be written")? + "\n";
         Ok(step::replace(&directory.join(NAME), text.as_bytes(), 0o600))
     }
@@ -265,7 +266,7 @@ pub fn entries(journal: &Journal) -> anyhow::Result<Vec<Stored>> {
             number,
             entry: Entry {
                 root: journal.root.clone(),
-                ..entry.with_paths(|path| paths::below(root, path))
+                ..entry.with_paths(|path| scope::below(root, path))
             },
         });
     }

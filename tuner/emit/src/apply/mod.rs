@@ -10,7 +10,6 @@ pub mod diff;
 pub mod disk;
 pub mod journal;
 pub mod layout;
-mod paths;
 pub mod plan;
 pub mod relocate;
 pub mod session;

@@ -13,11 +13,11 @@ use super::relocate::Relocation;
 use super::site_rules::{self, Found};
 use super::staged::{Current, Staged};
 use crate::forms::{Exported, FORMS, one_line};
-use crate::manifest::{Carries, Manifest, SiteFile};
+use crate::manifest::{Carries, Manifest};
 use crate::rules::{Rules, numbers};
-use crate::{comments, environment};
+use crate::{comments, emitters, environment};
 
-/// What a file shall be.
+/// The wanted state of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Desired {
     /// This and nothing else.
@@ -109,13 +109,13 @@ pub fn desired(
             }
         }
     }
-    let site_file = manifest.library.site_file.unwrap_or(SiteFile::OpenMpi);
-    site_file.check(&parameters)?;
+    let site_file = manifest.library.site_file.unwrap_or(emitters::UNNAMED_SITE_FILE);
+    (site_file.check)(&parameters)?;
     if layout.parameters.is_none() {
-        variables.splice(0..0, site_file.as_environment(&parameters));
+        variables.splice(0..0, (site_file.as_environment)(&parameters));
     }
     if !variables.is_empty() {
-        let daemons = manifest.library.site_file.map_or(&[][..], SiteFile::daemons);
+        let daemons = manifest.library.site_file.map_or(&[][..], |file| file.daemons);
         let exported = Exported::new(&manifest.title(), &variables)?.with_daemons(daemons);
         let text = comments(&manifest.title()) + &environment::to_text(&variables)?;
         files.push((own.join("kilter.env"), whole(text, 0o644)));
@@ -177,13 +177,12 @@ fn relocation(staged: &Staged, layout: &Layout) -> anyhow::Result<Relocation> {
 /// The library's parameters, with the paths that they will have.
 fn parameters(staged: &Staged, layout: &Layout) -> anyhow::Result<Vec<(String, String)>> {
     let relocation = relocation(staged, layout)?;
-    let site_file = staged.manifest.library.site_file.unwrap_or(SiteFile::OpenMpi);
+    let site_file = staged.manifest.library.site_file.unwrap_or(emitters::UNNAMED_SITE_FILE);
     let mut parameters = Vec::new();
     let all = staged.manifest.files.iter();
     for file in all.filter(|file| file.carries == Carries::Parameters) {
-        let read = site_file
-            .parse(staged.text(&file.name)?)
-            .with_context(|| format!("`{}`", staged.path(&file.name)))?;
+        let read =
+            (site_file.parse)(staged.text(&file.name)?).with_context(|| format!("`{}`", staged.path(&file.name)))?;
         parameters.extend(relocation.pairs(read));
     }
     Ok(parameters)
@@ -197,13 +196,8 @@ fn parameters(staged: &Staged, layout: &Layout) -> anyhow::Result<Vec<(String, S
 pub fn overridden(staged: &Staged, layout: &Layout, overrides: &[u8]) -> anyhow::Result<Vec<String>> {
     let file = layout.overrides.as_deref().unwrap_or(Path::new("")).display();
     let text = String::from_utf8_lossy(overrides);
-    let theirs = match staged
-        .manifest
-        .library
-        .site_file
-        .unwrap_or(SiteFile::OpenMpi)
-        .parse(&text)
-    {
+    let site_file = staged.manifest.library.site_file.unwrap_or(emitters::UNNAMED_SITE_FILE);
+    let theirs = match (site_file.parse)(&text) {
         Ok(theirs) => theirs,
         Err(error) => {
             return Ok(vec![format!(

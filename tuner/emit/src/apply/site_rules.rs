@@ -13,7 +13,7 @@ use super::block;
 use super::layout::{Layout, SHARE};
 use crate::apply::staged::Staged;
 use crate::digest::sha256;
-use crate::manifest::{self, Carries, Manifest, SiteFile};
+use crate::manifest::{self, Carries, Manifest};
 use crate::rules::Rules;
 
 /// The parameter that names the file.
@@ -25,7 +25,7 @@ const OURS: &str = "written by kilter";
 /// Collectives that must not be switched on message size, by their numbers: Open MPI looks at arguments that differ between ranks.
 const UNSAFE: [(u64, &str); 2] = [(9, "gather"), (15, "scatter")];
 
-/// What there is.
+/// Rules that a site or a user has already.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Found {
     /// No rules of theirs are in force, or the tuning has none.
@@ -82,11 +82,14 @@ impl Found {
 /// The form of a rules file of Open MPI; `None` for what another library reads.
 #[must_use]
 pub fn form(manifest: &Manifest, name: &str) -> Option<RulesForm> {
-    match (manifest.library.site_file, name.ends_with(".json")) {
-        (Some(SiteFile::OpenMpi), true) => Some(RulesForm::Json),
-        (_, false) => Some(RulesForm::Numbers),
-        (_, true) => None,
+    if !name.ends_with(".json") {
+        return Some(RulesForm::Numbers);
     }
+    manifest
+        .library
+        .site_file
+        .is_some_and(|file| file.json_rules)
+        .then_some(RulesForm::Json)
 }
 
 /// Finds what is in force beside the tuning. `written` are the checksums of what Kilter has written here before; `read` gives the content

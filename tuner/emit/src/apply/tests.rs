@@ -13,7 +13,7 @@ use super::layout::Layout;
 use super::session;
 use crate::apply::staged::Staged;
 use crate::digest::sha256;
-use crate::manifest::{Carries, Manifest, SCHEMA, SiteFile, StagedFile, TunedLibrary, TunedUnder};
+use crate::manifest::{Carries, Manifest, SCHEMA, StagedFile, TunedLibrary, TunedUnder};
 use crate::rules::{Choice, Rules};
 
 const STAGING: &str = "/tmp/out/emit";
@@ -152,7 +152,7 @@ fn staged(limit: u64, dropin: bool) -> Staged {
                 id: "openmpi-4.1".to_owned(),
                 name: "Open MPI".to_owned(),
                 version: "4.1.4".to_owned(),
-                site_file: Some(SiteFile::OpenMpi),
+                site_file: Some(crate::emitters::UNNAMED_SITE_FILE),
             },
             tuned_under: TunedUnder {
                 ranks: 2,

@@ -46,9 +46,10 @@ pub struct Library {
     pub reports: String,
     /// Name of a build of Kilter for it, with `{major}` and `{minor}` of the library's version.
     pub builds: String,
-    /// Emitter that writes its files. A library without one can be verified and not tuned.
+    /// Name of the emitter that writes its files; the emitters' crate refuses a name that none has. A library without one can be verified
+    /// and not tuned.
     #[serde(default)]
-    pub emitter: Option<Emitter>,
+    pub emitter: Option<String>,
     /// The library's program that prints its parameters, if Kilter reads one.
     #[serde(default)]
     pub info: Option<InfoTool>,
@@ -82,22 +83,6 @@ pub struct Library {
     /// Settings that must not be made, or not without others.
     #[serde(default)]
     pub constraints: Vec<Constraint>,
-}
-
-/// Emitter of a library's files; each is a file in `emit/`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Emitter {
-    /// MPICH's control variables and selection file.
-    Mpich,
-    /// MVAPICH2's file of variables.
-    Mvapich2,
-    /// Open MPI's parameter and rules files.
-    OpenMpi,
-    /// Arguments of SimGrid's `smpirun`.
-    Smpi,
-    /// The environment alone.
-    Variables,
 }
 
 /// A library's own program that prints its parameters; a file each in `library_info/`.

@@ -1,10 +1,10 @@
 //! Results of the targets for the report.
 
+use kilter_model::change::id;
 use kilter_model::deployment::Assignment;
 use kilter_model::not_deployed::NotDeployed;
 use kilter_model::report::{Fix, FixKind, Setting, TargetCandidate, TargetCell, TargetReport};
 use kilter_model::survey::BeforeAndAfter;
-use kilter_search::necessity::id;
 
 use super::Goals;
 use super::gain::is_missed;

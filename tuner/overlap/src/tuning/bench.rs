@@ -1,12 +1,12 @@
 //! Services that the search for overlap needs: launches, and their price. Tests script them.
 
+use kilter_model::change::id;
 use kilter_model::deployment::Assignment;
 use kilter_model::not_deployed::NotDeployed;
 use kilter_model::setup::Setup;
 use kilter_model::survey::Survey;
 use kilter_protocol::fault::FaultKind;
 use kilter_search::context::Context;
-use kilter_search::necessity::id;
 
 use super::Goals;
 use super::side_effects;

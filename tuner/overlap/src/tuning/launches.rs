@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use kilter_bench::launch::session::SessionError;
+use kilter_model::change::id;
 use kilter_model::deployment::Assignment;
 use kilter_model::setup::Setup;
 use kilter_model::survey::{Cell, Map, Survey};
 use kilter_protocol::fault::FaultKind;
 use kilter_protocol::overlap::Benchmark;
 use kilter_search::context::Context;
-use kilter_search::necessity::id;
 
 use super::Goals;
 use crate::grid::Point;

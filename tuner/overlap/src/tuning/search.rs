@@ -8,13 +8,13 @@
 
 use std::collections::BTreeSet;
 
+use kilter_model::change::id;
 use kilter_model::config::target::Target;
 use kilter_model::deployment::{Assignment, PROGRESS_VARIABLE};
 use kilter_model::not_deployed::{Measure, NotDeployed, Step};
 use kilter_model::setup::Setup;
 use kilter_model::survey::Survey;
 use kilter_search::context::Context;
-use kilter_search::necessity::id;
 use kilter_search::space;
 use kilter_stats::verdict::Rule;
 

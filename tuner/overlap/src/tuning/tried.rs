@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use kilter_model::change::id;
 use kilter_model::deployment::Assignment;
 use kilter_model::not_deployed::NotDeployed;
 use kilter_model::report::TargetCandidate;
-use kilter_search::necessity::id;
 
 /// A setting that looked better in a launch.
 #[derive(Debug, Clone, PartialEq)]

@@ -12,20 +12,21 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use kilter_emit::decisions::Selections;
+use kilter_model::change::Cell;
 use kilter_model::config::library::Library;
 use kilter_model::deployment::{Assignment, Deployment, Selection};
 use kilter_model::layout::Layout;
-use kilter_search::pairs::{Cell, Pairs};
+use kilter_model::ledger::Ledger;
 
 /// What a layout chose.
 #[derive(Debug, Clone, Copy)]
 pub struct Chosen<'a> {
     /// The layout.
     pub layout: Layout,
-    /// Its decisions.
+    /// What it deploys.
     pub deployment: &'a Deployment,
-    /// Which of them need each other.
-    pub pairs: &'a Pairs,
+    /// Its decisions.
+    pub ledger: &'a Ledger,
 }
 
 /// Which settings of the launch are taken.
@@ -223,22 +224,22 @@ fn selections(merged: &mut Merged, chosen: &[Chosen<'_>]) {
 /// none is left.
 fn halves(merged: &mut Merged, chosen: &[Chosen<'_>]) {
     for one in chosen {
-        for (cell, needs) in one.pairs.needs() {
+        for (cell, needs) in one.ledger.needs() {
             let Some(missing) = needs.iter().find(|need| !merged.assignments.contains(need)) else {
                 continue;
             };
             let own = merged.selections.get_mut(&one.layout.ranks());
-            if let Some(selection) = own.and_then(|own| own.remove(cell)) {
+            if let Some(selection) = own.and_then(|own| own.remove(&cell)) {
                 let acts = match selection {
                     Selection::Settings(_) => "acts only",
                     _ => "was found to fix the cell only together",
                 };
                 // Layouts of as many ranks share it.
                 let has = |other: &&Chosen<'_>| {
-                    other.layout.ranks() == one.layout.ranks() && other.deployment.selections.contains_key(cell)
+                    other.layout.ranks() == one.layout.ranks() && other.deployment.selections.contains_key(&cell)
                 };
                 merged.left_out.push(LeftOut {
-                    what: name_at(*cell, &selection),
+                    what: name_at(cell, &selection),
                     chosen_by: chosen.iter().filter(has).map(|other| other.layout).collect(),
                     because: format!("it {acts} with `{}={}`, which is left out", missing.name, missing.value),
                 });
@@ -248,14 +249,14 @@ fn halves(merged: &mut Merged, chosen: &[Chosen<'_>]) {
     let needed = |setting: &Assignment| {
         chosen.iter().any(|one| {
             let left = merged.selections.get(&one.layout.ranks());
-            let stands = |cell: &Cell| left.is_some_and(|left| left.contains_key(cell));
-            let mut needs = one.pairs.needs();
+            let stands = |cell: Cell| left.is_some_and(|left| left.contains_key(&cell));
+            let mut needs = one.ledger.needs();
             needs.any(|(cell, needs)| stands(cell) && needs.contains(setting))
         })
     };
     let for_itself = |setting: &Assignment| {
         let mut by = chosen.iter().filter(|one| one.deployment.assignments.contains(setting));
-        by.any(|one| !one.pairs.needs().any(|(_, needs)| needs.contains(setting)))
+        by.any(|one| !one.ledger.needs().any(|(_, needs)| needs.contains(setting)))
     };
     let is_left = |setting: &Assignment| needed(setting) || for_itself(setting);
     let gone: Vec<Assignment> = merged.assignments.iter().filter(|one| !is_left(one)).cloned().collect();
@@ -280,7 +281,9 @@ fn name_at((collective, bytes): Cell, selection: &Selection) -> String {
 #[cfg(test)]
 mod tests {
     use kilter_algorithms::Collective;
+    use kilter_model::change::Change;
     use kilter_model::config::library::find_for;
+    use kilter_model::ledger::Proposal;
 
     use super::*;
 
@@ -311,13 +314,13 @@ mod tests {
     }
 
     fn merged(chosen: &[(&str, Deployment)], extent: Extent, library: &Library) -> Merged {
-        let pairs = Pairs::default();
+        let ledger = Ledger::default();
         let chosen: Vec<Chosen<'_>> = chosen
             .iter()
             .map(|(text, deployment)| Chosen {
                 layout: layout(text),
                 deployment,
-                pairs: &pairs,
+                ledger: &ledger,
             })
             .collect();
         merge(&chosen, extent, library)
@@ -411,15 +414,22 @@ mod tests {
     fn a_selection_and_the_setting_that_it_needs_are_taken_together_or_not_at_all() {
         let gate = |value: &str| set("coll_han_priority", value);
         let with = |value: &str, id: &str| {
-            let mut pairs = Pairs::default();
-            pairs.set((Collective::Reduce, 4096), vec![gate(value)]);
-            (of(&[gate(value)], &[(4096, id), (8192, "by itself")]), pairs)
+            let mut ledger = Ledger::default();
+            let cell = (Collective::Reduce, 4096);
+            ledger.deploy(Proposal {
+                change: Change {
+                    settings: vec![gate(value)],
+                    ..Change::of_cell(cell, Selection::Mockup(id.to_owned()))
+                },
+                ..Proposal::default()
+            });
+            (of(&[gate(value)], &[(4096, id), (8192, "by itself")]), ledger)
         };
-        let merge_two = |a: &(Deployment, Pairs), b: &(Deployment, Pairs), second: &str| {
-            let chosen = [("1x2", a), (second, b)].map(|(text, (deployment, pairs))| Chosen {
+        let merge_two = |a: &(Deployment, Ledger), b: &(Deployment, Ledger), second: &str| {
+            let chosen = [("1x2", a), (second, b)].map(|(text, (deployment, ledger))| Chosen {
                 layout: layout(text),
                 deployment,
-                pairs,
+                ledger,
             });
             merge(&chosen, Extent::Any, &open_mpi())
         };
@@ -439,7 +449,7 @@ mod tests {
                 .any(|line| line.contains("nothing is left that acts only with it"))
         );
         // Who chose it for itself keeps it.
-        let for_itself = (of(&[gate("0")], &[]), Pairs::default());
+        let for_itself = (of(&[gate("0")], &[]), Ledger::default());
         let kept = merge_two(&with("0", "a"), &for_itself, "2x1");
         assert_eq!(kept.deployment(layout("1x2")), of(&[gate("0")], &[]));
         let both = merge_two(&with("0", "a"), &with("0", "a"), "1x3");

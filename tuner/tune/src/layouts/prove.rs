@@ -6,10 +6,10 @@ use kilter_emit::decisions::{Decisions, Part};
 use kilter_emit::{self as emit, Emitted};
 use kilter_model::deployment::Deployment;
 use kilter_model::layout::Layout;
+use kilter_model::ledger::Ledger;
 use kilter_model::plan::Subject;
 use kilter_model::setup::Setup;
 use kilter_search::context::Context;
-use kilter_search::pairs::Pairs;
 use kilter_search::reproducibility;
 use kilter_search::verification::{self, Medians, Verification};
 
@@ -52,16 +52,16 @@ pub fn prove(members: &mut [Member<'_, '_>], directory: &Path) -> anyhow::Result
         anyhow::bail!("no layout is given; give one, such as 8x16");
     };
     let own = members.iter().map(|member| &member.tuned);
-    let own: Vec<(Deployment, Pairs)> = own
-        .map(|tuned| (tuned.deployment.clone(), tuned.pairs.clone()))
+    let own: Vec<(Deployment, Ledger)> = own
+        .map(|tuned| (tuned.deployment.clone(), tuned.ledger.clone()))
         .collect();
     let chosen: Vec<Chosen<'_>> = members
         .iter()
         .zip(&own)
-        .map(|(member, (deployment, pairs))| Chosen {
+        .map(|(member, (deployment, ledger))| Chosen {
             layout: member.layout,
             deployment,
-            pairs,
+            ledger,
         })
         .collect();
     let any = merge(&chosen, Extent::Any, &library);
@@ -237,9 +237,12 @@ fn take_over(
             "what fixed it may be among what the files of all layouts leave out, and is in the layout's own `emit`: {}",
             lines.join("; ")
         );
+        let known = tuned.ledger.reasons();
         for judged in now.violated() {
             let name = judged.cell.name();
-            tuned.unfixed.entry(name).or_insert_with(|| reason.clone());
+            if !known.contains_key(&name) {
+                tuned.ledger.give_up(name, &reason);
+            }
         }
     }
     match measured {

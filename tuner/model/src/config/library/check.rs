@@ -28,6 +28,11 @@ fn launcher(library: &Library) -> Option<String> {
     if library.detect.is_empty() || library.detect.iter().any(|part| part.trim().is_empty()) {
         return Some("detect is empty and would fit every library; give a part of its version line".to_owned());
     }
+    if library.emitter.as_ref().is_some_and(|name| name.trim().is_empty()) {
+        return Some(
+            "emitter is empty; name one, or leave it out where nothing writes files for the library".to_owned(),
+        );
+    }
     if library.reports.trim().is_empty() {
         return Some(
             "reports is empty and would fit every library; give a part of what MPI_Get_library_version says".to_owned(),

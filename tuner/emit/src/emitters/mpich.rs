@@ -1,0 +1,269 @@
+//! MPICH 4: environment of control variables, selection file, profile; and the launch that uses them.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Context as _, bail, ensure};
+use kilter_algorithms::Collective;
+use kilter_model::config::library::{AlgorithmChoice, Algorithms};
+use kilter_model::deployment::Selection;
+use kilter_model::range;
+use kilter_model::setup::Setup;
+
+use super::{Emitter, Written, variables};
+use crate::decisions::{Decisions, Part};
+use crate::installation::Installation;
+use crate::mpich_library::{self, OwnSelection};
+use crate::selection::{SizeRule, Tree};
+use crate::{Emitted, File, dropin, environment, read, selection_guard, selection_lint, write};
+
+const SELECTION: &str = "mpich-coll-selection.json";
+
+/// The control variable that names the selection file.
+const SELECTION_VARIABLE: &str = "MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE";
+/// The beginning of all control variables.
+const CONTROL: &str = "MPIR_CVAR_";
+
+/// Control variables and a selection file.
+pub(super) struct Mpich;
+
+impl Emitter for Mpich {
+    fn write(
+        &self,
+        installation: &Installation<'_>,
+        decisions: &Decisions<'_>,
+        emitted: &mut Emitted,
+    ) -> anyhow::Result<Written> {
+        let mut environment = decisions.pairs();
+        let mut all_tuned = Vec::new();
+        for part in &decisions.parts {
+            let (tuned, further) = tuned(installation, part)?;
+            for (name, value) in further {
+                environment.retain(|(other, _)| *other != name);
+                environment.push((name, value));
+            }
+            if !tuned.is_empty() {
+                all_tuned.push((part, tuned));
+            }
+        }
+        if !all_tuned.is_empty() {
+            let own = own(installation)?;
+            let mut tree = own.tree.clone();
+            for (part, tuned) in &all_tuned {
+                tree = selection(installation, tree, &own, part, tuned)?;
+            }
+            ensure!(
+                Tree::parse(&tree.to_text())? == tree,
+                "the selection file does not read back as it was written; please report this"
+            );
+            selection_lint::check(&tree, &own.tree, &own.algorithms)?;
+            write(&emitted.directory, SELECTION, &tree.to_text())?;
+            emitted.files.insert(File::Rules, SELECTION.to_owned());
+            let path = emitted.directory.join(SELECTION).display().to_string();
+            environment.push((SELECTION_VARIABLE.to_owned(), path));
+        }
+        environment.extend(dropin::install(installation, decisions, emitted)?);
+        Ok(Written {
+            environment,
+            ..Written::default()
+        })
+    }
+
+    fn staged(&self, installation: &Installation<'_>, emitted: &Emitted) -> anyhow::Result<Setup> {
+        let mut setup = Setup::default();
+        let directory = &emitted.directory;
+        if let Some(name) = emitted.files.get(&File::Rules) {
+            let text = read(directory, name)?;
+            check_text(&text, &own(installation)?).with_context(|| format!("`{}`", directory.join(name).display()))?;
+        }
+        dropin::read_back(emitted)?;
+        if let Some(name) = emitted.files.get(&File::Environment) {
+            setup.environment = environment::parse(&read(directory, name)?)?;
+            // Read back from the library itself, too: it ignores a name that it does not know. Of texts, MPICH 4.0 and 4.3 report the
+            // default whatever they are, so the name of the file is read back from the environment of the ranks alone.
+            let control = setup.environment.iter();
+            let control = control.filter(|(name, _)| name.starts_with(CONTROL) && name != SELECTION_VARIABLE);
+            setup.expected = control.cloned().collect();
+        }
+        Ok(setup)
+    }
+
+    fn page(
+        &self,
+        installation: &Installation<'_>,
+        decisions: &Decisions<'_>,
+        emitted: &Emitted,
+        written: &Written,
+    ) -> String {
+        variables::page(installation, decisions, emitted, written)
+    }
+}
+
+/// The selection of the library at hand without a file.
+fn own(installation: &Installation<'_>) -> anyhow::Result<OwnSelection> {
+    let library = installation.programs.library.as_ref().context(
+        "the worker does not say which file its MPI library is, and a selection file is made from the library's own selection; \
+         is the library linked statically?",
+    )?;
+    mpich_library::read(library)
+}
+
+/// Choices by collective and volume.
+type Chosen<'a> = BTreeMap<Collective, Vec<(u64, &'a AlgorithmChoice)>>;
+
+/// The algorithms that were chosen, and the control variables that go with them.
+fn tuned<'a>(
+    installation: &'a Installation<'_>,
+    part: &Part<'_>,
+) -> anyhow::Result<(Chosen<'a>, BTreeMap<String, String>)> {
+    let mut chosen = Chosen::new();
+    let mut further = BTreeMap::new();
+    for ((collective, bytes), selection) in part.selections {
+        let Selection::Settings(settings) = selection else {
+            continue;
+        };
+        let algorithms = algorithms_of(installation, *collective)?;
+        for (name, value) in settings {
+            if *name == algorithms.parameter {
+                let choice = algorithms
+                    .choices
+                    .iter()
+                    .find(|choice| choice.value.to_string() == *value);
+                let choice = choice.with_context(|| format!("`{name}={value}` is not described"))?;
+                chosen.entry(*collective).or_default().push((*bytes, choice));
+            } else if algorithms.together.get(name) == Some(value) {
+                further.insert(name.clone(), value.clone());
+            } else {
+                bail!("`{name}={value}` cannot be carried by a selection file");
+            }
+        }
+    }
+    Ok((chosen, further))
+}
+
+fn algorithms_of<'a>(installation: &'a Installation<'_>, collective: Collective) -> anyhow::Result<&'a Algorithms> {
+    installation
+        .library
+        .algorithms_of(collective)
+        .with_context(|| format!("{} has no algorithms for {collective}", installation.library.name))
+}
+
+/// A selection with the choices for one communicator size put in. A collective that must not be switched on size gets one rule for
+/// all sizes.
+fn selection(
+    installation: &Installation<'_>,
+    mut tree: Tree,
+    own: &OwnSelection,
+    part: &Part<'_>,
+    tuned: &Chosen<'_>,
+) -> anyhow::Result<Tree> {
+    let ranks = part.ranks as u64;
+    for (collective, choices) in tuned {
+        let algorithms = algorithms_of(installation, *collective)?;
+        let volumes = part.volumes_of(*collective);
+        let test = algorithms.size_test.as_deref();
+        let rule = |(bytes, choice): &(u64, &AlgorithmChoice)| -> anyhow::Result<SizeRule> {
+            Ok(SizeRule {
+                range: if test.is_some() {
+                    range::around(&volumes, *bytes)
+                } else {
+                    (0, u64::MAX)
+                },
+                algorithm: c_name(own, *collective, &choice.name)?,
+                parameters: choice.selection.clone(),
+                guards: selection_guard::of(*collective, &choice.name),
+            })
+        };
+        let rules: Vec<SizeRule> = match test {
+            Some(_) => choices.iter().map(rule).collect::<anyhow::Result<_>>()?,
+            None => choices.last().map(rule).transpose()?.into_iter().collect(),
+        };
+        tree = tree.with_rules(collective.name(), ranks, test, &rules)?;
+    }
+    Ok(tree)
+}
+
+/// The library's name for an algorithm: those that take all kinds of communicators are called otherwise.
+fn c_name(own: &OwnSelection, collective: Collective, choice: &str) -> anyhow::Result<String> {
+    let mut operation = collective.name().to_owned();
+    if let Some(first) = operation.get_mut(..1) {
+        first.make_ascii_uppercase();
+    }
+    let names = ["intra", "allcomm"].map(|kind| format!("MPIR_{operation}_{kind}_{choice}"));
+    let known = names.iter().find(|name| own.algorithms.contains(*name));
+    known.cloned().with_context(|| {
+        let of_this = |name: &&String| name.starts_with(&format!("MPIR_{operation}_")) && !name.contains("_inter_");
+        let has: Vec<&str> = own.algorithms.iter().filter(of_this).map(String::as_str).collect();
+        format!(
+            "the library has neither `{}` nor `{}`; it has {}",
+            names[0],
+            names[1],
+            has.join(", ")
+        )
+    })
+}
+
+/// Refuses a file that the library would misread.
+fn check_text(text: &str, own: &OwnSelection) -> anyhow::Result<()> {
+    ensure!(
+        Tree::is_length_read(text.len()),
+        "the file is a multiple of 4096 bytes long, and the library reads beyond its end; add an empty line"
+    );
+    let tree = Tree::parse(text).context("the library would end in MPI_Init: the file is no JSON of nested objects")?;
+    selection_lint::check(&tree, &own.tree, &own.algorithms)?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn own() -> OwnSelection {
+        let tree = Tree::parse(r#"{"collective=gatherv":{"algorithm=MPIR_Gatherv_allcomm_linear":{}}}"#).unwrap();
+        let names = [
+            "MPIR_Gatherv_allcomm_linear",
+            "MPIR_Gatherv_allcomm_nb",
+            "MPIR_Reduce_scatter_intra_pairwise",
+        ];
+        OwnSelection {
+            tree,
+            algorithms: names.into_iter().map(str::to_owned).collect(),
+        }
+    }
+
+    #[test]
+    fn names_are_those_of_the_library() {
+        let name = |collective, choice| c_name(&own(), collective, choice);
+        assert_eq!(
+            name(Collective::Gatherv, "linear").unwrap(),
+            "MPIR_Gatherv_allcomm_linear"
+        );
+        assert_eq!(
+            name(Collective::ReduceScatter, "pairwise").unwrap(),
+            "MPIR_Reduce_scatter_intra_pairwise"
+        );
+        let error = name(Collective::Gatherv, "binomial").unwrap_err().to_string();
+        assert!(
+            error.contains("neither `MPIR_Gatherv_intra_binomial`") && error.contains("MPIR_Gatherv_allcomm_nb"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn a_file_that_ends_programs_is_refused_before_they_read_it() {
+        let own = own();
+        let good = own.tree.to_text();
+        check_text(&good, &own).unwrap();
+        for (text, part) in [
+            (
+                good.replace("linear", "lineal"),
+                "no algorithm `MPIR_Gatherv_allcomm_lineal`",
+            ),
+            (good.replace("gatherv", "gatherw"), "`collective=gatherv` is missing"),
+            (good.replacen('}', "", 1), "no JSON"),
+            (format!("{good:4096}"), "multiple of 4096"),
+        ] {
+            let error = format!("{:#}", check_text(&text, &own).unwrap_err());
+            assert!(error.contains(part), "{error}");
+        }
+    }
+}

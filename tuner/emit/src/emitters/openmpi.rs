@@ -1,0 +1,431 @@
+//! Open MPI: MCA parameter file, dynamic rules file, environment, profile; and the launch that uses them.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::Path;
+
+use anyhow::{Context as _, bail, ensure};
+use kilter_algorithms::Collective;
+use kilter_bench::launch::command::quote;
+use kilter_model::config::library::{Algorithms, Column, Library, RulesForm};
+use kilter_model::deployment::Selection;
+use kilter_model::range;
+use kilter_model::setup::Setup;
+
+use super::{Emitter, Written};
+use crate::decisions::{Decisions, Part};
+use crate::installation::Installation;
+use crate::rules::{Choice, Rules};
+use crate::site_file::SiteFile;
+use crate::{Emitted, File, command_line, dropin, environment, mca, read, readme, write};
+
+const PARAMETERS: &str = "openmpi-mca-params.conf";
+
+/// The rules file, by its form.
+const fn rules_name(form: RulesForm) -> &'static str {
+    match form {
+        RulesForm::Numbers => "openmpi-coll-rules.conf",
+        RulesForm::Json => "openmpi-coll-rules.json",
+    }
+}
+
+mod site_file;
+
+pub(super) use site_file::SITE_FILE;
+
+/// Variable with the list of parameter files, first one strongest. It replaces the default list, so the site's and the user's
+/// files are named after ours.
+const PARAMETER_FILES: &str = "OMPI_MCA_mca_base_param_files";
+
+/// The beginning of a variable that sets a parameter.
+const VARIABLE: &str = "OMPI_MCA_";
+
+/// Parameter and rules files.
+pub(super) struct OpenMpi;
+
+impl Emitter for OpenMpi {
+    fn write(
+        &self,
+        installation: &Installation<'_>,
+        decisions: &Decisions<'_>,
+        emitted: &mut Emitted,
+    ) -> anyhow::Result<Written> {
+        let mut parameters = Vec::new();
+        let mut environment = Vec::new();
+        for assignment in decisions.assignments {
+            let list = if assignment.environment {
+                &mut environment
+            } else {
+                &mut parameters
+            };
+            list.push((assignment.name.clone(), assignment.value.clone()));
+        }
+        let (rules, text) = rules(installation.library, decisions)?;
+        if !rules.is_empty() {
+            let name = rules_name(installation.library.rules_file.form);
+            write(&emitted.directory, name, &text)?;
+            emitted.files.insert(File::Rules, name.to_owned());
+            parameters.push(("coll_tuned_use_dynamic_rules".to_owned(), "1".to_owned()));
+            parameters.push((
+                "coll_tuned_dynamic_rules_filename".to_owned(),
+                emitted.directory.join(name).display().to_string(),
+            ));
+        }
+        environment.extend(dropin::install(installation, decisions, emitted)?);
+        let one_job = command_line::words(&installation.library.launcher, &parameters, &environment);
+        // The environment wins over files of parameters, so what a user has there can be changed there alone.
+        let (stronger, parameters): (Vec<_>, Vec<_>) = parameters
+            .into_iter()
+            .partition(|(name, _)| installation.is_set_by_site(name));
+        environment.extend(
+            stronger
+                .into_iter()
+                .map(|(name, value)| (format!("{VARIABLE}{name}"), value)),
+        );
+        if !parameters.is_empty() {
+            write(&emitted.directory, PARAMETERS, &mca::to_text(&parameters)?)?;
+            emitted.files.insert(File::Parameters, PARAMETERS.to_owned());
+        }
+        Ok(Written {
+            parameters,
+            environment,
+            one_job,
+        })
+    }
+
+    fn staged(&self, installation: &Installation<'_>, emitted: &Emitted) -> anyhow::Result<Setup> {
+        let mut setup = Setup::default();
+        let directory = &emitted.directory;
+        if let Some(name) = emitted.files.get(&File::Rules) {
+            let file = &installation.library.rules_file;
+            let rules = Rules::read(&read(directory, name)?, file.form)?;
+            ensure!(
+                !rules.limits_requests() || file.carries_requests(installation.version),
+                "`{name}` has the column for requests, for which {} {} ignores the whole file; please report this",
+                installation.library.name,
+                installation.version
+            );
+        }
+        dropin::read_back(emitted)?;
+        if let Some(name) = emitted.files.get(&File::Parameters) {
+            setup.expected = mca::parse(&read(directory, name)?)?;
+            let mut files = vec![directory.join(name).display().to_string()];
+            files.extend(default_parameter_files(installation.mpirun));
+            setup
+                .launcher_environment
+                .push((PARAMETER_FILES.to_owned(), files.join(",")));
+        }
+        if let Some(name) = emitted.files.get(&File::Environment) {
+            let (parameters, environment): (Vec<_>, Vec<_>) = environment::parse(&read(directory, name)?)?
+                .into_iter()
+                .partition(|(name, _)| name.starts_with(VARIABLE));
+            setup.environment = environment;
+            let named = |(variable, value): &(String, String)| (variable.replacen(VARIABLE, "", 1), value.clone());
+            setup.expected.extend(parameters.iter().map(named));
+            // The launcher reads them, as it does where a module has set them.
+            setup.launcher_environment.extend(parameters);
+        }
+        Ok(setup)
+    }
+
+    fn page(
+        &self,
+        installation: &Installation<'_>,
+        decisions: &Decisions<'_>,
+        emitted: &Emitted,
+        written: &Written,
+    ) -> String {
+        page(emitted, &installation.named(), &decisions.ranks(), &written.one_job)
+    }
+
+    fn site_file(&self) -> Option<&'static SiteFile> {
+        Some(&SITE_FILE)
+    }
+}
+
+/// The rules, fenced by communicator size, and their file's text.
+fn rules(library: &Library, decisions: &Decisions<'_>) -> anyhow::Result<(Rules, String)> {
+    let mut rules = Rules::default();
+    for part in &decisions.parts {
+        add(&mut rules, library, part)?;
+    }
+    let form = library.rules_file.form;
+    let text = rules.write(form)?;
+    let read_back = Rules::read(&text, form)?;
+    if read_back.normalized() != rules.normalized() {
+        bail!("the rules file does not read back as it was written; please report this");
+    }
+    Ok((rules, text))
+}
+
+/// The rules for one communicator size. A collective that must not be switched on size gets one rule for all sizes: the choice of its
+/// worst cell.
+fn add(rules: &mut Rules, library: &Library, part: &Part<'_>) -> anyhow::Result<()> {
+    let none = |collective: Collective| format!("{} has no rules for {collective}", library.name);
+    let mut by_collective: BTreeMap<Collective, Vec<(u64, Choice)>> = BTreeMap::new();
+    for ((collective, bytes), selection) in part.selections {
+        if let Selection::Settings(settings) = selection {
+            let row = library.algorithms_of(*collective).with_context(|| none(*collective))?;
+            let choices = by_collective.entry(*collective).or_default();
+            choices.push((*bytes, choice(row, settings)?));
+        }
+    }
+    let ranks = part.ranks as u64;
+    for (collective, choices) in by_collective {
+        let entry = library.rules_entry(collective).with_context(|| none(collective))?;
+        if entry.size_switch {
+            let volumes = part.volumes_of(collective);
+            for (bytes, choice) in choices {
+                rules.add(entry.id, ranks, range::around(&volumes, bytes), choice);
+            }
+        } else if let Some((_, choice)) = choices.last() {
+            rules.add(entry.id, ranks, (0, u64::MAX), *choice);
+        }
+    }
+    Ok(())
+}
+
+/// Settings `coll_tuned_<collective>_algorithm[_<knob>]` as columns of a rule.
+fn choice(row: &Algorithms, settings: &[(String, String)]) -> anyhow::Result<Choice> {
+    let mut choice = Choice::default();
+    for (name, value) in settings {
+        let value: u64 = value
+            .parse()
+            .with_context(|| format!("`{name}={value}`: a rule takes numbers only"))?;
+        let knob = name
+            .strip_prefix(&row.parameter)
+            .and_then(|rest| rest.strip_prefix('_'));
+        match knob.and_then(|knob| row.knobs.get(knob)?.column) {
+            Some(Column::Segment) => choice.segment_bytes = value,
+            Some(Column::Fan) => choice.fan = value,
+            Some(Column::Requests) => choice.requests = Some(value),
+            None if *name == row.parameter => choice.algorithm = value,
+            None => bail!("`{name}` cannot be carried by the rules file of this release"),
+        }
+    }
+    Ok(choice)
+}
+
+/// The files that Open MPI reads when nothing is said: what the environment names, else the user's, then the site's.
+fn default_parameter_files(mpirun: &Path) -> Vec<String> {
+    if let Ok(list) = std::env::var(PARAMETER_FILES) {
+        return list
+            .split([',', ':'])
+            .filter(|file| !file.is_empty())
+            .map(str::to_owned)
+            .collect();
+    }
+    let beside = mpirun
+        .parent()
+        .map(|directory| directory.join("ompi_info"))
+        .filter(|path| path.is_file());
+    let program = beside.unwrap_or_else(|| "ompi_info".into());
+    let output = std::process::Command::new(program)
+        .args(["--path", "sysconfdir", "--parsable"])
+        .output();
+    let sysconfdir = output
+        .ok()
+        .and_then(|output| String::from_utf8(output.stdout).ok())
+        .and_then(|text| text.trim().strip_prefix("path:sysconfdir:").map(str::to_owned))
+        .unwrap_or_else(|| "/etc/openmpi".to_owned());
+    let mut files = Vec::new();
+    if let Some(home) = std::env::var_os("HOME") {
+        files.push(Path::new(&home).join(".openmpi/mca-params.conf"));
+    }
+    files.push(Path::new(&sysconfdir).join("openmpi-mca-params.conf"));
+    files
+        .into_iter()
+        .filter(|path| path.is_file())
+        .map(|path| path.display().to_string())
+        .collect()
+}
+
+/// How to install the files; `one_job` are the words of its launcher that do all of it
+/// for one job.
+fn page(emitted: &Emitted, library: &str, ranks: &str, one_job: &[String]) -> String {
+    let directory = quote(&emitted.directory.display().to_string());
+    let mut text = readme::beginning(emitted, library, ranks);
+    if !one_job.is_empty() {
+        let line = command_line::line(one_job);
+        let _ = writeln!(
+            text,
+            "All of it for one job, where nothing is installed; this directory must be readable on every node:\n"
+        );
+        let _ = writeln!(text, "mpirun {line} ...\n");
+    }
+    if let Some(name) = emitted.files.get(&File::Parameters) {
+        let _ = writeln!(text, "1. {name}: parameters of Open MPI.");
+        let _ = writeln!(
+            text,
+            "   One user:   cat {directory}/{name} >> ~/.openmpi/mca-params.conf"
+        );
+        let _ = writeln!(
+            text,
+            "   Everybody:  append it to openmpi-mca-params.conf in `ompi_info --path sysconfdir`."
+        );
+        let _ = writeln!(text, "   One job:    `--mca NAME VALUE` for each line, as above.");
+        let _ = writeln!(
+            text,
+            "   Both files are read together; a line in the user's file wins over the site's.\n"
+        );
+    }
+    if let Some(name) = emitted.files.get(&File::Rules) {
+        let _ = writeln!(
+            text,
+            "2. {name}: which algorithm for which message size. The parameter file names it by its full path: when"
+        );
+        let _ = writeln!(
+            text,
+            "   you move it, change coll_tuned_dynamic_rules_filename there. Open MPI ignores a file it cannot read"
+        );
+        let _ = writeln!(text, "   without a word, so it must be readable on every node.\n");
+    }
+    if let Some(name) = emitted.files.get(&File::Environment) {
+        let _ = writeln!(
+            text,
+            "3. {name}: environment of the ranks, `-x NAME=VALUE` for each on the command line, as above."
+        );
+        let _ = writeln!(
+            text,
+            "   The file has the same variables for launchers that read files. LD_PRELOAD, where it is set, belongs to the"
+        );
+        let _ = writeln!(text, "   ranks alone: do not put it into a login profile.\n");
+    }
+    readme::profile(&mut text, emitted, 4);
+    readme::forms(&mut text);
+    let _ = writeln!(
+        text,
+        "\nTo take everything back, remove the lines and stop sourcing the environment file: nothing else was changed."
+    );
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use kilter_model::config::library::find_for;
+
+    use super::*;
+    use crate::decisions::{Selections, Volumes};
+
+    fn library(version: &str) -> Library {
+        find_for(&format!("mpirun (Open MPI) {version}")).unwrap()
+    }
+
+    fn settings(settings: &[(&str, &str)]) -> Vec<(String, String)> {
+        settings
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+            .collect()
+    }
+
+    #[test]
+    fn settings_become_columns() {
+        let library = library("4.1.4");
+        let settings = settings(&[
+            ("coll_tuned_reduce_algorithm", "4"),
+            ("coll_tuned_reduce_algorithm_segmentsize", "32768"),
+            ("coll_tuned_reduce_algorithm_chain_fanout", "2"),
+        ]);
+        let expected = Choice {
+            algorithm: 4,
+            fan: 2,
+            segment_bytes: 32768,
+            requests: None,
+        };
+        let row = library.algorithms_of(Collective::Reduce).unwrap();
+        assert_eq!(choice(row, &settings).unwrap(), expected);
+    }
+
+    #[test]
+    fn a_knob_without_a_column_is_refused() {
+        for (version, collective, knob) in [
+            ("4.1.4", Collective::Bcast, "knomial_radix"),
+            ("4.1.4", Collective::Alltoall, "max_requests"),
+            ("5.0.6", Collective::Alltoall, "max_requests"),
+            ("5.0.11", Collective::Scatter, "max_requests"),
+            ("5.0.11", Collective::Bcast, "unheard_of"),
+        ] {
+            let library = library(version);
+            let row = library.algorithms_of(collective).unwrap();
+            let settings = settings(&[(&*row.parameter, "4"), (&*format!("{}_{knob}", row.parameter), "4")]);
+            let error = choice(row, &settings).unwrap_err().to_string();
+            assert!(
+                error.contains(knob) && error.contains("rules file of this release"),
+                "{version}: {error}"
+            );
+        }
+    }
+
+    /// The newest form that the release reads, and of its versions the oldest that does.
+    #[test]
+    fn what_is_written_follows_from_the_release_and_from_what_it_must_carry() {
+        let chosen = |more: &[(&str, &str)]| {
+            let all = [&[("coll_tuned_alltoall_algorithm", "4")][..], more].concat();
+            Selections::from([((Collective::Alltoall, 4096), Selection::Settings(settings(&all)))])
+        };
+        let volumes = Volumes::from([(Collective::Alltoall, [1024, 4096, 16384].into())]);
+        let text = |version: &str, selections: &Selections| {
+            let decisions = Decisions {
+                assignments: &[],
+                parts: vec![Part {
+                    ranks: 4,
+                    selections,
+                    volumes: &volumes,
+                }],
+                layouts: Vec::new(),
+                transports: Vec::new(),
+                left_out: Vec::new(),
+            };
+            rules(&library(version), &decisions).map(|(_, text)| text)
+        };
+        let (plain, limited) = (
+            chosen(&[]),
+            chosen(&[("coll_tuned_alltoall_algorithm_max_requests", "8")]),
+        );
+        for version in ["4.1.4", "5.0.6", "5.0.11"] {
+            assert!(text(version, &plain).unwrap().starts_with("# Rules"), "{version}");
+        }
+        assert!(text("4.1.4", &limited).is_err());
+        let version_2 = text("5.0.11", &limited).unwrap();
+        assert!(
+            version_2.starts_with("rule-file-version-2\n") && version_2.contains(" 4 0 0 8\n"),
+            "{version_2}"
+        );
+        let json = text("6.0.0", &limited).unwrap();
+        assert!(
+            json.starts_with("{\n  \"rule_file_version\": 3,\n") && json.contains("\"reqs\": 8"),
+            "{json}"
+        );
+    }
+
+    /// The line is taken from the page as a person would.
+    #[test]
+    fn the_line_for_one_job_gives_the_launcher_what_the_files_have() {
+        let emitted = Emitted {
+            directory: "/tmp/it's here".into(),
+            files: [(File::Parameters, "openmpi-mca-params.conf".to_owned())].into(),
+            ..Emitted::default()
+        };
+        let words: Vec<String> = [
+            "--mca",
+            "name",
+            "/tmp/it's here/$x",
+            "-x",
+            "A=b c",
+            "--mca",
+            "other",
+            "",
+        ]
+        .map(str::to_owned)
+        .into();
+        let written = page(&emitted, "Open MPI 4.1.4", "2 ranks", &words);
+        let line = written.lines().find(|line| line.starts_with("mpirun ")).unwrap();
+        let line = line.strip_suffix(" ...").unwrap();
+        let script = format!("mpirun() {{ printf '%s\\n' \"$@\"; }}\n{line}");
+        let output = std::process::Command::new("sh").args(["-c", &script]).output().unwrap();
+        let said = String::from_utf8(output.stdout).unwrap();
+        assert_eq!(said.split_terminator('\n').collect::<Vec<_>>(), words, "{written}");
+        let nothing = page(&emitted, "Open MPI 4.1.4", "2 ranks", &[]);
+        assert!(!nothing.lines().any(|line| line.starts_with("mpirun ")), "{nothing}");
+    }
+}

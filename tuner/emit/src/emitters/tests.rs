@@ -1,0 +1,124 @@
+//! An emitter is a file and a row: `ini` is the file, and its row stands in the table for tests alone.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use kilter_bench::programs::Programs;
+use kilter_bench::progress::Progress;
+use kilter_model::config::library::find_for;
+use kilter_model::deployment::Assignment;
+use kilter_model::limits::Limits;
+use tempfile::TempDir;
+
+use super::*;
+use crate::decisions::{Part, Selections, Volumes};
+use crate::manifest::{self, Carries, Manifest};
+use crate::scope::Scope;
+
+pub(super) mod ini;
+
+/// Open MPI's description, with this emitter.
+fn library(emitter: &str) -> Library {
+    Library {
+        emitter: Some(emitter.to_owned()),
+        ..find_for("mpirun (Open MPI) 4.1.4").unwrap()
+    }
+}
+
+fn assignment(name: &str, value: &str) -> Assignment {
+    Assignment {
+        name: name.to_owned(),
+        value: value.to_owned(),
+        environment: false,
+    }
+}
+
+/// Calls `look` with an installation of a library and one decision for it.
+fn with_decision(library: &Library, look: impl FnOnce(&Installation<'_>, &Decisions<'_>)) {
+    let (programs, progress, limits) = (Programs::default(), Progress::new(true), Limits::default());
+    let installation = Installation {
+        library,
+        version: "4.1.4",
+        mpirun: Path::new("mpirun"),
+        programs: &programs,
+        ranks: 2,
+        platform: None,
+        limits: &limits,
+        site_parameters: &[],
+        site_environment: &[],
+        set_by_site: Vec::new(),
+        device: BTreeMap::new(),
+        library_string: String::new(),
+        progress: &progress,
+    };
+    let (selections, volumes) = (Selections::new(), Volumes::new());
+    let assignments = [assignment("eager_limit", "32768")];
+    let decisions = Decisions {
+        assignments: &assignments,
+        parts: vec![Part {
+            ranks: 2,
+            selections: &selections,
+            volumes: &volumes,
+        }],
+        layouts: Vec::new(),
+        transports: Vec::new(),
+        left_out: Vec::new(),
+    };
+    look(&installation, &decisions);
+}
+
+#[test]
+fn an_added_emitter_writes_files_that_are_read_back_listed_and_found_again() {
+    let library = library("ini");
+    let emitter = of(&library).unwrap().unwrap();
+    let directory = TempDir::new().unwrap();
+    let directory = directory.path().join("emit");
+    with_decision(&library, |installation, decisions| {
+        let emitted = crate::write_files(emitter, installation, decisions, &directory).unwrap();
+        let setup = emitter.staged(installation, &emitted).unwrap();
+        assert_eq!(setup.expected, [("eager_limit".to_owned(), "32768".to_owned())]);
+        assert_eq!(emitter.carrier(&decisions.assignments[0], &emitted), File::Parameters);
+        let read = |name: &str| std::fs::read_to_string(directory.join(name)).unwrap();
+        assert!(read("README.txt").contains("1. mpi.ini: add its lines to ~/.mpi.ini."));
+        assert!(read("mpi.ini").ends_with("[mpi]\neager_limit=32768\n"));
+        assert!(read("kilter.sh").contains("INI_eager_limit"));
+        let manifest = Manifest::parse(&read(manifest::NAME)).unwrap();
+        let listed = manifest.files.iter().find(|file| file.name == "mpi.ini").unwrap();
+        assert_eq!(listed.carries, Carries::Parameters);
+        let places = manifest.library.site_file.unwrap().places;
+        let parameters = places(&Scope::User, Path::new("mpirun")).unwrap().parameters.unwrap();
+        assert!(parameters.ends_with(".mpi.ini"), "{}", parameters.display());
+    });
+}
+
+#[test]
+fn an_emitter_that_is_not_there_is_refused_with_those_that_are() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let text = "like = \"openmpi-4.1\"\nid = \"own\"\nemitter = \"openmp\"\n";
+    std::fs::write(file.path(), text).unwrap();
+    let error = load_file(file.path()).unwrap_err().to_string();
+    let path = file.path().display().to_string();
+    assert!(
+        error.starts_with(&path)
+            && error.contains("emitter: `openmp` is none of `openmpi`, `mpich`, `mvapich2`, `smpi`, `variables`"),
+        "{error}"
+    );
+    std::fs::write(file.path(), text.replace("openmp\"", "ini\"")).unwrap();
+    load_file(file.path()).unwrap();
+}
+
+#[test]
+fn every_description_names_an_emitter_that_is_there() {
+    assert!(load_embedded().unwrap().len() > 5);
+}
+
+#[test]
+fn a_site_file_that_is_not_there_is_refused_with_those_that_are() {
+    let read = |name: &str| serde_json::from_value::<&'static SiteFile>(name.into());
+    assert_eq!(read("mvapich2").unwrap().name, "mvapich2");
+    let error = read("mvapich").unwrap_err().to_string();
+    assert!(
+        error.contains("unknown site file `mvapich`, expected `openmpi` or `mvapich2`"),
+        "{error}"
+    );
+}

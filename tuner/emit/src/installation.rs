@@ -1,0 +1,75 @@
+//! The MPI installation that files are written for: all that an emitter knows beside the decisions.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use kilter_bench::programs::Programs;
+use kilter_bench::progress::Progress;
+use kilter_model::config::library::Library;
+use kilter_model::limits::Limits;
+use kilter_search::context::Context;
+
+/// The MPI installation that files are written for.
+pub struct Installation<'a> {
+    /// The library's description.
+    pub library: &'a Library,
+    /// The library's version.
+    pub version: &'a str,
+    /// The library's launcher.
+    pub mpirun: &'a Path,
+    /// Worker, drop-in and plugin for the library.
+    pub programs: &'a Programs,
+    /// Ranks of a job.
+    pub ranks: usize,
+    /// Id of the simulated machine, where one is.
+    pub platform: Option<&'a str>,
+    /// What a fix may not do.
+    pub limits: &'a Limits,
+    /// Parameters that the site gives to every launch.
+    pub site_parameters: &'a [(String, String)],
+    /// Environment that the site gives to the ranks.
+    pub site_environment: &'a [(String, String)],
+    /// Settings that are in force without Kilter, by the site or in the environment; they win over files.
+    pub set_by_site: Vec<(String, String)>,
+    /// What the library said of its device and transports.
+    pub device: BTreeMap<String, String>,
+    /// What the library said of itself when ranks last started; empty before.
+    pub library_string: String,
+    /// Warnings for people.
+    pub progress: &'a Progress,
+}
+
+impl<'a> Installation<'a> {
+    /// The installation of a run.
+    #[must_use]
+    pub fn of(context: &'a Context<'_>) -> Installation<'a> {
+        let options = context.options;
+        Installation {
+            library: &context.library,
+            version: &context.version,
+            mpirun: &options.mpirun,
+            programs: &context.programs,
+            ranks: options.ranks,
+            platform: options.platform.as_ref().map(|platform| platform.id.as_str()),
+            limits: &options.limits,
+            site_parameters: &options.site_parameters,
+            site_environment: &options.site_environment,
+            set_by_site: context.set_by_site(),
+            device: context.device(),
+            library_string: context.library_string(),
+            progress: &context.progress,
+        }
+    }
+
+    /// Name and version, such as `Open MPI 4.1.4`.
+    #[must_use]
+    pub fn named(&self) -> String {
+        format!("{} {}", self.library.name, self.version)
+    }
+
+    /// Whether a setting is in force without Kilter.
+    #[must_use]
+    pub fn is_set_by_site(&self, name: &str) -> bool {
+        self.set_by_site.iter().any(|(other, _)| other == name)
+    }
+}

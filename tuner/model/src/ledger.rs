@@ -1,0 +1,189 @@
+//! The ledger of decisions: each is a [`Change`] with what it was confirmed to fix and how far it has come. Pure.
+//!
+//! A change goes one way: a step of the search proposes it when launches have confirmed it ([`Ledger::confirm`]), it is deployed or found
+//! superfluous ([`Ledger::deploy`], [`Ledger::leave_out`]), launches from the emitted files prove it ([`Ledger::prove`]) or it is taken back
+//! (`taking_back`). Everything else is a rule about the ledger:
+//!
+//! * [`Ledger::deployment`] is what files and launches read: the settings of all standing changes, the latest for each name, and their
+//!   selections. So a setting is deployed as long as one standing change has it, and an older value comes back with the end of a newer one.
+//! * A change falls as a whole: `halves`.
+//! * Settings that nothing needs beside the selections are not deployed: `necessity`.
+//! * What was taken back is not proposed again, as far as that went: `bars`.
+//! * The report credits a cell's fix to the changes that were confirmed for it, and says why others are not deployed: `account`.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::change::{Cell, Change};
+use crate::deployment::{Assignment, Deployment};
+
+mod account;
+mod bars;
+mod halves;
+mod necessity;
+mod taking_back;
+
+pub use halves::{Fallen, Half};
+pub use necessity::needed;
+pub use taking_back::Gone;
+
+/// A change that a step of the search proposes, since launches have confirmed it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Proposal {
+    /// All of it.
+    pub change: Change,
+    /// Names of the targets (`reduce 4096`) that it fixes by itself, and that were not fixed before. None for what was chosen for overlap.
+    pub fixes: BTreeSet<String>,
+}
+
+/// A change and its state.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Decision {
+    /// All of it.
+    pub change: Change,
+    /// Names of the targets that it was confirmed to fix.
+    pub fixes: BTreeSet<String>,
+    /// How far it has come.
+    pub state: State,
+}
+
+/// How far a change has come.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum State {
+    /// Launches have confirmed it; it is in force for the rest of the search.
+    Confirmed,
+    /// It is in the files, and launches have yet to prove it.
+    Deployed,
+    /// Launches from the files have proved it.
+    Proven,
+    /// Another change was chosen for its cell.
+    Replaced,
+    /// Other changes that are deployed fix the same targets.
+    Superfluous,
+    /// It was deployed, and is no more.
+    TakenBack(TakenBack),
+}
+
+/// Why a change is deployed no more.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TakenBack {
+    /// The observation.
+    pub because: String,
+    /// Proposals that are not made again.
+    pub bars: Vec<Bar>,
+    /// Names of the cells of guidelines that are left without it.
+    pub cells: Vec<String>,
+}
+
+/// Proposals that a change bars which was taken back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Bar {
+    /// Its settings of whole launches.
+    Settings,
+    /// Selections of its kind for its cell: where the library does not follow its rule, Kilter's own code runs all the same.
+    Kind,
+    /// Every selection for its cell.
+    Cell,
+}
+
+impl Decision {
+    /// True if it is in the files.
+    #[must_use]
+    pub fn stands(&self) -> bool {
+        matches!(self.state, State::Deployed | State::Proven)
+    }
+}
+
+/// All decisions of a run, in the order in which they were made.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Ledger {
+    decisions: Vec<Decision>,
+    /// By the name of a cell of a guideline, why nothing fixes it.
+    given_up: BTreeMap<String, String>,
+    /// The deployment that was proven last.
+    verified: Deployment,
+    /// The deployment when [`Ledger::settle`] was called last.
+    settled: Deployment,
+}
+
+impl Ledger {
+    /// All of them.
+    #[must_use]
+    pub fn decisions(&self) -> &[Decision] {
+        &self.decisions
+    }
+
+    /// Enters a change that launches have confirmed; it is in force for the rest of the search.
+    pub fn confirm(&mut self, proposal: Proposal) {
+        self.enter(proposal, State::Confirmed);
+    }
+
+    /// Enters a change that is to be deployed. It replaces the selection for its cell that was chosen before.
+    pub fn deploy(&mut self, proposal: Proposal) {
+        if let Some(cell) = proposal.change.cell() {
+            let its = |decision: &&mut Decision| decision.stands() && decision.change.cell() == Some(cell);
+            for decision in self.decisions.iter_mut().filter(its) {
+                decision.state = State::Replaced;
+            }
+        }
+        self.enter(proposal, State::Deployed);
+    }
+
+    fn enter(&mut self, proposal: Proposal, state: State) {
+        let Proposal { change, fixes } = proposal;
+        self.decisions.push(Decision { change, fixes, state });
+    }
+
+    /// Marks all changes that stand as proven: they were verified from their files, and what spoke against others took them back.
+    pub fn prove(&mut self) {
+        for decision in self.decisions.iter_mut().filter(|decision| decision.stands()) {
+            decision.state = State::Proven;
+        }
+        self.verified = self.deployment();
+    }
+
+    /// The deployment that files and launches read.
+    #[must_use]
+    pub fn deployment(&self) -> Deployment {
+        of(self.standing())
+    }
+
+    /// The same with the changes that launches have confirmed in this round of the search.
+    #[must_use]
+    pub fn in_force(&self) -> Deployment {
+        let is_in_force = |decision: &&Decision| decision.stands() || decision.state == State::Confirmed;
+        of(self.decisions.iter().filter(is_in_force))
+    }
+
+    /// The deployment that was proven last.
+    #[must_use]
+    pub fn verified(&self) -> &Deployment {
+        &self.verified
+    }
+
+    /// The decisions that are in the files.
+    fn standing(&self) -> impl Iterator<Item = &Decision> {
+        self.decisions.iter().filter(|decision| decision.stands())
+    }
+
+    /// By cell, the settings of whole launches that its selection needs.
+    pub fn needs(&self) -> impl Iterator<Item = (Cell, &[Assignment])> {
+        let of = |decision: &Decision| decision.change.cell().is_some() && !decision.change.settings.is_empty();
+        let with_needs = self.standing().filter(move |decision| of(decision));
+        with_needs.filter_map(|decision| Some((decision.change.cell()?, decision.change.settings.as_slice())))
+    }
+}
+
+/// The settings of some changes, the latest for each name, and their selections.
+fn of<'d>(decisions: impl Iterator<Item = &'d Decision>) -> Deployment {
+    let mut deployment = Deployment::default();
+    for decision in decisions {
+        for setting in &decision.change.settings {
+            deployment.assign(setting.clone());
+        }
+        deployment.selections.extend(decision.change.selection.clone());
+    }
+    deployment
+}
+
+#[cfg(test)]
+mod tests;

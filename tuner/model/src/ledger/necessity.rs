@@ -1,0 +1,130 @@
+//! The smallest deployment: which launch settings are needed beside everything else that is deployed.
+//!
+//! A setting of a whole launch touches every call of every application, so it has to earn its place: the cells that it is deployed
+//! for become faster by more than launches differ, and nothing else that is deployed fixes them all.
+
+use std::collections::BTreeSet;
+
+use super::{Decision, Ledger, Proposal, State};
+use crate::change::Change;
+
+impl Ledger {
+    /// Deploys the confirmed settings of whole launches that are needed beside what was chosen for single cells, and leaves the others out;
+    /// gives both. `covered` names the targets that a selection fixes; `stays` is for what is needed for another reason.
+    pub fn deploy_needed(
+        &mut self,
+        covered: &BTreeSet<String>,
+        stays: &dyn Fn(&Change) -> bool,
+    ) -> (Vec<Proposal>, Vec<Proposal>) {
+        let is_confirmed = |decision: &&mut Decision| decision.state == State::Confirmed;
+        let mut confirmed: Vec<&mut Decision> = self.decisions.iter_mut().filter(is_confirmed).collect();
+        let proposal = |decision: &Decision| Proposal {
+            change: decision.change.clone(),
+            fixes: decision.fixes.clone(),
+        };
+        let proposals: Vec<Proposal> = confirmed.iter().map(|decision| proposal(decision)).collect();
+        let needed = needed(&proposals, covered);
+        for ((decision, proposal), needed) in confirmed.iter_mut().zip(&proposals).zip(&needed) {
+            decision.state = if *needed || stays(&proposal.change) {
+                State::Deployed
+            } else {
+                State::Superfluous
+            };
+        }
+        let states = confirmed.into_iter().map(|decision| decision.state == State::Deployed);
+        let (kept, left): (Vec<_>, Vec<_>) = proposals.into_iter().zip(states).partition(|(_, is_kept)| *is_kept);
+        let alone = |list: Vec<(Proposal, bool)>| list.into_iter().map(|(proposal, _)| proposal).collect();
+        (alone(kept), alone(left))
+    }
+}
+
+/// Which settings of whole launches are needed.
+///
+/// `proposals` are most promising first; `covered` names the targets that something else fixes: an algorithm or a mock-up that was
+/// chosen for them. A setting is not needed if each of its targets is covered or fixed by another setting that stays. What sets
+/// more variables is given up first, then what is less promising. Nothing that stays can be left out; an order that leaves out
+/// still more is not looked for.
+#[must_use]
+pub fn needed(proposals: &[Proposal], covered: &BTreeSet<String>) -> Vec<bool> {
+    let mut order: Vec<usize> = (0..proposals.len()).collect();
+    order.sort_by_key(|index| (proposals[*index].change.settings.len(), *index));
+    let mut stays = vec![true; proposals.len()];
+    for index in order.into_iter().rev() {
+        let others = |target: &String| {
+            (0..proposals.len()).any(|other| other != index && stays[other] && proposals[other].fixes.contains(target))
+        };
+        let is_fixed_anyway = |target: &String| covered.contains(target) || others(target);
+        stays[index] = !proposals[index].fixes.iter().all(is_fixed_anyway);
+    }
+    stays
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::deployment::Assignment;
+
+    fn proposal(name: &str, fixes: &[&str]) -> Proposal {
+        let setting = |name: &str| Assignment {
+            name: name.to_owned(),
+            value: "1".to_owned(),
+            environment: false,
+        };
+        Proposal {
+            change: Change::of_launch(name.split(' ').map(setting).collect()),
+            fixes: fixes.iter().map(|fix| (*fix).to_owned()).collect(),
+        }
+    }
+
+    fn names(list: &[Proposal]) -> Vec<String> {
+        list.iter().map(|one| one.change.id()).collect()
+    }
+
+    fn kept(list: &[Proposal], covered: &[&str]) -> Vec<String> {
+        let covered = covered.iter().map(|name| (*name).to_owned()).collect();
+        let mut ledger = Ledger::default();
+        for proposal in list {
+            ledger.confirm(proposal.clone());
+        }
+        let (kept, left) = ledger.deploy_needed(&covered, &|_| false);
+        assert_eq!(kept.len() + left.len(), list.len());
+        assert_eq!(ledger.deployment(), ledger.in_force());
+        names(&kept)
+    }
+
+    #[test]
+    fn what_an_algorithm_fixes_as_well_needs_no_setting() {
+        let list = [proposal("eager", &["reduce 4096"])];
+        assert_eq!(kept(&list, &[]), ["eager=1"]);
+        assert_eq!(kept(&list, &["reduce 4096"]), [""; 0]);
+        assert_eq!(kept(&list, &["reduce 8192"]), ["eager=1"]);
+    }
+
+    #[test]
+    fn what_is_needed_for_another_reason_stays() {
+        let mut ledger = Ledger::default();
+        ledger.confirm(proposal("gate", &["reduce 4096"]));
+        ledger.confirm(proposal("eager", &["reduce 4096"]));
+        let covered = BTreeSet::from(["reduce 4096".to_owned()]);
+        let (kept, left) = ledger.deploy_needed(&covered, &|change| change.id() == "gate=1");
+        assert_eq!(
+            (names(&kept), names(&left)),
+            (vec!["gate=1".to_owned()], vec!["eager=1".to_owned()])
+        );
+    }
+
+    #[test]
+    fn a_setting_stays_for_the_one_cell_that_nothing_else_fixes() {
+        let list = [proposal("eager", &["gather 1", "reduce 4096"])];
+        assert_eq!(kept(&list, &["reduce 4096"]), ["eager=1"]);
+    }
+
+    #[test]
+    fn of_two_settings_that_fix_the_same_the_more_promising_stays_and_of_a_pair_the_single_one() {
+        let same = ["reduce 4096"];
+        assert_eq!(kept(&[proposal("a", &same), proposal("b", &same)], &[]), ["a=1"]);
+        assert_eq!(kept(&[proposal("a b", &same), proposal("c", &same)], &[]), ["c=1"]);
+        let wider = [proposal("a", &["reduce 1"]), proposal("b", &["reduce 1", "scan 8"])];
+        assert_eq!(kept(&wider, &[]), ["b=1"]);
+    }
+}

@@ -1,0 +1,161 @@
+//! The proof of what is deployed takes changes back, and says so.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use kilter_bench::launch::JobFailure;
+use kilter_model::change::{Cell, id};
+use kilter_model::deployment::Assignment;
+use kilter_model::ledger::{Bar, Gone, Half, Ledger};
+use kilter_model::plan::Subject;
+use kilter_protocol::fault::FaultKind;
+use kilter_search::context::Context;
+use kilter_search::verification::{JudgedCell, OF_SPLITS, UNTOUCHED, Verification};
+
+/// Takes back a selection whose rule the library does not follow; in the next round the cell may be fixed in another way.
+pub(super) fn take_back_idle(
+    ledger: &mut Ledger,
+    context: &Context<'_>,
+    cell: Cell,
+    reason: &str,
+    before: &Verification,
+) {
+    // For this cell: elsewhere its rule may be followed.
+    forgo(ledger, context, cell, (FaultKind::NoEffect, reason), before);
+}
+
+/// Takes back the selection of a cell, of which another kind may still fix it, and puts it away there for `what` it did.
+fn forgo(
+    ledger: &mut Ledger,
+    context: &Context<'_>,
+    cell: Cell,
+    (what, reason): (FaultKind, &str),
+    before: &Verification,
+) {
+    let Some(selection) = ledger.take_back_selection(cell, reason, Bar::Kind, names_at(cell, before)) else {
+        return;
+    };
+    context
+        .progress
+        .warn(&format!("`{}` is taken back: {reason}", selection.id()));
+    let id = format!("{} for {} {}", selection.id(), cell.0, cell.1);
+    context.quarantine.add(&id, what, reason);
+}
+
+/// Takes back what acts only together with something that is not deployed any more.
+pub(super) fn take_back_halves(ledger: &mut Ledger, context: &Context<'_>, before: &Verification) {
+    let fallen = ledger.settle();
+    give_up_halves(ledger, context, &fallen.selections, before);
+    for setting in fallen.settings {
+        context.progress.note(&format!(
+            "`{}` is not deployed any more: nothing is left that acts only with it",
+            id(&[setting])
+        ));
+    }
+}
+
+/// Gives up what was violated at the volumes of selections that fell with a setting.
+fn give_up_halves(ledger: &mut Ledger, context: &Context<'_>, halves: &[Half], before: &Verification) {
+    for half in halves {
+        let selection = half.selection.id();
+        let text = format!("`{selection}` is taken back: {}, which is taken back", half.because);
+        context.progress.warn(&text);
+        for cell in names_at(half.cell, before) {
+            ledger.give_up(cell, &text);
+        }
+    }
+}
+
+/// Says of settings of whole launches that they are taken back, and of what acted only with them; whether there are any.
+fn say_gone(ledger: &mut Ledger, context: &Context<'_>, gone: &Gone, because: &str, before: &Verification) -> bool {
+    for Assignment { name, value, .. } in &gone.settings {
+        context
+            .progress
+            .warn(&format!("`{name}={value}` is taken back: {because}"));
+    }
+    give_up_halves(ledger, context, &gone.halves, before);
+    !gone.settings.is_empty()
+}
+
+/// Takes back what may have ended a job of the deployment; in the next round another kind of fix may be found. Returns whether there was
+/// such a thing: false where the job ended for a reason that has nothing to do with what is deployed.
+pub(super) fn take_back_broken(
+    ledger: &mut Ledger,
+    context: &Context<'_>,
+    error: &anyhow::Error,
+    before: &Verification,
+) -> bool {
+    let Some(failure) = JobFailure::behind(error) else {
+        return false;
+    };
+    let place = failure.place();
+    let Some(block) = place.block.as_ref().filter(|_| !place.key.ends_with(UNTOUCHED)) else {
+        return false;
+    };
+    let block = block.strip_suffix(OF_SPLITS).unwrap_or(block);
+    let all = context.plan.subjects();
+    let subjects: Vec<&Subject> = all.iter().filter(|subject| subject.block_id() == block).collect();
+    if subjects.is_empty() {
+        return false;
+    }
+    let because = format!("a job of what was to be deployed {}", failure.in_short());
+    context.progress.warn(&format!("what was to be deployed: {failure}"));
+    let culprits = ledger
+        .deployment()
+        .culprits(&subjects, ledger.verified(), &context.library);
+    for cell in &culprits {
+        forgo(ledger, context, *cell, (failure.kind(), &because), before);
+    }
+    if !culprits.is_empty() {
+        return true;
+    }
+    let functions = subjects.iter().map(|subject| subject.task.collective()).collect();
+    let gone = ledger.take_back_settings(&functions, &context.library, &because);
+    say_gone(ledger, context, &gone, &because, before)
+}
+
+/// Takes back what spoilt something, each with a note of how. Returns whether anything was taken back.
+pub(super) fn take_back(
+    ledger: &mut Ledger,
+    context: &Context<'_>,
+    spoilt: &[(Subject, String)],
+    before: &Verification,
+) -> bool {
+    let deployed = ledger.deployment();
+    let mut launch_wide = Vec::new();
+    let mut slowed = BTreeSet::new();
+    let mut selections: BTreeMap<Cell, Vec<&str>> = BTreeMap::new();
+    for (subject, note) in spoilt {
+        match deployed.to_blame(subject, ledger.verified(), &context.library) {
+            Some(cell) => selections.entry(cell).or_default().push(note),
+            None => {
+                launch_wide.push(note.as_str());
+                slowed.insert(subject.collective());
+            }
+        }
+    }
+    let mut changed = false;
+    for (cell, notes) in selections {
+        let because = notes.join(", ");
+        if let Some(selection) = ledger.take_back_selection(cell, &because, Bar::Cell, Vec::new()) {
+            let text = format!("`{}` is taken back: {because}", selection.id());
+            context.progress.warn(&text);
+            changed = true;
+        }
+    }
+    if !launch_wide.is_empty() {
+        let because = launch_wide.join(", ");
+        let gone = ledger.take_back_settings(&slowed, &context.library, &because);
+        changed |= say_gone(ledger, context, &gone, &because, before);
+    }
+    changed
+}
+
+/// Names of the guidelines' cells of this volume of this collective.
+fn names_at(cell: Cell, verification: &Verification) -> Vec<String> {
+    let is_its = |judged: &&JudgedCell| {
+        let left = &judged.cell.left;
+        left.collective().map(|collective| (collective, left.bytes)) == Some(cell)
+    };
+    let its = verification.cells.iter().filter(is_its);
+    its.map(|judged| judged.cell.name()).collect()
+}
