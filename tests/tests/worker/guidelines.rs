@@ -55,7 +55,7 @@ fn prove(ranks: usize, root: Root, element: Element) {
     let (mut absent, mut wrong) = (BTreeSet::new(), Vec::new());
     for (block, item, reason) in finished.failures() {
         if reason.contains("not available: ") {
-            absent.insert(reason.to_owned());
+            absent.insert(reason);
         } else {
             wrong.push(format!("{block}: {item}: {reason}"));
         }

@@ -224,18 +224,18 @@ impl Running {
 
 impl Finished {
     /// Why each item failed: block, item, reason.
-    pub(crate) fn failures(&self) -> Vec<(&str, &str, &str)> {
+    pub(crate) fn failures(&self) -> Vec<(&str, &str, String)> {
         self.events
             .iter()
             .filter_map(|event| match event {
-                Event::Failed { block, item, reason } => Some((block.as_str(), item.as_str(), reason.as_str())),
+                Event::Failed { block, item, fault } => Some((block.as_str(), item.as_str(), fault.to_string())),
                 _ => None,
             })
             .collect()
     }
 
     /// The reason why this item failed.
-    pub(crate) fn failure(&self, wanted: &str) -> &str {
+    pub(crate) fn failure(&self, wanted: &str) -> String {
         let failure = self.failures().into_iter().find(|(_, item, _)| *item == wanted);
         failure
             .unwrap_or_else(|| panic!("`{wanted}` did not fail: {:?}", self.events))

@@ -11,16 +11,11 @@ use std::collections::BTreeMap;
 use kilter_algorithms::Collective;
 use kilter_model::plan::{Subject, is_candidate};
 use kilter_model::setup::Setup;
+use kilter_protocol::fault::{Difference, Fault};
 use kilter_protocol::plan::{Block, Implementation, Item};
 use kilter_protocol::report::{BITS, BITS_VARY};
 
 use crate::store::BlockOutcome;
-
-/// First words of the reason why an item with other results is out.
-pub const NOT_REPRODUCIBLE: &str = "not reproducible";
-
-/// Short form of that reason.
-pub const OTHER_RESULTS: &str = "other results";
 
 /// Kind of a launch by its settings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,9 +64,9 @@ impl Reference {
             }
             let is_asked = (launch == Launch::Contest && is_candidate(&item.id)) || is_plain(item);
             let compared = if is_asked { self.compare(key, &bits) } else { Ok(()) };
-            if let Err(reason) = compared {
+            if let Err(fault) = compared {
                 outcome.samples.remove(&item.id);
-                outcome.failed.insert(item.id.clone(), reason);
+                outcome.failed.insert(item.id.clone(), fault);
             }
         }
     }
@@ -86,25 +81,21 @@ impl Reference {
         }
     }
 
-    fn compare(&self, key: (Collective, u64), bits: &str) -> Result<(), String> {
+    fn compare(&self, key: (Collective, u64), bits: &str) -> Result<(), Fault> {
         let known = self.known.borrow();
+        let difference = match known.get(&key).map(String::as_str) {
+            Some(BITS_VARY) => Difference::DefaultVaries,
+            Some(_) if bits == BITS_VARY => Difference::Varies,
+            Some(known) if known != bits => Difference::OtherBits,
+            Some(_) => return Ok(()),
+            None => Difference::DefaultUnknown,
+        };
         let (collective, bytes) = key;
-        match known.get(&key).map(String::as_str) {
-            Some(BITS_VARY) => Err(format!(
-                "{NOT_REPRODUCIBLE}: the library's own {collective} of random doubles around {bytes} B differs from call to call here, so that \
-                 nothing can equal it"
-            )),
-            Some(_) if bits == BITS_VARY => Err(format!(
-                "{NOT_REPRODUCIBLE}: {collective} of random doubles around {bytes} B differs from call to call"
-            )),
-            Some(known) if known != bits => Err(format!(
-                "{NOT_REPRODUCIBLE}: {collective} of random doubles around {bytes} B leaves other bits than the default"
-            )),
-            Some(_) => Ok(()),
-            None => Err(format!(
-                "{NOT_REPRODUCIBLE}: what the default leaves for {collective} of {bytes} B was not measured"
-            )),
-        }
+        Err(Fault::OtherResults {
+            collective,
+            bytes,
+            difference,
+        })
     }
 
     /// Functions and volumes at which the untouched library's results vary.
@@ -141,7 +132,7 @@ mod tests {
         }
     }
 
-    fn judged(reference: &Reference, launch: Launch, said: &[(Item, &str)]) -> BTreeMap<String, String> {
+    fn judged(reference: &Reference, launch: Launch, said: &[(Item, &str)]) -> BTreeMap<String, Fault> {
         let block = Block {
             id: "b".to_owned(),
             seed: 1,
@@ -196,7 +187,7 @@ mod tests {
         assert!(judged(&reference, Launch::Changed, &[(plain(), "aa"), (other.clone(), "bb")]).is_empty());
         let failed = judged(&reference, Launch::Changed, &[(plain(), "bb")]);
         assert_eq!(
-            failed["allreduce"],
+            failed["allreduce"].to_string(),
             "not reproducible: allreduce of random doubles around 1024 B leaves other bits than the default"
         );
     }
@@ -204,7 +195,10 @@ mod tests {
     #[test]
     fn nothing_equals_what_varies_or_was_not_measured() {
         let reference = Reference::default();
-        let changed = |said| judged(&reference, Launch::Changed, &[(plain(), said)]).remove("allreduce");
+        let changed = |said| {
+            let mut failed = judged(&reference, Launch::Changed, &[(plain(), said)]);
+            failed.remove("allreduce").map(|fault| fault.to_string())
+        };
         assert!(changed("aa").unwrap().contains("was not measured"));
         judged(&reference, Launch::Untouched, &[(plain(), "aa")]);
         assert_eq!(changed("aa"), None);

@@ -32,6 +32,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use kilter_model::deployment::{Assignment, Deployment};
 use kilter_model::setup::Setup;
+use kilter_protocol::fault::FaultKind;
 use kilter_search::context::Context;
 use kilter_search::verification::Verification;
 
@@ -178,7 +179,7 @@ pub fn confirm_ran(context: &Context<'_>, emitted: &Emitted, after: &Verificatio
             ));
             context
                 .quarantine
-                .add(id, "had no effect", "the drop-in never ran it in the verification");
+                .add(id, FaultKind::NoEffect, "the drop-in never ran it in the verification");
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use kilter_protocol::fault::FaultKind;
 use kilter_render::format;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -41,7 +42,8 @@ pub enum NotDeployed {
     /// It hung, crashed, delivered wrong data or had no effect in launches of its own.
     Failed {
         /// The failure in two words.
-        what: String,
+        #[schemars(with = "String")]
+        what: FaultKind,
     },
     /// It was taken back in an earlier round, and is not proposed again.
     Banned,

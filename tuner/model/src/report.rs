@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use kilter_protocol::fault::FaultKind;
 use kilter_stats::verdict::Comparison;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -428,8 +429,10 @@ pub struct Contestant {
 pub struct Quarantined {
     /// The candidate's id.
     pub id: String,
-    /// Failure: `hung`, `crashed`, `wrong data`, `had no effect`.
-    pub what: String,
+    /// Failure: `hung`, `crashed`, `did not start`, `delivered wrong data`, `had no effect`, `other results`, `could not be run`,
+    /// `failed the correctness matrix`.
+    #[schemars(with = "String")]
+    pub what: FaultKind,
     /// The details.
     pub detail: String,
 }

@@ -70,8 +70,8 @@ impl Median {
 
 fn median(outcome: &BlockOutcome, part: Part) -> Result<Median, String> {
     let item = item_id(part);
-    if let Some(reason) = outcome.failed.get(item) {
-        return Err(format!("`{item}`: {reason}"));
+    if let Some(fault) = outcome.failed.get(item) {
+        return Err(format!("`{item}`: {fault}"));
     }
     let samples = outcome
         .samples
@@ -131,6 +131,7 @@ pub fn cell(benchmark: Benchmark, point: Point, outcome: &BlockOutcome) -> Resul
 mod tests {
     use kilter_bench::launch::session::ItemSamples;
     use kilter_model::reading::read;
+    use kilter_protocol::fault::Fault;
 
     use super::*;
     use crate::grid::Load;
@@ -222,11 +223,9 @@ mod tests {
     #[test]
     fn a_part_that_failed_says_why() {
         let mut failing = usual();
-        failing
-            .failed
-            .insert("overlapped".to_owned(), "wrong data at byte 7".to_owned());
+        failing.failed.insert("overlapped".to_owned(), Fault::BrokenBarrier);
         let reason = cell(Benchmark::Sender, POINT, &failing).unwrap_err();
-        assert_eq!(reason, "`overlapped`: wrong data at byte 7");
+        assert_eq!(reason, format!("`overlapped`: {}", Fault::BrokenBarrier));
         let mut disturbed = usual();
         let samples = ItemSamples {
             seconds: Vec::new(),

@@ -269,7 +269,7 @@ impl<'c, 'a> Surveyor<'c, 'a> {
                 };
                 self.spend(silence + self.context.launch_seconds());
                 let block = failure.place().block.as_deref().unwrap_or_default();
-                let what = failure.what();
+                let what = failure.kind();
                 self.context
                     .progress
                     .warn(&format!("overlap: `{block}` {what}; the other cells go on"));

@@ -5,6 +5,7 @@
 
 pub mod cpus;
 pub mod expression;
+pub mod fault;
 pub mod machine;
 pub mod measuring;
 pub mod overlap;
@@ -16,4 +17,4 @@ pub mod task;
 pub mod verifying;
 
 /// Version of both line formats; a reader refuses any other.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::cpus::ProcessingUnits;
+use crate::fault::Fault;
 use crate::measuring::Synchronisation;
 
 /// Name under which [`Event::Settings`] has what an item leaves of random doubles: a digest over all ranks, equal for results that are equal bit
@@ -59,8 +60,8 @@ pub enum Event {
         block: String,
         /// Item id.
         item: String,
-        /// Why, with rank and position.
-        reason: String,
+        /// Why.
+        fault: Fault,
     },
     /// Times of one item: latest end over the ranks minus the agreed start, in seconds.
     Samples {

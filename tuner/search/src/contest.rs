@@ -9,12 +9,12 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use kilter_bench::launch::session::{BlockOutcome, Session, SessionError};
-use kilter_bench::reference::{NOT_REPRODUCIBLE, OTHER_RESULTS};
 use kilter_model::deployment::{Deployment, Selection};
 use kilter_model::limits::Call;
 use kilter_model::plan::{self, BOUND, DEFAULT};
 use kilter_model::report::{FixKind, Refused, Screened};
 use kilter_model::setup::Setup;
+use kilter_protocol::fault::{Fault, FaultKind};
 use kilter_protocol::plan::{Block, Implementation, Item, Repetitions};
 use kilter_stats::sample::Sample;
 use kilter_stats::verdict::Rule;
@@ -168,7 +168,7 @@ impl<'c, 'a> Contests<'c, 'a> {
             let row = target.collective().and_then(|one| context.library.algorithms_of(one));
             let id = format!("{} for {}", row.map_or("", |row| &row.parameter), target.name());
             context.progress.warn(&format!("`{id}` is not credited: {text}"));
-            context.quarantine.add(&id, "had no effect", &text);
+            context.quarantine.add(&id, FaultKind::NoEffect, &text);
             if let Some(reason) = &mut choice.unfixed_because {
                 *reason += &format!("; the library's own algorithms: {text}");
             }
@@ -262,9 +262,7 @@ impl<'c, 'a> Contests<'c, 'a> {
             } else if let Err(reason) = admit(self.context, selection)? {
                 let text = format!("`{family}` is no candidate: it failed the correctness matrix: {reason}");
                 self.context.progress.warn(&text);
-                self.context
-                    .quarantine
-                    .add(&family, "failed the correctness matrix", &reason);
+                self.context.quarantine.add(&family, FaultKind::Incorrect, &reason);
                 wrong.push(family);
             }
         }
@@ -506,9 +504,7 @@ impl<'c, 'a> Contests<'c, 'a> {
             let id = chosen.id();
             let text = format!("`{id}` is not deployed: it failed the correctness matrix: {reason}");
             self.context.progress.warn(&text);
-            self.context
-                .quarantine
-                .add(&id, "failed the correctness matrix", &reason);
+            self.context.quarantine.add(&id, FaultKind::Incorrect, &reason);
             candidates.retain(|candidate| candidate.selection.as_ref() != Some(chosen));
         }
     }
@@ -670,14 +666,14 @@ impl<'r, 'c, 'a> Job<'r, 'c, 'a> {
             };
             match session.measure(&block) {
                 Ok(outcome) => {
-                    for (item, reason) in &outcome.failed {
-                        if reason.starts_with(NOT_REPRODUCIBLE) {
+                    for (item, fault) in &outcome.failed {
+                        if matches!(fault, Fault::OtherResults { .. }) {
                             // At another size it may leave what the default leaves.
                             let id = put_away_as(item, target);
-                            context.progress.note(&format!("`{id}` is no candidate: {reason}"));
-                            context.quarantine.add(&id, OTHER_RESULTS, reason);
+                            context.progress.note(&format!("`{id}` is no candidate: {fault}"));
+                            context.quarantine.add(&id, fault.kind(), &fault.to_string());
                         } else {
-                            context.quarantine_failed(item, reason);
+                            context.quarantine_failed(item, fault);
                         }
                     }
                     return Ok(outcome);
@@ -686,7 +682,7 @@ impl<'r, 'c, 'a> Job<'r, 'c, 'a> {
                     self.session = None;
                     self.attempt += 1;
                     let suspect = failure.suspect().map(str::to_owned);
-                    let (what, detail) = (failure.what(), failure.to_string());
+                    let (what, detail) = (failure.kind(), failure.to_string());
                     let guilty: Vec<String> = match suspect {
                         Some(id) => live
                             .iter()

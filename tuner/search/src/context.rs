@@ -16,9 +16,10 @@ use kilter_bench::store::{Run, Store};
 use kilter_model::config::library::Library;
 use kilter_model::deployment::PROGRESS_VARIABLE;
 use kilter_model::options::Options;
-use kilter_model::plan::Plan;
+use kilter_model::plan::{Plan, is_candidate};
 use kilter_model::range::combining_volumes;
 use kilter_model::setup::Setup;
+use kilter_protocol::fault::Fault;
 use kilter_protocol::plan::Header;
 use kilter_protocol::report::Start;
 use kilter_stats::verdict::Rule;
@@ -466,23 +467,16 @@ impl<'a> Context<'a> {
 
     /// Puts a candidate that failed its self-check, or that says that it cannot run here, into quarantine, with a warning; the library's
     /// own failures are warnings.
-    pub fn quarantine_failed(&self, item: &str, reason: &str) {
-        let what = if reason.starts_with("wrong data") {
-            "delivered wrong data"
-        } else if reason.starts_with("had no effect") {
-            "had no effect"
-        } else {
-            "could not be run"
-        };
-        if item == "default" || item.starts_with("bound ") {
-            self.progress.warn(&format!(
-                "the library's own `{item}` {what}: {reason}; report it to its developers"
-            ));
+    pub fn quarantine_failed(&self, item: &str, fault: &Fault) {
+        let what = fault.kind();
+        if is_candidate(item) {
+            self.progress
+                .warn(&format!("candidate `{item}` {what} and is not proposed again: {fault}"));
+            self.quarantine.add(item, what, &fault.to_string());
         } else {
             self.progress.warn(&format!(
-                "candidate `{item}` {what} and is not proposed again: {reason}"
+                "the library's own `{item}` {what}: {fault}; report it to its developers"
             ));
-            self.quarantine.add(item, what, reason);
         }
     }
 }

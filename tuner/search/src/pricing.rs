@@ -59,10 +59,10 @@ pub fn measure(context: &Context<'_>, label: &str, setup: &Setup) -> anyhow::Res
         Err(error) => return Err(error.into()),
     };
     for (block, outcome) in blocks.iter().zip(&outcomes) {
-        for (item, reason) in &outcome.failed {
+        for (item, fault) in &outcome.failed {
             context
                 .progress
-                .warn(&format!("no price from `{}`, `{item}`: {reason}", block.id));
+                .warn(&format!("no price from `{}`, `{item}`: {fault}", block.id));
         }
     }
     let least = if context.options.is_exact() { 1 } else { LEAST_TIMES };

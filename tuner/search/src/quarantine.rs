@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use kilter_model::report::Quarantined;
+use kilter_protocol::fault::FaultKind;
 
 /// The list, by candidate id.
 #[derive(Debug, Default)]
@@ -13,13 +14,13 @@ pub struct Quarantine {
 
 impl Quarantine {
     /// Puts a candidate away; the first reason is kept.
-    pub fn add(&self, id: &str, what: &str, detail: &str) {
+    pub fn add(&self, id: &str, what: FaultKind, detail: &str) {
         self.entries
             .borrow_mut()
             .entry(id.to_owned())
             .or_insert_with(|| Quarantined {
                 id: id.to_owned(),
-                what: what.to_owned(),
+                what,
                 detail: detail.to_owned(),
             });
     }
@@ -28,6 +29,12 @@ impl Quarantine {
     #[must_use]
     pub fn contains(&self, id: &str) -> bool {
         self.entries.borrow().contains_key(id)
+    }
+
+    /// The fault for which a candidate is there.
+    #[must_use]
+    pub fn fault(&self, id: &str) -> Option<FaultKind> {
+        self.entries.borrow().get(id).map(|entry| entry.what)
     }
 
     /// For the report.

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use kilter_algorithms::Collective;
 use kilter_model::plan::{self, Subject};
 use kilter_model::setup::Setup;
+use kilter_protocol::fault::Fault;
 use kilter_protocol::plan::Repetitions;
 
 use crate::context::Context;
@@ -38,12 +39,16 @@ pub fn learn(context: &Context<'_>) -> anyhow::Result<()> {
 pub fn different(context: &Context<'_>, label: &str, staged: &Setup) -> anyhow::Result<Vec<(Subject, String)>> {
     let mut failed = compared(context, &format!("{label}/bits"), staged)?;
     let all = context.plan.library_subjects().into_iter();
-    let different = all.filter_map(|subject| failed.remove(&subject.item_id()).map(|reason| (subject, reason)));
+    let different = all.filter_map(|subject| {
+        failed
+            .remove(&subject.item_id())
+            .map(|fault| (subject, fault.to_string()))
+    });
     Ok(different.collect())
 }
 
 /// Everything that combines data in one launch: what failed, by item.
-fn compared(context: &Context<'_>, label: &str, setup: &Setup) -> anyhow::Result<BTreeMap<String, String>> {
+fn compared(context: &Context<'_>, label: &str, setup: &Setup) -> anyhow::Result<BTreeMap<String, Fault>> {
     let mut failed = BTreeMap::new();
     if !context.options.limits.reproducible {
         return Ok(failed);

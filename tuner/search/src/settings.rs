@@ -14,6 +14,7 @@ use kilter_model::not_deployed::{Measure, NotDeployed, Slowed};
 use kilter_model::plan::Subject;
 use kilter_model::report::{Contest, Contestant, FixKind};
 use kilter_model::setup::Setup;
+use kilter_protocol::fault::FaultKind;
 use kilter_stats::sample::Sample;
 use kilter_stats::verdict;
 use kilter_stats::verdict::improves;
@@ -437,10 +438,10 @@ impl Search<'_, '_> {
     }
 
     fn failed(&self, id: &str) -> NotDeployed {
-        let mut put_away = self.trials.context.quarantine.list().into_iter();
-        let entry = put_away.find(|entry| entry.id == id);
-        let what = entry.map_or_else(|| "could not be run".to_owned(), |entry| entry.what);
-        NotDeployed::Failed { what }
+        let what = self.trials.context.quarantine.fault(id);
+        NotDeployed::Failed {
+            what: what.unwrap_or(FaultKind::Refused),
+        }
     }
 
     fn record(&self, finalists: &[(f64, LaunchCandidate)], samples: &[Samples], outcome: &mut Outcome) {

@@ -162,6 +162,7 @@ fn apart<T>(mut group: Vec<Member<T>>, refusal: &Refusal) -> Vec<Vec<Member<T>>>
 #[cfg(test)]
 mod tests {
     use kilter_model::config::library::find_for;
+    use kilter_protocol::fault::FaultKind;
 
     use super::*;
     use crate::space::launch_candidates;
@@ -253,7 +254,7 @@ mod tests {
             ]
         };
         let failed = |collective| Refusal {
-            what: "crashed",
+            what: FaultKind::Crashed,
             detail: String::new(),
             ended_the_job: true,
             collective,

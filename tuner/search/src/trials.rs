@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use kilter_algorithms::Collective;
 use kilter_bench::launch::session::SessionError;
-use kilter_bench::reference::{NOT_REPRODUCIBLE, OTHER_RESULTS};
 use kilter_model::deployment::Assignment;
 use kilter_model::options::Options;
 use kilter_model::plan::{self, Subject};
 use kilter_model::setup::Setup;
+use kilter_protocol::fault::FaultKind;
 use kilter_protocol::plan::{Block, Repetitions};
 use kilter_stats::sample::Sample;
 
@@ -83,8 +83,8 @@ pub struct Trials<'s, 'a> {
 /// Why a launch says nothing for what was set in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
-    /// In two words: `crashed`, `had no effect`, `wrong data`, `other results`.
-    pub what: &'static str,
+    /// The kind.
+    pub what: FaultKind,
     /// What was seen.
     pub detail: String,
     /// Whether the job ended by it.
@@ -198,7 +198,7 @@ impl<'s, 'a> Trials<'s, 'a> {
                         return Err(error);
                     }
                     return Ok(Err(Refusal {
-                        what: "had no effect",
+                        what: FaultKind::NoEffect,
                         detail: format!("{error:#}"),
                         ended_the_job: false,
                         collective: None,
@@ -208,7 +208,7 @@ impl<'s, 'a> Trials<'s, 'a> {
             }
             Err(SessionError::Job(failure)) if !assignments.is_empty() => {
                 return Ok(Err(Refusal {
-                    what: failure.what(),
+                    what: failure.kind(),
                     detail: failure.to_string(),
                     ended_the_job: true,
                     collective: failure.suspect().and_then(collective_of),
@@ -222,16 +222,11 @@ impl<'s, 'a> Trials<'s, 'a> {
         let mut times = Times::new();
         for (block, outcome) in blocks.iter().zip(&outcomes) {
             for item in &block.items {
-                if let Some(reason) = outcome.failed.get(&item.id) {
+                if let Some(fault) = outcome.failed.get(&item.id) {
                     if !assignments.is_empty() {
-                        let what = if reason.starts_with(NOT_REPRODUCIBLE) {
-                            OTHER_RESULTS
-                        } else {
-                            "wrong data"
-                        };
                         return Ok(Err(Refusal {
-                            what,
-                            detail: reason.clone(),
+                            what: fault.kind(),
+                            detail: fault.to_string(),
                             ended_the_job: false,
                             collective: Subject::timed_by(item).collective(),
                         }));
@@ -278,7 +273,7 @@ impl<'s, 'a> Trials<'s, 'a> {
                 let id = format!("{} for {}", id(assignments), subject.item_id());
                 self.context
                     .quarantine
-                    .add(&id, "could not be run", &failure.to_string());
+                    .add(&id, FaultKind::Refused, &failure.to_string());
                 Ok(false)
             }
             Err(error) => Err(error.into()),

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use kilter_algorithms::Collective;
+use kilter_protocol::fault::{Buffer, Fault, WrongData, Zone};
 use kilter_protocol::overlap::Benchmark;
 use kilter_protocol::row::{Needs, Row, Rows};
 
@@ -171,7 +172,16 @@ impl ScriptedLibrary {
     /// These calls deliver wrong data.
     #[must_use]
     pub fn wrong_data(self, when: impl Fn(&Call<'_>) -> bool + 'static) -> ScriptedLibrary {
-        self.fault(when, Ends::Fails("wrong data: rank 1, byte 7".to_owned()))
+        let wrong = WrongData {
+            rank: 1,
+            buffer: Buffer::Output,
+            zone: Zone::Within,
+            byte: 7,
+            got: 0,
+            expected: 1,
+            slice: None,
+        };
+        self.fault(when, Ends::Fails(Fault::WrongData(wrong)))
     }
 
     fn fault(mut self, when: impl Fn(&Call<'_>) -> bool + 'static, ends: Ends) -> ScriptedLibrary {

@@ -6,6 +6,7 @@ use std::rc::Rc;
 use kilter_algorithms::{Collective, mockup};
 use kilter_protocol::cpus::ProcessingUnits;
 use kilter_protocol::expression::{Form, Operation, Side, Single, Term, Values};
+use kilter_protocol::fault::Fault;
 use kilter_protocol::overlap::{Overlap, Part};
 use kilter_protocol::plan::{Header, Implementation, Item};
 use kilter_protocol::report::{BITS, Start};
@@ -213,7 +214,7 @@ impl Playing {
             p_ranks: ranks,
             q_ranks: ranks,
         };
-        let value = |quantity: &kilter_protocol::expression::Quantity| quantity.value(values).map_err(Ends::Fails);
+        let value = |quantity: &kilter_protocol::expression::Quantity| quantity.value(values).map_err(refused);
         let times = value(&term.repeat)?;
         let bytes = term.call.size.as_ref().map_or(Ok(0), value)?;
         let one = match &term.call.operation {
@@ -224,10 +225,10 @@ impl Playing {
                 };
                 self.library_call(&call, played)?
             }
-            Operation::Collective(None, _) => return Err(Ends::Fails("an `A` is left".to_owned())),
+            Operation::Collective(None, _) => return Err(refused("an `A` is left")),
             Operation::PointToPoint(_) => {
                 let Some(collective) = item.task.collective() else {
-                    return Err(Ends::Fails("no collective to carry out".to_owned()));
+                    return Err(refused("no collective to carry out"));
                 };
                 let call = self.call(&item.id, settings, collective, bytes);
                 self.library.seconds_of_row(&item.id, &call)
@@ -245,13 +246,16 @@ impl Playing {
 
     fn ends(&self, item: &Item, settings: &Settings<'_>, played: &mut Played) -> Result<f64, Ends> {
         if let Some((name, value)) = item.settings.iter().find(|(name, _)| self.library.deaf.contains(name)) {
-            return Err(Ends::Fails(format!(
-                "had no effect: `{name}` was set to `{value}`, and reads back as its default"
-            )));
+            return Err(Ends::Fails(Fault::NoEffect {
+                rank: 0,
+                name: name.clone(),
+                asked: value.clone(),
+                read: "its default".to_owned(),
+            }));
         }
         match &item.implementation {
             Implementation::Expression { text } => {
-                let side: Side = text.parse().map_err(|error| Ends::Fails(format!("{error}")))?;
+                let side: Side = text.parse().map_err(refused)?;
                 side.terms
                     .iter()
                     .map(|term| self.term(term, item, settings, played))
@@ -259,7 +263,7 @@ impl Playing {
             }
             Implementation::Algorithm { id, .. } | Implementation::Plugin { id, .. } => {
                 let Some(collective) = item.task.collective() else {
-                    return Err(Ends::Fails("no collective to carry out".to_owned()));
+                    return Err(refused("no collective to carry out"));
                 };
                 let call = self.call(&item.id, settings, collective, item.bytes);
                 match self.library.fault_of(&call) {
@@ -300,6 +304,14 @@ impl Playing {
         }
         said
     }
+}
+
+/// The end of an item that rank 0 cannot carry out.
+fn refused(why: impl std::fmt::Display) -> Ends {
+    Ends::Fails(Fault::Refused {
+        rank: 0,
+        why: why.to_string(),
+    })
 }
 
 impl Play for Playing {

@@ -103,7 +103,7 @@ fn unfixed(run: &Run, name: &str) -> String {
 /// What was put away: id, what it did.
 fn quarantined(run: &Run) -> Vec<(&str, &str)> {
     let all = run.report.quarantined.iter();
-    all.map(|one| (one.id.as_str(), one.what.as_str())).collect()
+    all.map(|one| (one.id.as_str(), one.what.words())).collect()
 }
 
 /// The one warning that has this part.

@@ -7,6 +7,7 @@ use kilter_model::change::{Cell, id};
 use kilter_model::deployment::Assignment;
 use kilter_model::ledger::{Bar, Gone, Half, Ledger};
 use kilter_model::plan::Subject;
+use kilter_protocol::fault::FaultKind;
 use kilter_search::context::Context;
 use kilter_search::verification::{JudgedCell, OF_SPLITS, UNTOUCHED, Verification};
 
@@ -19,11 +20,17 @@ pub(super) fn take_back_idle(
     before: &Verification,
 ) {
     // For this cell: elsewhere its rule may be followed.
-    forgo(ledger, context, cell, ("had no effect", reason), before);
+    forgo(ledger, context, cell, (FaultKind::NoEffect, reason), before);
 }
 
 /// Takes back the selection of a cell, of which another kind may still fix it, and puts it away there for `what` it did.
-fn forgo(ledger: &mut Ledger, context: &Context<'_>, cell: Cell, (what, reason): (&str, &str), before: &Verification) {
+fn forgo(
+    ledger: &mut Ledger,
+    context: &Context<'_>,
+    cell: Cell,
+    (what, reason): (FaultKind, &str),
+    before: &Verification,
+) {
     let Some(selection) = ledger.take_back_selection(cell, reason, Bar::Kind, names_at(cell, before)) else {
         return;
     };
@@ -96,7 +103,7 @@ pub(super) fn take_back_broken(
         .deployment()
         .culprits(&subjects, ledger.verified(), &context.library);
     for cell in &culprits {
-        forgo(ledger, context, *cell, (failure.what(), &because), before);
+        forgo(ledger, context, *cell, (failure.kind(), &because), before);
     }
     if !culprits.is_empty() {
         return true;

@@ -98,14 +98,18 @@ fn call(session: &Session, item: &Item, root: usize, of: &Candidate, left: &mut 
         let buffers = Buffers::new(&recipe)?;
         Ok(vec![(recipe, buffers)])
     });
-    let ready: Vec<(Recipe, Buffers)> = match session.control.agree(ready)? {
+    let ready: Vec<(Recipe, Buffers)> = match session.control.agree(ready.map_err(|why| session.refused(why)))? {
         Ok(ready) => ready,
         // For the item itself the ranks have memory, and its volume suits it: another volume need not.
         Err(_) => return Ok(()),
     };
     let mut gallery = Gallery::empty();
     let (mut twin, made) = Candidate::new(ready, session.header.seed, Some(of.comm()), &mut gallery)?;
-    if session.control.agree(made)?.is_err() {
+    if session
+        .control
+        .agree(made.map_err(|why| session.refused(why)))?
+        .is_err()
+    {
         return twin.free();
     }
     let mut first = None;

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, bail};
 use kilter_mpi::{MPI_Comm, constants, info};
 use kilter_protocol::expression::Layout;
+use kilter_protocol::fault::Fault;
 use kilter_protocol::plan::{Block, Implementation, Item, Repetitions, Root, SettingsAct};
 use kilter_protocol::report::{Costs, Event};
 use kilter_protocol::task::Functionality;
@@ -196,12 +197,16 @@ pub(crate) fn carry_out(session: &mut Session, block: &Block) -> anyhow::Result<
 /// Makes the items of a block ready, runs each once and checks its data: all in turn, and the ranks agree on each step for all items
 /// together. Called by all ranks, which all come to the same end.
 fn prepare<'i>(session: &mut Session, block: &'i Block) -> anyhow::Result<Vec<Ready<'i>>> {
-    let ready: Vec<Result<_, String>> = block.items.iter().map(|item| buffers(session, item)).collect();
+    let ready: Vec<Result<_, Fault>> = block
+        .items
+        .iter()
+        .map(|item| buffers(session, item).map_err(|why| session.refused(why)))
+        .collect();
     let ready = session.control.agree_all(ready)?;
     // Bytes of problems that items share are computed once.
     let mut gallery = Gallery::default();
     let mut made: Vec<Ready<'i>> = Vec::new();
-    let mut right: Vec<Result<(), String>> = Vec::new();
+    let mut right: Vec<Result<(), Fault>> = Vec::new();
     for (item, ready) in block.items.iter().zip(ready) {
         session.tell(Event::Enter {
             block: block.id.clone(),
@@ -292,7 +297,7 @@ fn make(
     };
     // Plain calls need nothing that a rank could lack.
     if candidate.has_programs()
-        && let Err(refusal) = session.control.agree(made)?
+        && let Err(refusal) = session.control.agree(made.map_err(|why| session.refused(why)))?
     {
         candidate.free()?;
         return Ok(Err(refusal));
@@ -327,7 +332,7 @@ fn try_in(
     block: &Block,
     item: &Item,
     candidate: &mut Candidate,
-) -> anyhow::Result<Result<Result<(), String>, Refusal>> {
+) -> anyhow::Result<Result<Result<(), Fault>, Refusal>> {
     let mut counted = |session: &mut Session| {
         let right = match try_out(session, item, candidate)? {
             Ok(right) => right,
@@ -362,7 +367,7 @@ fn try_out(
     session: &mut Session,
     item: &Item,
     candidate: &mut Candidate,
-) -> anyhow::Result<Result<Result<(), String>, Refusal>> {
+) -> anyhow::Result<Result<Result<(), Fault>, Refusal>> {
     candidate.fill();
     if item.task.functionality == Functionality::Function(Collective::Barrier)
         && let Err(refusal) = check_barrier(session, candidate)?
@@ -403,11 +408,7 @@ fn check_barrier(session: &Session, candidate: &mut Candidate) -> anyhow::Result
         // Half the delay is left to clocks that agree only roughly.
         let slack = BARRIER_DELAY.as_nanos() as u64 / 2;
         let broken = last_in > (u64::MAX - first_out).saturating_add(slack);
-        let result = if broken {
-            Err("wrong data: no barrier: a rank left before the last had entered".to_owned())
-        } else {
-            Ok(())
-        };
+        let result = if broken { Err(Fault::BrokenBarrier) } else { Ok(()) };
         if let Err(refusal) = control.agree(result)? {
             return Ok(Err(refusal));
         }
@@ -428,6 +429,7 @@ fn with_settings<T>(
     }
     let mut before = settings::Before::default();
     let written = settings::write(&mut session.variables, &item.settings, &mut before);
+    let written = written.map_err(|error| session.refused(error.to_string()));
     if let Err(refusal) = session.control.agree(written)? {
         settings::restore(&mut session.variables, before)?;
         return Ok((None, Err(refusal)));
@@ -435,7 +437,8 @@ fn with_settings<T>(
     let returned = act(session)?;
     let read_back = settings::read_back(&session.variables, &item.settings);
     let read = read_back.as_deref().unwrap_or_default();
-    let effective = settings::ineffective(&session.variables, &item.settings, read);
+    let rank = session.control.rank();
+    let effective = settings::ineffective(&session.variables, &item.settings, read).map(|setting| setting.fault(rank));
 
     let mut ranks: Vec<Vec<(String, String)>> = Vec::new();
     for values in session.control.gather(serde_json::to_vec(read)?)? {
@@ -448,6 +451,7 @@ fn with_settings<T>(
     })?;
     settings::restore(&mut session.variables, before)?;
 
+    let read_back = read_back.map_err(|error| session.refused(error.to_string()));
     let effective = read_back.and_then(|_| effective.map_or(Ok(()), Err));
     let took = session.control.agree(effective)?;
     Ok((Some(returned), took))

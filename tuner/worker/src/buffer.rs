@@ -3,6 +3,8 @@
 use std::alloc::{Layout, alloc, dealloc};
 use std::ptr::NonNull;
 
+use kilter_protocol::fault::Zone;
+
 use crate::problem::Wrong;
 
 /// Alignment of the first byte, and length of the zone before and of the smallest zone after, in bytes.
@@ -60,12 +62,12 @@ impl GuardedBuffer {
     }
 
     /// Looks whether the zones are as they were; says which byte is not, counted from the buffer's beginning or end.
-    pub(crate) fn check_guards(&self) -> Option<(&'static str, Wrong)> {
+    pub(crate) fn check_guards(&self) -> Option<(Zone, Wrong)> {
         let (before, _, after) = self.zones();
         let wrong = |zone: &[u8]| zone.iter().enumerate().position(|(i, byte)| *byte != guard(i));
         if let Some(i) = wrong(after) {
             return Some((
-                "behind its end",
+                Zone::Behind,
                 Wrong {
                     byte: i,
                     got: after[i],
@@ -75,7 +77,7 @@ impl GuardedBuffer {
         }
         wrong(before).map(|i| {
             (
-                "before its beginning",
+                Zone::Before,
                 Wrong {
                     byte: PAGE - i,
                     got: before[i],
@@ -132,7 +134,7 @@ mod tests {
     #[test]
     fn a_byte_written_beside_it_is_found() {
         for bytes in [0_usize, 100, 4096] {
-            for (offset, place) in [(-1, "before its beginning"), (bytes as isize, "behind its end")] {
+            for (offset, place) in [(-1, Zone::Before), (bytes as isize, Zone::Behind)] {
                 let buffer = GuardedBuffer::new(bytes).unwrap();
                 // SAFETY: within the allocation.
                 unsafe { *buffer.pointer().offset(offset) ^= 1 };

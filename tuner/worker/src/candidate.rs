@@ -4,6 +4,7 @@ use std::ffi::c_int;
 
 use anyhow::Context;
 use kilter_mpi::{Arena, CallArguments, MPI_Comm, constants, info, library_call};
+use kilter_protocol::fault::{Buffer, Fault, WrongData, Zone};
 use kilter_protocol::plan::Item;
 
 use crate::buffer::GuardedBuffer;
@@ -27,7 +28,7 @@ pub(crate) struct Candidate {
     /// The turn that runs next.
     next: usize,
     /// Why it cannot run on its communicator, once its row has said so: it is not called any more.
-    unavailable: Option<String>,
+    unavailable: Option<Fault>,
 }
 
 /// What calls keep on a communicator.
@@ -185,7 +186,11 @@ impl Candidate {
         if !error.is::<Unavailable>() {
             return Err(error);
         }
-        self.unavailable = Some(format!("not available: {error:#}"));
+        let mut problems = self.turns.iter().flat_map(|turn| &turn.recipe.problems);
+        self.unavailable = Some(Fault::Refused {
+            rank: problems.next().map_or(0, |problem| problem.rank),
+            why: format!("not available: {error:#}"),
+        });
         Ok(())
     }
 
@@ -193,7 +198,7 @@ impl Candidate {
     ///
     /// # Errors
     /// Why not.
-    pub(crate) fn availability(&self) -> Result<(), String> {
+    pub(crate) fn availability(&self) -> Result<(), Fault> {
         self.unavailable.clone().map_or(Ok(()), Err)
     }
 
@@ -233,7 +238,7 @@ impl Candidate {
     ///
     /// # Errors
     /// Why the item did not run, or the first byte that is wrong on this rank.
-    pub(crate) fn check(&self) -> Result<(), String> {
+    pub(crate) fn check(&self) -> Result<(), Fault> {
         self.availability()?;
         self.turns.iter().filter(|turn| turn.has_run).try_for_each(Turn::check)
     }
@@ -348,21 +353,20 @@ impl Turn {
         hash::fnv_1a(&digests.collect::<Vec<_>>().concat())
     }
 
-    fn check(&self) -> Result<(), String> {
+    fn check(&self) -> Result<(), Fault> {
         let Buffers { send, recv, offsets } = &self.buffers;
         let calls = self.recipe.problems.len();
         for (i, ((problem, data), offsets)) in self.recipe.problems.iter().zip(&self.data).zip(offsets).enumerate() {
-            let which = if calls == 1 {
-                String::new()
-            } else {
-                format!(" (slice {} of {calls})", i + 1)
-            };
-            let rank = problem.rank;
-            if let Some(wrong) = data.check_recv(&recv.bytes()[offsets.recv..][..problem.recv_bytes()]) {
-                return Err(format!("wrong data: rank {rank} byte {}{which}", describe(wrong)));
-            }
-            if let Some(wrong) = data.check_send(&send.bytes()[offsets.send..][..problem.send_bytes()]) {
-                return Err(format!("wrong data: rank {rank} input byte {}{which}", describe(wrong)));
+            let output = data.check_recv(&recv.bytes()[offsets.recv..][..problem.recv_bytes()]);
+            let input = || data.check_send(&send.bytes()[offsets.send..][..problem.send_bytes()]);
+            let wrong = output
+                .map(|wrong| (Buffer::Output, wrong))
+                .or_else(|| input().map(|wrong| (Buffer::Input, wrong)));
+            if let Some((buffer, wrong)) = wrong {
+                return Err(Fault::WrongData(WrongData {
+                    slice: (calls > 1).then_some((i + 1, calls)),
+                    ..wrong_data(problem.rank, (buffer, Zone::Within), wrong)
+                }));
             }
         }
         let rank = self.recipe.problems.first().map_or(0, |problem| problem.rank);
@@ -374,24 +378,27 @@ impl Turn {
 ///
 /// # Errors
 /// The first one.
-pub(crate) fn check_guards(rank: usize, send: &GuardedBuffer, recv: &GuardedBuffer) -> Result<(), String> {
-    for (buffer, name) in [(recv, "output"), (send, "input")] {
-        if let Some((place, wrong)) = buffer.check_guards() {
-            return Err(format!(
-                "wrong data: rank {rank} {name} buffer, {place}, byte {}",
-                describe(wrong)
-            ));
+pub(crate) fn check_guards(rank: usize, send: &GuardedBuffer, recv: &GuardedBuffer) -> Result<(), Fault> {
+    for (guarded, buffer) in [(recv, Buffer::Output), (send, Buffer::Input)] {
+        if let Some((zone, wrong)) = guarded.check_guards() {
+            return Err(Fault::WrongData(wrong_data(rank, (buffer, zone), wrong)));
         }
     }
     Ok(())
 }
 
-/// A wrong byte in words.
-pub(crate) fn describe(wrong: Wrong) -> String {
-    format!(
-        "{}: got {:#04x}, expected {:#04x}",
-        wrong.byte, wrong.got, wrong.expected
-    )
+/// A wrong byte with its place.
+pub(crate) fn wrong_data(rank: usize, (buffer, zone): (Buffer, Zone), wrong: Wrong) -> WrongData {
+    let Wrong { byte, got, expected } = wrong;
+    WrongData {
+        rank,
+        buffer,
+        zone,
+        byte,
+        got,
+        expected,
+        slice: None,
+    }
 }
 
 /// One call.

@@ -6,6 +6,7 @@ use std::mem::MaybeUninit;
 use std::time::Duration;
 
 use kilter_mpi::{MPI_Comm, MpiError, constants, info};
+use kilter_protocol::fault::Fault;
 use mpi::ffi;
 
 use crate::clock;
@@ -29,13 +30,17 @@ pub(crate) struct Control {
     p_ranks: usize,
 }
 
-/// Some rank could not do what all were to do; the same on every rank except for the text.
+/// Some rank could not do what all were to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Refusal {
-    /// The lowest rank that could not.
-    pub(crate) rank: usize,
-    /// Why; on rank 0 and on that rank itself, elsewhere empty.
-    pub(crate) reason: String,
+    /// The fault of the lowest rank that could not: on rank 0 and on that rank itself. Elsewhere one's own, if there is one.
+    pub(crate) fault: Option<Fault>,
+}
+
+impl Refusal {
+    fn of(fault: Fault) -> Refusal {
+        Refusal { fault: Some(fault) }
+    }
 }
 
 /// Calls a PMPI function and turns its return value into a result.
@@ -111,42 +116,39 @@ impl Control {
     ///
     /// # Errors
     /// The library's.
-    pub(crate) fn agree<T>(&self, own: Result<T, String>) -> Result<Result<T, Refusal>, MpiError> {
+    pub(crate) fn agree<T>(&self, own: Result<T, Fault>) -> Result<Result<T, Refusal>, MpiError> {
         // The maximum of `p - rank` over those who refuse names the lowest of them.
         let refused = if own.is_err() { self.p_ranks - self.rank } else { 0 };
         let [highest, ..] = self.exchange_max([refused as u64, 0, 0, 0])?;
         if highest == 0 {
-            return Ok(own.map_err(|reason| Refusal {
-                rank: self.rank,
-                reason,
-            }));
+            return Ok(own.map_err(Refusal::of));
         }
         let rank = self.p_ranks - highest as usize;
-        let mut reason = own.err().unwrap_or_default();
+        let mut fault = own.err();
         if rank != 0 && self.rank == rank {
-            self.send(0, TAG_GATHER, reason.as_bytes())?;
+            self.send(0, TAG_GATHER, &serde_json::to_vec(&fault).unwrap_or_default())?;
         } else if rank != 0 && self.is_root() {
-            reason = String::from_utf8_lossy(&self.receive(rank, TAG_GATHER)?).into_owned();
+            let told = self.receive(rank, TAG_GATHER)?;
+            // Both ranks run this program; where the bytes are damaged all the same, the item is out.
+            let damaged = |_| Fault::Refused {
+                rank,
+                why: format!("a fault that cannot be read: {}", String::from_utf8_lossy(&told)),
+            };
+            fault = serde_json::from_slice(&told).unwrap_or_else(|error| Some(damaged(error)));
         }
-        Ok(Err(Refusal { rank, reason }))
+        Ok(Err(Refusal { fault }))
     }
 
     /// Makes refusals of one rank refusals of all, for many things at once: one exchange where nobody refuses anything.
     ///
     /// # Errors
     /// The library's.
-    pub(crate) fn agree_all<T>(&self, own: Vec<Result<T, String>>) -> Result<Vec<Result<T, Refusal>>, MpiError> {
+    pub(crate) fn agree_all<T>(&self, own: Vec<Result<T, Fault>>) -> Result<Vec<Result<T, Refusal>>, MpiError> {
         let refuses = own.iter().any(Result::is_err);
         let [refused, ..] = self.exchange_max([u64::from(refuses), 0, 0, 0])?;
         if refused == 0 {
             // All are right, so no refusal is made up here.
-            let right = |one: Result<T, String>| {
-                one.map_err(|reason| Refusal {
-                    rank: self.rank,
-                    reason,
-                })
-            };
-            return Ok(own.into_iter().map(right).collect());
+            return Ok(own.into_iter().map(|one| one.map_err(Refusal::of)).collect());
         }
         own.into_iter().map(|one| self.agree(one)).collect()
     }

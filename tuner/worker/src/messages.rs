@@ -5,11 +5,12 @@
 
 use anyhow::Context;
 use kilter_mpi::counters::Counters;
+use kilter_protocol::fault::Fault;
 use kilter_protocol::plan::{Block, Item};
 use kilter_protocol::report::Event;
 
 use crate::candidate::Candidate;
-use crate::control::Control;
+use crate::control::{Control, Refusal};
 use crate::hash::fnv_1a;
 use crate::session::Session;
 
@@ -24,15 +25,15 @@ pub(crate) fn counters(control: &Control, names: &[String]) -> anyhow::Result<Op
     if names.is_empty() {
         return Ok(None);
     }
-    let opened = Counters::open(names).map_err(|error| error.to_string());
+    let opened = Counters::open(names).map_err(|error| Fault::Refused {
+        rank: control.rank(),
+        why: error.to_string(),
+    });
     match control.agree(opened)? {
         Ok(counters) => Ok(Some(counters)),
-        Err(refusal) => {
-            if control.is_root() {
-                eprintln!(
-                    "kilter-worker: messages are not counted: rank {}: {}",
-                    refusal.rank, refusal.reason
-                );
+        Err(Refusal { fault }) => {
+            if let Some(fault) = fault.filter(|_| control.is_root()) {
+                eprintln!("kilter-worker: messages are not counted: {fault}");
             }
             Ok(None)
         }

@@ -3,6 +3,7 @@
 use kilter_mpi::MPI_Comm;
 use kilter_mpi::counters::Counters;
 use kilter_mpi::mpit::ControlVariables;
+use kilter_protocol::fault::Fault;
 use kilter_protocol::plan::{Block, Header, Item};
 use kilter_protocol::report::Event;
 
@@ -48,6 +49,14 @@ impl Session {
         self.report.as_mut().map_or(Ok(()), |report| report.write(event))
     }
 
+    /// The fault of an item that this rank cannot carry out.
+    pub(crate) fn refused(&self, why: String) -> Fault {
+        Fault::Refused {
+            rank: self.control.rank(),
+            why,
+        }
+    }
+
     /// Says on rank 0 that the job is alive, if that is due.
     ///
     /// # Errors
@@ -62,16 +71,11 @@ impl Session {
 /// # Errors
 /// Where it cannot be written.
 pub(crate) fn fail(session: &mut Session, block: &Block, item: &Item, refusal: Refusal) -> anyhow::Result<()> {
-    let Refusal { rank, reason } = refusal;
-    // Wrong data names its rank by itself, and rank 0 speaks for all.
-    let reason = if rank == 0 || reason.contains(&format!("rank {rank}")) {
-        reason
-    } else {
-        format!("rank {rank}: {reason}")
-    };
+    // Rank 0 knows the fault; the others report nothing.
+    let Some(fault) = refusal.fault else { return Ok(()) };
     session.tell(Event::Failed {
         block: block.id.clone(),
         item: item.id.clone(),
-        reason,
+        fault,
     })
 }

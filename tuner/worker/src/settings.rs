@@ -2,7 +2,8 @@
 //! library has it, read back, and set back after.
 
 use anyhow::Context;
-use kilter_mpi::mpit::ControlVariables;
+use kilter_mpi::mpit::{ControlVariables, MpitError};
+use kilter_protocol::fault::Fault;
 
 /// Names and the values they had before, in the order they were written.
 #[derive(Debug, Default)]
@@ -16,10 +17,10 @@ pub(crate) fn write(
     variables: &mut ControlVariables,
     settings: &[(String, String)],
     before: &mut Before,
-) -> Result<(), String> {
+) -> Result<(), MpitError> {
     for (name, value) in settings {
-        let old = variables.read(name).map_err(|error| error.to_string())?;
-        variables.write(name, value).map_err(|error| error.to_string())?;
+        let old = variables.read(name)?;
+        variables.write(name, value)?;
         before.0.push((name.clone(), old));
     }
     Ok(())
@@ -32,23 +33,41 @@ pub(crate) fn write(
 pub(crate) fn read_back(
     variables: &ControlVariables,
     settings: &[(String, String)],
-) -> Result<Vec<(String, String)>, String> {
+) -> Result<Vec<(String, String)>, MpitError> {
     settings
         .iter()
-        .map(|(name, _)| Ok((name.clone(), variables.read(name).map_err(|error| error.to_string())?)))
+        .map(|(name, _)| Ok((name.clone(), variables.read(name)?)))
         .collect()
 }
 
-/// The first setting that does not read back as it was asked for, in words.
-pub(crate) fn ineffective(
+/// A setting that does not read back as it was asked for.
+pub(crate) struct Ineffective<'a> {
+    name: &'a str,
+    asked: &'a str,
+    read: &'a str,
+}
+
+impl Ineffective<'_> {
+    /// The fault, as this rank reports it.
+    pub(crate) fn fault(&self, rank: usize) -> Fault {
+        Fault::NoEffect {
+            rank,
+            name: self.name.to_owned(),
+            asked: self.asked.to_owned(),
+            read: self.read.to_owned(),
+        }
+    }
+}
+
+/// The first setting that does not read back as it was asked for.
+pub(crate) fn ineffective<'a>(
     variables: &ControlVariables,
-    settings: &[(String, String)],
-    read_back: &[(String, String)],
-) -> Option<String> {
-    settings.iter().zip(read_back).find_map(|((name, asked), (_, got))| {
+    settings: &'a [(String, String)],
+    read_back: &'a [(String, String)],
+) -> Option<Ineffective<'a>> {
+    settings.iter().zip(read_back).find_map(|((name, asked), (_, read))| {
         let items = variables.enumeration(name).ok().flatten().unwrap_or_default();
-        (!is_same(asked, got, &items))
-            .then(|| format!("had no effect: `{name}` was set to `{asked}` and reads back as `{got}`"))
+        (!is_same(asked, read, &items)).then_some(Ineffective { name, asked, read })
     })
 }
 
@@ -115,7 +134,7 @@ impl<'a> Held<'a> {
         }
         self.release()?;
         if let Some(settings) = self.items.get(item) {
-            write(self.variables, settings, &mut self.before).map_err(anyhow::Error::msg)?;
+            write(self.variables, settings, &mut self.before)?;
         }
         self.of = Some(item);
         Ok(())

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::path::PathBuf;
 
+use kilter_protocol::fault::FaultKind;
 use serde::{Deserialize, Serialize};
 
 use super::command::TemplateError;
@@ -73,7 +74,7 @@ impl JobFailure {
     #[must_use]
     pub fn in_short(&self) -> String {
         let place = self.place();
-        let mut text = self.what().to_owned();
+        let mut text = self.kind().to_string();
         if let Some(block) = &place.block {
             text += &format!(" in block `{block}`");
         }
@@ -84,13 +85,13 @@ impl JobFailure {
         text
     }
 
-    /// The kind in two words: `hung`, `crashed`, `did not start`.
+    /// The kind: `hung`, `crashed` or `did not start`.
     #[must_use]
-    pub fn what(&self) -> &'static str {
+    pub fn kind(&self) -> FaultKind {
         match self {
-            JobFailure::Hung { .. } => "hung",
-            JobFailure::Crashed { .. } => "crashed",
-            JobFailure::DidNotStart { .. } => "did not start",
+            JobFailure::Hung { .. } => FaultKind::Hung,
+            JobFailure::Crashed { .. } => FaultKind::Crashed,
+            JobFailure::DidNotStart { .. } => FaultKind::DidNotStart,
         }
     }
 }

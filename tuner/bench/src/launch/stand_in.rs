@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use kilter_protocol::VERSION;
+use kilter_protocol::fault::Fault;
 use kilter_protocol::plan::{Block, Cache, Header, Implementation, Item, PlanLine, Repetitions, Synchronisation, Wait};
 use kilter_protocol::report::{End, Event, ReportLine, Start};
 
@@ -131,7 +132,7 @@ impl Player {
             } else if self.plays(&["dawdles"]) {
                 std::thread::sleep(Duration::from_millis(100));
             } else if self.plays(&["talks-nonsense", &b]) {
-                self.report.write_all(b"{\"v\":2,\"kind\":\"nonsense\"}\n").unwrap();
+                self.report.write_all(b"{\"v\":3,\"kind\":\"nonsense\"}\n").unwrap();
                 halt();
             } else if self.plays(&["answers-another", &b]) {
                 self.tell(Event::BlockEnd {
@@ -154,7 +155,7 @@ impl Player {
                 self.tell(Event::Failed {
                     block: b,
                     item: i,
-                    reason: "wrong data".to_owned(),
+                    fault: Fault::BrokenBarrier,
                 });
             } else {
                 self.tell(Event::Samples {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use kilter_protocol::fault::Fault;
 use kilter_protocol::plan::Item;
 use kilter_stats::sample::Sample;
 use rusqlite::{OptionalExtension as _, params};
@@ -14,7 +15,7 @@ pub struct BlockOutcome {
     /// Item id to samples.
     pub samples: BTreeMap<String, ItemSamples>,
     /// Item id to the reason why it is out.
-    pub failed: BTreeMap<String, String>,
+    pub failed: BTreeMap<String, Fault>,
     /// Item id to settings as the library reports them, and to what its counters say: name, value.
     pub read_back: BTreeMap<String, Vec<(String, String)>>,
     /// Wall time of the block, in seconds.
@@ -148,7 +149,8 @@ impl Run {
             let kind: String = row.get(1).map_err(context())?;
             let detail: String = row.get(2).map_err(context())?;
             if kind == "failed" {
-                outcome.failed.insert(item, detail);
+                let fault = self.parse(&detail, "item_notes.detail", block)?;
+                outcome.failed.insert(item, fault);
             } else {
                 let read_back: Vec<(String, String)> = self.parse(&detail, "item_notes.detail", block)?;
                 outcome.read_back.entry(item).or_default().extend(read_back);

@@ -268,8 +268,8 @@ impl LaunchRecord {
             Event::Settings { block, item, read_back } if measured => {
                 note(block, item, "settings", &to_json(read_back))?;
             }
-            Event::Failed { block, item, reason } if measured => {
-                note(block, item, "failed", reason)?;
+            Event::Failed { block, item, fault } if measured => {
+                note(block, item, "failed", &to_json(fault))?;
             }
             Event::Samples {
                 block,

@@ -1,4 +1,5 @@
 use kilter_fixtures::report as fixture;
+use kilter_protocol::fault::FaultKind;
 
 use super::*;
 
@@ -195,7 +196,8 @@ fn version_1(path: &Path) {
             INSERT INTO blocks VALUES
                 (1, 'before/0', 'b1', 1, 1, 'done', 0.25, '[{"id":"left","collective":"reduce","bytes":8,"implementation":{"by":"expression","text":"reduce(n)"},"settings":[]}]', '', 5.0),
                 (1, 'before/0', 'a0', 1, 1, 'hung', 0.0, 'no JSON', 'detail', 6.0);
-            INSERT INTO item_notes VALUES (1, 'b1', 'left', 'settings', '[["x","1"]]', 5.0), (1, 'b1', 'right', 'failed', 'wrong data', 5.0);"#,
+            INSERT INTO item_notes VALUES (1, 'b1', 'left', 'settings', '[["x","1"]]', 5.0), (1, 'b1', 'right', 'failed', 'wrong data', 5.0),
+                (1, 'b1', 'deaf', 'failed', 'had no effect: `x` was set to `1`', 5.0), (1, 'b1', 'away', 'failed', 'rank 1: no "memory"', 5.0);"#,
         )
         .unwrap();
     let description = r#"{"id":"left","collective":"reduce","bytes":8,"implementation":{"by":"expression","text":"reduce(n)"},"settings":[]}"#;
@@ -234,7 +236,14 @@ fn a_database_of_version_1_is_migrated_with_nothing_lost() {
         (samples.seconds.as_slice(), samples.void),
         ([1.5e-6, 2.5e-6, 0.1 + 0.2, 3e-6].as_slice(), 6)
     );
-    assert_eq!(block.outcome.failed["right"], "wrong data");
+    let failed = |item: &str| {
+        let fault = &block.outcome.failed[item];
+        (fault.kind(), fault.to_string())
+    };
+    assert_eq!(failed("right"), (FaultKind::WrongData, "wrong data".to_owned()));
+    let deaf = "had no effect: `x` was set to `1`";
+    assert_eq!(failed("deaf"), (FaultKind::NoEffect, deaf.to_owned()));
+    assert_eq!(failed("away"), (FaultKind::Refused, "rank 1: no \"memory\"".to_owned()));
     assert_eq!(block.outcome.read_back["left"], [("x".to_owned(), "1".to_owned())]);
     assert_eq!(run.stored_failure("before/0", "a0").unwrap().unwrap().state, "hung");
     assert_eq!(run.noise("before/0").unwrap().unwrap(), [1e-7, 2e-7]);

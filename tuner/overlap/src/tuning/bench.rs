@@ -5,6 +5,7 @@ use kilter_model::deployment::Assignment;
 use kilter_model::not_deployed::NotDeployed;
 use kilter_model::setup::Setup;
 use kilter_model::survey::Survey;
+use kilter_protocol::fault::FaultKind;
 use kilter_search::context::Context;
 
 use super::Goals;
@@ -26,8 +27,8 @@ pub(super) trait Bench {
     /// True if the deployed state differs from the untouched library.
     fn is_changed(&self) -> bool;
 
-    /// The failure of settings in two words.
-    fn failure(&self, assignments: &[Assignment]) -> String;
+    /// The failure of settings.
+    fn failure(&self, assignments: &[Assignment]) -> FaultKind;
 
     /// True if the search may make so many launches more.
     fn affords(&self, launches: usize) -> bool;
@@ -93,11 +94,9 @@ impl Bench for OnMachine<'_, '_, '_> {
         *self.launch != Setup::default()
     }
 
-    fn failure(&self, assignments: &[Assignment]) -> String {
+    fn failure(&self, assignments: &[Assignment]) -> FaultKind {
         let id = id(assignments);
-        let mut put_away = self.context.quarantine.list().into_iter();
-        let entry = put_away.find(|entry| entry.id == id);
-        entry.map_or_else(|| "could not be run".to_owned(), |entry| entry.what)
+        self.context.quarantine.fault(&id).unwrap_or(FaultKind::Refused)
     }
 
     fn affords(&self, launches: usize) -> bool {

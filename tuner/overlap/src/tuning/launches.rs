@@ -7,6 +7,7 @@ use kilter_model::change::id;
 use kilter_model::deployment::Assignment;
 use kilter_model::setup::Setup;
 use kilter_model::survey::{Cell, Map, Survey};
+use kilter_protocol::fault::FaultKind;
 use kilter_protocol::overlap::Benchmark;
 use kilter_search::context::Context;
 
@@ -62,7 +63,7 @@ impl Goals {
             Ok(survey) => Ok(Some(survey)),
             Err(error) if ends_the_run(&error) => Err(error),
             Err(error) if !assignments.is_empty() => {
-                context.quarantine.add(&id, "could not be run", &format!("{error:#}"));
+                context.quarantine.add(&id, FaultKind::Refused, &format!("{error:#}"));
                 Ok(None)
             }
             Err(error) => Err(error),

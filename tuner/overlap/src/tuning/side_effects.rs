@@ -10,6 +10,7 @@ use kilter_model::deployment::{Assignment, Deployment};
 use kilter_model::not_deployed::{NotDeployed, Slowed};
 use kilter_model::plan::{Subject, derived_seed};
 use kilter_model::setup::Setup;
+use kilter_protocol::fault::FaultKind;
 use kilter_protocol::overlap::{Benchmark, Model, Overlap, Part};
 use kilter_protocol::plan::{Block, Implementation, Item, Repetitions};
 use kilter_protocol::task::{Functionality, Task};
@@ -84,7 +85,7 @@ fn blocks(seed: u64) -> Vec<Block> {
 fn objection(without: &Samples, with: &Samples, noise_seconds: f64) -> Option<NotDeployed> {
     if with.is_empty() && !without.is_empty() {
         return Some(NotDeployed::Failed {
-            what: "could not be run".to_owned(),
+            what: FaultKind::Refused,
         });
     }
     let slowed = with.iter().filter_map(|(subject, after)| {

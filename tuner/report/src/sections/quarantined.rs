@@ -56,7 +56,7 @@ fn text(view: &View<'_>) -> String {
             out,
             "  {}: {}, {}",
             printable(&candidate.id),
-            printable(&candidate.what),
+            candidate.what,
             printable(&candidate.detail)
         );
     }
@@ -71,7 +71,7 @@ fn markdown(view: &View<'_>) -> String {
             format!(
                 "{}: {}, {}",
                 marks::code(&candidate.id),
-                marks::text(&candidate.what),
+                candidate.what,
                 marks::text(&candidate.detail)
             )
         }),

@@ -100,8 +100,8 @@ impl Timed {
     ) {
         for (block, outcome) in blocks.iter().zip(outcomes) {
             for item in &block.items {
-                if let Some(reason) = outcome.failed.get(&item.id) {
-                    failed.insert(item.id.clone(), reason.clone());
+                if let Some(fault) = outcome.failed.get(&item.id) {
+                    failed.insert(item.id.clone(), fault.to_string());
                 } else if let (Some(subject), Some(median)) = (Subject::of(item), outcome.median(&item.id)) {
                     self.medians.entry(subject).or_default().insert(launch, median);
                 }

@@ -109,7 +109,7 @@ fn prepare(session: &mut Session, comm: MPI_Comm, item: &Item) -> anyhow::Result
     };
     let made = refusal::accept(item, place.p_ranks, refusal::processing_units())
         .and_then(|overlap| Prepared::new(item, &overlap, comm, place, session.speed));
-    let mut prepared = match session.control.agree(made)? {
+    let mut prepared = match session.control.agree(made.map_err(|why| session.refused(why)))? {
         Ok(prepared) => prepared,
         Err(refusal) => return Ok(Err(refusal)),
     };

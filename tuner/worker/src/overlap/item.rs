@@ -1,6 +1,7 @@
 //! An item ready to run on this rank, and one round of it.
 
 use kilter_mpi::{MPI_Comm, MpiError};
+use kilter_protocol::fault::Fault;
 use kilter_protocol::overlap::{Benchmark, Overlap, Part};
 use kilter_protocol::plan::{Item, Wait};
 use mpi::Threading;
@@ -218,7 +219,7 @@ impl Prepared {
     ///
     /// # Errors
     /// The first byte that is wrong on this rank.
-    pub(super) fn check(&self) -> Result<(), String> {
+    pub(super) fn check(&self) -> Result<(), Fault> {
         match &self.data {
             Data::Nothing => Ok(()),
             Data::Messages(messages) => messages.check(),

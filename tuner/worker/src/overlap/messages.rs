@@ -4,12 +4,13 @@ use std::ffi::c_int;
 
 use kilter_algorithms::reference::closed_form::moved;
 use kilter_mpi::{MPI_Comm, MPI_Datatype, MpiError, constants};
+use kilter_protocol::fault::{Buffer, Fault, Zone};
 use mpi::ffi;
 
 use super::calls::Envelope;
 use super::flow::Flow;
 use crate::buffer::GuardedBuffer;
-use crate::candidate::{check_guards, describe};
+use crate::candidate::{check_guards, wrong_data};
 use crate::problem::{GAP, Wrong};
 
 /// A block of the strided type, and from the beginning of one to that of the next, in bytes.
@@ -227,7 +228,7 @@ impl Messages {
     ///
     /// # Errors
     /// The first byte that is wrong.
-    pub(super) fn check(&self) -> Result<(), String> {
+    pub(super) fn check(&self) -> Result<(), Fault> {
         let rank = self.rank;
         let look = |buffer: &GuardedBuffer, pieces: &[Piece], source: &dyn Fn(&Piece) -> usize| {
             let bytes = buffer.bytes();
@@ -240,7 +241,7 @@ impl Messages {
                     for (byte, expected) in gap.chain([data]) {
                         let got = bytes[byte];
                         if got != expected {
-                            return Err(describe(Wrong { byte, got, expected }));
+                            return Err(Wrong { byte, got, expected });
                         }
                     }
                     next = byte + 1;
@@ -248,10 +249,9 @@ impl Messages {
             }
             Ok(())
         };
-        look(&self.recv, &self.gets, &|piece| piece.peer)
-            .map_err(|wrong| format!("wrong data: rank {rank} byte {wrong}"))?;
-        look(&self.send, &self.gives, &|_| rank)
-            .map_err(|wrong| format!("wrong data: rank {rank} input byte {wrong}"))?;
+        let within = |buffer| move |wrong| Fault::WrongData(wrong_data(rank, (buffer, Zone::Within), wrong));
+        look(&self.recv, &self.gets, &|piece| piece.peer).map_err(within(Buffer::Output))?;
+        look(&self.send, &self.gives, &|_| rank).map_err(within(Buffer::Input))?;
         check_guards(rank, &self.send, &self.recv)
     }
 }
@@ -325,17 +325,23 @@ mod tests {
         ] {
             let mut ranks: Vec<Messages> = (0..4).map(|rank| messages(rank, &flows)).collect();
             for flow in &flows {
-                let error = ranks[flow.to].check().unwrap_err();
+                let error = ranks[flow.to].check().unwrap_err().to_string();
                 let expected = format!("wrong data: rank {} byte 0: got ", flow.to);
                 assert!(error.starts_with(&expected), "{error}");
             }
             deliver(&mut ranks);
             ranks.iter().for_each(|rank| rank.check().unwrap());
             ranks[3].recv.bytes_mut()[100] ^= 1;
-            assert!(ranks[3].check().unwrap_err().contains("rank 3 byte 100"));
+            assert!(ranks[3].check().unwrap_err().to_string().contains("rank 3 byte 100"));
             if let Some(byte) = ranks[0].send.bytes_mut().first_mut() {
                 *byte ^= 1;
-                assert!(ranks[0].check().unwrap_err().contains("rank 0 input byte 0"));
+                assert!(
+                    ranks[0]
+                        .check()
+                        .unwrap_err()
+                        .to_string()
+                        .contains("rank 0 input byte 0")
+                );
             }
         }
     }
@@ -370,6 +376,6 @@ mod tests {
         sender.fill();
         sender.check().unwrap();
         sender.send.bytes_mut()[40] ^= 1;
-        assert!(sender.check().unwrap_err().contains("input byte 40"));
+        assert!(sender.check().unwrap_err().to_string().contains("input byte 40"));
     }
 }

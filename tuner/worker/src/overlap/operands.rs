@@ -4,10 +4,11 @@ use std::ffi::{c_int, c_void};
 
 use kilter_algorithms::Collective;
 use kilter_mpi::{MPI_Comm, MPI_Datatype, MPI_Op};
+use kilter_protocol::fault::{Buffer, Fault, Zone};
 use kilter_protocol::plan::Element;
 
 use crate::buffer::GuardedBuffer;
-use crate::candidate::{check_guards, describe};
+use crate::candidate::{check_guards, wrong_data};
 use crate::implementation::check_blocks;
 use crate::place::Place;
 use crate::problem::Problem;
@@ -85,13 +86,14 @@ impl Operands {
     ///
     /// # Errors
     /// The first byte that is wrong.
-    pub(super) fn check(&self) -> Result<(), String> {
+    pub(super) fn check(&self) -> Result<(), Fault> {
         let rank = self.problem.rank;
+        let within = |buffer, wrong| Fault::WrongData(wrong_data(rank, (buffer, Zone::Within), wrong));
         if let Some(wrong) = self.problem.check_recv(self.recv.bytes()) {
-            return Err(format!("wrong data: rank {rank} byte {}", describe(wrong)));
+            return Err(within(Buffer::Output, wrong));
         }
         if let Some(wrong) = self.problem.check_send(self.send.bytes()) {
-            return Err(format!("wrong data: rank {rank} input byte {}", describe(wrong)));
+            return Err(within(Buffer::Input, wrong));
         }
         check_guards(rank, &self.send, &self.recv)
     }
@@ -136,7 +138,13 @@ mod tests {
         ] {
             let mut operands = operands(collective, 64, Element::Byte).unwrap();
             operands.fill();
-            assert!(operands.check().unwrap_err().starts_with("wrong data: rank 1 byte 0"));
+            assert!(
+                operands
+                    .check()
+                    .unwrap_err()
+                    .to_string()
+                    .starts_with("wrong data: rank 1 byte 0")
+            );
         }
     }
 }

@@ -11,6 +11,7 @@ use std::fmt;
 use std::fs::File;
 use std::rc::Rc;
 
+use kilter_protocol::fault::Fault;
 use kilter_protocol::plan::{Header, Item};
 use kilter_protocol::report::Start;
 
@@ -70,7 +71,7 @@ pub enum Ends {
     /// Each repetition takes so many seconds, before noise.
     Takes(f64),
     /// The item fails, and the others of its block go on.
-    Fails(String),
+    Fails(Fault),
     /// The item takes the job down.
     Crashes,
     /// The job falls silent.

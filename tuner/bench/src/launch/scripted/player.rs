@@ -256,9 +256,9 @@ impl Player {
                         *self.dropin.entry(implementation).or_default() += 1;
                     }
                 }
-                Ends::Fails(reason) => {
+                Ends::Fails(fault) => {
                     self.due
-                        .push_back((at, Due::says(Event::Failed { block, item, reason })));
+                        .push_back((at, Due::says(Event::Failed { block, item, fault })));
                 }
                 Ends::Crashes => {
                     let _ = writeln!(self.files.log, "scripted crash of `{item}`");

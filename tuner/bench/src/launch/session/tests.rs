@@ -7,6 +7,7 @@ mod failures;
 mod resumed;
 mod signals;
 
+use kilter_protocol::fault::{Fault, FaultKind};
 use kilter_protocol::plan::PlanLine;
 
 use super::super::proc_table::Family;

@@ -6,6 +6,7 @@ use kilter_fixtures::survey as fixture;
 use kilter_model::config::target;
 use kilter_model::not_deployed::Slowed;
 use kilter_model::survey::{Map, Survey};
+use kilter_protocol::fault::FaultKind;
 use kilter_protocol::overlap::Benchmark;
 
 use super::*;
@@ -102,8 +103,8 @@ impl Bench for Scripted {
         false
     }
 
-    fn failure(&self, _: &[Assignment]) -> String {
-        "crashed".to_owned()
+    fn failure(&self, _: &[Assignment]) -> FaultKind {
+        FaultKind::Crashed
     }
 
     fn affords(&self, launches: usize) -> bool {
@@ -284,7 +285,7 @@ fn what_fails_in_launches_of_its_own_says_how() {
     };
     let found = search(&mut bench, &["A"]);
     let failed = NotDeployed::Failed {
-        what: "crashed".to_owned(),
+        what: FaultKind::Crashed,
     };
     assert_eq!(why(&found, "A"), Some(&failed));
 }

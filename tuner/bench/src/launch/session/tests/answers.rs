@@ -48,7 +48,7 @@ fn all_at_once_come_in_the_order_asked_and_the_session_goes_on() {
         .measure_all(&blocks(&["a", "b"]), &mut |id| heard.push(id.to_owned()))
         .unwrap();
     assert_eq!(heard, ["a", "b"]);
-    assert_eq!(outcomes[1].failed["right"], "wrong data");
+    assert_eq!(outcomes[1].failed["right"], Fault::BrokenBarrier);
     assert_eq!(outcomes[1].samples.keys().collect::<Vec<_>>(), ["left"]);
     // The plan has ended: the next question needs a new attempt.
     session.measure(&block("c")).unwrap();

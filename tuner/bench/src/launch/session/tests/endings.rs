@@ -21,15 +21,18 @@ fn trouble_at_the_end_costs_no_answer() {
 
 #[test]
 fn a_missing_end_is_a_stored_failure_of_the_job_but_not_of_its_blocks() {
-    for (behaviour, what) in [("forgets-the-end", "crashed"), ("hangs-at-the-end", "hung")] {
+    for (behaviour, what) in [
+        ("forgets-the-end", FaultKind::Crashed),
+        ("hangs-at-the-end", FaultKind::Hung),
+    ] {
         let site = Site::new();
         let run = site.run();
         for _ in 0..2 {
             let mut session = site.session(&run, behaviour);
-            session.spec.limits.stall_seconds = if what == "hung" { 1.5 } else { 60.0 };
+            session.spec.limits.stall_seconds = if what == FaultKind::Hung { 1.5 } else { 60.0 };
             assert_eq!(session.measure(&block("b1")).unwrap(), expected("b1"));
             let failure = failure(session.finish().unwrap_err());
-            assert_eq!((failure.what(), failure.place().block.as_deref()), (what, None));
+            assert_eq!((failure.kind(), failure.place().block.as_deref()), (what, None));
         }
         assert_eq!(run.launch_count().unwrap(), 1);
     }

@@ -12,7 +12,7 @@ fn what_hangs_is_removed_named_and_not_tried_again() {
         let all = blocks(&["b1", "b2", "b3"]);
         let failure = failure(session.measure_all(&all, &mut |_| ()).unwrap_err());
         assert!(matches!(failure, JobFailure::Hung { .. }), "{failure}");
-        assert_eq!((failure.what(), failure.suspect()), ("hung", Some("right")));
+        assert_eq!((failure.kind(), failure.suspect()), (FaultKind::Hung, Some("right")));
         assert_eq!(failure.place().block.as_deref(), Some("b2"));
         assert_eq!(failure.place().unfinished, ["left", "right"]);
         site.nobody_is_left();
@@ -44,7 +44,7 @@ fn what_crashes_is_named_with_its_last_words() {
         matches!(&failure, JobFailure::Crashed { status, .. } if status == "exit status: 7"),
         "{failure}"
     );
-    assert_eq!((failure.what(), failure.suspect()), ("crashed", Some("right")));
+    assert_eq!((failure.kind(), failure.suspect()), (FaultKind::Crashed, Some("right")));
     assert!(failure.to_string().contains("stand-in: boom"), "{failure}");
     assert_eq!(site.sql::<String>("SELECT outcome FROM launches"), ["crashed"]);
     assert_eq!(run.stored_failure("key", "b1").unwrap().unwrap().state, "crashed");
@@ -104,8 +104,8 @@ fn a_worker_that_never_answers_fails_in_the_end() {
     let mut session = site.session(&run, "ends-at-once");
     let failure = failure(session.measure(&block("b1")).unwrap_err());
     assert_eq!(
-        (failure.what(), failure.place().block.as_deref()),
-        ("crashed", Some("b1"))
+        (failure.kind(), failure.place().block.as_deref()),
+        (FaultKind::Crashed, Some("b1"))
     );
     assert_eq!(run.launch_count().unwrap(), MAX_TRIES as u64);
 }
