@@ -105,14 +105,14 @@ fn enter(
 ) {
     deploy_needed(ledger, context, &mut launch_wide, &for_cells.proposals);
     let mut findings = launch_wide.and(for_cells);
-    for target in targets {
+    for target in targets.iter().filter(|target| target.cell().is_some()) {
         let Some((contest, reason)) = findings.told(&target.name()) else {
             continue;
         };
         contests.retain(|other| (&other.function, other.bytes) != (&contest.function, contest.bytes));
         contests.push(contest);
         let mut chosen = findings.proposals.iter();
-        if let Some(proposal) = chosen.find(|one| one.change.cell().is_some() && one.change.cell() == target.cell()) {
+        if let Some(proposal) = chosen.find(|one| one.change.cell() == target.cell()) {
             say(context, target, &proposal.change);
             ledger.deploy(proposal.clone());
         } else if let Some(reason) = reason {
