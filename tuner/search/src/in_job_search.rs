@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 use kilter_bench::launch::session::{BlockOutcome, Session, SessionError};
 use kilter_bench::reference::{NOT_REPRODUCIBLE, OTHER_RESULTS};
-use kilter_model::deployment::{Deployment, Selection, with_knob};
+use kilter_model::deployment::{Deployment, Selection};
 use kilter_model::limits::Call;
 use kilter_model::plan::{self, BOUND, DEFAULT};
 use kilter_model::report::{FixKind, Refused, Screened};
@@ -23,11 +23,11 @@ use crate::choose::{Choice, Measured, choose_among};
 use crate::context::Context;
 use crate::correctness::admit;
 use crate::guide::Guide;
-use crate::ordered::{self, Ordered};
+use crate::ordered::{self, Costs, Space};
 use crate::proof::{self, Finding};
 use crate::ranking::{best_of_kinds, ranked, to_refine};
 use crate::reasons;
-use crate::space::{self, Knob};
+use crate::space;
 use crate::target::Target;
 use crate::trials::{self, Purpose};
 
@@ -37,8 +37,9 @@ const PER_BLOCK: usize = 10;
 const FINALISTS: usize = 5;
 /// Launches of the final.
 pub const FINAL_LAUNCHES: usize = 5;
-/// Values that argmin may measure per knob.
+/// Values that are measured at most of a knob alone, and points of several together: fewer than of one after the other.
 const EVALUATIONS: usize = 7;
+const EVALUATIONS_TOGETHER: usize = 10;
 /// A median this far above the default's in the screening is out, whatever its rank.
 const HOPELESS: f64 = 3.0;
 
@@ -237,8 +238,8 @@ impl<'c, 'a> Contests<'c, 'a> {
         }
         let has_knobs = |one: &Selection| !space::knobs(&context.library, one, target.bytes()).is_empty();
         for kind in [FixKind::Parameter, FixKind::Algorithm] {
-            for (selection, ratio) in to_refine(&ratios, kind, &has_knobs) {
-                self.refine(job, target, selection, ratio, &mut ratios)?;
+            for (selection, _) in to_refine(&ratios, kind, &has_knobs) {
+                self.refine(job, target, &selection, &mut ratios)?;
             }
         }
         Ok(ratios)
@@ -322,44 +323,43 @@ impl<'c, 'a> Contests<'c, 'a> {
         choice.contest.refused = refused;
     }
 
-    /// Searches the ordered knobs of one candidate, one after the other.
+    /// Searches the ordered knobs of one candidate, all together, from what the screening measured of its family.
     fn refine(
         &self,
         job: &mut Job<'_, 'c, 'a>,
         target: &Target,
-        selection: Selection,
-        ratio: f64,
+        selection: &Selection,
         ratios: &mut BTreeMap<Selection, f64>,
     ) -> anyhow::Result<()> {
-        let mut best = (selection, ratio);
-        for knob in space::knobs(&self.context.library, &best.0, target.bytes()) {
-            let Knob { name, min, max, scale } = knob;
-            let start = space::knob_value(&best.0, &name).unwrap_or(min).clamp(min, max);
-            let base = best.0.clone();
-            let space = Ordered {
-                min,
-                max,
-                start,
-                scale,
-                evaluations: EVALUATIONS,
-            };
-            ordered::minimise(space, &mut |value| -> anyhow::Result<f64> {
-                let candidate = with_knob(&base, &name, value);
-                if let Some(known) = ratios.get(&candidate) {
-                    return Ok(*known);
-                }
-                if self.refusal(target, &candidate).is_some() {
-                    return Ok(f64::INFINITY);
-                }
-                let measured = job.ratios(target, std::slice::from_ref(&candidate), Purpose::Screening)?;
-                let ratio = measured.get(&candidate).copied().unwrap_or(f64::INFINITY);
-                ratios.insert(candidate.clone(), ratio);
-                if ratio < best.1 {
-                    best = (candidate, ratio);
-                }
-                Ok(ratio)
-            })?;
-        }
+        let knobs = space::knobs(&self.context.library, selection, target.bytes());
+        let start = knobs.iter().map(|knob| {
+            let value = space::knob_value(selection, &knob.name);
+            knob.axis(value.unwrap_or(knob.min))
+        });
+        let space = Space {
+            axes: start.collect(),
+            evaluations: if knobs.len() > 1 {
+                EVALUATIONS_TOGETHER
+            } else {
+                EVALUATIONS
+            },
+        };
+        let family = space::family(selection);
+        let known: Costs = ratios
+            .iter()
+            .filter(|(one, _)| space::family(one) == family)
+            .map(|(one, ratio)| (space::point(&knobs, one), *ratio))
+            .collect();
+        ordered::minimise(&space, &known, &mut |values| -> anyhow::Result<f64> {
+            let candidate = space::at_point(&knobs, selection, values);
+            if self.refusal(target, &candidate).is_some() {
+                return Ok(f64::INFINITY);
+            }
+            let measured = job.ratios(target, std::slice::from_ref(&candidate), Purpose::Screening)?;
+            let ratio = measured.get(&candidate).copied().unwrap_or(f64::INFINITY);
+            ratios.insert(candidate, ratio);
+            Ok(ratio)
+        })?;
         Ok(())
     }
 

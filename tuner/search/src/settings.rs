@@ -21,7 +21,7 @@ use kilter_stats::verdict::improves;
 use crate::DAMAGE_FLOOR;
 use crate::context::Context;
 use crate::findings::Findings;
-use crate::ordered::{self, Ordered};
+use crate::ordered::{self, Axis, Costs, Space};
 use crate::savings;
 use crate::shared_launches::{self, Member};
 use crate::space::{self, LaunchCandidate};
@@ -106,25 +106,26 @@ pub fn search(
             .first()
             .and_then(|a| a.value.parse().ok())
             .unwrap_or(min);
-        let space = Ordered {
+        let axis = Axis {
             min: min.max(start / 4),
             max: max.min(start.saturating_mul(4)),
             start,
             scale,
+        };
+        let space = Space {
+            axes: vec![axis],
             evaluations: EVALUATIONS,
         };
         let with = |value| space::with_value(&context.library, candidate, value, &situation);
-        let found = ordered::minimise(space, &mut |value| -> anyhow::Result<f64> {
-            if value == start {
-                return Ok(*cost);
-            }
+        let known = Costs::from([(vec![start], *cost)]);
+        let found = ordered::minimise(&space, &known, &mut |values| -> anyhow::Result<f64> {
             if context
                 .budget
                 .search_exhausted(search.trials.trial_seconds * 2.0 * CONFIRMING as f64)
             {
                 return Ok(f64::INFINITY);
             }
-            let Some(other) = with(value).filter(|other| !other.assignments.iter().any(|one| banned.contains(one)))
+            let Some(other) = with(values[0]).filter(|other| !other.assignments.iter().any(|one| banned.contains(one)))
             else {
                 return Ok(f64::INFINITY);
             };
@@ -133,7 +134,7 @@ pub fn search(
                 .launch(&other.assignments)?
                 .map_or(f64::INFINITY, |times| search.cost(&times, &present)))
         })?;
-        let refined = found.and_then(|found| Some((found.cost, with(found.value)?)));
+        let refined = found.and_then(|found| Some((found.cost, with(found.values[0])?)));
         if let Some((refined_cost, refined)) = refined {
             candidate.assignments = refined.assignments;
             *cost = refined_cost;

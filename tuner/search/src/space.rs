@@ -9,7 +9,7 @@ use kilter_model::deployment::{Assignment, Selection, with_knob};
 use kilter_protocol::cpus;
 use kilter_protocol::plugin::SEGMENT as OWN_SEGMENT;
 
-use crate::ordered::Scale;
+use crate::ordered::{Axis, Scale};
 use crate::plugins::{self, Plugin};
 use crate::target::Target;
 
@@ -24,6 +24,8 @@ pub struct Knob {
     pub max: u64,
     /// Spacing.
     pub scale: Scale,
+    /// The value that acts where a selection says nothing.
+    pub unset: u64,
 }
 
 /// A setting of a whole launch.
@@ -141,16 +143,33 @@ impl Knob {
     /// All its values, ascending.
     #[must_use]
     pub fn values(&self) -> Vec<u64> {
-        match self.scale {
-            Scale::Linear => (self.min..=self.max).collect(),
-            Scale::Log2 => {
-                let powers = (0..u64::BITS).map(|exponent| 1_u64 << exponent);
-                let inside = powers.filter(|value| (self.min..=self.max).contains(value));
-                let all: BTreeSet<u64> = inside.chain([self.min, self.max]).collect();
-                all.into_iter().collect()
-            }
+        self.axis(self.min).values()
+    }
+
+    /// Its range, searched from here.
+    #[must_use]
+    pub fn axis(&self, start: u64) -> Axis {
+        Axis {
+            min: self.min,
+            max: self.max,
+            start: start.clamp(self.min, self.max),
+            scale: self.scale,
         }
     }
+}
+
+/// The values of these knobs in a selection of their family.
+#[must_use]
+pub fn point(knobs: &[Knob], selection: &Selection) -> Vec<u64> {
+    let value = |knob: &Knob| knob_value(selection, &knob.name).unwrap_or(knob.unset);
+    knobs.iter().map(value).collect()
+}
+
+/// The selection with these values of its knobs.
+#[must_use]
+pub fn at_point(knobs: &[Knob], selection: &Selection, values: &[u64]) -> Selection {
+    let set = |one: Selection, (knob, value): (&Knob, &u64)| with_knob(&one, &knob.name, *value);
+    knobs.iter().zip(values).fold(selection.clone(), set)
 }
 
 /// Of the library's algorithms.
@@ -191,6 +210,7 @@ fn all_knobs(library: &Library, selection: &Selection, bytes: u64) -> Vec<Knob> 
                 min: parameter.min,
                 max: limit(parameter.name, parameter.max, bytes),
                 scale: Scale::Log2,
+                unset: parameter.default,
             })
             .collect(),
         Selection::Plugin(row) => row
@@ -201,6 +221,7 @@ fn all_knobs(library: &Library, selection: &Selection, bytes: u64) -> Vec<Knob> 
                 min: parameter.min,
                 max: limit(&parameter.name, parameter.max, bytes),
                 scale: Scale::Log2,
+                unset: parameter.value,
             })
             .collect(),
         Selection::Settings(settings) => {
@@ -223,11 +244,14 @@ fn all_knobs(library: &Library, selection: &Selection, bytes: u64) -> Vec<Knob> 
                 .flat_map(|choice| &choice.knobs)
                 .filter_map(|name| {
                     let knob = algorithms.knobs.get(name).filter(|knob| knob.column.is_some())?;
+                    let max = limit(name, knob.max, bytes);
                     Some(Knob {
                         name: format!("{parameter}_{name}"),
                         min: knob.min,
-                        max: limit(name, knob.max, bytes),
+                        max,
                         scale: scale(knob.scale),
+                        // A library's 0 sets no limit: one segment, all requests.
+                        unset: if knob.default == 0 { max } else { knob.default },
                     })
                 })
                 .collect()
@@ -555,6 +579,20 @@ mod tests {
     }
 
     #[test]
+    fn what_a_selection_does_not_say_stands_at_the_librarys_default() {
+        let chain = Selection::Settings(vec![("coll_tuned_bcast_algorithm".to_owned(), "2".to_owned())]);
+        let knobs = knobs(&openmpi(), &chain, 65536);
+        // No segments are one of the whole message.
+        assert_eq!(point(&knobs, &chain), [65536, 4]);
+        let other = at_point(&knobs, &chain, &[4096, 2]);
+        assert_eq!(
+            other.id(),
+            "coll_tuned_bcast_algorithm=2 coll_tuned_bcast_algorithm_segmentsize=4096 coll_tuned_bcast_algorithm_chain_fanout=2"
+        );
+        assert_eq!(point(&knobs, &other), [4096, 2]);
+    }
+
+    #[test]
     fn every_value_of_every_knob_is_a_candidate_once() {
         let target = Target::unbounded(Collective::Scan, 65536);
         let all = every(&openmpi(), &target, 8, true);
@@ -579,6 +617,7 @@ mod tests {
             min: 2,
             max: 5,
             scale: Scale::Linear,
+            unset: 4,
         };
         assert_eq!(fan.values(), [2, 3, 4, 5]);
     }

@@ -146,6 +146,32 @@ fn a_knob_of_an_algorithm_is_refined() {
     assert!(is_mended(&run, SLOW));
 }
 
+/// Best with one chain and segments of 256 B; more chains want longer segments, so that neither step alone from the library's four chains is better.
+#[test]
+fn knobs_that_act_on_each_other_are_refined_together() {
+    let row = "[[algorithms]]\ncollective = \"gather\"\nparameter = \"gather_algorithm\"\nrules_id = 9\nsize_switch = true\n\
+               choices = [{ value = 1, name = \"linear\" }, { value = 2, name = \"chain\", knobs = [\"segmentsize\", \"fan\"] }]\n\
+               [algorithms.knobs]\n\
+               segmentsize = { default = 0, min = 64, max = 65536, scale = \"log2\", unit = \"bytes\", column = \"segment\" }\n\
+               fan = { default = 4, min = 1, max = 8, scale = \"linear\", unit = \"chains\", column = \"fan\" }\n";
+    let library = ScriptedLibrary::new().described(row).cost("gather", |call, usual| {
+        if call.algorithm != 2 {
+            return 4.0 * usual;
+        }
+        let octaves = |name: &str, least: u64| (call.number(name).max(least) as f64).log2();
+        let segment = match call.number("gather_algorithm_segmentsize") {
+            0 => 12.0,
+            _ => octaves("gather_algorithm_segmentsize", 1),
+        };
+        let fan = octaves("gather_algorithm_fan", 1);
+        // A valley across both axes, and a slope along it.
+        usual * (0.3 + 0.2 * (segment - 8.0 - 2.0 * fan).powi(2) + 0.1 * fan)
+    });
+    let run = tune(library, "--guidelines GL3 --sizes 4096 --only parameters");
+    let expected = "MPI_Gather at 4 KiB=gather_algorithm=2 gather_algorithm_segmentsize=256 gather_algorithm_fan=1";
+    assert_eq!(changes(&run), [expected]);
+}
+
 #[test]
 fn a_mockup_mends_a_cell_where_nothing_of_the_librarys_does() {
     let run = tune(slow_reduce(|_| false), REDUCE);
