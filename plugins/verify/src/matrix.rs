@@ -246,7 +246,7 @@ impl<'a> Matrix<'a> {
                 }
                 let operator = case.op.map(|op| &OPERATORS[op]);
                 let needs = Needs::of(chosen.row.algorithm.needs);
-                let commutes = operator.is_none_or(|operator| operator.commutative);
+                let commutes = operator.is_none_or(|row| row.operator.is_commutative());
                 if needs.commutative && !commutes {
                     tally.skip("its operator must commute");
                     continue;
@@ -407,7 +407,7 @@ fn destroys_memory_on_mpich(collective: Collective, case: &Case) -> bool {
     match collective {
         Collective::Reduce => case.in_place && case.root != 0,
         Collective::ReduceScatterBlock => {
-            let commutes = case.op.is_none_or(|op| OPERATORS[op].commutative);
+            let commutes = case.op.is_none_or(|op| OPERATORS[op].operator.is_commutative());
             !commutes && TYPES[case.type_].begins_with_a_hole()
         }
         _ => false,

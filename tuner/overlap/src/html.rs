@@ -269,7 +269,7 @@ impl MapView {
 
 #[cfg(test)]
 mod tests {
-    use kilter_fixtures::markup::check_tags;
+    use kilter_fixtures::markup::{check_page, check_tags};
     use kilter_fixtures::survey as fixture;
 
     use super::*;
@@ -278,21 +278,7 @@ mod tests {
     fn the_page_is_well_formed_fetches_nothing_and_has_every_map_once() {
         let survey = fixture::without_threads();
         let page = render(&survey).unwrap();
-        let tags = check_tags(&page);
-        let ids: Vec<&str> = tags
-            .iter()
-            .filter_map(|tag| tag.split(" id=\"").nth(1))
-            .filter_map(|id| id.split('"').next())
-            .collect();
-        for (place, id) in ids.iter().enumerate() {
-            assert!(!ids[..place].contains(id), "{id} occurs twice");
-        }
-        for target in page.split("=\"#").skip(1).filter_map(|rest| rest.split('"').next()) {
-            assert!(ids.contains(&target), "#{target} leads nowhere");
-        }
-        for address in ["http:", "https:", "src=", "@import"] {
-            assert!(!page.contains(address), "{address}");
-        }
+        check_page(&page);
         assert_eq!(page.matches("class=\"plot heat\"").count(), 6);
         // Both palettes, switched without a script.
         assert!(page.contains("#overlap-ordered:checked~.maps") && page.contains("id=\"overlap-ordered\""));

@@ -78,7 +78,11 @@ pub fn load(files: &[PathBuf], programs: &Programs, library: &Library) -> anyhow
     Ok(plugins)
 }
 
-fn from_rows(file: &Path, said: plugin::Rows) -> anyhow::Result<Plugin> {
+/// A plugin with these rows.
+///
+/// # Errors
+/// No rows, one of an unknown collective, or a file that cannot be read.
+pub fn from_rows(file: &Path, said: plugin::Rows) -> anyhow::Result<Plugin> {
     let row = |row: plugin::Row| {
         let collective = row.collective.parse::<Collective>();
         Ok(Row {

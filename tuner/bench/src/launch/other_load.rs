@@ -37,9 +37,18 @@ fn most_cores_beside(ranks: usize, cores: usize) -> f64 {
     QUARTER + SPARE_SHARE * cores.saturating_sub(ranks) as f64
 }
 
+/// How busy others are while a job runs: the clocks of this machine at its start, or what a scenario says.
+#[derive(Debug, Clone, Copy)]
+pub enum Reading {
+    /// Of this machine.
+    Clocks(Clocks),
+    /// Others take so many processors all the time.
+    Scripted(f64),
+}
+
 /// Readings of the clocks at the start of a job.
 #[derive(Debug, Clone, Copy)]
-pub struct Reading {
+pub struct Clocks {
     at: Instant,
     /// Seconds, over all processors.
     busy: f64,
@@ -50,23 +59,34 @@ pub struct Reading {
 impl Reading {
     /// Reads now; `None` where there is no `/proc`.
     pub(super) fn now() -> Option<Reading> {
+        Clocks::now().map(Reading::Clocks)
+    }
+
+    /// Processors that others took since then, in the mean; `None` where too little time has passed to say.
+    pub(super) fn other_cores(self) -> Option<f64> {
+        match self {
+            Reading::Clocks(then) => {
+                let now = Clocks::now()?;
+                now.others_since(then, (now.at - then.at).as_secs_f64())
+            }
+            Reading::Scripted(cores) => Some(cores),
+        }
+    }
+}
+
+impl Clocks {
+    fn now() -> Option<Clocks> {
         let ticks = sysconf(SysconfVar::CLK_TCK).ok().flatten().unwrap_or(100) as f64;
         let busy = busy_ticks(&fs::read_to_string("/proc/stat").ok()?)? / ticks;
         let own = own_ticks(&processes(), std::process::id().cast_signed()) / ticks;
-        Some(Reading {
+        Some(Clocks {
             at: Instant::now(),
             busy,
             own,
         })
     }
 
-    /// Processors that others took since then, in the mean; `None` where too little time has passed to say.
-    pub(super) fn other_cores(self) -> Option<f64> {
-        let now = Reading::now()?;
-        now.others_since(self, (now.at - self.at).as_secs_f64())
-    }
-
-    fn others_since(self, then: Reading, seconds: f64) -> Option<f64> {
+    fn others_since(self, then: Clocks, seconds: f64) -> Option<f64> {
         let others = (self.busy - then.busy) - (self.own - then.own);
         (seconds >= SHORTEST_SECONDS).then(|| (others / seconds).max(0.0))
     }
@@ -174,7 +194,7 @@ mod tests {
 
     #[test]
     fn others_are_what_neither_the_job_nor_its_network_used() {
-        let reading = |busy, own| Reading {
+        let reading = |busy, own| Clocks {
             at: Instant::now(),
             busy,
             own,
@@ -198,23 +218,23 @@ mod tests {
 
     #[test]
     fn a_busy_child_is_nobody_else() {
-        let reading = Reading::now().unwrap();
+        let reading = Clocks::now().unwrap();
         let child = std::process::Command::new("sh")
             .args(["-c", "while :; do :; done"])
             .spawn();
         let mut child = child.unwrap();
         std::thread::sleep(Duration::from_millis(400));
-        let own = |reading: Reading| reading.own;
-        let while_it_lives = Reading::now().map(own).unwrap();
+        let own = |reading: Clocks| reading.own;
+        let while_it_lives = Clocks::now().map(own).unwrap();
         child.kill().unwrap();
         child.wait().unwrap();
-        let afterwards = Reading::now().map(own).unwrap();
+        let afterwards = Clocks::now().map(own).unwrap();
         let before = own(reading);
         assert!(
             while_it_lives - before > 0.05,
             "{before} to {while_it_lives}: a child that is busy"
         );
         assert!(afterwards >= while_it_lives, "and it is not forgotten when it ends");
-        assert!(reading.other_cores().is_some());
+        assert!(Reading::Clocks(reading).other_cores().is_some());
     }
 }

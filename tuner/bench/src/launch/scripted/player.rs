@@ -80,7 +80,11 @@ pub(super) struct Player {
     header: Option<Header>,
     /// Events in the order of time.
     due: VecDeque<(Instant, Due)>,
-    /// Lines of the plan that were read.
+    /// Lines of the plan that were read and not begun, each with when it was read.
+    open: VecDeque<(Instant, PlanLine)>,
+    /// When the last line of the plan that was begun is over.
+    over: Instant,
+    /// How many lines of the plan were read.
     read: usize,
     /// True if the job says nothing any more.
     is_silent: bool,
@@ -100,12 +104,14 @@ impl Player {
         Player {
             script,
             noise,
+            over: clock.now(),
             clock,
             files,
             name,
             play: None,
             header: None,
             due: VecDeque::new(),
+            open: VecDeque::new(),
             read: 0,
             is_silent: false,
             dropin: BTreeMap::new(),
@@ -165,17 +171,12 @@ impl Player {
                 None if self.is_silent => return,
                 None => {
                     let lines = self.next_lines();
-                    if lines.is_empty() {
+                    self.open.extend(lines.into_iter().map(|line| (now, line)));
+                    // One after the other: between two blocks the job may be told to end.
+                    let Some((read, line)) = self.open.pop_front() else {
                         return;
-                    }
-                    let mut at = now;
-                    for line in lines {
-                        // The rest of the plan is dropped after an event that ends the job.
-                        if self.is_silent || matches!(self.due.back(), Some((_, Due::Ends(_)))) {
-                            break;
-                        }
-                        at = self.schedule(&line, at);
-                    }
+                    };
+                    self.over = self.schedule(&line, read.max(self.over));
                 }
             }
         }
