@@ -10,8 +10,6 @@ use crate::program::datatypes;
 pub(crate) struct Unit {
     pub(crate) datatype: MPI_Datatype,
     pub(crate) op: MPI_Op,
-    /// Its size in bytes.
-    pub(crate) bytes: usize,
     /// How many there are in the total volume.
     pub(crate) count: usize,
 }
@@ -30,14 +28,12 @@ impl Unit {
             return Unit {
                 datatype: constants::byte(),
                 op: constants::bor(),
-                bytes: 1,
                 count: problem.n_bytes,
             };
         }
         Unit {
             datatype: datatypes::element_type(element),
             op: datatypes::element_op(element),
-            bytes,
             count: problem.n_bytes / bytes,
         }
     }
