@@ -1,4 +1,4 @@
-//! What the rules of a profile mean, checked against the implementations there are.
+//! Checks the meaning of a profile's rules against the implementations there are.
 
 use std::collections::BTreeMap;
 
@@ -12,9 +12,9 @@ use crate::{Profile, Rule, VERSION};
 impl Profile {
     /// Checks the profile against the implementations of a catalogue; `origin` is named in errors.
     ///
-    /// # Errors
-    /// The first of: another version; a path that cannot be one; an unknown collective, implementation or parameter; a value or
-    /// a number of ranks out of range; an empty range of bytes, or one that depends on a volume that not every rank knows; two rules that overlap.
+    /// The first mistake is returned: another version; a path that cannot be one; an unknown collective, implementation
+    /// or parameter; a value or a number of ranks out of range; an empty range of bytes, or one that depends on a
+    /// volume that not every rank knows; two rules that overlap.
     pub fn check(&self, catalogue: &Catalogue, origin: &str) -> Result<(), ProfileError> {
         self.problem(catalogue).map_or(Ok(()), |problem| {
             Err(ProfileError {
@@ -59,7 +59,7 @@ impl Profile {
         }
         for ((collective, ranks), mut group) in groups {
             group.sort_by_key(|index| self.rules[*index].min_bytes);
-            // In the order of their starts, rules are disjoint exactly when neighbours are.
+            // Rules in the order of their starts are disjoint exactly when neighbours are.
             for pair in group.windows(2) {
                 let (lower, upper) = (&self.rules[pair[0]], &self.rules[pair[1]]);
                 if upper.min_bytes <= lower.max_bytes {

@@ -363,7 +363,7 @@ proptest! {
         prop_assert_eq!(profile.check(&Catalogue::built_in(), "p.json").is_err(), twice);
     }
 
-    /// Nothing written crashes the reader.
+    /// No text crashes the reader.
     #[test]
     fn any_text_is_read_or_refused(text in ".{0,200}", cut in 0..GOOD.len(), put in "[\\[\\]{}\",:0-9a-z-]{0,6}") {
         let _ = Profile::parse(&text, "p.json");

@@ -10,7 +10,7 @@ pub(crate) fn fnv_1a(bytes: &[u8]) -> u64 {
 mod tests {
     use super::fnv_1a;
 
-    /// From the page of the hash's authors.
+    /// Values from the page of the hash's authors.
     #[test]
     fn it_is_the_published_one() {
         assert_eq!(fnv_1a(b""), 0xcbf2_9ce4_8422_2325);

@@ -1,16 +1,16 @@
-//! What data is made of, as a library is told.
+//! Types of data for a library.
 
 use kilter_mpi::{MPI_Datatype, MPI_Op, constants};
 
 use crate::problem::Problem;
 use crate::program::datatypes;
 
-/// What a library is told that data is made of; found before anything is measured.
+/// Type of data for a library; found before the measurement.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Unit {
     pub(crate) datatype: MPI_Datatype,
     pub(crate) op: MPI_Op,
-    /// How many there are in the total volume.
+    /// Number of elements in the total volume.
     pub(crate) count: usize,
 }
 
