@@ -18,8 +18,8 @@ use kilter_stats::verdict::Rule;
 use kilter_stats::verdict::improves;
 
 use crate::choose::{Choice, Measured};
-use crate::contest::{Contests, FINAL_LAUNCHES, Held, front};
 use crate::context::Context;
+use crate::in_job_search::{Contests, FINAL_LAUNCHES, Held, front};
 use crate::proof::{self, Finding};
 use crate::space::{self, LaunchCandidate};
 use crate::target::Target;

@@ -1,14 +1,14 @@
 //! The search: it verifies guidelines, proposes candidates, measures them on a bench, and says which to deploy and why. It writes no files and
 //! renders nothing.
 
-pub mod at_start;
 pub mod choose;
-pub mod contest;
 pub mod context;
 pub mod correctness;
 pub mod cost_model;
+pub mod findings;
 pub mod gates;
 pub mod guide;
+pub mod in_job_search;
 pub mod ordered;
 pub mod plugins;
 pub mod pricing;
@@ -20,9 +20,10 @@ pub mod reasons;
 pub mod reproducibility;
 pub mod savings;
 pub mod settings;
+pub mod shared_launches;
 pub mod space;
+pub mod startup_algorithms;
 pub mod target;
-pub mod together;
 pub mod trials;
 pub mod verification;
 

@@ -24,8 +24,8 @@ use kilter_model::plan;
 use kilter_model::setup::Setup;
 use kilter_protocol::plan::{Block, Item, Repetitions};
 
-use crate::contest::{Held, item};
 use crate::context::Context;
+use crate::in_job_search::{Held, item};
 use crate::target::Target;
 
 /// Fewer algorithms may send the same messages (pairwise and linear alltoallv do).

@@ -12,7 +12,7 @@ use kilter_model::deployment::Assignment;
 use kilter_model::ledger::Proposal;
 use kilter_model::not_deployed::{Measure, NotDeployed, Slowed};
 use kilter_model::plan::Subject;
-use kilter_model::report::{Contest, Contestant, FixKind};
+use kilter_model::report::{Contestant, FixKind};
 use kilter_model::setup::Setup;
 use kilter_stats::sample::Sample;
 use kilter_stats::verdict;
@@ -20,11 +20,12 @@ use kilter_stats::verdict::improves;
 
 use crate::DAMAGE_FLOOR;
 use crate::context::Context;
+use crate::findings::Findings;
 use crate::ordered::{self, Axis, Costs, Space};
 use crate::savings;
+use crate::shared_launches::{self, Member};
 use crate::space::{self, LaunchCandidate};
 use crate::target::Target;
-use crate::together::{self, Member};
 use crate::trials::{CONFIRMING, Samples, Times, Trials, damaged, is_library};
 
 /// Candidates that are confirmed at most.
@@ -33,21 +34,6 @@ const FINALISTS: usize = 3;
 const EVALUATIONS: usize = 7;
 /// A slowdown of a cell that counts as damage in a single launch, as a ratio: well above what launches differ by.
 const DAMAGE: f64 = 1.3;
-
-/// What the search settled on.
-#[derive(Debug, Default)]
-pub struct Outcome {
-    /// Confirmed changes of whole launches, most promising first.
-    pub proposals: Vec<Proposal>,
-    /// For each target, the launch-wide candidates that were confirmed, for the report.
-    pub contestants: BTreeMap<String, Vec<Contestant>>,
-    /// Why a candidate that would fix a target was not taken, by the target's name.
-    pub refused: BTreeMap<String, String>,
-    /// Candidates that looked better in a launch and were not confirmed, by id.
-    pub left_behind: Vec<(String, NotDeployed)>,
-    /// Why a confirmed candidate is not taken, by its id.
-    not_taken: BTreeMap<String, NotDeployed>,
-}
 
 /// Searches from `base`, the launch as it is deployed so far, files and drop-in included: what slows an algorithm that an earlier
 /// round has chosen is damage like any other. `banned` settings are not proposed.
@@ -60,28 +46,31 @@ pub fn search(
     base: Setup,
     targets: &[Target],
     banned: &BTreeSet<Assignment>,
-) -> anyhow::Result<Outcome> {
-    let mut outcome = Outcome::default();
+) -> anyhow::Result<Findings> {
+    let mut findings = Findings::default();
     if targets.is_empty() {
-        return Ok(outcome);
+        return Ok(findings);
     }
     let situation = situation(context, &base);
     let trials = Trials::new(context, format!("{label}/settings"), targets, base);
-    let mut search = Search { trials };
+    let mut search = Search {
+        trials,
+        not_taken: BTreeMap::new(),
+    };
     let candidates = space::launch_candidates(&context.library, &context.transports(), targets);
     say_what_cannot_be_put_back(context, &candidates, &situation);
     let mut candidates = space::in_situation(&context.library, candidates, &situation);
     let limits = &context.options.limits;
     candidates.retain(|candidate| !limits.leaves_parameter(&context.library, &candidate.parameter));
     candidates.retain(|candidate| !candidate.assignments.iter().any(|one| banned.contains(one)));
-    let groups = together::groups(&context.library, candidates);
+    let groups = shared_launches::groups(&context.library, candidates);
     context.progress.phase("search launch settings", groups.len() as u64);
     let Some(present) = search.trials.launch(&[])? else {
         anyhow::bail!("the library's own collectives failed under the settings so far")
     };
     let mut scored: Vec<(f64, LaunchCandidate)> = Vec::new();
     for (candidate, times) in screen(&mut search.trials, groups, &present)? {
-        search.refuse(&candidate, &times, &present, &mut outcome);
+        search.refuse(&candidate, &times, &present, &mut findings);
         scored.push((search.cost(&times, &present), candidate));
     }
     scored.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -161,11 +150,11 @@ pub fn search(
             context.progress.note(&format!(
                 "`{id}` looked better (cost {neutral:.2} -> {cost:.2}) and {why}"
             ));
-            outcome.left_behind.push((id, why));
+            findings.left_behind.push((id, why));
         }
     }
-    search.confirm(&finalists, (neutral, &present), &mut outcome)?;
-    Ok(outcome)
+    search.confirm(&finalists, (neutral, &present), &mut findings)?;
+    Ok(findings)
 }
 
 /// Where the ranks are, and what is set there and by `base`.
@@ -232,7 +221,7 @@ pub fn screen(
     present: &Times,
 ) -> anyhow::Result<Vec<(LaunchCandidate, Times)>> {
     let context = trials.context;
-    together::screen(trials, groups, present, |trials| {
+    shared_launches::screen(trials, groups, present, |trials| {
         let confirming = trials.trial_seconds * 2.0 * CONFIRMING as f64;
         let has_room = !context.budget.search_exhausted(confirming);
         if !has_room {
@@ -244,9 +233,11 @@ pub fn screen(
     })
 }
 
-/// What launches cost, and which are worth more of them.
+/// Costs of launches, and the candidates that are worth more of them.
 struct Search<'s, 'a> {
     trials: Trials<'s, 'a>,
+    /// Why a confirmed candidate is not taken, by its id.
+    not_taken: BTreeMap<String, NotDeployed>,
 }
 
 impl Search<'_, '_> {
@@ -298,7 +289,7 @@ impl Search<'_, '_> {
     }
 
     /// Where times are exact, keeps why a candidate that fixes something is not taken.
-    fn refuse(&self, candidate: &LaunchCandidate, times: &Times, present: &Times, outcome: &mut Outcome) {
+    fn refuse(&self, candidate: &LaunchCandidate, times: &Times, present: &Times, findings: &mut Findings) {
         let slowed = times
             .iter()
             .filter(|(subject, _)| is_library(subject))
@@ -318,7 +309,8 @@ impl Search<'_, '_> {
             let is_faster = |target: &&Target| times.get(&target.left) < present.get(&target.left);
             for target in self.trials.targets.iter().filter(is_faster).map(Target::name) {
                 if fixed.contains(&target) {
-                    outcome.refused.entry(target).or_insert_with(|| reason.clone());
+                    let evidence = findings.evidence.entry(target).or_default();
+                    evidence.refused.get_or_insert_with(|| reason.clone());
                 }
             }
         }
@@ -344,7 +336,7 @@ impl Search<'_, '_> {
         &mut self,
         finalists: &[(f64, LaunchCandidate)],
         (neutral, present): (f64, &Times),
-        outcome: &mut Outcome,
+        findings: &mut Findings,
     ) -> anyhow::Result<()> {
         if finalists.is_empty() {
             return Ok(());
@@ -360,7 +352,7 @@ impl Search<'_, '_> {
             let times = &samples[position + 1];
             let candidate_id = id(&candidate.assignments);
             if times.is_empty() {
-                self.refuse_finalist(&candidate_id, self.failed(&candidate_id), outcome);
+                self.refuse_finalist(&candidate_id, self.failed(&candidate_id));
                 continue;
             }
             let is_improved = |target: &&Target| {
@@ -396,18 +388,18 @@ impl Search<'_, '_> {
             );
             if gains > 0 && net_seconds < 0.0 {
                 let why = NotDeployed::CostsMore { seconds: -net_seconds };
-                self.refuse_finalist(&candidate_id, why, outcome);
+                self.refuse_finalist(&candidate_id, why);
             } else if gains > 0 && slowed.is_empty() {
-                outcome.proposals.push(Proposal {
+                findings.proposals.push(Proposal {
                     change: Change::of_launch(candidate.assignments.clone()),
                     fixes: fixed.difference(&fixed_before).cloned().collect(),
                 });
                 fixed_so_far.extend(fixed);
             } else if gains > 0 {
-                self.refuse_finalist(&candidate_id, NotDeployed::SideEffect { slowed }, outcome);
+                self.refuse_finalist(&candidate_id, NotDeployed::SideEffect { slowed });
             } else if let Some(others) = fixed_by_others(&fixed, &fixed_before) {
                 let why = NotDeployed::Superfluous { cells: others };
-                self.refuse_finalist(&candidate_id, why, outcome);
+                self.refuse_finalist(&candidate_id, why);
             } else {
                 let middles = |samples: &Samples| -> Times {
                     let middle = |(subject, sample): (&Subject, &Sample)| (subject.clone(), sample.median());
@@ -422,18 +414,18 @@ impl Search<'_, '_> {
                 };
                 // What was to be measured whatever it showed has not looked better.
                 if *cost < neutral {
-                    self.refuse_finalist(&candidate_id, why, outcome);
+                    self.refuse_finalist(&candidate_id, why);
                 }
             }
         }
-        self.record(finalists, &samples, outcome);
+        self.record(finalists, &samples, findings);
         Ok(())
     }
 
     /// Keeps and says why a finalist is not taken.
-    fn refuse_finalist(&self, id: &str, why: NotDeployed, outcome: &mut Outcome) {
+    fn refuse_finalist(&mut self, id: &str, why: NotDeployed) {
         self.trials.context.progress.note(&format!("`{id}` {why}"));
-        outcome.not_taken.insert(id.to_owned(), why);
+        self.not_taken.insert(id.to_owned(), why);
     }
 
     fn failed(&self, id: &str) -> NotDeployed {
@@ -443,7 +435,7 @@ impl Search<'_, '_> {
         NotDeployed::Failed { what }
     }
 
-    fn record(&self, finalists: &[(f64, LaunchCandidate)], samples: &[Samples], outcome: &mut Outcome) {
+    fn record(&self, finalists: &[(f64, LaunchCandidate)], samples: &[Samples], findings: &mut Findings) {
         let rule = self.trials.context.rule(self.trials.context.noise_seconds());
         for target in self.trials.targets {
             let subject = target.left.clone();
@@ -473,10 +465,10 @@ impl Search<'_, '_> {
                 .map(|((candidate, sample), among_best)| {
                     let assignments = candidate.map_or(&[][..], |candidate| &candidate.assignments);
                     let change = Change::of_launch(assignments.to_vec());
-                    let chosen = outcome.proposals.iter().any(|proposal| proposal.change == change);
+                    let chosen = findings.proposals.iter().any(|proposal| proposal.change == change);
                     let looks_better = !chosen && sample.median() < default;
                     let why_not = || {
-                        let why = outcome.not_taken.get(&id(assignments)).cloned();
+                        let why = self.not_taken.get(&id(assignments)).cloned();
                         why.unwrap_or(NotDeployed::NoBetterThanDefault {
                             ratio: sample.median() / default,
                         })
@@ -494,11 +486,8 @@ impl Search<'_, '_> {
                         not_deployed: looks_better.then(why_not),
                     }
                 });
-            outcome
-                .contestants
-                .entry(target.name())
-                .or_default()
-                .extend(contestants);
+            let evidence = findings.evidence.entry(target.name()).or_default();
+            evidence.launch_wide.extend(contestants);
         }
     }
 }
@@ -507,71 +496,4 @@ impl Search<'_, '_> {
 fn fixed_by_others(fixed: &BTreeSet<String>, before: &BTreeSet<String>) -> Option<Vec<String>> {
     let others: Vec<String> = fixed.difference(before).cloned().collect();
     (!others.is_empty()).then_some(others)
-}
-
-/// Which launch-wide candidate came nearer to a target's bound than whatever competed in running jobs: the end of a reason why it is not
-/// fixed.
-#[must_use]
-pub fn nearer(contest: &Contest, launch_wide: &[Contestant]) -> Option<String> {
-    let with_bound = launch_wide.iter().filter(|one| one.ratio_to_bound > 0.0);
-    let best = with_bound.min_by(|a, b| a.ratio_to_bound.total_cmp(&b.ratio_to_bound))?;
-    let is_nearer = |other: &Contestant| best.ratio_to_bound < other.ratio_to_bound;
-    contest
-        .candidates
-        .iter()
-        .all(is_nearer)
-        .then(|| format!("`{}` in launches of its own {:.2} times", best.id, best.ratio_to_bound))
-}
-
-/// Adds the launch-wide candidates to a contest's list, so that all competitors for a cell stand side by side; what stands there by the
-/// same name was measured beside more, and stays.
-pub fn merge(contest: &mut Contest, mut contestants: Vec<Contestant>) {
-    contestants.retain(|one| contest.candidates.iter().all(|other| other.id != one.id));
-    contest.candidates.extend(contestants);
-    contest
-        .candidates
-        .sort_by(|a, b| a.ratio_to_default.total_cmp(&b.ratio_to_default));
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn contestant(id: &str, ratio_to_bound: f64) -> Contestant {
-        Contestant {
-            id: id.to_owned(),
-            kind: None,
-            seconds: ratio_to_bound,
-            ratio_to_default: 1.0,
-            ratio_to_bound,
-            among_best: false,
-            chosen: false,
-            predicted: None,
-            change: Change::default(),
-            not_deployed: None,
-        }
-    }
-
-    #[test]
-    fn what_came_nearer_than_what_competed_in_running_jobs_is_named() {
-        let contest = Contest {
-            function: "allgather".to_owned(),
-            bytes: 262_144,
-            candidates: vec![contestant("default", 1.99)],
-            proof: None,
-            models: Vec::new(),
-            left_out: Vec::new(),
-            refused: Vec::new(),
-            screened: Vec::new(),
-        };
-        let launch_wide = [
-            contestant("A=1", 2.1),
-            contestant("A=3", 1.43),
-            contestant("no bound", 0.0),
-        ];
-        let text = nearer(&contest, &launch_wide);
-        assert_eq!(text.as_deref(), Some("`A=3` in launches of its own 1.43 times"));
-        assert_eq!(nearer(&contest, &launch_wide[..1]), None);
-        assert_eq!(nearer(&contest, &[]), None);
-    }
 }

@@ -959,7 +959,7 @@ mod tests {
             );
             assert_eq!(!settings.is_empty(), acts, "{hosts:?}");
             let target = Target::unbounded(Collective::Gather, 1024);
-            let trials = crate::at_start::trials(&mvapich2, &[target], 4, &situation.hosts);
+            let trials = crate::startup_algorithms::trials(&mvapich2, &[target], 4, &situation.hosts);
             assert_eq!(!trials.is_empty(), acts, "{hosts:?}");
         }
     }

@@ -10,14 +10,14 @@ use std::collections::BTreeMap;
 use kilter_model::config::library::Library;
 use kilter_model::deployment::{Assignment, Selection};
 use kilter_model::setup::Setup;
-use kilter_search::at_start::{self, PLACES, PROMISING};
 use kilter_search::choose::Measured;
-use kilter_search::contest::Held;
 use kilter_search::context::Context;
+use kilter_search::in_job_search::Held;
 use kilter_search::ranking::ranked;
+use kilter_search::startup_algorithms::{self, PLACES, PROMISING};
 use kilter_search::target::Target;
 use kilter_search::trials::{Samples, Trials};
-use kilter_search::{settings, space, together};
+use kilter_search::{settings, shared_launches, space};
 use kilter_stats::sample::Sample;
 
 /// Part of the launches' labels that follows the side's.
@@ -51,8 +51,10 @@ fn of(
 ) -> Candidates {
     let of_launches = space::own_launch_candidates(library, transports, std::slice::from_ref(target));
     let of_launches = space::in_situation(library, of_launches, situation);
-    let at_start = at_start::trials(library, std::slice::from_ref(target), ranks, &situation.hosts);
-    let at_start = at_start.iter().map(|choice| at_start::values(library, choice));
+    let at_start = startup_algorithms::trials(library, std::slice::from_ref(target), ranks, &situation.hosts);
+    let at_start = at_start
+        .iter()
+        .map(|choice| startup_algorithms::values(library, choice));
     let all = of_launches.into_iter().map(|one| one.assignments).chain(at_start);
     all.map(|assignments| (selection(&assignments), assignments)).collect()
 }
@@ -73,8 +75,8 @@ pub(super) fn search(context: &Context<'_>, label: &str, targets: &[Target]) -> 
     let situation = settings::situation(context, &Setup::default());
     let of_launches = space::own_launch_candidates(library, &transports(context), targets);
     let of_launches = space::in_situation(library, of_launches, &situation);
-    let at_start = at_start::trials(library, targets, context.options.ranks, &situation.hosts);
-    let of_launches = together::groups(library, of_launches);
+    let at_start = startup_algorithms::trials(library, targets, context.options.ranks, &situation.hosts);
+    let of_launches = shared_launches::groups(library, of_launches);
     let count = of_launches.len() + at_start.len();
     if count == 0 {
         return Ok(InTurn::default());
@@ -88,8 +90,8 @@ pub(super) fn search(context: &Context<'_>, label: &str, targets: &[Target]) -> 
     for (candidate, times) in settings::screen(&mut trials, of_launches, &present)? {
         tried.insert(selection(&candidate.assignments), times);
     }
-    for (choice, times) in at_start::screen(&mut trials, at_start, &present)? {
-        tried.insert(selection(&at_start::values(library, &[choice])), times);
+    for (choice, times) in startup_algorithms::screen(&mut trials, at_start, &present)? {
+        tried.insert(selection(&startup_algorithms::values(library, &[choice])), times);
     }
     let mut field = Candidates::new();
     for target in targets {

@@ -2,26 +2,18 @@
 
 use std::collections::BTreeSet;
 
-use kilter_model::change::{Change, id};
+use kilter_model::change::{Cell, Change, id};
 use kilter_model::deployment::{Assignment, Deployment, Selection};
 use kilter_model::ledger::{Ledger, Proposal};
 use kilter_model::not_deployed::NotDeployed;
 use kilter_model::options::TuneOptions;
-use kilter_model::report::{Contest, FixKind, Screened};
+use kilter_model::report::{Contest, FixKind};
 use kilter_model::setup::Setup;
-use kilter_search::choose::Choice;
-use kilter_search::contest::Contests;
 use kilter_search::context::Context;
+use kilter_search::findings::Findings;
+use kilter_search::in_job_search::Contests;
 use kilter_search::target::Target;
-use kilter_search::{at_start, gates, reasons, settings};
-
-/// Findings of a round of the search.
-struct Found {
-    /// In launches of their own.
-    launch_wide: settings::Outcome,
-    /// In running jobs, and under gates.
-    choices: Vec<(Target, Choice)>,
-}
+use kilter_search::{gates, settings, startup_algorithms};
 
 /// Searches changes for `targets` from `launch`, what is deployed so far, and enters into the ledger what is to be deployed.
 pub(super) fn search(
@@ -39,8 +31,8 @@ pub(super) fn search(
         give_up(ledger, target, reason);
     }
     let launch_wide = launch_wide(ledger, context, options, &label, launch, targets)?;
-    let choices = for_cells(ledger, context, options, &label, targets)?;
-    enter(ledger, context, Found { launch_wide, choices }, contests);
+    let for_cells = for_cells(ledger, context, options, &label, targets)?;
+    enter(ledger, context, launch_wide, for_cells, (targets, contests));
     Ok(())
 }
 
@@ -52,27 +44,21 @@ fn launch_wide(
     label: &str,
     launch: Setup,
     targets: &[Target],
-) -> anyhow::Result<settings::Outcome> {
+) -> anyhow::Result<Findings> {
     if !options.parameters {
-        return Ok(settings::Outcome::default());
+        return Ok(Findings::default());
     }
     let barred = ledger.barred_settings();
-    let mut found = context.budget.with_share(SETTINGS_SHARE, || {
+    let found = context.budget.with_share(SETTINGS_SHARE, || {
         settings::search(context, label, launch.clone(), targets, &barred)
     })?;
-    let confirmed = found.proposals.iter().flat_map(|proposal| &proposal.change.settings);
-    let launch = launch.with(&confirmed.cloned().collect::<Vec<_>>());
     confirm(ledger, &found.proposals);
-    let held = ledger.in_force().assignments;
-    let more = context.budget.with_share(AT_START_SHARE, || {
-        at_start::search(context, label, launch, &held, targets, &barred)
+    let (launch, held) = (launch.with(&found.settings()), ledger.in_force().assignments);
+    let more = context.budget.with_share(STARTUP_SHARE, || {
+        startup_algorithms::search(context, label, launch, &held, targets, &barred)
     })?;
     confirm(ledger, &more.proposals);
-    found.proposals.extend(more.proposals);
-    for (target, more) in more.contestants {
-        found.contestants.entry(target).or_default().extend(more);
-    }
-    Ok(found)
+    Ok(found.and(more))
 }
 
 fn confirm(ledger: &mut Ledger, proposals: &[Proposal]) {
@@ -88,7 +74,7 @@ fn for_cells(
     options: &TuneOptions,
     label: &str,
     targets: &[Target],
-) -> anyhow::Result<Vec<(Target, Choice)>> {
+) -> anyhow::Result<Findings> {
     let is_open = |target: &&Target| target.cell().is_some_and(|cell| !ledger.is_closed(cell));
     let open: Vec<Target> = targets.iter().filter(is_open).cloned().collect();
     let allowed = |target: &Target, kind: FixKind| {
@@ -105,61 +91,34 @@ fn for_cells(
         let barred = ledger.barred_settings();
         gates::search(context, label, &in_force, &barred, &allowed, &mut choices)?;
     }
-    Ok(choices)
+    let needed = |cell: Cell, selection: &Selection| ledger.needed_by(cell.0, selection, &context.library);
+    Ok(Findings::of_choices(choices, &needed))
 }
 
-/// Enters what was found: changes of whole launches that are needed, and what was chosen for each cell; the others with a reason.
-fn enter(ledger: &mut Ledger, context: &Context<'_>, found: Found, contests: &mut Vec<Contest>) {
-    let Found {
-        launch_wide: mut settings,
-        choices,
-    } = found;
-    deploy_needed(ledger, context, &mut settings, &choices);
-    let changes: Vec<Option<Change>> = choices
-        .iter()
-        .map(|(target, choice)| change(ledger, context, target, choice))
-        .collect();
-    for ((target, choice), change) in choices.into_iter().zip(changes) {
-        let mut contest = choice.contest;
-        let launch_wide = settings.contestants.remove(&target.name()).unwrap_or_default();
-        let nearer = settings::nearer(&contest, &launch_wide);
-        settings::merge(&mut contest, launch_wide);
-        for (id, why) in &settings.left_behind {
-            contest.screened.push(Screened {
-                id: id.clone(),
-                ratio_to_default: f64::NAN,
-                not_deployed: why.clone(),
-            });
-        }
+/// Enters what was found: changes of whole launches that are needed, and those for single cells; gives up the targets that nothing fixes.
+fn enter(
+    ledger: &mut Ledger,
+    context: &Context<'_>,
+    mut launch_wide: Findings,
+    for_cells: Findings,
+    (targets, contests): (&[Target], &mut Vec<Contest>),
+) {
+    deploy_needed(ledger, context, &mut launch_wide, &for_cells.proposals);
+    let mut findings = launch_wide.and(for_cells);
+    for target in targets.iter().filter(|target| target.cell().is_some()) {
+        let Some((contest, reason)) = findings.told(&target.name()) else {
+            continue;
+        };
         contests.retain(|other| (&other.function, other.bytes) != (&contest.function, contest.bytes));
         contests.push(contest);
-        if let Some(change) = change {
-            say(context, &target, &change);
-            let fixes = BTreeSet::from([target.name()]);
-            ledger.deploy(Proposal { change, fixes });
-        } else if let Some(reason) = choice.unfixed_because {
-            let reason = match (settings.refused.get(&target.name()), nearer) {
-                (Some(refused), _) => refused.clone(),
-                (None, Some(nearer)) => format!("{reason}; {nearer}"),
-                (None, None) => reason,
-            };
-            give_up(ledger, &target, &reason);
+        let mut chosen = findings.proposals.iter();
+        if let Some(proposal) = chosen.find(|one| one.change.cell() == target.cell()) {
+            say(context, target, &proposal.change);
+            ledger.deploy(proposal.clone());
+        } else if let Some(reason) = reason {
+            give_up(ledger, target, &reason);
         }
     }
-}
-
-/// The change that was chosen for a target. It has the settings that it was found under, or else those in force that others like it need.
-fn change(ledger: &Ledger, context: &Context<'_>, target: &Target, choice: &Choice) -> Option<Change> {
-    let (cell, selection) = (target.cell()?, choice.chosen.clone()?);
-    let settings = if choice.needs.is_empty() {
-        ledger.needed_by(cell.0, &selection, &context.library)
-    } else {
-        choice.needs.clone()
-    };
-    Some(Change {
-        settings,
-        ..Change::of_cell(cell, selection)
-    })
 }
 
 fn say(context: &Context<'_>, target: &Target, change: &Change) {
@@ -174,16 +133,11 @@ fn say(context: &Context<'_>, target: &Target, change: &Change) {
 
 /// Deploys the launch settings that are needed beside what was chosen for single cells. What was deployed and verified before
 /// does not fix a target, or it would be none.
-fn deploy_needed(
-    ledger: &mut Ledger,
-    context: &Context<'_>,
-    settings: &mut settings::Outcome,
-    choices: &[(Target, Choice)],
-) {
-    let covered = covered(choices, ledger.verified());
+fn deploy_needed(ledger: &mut Ledger, context: &Context<'_>, launch_wide: &mut Findings, for_cells: &[Proposal]) {
+    let covered = covered(for_cells, ledger.verified());
     // The algorithms of the library that were chosen were measured under it, and would not be asked for without it.
-    let is_algorithm = |(_, choice): &(Target, Choice)| matches!(choice.chosen, Some(Selection::Settings(_)));
-    let has_algorithm = choices.iter().any(is_algorithm);
+    let is_algorithm = |one: &Proposal| matches!(one.change.selection, Some((_, Selection::Settings(_))));
+    let has_algorithm = for_cells.iter().any(is_algorithm);
     let admits = |change: &Change| {
         let rows = context.library.parameters.iter();
         let mut rows = rows.filter(|row| change.settings.iter().any(|one| row.name == one.name));
@@ -198,9 +152,7 @@ fn deploy_needed(
             fixes.join(", ")
         ));
         let why = NotDeployed::Superfluous { cells: fixes };
-        for contestants in settings.contestants.values_mut() {
-            reasons::explain(contestants, &change, &why);
-        }
+        launch_wide.explain(&change, &why);
     }
     for setting in deployed.iter().flat_map(|proposal| &proposal.change.settings) {
         context
@@ -210,13 +162,13 @@ fn deploy_needed(
 }
 
 /// Names of the targets for which something is selected that was not `verified` before.
-fn covered(choices: &[(Target, Choice)], verified: &Deployment) -> BTreeSet<String> {
-    let covered = |(target, choice): &(Target, Choice)| {
-        let chosen = choice.chosen.as_ref()?;
-        let before = verified.selections.get(&target.cell()?);
-        (before != Some(chosen)).then(|| target.name())
+fn covered(for_cells: &[Proposal], verified: &Deployment) -> BTreeSet<String> {
+    let is_new = |one: &&Proposal| {
+        let selection = one.change.selection.as_ref();
+        selection.is_some_and(|(cell, selection)| verified.selections.get(cell) != Some(selection))
     };
-    choices.iter().filter_map(covered).collect()
+    let new = for_cells.iter().filter(is_new);
+    new.flat_map(|one| &one.fixes).cloned().collect()
 }
 
 /// Gives up what no fix may touch.
@@ -244,4 +196,4 @@ fn give_up(ledger: &mut Ledger, target: &Target, reason: &str) {
 const SETTINGS_SHARE: f64 = 0.4;
 
 /// The same for algorithms that are chosen at the start, which are all of a library's where there are any.
-const AT_START_SHARE: f64 = 0.8;
+const STARTUP_SHARE: f64 = 0.8;

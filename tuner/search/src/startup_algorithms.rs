@@ -18,9 +18,9 @@ use kilter_stats::sample::Sample;
 
 use crate::choose::{Measured, choose};
 use crate::context::Context;
-use crate::settings::Outcome;
+use crate::findings::{Evidence, Findings};
+use crate::shared_launches::{self, Member, each_once};
 use crate::target::Target;
-use crate::together::{self, Member, each_once};
 use crate::trials::{CONFIRMING, Samples, Times, Trials, damaged};
 
 /// Choices that are confirmed for each target.
@@ -45,13 +45,13 @@ pub fn search(
     assignments: &[Assignment],
     targets: &[Target],
     banned: &BTreeSet<Assignment>,
-) -> anyhow::Result<Outcome> {
+) -> anyhow::Result<Findings> {
     let library = &context.library;
     let ranks = context.options.ranks;
     let trials = trials(library, targets, ranks, &context.hosts());
-    let mut outcome = Outcome::default();
+    let mut findings = Findings::default();
     if trials.is_empty() {
-        return Ok(outcome);
+        return Ok(findings);
     }
     let mut launches = Trials::new(context, format!("{label}/at start"), targets, base);
     context
@@ -69,7 +69,7 @@ pub fn search(
         places.extend((!picks.is_empty()).then_some(picks));
     }
     if places.is_empty() {
-        return Ok(outcome);
+        return Ok(findings);
     }
     let deployed = |picks: &Picks| -> Vec<Assignment> {
         let all = composed(context, &standing, picks).into_iter();
@@ -121,7 +121,11 @@ pub fn search(
             chosen.insert((row.0.collective, target.bytes()), number);
         }
         let competitors = choice.contest.candidates.into_iter().filter(|one| one.kind.is_some());
-        outcome.contestants.insert(target.name(), competitors.collect());
+        let evidence = Evidence {
+            launch_wide: competitors.collect(),
+            ..Evidence::default()
+        };
+        findings.evidence.insert(target.name(), evidence);
     }
     let mut accepted: Vec<Vec<Assignment>> = composed(context, &standing, &chosen);
     accepted.retain(|own| own.first().is_some_and(|first| !banned.contains(first)));
@@ -144,14 +148,15 @@ pub fn search(
         let fixes: BTreeSet<String> = targets.iter().filter(is_fixed).map(Target::name).collect();
         // What competed was one choice of it; what is deployed has one for each range of sizes.
         for target in &fixes {
-            let competitors = outcome.contestants.get_mut(target).into_iter().flatten();
+            let competitors = findings.evidence.get_mut(target);
+            let competitors = competitors.into_iter().flat_map(|evidence| &mut evidence.launch_wide);
             for one in competitors.filter(|one| one.chosen) {
                 one.change = change.clone();
             }
         }
-        outcome.proposals.push(Proposal { change, fixes });
+        findings.proposals.push(Proposal { change, fixes });
     }
-    Ok(outcome)
+    Ok(findings)
 }
 
 /// Whether a collective's value, in launches with it (the second) in turn with launches without (the first), makes what it was chosen for
@@ -190,7 +195,7 @@ pub fn screen(
         .into_iter()
         .map(|trial| trial.into_iter().map(member).collect())
         .collect();
-    let screened = together::screen(launches, groups, present, |launches| {
+    let screened = shared_launches::screen(launches, groups, present, |launches| {
         let confirming = launches.trial_seconds * (1 + (1 + PLACES) * CONFIRMING) as f64;
         let has_room = !context.budget.search_exhausted(confirming);
         if !has_room {
