@@ -1,5 +1,5 @@
-//! Heat maps for people: a page of its own, and the same as a part of another one. One file, nothing is fetched; colours are switched
-//! by style rules alone.
+//! Heat maps for people: a page of its own, and a part of another one. It is one file that fetches nothing; style rules
+//! alone switch the colours.
 
 use askama::Template;
 use kilter_model::config::target;
@@ -31,7 +31,7 @@ struct Page {
     facts: Vec<(&'static str, String)>,
 }
 
-/// The maps with their controls and their style.
+/// Maps with their controls and their style.
 #[derive(Template)]
 #[template(path = "overlap_section.html")]
 struct Section {
@@ -101,13 +101,13 @@ pub fn render_judged(survey: &Survey, before: &[Judgement], after: Option<&[Judg
     Ok(page.render()?)
 }
 
-/// The maps alone, to be put into the body of another page that has the report's style: figures, classes, tables, with their own
+/// The maps alone, for the body of another page with the report's style: figures, classes and tables, with their own
 /// style rules.
 pub fn section(survey: &Survey) -> anyhow::Result<String> {
     Ok(section_of(survey, &classify(survey))?)
 }
 
-/// The targets alone, likewise; empty if none was measured.
+/// The targets alone, for the body of another page; empty if none was measured.
 pub fn targets_section(before: &[Judgement], after: Option<&[Judgement]>) -> anyhow::Result<String> {
     let known = |judgement: &&Judgement| judgement.standing() != Standing::Unknown || !judgement.cells.is_empty();
     let before: Vec<Judgement> = before.iter().filter(known).cloned().collect();
@@ -134,7 +134,7 @@ pub fn targets_section(before: &[Judgement], after: Option<&[Judgement]>) -> any
     .render()?)
 }
 
-/// The column of statements.
+/// Index of the column of statements.
 const STATEMENT: usize = 2;
 
 /// A table with the signs of a page.

@@ -5,7 +5,7 @@ use std::fmt;
 
 use kilter_algorithms::Collective;
 use kilter_protocol::overlap::Benchmark;
-use kilter_protocol::plugin::{Needs, Row, Rows};
+use kilter_protocol::row::{Needs, Row, Rows};
 
 use super::call::{Call, Settings};
 use kilter_bench::launch::scripted::{Ends, Noise, RowEnds};
@@ -247,7 +247,7 @@ impl ScriptedLibrary {
         });
         rows.rows.push(Row {
             id: id.to_owned(),
-            collective: collective.to_owned(),
+            collective: collective.parse().expect("the name of a collective"),
             needs,
             parameters: Vec::new(),
             scratch: None,

@@ -1,7 +1,7 @@
 //! Rows of a user's plugin.
 
 use kilter_bench::launch::scripted::RowEnds;
-use kilter_protocol::plugin::Needs;
+use kilter_protocol::row::Needs;
 
 use super::*;
 

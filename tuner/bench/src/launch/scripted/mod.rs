@@ -1,7 +1,7 @@
-//! A bench on which nothing runs: its jobs speak the worker's protocol, and a [`Script`] says what they do.
+//! A bench on which nothing runs. Its jobs speak the worker's protocol, and a [`Script`] determines their behaviour.
 //!
-//! A job is a [`player::Player`]: it reads the plan and writes the report, as a worker does, and time passes by a clock that only waiting
-//! moves. So hours of measuring take a second, and the same seed gives the same times.
+//! A job is a [`player::Player`]: it reads the plan and writes the report, as a worker does. Its clock moves only when
+//! somebody waits. Hours of measuring therefore take a second, and the same seed gives the same times.
 
 mod noise;
 mod player;
@@ -41,7 +41,7 @@ pub enum Launched {
         /// Behaviour of its items.
         play: Box<dyn Play>,
     },
-    /// The launcher ends at once and prints this.
+    /// The launcher ends at once and prints this text.
     Fails(String),
     /// The job stays silent.
     Silent,
@@ -69,9 +69,9 @@ pub struct Played {
 pub enum Ends {
     /// Each repetition takes so many seconds, before noise.
     Takes(f64),
-    /// It is out of its block, and the others go on.
+    /// The item fails, and the others of its block go on.
     Fails(String),
-    /// It takes the job down.
+    /// The item takes the job down.
     Crashes,
     /// The job falls silent.
     Hangs,

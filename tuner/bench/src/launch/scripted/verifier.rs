@@ -12,7 +12,7 @@ use super::super::bench::{Clock, Started};
 use super::super::process::ProcessError;
 use super::{RowEnds, Script};
 
-/// Cases that are compared of each row.
+/// Compared cases of each row.
 const CASES: u64 = 10;
 
 /// A job that is over as soon as it was started, or hangs for ever.
