@@ -8,6 +8,7 @@
 //! * [`registry`]: one row per algorithm; [`registry::algorithms`] is what `kilter list`, profiles, search and tests
 //!   read.
 //! * [`mockup`]: compositions of library calls with the semantics of another collective.
+//! * [`reference`](mod@reference): what a collective must deliver, for everybody's tests and for the worker.
 //! * [`Nodes`]: which ranks share a node; [`shared_memory`]: what they do in memory they share.
 //! * one module per collective, one file per algorithm; [`schedule`]: what they share, as pure functions.
 
@@ -32,6 +33,7 @@ mod parts;
 pub mod reduce;
 pub mod reduce_scatter;
 pub mod reduce_scatter_block;
+pub mod reference;
 pub mod registry;
 pub mod scan;
 pub mod scatter;

@@ -45,6 +45,14 @@ impl Mockup {
             scratch::kept(between)
         }
     }
+
+    /// True if it hands the operator elements of its own where the number of elements is no multiple of the ranks. The first call of what
+    /// combines gets the caller's contributions, and so the caller's operator.
+    #[must_use]
+    pub fn pads_for_operator(&self) -> bool {
+        let has_blocks = |call: &Collective| call.has_blocks();
+        self.collective.has_operator() && !self.collective.has_blocks() && self.calls.iter().any(has_blocks)
+    }
 }
 
 /// All mock-ups of GL3 to GL17.

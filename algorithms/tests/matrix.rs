@@ -41,7 +41,7 @@ fn places(algorithm: &Algorithm, p: usize) -> Vec<Place> {
 }
 
 fn operators(algorithm: &Algorithm, p: usize) -> Vec<Op> {
-    let all = [(Op::Sum, true), (Op::Compose, false)];
+    let all = [(Op::WrappingSum, true), (Op::Compose, false)];
     all.into_iter()
         .filter(|&(_, commutative)| algorithm.unmet(p, commutative, true).is_none())
         .map(|(op, _)| op)

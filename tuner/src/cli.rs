@@ -1,4 +1,5 @@
-//! What can be typed: the commands here, the options of each in a file of its own. Nothing below [`crate::options`] sees these types.
+//! The command line as typed: the commands here, the options of each in a file of its own. Nothing below [`crate::options`] sees these
+//! types.
 
 use clap::{Parser, Subcommand, ValueEnum};
 
@@ -38,7 +39,20 @@ pub use tune::{Only, Tune};
 pub use validate_statistics::ValidateStatistics;
 pub use verify_algorithms::VerifyAlgorithms;
 
-/// Verifies and tunes the performance guidelines of an MPI library.
+/// Headings of options in `--help`.
+const JOB: &str = "Library and jobs";
+const SCOPE: &str = "Guidelines and calls";
+const RUN: &str = "Time and course of the run";
+const MEASUREMENT: &str = "Measurement";
+const VERDICTS: &str = "Verdicts";
+const OUTPUT: &str = "Output";
+const FIXES: &str = "Fixes";
+const TARGETS: &str = "Overlap targets";
+
+/// Verifies the performance guidelines of an MPI library, and tunes the library to keep them.
+///
+/// A guideline states that an MPI call is no slower than another way to the same result: MPI_Allreduce, for example, no slower than
+/// MPI_Reduce and MPI_Bcast. The usual order is `kilter doctor`, `kilter check`, `kilter tune`, `kilter apply`.
 ///
 /// Exit status: 0 every guideline holds, 1 violations remain, 2 error.
 #[derive(Debug, Parser)]
@@ -47,13 +61,13 @@ pub struct Cli {
     /// The command.
     #[command(subcommand)]
     pub command: Command,
-    /// More on standard error; twice for still more.
+    /// Print more on standard error; give it twice for still more.
     #[arg(short, long, global = true, action = clap::ArgAction::Count)]
     pub verbose: u8,
 }
 
 impl Cli {
-    /// How often `-v` was given.
+    /// Number of `-v`.
     #[must_use]
     pub fn verbosity(&self) -> u8 {
         self.verbose
@@ -63,7 +77,7 @@ impl Cli {
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Verify guidelines and report what is violated.
+    /// Verify guidelines and report violations.
     Check(Measure),
     /// Verify guidelines, search the smallest fixes, write the files to deploy, prove them, and report.
     Tune(Tune),
@@ -76,7 +90,7 @@ pub enum Command {
     /// Each benchmark of Denis and Trahay (2016) gets a map of its overhead ratio: 0 for perfect overlap, 1 for none.
     /// Writes overlap.json, overlap.csv and overlap.html. Exit status: 0, whatever overlaps.
     Overlap(Overlap),
-    /// Say whether this machine is fit to be measured on, and what to do if not.
+    /// Check that this machine is fit for measurements, and say what to do if not.
     ///
     /// Takes the options of `check`. Exit status: 0 fit, 1 warnings that make verdicts doubtful, 2 nothing can be measured.
     Doctor(Measure),
@@ -84,14 +98,14 @@ pub enum Command {
     List(List),
     /// Explain a guideline or an overlap target: its meaning, its reason, its source.
     Explain(Explain),
-    /// Install the files that `tune` wrote: shows every difference, asks, keeps what was there.
+    /// Install the files that `tune` wrote. Shows every difference, asks, and keeps the old contents for `rollback`.
     ///
     /// Parameters go into a marked block of the library's own file; the rest of that file stays as it is. Environment variables become
-    /// module files. Exit status: 0 done or nothing to do, 2 error, and nothing was changed.
+    /// module files. Exit status: 0 done or nothing to do, 2 error and nothing was changed.
     Apply(Apply),
-    /// Take the latest `apply` back.
+    /// Undo the latest `apply`.
     ///
-    /// Exit status: 0 done, 2 error, and nothing was changed.
+    /// Exit status: 0 done, 2 error and nothing was changed.
     Rollback(Rollback),
     /// Render a stored report again.
     Report(Render),
@@ -99,7 +113,7 @@ pub enum Command {
     Query(Query),
     /// Compare runs: violations of each, regressions and gains, agreement of their verdicts.
     ///
-    /// Exit status: 0 nothing became worse, 1 regressions, 2 error.
+    /// Exit status: 0 no regression, 1 regressions, 2 error.
     Compare(Compare),
     /// Check every algorithm of a plugin for correct results on this library.
     ///
@@ -108,7 +122,7 @@ pub enum Command {
     VerifyAlgorithms(VerifyAlgorithms),
     /// Show error rates, power and cost of the verdicts, on scripted times whose truth is known.
     ///
-    /// Exit status: 0 every rate is within what is promised, 1 one is not.
+    /// Exit status: 0 every rate is as promised, 1 one is not.
     ValidateStatistics(ValidateStatistics),
     /// Print a batch script that runs a kilter command in an allocation.
     Batch(Batch),

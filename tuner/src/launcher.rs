@@ -15,10 +15,8 @@ use kilter_model::options::Options;
 /// A launcher that takes longer to say its version hangs.
 const VERSION_LIMIT: Duration = Duration::from_secs(20);
 
-/// The launcher's version line, and the description of its library.
-///
-/// # Errors
-/// It does not answer, or no description fits.
+/// The launcher's version line, and the description of its library. An error if it does not answer, or no description
+/// fits.
 pub fn detect(options: &Options) -> anyhow::Result<(String, Library)> {
     let version = launcher_version(&options.mpirun, VERSION_LIMIT)?;
     let library = match &options.library_description {
@@ -32,10 +30,9 @@ pub fn detect(options: &Options) -> anyhow::Result<(String, Library)> {
     Ok((version, library))
 }
 
-/// How a job is launched on this site, by this user, or on the simulated machine, whose files are written into the output directory.
-///
-/// # Errors
-/// A simulator without a machine, or a machine without a simulator; files that cannot be written.
+/// Template of a job's command line on this site, by this user, or on the simulated machine, whose files are written
+/// into the output directory. Errors are a simulator without a machine, a machine without a simulator, and files that
+/// cannot be written.
 pub fn template(options: &Options, library: &Library) -> anyhow::Result<CommandTemplate> {
     match &options.starts {
         Some(starts) => Ok(by_batch_system(options, library, starts)),
@@ -101,7 +98,7 @@ fn this_host(form: &str) -> anyhow::Result<String> {
 /// Stands for this host's own name.
 const HOST: &str = "{host}";
 
-/// What puts so many ranks on each node as the layout says. Where all are on the only node there is, there is nothing to say.
+/// Arguments that put as many ranks on each node as the layout says; none if there is only one node.
 fn placement(options: &Options, form: &[String]) -> Vec<String> {
     let several = |layout: &Layout| layout.nodes > 1 || options.hostfile.is_some() || options.starts.is_some();
     let Some(layout) = options.layout.filter(several) else {

@@ -1,4 +1,4 @@
-//! Logs go to standard error; `-v` and `KILTER_LOG` say how much.
+//! Logs on standard error; `-v` and `KILTER_LOG` set their amount.
 
 use tracing_subscriber::EnvFilter;
 

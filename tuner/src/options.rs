@@ -1,4 +1,4 @@
-//! From what was typed ([`crate::cli`]) to what was meant ([`kilter_model::options`]).
+//! Makes validated options ([`kilter_model::options`]) from the command line as typed ([`crate::cli`]).
 
 mod allocation;
 mod overlap;
@@ -22,7 +22,7 @@ pub use overlap::overlap;
 pub use tune::tuning;
 pub use verify_algorithms::VerifyOptions;
 
-/// Checks what was typed for measuring.
+/// Validates the options of measuring.
 pub fn measuring(typed: cli::Measure) -> Result<Options, OptionError> {
     let job = typed.job;
     if typed.ranks == 0 {
@@ -154,7 +154,7 @@ fn platform(name: &str, ranks: usize) -> Result<Platform, OptionError> {
     Ok(platform)
 }
 
-/// Reads a call mix that says something about communicators of `ranks`.
+/// Reads a call mix and checks that it has calls on communicators of `ranks`.
 fn mix(path: &Path, ranks: usize) -> Result<Mix, OptionError> {
     let mix = Mix::load(path).map_err(|error| wrong("--mix", error.to_string()))?;
     if mix.on(ranks).next().is_none() {

@@ -1,4 +1,4 @@
-//! `--repetitions` and its companions: from what was typed to the rule that ends an item's repetitions.
+//! Makes the rule that ends an item's repetitions from `--repetitions` and its companions.
 //!
 //! `rse=T` is the relative standard error of the mean; `cov-mean=T/W` and `cov-median=T/W` are the coefficients of variation of
 //! the last `W` running means and medians. All that are named must hold. Sources in [`kilter_protocol::repetitions`].
@@ -6,10 +6,10 @@
 use kilter_protocol::plan::{Repetitions, StopRules, Window};
 use kilter_search::verification::FEWEST;
 
-/// Where this is wrong, which option it is and what is allowed.
+/// The wrong option, and what is allowed.
 type Wrong = (&'static str, String);
 
-/// The widest window: a running statistic is kept for each item of a block.
+/// Widest window: a running statistic is kept for each item of a block.
 const WIDEST: u32 = 10_000;
 
 /// The rule in words that [`parse`] reads, such as `rse=0.02,cov-mean=0.01/10`.
@@ -36,19 +36,17 @@ pub fn to_text(rules: &StopRules) -> String {
 /// The word for repetitions that follow from variance components.
 const BY_VARIANCE: &str = "variance";
 
-/// Repetitions at least, where predictors decide.
+/// Fewest repetitions if predictors decide.
 const MIN_PREDICTED: u32 = 8;
 
-/// Whether repetitions follow from variance components, and not from predictors.
+/// True if repetitions follow from variance components, and not from predictors.
 #[must_use]
 pub fn is_by_variance(methods: &str) -> bool {
     methods.trim() == BY_VARIANCE
 }
 
-/// Reads `rse=0.02,cov-mean=0.01/10,cov-median=0.005/20`, or `none`.
-///
-/// # Errors
-/// The first part that makes no sense, with what is allowed.
+/// Reads `rse=0.02,cov-mean=0.01/10,cov-median=0.005/20`, or `none`. The error names the first wrong part, with what is
+/// allowed.
 pub fn parse(text: &str) -> Result<StopRules, String> {
     let mut rules = StopRules::default();
     if text.trim() == "none" || is_by_variance(text) {
@@ -94,10 +92,7 @@ fn window(part: &str, text: &str) -> Result<Window, String> {
     })
 }
 
-/// Puts the options together; `seconds` limits each item of a launch.
-///
-/// # Errors
-/// The option that makes no sense, and why.
+/// Combines the options; `seconds` limits each item of a launch. The error names the wrong option.
 pub fn repetitions(methods: &str, min: Option<u32>, max: u32, step: u32, seconds: f64) -> Result<Repetitions, Wrong> {
     let fewest = if is_by_variance(methods) { FEWEST } else { MIN_PREDICTED };
     let min = min.unwrap_or_else(|| fewest.min(max));

@@ -1,4 +1,4 @@
-//! From what a run found to the report's model, and to files.
+//! Makes the report's model, and files, from the results of a run.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, UNIX_EPOCH};
@@ -83,7 +83,8 @@ pub fn of_tune(context: &Context<'_>, tuned: &Tuned) -> Report {
         report.changes = changes(context, tuned, emitted, &report.cells);
     }
     if let Some(after) = &tuned.after {
-        // What was not measured in turn with what is deployed was measured before it: left sides that are no collectives.
+        // Left sides that are no collectives are not measured in turn with the deployed files. Their times before come
+        // from the verification.
         let mut before = tuned.before.medians.clone();
         before.extend(tuned.untouched.clone());
         let rule = context.rule(after.noise_seconds);
@@ -92,7 +93,8 @@ pub fn of_tune(context: &Context<'_>, tuned: &Tuned) -> Report {
     report
 }
 
-/// What a cell is found again by. What bounds a split or a monotony cell may change with what is deployed.
+/// Key by which a cell is found again. The bound of a split or a monotony cell may change with the deployment and is
+/// left out.
 fn key(judged: &JudgedCell) -> String {
     let cell = &judged.cell;
     let what = if Kind::is_found_by_function(cell.kind.name()) {
@@ -109,7 +111,7 @@ fn reason(reasons: &BTreeMap<String, String>, judged: &JudgedCell) -> String {
     })
 }
 
-/// Of seconds since 1970, as RFC 3339 has it, which ends with the year 9999.
+/// Date of seconds since 1970 as in RFC 3339, which ends with the year 9999.
 pub(crate) fn date(unix_seconds: f64) -> String {
     const LAST: f64 = 253_402_300_799.0;
     let since = Duration::try_from_secs_f64(unix_seconds.min(LAST)).unwrap_or_default();
@@ -205,7 +207,7 @@ fn empty(context: &Context<'_>, command: &str, verification: &Verification) -> R
     }
 }
 
-/// What was asked for and could not be verified: guideline or side, reason.
+/// Guidelines and sides that could not be verified, with reasons.
 fn not_verified(context: &Context<'_>, verification: &Verification) -> BTreeMap<String, String> {
     let guidelines = context.plan.left_out.iter();
     let failed = verification.failed.iter();
@@ -234,14 +236,14 @@ fn cell(context: &Context<'_>, judged: &JudgedCell) -> Cell {
     }
 }
 
-/// What fixed a cell, by the decisions.
+/// Fix of a cell, by the decisions.
 fn fix(tuned: &Tuned, judged: &JudgedCell) -> Option<Fix> {
     let left = &judged.cell.left;
     let cell = left.collective().map(|collective| (collective, left.bytes));
     tuned.ledger.fix(cell, &judged.cell.target(), &tuned.deployment)
 }
 
-/// True if a setting of whole launches is part of the fix.
+/// True if a setting of whole launches is part of a cell's fix.
 fn is_part_of(assignment: &Assignment, fix: &Fix) -> bool {
     fix.settings.contains(&Setting::from(assignment))
 }
@@ -317,9 +319,6 @@ fn gain(answered: &[&Cell]) -> f64 {
 }
 
 /// Writes a file of the output directory.
-///
-/// # Errors
-/// It cannot be written.
 pub fn write(options: &Options, name: &str, text: &str) -> anyhow::Result<()> {
     let path = options.out.join(name);
     std::fs::write(&path, text).with_context(|| format!("`{}` cannot be written", path.display()))

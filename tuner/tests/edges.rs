@@ -11,7 +11,7 @@ use serde_json::Value;
 const ALLOWED: &[(&str, &[&str])] = &[
     ("kilter-algorithms", &[]),
     ("kilter-protocol", &["kilter-algorithms"]),
-    ("kilter-profile", &["kilter-algorithms"]),
+    ("kilter-profile", &["kilter-algorithms", "kilter-protocol"]),
     // The tuner. It never links MPI.
     ("kilter-render", &[]),
     ("kilter-stats", &[]),
@@ -113,7 +113,13 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("kilter-mpi", &["kilter-algorithms"]),
     (
         "kilter-host",
-        &["kilter-abi", "kilter-algorithms", "kilter-mpi", "kilter-profile"],
+        &[
+            "kilter-abi",
+            "kilter-algorithms",
+            "kilter-mpi",
+            "kilter-profile",
+            "kilter-protocol",
+        ],
     ),
     ("kilter-collectives", &["kilter-abi", "kilter-algorithms", "kilter-mpi"]),
     (
@@ -124,6 +130,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "kilter-host",
             "kilter-mpi",
             "kilter-profile",
+            "kilter-protocol",
         ],
     ),
     ("kilter-example", &["kilter-abi", "kilter-mpi"]),
@@ -143,6 +150,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
         &[
             "kilter-abi",
             "kilter-algorithms",
+            "kilter-collectives",
             "kilter-host",
             "kilter-mpi",
             "kilter-protocol",

@@ -1,98 +1,18 @@
-//! One case of a collective on threads, its operators, and the sequential reference.
+//! One case of a collective on threads, compared with the sequential reference.
 
 #![allow(dead_code)] // Each test program uses a part of it.
 
 use std::fmt;
 
+use kilter_algorithms::reference::{self, Call, Elements, Given};
 use kilter_algorithms::threads::{Config, Network, Outcome, run};
 use kilter_algorithms::{Algorithm, Arguments, Collective, Cost, Need, Nodes, Setting, Transport, registry};
 
-/// An operator on elements of 1, 4 or 12 bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Op {
-    /// Sums modulo a power of two, byte by byte or in 32-bit words.
-    Sum,
-    /// Composition of affine maps or product of triangular matrices over a small field: associative, not commutative.
-    Compose,
-}
-
-const FIELD: u64 = 65_521;
+/// The operators of the cases: on elements of 1, 4 or 12 bytes, the first on any words.
+pub(crate) use kilter_algorithms::reference::Operator as Op;
 
 /// What outputs hold before a call.
 const UNTOUCHED: u8 = 0xa5;
-
-impl Op {
-    /// `inout = input op inout`, element by element.
-    pub(crate) fn apply(self, element_bytes: usize, input: &[u8], inout: &mut [u8]) {
-        for (a, b) in input
-            .chunks_exact(element_bytes)
-            .zip(inout.chunks_exact_mut(element_bytes))
-        {
-            match (self, element_bytes) {
-                (Op::Sum, 1) => b[0] = b[0].wrapping_add(a[0]),
-                (Op::Sum, _) => {
-                    for (a, b) in a.chunks_exact(4).zip(b.chunks_exact_mut(4)) {
-                        put(b, word(a).wrapping_add(word(b)));
-                    }
-                }
-                // x -> slope * x + offset over the field of 5 elements; the map on the left is applied last.
-                (Op::Compose, 1) => {
-                    let ((slope_a, offset_a), (slope_b, offset_b)) = ((a[0] / 5, a[0] % 5), (b[0] / 5, b[0] % 5));
-                    b[0] = slope_a * slope_b % 5 * 5 + (slope_a * offset_b + offset_a) % 5;
-                }
-                (Op::Compose, 4) => {
-                    let halves = |x: u32| (u64::from(x >> 16), u64::from(x & 0xffff));
-                    let ((slope_a, offset_a), (slope_b, offset_b)) = (halves(word(a)), halves(word(b)));
-                    let (slope, offset) = (slope_a * slope_b % FIELD, (slope_a * offset_b + offset_a) % FIELD);
-                    put(b, ((slope << 16) | offset) as u32);
-                }
-                // Upper triangular 2 x 2 matrices: top left, top right, bottom right.
-                (Op::Compose, 12) => {
-                    let matrix = |x: &[u8]| [0, 4, 8].map(|at| u64::from(word(&x[at..])));
-                    let ([a0, a1, a2], [b0, b1, b2]) = (matrix(a), matrix(b));
-                    for (at, value) in [(0, a0 * b0), (4, a0 * b1 + a1 * b2), (8, a2 * b2)] {
-                        put(&mut b[at..], (value % FIELD) as u32);
-                    }
-                }
-                (Op::Compose, other) => panic!("no operator on elements of {other} bytes"),
-            }
-        }
-    }
-
-    /// A rank's contribution: values the operator is closed on, different on each rank and at each index.
-    pub(crate) fn contribution(self, rank: usize, count: usize, element_bytes: usize) -> Vec<u8> {
-        let mut state = rank as u64 + 1;
-        let mut next = move || {
-            // SplitMix64 (Steele, Lea and Flood 2014, doi:10.1145/2660193.2660195).
-            state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-            let mut z = state;
-            z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-            z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-            z ^ (z >> 31)
-        };
-        let mut data = vec![0; count * element_bytes];
-        for element in data.chunks_exact_mut(element_bytes) {
-            match (self, element_bytes) {
-                // No zero slopes or determinants: they would hide what was combined before.
-                (Op::Compose, 1) => element[0] = (1 + next() % 4) as u8 * 5 + (next() % 5) as u8,
-                (Op::Compose, 4) => put(element, (((1 + next() % (FIELD - 1)) << 16) | (next() % FIELD)) as u32),
-                (Op::Compose, _) => element
-                    .chunks_exact_mut(4)
-                    .for_each(|w| put(w, (1 + next() % (FIELD - 1)) as u32)),
-                (Op::Sum, _) => element.iter_mut().for_each(|byte| *byte = next() as u8),
-            }
-        }
-        data
-    }
-}
-
-fn word(bytes: &[u8]) -> u32 {
-    u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]])
-}
-
-fn put(bytes: &mut [u8], value: u32) {
-    bytes[..4].copy_from_slice(&value.to_le_bytes());
-}
 
 /// How long the blocks of a call are, where they may differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -190,7 +110,7 @@ impl Case {
             count,
             element_bytes: 4,
             root: 0,
-            op: Op::Sum,
+            op: Op::WrappingSum,
             parameters,
             division: Division::Equal,
             place: Case::place(algorithm),
@@ -226,19 +146,29 @@ impl Case {
         self.block((3 * from + to) % self.p)
     }
 
-    /// Elements of a rank's input.
-    fn input_count(&self, rank: usize) -> usize {
-        match self.algorithm.collective {
-            Collective::Barrier | Collective::Bcast => 0,
-            Collective::Scatter | Collective::Scatterv if rank != self.root => 0,
-            Collective::Alltoall | Collective::Alltoallv => (0..self.p).map(|to| self.pair(rank, to)).sum(),
-            Collective::Gather | Collective::Gatherv | Collective::Allgather | Collective::Allgatherv => {
-                self.block(rank)
-            }
-            Collective::ReduceScatter | Collective::ReduceScatterBlock | Collective::Scatter | Collective::Scatterv => {
-                (0..self.p).map(|rank| self.block(rank)).sum()
-            }
+    /// The call as the reference sees it.
+    pub(crate) fn call_of_reference(&self) -> Call {
+        let lengths: Vec<usize> = (0..self.p).map(|rank| self.block(rank)).collect();
+        let Case { algorithm, p, root, .. } = *self;
+        let volume = match algorithm.collective {
+            Collective::Barrier => 0,
+            collective if collective.has_blocks() => lengths.iter().sum(),
             _ => self.count,
+        };
+        let division = match algorithm.collective {
+            Collective::Alltoall | Collective::Alltoallv => {
+                let pairs = |from| (0..p).map(|to| self.pair(from, to)).collect();
+                reference::Division::Pairs((0..p).map(pairs).collect())
+            }
+            _ => reference::Division::Listed(lengths),
+        };
+        Call::new(algorithm.collective, p, root, volume, division)
+    }
+
+    fn elements(&self) -> Elements {
+        Elements {
+            operator: self.op,
+            bytes: self.element_bytes,
         }
     }
 
@@ -274,75 +204,26 @@ impl Case {
         Config {
             network,
             nodes: Some(self.place.nodes(self.p)),
-            ..Config::new(element_bytes, move |a, b| op.apply(element_bytes, a, b))
+            ..Config::new(element_bytes, move |a, b| op.combine(element_bytes, a, b))
         }
     }
 
-    /// Each rank's input; a broadcast has none, since its data is in the output before the call.
+    /// What each rank gives. That of a broadcast is in its output before the call.
     pub(crate) fn inputs(&self) -> Vec<Vec<u8>> {
-        (0..self.p)
-            .map(|rank| self.op.contribution(rank, self.input_count(rank), self.element_bytes))
-            .collect()
+        let (call, elements) = (self.call_of_reference(), self.elements());
+        (0..self.p).map(|rank| call.given(&elements, rank)).collect()
     }
 
-    /// Each rank's output, computed one rank after the other; empty where the collective defines none.
+    /// What each rank's output holds after the call: its result; what it held before where the collective defines none.
     pub(crate) fn expected(&self, inputs: &[Vec<u8>]) -> Vec<Vec<u8>> {
-        match self.algorithm.collective {
-            Collective::Bcast => {
-                return vec![self.op.contribution(self.root, self.count, self.element_bytes); self.p];
-            }
-            Collective::Barrier => return vec![Vec::new(); self.p],
-            Collective::Scatter | Collective::Scatterv => return self.cut(&inputs[self.root]),
-            Collective::Allgather | Collective::Allgatherv => return vec![inputs.concat(); self.p],
-            Collective::Gather | Collective::Gatherv => return self.at_root(inputs.concat()),
-            Collective::Alltoall | Collective::Alltoallv => {
-                let sent = |from: usize, to: usize| {
-                    let begin: usize = (0..to).map(|to| self.pair(from, to)).sum();
-                    &inputs[from][begin * self.element_bytes..][..self.pair(from, to) * self.element_bytes]
-                };
-                let received = |to| (0..self.p).flat_map(|from| sent(from, to).to_vec()).collect();
-                return (0..self.p).map(received).collect();
-            }
-            _ => {}
-        }
-        // prefixes[i] = inputs[0] op ... op inputs[i]
-        let mut prefixes = vec![inputs[0].clone()];
-        for input in &inputs[1..] {
-            let mut next = input.clone();
-            self.op
-                .apply(self.element_bytes, &prefixes[prefixes.len() - 1], &mut next);
-            prefixes.push(next);
-        }
-        let total = prefixes[self.p - 1].clone();
-        match self.algorithm.collective {
-            Collective::Allreduce => vec![total; self.p],
-            Collective::Exscan => {
-                // Rank 0 keeps what it had.
-                prefixes.rotate_right(1);
-                prefixes[0] = vec![UNTOUCHED; total.len()];
-                prefixes
-            }
-            Collective::Reduce => self.at_root(total),
-            Collective::ReduceScatter | Collective::ReduceScatterBlock => self.cut(&total),
-            Collective::Scan => prefixes,
-            other => panic!("no reference for {other}; write one"),
-        }
-    }
-
-    fn at_root(&self, data: Vec<u8>) -> Vec<Vec<u8>> {
-        let mut all = vec![Vec::new(); self.p];
-        all[self.root] = data;
-        all
-    }
-
-    /// Each rank's block of what one rank has.
-    fn cut(&self, mut data: &[u8]) -> Vec<Vec<u8>> {
-        let mut next = |rank| {
-            let (block, rest) = data.split_at(self.block(rank) * self.element_bytes);
-            data = rest;
-            block.to_vec()
+        let call = self.call_of_reference();
+        let given = Given::new(inputs, self.elements(), call.collective.has_operator());
+        let expected = |rank| {
+            let mut output = call.delivered(&given, rank);
+            output.resize(call.room(rank) * self.element_bytes, UNTOUCHED);
+            output
         };
-        (0..self.p).map(&mut next).collect()
+        (0..self.p).map(expected).collect()
     }
 
     /// A rank's output before the call: a pattern that no result has by chance, or a broadcast's data.
@@ -372,8 +253,10 @@ impl Case {
         output: &mut [u8],
     ) -> Result<(), kilter_algorithms::TransportError> {
         let [input_blocks, output_blocks] = self.blocks(transport.rank());
+        // A broadcast's data is in its output.
+        let is_broadcast = self.algorithm.collective == Collective::Bcast;
         let arguments = Arguments {
-            input,
+            input: if is_broadcast { &[] } else { input },
             output,
             input_blocks: &input_blocks,
             output_blocks: &output_blocks,

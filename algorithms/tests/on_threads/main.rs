@@ -6,7 +6,6 @@ mod common;
 mod counting;
 mod data_movement;
 mod faults;
-mod operators;
 mod scratch;
 mod shared_memory;
 mod threads;

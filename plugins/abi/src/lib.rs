@@ -53,62 +53,6 @@ pub const NEEDS_KNOWN: u32 = NEEDS_COMMUTATIVE
     | NEEDS_ONE_NODE
     | NEEDS_PREDEFINED_OPERATOR;
 
-/// What a row needs of a call, by name: the bits of `kilter_algorithm.needs`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Needs {
-    /// [`NEEDS_COMMUTATIVE`].
-    pub commutative: bool,
-    /// [`NEEDS_POWER_OF_TWO_RANKS`].
-    pub power_of_two_ranks: bool,
-    /// [`NEEDS_EVEN_RANKS`].
-    pub even_ranks: bool,
-    /// [`NEEDS_INT_VOLUME`].
-    pub int_volume: bool,
-    /// [`NEEDS_ONE_NODE`].
-    pub one_node: bool,
-    /// [`NEEDS_PREDEFINED_OPERATOR`].
-    pub predefined_operator: bool,
-}
-
-impl Needs {
-    /// Those of a row; bits beside [`NEEDS_KNOWN`] are passed over.
-    #[inline]
-    #[must_use]
-    pub const fn of(bits: u32) -> Needs {
-        Needs {
-            commutative: bits & NEEDS_COMMUTATIVE != 0,
-            power_of_two_ranks: bits & NEEDS_POWER_OF_TWO_RANKS != 0,
-            even_ranks: bits & NEEDS_EVEN_RANKS != 0,
-            int_volume: bits & NEEDS_INT_VOLUME != 0,
-            one_node: bits & NEEDS_ONE_NODE != 0,
-            predefined_operator: bits & NEEDS_PREDEFINED_OPERATOR != 0,
-        }
-    }
-
-    /// The bits of a row.
-    #[must_use]
-    pub fn bits(self) -> u32 {
-        let Needs {
-            commutative,
-            power_of_two_ranks,
-            even_ranks,
-            int_volume,
-            one_node,
-            predefined_operator,
-        } = self;
-        [
-            (commutative, NEEDS_COMMUTATIVE),
-            (power_of_two_ranks, NEEDS_POWER_OF_TWO_RANKS),
-            (even_ranks, NEEDS_EVEN_RANKS),
-            (int_volume, NEEDS_INT_VOLUME),
-            (one_node, NEEDS_ONE_NODE),
-            (predefined_operator, NEEDS_PREDEFINED_OPERATOR),
-        ]
-        .iter()
-        .fold(0, |bits, (is_needed, bit)| if *is_needed { bits | bit } else { bits })
-    }
-}
-
 /// `enum kilter_collective`: names in the order of their numbers.
 pub const COLLECTIVES: [&str; 16] = [
     "allgather",
@@ -373,7 +317,7 @@ impl Plugin {
 
 #[cfg(test)]
 mod tests {
-    use super::{ABI_VERSION, MAGIC, MPI_IDENTITY, NEEDS_KNOWN, Needs, Plugin, PluginError, SMALLEST_BYTES, Scratch};
+    use super::{ABI_VERSION, MAGIC, MPI_IDENTITY, Plugin, PluginError, SMALLEST_BYTES, Scratch};
 
     const GOOD: Plugin = Plugin {
         magic: MAGIC,
@@ -404,19 +348,6 @@ mod tests {
         });
         let text = other.map(|error| error.to_string()).unwrap_or_default();
         assert!(text.contains("MPICH") && text.contains("Open MPI"), "{text}");
-    }
-
-    #[test]
-    fn needs_and_their_bits_say_the_same() {
-        for bits in 0..=NEEDS_KNOWN {
-            assert_eq!(Needs::of(bits).bits(), bits & NEEDS_KNOWN);
-        }
-        assert_eq!(Needs::of(!NEEDS_KNOWN), Needs::default());
-        let one_node = Needs {
-            one_node: true,
-            ..Needs::default()
-        };
-        assert_eq!((one_node.bits(), Needs::of(16)), (16, one_node));
     }
 
     /// What follows an object that ends before the field is not taken for it.

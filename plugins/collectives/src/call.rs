@@ -73,6 +73,9 @@ unsafe extern "C" fn run<const C: usize>(context: *mut Context, arguments: *cons
     }
 }
 
+/// The one reason for which a row returns [`UNAVAILABLE`]; rank 0 prints it with its details.
+pub const UNAVAILABLE_REASON: &str = "the ranks have no memory in common (is there room in /dev/shm?)";
+
 /// What becomes of a call that failed.
 #[cold]
 fn fail(context: &Context, arguments: &Arguments, failed: std::thread::Result<Result<(), CallError>>) -> c_int {

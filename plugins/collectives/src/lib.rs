@@ -1,4 +1,6 @@
-//! Kilter's collectives as a plugin of the drop-in: every algorithm of the registry and every mock-up, behind `kilter_abi`.
+//! Kilter's collectives as a plugin: every algorithm of the registry and every mock-up, behind `kilter_abi`.
+//!
+//! The drop-in loads it as a shared object. The worker links it and calls the same rows, so that what is measured is what is deployed.
 //!
 //! * [`rows`]: the table that the drop-in asks for.
 //! * [`call`]: one call: no panic leaves it, and an error ends the job, since other ranks may be waiting.
@@ -11,6 +13,8 @@ mod movement;
 mod reduction;
 mod rows;
 mod side;
+
+pub use call::UNAVAILABLE_REASON;
 
 use kilter_abi::{ABI_VERSION, MAGIC, MPI_IDENTITY, Plugin};
 

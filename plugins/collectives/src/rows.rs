@@ -3,7 +3,11 @@
 use std::ffi::{CString, c_char, c_void};
 use std::sync::OnceLock;
 
-use kilter_abi::{Algorithm, Needs, Parameter};
+use kilter_abi::{
+    Algorithm, NEEDS_COMMUTATIVE, NEEDS_EVEN_RANKS, NEEDS_INT_VOLUME, NEEDS_ONE_NODE, NEEDS_POWER_OF_TWO_RANKS,
+    NEEDS_PREDEFINED_OPERATOR, Parameter,
+};
+use kilter_algorithms::mockup::Mockup;
 use kilter_algorithms::{Collective, Entry, Need, mockup, registry};
 use kilter_mpi::{OverMpi, Pipeline};
 
@@ -14,7 +18,7 @@ pub(crate) enum Row {
     /// Over point-to-point messages.
     Algorithm(Entry<OverMpi>),
     /// By calls of the library's collectives.
-    Mockup(&'static str, Pipeline),
+    Mockup(&'static Mockup, Pipeline),
 }
 
 impl Row {
@@ -22,7 +26,7 @@ impl Row {
     pub(crate) fn id(&self) -> &'static str {
         match self {
             Row::Algorithm(entry) => entry.row().id,
-            Row::Mockup(id, _) => id,
+            Row::Mockup(mockup, _) => mockup.id,
         }
     }
 
@@ -38,11 +42,8 @@ impl Row {
         let needs = match self {
             Row::Algorithm(entry) => needs(entry.row().needs),
             // They call the library's functions with int counts.
-            Row::Mockup(_, pipeline) => Needs {
-                int_volume: true,
-                predefined_operator: pipeline.pads_for_operator(),
-                ..Needs::default()
-            },
+            Row::Mockup(mockup, _) if mockup.pads_for_operator() => NEEDS_INT_VOLUME | NEEDS_PREDEFINED_OPERATOR,
+            Row::Mockup(..) => NEEDS_INT_VOLUME,
         };
         let parameters: Vec<Parameter> = match self {
             Row::Algorithm(entry) => entry.row().parameters.iter().filter_map(parameter).collect(),
@@ -52,7 +53,7 @@ impl Row {
         Some(Algorithm {
             id: c_string(self.id())?,
             collective: kilter_abi::collective_number(self.collective().name())?,
-            needs: needs.bits(),
+            needs,
             parameter_count: u32::try_from(parameters.len()).ok()?,
             reserved: 0,
             parameters: parameters.as_ptr(),
@@ -62,17 +63,14 @@ impl Row {
     }
 }
 
-fn needs(of_row: &[Need]) -> Needs {
-    let mut needs = Needs::default();
-    for need in of_row {
-        match need {
-            Need::Commutative => needs.commutative = true,
-            Need::PowerOfTwoRanks => needs.power_of_two_ranks = true,
-            Need::EvenRanks => needs.even_ranks = true,
-            Need::OneNode => needs.one_node = true,
-        }
-    }
-    needs
+fn needs(of_row: &[Need]) -> u32 {
+    let bit = |need: &Need| match need {
+        Need::Commutative => NEEDS_COMMUTATIVE,
+        Need::PowerOfTwoRanks => NEEDS_POWER_OF_TWO_RANKS,
+        Need::EvenRanks => NEEDS_EVEN_RANKS,
+        Need::OneNode => NEEDS_ONE_NODE,
+    };
+    of_row.iter().fold(0, |bits, need| bits | bit(need))
 }
 
 /// A text that C reads and that lives as long as the process.
@@ -102,7 +100,7 @@ fn table() -> &'static [Algorithm] {
     TABLE.get_or_init(|| {
         let mockups = mockup::MOCKUPS
             .iter()
-            .filter_map(|row| Some(Row::Mockup(row.id, Pipeline::of(row).ok()?)));
+            .filter_map(|row| Some(Row::Mockup(row, Pipeline::of(row).ok()?)));
         let rows: Vec<Row> = registry::algorithms()
             .map(|row| Row::Algorithm(Entry::new(row)))
             .chain(mockups)

@@ -13,7 +13,7 @@ pub(crate) fn report() {
         return;
     }
     for implementation in &rules.implementations {
-        let id = implementation.row.id;
+        let id = implementation.id();
         match started.mode {
             Mode::Replace => kilter_mpi::say(format_args!(
                 "{id}: {} calls",
@@ -45,7 +45,7 @@ pub unsafe extern "C" fn kilter_dropin_calls(
         return -1;
     };
     for implementation in &rules.implementations {
-        if let (Some(visit), Ok(id)) = (visit, CString::new(implementation.row.id)) {
+        if let (Some(visit), Ok(id)) = (visit, CString::new(implementation.id())) {
             // SAFETY: by this function's contract.
             unsafe { visit(id.as_ptr(), implementation.calls.load(Ordering::Relaxed), data) };
         }

@@ -12,15 +12,13 @@ use std::ptr;
 
 use kilter_abi::{Arguments, Context};
 use kilter_algorithms::Collective;
+use kilter_host::plugins::Run;
 use kilter_mpi::{MPI_Datatype, MPI_Op, constants, layout};
 
 use crate::communicator::State;
 use crate::describe::{Given, Number};
 use crate::rules::Implementation;
 use crate::start::Started;
-
-/// A plugin's function.
-type Run = unsafe extern "C" fn(context: *mut Context, arguments: *const Arguments) -> c_int;
 
 /// A call that was replaced, ready to be made again.
 pub(crate) struct Prepared {
@@ -115,13 +113,10 @@ impl PreparedCalls {
         if has_lists || !keeps_type(send_type) || !keeps_type(recv_type) || !keeps_op(op) {
             return;
         }
-        let Some(run) = implementation.row.algorithm.run else {
-            return;
-        };
         let prepared = Prepared {
             arguments: *arguments,
             in_place: is_in_place(collective, send, recv),
-            run,
+            run: implementation.callable.run,
             context,
             implementation,
         };

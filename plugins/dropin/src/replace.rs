@@ -88,22 +88,22 @@ unsafe fn carry_out<F: Function, N: Number, D: Number>(
         implementation,
         parameters,
     } = action;
-    if implementation.needs_int_volume() && arguments.bytes > c_int::MAX as u64 {
+    let needs = implementation.needs();
+    if needs.int_volume && arguments.bytes > c_int::MAX as u64 {
         return None;
     }
-    if (implementation.needs_one_node() && !state.one_node) || !tables.has(implementation) {
+    if (needs.one_node && !state.one_node) || !tables.has(implementation) {
         return None;
     }
     if collective.has_operator() {
         let commutes = || info::is_commutative(arguments.op).unwrap_or(false);
         let separable = || Layout::of(arguments.recv_type).is_ok_and(|layout| layout.is_separable());
-        if (implementation.needs_commutative() && !commutes()) || !separable() {
+        if (needs.commutative && !commutes()) || !separable() {
             return None;
         }
         // The same on all ranks, as MPI has it: the operator and the count.
         let pads = || i64::try_from(state.size).map_or(true, |size| arguments.recv_count % size != 0);
-        if implementation.needs_predefined_operator() && pads() && !constants::predefined_ops().contains(&arguments.op)
-        {
+        if needs.predefined_operator && pads() && !constants::predefined_ops().contains(&arguments.op) {
             return None;
         }
     }
@@ -111,7 +111,6 @@ unsafe fn carry_out<F: Function, N: Number, D: Number>(
         implementation.would_run.fetch_add(1, Ordering::Relaxed);
         return None;
     }
-    let run = implementation.row.algorithm.run?;
     if state.asks_device && collective.has_data() {
         // SAFETY: all ranks decide alike, so all come here.
         let on_host = unsafe { device::is_on_host(state.comm, &arguments) };
@@ -124,12 +123,12 @@ unsafe fn carry_out<F: Function, N: Number, D: Number>(
             return None;
         }
     }
-    arguments.algorithm = implementation.row.algorithm;
+    arguments.algorithm = implementation.callable.algorithm;
     arguments.parameters = parameters.as_ptr();
     // SAFETY: all ranks decide alike, so all come here.
     let context = unsafe { state.context(implementation, started) }?;
     // SAFETY: context and arguments are as the ABI says, and lent for the call.
-    let code = unsafe { run(context, &raw const arguments) };
+    let code = unsafe { (implementation.callable.run)(context, &raw const arguments) };
     if code == 0 {
         implementation.count(started);
         // Where its buffers lie is asked anew in each call.

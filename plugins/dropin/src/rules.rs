@@ -3,18 +3,19 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use kilter_abi::{Needs, Plugin};
+use kilter_abi::Plugin;
 use kilter_algorithms::Collective;
 use kilter_host::code;
-use kilter_host::plugins::{self, LoadError, Row};
-use kilter_profile::{Catalogue, Entry, Profile, ProfileError, Range, Table};
+use kilter_host::plugins::{self, Callable, LoadError};
+use kilter_profile::{Catalogue, Entry, Profile, ProfileError, Table};
+use kilter_protocol::row::{Needs, Row};
 
 use crate::start::Started;
 
 /// An implementation that a profile names.
 pub(crate) struct Implementation {
     /// Its row.
-    pub(crate) row: Row,
+    pub(crate) callable: Callable,
     /// Place of its plugin in [`Rules::plugins`].
     pub(crate) plugin: usize,
     /// How often it ran on this rank.
@@ -24,19 +25,14 @@ pub(crate) struct Implementation {
 }
 
 impl Implementation {
-    /// True if it wants a commutative operator.
-    pub(crate) fn needs_commutative(&self) -> bool {
-        Needs::of(self.row.algorithm.needs).commutative
+    /// Its id.
+    pub(crate) fn id(&self) -> &str {
+        &self.callable.row.id
     }
 
-    /// True if an operator of the program's must not see what it pads with.
-    pub(crate) fn needs_predefined_operator(&self) -> bool {
-        Needs::of(self.row.algorithm.needs).predefined_operator
-    }
-
-    /// True if it runs only where all ranks are on one node.
-    pub(crate) fn needs_one_node(&self) -> bool {
-        Needs::of(self.row.algorithm.needs).one_node
+    /// What it needs of a call.
+    pub(crate) fn needs(&self) -> Needs {
+        self.callable.row.needs
     }
 
     /// Counts a call.
@@ -49,11 +45,6 @@ impl Implementation {
             self.calls
                 .store(self.calls.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
         }
-    }
-
-    /// True if it takes no more bytes than an int counts.
-    pub(crate) fn needs_int_volume(&self) -> bool {
-        Needs::of(self.row.algorithm.needs).int_volume
     }
 }
 
@@ -95,7 +86,7 @@ pub(crate) enum RulesError {
         /// The profile's file.
         profile: PathBuf,
         /// The row's id.
-        id: &'static str,
+        id: String,
     },
 }
 
@@ -119,25 +110,28 @@ impl Rules {
             })?;
             plugins.push(loaded.plugin);
             code = code::hash(code, &loaded.code.to_le_bytes());
-            for row in loaded.rows {
-                if catalogue.add(row.id, described(&row)).is_some() {
+            for callable in loaded.rows {
+                if let Some(known) = catalogue.add(callable.row.clone()) {
                     return Err(RulesError::Twice {
                         profile: path.to_owned(),
-                        id: row.id,
+                        id: known.id.clone(),
                     });
                 }
-                rows.push((place, row));
+                rows.push((place, callable));
             }
         }
         profile.check(&catalogue, &origin)?;
         let mut implementations: Vec<Implementation> = Vec::new();
         for rule in &profile.rules {
-            if let Some(found) = rows.iter().position(|(_, row)| row.id == rule.implementation) {
+            if let Some(found) = rows
+                .iter()
+                .position(|(_, callable)| callable.row.id == rule.implementation)
+            {
                 // Each row is taken once: later rules find it among the implementations.
-                let (plugin, row) = rows.swap_remove(found);
+                let (plugin, callable) = rows.swap_remove(found);
                 let (calls, would_run) = (AtomicU64::new(0), AtomicU64::new(0));
                 implementations.push(Implementation {
-                    row,
+                    callable,
                     plugin,
                     calls,
                     would_run,
@@ -160,12 +154,12 @@ impl Rules {
     /// What runs on communicators of `ranks` ranks; `None` where nothing does.
     pub(crate) fn table(&'static self, ranks: usize) -> Option<Table<Action>> {
         let action = |_: Collective, entry: &Entry| {
-            let named = |implementation: &&Implementation| implementation.row.id == entry.implementation;
+            let named = |implementation: &&Implementation| implementation.id() == entry.implementation;
             let implementation = self.implementations.iter().find(named);
             // Every rule's implementation was found when the profile was checked.
             implementation.ok_or(()).map(|implementation| Action {
                 implementation,
-                parameters: parameters(entry, &implementation.row),
+                parameters: parameters(entry, &implementation.callable.row),
             })
         };
         let table = Table::compile(&self.profile, ranks).try_map(action).ok()?;
@@ -174,27 +168,13 @@ impl Rules {
     }
 }
 
-/// A row as profiles are checked against it.
-fn described(row: &Row) -> kilter_profile::Implementation {
-    let range = |&(name, [min, max, default]): &(&str, [u64; 3])| Range {
-        name: name.to_owned(),
-        min,
-        max,
-        default,
-    };
-    let needs = Needs::of(row.algorithm.needs);
-    kilter_profile::Implementation {
-        collective: row.collective,
-        parameters: row.parameters.iter().map(range).collect(),
-        power_of_two_ranks: needs.power_of_two_ranks,
-        even_ranks: needs.even_ranks,
-    }
-}
-
 /// The value of each parameter of the row: the rule's, or the default.
 fn parameters(entry: &Entry, row: &Row) -> Box<[u64]> {
     row.parameters
         .iter()
-        .map(|(name, [_, _, default])| entry.parameters.get(*name).copied().unwrap_or(*default))
+        .map(|parameter| {
+            let value = entry.parameters.get(&parameter.name).copied();
+            value.unwrap_or(parameter.default)
+        })
         .collect()
 }

@@ -1,13 +1,14 @@
 //! Loading plugins.
 
-use std::ffi::{CStr, c_char};
+use std::ffi::c_int;
 use std::path::{Path, PathBuf};
 
-use kilter_abi::{Algorithm, NEEDS_KNOWN, Parameter, Plugin, PluginError, SYMBOL, Scratch};
-use kilter_algorithms::Collective;
+use kilter_abi::{Algorithm, Arguments, Context, Plugin, PluginError, SYMBOL, Scratch};
+use kilter_protocol::row::Row;
 use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
 
 use crate::code;
+use crate::describe;
 use crate::length;
 use crate::trust::{self, TrustError};
 
@@ -70,24 +71,23 @@ pub struct Loaded {
     /// A copy of the exported object.
     pub plugin: &'static Plugin,
     /// Its rows, checked.
-    pub rows: Vec<Row>,
-    /// Tells builds of it apart; see [`crate::code`].
+    pub rows: Vec<Callable>,
+    /// Tells builds of it apart; see [`crate::code`]. 0 where it is part of this program.
     pub code: u64,
 }
 
-/// A row of a plugin.
-pub struct Row {
-    /// Its id.
-    pub id: &'static str,
-    /// What it implements.
-    pub collective: Collective,
-    /// The ABI's structure, with an entry.
+/// A row of a plugin, which can be called.
+pub struct Callable {
+    /// Its description.
+    pub row: Row,
+    /// The ABI's structure.
     pub algorithm: &'static Algorithm,
-    /// Its tunables: name, smallest, largest, default value.
-    pub parameters: Vec<(&'static str, [u64; 3])>,
-    /// What it keeps of scratch, where it says so.
-    pub scratch: Option<Scratch>,
+    /// The function of that.
+    pub run: Run,
 }
+
+/// `kilter_algorithm.run`.
+pub type Run = unsafe extern "C" fn(context: *mut Context, arguments: *const Arguments) -> c_int;
 
 /// Loads a plugin and reads its rows. Nothing of it is called before it is known to fit.
 ///
@@ -125,8 +125,39 @@ pub fn load(path: &Path) -> Result<Loaded, LoadError> {
     })?;
     let plugin: &'static Plugin = Box::leak(Box::new(plugin));
     std::mem::forget(library);
+    // SAFETY: version, size and MPI identity have been checked.
+    let rows = unsafe { rows(plugin, path) }?;
+    let code = code::digest(object.cast(), 1);
+    Ok(Loaded { plugin, rows, code })
+}
+
+impl Loaded {
+    /// A plugin that is part of this program, under its own name in errors.
+    ///
+    /// # Errors
+    /// A row is not as the ABI wants it.
+    ///
+    /// # Safety
+    /// The object is a plugin's of this version of the ABI.
+    pub unsafe fn linked(plugin: &'static Plugin) -> Result<Loaded, LoadError> {
+        // SAFETY: a plugin's name is null or a C string.
+        let name = unsafe { describe::text(plugin.name) }.unwrap_or_default();
+        Ok(Loaded {
+            plugin,
+            // SAFETY: by this function's contract.
+            rows: unsafe { rows(plugin, Path::new(name)) }?,
+            code: 0,
+        })
+    }
+}
+
+/// The rows of a plugin, checked.
+///
+/// # Safety
+/// The plugin's functions are those of the ABI.
+unsafe fn rows(plugin: &'static Plugin, path: &Path) -> Result<Vec<Callable>, LoadError> {
     let mut rows = Vec::new();
-    // SAFETY: version, size and MPI identity have been checked, so that this is the ABI's function and array.
+    // SAFETY: by this function's contract; the array lives as long as the process.
     unsafe {
         let mut count = 0;
         let table = plugin
@@ -138,7 +169,7 @@ pub fn load(path: &Path) -> Result<Loaded, LoadError> {
             std::slice::from_raw_parts(table, count as usize)
         };
         for (place, algorithm) in table.iter().enumerate() {
-            rows.push(row(algorithm).map_err(|what| LoadError::Row {
+            rows.push(callable(algorithm).map_err(|what| LoadError::Row {
                 path: path.to_owned(),
                 row: place,
                 what,
@@ -153,12 +184,24 @@ pub fn load(path: &Path) -> Result<Loaded, LoadError> {
                 });
             }
             for (row, said) in rows.iter_mut().zip(said) {
-                row.scratch = (said.is_known != 0).then_some(*said);
+                row.row.scratch = describe::scratch(*said);
             }
         }
     }
-    let code = code::digest(object.cast(), 1);
-    Ok(Loaded { plugin, rows, code })
+    Ok(rows)
+}
+
+/// Checks a row.
+///
+/// # Safety
+/// Its pointers are null or as the ABI says.
+unsafe fn callable(algorithm: &'static Algorithm) -> Result<Callable, &'static str> {
+    Ok(Callable {
+        // SAFETY: by this function's contract.
+        row: unsafe { describe::row(algorithm) }?,
+        algorithm,
+        run: algorithm.run.ok_or("it has no entry")?,
+    })
 }
 
 /// What its rows keep of scratch; `None` where it does not say.
@@ -174,69 +217,6 @@ unsafe fn scratch(plugin: &Plugin) -> Option<&'static [Scratch]> {
     }
     // SAFETY: an array of so many, which lives as long as the process.
     Some(unsafe { std::slice::from_raw_parts(table, count as usize) })
-}
-
-/// Checks a row.
-///
-/// # Safety
-/// Its pointers are null or as the ABI says.
-unsafe fn row(algorithm: &'static Algorithm) -> Result<Row, &'static str> {
-    // SAFETY: by this function's contract.
-    let id = unsafe { text(algorithm.id) }.ok_or("its id is no text")?;
-    let name = kilter_abi::COLLECTIVES.get(algorithm.collective as usize).copied();
-    let collective: Collective = name
-        .and_then(|name| name.parse().ok())
-        .ok_or("its collective is unknown")?;
-    if id.split_once('.').is_none_or(|(before, _)| before != collective.name()) {
-        return Err("its id does not begin with its collective and a dot");
-    }
-    if algorithm.needs & !NEEDS_KNOWN != 0 {
-        return Err("it needs what this drop-in does not know");
-    }
-    if algorithm.run.is_none() {
-        return Err("it has no entry");
-    }
-    let list: &'static [Parameter] = if algorithm.parameter_count == 0 || algorithm.parameters.is_null() {
-        &[]
-    } else {
-        // SAFETY: by this function's contract.
-        unsafe { std::slice::from_raw_parts(algorithm.parameters, algorithm.parameter_count as usize) }
-    };
-    if list.len() != algorithm.parameter_count as usize {
-        return Err("its parameters are missing");
-    }
-    let mut parameters = Vec::with_capacity(list.len());
-    for &Parameter {
-        name,
-        min,
-        max,
-        default_value,
-    } in list
-    {
-        // SAFETY: by this function's contract.
-        let name = unsafe { text(name) }.ok_or("a parameter's name is no text")?;
-        if !(min..=max).contains(&default_value) {
-            return Err("a parameter's default lies out of its range");
-        }
-        parameters.push((name, [min, max, default_value]));
-    }
-    Ok(Row {
-        id,
-        collective,
-        algorithm,
-        parameters,
-        scratch: None,
-    })
-}
-
-/// # Safety
-/// Null, or a C string that lives as long as the process.
-unsafe fn text(pointer: *const c_char) -> Option<&'static str> {
-    if pointer.is_null() {
-        return None;
-    }
-    // SAFETY: by this function's contract.
-    unsafe { CStr::from_ptr(pointer) }.to_str().ok()
 }
 
 /// An error with what caused it.

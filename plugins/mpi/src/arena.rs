@@ -30,7 +30,7 @@ pub struct Arena {
     displacements: Vec<c_int>,
     nodes: Option<Arc<Nodes>>,
     window: Option<Window>,
-    /// Whether there are more ranks than processors; only known where there is a window.
+    /// True if there are more ranks than processors; only known with a window.
     pub(crate) crowded: bool,
     /// An empty list with room, lent to a pipeline for the buffers it holds.
     pub(crate) held: Vec<Vec<u8>>,
@@ -43,7 +43,7 @@ impl Arena {
         Arena::default()
     }
 
-    /// How many buffers have been allocated so far; constant once every size has been seen.
+    /// Number of buffers allocated so far; constant once every size has been seen.
     #[must_use]
     pub fn allocations(&self) -> u64 {
         self.allocations
@@ -66,7 +66,7 @@ impl Arena {
         Ok(place)
     }
 
-    /// Where the communicator's ranks are; found out once.
+    /// Nodes of the communicator's ranks; found once.
     pub(crate) fn nodes(&mut self, find: impl FnOnce() -> Result<Nodes, MpiError>) -> Result<Arc<Nodes>, MpiError> {
         if let Some(nodes) = &self.nodes {
             return Ok(Arc::clone(nodes));
@@ -126,9 +126,6 @@ impl Arena {
 
     /// Frees what ranks can free only together: the shared memory. To be called before the communicator is freed; an arena that
     /// has none does nothing, and one that is dropped without it leaves its window to the library.
-    ///
-    /// # Errors
-    /// The library's.
     ///
     /// # Safety
     /// MPI is running; all ranks of the arena's communicator make the same call, and none is in another one on it.

@@ -13,9 +13,9 @@ use mpi_sys::{MPI_Datatype, MPI_Op};
 /// `MPI_IN_PLACE`, so pass null rather than that, except where `count` is 0.)
 #[derive(Debug, Clone, Copy)]
 pub struct CallArguments {
-    /// What this rank gives.
+    /// Data that this rank gives.
     pub send: *const c_void,
-    /// What this rank gets.
+    /// Buffer for the data that this rank gets.
     pub recv: *mut c_void,
     /// Elements of the total volume `n`; block collectives move `count/p` per rank, so it must then be a multiple of `p`.
     pub count: usize,

@@ -15,9 +15,6 @@ pub type Delete = unsafe extern "C" fn(MPI_Comm, c_int, *mut c_void, *mut c_void
 ///
 /// # Safety
 /// MPI runs; `delete` lives as long as the process and may be called with every attribute that is set under the key.
-///
-/// # Errors
-/// The library's.
 pub unsafe fn create_key(delete: Delete) -> Result<c_int, MpiError> {
     let mut key: c_int = -1;
     // SAFETY: writes one int; both functions live as long as the process.
@@ -36,9 +33,6 @@ pub unsafe fn create_key(delete: Delete) -> Result<c_int, MpiError> {
 ///
 /// # Safety
 /// `comm` is valid, `key` is from [`create_key`], and the attribute is one that its function may be called with.
-///
-/// # Errors
-/// The library's.
 pub unsafe fn set(comm: MPI_Comm, key: c_int, attribute: *const c_void) -> Result<(), MpiError> {
     // SAFETY: by this function's contract; the library keeps the pointer and does not follow it.
     unsafe { pmpi!(PMPI_Comm_set_attr(comm, key, attribute.cast_mut())) }

@@ -169,7 +169,7 @@ pub fn t_enum_null() -> MPI_T_enum {
     unsafe { kilter_t_enum_null() }
 }
 
-/// Which ABI the library has: 1 Open MPI, 2 MPICH and its descendants, 0 unknown.
+/// ABI of the library: 1 Open MPI, 2 MPICH and its descendants, 0 unknown.
 #[must_use]
 pub fn mpi_family() -> u32 {
     // SAFETY: a constant of `constants.c`, initialised before any Rust code runs.

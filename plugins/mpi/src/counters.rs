@@ -10,7 +10,7 @@ use crate::constants;
 use crate::forgotten;
 use crate::mpit::{ControlVariables, MpitError};
 
-/// Why counters cannot be read.
+/// Reason why counters cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CountersError {
     /// The interface cannot be opened.
@@ -19,7 +19,7 @@ pub enum CountersError {
     /// The library has no such variable (or the component that has it is not loaded).
     #[error("the MPI library has no performance variable `{name}` in this process")]
     Unknown {
-        /// What was asked for.
+        /// Requested name.
         name: String,
     },
     /// It is no number for each rank.
@@ -27,7 +27,7 @@ pub enum CountersError {
     Unsupported {
         /// The variable.
         name: String,
-        /// What about it.
+        /// The unsupported property.
         what: String,
     },
     /// A call failed for another reason.
@@ -85,10 +85,8 @@ fn check(operation: &'static str, name: &str, code: c_int) -> Result<(), Counter
 }
 
 impl Counters {
-    /// Opens the variables of these names; MPI is initialised.
-    ///
-    /// # Errors
-    /// One that is not there, that is no number for each rank, or that the library cannot read now.
+    /// Opens the variables of these names after MPI is initialised. An error if one is missing, is no number for each
+    /// rank, or cannot be read now.
     pub fn open(names: &[String]) -> Result<Counters, CountersError> {
         let interface = ControlVariables::open()?;
         let mut session = MaybeUninit::<MPI_T_pvar_session>::zeroed();
@@ -109,7 +107,7 @@ impl Counters {
         for name in names {
             counters.add(name)?;
         }
-        // What is there may still not be counted.
+        // A variable may exist and still not be counted.
         counters.read()?;
         Ok(counters)
     }
@@ -155,16 +153,13 @@ impl Counters {
         Ok(())
     }
 
-    /// What they stand at: for each counter, in the order of their names, a number for each rank.
-    ///
-    /// # Errors
-    /// The library's.
+    /// Values of the counters, in the order of their names: a number for each rank.
     pub fn read(&self) -> Result<Vec<Vec<u64>>, CountersError> {
         self.counters.iter().map(|counter| self.read_one(counter)).collect()
     }
 
     fn read_one(&self, counter: &Counter) -> Result<Vec<u64>, CountersError> {
-        // As many 64-bit words as there are ranks are enough for either size.
+        // As many 64-bit words as ranks suffice for either size.
         let mut words = vec![0_u64; counter.ranks.max(1)];
         // SAFETY: the buffer has room for a number for each rank; the handle is one of this session.
         let code = unsafe { mpi_sys::PMPI_T_pvar_read(self.session, counter.handle, words.as_mut_ptr().cast()) };
@@ -187,7 +182,7 @@ fn index_of(name: &CStr) -> Option<c_int> {
     (code == 0).then_some(index)
 }
 
-/// What the library says of a variable.
+/// Properties of a variable as the library reports them.
 struct About {
     datatype: MPI_Datatype,
     bind: c_int,

@@ -40,9 +40,6 @@ impl std::fmt::Display for MpiError {
 
 impl MpiError {
     /// Turns the return value of `operation` into a result.
-    ///
-    /// # Errors
-    /// Where `code` is not `MPI_SUCCESS`.
     #[inline]
     pub fn check(operation: &'static str, code: c_int) -> Result<(), MpiError> {
         if code == 0 {

@@ -1,9 +1,10 @@
-//! What Open MPI 4.1 forgets: its component `pml_monitoring` takes the place of the one that was selected while it is being closed, and
-//! with the close its variables become invalid, although it works on. (In 5.0 it is part of the library, and nothing is closed.)
+//! Registers variables again that Open MPI 4.1 loses. Its component `pml_monitoring` replaces the selected one while it
+//! is being closed. With the close its variables become invalid, although it works on. (In 5.0 it is part of the
+//! library, and nothing is closed.)
 
 use std::ffi::{CStr, c_void};
 
-/// What the components share; loaded only where one of them is in use.
+/// Library that the components share; loaded only if one of them is in use.
 const LIBRARY: &CStr = c"libmca_common_monitoring.so.50";
 /// `void mca_common_monitoring_register(void *component)`, which does not look at its argument.
 const REGISTER: &CStr = c"mca_common_monitoring_register";

@@ -1,4 +1,4 @@
-//! What the library is, who this rank is, and communicators.
+//! Identity of the library and of this rank, and communicators.
 
 use std::ffi::{CStr, c_char, c_int};
 
@@ -8,9 +8,6 @@ use crate::error::pmpi;
 use crate::{MpiError, constants};
 
 /// The first line of `MPI_Get_library_version`.
-///
-/// # Errors
-/// The library's.
 pub fn library_version() -> Result<String, MpiError> {
     Ok(library_description()?
         .lines()
@@ -20,10 +17,7 @@ pub fn library_version() -> Result<String, MpiError> {
         .to_owned())
 }
 
-/// All lines of `MPI_Get_library_version`: MPICH names its device there.
-///
-/// # Errors
-/// The library's.
+/// Every line of `MPI_Get_library_version`: MPICH names its device there.
 pub fn library_description() -> Result<String, MpiError> {
     // SAFETY: the buffer has MPI_MAX_LIBRARY_VERSION_STRING bytes, as the standard asks.
     string(constants::max_library_version_string(), |text, length| unsafe {
@@ -32,9 +26,6 @@ pub fn library_description() -> Result<String, MpiError> {
 }
 
 /// The name of the host this rank runs on.
-///
-/// # Errors
-/// The library's.
 pub fn host_name() -> Result<String, MpiError> {
     // SAFETY: the buffer has MPI_MAX_PROCESSOR_NAME bytes, as the standard asks.
     string(constants::max_processor_name(), |text, length| unsafe {
@@ -64,9 +55,6 @@ pub fn is_running() -> bool {
 }
 
 /// This rank in `comm`.
-///
-/// # Errors
-/// The library's.
 pub fn rank(comm: MPI_Comm) -> Result<usize, MpiError> {
     let mut rank: c_int = 0;
     // SAFETY: writes one int; the library checks the handle.
@@ -75,9 +63,6 @@ pub fn rank(comm: MPI_Comm) -> Result<usize, MpiError> {
 }
 
 /// True if several threads may call MPI at the same time.
-///
-/// # Errors
-/// The library's.
 pub fn is_thread_multiple() -> Result<bool, MpiError> {
     let mut provided: c_int = 0;
     // SAFETY: writes one int.
@@ -86,9 +71,6 @@ pub fn is_thread_multiple() -> Result<bool, MpiError> {
 }
 
 /// The number of ranks of `comm` (of the local group of an intercommunicator).
-///
-/// # Errors
-/// The library's.
 pub fn size(comm: MPI_Comm) -> Result<usize, MpiError> {
     let mut size: c_int = 0;
     // SAFETY: writes one int; the library checks the handle.
@@ -97,9 +79,6 @@ pub fn size(comm: MPI_Comm) -> Result<usize, MpiError> {
 }
 
 /// True if `comm` is an intercommunicator.
-///
-/// # Errors
-/// The library's.
 pub fn is_inter(comm: MPI_Comm) -> Result<bool, MpiError> {
     let mut inter: c_int = 0;
     // SAFETY: writes one int; the library checks the handle.
@@ -108,9 +87,6 @@ pub fn is_inter(comm: MPI_Comm) -> Result<bool, MpiError> {
 }
 
 /// Duplicates `comm` with `MPI_Comm_dup`, attributes and all.
-///
-/// # Errors
-/// The library's.
 ///
 /// # Safety
 /// All ranks of `comm` make the same call.
@@ -123,9 +99,6 @@ pub unsafe fn comm_dup(comm: MPI_Comm) -> Result<MPI_Comm, MpiError> {
 
 /// A communicator of the same ranks without the attributes of `comm`, so that no copy callback of the program's runs; its
 /// errors are returned, and so is that it cannot be made, whatever handler `comm` has: libraries have only so many communicators.
-///
-/// # Errors
-/// The library's.
 ///
 /// # Safety
 /// `comm` is an intracommunicator; all its ranks make the same call.
@@ -150,9 +123,6 @@ pub unsafe fn comm_private(comm: MPI_Comm) -> Result<MPI_Comm, MpiError> {
 
 /// Frees a communicator.
 ///
-/// # Errors
-/// The library's.
-///
 /// # Safety
 /// `comm` is not used afterwards; all its ranks make the same call.
 pub unsafe fn comm_free(mut comm: MPI_Comm) -> Result<(), MpiError> {
@@ -160,10 +130,8 @@ pub unsafe fn comm_free(mut comm: MPI_Comm) -> Result<(), MpiError> {
     unsafe { pmpi!(PMPI_Comm_free(&raw mut comm)) }
 }
 
-/// Whether two communicators have the same processes in the same order. No other rank need ask, and each rank finds the same.
-///
-/// # Errors
-/// The library's.
+/// True if two communicators have the same processes in the same order. The call is local, and each rank finds the
+/// same.
 pub fn is_congruent(one: MPI_Comm, other: MPI_Comm) -> Result<bool, MpiError> {
     let mut result: c_int = 0;
     // SAFETY: writes one int; the library checks the handles.
@@ -171,10 +139,8 @@ pub fn is_congruent(one: MPI_Comm, other: MPI_Comm) -> Result<bool, MpiError> {
     Ok(result == mpi_sys::MPI_IDENT as c_int || result == mpi_sys::MPI_CONGRUENT as c_int)
 }
 
-/// Whether all processes of a communicator are of this process's `MPI_COMM_WORLD`: those that were spawned by it, or connected to it, are not.
-///
-/// # Errors
-/// The library's.
+/// True if all processes of a communicator belong to this process's `MPI_COMM_WORLD`. Processes that it spawned, or
+/// that connected to it, do not.
 pub fn is_within_world(comm: MPI_Comm) -> Result<bool, MpiError> {
     let world = constants::comm_world();
     if comm == world {
@@ -207,9 +173,6 @@ pub fn is_within_world(comm: MPI_Comm) -> Result<bool, MpiError> {
 }
 
 /// True if `op` is commutative.
-///
-/// # Errors
-/// The library's.
 pub fn is_commutative(op: mpi_sys::MPI_Op) -> Result<bool, MpiError> {
     let mut commutative: c_int = 0;
     // SAFETY: writes one int; the library checks the handle.

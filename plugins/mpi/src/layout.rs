@@ -1,4 +1,4 @@
-//! How the elements of a datatype lie in memory.
+//! Memory layout of a datatype's elements.
 
 use std::ffi::{c_int, c_void};
 
@@ -18,17 +18,14 @@ pub struct Layout {
     pub size: usize,
     /// Distance from one element to the next.
     pub extent: isize,
-    /// Where an element's data begins.
+    /// Start of an element's data.
     pub true_lower_bound: isize,
-    /// From the beginning to the end of an element's data.
+    /// Length from the start to the end of an element's data.
     pub true_extent: isize,
 }
 
 impl Layout {
     /// The layout of `datatype`.
-    ///
-    /// # Errors
-    /// The library's.
     #[inline]
     pub fn of(datatype: MPI_Datatype) -> Result<Layout, MpiError> {
         predefined::find(datatype).map_or_else(|| Layout::ask(datatype), Ok)
@@ -60,16 +57,16 @@ impl Layout {
         Ok(layout)
     }
 
-    /// Whether `n` elements are `n * size` bytes without a hole. The order of the parts of an element is not looked at; see
-    /// [`is_stream`].
+    /// True if `n` elements are `n * size` bytes without a hole. The order of the parts of an element does not matter
+    /// here; see [`is_stream`].
     #[inline]
     #[must_use]
     pub fn is_dense(&self) -> bool {
         self.true_lower_bound == 0 && self.extent == self.true_extent && usize::try_from(self.extent) == Ok(self.size)
     }
 
-    /// Whether each element lies within its own extent, so that element `i` can be moved as the bytes from `i * extent` to
-    /// `(i + 1) * extent`.
+    /// True if each element lies within its own extent, so that element `i` can be moved as the bytes from `i * extent`
+    /// to `(i + 1) * extent`.
     #[inline]
     #[must_use]
     pub fn is_separable(&self) -> bool {
@@ -77,10 +74,7 @@ impl Layout {
     }
 }
 
-/// Bytes of data in an element of `datatype`.
-///
-/// # Errors
-/// The library's, or `MPI_ERR_COUNT` for a size that the library cannot tell.
+/// Bytes of data in an element of `datatype`; `MPI_ERR_COUNT` if the library cannot tell.
 #[inline]
 pub fn size(datatype: MPI_Datatype) -> Result<usize, MpiError> {
     Layout::of(datatype).map(|layout| layout.size)
@@ -96,11 +90,8 @@ fn ask_size(datatype: MPI_Datatype) -> Result<usize, MpiError> {
     })
 }
 
-/// Whether elements in memory are the same bytes as when packed: dense, and the parts of an element in the order in which
-/// messages carry them. Says no where it would take long to find out.
-///
-/// # Errors
-/// The library's.
+/// True if elements in memory are the same bytes as when packed: dense, and with the parts of an element in the order
+/// in which messages carry them. False if it would take long to find out.
 pub fn is_stream(datatype: MPI_Datatype) -> Result<bool, MpiError> {
     if let Some(layout) = predefined::find(datatype) {
         return Ok(layout.is_dense());
@@ -125,7 +116,7 @@ pub fn is_stream(datatype: MPI_Datatype) -> Result<bool, MpiError> {
     }
 }
 
-/// What an element is made of.
+/// Composition of an element.
 enum Inner {
     /// It is a predefined type.
     Predefined,
@@ -193,16 +184,14 @@ pub fn plain_size(datatype: MPI_Datatype) -> Option<usize> {
     Some(predefined::plain_size(datatype)).filter(|size| *size > 0)
 }
 
-/// Whether the handle is that of a predefined type, which never ends its life; no for one that nobody has asked the layout of.
+/// True for the handle of a predefined type, which is never freed. False if nobody has asked for the layout of the
+/// type.
 #[must_use]
 pub fn is_predefined(datatype: MPI_Datatype) -> bool {
     predefined::find(datatype).is_some()
 }
 
-/// Packs `count` elements into exactly `packed.len()` bytes.
-///
-/// # Errors
-/// The library's, or `MPI_ERR_COUNT` where the packed form has another length.
+/// Packs `count` elements into exactly `packed.len()` bytes; `MPI_ERR_COUNT` if the packed form has another length.
 ///
 /// # Safety
 /// `elements` holds `count` elements of `datatype`.
@@ -217,10 +206,7 @@ pub unsafe fn pack(
     unsafe { pack_in_pieces(elements, count, datatype, packed, comm, PIECE_BYTES) }
 }
 
-/// As [`pack`], with at most `piece_bytes` bytes in a call of the library, which takes ints, or one element.
-///
-/// # Errors
-/// As for [`pack`].
+/// Same as [`pack`], with at most `piece_bytes` bytes, or one element, in a call of the library, which takes ints.
 ///
 /// # Safety
 /// As for [`pack`].
@@ -359,10 +345,7 @@ unsafe fn pack_piece(
     }
 }
 
-/// Unpacks `packed` into `count` elements.
-///
-/// # Errors
-/// The library's, or `MPI_ERR_COUNT` where the packed form has another length.
+/// Unpacks `packed` into `count` elements; `MPI_ERR_COUNT` if the packed form has another length.
 ///
 /// # Safety
 /// `elements` has room for `count` elements of `datatype`.
@@ -377,10 +360,7 @@ pub unsafe fn unpack(
     unsafe { unpack_in_pieces(packed, elements, count, datatype, comm, PIECE_BYTES) }
 }
 
-/// As [`unpack`], with at most `piece_bytes` bytes in a call of the library, which takes ints, or one element.
-///
-/// # Errors
-/// As for [`unpack`].
+/// Same as [`unpack`], with at most `piece_bytes` bytes, or one element, in a call of the library, which takes ints.
 ///
 /// # Safety
 /// As for [`unpack`].
@@ -452,9 +432,6 @@ unsafe fn unpack_piece(
 }
 
 /// Copies `count` elements and leaves the holes between them as they are.
-///
-/// # Errors
-/// The library's.
 ///
 /// # Safety
 /// Both buffers hold `count` elements and do not overlap; nothing is pending on `comm`, whose rank `rank` this is.

@@ -9,9 +9,7 @@ use crate::error::pmpi;
 use crate::{Arena, CallArguments, MpiError, constants};
 
 /// Calls the library's own collective with equal blocks; v-variants get uniform counts, kept in the arena.
-///
-/// # Errors
-/// What the library returns; `MPI_ERR_COUNT` where a count exceeds `c_int`, or is no multiple of `p` where blocks are equal.
+/// `MPI_ERR_COUNT` if a count exceeds `c_int`, or is no multiple of `p` although blocks are equal.
 ///
 /// # Safety
 /// MPI is initialised; the buffers are valid as [`CallArguments`] says; all ranks of `comm` make the same call.
@@ -25,7 +23,7 @@ pub unsafe fn library_call(
     unsafe { call(collective, comm, arguments, Blocks::Equal, arena) }
 }
 
-/// How a buffer is divided among the ranks.
+/// Division of a buffer among the ranks.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Blocks<'a> {
     /// Evenly.
@@ -50,7 +48,7 @@ impl Blocks<'_> {
     }
 }
 
-/// As [`library_call`], with unequal blocks for `Gatherv`, `ReduceScatter` and `Scatterv`.
+/// Same as [`library_call`], with unequal blocks for `Gatherv`, `ReduceScatter` and `Scatterv`.
 ///
 /// # Safety
 /// As for [`library_call`]; counts have an entry for each rank and are the same on all.

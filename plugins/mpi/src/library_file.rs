@@ -1,4 +1,4 @@
-//! Which file the MPI library of this process is: where its functions lie in memory, and what is mapped there.
+//! Finds the file of this process's MPI library by the file that is mapped where its functions lie in memory.
 
 use std::path::PathBuf;
 

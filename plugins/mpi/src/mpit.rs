@@ -10,13 +10,13 @@ use mpi_sys::{MPI_Datatype, MPI_T_cvar_handle, MPI_T_enum};
 
 use crate::constants;
 
-/// Why a control variable could not be read or written.
+/// Reason why a control variable could not be read or written.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum MpitError {
     /// The library has no such variable (or the component that has it is not loaded).
     #[error("the MPI library has no control variable `{name}` in this process")]
     Unknown {
-        /// What was asked for.
+        /// Requested name.
         name: String,
     },
     /// The library does not let it be written, at all or any more.
@@ -30,9 +30,9 @@ pub enum MpitError {
     BadValue {
         /// The variable.
         name: String,
-        /// What was to be written.
+        /// Value to be written.
         value: String,
-        /// What the variable takes.
+        /// Values that the variable takes.
         allowed: String,
     },
     /// The variable has a type, or is bound to an object, that this module cannot handle.
@@ -40,7 +40,7 @@ pub enum MpitError {
     Unsupported {
         /// The variable.
         name: String,
-        /// What about it.
+        /// The unsupported property.
         what: String,
     },
     /// A call failed for another reason.
@@ -115,9 +115,6 @@ fn check(operation: &'static str, name: &str, code: c_int) -> Result<(), MpitErr
 
 impl ControlVariables {
     /// Opens the interface.
-    ///
-    /// # Errors
-    /// The library's.
     pub fn open() -> Result<ControlVariables, MpitError> {
         // Open MPI takes what is asked for here as the level of the whole library, and would forget the one of `MPI_Init_thread`.
         let mut level = mpi_sys::MPI_THREAD_SINGLE as c_int;
@@ -134,9 +131,6 @@ impl ControlVariables {
     }
 
     /// The value as text: enumeration values by name, booleans as `true` and `false`.
-    ///
-    /// # Errors
-    /// See [`MpitError`].
     pub fn read(&self, name: &str) -> Result<String, MpitError> {
         let variable = self.find(name)?;
         let handle = allocate(&variable, name)?;
@@ -153,25 +147,16 @@ impl ControlVariables {
     }
 
     /// True if the library says that the variable may be written while the program runs.
-    ///
-    /// # Errors
-    /// See [`MpitError`].
     pub fn is_writable(&self, name: &str) -> Result<bool, MpitError> {
         Ok(self.find(name)?.is_writable())
     }
 
     /// The names and numbers of an enumeration, where the variable has one.
-    ///
-    /// # Errors
-    /// See [`MpitError`].
     pub fn enumeration(&self, name: &str) -> Result<Option<Vec<(i32, String)>>, MpitError> {
         Ok(items(self.find(name)?.enumeration))
     }
 
     /// Writes a value.
-    ///
-    /// # Errors
-    /// See [`MpitError`].
     pub fn write(&mut self, name: &str, value: &str) -> Result<(), MpitError> {
         let variable = self.find(name)?;
         if !variable.is_writable() {

@@ -1,4 +1,4 @@
-//! Which ranks of a communicator share a node.
+//! Finds the ranks of a communicator that share a node.
 
 use std::ffi::c_int;
 
@@ -12,9 +12,6 @@ use crate::{MpiError, constants, info};
 ///
 /// Collective calls are made on `comm` alone, never on the communicator of a node: in a program with the drop-in that would
 /// be a communicator like any other, whose calls may be replaced.
-///
-/// # Errors
-/// The library's.
 ///
 /// # Safety
 /// `comm` is an intracommunicator; all its ranks make the same call.
@@ -60,11 +57,8 @@ pub unsafe fn nodes(comm: MPI_Comm) -> Result<Nodes, MpiError> {
     Ok(Nodes::new(&firsts))
 }
 
-/// Whether all ranks of `comm` are on one node; the same on all ranks. Calls no collective of data, which in a program with the
-/// drop-in may be the drop-in's.
-///
-/// # Errors
-/// The library's.
+/// True if all ranks of `comm` are on one node; the same on all ranks. It calls no collective of data, which in a
+/// program with the drop-in may be the drop-in's.
 ///
 /// # Safety
 /// `comm` is an intracommunicator; all its ranks make the same call.

@@ -23,7 +23,7 @@ pub struct Pipeline {
 /// Calls that cannot stand for a collective.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PipelineError {
-    /// Nothing to call.
+    /// The composition is empty.
     #[error("a composition for {0} needs at least one call")]
     Empty(Collective),
     /// A call cannot start from what is there.
@@ -31,7 +31,7 @@ pub enum PipelineError {
         "{target}: call {position} ({call}) needs its data as {needed:?}, but has it as {available:?}, and no local copy converts that"
     )]
     Input {
-        /// What is composed.
+        /// Composed collective.
         target: Collective,
         /// Place of the call, from 1.
         position: usize,
@@ -47,7 +47,7 @@ pub enum PipelineError {
         "{target}: the last call ({call}) leaves the data as {available:?}, but {needed:?} is wanted, and no local copy converts that"
     )]
     Output {
-        /// What is composed.
+        /// Composed collective.
         target: Collective,
         /// The last call.
         call: Collective,
@@ -66,7 +66,7 @@ struct Step {
     moves_bytes: bool,
 }
 
-/// What is made ready locally before a call.
+/// Local preparation for a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Prepare {
     /// Its input.
@@ -76,16 +76,14 @@ enum Prepare {
 }
 
 impl Pipeline {
-    /// Checks that `calls`, one after the other and each on the full volume, do what `target` does.
-    ///
-    /// # Errors
-    /// Where two shapes do not fit.
+    /// Checks that `calls`, one after the other and each on the full volume, do what `target` does. The error names the
+    /// place at which two shapes do not fit.
     pub fn new(target: Collective, calls: &[Collective]) -> Result<Pipeline, PipelineError> {
         let Some(&last) = calls.last() else {
             return Err(PipelineError::Empty(target));
         };
         let mut shape = target.input();
-        // Whether `shape` is what the caller gave to be combined; everything else has only to be moved.
+        // True while `shape` is what the caller gave to be combined; all other data only has to be moved.
         let mut uncombined = target.has_operator();
         let mut steps = Vec::with_capacity(calls.len());
         for (i, &call) in calls.iter().enumerate() {
@@ -123,15 +121,12 @@ impl Pipeline {
         Ok(Pipeline { target, steps })
     }
 
-    /// The composition of a row of the table of mock-ups.
-    ///
-    /// # Errors
-    /// As for [`Pipeline::new`]; a test shows that no row of the table has one.
+    /// The composition of a row of the table of mock-ups. A test shows that every row composes.
     pub fn of(mockup: &Mockup) -> Result<Pipeline, PipelineError> {
         Pipeline::new(mockup.collective, mockup.calls)
     }
 
-    /// What it stands for.
+    /// Collective that it replaces.
     #[must_use]
     pub fn target(&self) -> Collective {
         self.target
@@ -149,21 +144,9 @@ impl Pipeline {
         })
     }
 
-    /// True if it hands the operator elements of its own where `count` is no multiple of the ranks. An operator of the program's may look at
-    /// more than an element: at where it lies among the others.
-    #[must_use]
-    pub fn pads_for_operator(&self) -> bool {
-        let combines = |step: &Step| step.call.has_operator() && !step.moves_bytes;
-        !self.target.has_blocks()
-            && self.steps.iter().any(|step| step.call.has_blocks())
-            && self.steps.iter().any(combines)
-    }
-
-    /// Carries it out on this rank. `MPI_IN_PLACE` is not understood. Where a call inside has equal blocks, the target has
-    /// none and `count` is no multiple of `p`, the data is padded to the next multiple.
-    ///
-    /// # Errors
-    /// What the library returns, or `MPI_ERR_COUNT`, or `MPI_ERR_NO_MEM`; the other ranks may then be waiting.
+    /// Carries it out on this rank. `MPI_IN_PLACE` is not understood. If a call inside has equal blocks, the target has
+    /// none and `count` is no multiple of `p`, the data is padded to the next multiple. After an error the other ranks
+    /// may be waiting.
     ///
     /// # Safety
     /// As for [`crate::library_call`]; `comm` is an intracommunicator, elements lie within their extent (which is the type's
@@ -173,10 +156,7 @@ impl Pipeline {
         unsafe { self.run_blocks(comm, arguments, None, arena) }
     }
 
-    /// As [`Pipeline::run`], with the number of elements of each rank's block; see [`Pipeline::takes_counts`].
-    ///
-    /// # Errors
-    /// As for [`Pipeline::run`].
+    /// Same as [`Pipeline::run`], with the number of elements of each rank's block; see [`Pipeline::takes_counts`].
     ///
     /// # Safety
     /// As for [`Pipeline::run`]; `counts` has an entry for each rank, none negative, `arguments.count` is their sum, and all
@@ -274,7 +254,7 @@ impl Run<'_> {
         (begin * self.element_bytes, count * self.element_bytes)
     }
 
-    /// Whether this rank has what all are to get, where the caller's one buffer is that.
+    /// True if this rank has the data that all are to get, in the caller's only buffer.
     fn is_source(&self) -> bool {
         self.pipeline.target == Collective::Bcast && self.is_root
     }
@@ -290,7 +270,7 @@ impl Run<'_> {
         Ok(pointer)
     }
 
-    /// Where the result of call `i` shall lie; null where this rank gets none.
+    /// Buffer for the result of call `i`; null if this rank gets none.
     fn destination(&mut self, i: usize) -> Result<*mut u8, MpiError> {
         let steps = &self.pipeline.steps;
         let mut last = i;
@@ -412,7 +392,8 @@ impl Run<'_> {
     /// The data of a broadcast's root, in memory that may be written: libraries write there (MPICH, where the root is not the first rank of its
     /// node, receives what it has sent), and what the caller gives may be constant. Then it lies where the result is to lie.
     unsafe fn writable(&self, data: *const u8, output: *mut u8) -> *mut u8 {
-        // What is in the output already may have the address of what was given, too, where a program has one for both.
+        // Data that is already in the output may have the address of the input, too, if a program has one buffer for
+        // both.
         if data != self.arguments.send.cast() || data == output.cast_const() {
             return data.cast_mut();
         }

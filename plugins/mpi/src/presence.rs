@@ -1,11 +1,13 @@
-//! Whether every rank of the program has loaded a preloaded library, found out right after `MPI_Init` and within a limit of time.
+//! Finds out, right after `MPI_Init` and within a limit of time, if every rank of the program has loaded a preloaded
+//! library.
 //!
-//! A collective that only some ranks make hangs. So the ranks tell each other by messages along a tree that they are there: each waits for its
-//! children, tells its parent who is missing, and waits for what rank 0 says. Where all are there, all these messages have been received when
-//! the program gets to its first line, and none of its own can match them. Where some are missing, those that wait stop waiting; a message
-//! that comes later is still received, until MPI ends. What was sent to a rank that has not the library stays there: its tag is the highest
-//! or the next below, which a receive from anybody with any tag matches. So the ranks that are spoken to are the lowest: rank 0 alone up
-//! to 33 ranks.
+//! A collective that only some ranks make hangs. The ranks therefore report their presence by messages along a tree:
+//! each waits for its children, tells its parent which ranks are missing, and waits for rank 0's answer. If all are
+//! there, all these messages have been received when the program gets to its first line, and none of its own can match
+//! them. If some are missing, waiting ranks give up after the limit; a message that comes later is still received,
+//! until MPI ends. A message to a rank without the library stays unreceived. Its tag is the highest or the next below,
+//! which a receive from anybody with any tag matches. Messages therefore go to the lowest ranks only: to rank 0 alone
+//! up to 33 ranks.
 
 use std::ffi::{c_int, c_void};
 use std::sync::{Mutex, PoisonError};
@@ -29,7 +31,7 @@ const NUMBERS: usize = 1 + NAMED;
 const SPIN: Duration = Duration::from_millis(5);
 const NAP: Duration = Duration::from_micros(200);
 
-/// What a rank waits for each level of the tree, where nobody says otherwise.
+/// Default time that a rank waits for each level of the tree.
 pub const LIMIT: Duration = Duration::from_secs(10);
 
 /// The variable that says otherwise, in seconds.
@@ -44,7 +46,7 @@ pub enum Library {
     Progress,
 }
 
-/// What was found out; the same on all ranks that have the library, but for those below a missing one.
+/// Result; the same on all ranks that have the library, except those below a missing one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Presence {
     /// Every rank has it.
@@ -118,7 +120,7 @@ impl std::fmt::Display for Missing {
     }
 }
 
-/// Where a rank stands in the tree.
+/// Position of a rank in the tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Place {
     rank: usize,
@@ -171,9 +173,6 @@ pub fn limit() -> Duration {
 }
 
 /// Finds out whether all ranks have `library`, waiting at most for [`limit`] at each level of the tree.
-///
-/// # Errors
-/// The library's.
 ///
 /// # Safety
 /// MPI was just initialised; every rank that has `library` makes this call once, and nothing of the program's has been sent yet.
@@ -309,7 +308,7 @@ impl Receive {
         Ok(receive)
     }
 
-    /// What came within the time.
+    /// Message that came within the time.
     ///
     /// # Safety
     /// MPI runs.

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 /// A function of the library that a preloaded library shadows; found by name behind the object that this is part of, once.
 #[derive(Debug)]
 pub struct Real {
-    /// With a NUL at its end.
+    /// Name with a NUL at its end.
     name: &'static str,
     address: AtomicPtr<c_void>,
 }

@@ -1,9 +1,9 @@
 //! Memory that the ranks of a communicator share: a window.
 //!
-//! What is relied on is the unified memory model of windows made by `MPI_Win_allocate_shared`, which every library in use has:
-//! a store of one process is seen by the loads of another as between threads, so that the atomic flags of
-//! [`kilter_algorithms::shared_memory`] order accesses. The window is locked for all ranks from its beginning to its end, since
-//! the standard permits loads and stores in such an epoch only.
+//! The code relies on the unified memory model of windows made by `MPI_Win_allocate_shared`, which every library in use
+//! has. A store of one process is seen by the loads of another as between threads, so that the atomic flags of
+//! [`kilter_algorithms::shared_memory`] order accesses. The window is locked for all ranks from its beginning to its
+//! end, since the standard permits loads and stores in such an epoch only.
 
 use std::ffi::{c_int, c_void};
 use std::ptr::NonNull;
@@ -55,7 +55,7 @@ impl Window {
                 unsafe { pmpi!(PMPI_Win_sync(window.window))? };
                 Ok(Some(window))
             }
-            // What other ranks lack cannot be freed together with them.
+            // The other ranks lack the window, so that it cannot be freed together with them.
             _ => Ok(None),
         }
     }
@@ -152,7 +152,7 @@ unsafe fn allocate(comm: MPI_Comm, (rank, size): (usize, usize), slot_bytes: usi
     })
 }
 
-/// Whether more ranks share the node than it has processors, so that who waits should let others run.
+/// True if more ranks share the node than it has processors, so that a waiting rank should let others run.
 pub(crate) fn is_crowded(ranks: usize) -> bool {
     // SAFETY: reads a number of the system's.
     let processors = unsafe { libc::sysconf(libc::_SC_NPROCESSORS_ONLN) };

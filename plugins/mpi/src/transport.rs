@@ -32,7 +32,7 @@ pub struct MpiTransport<'a> {
     element_bytes: usize,
     piece_bytes: usize,
     arena: &'a mut Arena,
-    /// How often this rank has looked in vain in shared memory, in the wait under way.
+    /// Number of fruitless looks at shared memory by this rank, in the wait under way.
     looks: u32,
 }
 
@@ -394,7 +394,7 @@ impl Transport for MpiTransport<'_> {
             ..
         } = request;
         complete(operation, peer, first)?;
-        // What is left after an error is given up.
+        // The rest after an error is given up.
         rest.into_iter().try_for_each(|piece| complete(operation, peer, piece))
     }
 

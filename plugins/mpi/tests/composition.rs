@@ -1,4 +1,4 @@
-//! Which calls may stand for which collective.
+//! Calls that may stand for a collective.
 
 use kilter_algorithms::{Collective, Shape, mockup};
 use kilter_mpi::{Pipeline, PipelineError};

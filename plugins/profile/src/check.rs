@@ -1,19 +1,20 @@
-//! What the rules of a profile mean, checked against the implementations there are.
+//! Checks the meaning of a profile's rules against the implementations there are.
 
 use std::collections::BTreeMap;
 
 use kilter_algorithms::Collective;
+use kilter_protocol::row::Row;
 
-use crate::catalogue::{Catalogue, Implementation};
+use crate::catalogue::Catalogue;
 use crate::error::{Problem, ProfileError};
 use crate::{Profile, Rule, VERSION};
 
 impl Profile {
     /// Checks the profile against the implementations of a catalogue; `origin` is named in errors.
     ///
-    /// # Errors
-    /// The first of: another version; a path that cannot be one; an unknown collective, implementation or parameter; a value or
-    /// a number of ranks out of range; an empty range of bytes, or one that depends on a volume that not every rank knows; two rules that overlap.
+    /// The first mistake is returned: another version; a path that cannot be one; an unknown collective, implementation
+    /// or parameter; a value or a number of ranks out of range; an empty range of bytes, or one that depends on a
+    /// volume that not every rank knows; two rules that overlap.
     pub fn check(&self, catalogue: &Catalogue, origin: &str) -> Result<(), ProfileError> {
         self.problem(catalogue).map_or(Ok(()), |problem| {
             Err(ProfileError {
@@ -58,7 +59,7 @@ impl Profile {
         }
         for ((collective, ranks), mut group) in groups {
             group.sort_by_key(|index| self.rules[*index].min_bytes);
-            // In the order of their starts, rules are disjoint exactly when neighbours are.
+            // Rules in the order of their starts are disjoint exactly when neighbours are.
             for pair in group.windows(2) {
                 let (lower, upper) = (&self.rules[pair[0]], &self.rules[pair[1]]);
                 if upper.min_bytes <= lower.max_bytes {
@@ -120,14 +121,14 @@ fn check_rule(rule: usize, written: &Rule, catalogue: &Catalogue) -> Result<Coll
             known: known(),
         });
     }
-    if implementation.power_of_two_ranks && !written.ranks.is_power_of_two() {
+    if implementation.needs.power_of_two_ranks && !written.ranks.is_power_of_two() {
         return Err(Problem::PowerOfTwo {
             rule,
             id,
             ranks: written.ranks,
         });
     }
-    if implementation.even_ranks && !written.ranks.is_multiple_of(2) {
+    if implementation.needs.even_ranks && !written.ranks.is_multiple_of(2) {
         return Err(Problem::Even {
             rule,
             id,
@@ -138,7 +139,7 @@ fn check_rule(rule: usize, written: &Rule, catalogue: &Catalogue) -> Result<Coll
     Ok(collective)
 }
 
-fn check_parameters(rule: usize, written: &Rule, implementation: &Implementation) -> Result<(), Problem> {
+fn check_parameters(rule: usize, written: &Rule, implementation: &Row) -> Result<(), Problem> {
     for (name, &value) in &written.parameters {
         let Some(range) = implementation.parameters.iter().find(|range| range.name == *name) else {
             return Err(Problem::Parameter {

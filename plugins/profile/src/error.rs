@@ -1,4 +1,4 @@
-//! Why a profile cannot be used.
+//! Reasons why a profile cannot be used.
 
 use kilter_algorithms::Collective;
 
@@ -10,11 +10,11 @@ use crate::VERSION;
 pub struct ProfileError {
     /// The file.
     pub origin: String,
-    /// What is wrong.
+    /// The mistake.
     pub problem: Problem,
 }
 
-/// What is wrong with a profile. Rules are counted from 0, as in `rules[0]`.
+/// Mistake in a profile. Rules are counted from 0, as in `rules[0]`.
 #[derive(Debug, thiserror::Error)]
 pub enum Problem {
     /// It does not have the form of a profile.
@@ -29,9 +29,9 @@ pub enum Problem {
     /// The path of a plugin cannot be one.
     #[error("plugins[{index}]: {path:?} is no path; give the path of a shared object")]
     Plugin {
-        /// Which.
+        /// Index of the path.
         index: usize,
-        /// What it says.
+        /// Path as written.
         path: String,
     },
     /// The drop-in does not replace this collective.
@@ -40,23 +40,23 @@ pub enum Problem {
         replaceable()
     )]
     Collective {
-        /// Which rule.
+        /// Index of the rule.
         rule: usize,
-        /// What it says.
+        /// Name as written.
         name: String,
     },
     /// No communicator has this size.
     #[error("rules[{rule}].ranks: {ranks} ranks; allowed: 1 to {}", i32::MAX)]
     Ranks {
-        /// Which rule.
+        /// Index of the rule.
         rule: usize,
-        /// What it says.
+        /// Number as written.
         ranks: usize,
     },
     /// The range of bytes has no member.
     #[error("rules[{rule}]: min_bytes {min} is above max_bytes {max}; exchange them, or remove the rule")]
     Empty {
-        /// Which rule.
+        /// Index of the rule.
         rule: usize,
         /// `min_bytes`.
         min: u64,
@@ -70,20 +70,20 @@ pub enum Problem {
         u64::MAX
     )]
     Volume {
-        /// Which rule.
+        /// Index of the rule.
         rule: usize,
         /// Its collective.
         collective: Collective,
     },
-    /// Nothing has this id.
+    /// The id is unknown.
     #[error(
         "rules[{rule}].implementation: `{id}` is unknown; known for {collective}: {}",
         list(known)
     )]
     Implementation {
-        /// Which rule.
+        /// Index of the rule.
         rule: usize,
-        /// What it says.
+        /// Id as written.
         id: String,
         /// The collective of the rule.
         collective: Collective,
@@ -96,11 +96,11 @@ pub enum Problem {
         list(known)
     )]
     OtherCollective {
-        /// Which rule.
+        /// Index of the rule.
         rule: usize,
-        /// What it says.
+        /// Id as written.
         id: String,
-        /// What it carries out.
+        /// Collective that it carries out.
         of: Collective,
         /// The collective of the rule.
         collective: Collective,
@@ -110,7 +110,7 @@ pub enum Problem {
     /// The implementation never runs on so many ranks.
     #[error("rules[{rule}]: `{id}` needs a power of two ranks, not {ranks}; choose another implementation")]
     PowerOfTwo {
-        /// Which rule.
+        /// Index of the rule.
         rule: usize,
         /// The implementation.
         id: String,
@@ -120,7 +120,7 @@ pub enum Problem {
     /// The implementation never runs on an odd number of ranks.
     #[error("rules[{rule}]: `{id}` needs an even number of ranks, not {ranks}; choose another implementation")]
     Even {
-        /// Which rule.
+        /// Index of the rule.
         rule: usize,
         /// The implementation.
         id: String,
@@ -133,11 +133,11 @@ pub enum Problem {
         list(known)
     )]
     Parameter {
-        /// Which rule.
+        /// Index of the rule.
         rule: usize,
         /// The implementation.
         id: String,
-        /// What the rule says.
+        /// Name in the rule.
         name: String,
         /// The names it has.
         known: Vec<String>,
@@ -145,13 +145,13 @@ pub enum Problem {
     /// The value of a parameter is out of range.
     #[error("rules[{rule}].parameters.{name}: {value} is out of range; allowed for `{id}`: {min} to {max}")]
     Value {
-        /// Which rule.
+        /// Index of the rule.
         rule: usize,
         /// The implementation.
         id: String,
         /// The parameter.
         name: String,
-        /// What the rule says.
+        /// Value in the rule.
         value: u64,
         /// Smallest legal value.
         min: u64,

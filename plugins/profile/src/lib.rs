@@ -22,7 +22,7 @@ use kilter_algorithms::Collective;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use catalogue::{Catalogue, Implementation, Range};
+pub use catalogue::Catalogue;
 pub use error::{Problem, ProfileError};
 pub use table::{Entry, Table};
 
@@ -80,10 +80,8 @@ impl Rule {
 }
 
 impl Profile {
-    /// Reads and checks a profile whose implementations are Kilter's own; `origin` is named in errors.
-    ///
-    /// # Errors
-    /// Everything that [`Profile::read`] and [`Profile::check`] find.
+    /// Reads and checks a profile whose implementations are Kilter's own; `origin` is named in errors. Errors are those
+    /// of [`Profile::read`] and [`Profile::check`].
     pub fn parse(text: &str, origin: &str) -> Result<Profile, ProfileError> {
         let profile = Profile::read(text, origin)?;
         profile.check(&Catalogue::built_in(), origin)?;
@@ -92,19 +90,14 @@ impl Profile {
 
     /// The same where plugins that the profile names beside Kilter's cannot be loaded: what only they know is not checked
     /// ([`Catalogue::trusting`]).
-    ///
-    /// # Errors
-    /// As for [`Profile::parse`].
     pub fn parse_trusting(text: &str, origin: &str) -> Result<Profile, ProfileError> {
         let profile = Profile::read(text, origin)?;
         profile.check(&Catalogue::trusting(&profile), origin)?;
         Ok(profile)
     }
 
-    /// Reads a profile without looking at what its rules mean.
-    ///
-    /// # Errors
-    /// It is no JSON, has a key that is unknown, missing or there twice (with line and column), or has another version.
+    /// Reads a profile without checking the meaning of its rules. An error if it is no JSON, has a key that is unknown,
+    /// missing or there twice (with line and column), or has another version.
     pub fn read(text: &str, origin: &str) -> Result<Profile, ProfileError> {
         let fail = |problem| ProfileError {
             origin: origin.to_owned(),
@@ -120,17 +113,11 @@ impl Profile {
     }
 
     /// The text of the profile, as [`Profile::read`] takes it.
-    ///
-    /// # Errors
-    /// None that these types can cause.
     pub fn to_json(&self) -> Result<String, serde_json::Error> {
         Ok(serde_json::to_string_pretty(self)? + "\n")
     }
 
     /// The JSON schema of the format.
-    ///
-    /// # Errors
-    /// None that these types can cause.
     pub fn schema() -> Result<String, serde_json::Error> {
         Ok(serde_json::to_string_pretty(&schemars::schema_for!(Profile))? + "\n")
     }

@@ -16,7 +16,7 @@ pub struct Table<T = Entry> {
     ranges: [Vec<Piece<T>>; COLLECTIVES],
 }
 
-/// What runs on a range.
+/// Choice for a range.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Piece<T> {
     min_bytes: u64,
@@ -86,7 +86,7 @@ fn fill(pieces: &mut Vec<Piece<Entry>>, min: u64, max: u64, entry: &Entry) {
 }
 
 impl<T> Table<T> {
-    /// What runs for this collective with a total volume of `bytes`; `None` where the library's own does.
+    /// Choice for this collective with a total volume of `bytes`; `None` if the library's own runs.
     #[must_use]
     pub fn lookup(&self, collective: Collective, bytes: u64) -> Option<&T> {
         let pieces = &self.ranges[collective as usize];
@@ -101,7 +101,7 @@ impl<T> Table<T> {
         !self.ranges[collective as usize].is_empty()
     }
 
-    /// All ranges: collective, smallest and largest volume in bytes (both inclusive), and what runs.
+    /// Every range: collective, smallest and largest volume in bytes (both inclusive), and its choice.
     pub fn ranges(&self) -> impl Iterator<Item = (Collective, u64, u64, &T)> {
         Collective::ALL
             .iter()
@@ -113,10 +113,7 @@ impl<T> Table<T> {
             })
     }
 
-    /// The same ranges with what `make` makes of each value.
-    ///
-    /// # Errors
-    /// The first that `make` returns.
+    /// The same ranges with each value replaced by the result of `make`. The first error of `make` is returned.
     pub fn try_map<U, E>(&self, mut make: impl FnMut(Collective, &T) -> Result<U, E>) -> Result<Table<U>, E> {
         let mut ranges: [Vec<Piece<U>>; COLLECTIVES] = std::array::from_fn(|_| Vec::new());
         for (collective, min_bytes, max_bytes, value) in self.ranges() {

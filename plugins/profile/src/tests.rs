@@ -1,6 +1,7 @@
 use std::collections::BTreeMap;
 
 use kilter_algorithms::{Collective, mockup, registry};
+use kilter_protocol::row::{Needs, Parameter, Row};
 use proptest::prelude::*;
 
 use super::*;
@@ -181,13 +182,17 @@ fn mistakes_are_named_with_their_place_and_what_is_allowed() {
 #[test]
 fn an_algorithm_for_powers_of_two_is_refused_elsewhere() {
     let mut catalogue = Catalogue::built_in();
-    let row = Implementation {
+    let row = Row {
+        id: "bcast.example".to_owned(),
         collective: Collective::Bcast,
+        needs: Needs {
+            power_of_two_ranks: true,
+            ..Needs::default()
+        },
         parameters: Vec::new(),
-        power_of_two_ranks: true,
-        even_ranks: false,
+        scratch: None,
     };
-    assert_eq!(catalogue.add("bcast.example", row.clone()), None);
+    assert_eq!(catalogue.add(row.clone()), None);
     let refused = profile(vec![rule("bcast", 6, (1, 2), "bcast.example")]);
     let error = refused.check(&catalogue, "p.json").unwrap_err().to_string();
     assert!(
@@ -229,25 +234,26 @@ fn rows_of_plugins_are_known_once_they_are_added() {
     );
     let read = Profile::read(&text, "p.json").unwrap();
     let mut catalogue = Catalogue::built_in();
-    let segment = Range {
+    let segment = Parameter {
         name: "segment_bytes".to_owned(),
         min: 1,
         max: 9,
         default: 3,
     };
-    let row = Implementation {
+    let row = Row {
+        id: "bcast.example".to_owned(),
         collective: Collective::Bcast,
+        needs: Needs::default(),
         parameters: vec![segment],
-        power_of_two_ranks: false,
-        even_ranks: false,
+        scratch: None,
     };
-    assert_eq!(catalogue.add("bcast.example", row.clone()), None);
+    assert_eq!(catalogue.add(row.clone()), None);
     assert!(read.check(&catalogue, "p.json").is_ok());
-    let other = Implementation {
+    let other = Row {
         collective: Collective::Scan,
         ..row.clone()
     };
-    assert_eq!(catalogue.add("bcast.example", other), Some(&row));
+    assert_eq!(catalogue.add(other), Some(&row));
     assert!(read.check(&catalogue, "p.json").is_ok());
 }
 
@@ -357,7 +363,7 @@ proptest! {
         prop_assert_eq!(profile.check(&Catalogue::built_in(), "p.json").is_err(), twice);
     }
 
-    /// Nothing written crashes the reader.
+    /// No text crashes the reader.
     #[test]
     fn any_text_is_read_or_refused(text in ".{0,200}", cut in 0..GOOD.len(), put in "[\\[\\]{}\",:0-9a-z-]{0,6}") {
         let _ = Profile::parse(&text, "p.json");

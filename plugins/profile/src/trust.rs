@@ -4,7 +4,7 @@ use std::fs::{File, Metadata, OpenOptions};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-/// Why a file is not used.
+/// Reason why a file is not used.
 #[derive(Debug, thiserror::Error)]
 pub enum TrustError {
     /// It cannot be opened.
@@ -12,7 +12,7 @@ pub enum TrustError {
     Open {
         /// The file.
         path: PathBuf,
-        /// Why not.
+        /// Cause.
         error: std::io::Error,
     },
     /// It is a directory, a pipe, ...
@@ -25,7 +25,7 @@ pub enum TrustError {
         path: PathBuf,
         /// Its owner.
         owner: u32,
-        /// Who runs the program.
+        /// User who runs the program.
         user: u32,
     },
     /// Others may write it.
@@ -38,12 +38,12 @@ pub enum TrustError {
     },
 }
 
-/// Whose files are followed.
+/// Users whose files are followed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Trusted {
     /// Users that files may belong to.
     pub users: Vec<u32>,
-    /// Whether their groups may write, too.
+    /// True if their groups may write, too.
     pub groups: bool,
 }
 
@@ -74,17 +74,11 @@ impl Trusted {
 }
 
 /// Opens a file, if it may be trusted. What is checked is the open file, not the name.
-///
-/// # Errors
-/// See [`TrustError`].
 pub fn open(path: &Path) -> Result<File, TrustError> {
     open_of(path, &Trusted::program())
 }
 
 /// The same by other rules.
-///
-/// # Errors
-/// See [`TrustError`].
 pub fn open_of(path: &Path, trusted: &Trusted) -> Result<File, TrustError> {
     let failed = |error| TrustError::Open {
         path: path.to_owned(),
@@ -104,9 +98,6 @@ pub fn open_of(path: &Path, trusted: &Trusted) -> Result<File, TrustError> {
 
 /// Checks that nobody else can put another file into a directory, or another directory into its place. Above it, a directory like `/tmp`,
 /// where everybody may write and nobody may take away what is another's, will do.
-///
-/// # Errors
-/// See [`TrustError`].
 pub fn directory(path: &Path, trusted: &Trusted) -> Result<(), TrustError> {
     let failed = |error| TrustError::Open {
         path: path.to_owned(),
@@ -132,15 +123,12 @@ pub fn directory(path: &Path, trusted: &Trusted) -> Result<(), TrustError> {
 
 /// The same for the directory of a file that steers the program that runs. In directories of who runs it his own group may write, as many systems
 /// make them where each user has a group of his own.
-///
-/// # Errors
-/// See [`TrustError`].
 pub fn above(file: &Path) -> Result<(), TrustError> {
     let parent = file.parent().filter(|parent| !parent.as_os_str().is_empty());
     directory(parent.unwrap_or(Path::new(".")), &Trusted::program())
 }
 
-/// Whether that is how a container shows users that it does not know, such as the root of the host, to whom `/` belongs.
+/// True if a container shows unknown users by this number. An example is the host's root, to whom `/` belongs.
 fn is_unmapped(user: u32) -> bool {
     let read = |path| std::fs::read_to_string(path).unwrap_or_default();
     let shown_as = read("/proc/sys/kernel/overflowuid").trim().parse();
@@ -150,7 +138,8 @@ fn is_unmapped(user: u32) -> bool {
     shown_as == Ok(user) && !knows_all
 }
 
-/// Whether a directory belongs to who runs the program and to his own group; that of root is no such.
+/// True if a directory belongs to the user who runs the program and to that user's own group. Root's group does not
+/// count.
 fn is_of_own_group(metadata: &Metadata) -> bool {
     // SAFETY: they have no preconditions.
     let own = unsafe { (libc::geteuid(), libc::getegid()) };

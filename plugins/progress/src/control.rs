@@ -1,4 +1,4 @@
-//! What a program may ask for while it runs; `include/kilter_progress.h` declares it.
+//! Functions that a program may call while it runs; `include/kilter_progress.h` declares them.
 
 use std::ffi::{c_int, c_ulonglong};
 use std::sync::atomic::Ordering;

@@ -57,10 +57,10 @@ impl FromIterator<usize> for Cpus {
     }
 }
 
-/// How many the node has.
+/// Number of CPUs of the node.
 pub(crate) fn online() -> usize {
     let number = nix::unistd::sysconf(nix::unistd::SysconfVar::_NPROCESSORS_ONLN);
-    // Where the kernel does not tell, nothing is ruled out.
+    // A kernel that does not tell rules nothing out.
     number
         .ok()
         .flatten()
@@ -97,9 +97,6 @@ pub(crate) fn given() -> Cpus {
 }
 
 /// Binds the calling thread.
-///
-/// # Errors
-/// The kernel's.
 pub(crate) fn bind(cpu: usize) -> nix::Result<()> {
     let mut set = CpuSet::new();
     set.set(cpu)?;

@@ -1,6 +1,6 @@
-//! What the ranks of a node tell each other in `MPI_Init`: the first one learns what all wish and decides for all.
+//! Messages among the ranks of a node in `MPI_Init`: the first rank learns the wishes of all and decides for all.
 //!
-//! Point-to-point messages alone: collectives may be another preloaded library's.
+//! Only point-to-point messages are used, because collectives may belong to another preloaded library.
 
 use std::ffi::c_int;
 
@@ -14,14 +14,11 @@ use crate::settings::{Cpu, Mode, Settings};
 const WISH: usize = 3 + 2 * WORDS;
 /// A decision as numbers: kind, CPU, ranks, computing threads, CPUs.
 const DECISION: usize = 5;
-/// In the place of a CPU: none, and any that is free.
+/// Value in the place of a CPU: unbound, or any CPU that is free.
 const UNBOUND: u64 = u64::MAX;
 const AUTO: u64 = u64::MAX - 1;
 
-/// What becomes of this rank's wish.
-///
-/// # Errors
-/// The library's.
+/// Decides on this rank's wish.
 ///
 /// # Safety
 /// MPI runs; all ranks of `world` make the same call.

@@ -1,9 +1,9 @@
-//! Which operations are under way: those that a call began and no call has completed, by their handles.
+//! Table of the operations under way, by their handles: a call began them, and no call has completed them yet.
 //!
-//! The table is a multiset: a library may give the same handle to several operations that were complete from the start, and handles are
-//! used again as soon as they are complete, maybe before the call that completed the first one is told of here. Operations that nobody told of (one-sided, of
-//! files, generalised) are not in the table, and completing them changes nothing. A persistent request is in it while it is
-//! active.
+//! The table is a multiset. A library may give the same handle to several operations that were complete from the start.
+//! It may also use a handle again as soon as its operation is complete, perhaps before the completing call is reported
+//! here. Operations that nobody reported (one-sided, of files, generalised) are not in the table, and completing them
+//! changes nothing. A persistent request is in it while it is active.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -15,7 +15,7 @@ const PARTS: usize = 1 << PARTS_LOG2;
 
 type Part = Mutex<Vec<usize>>;
 
-/// What is under way in this process, and who looks after it.
+/// Operations under way in this process, and the threads that look after them.
 #[derive(Debug)]
 pub(crate) struct Outstanding {
     parts: [Part; PARTS],
@@ -94,7 +94,7 @@ impl Outstanding {
             && self.enabled.load(Ordering::SeqCst)
     }
 
-    /// Whether the thread sleeps although there is something to do; true for one caller alone.
+    /// True if the thread sleeps although there is work for it; true for one caller alone.
     fn is_to_be_woken(&self) -> bool {
         self.asleep.load(Ordering::SeqCst) && self.needs_progress() && self.asleep.swap(false, Ordering::SeqCst)
     }
@@ -142,7 +142,7 @@ mod tests {
             table.complete(64);
         }
         assert_eq!(table.counts(), (101, 99));
-        // What nobody told of.
+        // A handle that nobody reported.
         table.complete(7);
         for handle in 0..100 {
             table.complete(handle * 64);

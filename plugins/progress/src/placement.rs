@@ -1,40 +1,40 @@
-//! Which ranks of a node get a thread, and where.
+//! Decides which ranks of a node get a thread, and on which CPUs.
 //!
-//! Every computing thread of a rank needs a CPU that the launcher gave to this rank; every progress thread needs one more: of
-//! its rank's, or of those that the job was given and no rank. If there are not enough for all, there is none for any: the ranks
-//! of a parallel program wait for the slowest.
+//! Every computing thread of a rank needs a CPU that the launcher gave to this rank. Every progress thread needs one
+//! more, from its rank's CPUs or from those that the job has and no rank uses. If they do not suffice for all, no rank
+//! gets a thread, because the ranks of a parallel program wait for the slowest.
 //!
-//! Whether there are enough is a matching between threads and CPUs, found by augmenting paths (Kuhn 1955,
+//! The question is a matching between threads and CPUs, found by augmenting paths (Kuhn 1955,
 //! doi:10.1002/nav.3800020109).
 
 use crate::cpus::Cpus;
 use crate::settings::Mode;
 
-/// Where a rank wants its thread.
+/// Place that a rank wants for its thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Place {
-    /// On a CPU that is free.
+    /// A free CPU, to which the thread is bound.
     Auto,
     /// The same, but not bound to it.
     Unbound,
-    /// On this one.
+    /// This CPU.
     Cpu(usize),
 }
 
-/// What a rank wants and has.
+/// Wish and means of a rank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Wish {
     pub(crate) mode: Mode,
     pub(crate) place: Place,
     /// Its threads that compute, at least 1.
     pub(crate) computing: usize,
-    /// To what the launcher bound it.
+    /// CPUs to which the launcher bound it.
     pub(crate) allowed: Cpus,
-    /// What the job was given on this node, as far as the rank knows.
+    /// CPUs of the job on this node, as far as the rank knows.
     pub(crate) given: Cpus,
 }
 
-/// What becomes of it.
+/// Decision on a wish.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Decision {
     /// No thread, as was wished.
@@ -45,7 +45,7 @@ pub(crate) enum Decision {
     Run { cpu: Option<usize>, alone: bool },
 }
 
-/// How busy a node is.
+/// Load of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Node {
     pub(crate) ranks: usize,

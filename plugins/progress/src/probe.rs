@@ -30,9 +30,6 @@ unsafe impl Send for Probe {}
 impl Probe {
     /// Posts the receive.
     ///
-    /// # Errors
-    /// The library's.
-    ///
     /// # Safety
     /// MPI runs.
     pub(crate) unsafe fn new() -> Result<Probe, MpiError> {
@@ -49,9 +46,6 @@ impl Probe {
     }
 
     /// Makes progress; returns whether the receive has ended, which it never does by itself.
-    ///
-    /// # Errors
-    /// The library's.
     pub(crate) fn make(&mut self) -> Result<bool, MpiError> {
         let mut flag = 0;
         // SAFETY: the library's function by its own address; writes a request, an int and no status.
@@ -63,10 +57,7 @@ impl Probe {
         Ok(flag != 0)
     }
 
-    /// Takes the receive back and frees the communicator.
-    ///
-    /// # Errors
-    /// The library's, or that it does not take it back.
+    /// Cancels the receive and frees the communicator. An error if the library does not cancel it.
     ///
     /// # Safety
     /// MPI runs.

@@ -13,27 +13,27 @@ const MAX_NAP_US: u64 = 1_000_000;
 pub(crate) enum Mode {
     /// No.
     Off,
-    /// Where a core is free.
+    /// If a core is free.
     On,
-    /// In any case.
+    /// Always.
     Force,
 }
 
-/// Where it runs.
+/// Place of the thread.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Cpu {
     /// Bound to a core that is free.
     Auto,
-    /// Where a core is free, but not bound to it.
+    /// On the free cores, but not bound to one.
     Unbound,
     /// Bound to these, of which each rank of a node takes the next one; never empty.
     Named(Vec<usize>),
 }
 
-/// What the thread says at the end.
+/// Report of the thread at the end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Report {
-    /// Nothing.
+    /// No report.
     None,
     /// A line on rank 0.
     First,
@@ -63,7 +63,7 @@ const LOCAL_RANKS: [&str; 3] = [
 ];
 
 impl Settings {
-    /// What holds where a variable is wrong: the rank takes part in what all ranks do, and has no thread.
+    /// Settings for a wrong variable: the rank takes part in the exchange among all ranks, and has no thread.
     pub(crate) fn off() -> Settings {
         Settings {
             mode: Mode::Off,
@@ -75,17 +75,15 @@ impl Settings {
         }
     }
 
-    /// Whether it is known before MPI starts that no core will be free on a node with so many: then the thread level, which makes
-    /// every call of MPI dearer, need not be raised.
+    /// True if no core will be free on a node with so many CPUs, which is known before MPI starts. The thread level,
+    /// which makes every call of MPI slower, need not be raised then.
     pub(crate) fn is_refused_on(&self, cpus: usize) -> bool {
         let threads = |ranks: usize| ranks.saturating_mul(self.computing.saturating_add(1));
         self.mode == Mode::On && self.local_ranks.is_some_and(|ranks| threads(ranks) > cpus)
     }
 
-    /// Reads the variables. An empty one is as good as none.
-    ///
-    /// # Errors
-    /// Which variable has which value, and what is allowed.
+    /// Reads the variables. An empty one counts as unset. The error names a wrong variable, its value, and what is
+    /// allowed.
     pub(crate) fn from(variable: impl Fn(&str) -> Option<OsString>) -> Result<Settings, String> {
         let read = |name: &str| {
             let value = variable(name).map(|value| value.to_string_lossy().trim().to_owned());

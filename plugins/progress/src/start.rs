@@ -1,4 +1,4 @@
-//! From `MPI_Init` to `MPI_Finalize`.
+//! Work between `MPI_Init` and `MPI_Finalize`.
 
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,12 +20,12 @@ use crate::thread::{Manner, Shared, Started, Step};
 const NAP_ON_SHARED_CORE: Duration = Duration::from_micros(100);
 /// A thread that has not ended after this time in `MPI_Finalize` is left behind.
 const END_LIMIT: Duration = Duration::from_secs(2);
-/// How long the end of the process waits for the thread to leave the library.
+/// Time that the end of the process waits for the thread to leave the library.
 const EXIT_LIMIT: Duration = Duration::from_millis(100);
 
 pub(crate) static SHARED: Shared = Shared::new();
 
-/// Whether a thread runs, so that calls are looked at.
+/// True while a thread runs, so that calls are counted.
 static COUNTING: AtomicBool = AtomicBool::new(false);
 static THREAD: OnceLock<Thread> = OnceLock::new();
 static RUNNING: Mutex<Option<Running>> = Mutex::new(None);
@@ -133,7 +133,7 @@ pub(crate) unsafe fn start(settings: &Settings, wrong: Option<&str>, has_level: 
     }
 }
 
-/// Why there is no thread.
+/// Reason why there is no thread.
 fn refusal(node: Node) -> String {
     let Node { ranks, computing, cpus } = node;
     let s = |number: usize| if number == 1 { "" } else { "s" };

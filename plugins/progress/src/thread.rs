@@ -11,13 +11,13 @@ use nix::time::{ClockId, clock_gettime};
 use crate::cpus;
 use crate::outstanding::Outstanding;
 
-/// On a core of its own the thread stays awake for so long after the last operation, without a probe: a program that begins the
-/// next one soon does not pay for waking it.
+/// Time that a thread with a core of its own stays awake after the last operation, without a probe. A program that soon
+/// begins the next one does not pay for waking it.
 const LINGER: Duration = Duration::from_micros(100);
 /// Pauses of the processor between two probes without a nap: the program's own calls find the library's lock free.
 const PAUSES: u32 = 32;
 
-/// Where and how it runs.
+/// Place and rhythm of the thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Manner {
     /// The CPU to bind it to.
@@ -28,7 +28,7 @@ pub(crate) struct Manner {
     pub(crate) nap: Duration,
 }
 
-/// What it has done so far.
+/// Counts of the thread's work so far.
 #[derive(Debug)]
 pub(crate) struct Counts {
     pub(crate) wakeups: AtomicU64,
@@ -50,7 +50,7 @@ impl Counts {
     }
 }
 
-/// What thread and program share.
+/// State that thread and program share.
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) outstanding: Outstanding,
@@ -88,19 +88,17 @@ pub(crate) struct Started<P> {
     handle: JoinHandle<P>,
 }
 
-/// How a step of progress went.
+/// Result of a step of progress.
 pub(crate) enum Step {
-    /// As ever.
+    /// The step was made.
     Made,
     /// The thread is to end, and says why.
     Failed(String),
 }
 
 impl<P: Send + 'static> Started<P> {
-    /// Starts the thread, which calls `step` on `probe` while there is anything to do. It gets none of the process's signals.
-    ///
-    /// # Errors
-    /// The system's: no thread is to be had, or not on this CPU.
+    /// Starts the thread, which calls `step` on `probe` while there is work. It gets none of the process's signals. An
+    /// error if no thread can be had, or none on this CPU.
     pub(crate) fn new(
         shared: &'static Shared,
         manner: Manner,
@@ -132,7 +130,7 @@ impl<P: Send + 'static> Started<P> {
         }
     }
 
-    /// Whom to wake.
+    /// The thread to wake.
     pub(crate) fn thread(&self) -> Thread {
         self.handle.thread().clone()
     }
@@ -166,7 +164,7 @@ fn run(shared: &Shared, manner: Manner, mut step: impl FnMut() -> Step) {
     while !is_stopped() {
         if outstanding.needs_progress() {
             inside.store(true, Ordering::SeqCst);
-            // Who keeps the thread out either sees it inside or is seen here.
+            // A caller that keeps the thread out either sees it inside or is seen here.
             let step = if is_stopped() { Step::Made } else { step() };
             inside.store(false, Ordering::SeqCst);
             if let Step::Failed(reason) = step {

@@ -4,15 +4,10 @@
 //! arrives first may be added first.
 
 use std::ffi::c_int;
-use std::time::Duration;
 
-use crate::problem::{Problem, mix};
+use kilter_algorithms::reference::doubles::{CALLS, lateness, of_bits};
 
-/// Calls of each kind.
-pub(crate) const CALLS: usize = 3;
-
-/// A quarter of the longest time that a rank comes late.
-const LATE_STEP: Duration = Duration::from_micros(50);
+use crate::problem::Problem;
 
 /// Buffers of a call.
 pub(crate) struct Doubles {
@@ -48,7 +43,7 @@ pub(crate) fn left(
     let mut first: Option<Vec<u64>> = None;
     let mut outcome = Ok(());
     for number in 0..CALLS {
-        std::thread::sleep(LATE_STEP * lateness(number, rank));
+        std::thread::sleep(lateness(number, rank));
         let mut doubles = Doubles::new(problem, rank);
         let code = call(&mut doubles);
         // All calls are made in any case: the other ranks make them.
@@ -80,23 +75,15 @@ fn first_difference(a: &[u64], b: &[u64]) -> Option<usize> {
     a.iter().zip(b).position(|(a, b)| a != b)
 }
 
-/// In the first call all come together, then every fourth rank comes late by as much, counted from either end.
-fn lateness(call: usize, rank: usize) -> u32 {
-    match call {
-        0 => 0,
-        1 => (rank % 4) as u32,
-        _ => 4 - (rank % 4) as u32,
-    }
-}
-
-/// Element `index` of what `rank` gives: of either sign, from 2^-16 to 2^16, so that another order of adding rounds otherwise.
+/// Element `index` of what `rank` gives, in a stream of its own: which rows add as the library does was found out with these numbers.
 fn random(rank: usize, index: usize) -> f64 {
-    let [low, high] = mix([rank, 1, index]);
-    let bits = u64::from(high) << 32 | u64::from(low);
-    let significand = f64::from_bits(0x3FF0_0000_0000_0000 | bits >> 12);
-    let magnitude = 2_f64.powi((bits & 31) as i32 - 16);
-    let sign = if bits & 32 == 0 { 1.0 } else { -1.0 };
-    sign * significand * magnitude
+    let mut state = 0x9E37_79B9_7F4A_7C15_u64;
+    for part in [rank, 1, index] {
+        state = state.wrapping_add(part as u64 + 1).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        state = (state ^ (state >> 29)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        state ^= state >> 32;
+    }
+    of_bits(state)
 }
 
 #[cfg(test)]

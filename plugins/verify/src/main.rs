@@ -27,7 +27,8 @@ use std::time::Duration;
 
 use anyhow::{Context as _, bail, ensure};
 use kilter_algorithms::Collective;
-use kilter_host::plugins::{self, Loaded};
+use kilter_host::plugins::{self, Callable, Loaded};
+use kilter_protocol::row::Row;
 use kilter_protocol::verifying::{Request, Wanted};
 
 use crate::matrix::{Chosen, Matrix};
@@ -109,16 +110,17 @@ unsafe fn verify(request: &Request) -> Result<(), (usize, anyhow::Error)> {
 
 /// The rows that are wanted.
 fn choose<'a>(plugin: &'a Loaded, request: &Request) -> anyhow::Result<Vec<Chosen<'a>>> {
-    let names = |wanted: &Wanted, row: &plugins::Row| wanted.name == row.id || wanted.name == row.collective.name();
+    let names = |wanted: &Wanted, row: &Row| wanted.name == row.id || wanted.name == row.collective.name();
+    let rows = || plugin.rows.iter().map(|callable| &callable.row);
     for wanted in &request.rows {
-        let known = plugin.rows.iter().any(|row| names(wanted, row)) || wanted.name.parse::<Collective>().is_ok();
+        let known = rows().any(|row| names(wanted, row)) || wanted.name.parse::<Collective>().is_ok();
         if !known {
             let (before, _) = wanted.name.split_once('.').unwrap_or((&wanted.name, ""));
-            let of_collective = plugin.rows.iter().filter(|row| row.collective.name() == before);
-            let mut rows: Vec<&str> = of_collective.map(|row| row.id).collect();
-            let what = if rows.is_empty() {
-                rows = plugin.rows.iter().map(|row| row.collective.name()).collect();
-                rows.dedup();
+            let of_collective = rows().filter(|row| row.collective.name() == before);
+            let mut list: Vec<&str> = of_collective.map(|row| row.id.as_str()).collect();
+            let what = if list.is_empty() {
+                list = rows().map(|row| row.collective.name()).collect();
+                list.dedup();
                 "it has rows of".to_owned()
             } else {
                 format!("its rows of {before}")
@@ -127,24 +129,27 @@ fn choose<'a>(plugin: &'a Loaded, request: &Request) -> anyhow::Result<Vec<Chose
                 "`{}` is neither a row of `{}` nor a collective; {what}: {}",
                 wanted.name,
                 request.plugin.display(),
-                rows.join(", ")
+                list.join(", ")
             );
         }
     }
-    let wanted = |row: &plugins::Row| request.rows.is_empty() || request.rows.iter().any(|wanted| names(wanted, row));
-    let skipped = |row: &plugins::Row| request.skip.iter().any(|id| id == row.id);
-    let rows = plugin.rows.iter().filter(|row| wanted(row) && !skipped(row));
-    let further = |row: &plugins::Row| {
+    let wanted = |row: &Row| request.rows.is_empty() || request.rows.iter().any(|wanted| names(wanted, row));
+    let skipped = |row: &Row| request.skip.contains(&row.id);
+    let is_chosen = |callable: &&Callable| wanted(&callable.row) && !skipped(&callable.row);
+    let further = |row: &Row| {
         let with_values = request
             .rows
             .iter()
             .filter(|wanted| names(wanted, row) && !wanted.values.is_empty());
         with_values.map(|wanted| wanted.values.clone()).collect()
     };
-    Ok(rows
-        .map(|row| Chosen {
-            row,
-            further: further(row),
+    Ok(plugin
+        .rows
+        .iter()
+        .filter(is_chosen)
+        .map(|callable| Chosen {
+            callable,
+            further: further(&callable.row),
         })
         .collect())
 }

@@ -3,11 +3,12 @@
 use std::cell::Cell;
 use std::collections::BTreeMap;
 
-use kilter_abi::{Needs, UNAVAILABLE};
+use kilter_abi::UNAVAILABLE;
 use kilter_algorithms::Collective;
 use kilter_host::Hosted;
-use kilter_host::plugins::{Loaded, Row};
+use kilter_host::plugins::{Callable, Loaded};
 use kilter_mpi::{MPI_Comm, MPI_Datatype, MPI_Op, constants, info};
+use kilter_protocol::row::{Parameter, Row};
 use kilter_protocol::verifying::{Bits, Line, Request};
 
 use crate::bits;
@@ -25,8 +26,14 @@ const ENOUGH: u64 = 10;
 
 /// A row with the values that it is run with beside its defaults.
 pub(crate) struct Chosen<'a> {
-    pub(crate) row: &'a Row,
+    pub(crate) callable: &'a Callable,
     pub(crate) further: Vec<Vec<u64>>,
+}
+
+impl Chosen<'_> {
+    fn row(&self) -> &Row {
+        &self.callable.row
+    }
 }
 
 /// What became of a row's runs.
@@ -131,7 +138,7 @@ impl<'a> Matrix<'a> {
         for collective in Collective::of_several_ranks() {
             let rows: Vec<_> = chosen
                 .iter()
-                .filter(|chosen| chosen.row.collective == collective)
+                .filter(|chosen| chosen.row().collective == collective)
                 .collect();
             if !rows.is_empty() {
                 let cases = self.cases(collective)?;
@@ -139,7 +146,7 @@ impl<'a> Matrix<'a> {
                     runs += u64::from(self.request.with_library);
                     for chosen in &rows {
                         let of_row = of_row(case, chosen).len() as u64;
-                        *of_rows.entry(chosen.row.id.to_owned()).or_default() += of_row;
+                        *of_rows.entry(chosen.row().id.clone()).or_default() += of_row;
                         runs += of_row;
                     }
                 }
@@ -161,7 +168,7 @@ impl<'a> Matrix<'a> {
             for (chosen, tally) in rows.iter().zip(tallies) {
                 let of = |(reason, runs): (&str, u64)| (reason.to_owned(), runs);
                 self.report.line(&Line::Row {
-                    row: chosen.row.id.to_owned(),
+                    row: chosen.row().id.clone(),
                     cases: tally.compared,
                     failed: tally.failed,
                     skipped: tally.skipped.into_iter().map(of).collect(),
@@ -239,14 +246,14 @@ impl<'a> Matrix<'a> {
             for values in of_row(case, chosen) {
                 let case = Case { values, ..case.clone() };
                 let name = case.to_string();
-                self.report.announce(chosen.row.id, tally.compared, &name)?;
+                self.report.announce(&chosen.row().id, tally.compared, &name)?;
                 if tally.failed >= ENOUGH {
                     tally.skip("it had failed often enough");
                     continue;
                 }
                 let operator = case.op.map(|op| &OPERATORS[op]);
-                let needs = Needs::of(chosen.row.algorithm.needs);
-                let commutes = operator.is_none_or(|operator| operator.commutative);
+                let needs = chosen.row().needs;
+                let commutes = operator.is_none_or(|row| row.operator.is_commutative());
                 if needs.commutative && !commutes {
                     tally.skip("its operator must commute");
                     continue;
@@ -268,7 +275,7 @@ impl<'a> Matrix<'a> {
                 } else {
                     None
                 };
-                let parameters = parameters(chosen.row, &case.values)
+                let parameters = parameters(chosen.row(), &case.values)
                     .map_err(|reason| anyhow::anyhow!("case `{name}`: {reason}"))?;
                 // SAFETY: all ranks make this call.
                 unsafe { self.world.together() }?;
@@ -277,13 +284,10 @@ impl<'a> Matrix<'a> {
                     let context = self.places[at].1.hosted.lend();
                     let run = |call: &Call<'_>, lists: &Lists| {
                         let mut arguments = call.arguments(lists);
-                        arguments.algorithm = chosen.row.algorithm;
+                        arguments.algorithm = chosen.callable.algorithm;
                         arguments.parameters = parameters.as_ptr();
-                        let code = match chosen.row.algorithm.run {
-                            // SAFETY: context and arguments are as the ABI says; all ranks of the communicator come here.
-                            Some(run) => unsafe { run(context, &raw const arguments) },
-                            None => constants::err_other(),
-                        };
+                        // SAFETY: context and arguments are as the ABI says; all ranks of the communicator come here.
+                        let code = unsafe { (chosen.callable.run)(context, &raw const arguments) };
                         unavailable.set(code == UNAVAILABLE);
                         code
                     };
@@ -322,7 +326,7 @@ impl<'a> Matrix<'a> {
                 }
                 if let Some(reason) = finding {
                     tally.failed += 1;
-                    let row = chosen.row.id.to_owned();
+                    let row = chosen.row().id.clone();
                     self.report.line(&Line::Failure {
                         row,
                         case: name,
@@ -407,7 +411,7 @@ fn destroys_memory_on_mpich(collective: Collective, case: &Case) -> bool {
     match collective {
         Collective::Reduce => case.in_place && case.root != 0,
         Collective::ReduceScatterBlock => {
-            let commutes = case.op.is_none_or(|op| OPERATORS[op].commutative);
+            let commutes = case.op.is_none_or(|op| OPERATORS[op].operator.is_commutative());
             !commutes && TYPES[case.type_].begins_with_a_hole()
         }
         _ => false,
@@ -416,16 +420,16 @@ fn destroys_memory_on_mpich(collective: Collective, case: &Case) -> bool {
 
 /// The settings of a row in a case.
 fn of_row(case: &Case, chosen: &Chosen<'_>) -> Vec<Values> {
-    values(case, !chosen.row.parameters.is_empty(), &chosen.further)
+    values(case, !chosen.row().parameters.is_empty(), &chosen.further)
 }
 
 /// The values themselves.
 fn parameters(row: &Row, values: &Values) -> Result<Vec<u64>, String> {
-    let by = |choose: fn(&[u64; 3]) -> u64| row.parameters.iter().map(|(_, limits)| choose(limits)).collect();
+    let by = |choose: fn(&Parameter) -> u64| row.parameters.iter().map(choose).collect();
     match values {
-        Values::Default => Ok(by(|[_, _, default]| *default)),
-        Values::Min => Ok(by(|[min, _, _]| *min)),
-        Values::Max => Ok(by(|[_, max, _]| *max)),
+        Values::Default => Ok(row.default_parameters()),
+        Values::Min => Ok(by(|parameter| parameter.min)),
+        Values::Max => Ok(by(|parameter| parameter.max)),
         Values::These(list) if list.len() != row.parameters.len() => Err(format!(
             "{} has {} parameter(s), not {}",
             row.id,
@@ -433,7 +437,7 @@ fn parameters(row: &Row, values: &Values) -> Result<Vec<u64>, String> {
             list.len()
         )),
         Values::These(list) => {
-            for (value, (name, [min, max, _])) in list.iter().zip(&row.parameters) {
+            for (value, Parameter { name, min, max, .. }) in list.iter().zip(&row.parameters) {
                 if !(min..=max).contains(&value) {
                     return Err(format!("{name}={value} of {} is not in {min}..{max}", row.id));
                 }

@@ -1,6 +1,9 @@
-//! The sequential reference: from a case alone, what a rank has before a call and must have after it.
+//! What a rank has before the call of a case and must have after it: the reference's data, at its places in the buffers.
 
-use kilter_algorithms::Collective;
+use std::ops::Range;
+
+use kilter_algorithms::reference::{Call, Content, Division, Operator};
+use kilter_algorithms::{Collective, Shape};
 
 use crate::case::Case;
 use crate::elements::{Element, TYPES};
@@ -30,10 +33,7 @@ impl Blocks {
         Blocks { counts, displacements }
     }
 
-    fn total(&self) -> usize {
-        self.counts.iter().sum()
-    }
-
+    /// Elements from first to last.
     fn span(&self) -> usize {
         let ends = self
             .counts
@@ -41,6 +41,19 @@ impl Blocks {
             .zip(&self.displacements)
             .map(|(count, at)| count + at);
         ends.max().unwrap_or(0)
+    }
+
+    /// Data from index `at` on, at its places in the buffer.
+    fn placed(&self, at: usize, data: &[Element]) -> Vec<Placed> {
+        let (mut list, mut begin) = (Vec::new(), 0);
+        for (count, displacement) in self.counts.iter().zip(&self.displacements) {
+            let (first, end) = (begin.max(at), (begin + count).min(at + data.len()));
+            if first < end {
+                list.push((displacement + first - begin, data[first - at..end - at].to_vec()));
+            }
+            begin += count;
+        }
+        list
     }
 }
 
@@ -71,17 +84,6 @@ pub(crate) struct Problem {
     pub(crate) volume: Option<usize>,
 }
 
-/// What a number is made from, mixed well (splitmix64).
-pub(crate) fn mix(parts: [usize; 3]) -> Element {
-    let mut state = 0x9E37_79B9_7F4A_7C15_u64;
-    for part in parts {
-        state = state.wrapping_add(part as u64 + 1).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        state = (state ^ (state >> 29)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        state ^= state >> 32;
-    }
-    [state as u32, (state >> 32) as u32]
-}
-
 /// A length that differs from rank to rank.
 fn unequal(count: usize, key: usize) -> usize {
     match key % 3 {
@@ -91,216 +93,135 @@ fn unequal(count: usize, key: usize) -> usize {
     }
 }
 
-/// What `source` gives `destination` (0 where all get the same).
-fn elements(case: &Case, source: usize, destination: usize, count: usize) -> Vec<Element> {
-    let fields = TYPES[case.type_].fields.len();
-    let same: fn(Element) -> Element = |element| element;
-    let prepare = case.op.map_or(same, |op| OPERATORS[op].prepare);
-    let element = |index| {
-        let [a, b] = prepare(mix([source, destination, index]));
-        [a, if fields > 1 { b } else { 0 }]
-    };
-    (0..count).map(element).collect()
+/// What the ranks of a case give.
+struct Contributions {
+    fields: usize,
+    operator: Operator,
 }
 
-/// The combination of the contributions of ranks `0..end`, element by element.
-fn combined(case: &Case, end: usize, count: usize) -> Vec<Element> {
-    let first: fn(Element, Element) -> Element = |a, _| a;
-    let combine = case.op.map_or(first, |op| OPERATORS[op].combine);
-    let mut result = elements(case, 0, 0, count);
-    for rank in 1..end {
-        let next = elements(case, rank, 0, count);
-        result.iter_mut().zip(next).for_each(|(a, b)| *a = combine(*a, b));
+impl Contributions {
+    fn of(case: &Case) -> Contributions {
+        Contributions {
+            fields: TYPES[case.type_].fields.len(),
+            // Data that is only moved may be anything.
+            operator: case.op.map_or(Operator::WrappingSum, |op| OPERATORS[op].operator),
+        }
     }
-    let fields = TYPES[case.type_].fields.len();
-    if fields < 2 {
-        result.iter_mut().for_each(|element| element[1] = 0);
+}
+
+impl Content for Contributions {
+    type Unit = Element;
+
+    fn given(&self, rank: usize, at: Range<usize>) -> Vec<Element> {
+        let element = |at| {
+            let mut element = [0; 2];
+            self.operator.words(rank, at, &mut element[..self.fields]);
+            element
+        };
+        at.map(element).collect()
     }
-    result
+
+    fn combine(&self, lower: &[Element], upper: &mut [Element]) {
+        for (a, b) in lower.iter().zip(upper) {
+            self.operator.combine_words(&a[..self.fields], &mut b[..self.fields]);
+        }
+    }
+}
+
+/// The call of a case as the reference sees it.
+fn call_of(collective: Collective, case: &Case, p: usize) -> Call {
+    let lengths: Vec<usize> = (0..p).map(|rank| unequal(case.count, rank)).collect();
+    let pair = |from: usize, to: usize| {
+        // In place, what two ranks exchange must be equally long.
+        let key = if case.in_place { from + to } else { 2 * from + to };
+        unequal(case.count, key)
+    };
+    let (volume, division) = match collective {
+        Collective::Barrier => (0, Division::Equal),
+        Collective::Alltoallv => {
+            let pairs = (0..p).map(|from| (0..p).map(|to| pair(from, to)).collect());
+            (0, Division::Pairs(pairs.collect()))
+        }
+        _ if collective.has_counts() => (lengths.iter().sum(), Division::Listed(lengths)),
+        _ if collective.has_blocks() => (case.count * p, Division::Equal),
+        _ => (case.count, Division::Equal),
+    };
+    Call {
+        in_place: case.in_place,
+        ..Call::new(collective, p, case.root, volume, division)
+    }
+}
+
+/// The blocks that a send and a receive buffer of the rank consist of; none where a buffer is one piece.
+fn blocks_of(call: &Call, rank: usize) -> [Option<Blocks>; 2] {
+    let collective = call.collective;
+    let blocks = |lengths: Vec<usize>| {
+        if collective.has_counts() {
+            Blocks::with_gaps(lengths)
+        } else {
+            Blocks::packed(lengths)
+        }
+    };
+    let is_sent = collective.has_blocks() && matches!(collective.input(), Shape::AtRoot | Shape::BlocksForEach);
+    let is_received = collective.has_blocks() && collective.output() != Shape::Blocks;
+    let all = 0..call.p_ranks;
+    [
+        is_sent.then(|| blocks(all.clone().map(|to| call.sent(rank, to).len()).collect())),
+        is_received.then(|| blocks(all.clone().map(|from| call.received(rank, from).len()).collect())),
+    ]
 }
 
 impl Problem {
     /// Of rank `rank` of `p`.
     pub(crate) fn new(collective: Collective, case: &Case, p: usize, rank: usize) -> Problem {
-        let base = Problem {
-            has_send: true,
-            has_recv: true,
-            send_in_place: case.in_place,
-            ..Problem::default()
+        if collective == Collective::Barrier {
+            return Problem::default();
+        }
+        let (call, content) = (call_of(collective, case, p), Contributions::of(case));
+        let is_root = rank == call.root;
+        // A broadcast's data is in its one buffer.
+        let has_send = collective != Collective::Bcast && (collective.input() != Shape::AtRoot || is_root);
+        let has_recv = collective.output() != Shape::AtRoot || is_root;
+        let [sent, received] = blocks_of(&call, rank);
+        let (sent, received) = (sent.filter(|_| has_send), received.filter(|_| has_recv));
+        let place = |blocks: &Option<Blocks>, at: usize, data: Vec<Element>| match blocks {
+            Some(blocks) => blocks.placed(at, &data),
+            None if data.is_empty() => Vec::new(),
+            None => vec![(at, data)],
         };
-        match collective {
-            Collective::Barrier => Problem::default(),
-            Collective::Bcast => bcast(base, case, rank),
-            Collective::Allgather | Collective::Gather | Collective::Scatter | Collective::Alltoall => {
-                let blocks = Blocks::packed(vec![case.count; p]);
-                movement(base, collective, case, (p, rank), [blocks.clone(), blocks])
-            }
-            Collective::Alltoallv => {
-                // In place, what two ranks exchange must be equally long.
-                let length = |from: usize, to: usize| if case.in_place { from + to } else { 2 * from + to };
-                let sent = (0..p).map(|to| unequal(case.count, length(rank, to))).collect();
-                let received = (0..p).map(|from| unequal(case.count, length(from, rank))).collect();
-                let blocks = [Blocks::with_gaps(sent), Blocks::with_gaps(received)];
-                movement(base, collective, case, (p, rank), blocks)
-            }
-            Collective::Allgatherv | Collective::Gatherv | Collective::Scatterv => {
-                let blocks = Blocks::with_gaps((0..p).map(|rank| unequal(case.count, rank)).collect());
-                movement(base, collective, case, (p, rank), [blocks.clone(), blocks])
-            }
-            _ => reduction(base, collective, case, (p, rank)),
+        let span = |blocks: &Option<Blocks>, elements| blocks.as_ref().map_or(elements, Blocks::span);
+        let own = call.own(rank);
+        let before = own.map(|own| place(&received, own.at, content.given(rank, own.given)));
+        let sends = has_send && !call.sends_in_place(rank);
+        let of_lists = || Blocks::packed((0..p).map(|rank| call.block(rank).len()).collect());
+        let scatters = collective.has_operator() && collective.has_blocks();
+        let block = |lengths: fn(&Call, usize, usize) -> Range<usize>| match collective {
+            _ if collective.has_operator() || !collective.has_blocks() => case.count,
+            Collective::Alltoall | Collective::Alltoallv => lengths(&call, rank, 0).len(),
+            _ => call.block(rank).len(),
+        };
+        let undefined = call.undefined(rank);
+        Problem {
+            send_span: if sends { span(&sent, call.gives(rank)) } else { 0 },
+            send: if sends {
+                place(&sent, 0, call.given(&content, rank))
+            } else {
+                Vec::new()
+            },
+            recv_span: span(&received, call.room(rank)),
+            before: before.unwrap_or_default(),
+            after: place(&received, 0, call.delivered(&content, rank)),
+            open: Vec::from_iter((!undefined.is_empty()).then_some((undefined.start, undefined.len()))),
+            send_in_place: call.sends_in_place(rank),
+            recv_in_place: call.receives_in_place(rank),
+            has_send,
+            has_recv,
+            send_count: block(Call::sent),
+            recv_count: block(Call::received),
+            send_blocks: sent.unwrap_or_default(),
+            recv_blocks: received.or_else(|| scatters.then(of_lists)).unwrap_or_default(),
+            volume: collective.volume_is_known().then_some(call.volume),
         }
-    }
-}
-
-fn bcast(base: Problem, case: &Case, rank: usize) -> Problem {
-    let data = vec![(0, elements(case, case.root, 0, case.count))];
-    Problem {
-        before: if rank == case.root { data.clone() } else { Vec::new() },
-        after: data,
-        recv_span: case.count,
-        recv_count: case.count,
-        send_in_place: false,
-        has_send: false,
-        volume: Some(case.count),
-        ..base
-    }
-}
-
-/// Collectives that move blocks; `blocks` are those of the send and of the receive buffer where these have any.
-fn movement(
-    base: Problem,
-    collective: Collective,
-    case: &Case,
-    (p, rank): (usize, usize),
-    [sent, received]: [Blocks; 2],
-) -> Problem {
-    let is_root = rank == case.root;
-    let to_each = matches!(collective, Collective::Alltoall | Collective::Alltoallv);
-    let from_root = matches!(collective, Collective::Scatter | Collective::Scatterv);
-    let to_root = matches!(collective, Collective::Gather | Collective::Gatherv);
-    let known = !matches!(
-        collective,
-        Collective::Alltoallv | Collective::Gatherv | Collective::Scatterv
-    );
-    let mut problem = Problem {
-        volume: known.then(|| received.total()),
-        send_count: sent.counts[if to_each { 0 } else { rank }],
-        recv_count: received.counts[if to_each { 0 } else { rank }],
-        ..base
-    };
-    if from_root {
-        problem.send_in_place = false;
-        problem.recv_in_place = case.in_place && is_root;
-        problem.has_send = is_root;
-        if is_root {
-            problem.send = (0..p)
-                .map(|to| (sent.displacements[to], elements(case, case.root, to, sent.counts[to])))
-                .collect();
-            problem.send_span = sent.span();
-            problem.send_blocks = sent;
-        }
-        if !problem.recv_in_place {
-            problem.recv_span = problem.recv_count;
-            problem.after = vec![(0, elements(case, case.root, rank, problem.recv_count))];
-        }
-        return problem;
-    }
-    problem.send_in_place = case.in_place && (!to_root || is_root);
-    problem.has_recv = !to_root || is_root;
-    let given: Vec<Placed> = if to_each {
-        (0..p)
-            .map(|to| (sent.displacements[to], elements(case, rank, to, sent.counts[to])))
-            .collect()
-    } else {
-        vec![(0, elements(case, rank, 0, sent.counts[rank]))]
-    };
-    if !problem.send_in_place {
-        problem.send_span = if to_each { sent.span() } else { sent.counts[rank] };
-        problem.send = given;
-    } else if to_each {
-        problem.before = given;
-    } else {
-        problem.before = given
-            .into_iter()
-            .map(|(_, own)| (received.displacements[rank], own))
-            .collect();
-    }
-    if problem.has_recv {
-        let to = if to_each { rank } else { 0 };
-        problem.after = (0..p)
-            .map(|from| {
-                (
-                    received.displacements[from],
-                    elements(case, from, to, received.counts[from]),
-                )
-            })
-            .collect();
-        problem.recv_span = received.span();
-        problem.recv_blocks = received;
-    }
-    if to_each {
-        problem.send_blocks = sent;
-    }
-    problem
-}
-
-fn reduction(base: Problem, collective: Collective, case: &Case, (p, rank): (usize, usize)) -> Problem {
-    let is_root = rank == case.root;
-    let blocks = match collective {
-        Collective::ReduceScatter => Blocks::packed((0..p).map(|rank| unequal(case.count, rank)).collect()),
-        Collective::ReduceScatterBlock => Blocks::packed(vec![case.count; p]),
-        _ => Blocks::default(),
-    };
-    let scattered = !blocks.counts.is_empty();
-    let total = if scattered { blocks.total() } else { case.count };
-    let to_root = collective == Collective::Reduce;
-    let in_place = case.in_place && (!to_root || is_root);
-    let has_recv = !to_root || is_root;
-    let own = vec![(0, elements(case, rank, 0, total))];
-    let end = match collective {
-        Collective::Scan => rank + 1,
-        Collective::Exscan => rank,
-        _ => p,
-    };
-    let result = if end == 0 || !has_recv {
-        Vec::new()
-    } else {
-        combined(case, end, total)
-    };
-    let (begin, length) = if scattered {
-        (blocks.displacements[rank], blocks.counts[rank])
-    } else {
-        (0, total)
-    };
-    let mut open = Vec::new();
-    if in_place && scattered {
-        open.push((length, total - length));
-    }
-    if end == 0 {
-        // Rank 0 of an exclusive scan.
-        open.push((0, total));
-    }
-    Problem {
-        send_span: if in_place { 0 } else { total },
-        send: if in_place { Vec::new() } else { own.clone() },
-        recv_span: match (has_recv, in_place) {
-            (false, _) => 0,
-            (true, true) => total,
-            (true, false) => length,
-        },
-        before: if in_place { own } else { Vec::new() },
-        after: if result.is_empty() {
-            Vec::new()
-        } else {
-            vec![(0, result[begin..begin + length].to_vec())]
-        },
-        open,
-        send_in_place: in_place,
-        has_recv,
-        recv_count: case.count,
-        recv_blocks: blocks,
-        volume: Some(total),
-        ..base
     }
 }
 

@@ -1,18 +1,19 @@
-//! The allocation of a batch system that a launch is made in: it names the nodes, and launches on the same nodes may share their luck.
+//! Allocation of a batch system in which a launch is made. It determines the nodes, and launches on the same nodes may
+//! share their luck.
 
 use kilter_model::config::launcher;
 use kilter_stats::verdict::Allocations;
 
-/// Variables that name a job, of batch systems that no launcher is described for: Flux, Grid Engine, Fujitsu's, Cobalt, OAR.
+/// Variables that name a job in batch systems without a described launcher: Flux, Grid Engine, Fujitsu's, Cobalt, OAR.
 const OTHERS: [&str; 5] = ["FLUX_JOB_ID", "JOB_ID", "PJM_JOBID", "COBALT_JOBID", "OAR_JOB_ID"];
 
-/// The allocation that this process runs in, such as `SLURM_JOB_ID=4711`; `None` outside of any.
+/// Allocation in which this process runs, such as `SLURM_JOB_ID=4711`; `None` outside of any.
 #[must_use]
 pub fn current() -> Option<String> {
     named_by(&|name| std::env::var(name).ok())
 }
 
-/// The same where `variable` reads the environment.
+/// Same as [`current`], where `variable` reads the environment.
 fn named_by(variable: &dyn Fn(&str) -> Option<String>) -> Option<String> {
     let described = launcher::load_embedded().unwrap_or_default();
     let inside = described.into_iter().map(|launcher| launcher.allocation.inside);
@@ -22,8 +23,8 @@ fn named_by(variable: &dyn Fn(&str) -> Option<String>) -> Option<String> {
     })
 }
 
-/// A number for each launch that is the same for launches of one allocation, from 0 in the order of the first; those outside of any
-/// are together. `None` where all are in one, which tells nothing.
+/// A number for each launch, the same for launches of one allocation, from 0 in the order of the first. Launches
+/// outside of any share a number. `None` if all are in one, which tells nothing.
 #[must_use]
 pub fn numbered(allocations: &[Option<String>]) -> Option<Vec<usize>> {
     let mut known: Vec<&Option<String>> = Vec::new();

@@ -1,26 +1,28 @@
-//! The clock on the wall: what is spent, what is set aside for the proof of what is found, and where a step has to end.
+//! Wall-clock budget: the time that is spent, the time reserved for proofs, and the ends of steps.
 
 use std::cell::{Cell, RefCell};
 use std::sync::OnceLock;
 use std::time::Instant;
 
-/// Share of the budget that is set aside for the proof at most, each time: the search must be left something, too.
+/// Largest share of the budget that a proof may reserve, because the search needs time as well.
 pub const PROOF_SHARE: f64 = 0.35;
 
-/// Share of what is left after the first verification that is set aside for it at most: the same where that took its own share.
+/// Largest share of the time after the first verification that a proof may reserve. It amounts to the same if that took
+/// its own share.
 const PROOF_SHARE_OF_REST: f64 = 0.54;
 
-/// Starts of jobs that are remembered: the machine's mood of now counts.
+/// Number of the last starts of jobs that count, because the machine's state changes.
 const REMEMBERED_STARTS: usize = 9;
 
-/// Share of the budget by which a launch that began in time may outlast its part, and the seconds between which this lies.
+/// Share of the budget by which a launch that began in time may outlast its part, and the bounds of this time in
+/// seconds.
 const GRACE_SHARE: f64 = 0.1;
 const GRACE_SECONDS: [f64; 2] = [3.0, 30.0];
 
 /// Start of the command.
 static BEGIN: OnceLock<Instant> = OnceLock::new();
 
-/// The command begins: called first of all, since finding the library counts, too.
+/// Marks the start of the command. It is called first of all, because finding the library counts, too.
 pub fn begin_command() {
     BEGIN.get_or_init(Instant::now);
 }
@@ -30,14 +32,14 @@ pub fn begin_command() {
 pub struct Phase {
     /// Such as `first verification`.
     pub name: String,
-    /// Seconds that it was allowed when it began; infinite where nothing cuts it short.
+    /// Seconds that it was allowed when it began; infinite without a limit.
     pub allotted_seconds: f64,
-    /// Seconds that it took.
+    /// Seconds that it used.
     pub used_seconds: f64,
 }
 
-/// The budget of one command: seconds of the clock on the wall since it began, whatever they went into. A command that resumes a run has the
-/// whole of it again: what is taken over from the store costs nothing.
+/// Budget of one command: wall-clock seconds since its start. A command that resumes a run has the whole budget again,
+/// because results from the store cost nothing.
 pub struct Budget {
     total_seconds: f64,
     /// Seconds since the command began.
@@ -65,7 +67,7 @@ impl std::fmt::Debug for Budget {
 }
 
 impl Budget {
-    /// Since the command began.
+    /// A budget that began with the command.
     #[must_use]
     pub fn new(total_seconds: f64) -> Budget {
         let begin = *BEGIN.get_or_init(Instant::now);
@@ -87,13 +89,13 @@ impl Budget {
         }
     }
 
-    /// Seconds so far.
+    /// Seconds spent so far.
     #[must_use]
     pub fn spent_seconds(&self) -> f64 {
         (self.clock)() - self.begin_seconds.get()
     }
 
-    /// Begins anew now: the command did something else until here.
+    /// Starts the budget anew, because the command did other work until now.
     pub fn restart(&self) {
         self.begin_seconds.set((self.clock)());
     }
@@ -104,7 +106,8 @@ impl Budget {
         self.spent_seconds() >= self.total_seconds
     }
 
-    /// Sets seconds aside for the proof, beside those that are; where little is left, the search has its part of that.
+    /// Reserves seconds for the proof, in addition to those reserved already. If little time is left, the search keeps
+    /// a share of it.
     pub fn reserve(&self, seconds: f64) {
         let most = (PROOF_SHARE * self.total_seconds).min(PROOF_SHARE_OF_REST * self.search_seconds());
         self.reserved_seconds
@@ -119,8 +122,8 @@ impl Budget {
         self.spent_seconds() + further >= end
     }
 
-    /// Carries out a step of the search, which may spend `share` of what is left for searching: what follows has the rest, however
-    /// slow the machine.
+    /// Carries out a step of the search that may spend `share` of the time left for searching. Later steps have the
+    /// rest, however slow the machine is.
     pub fn with_share<T>(&self, share: f64, step: impl FnOnce() -> T) -> T {
         let spent = self.spent_seconds();
         let left = (self.search_end_seconds() - spent).max(0.0);
@@ -130,13 +133,13 @@ impl Budget {
         result
     }
 
-    /// Carries out a part of the command and notes what it took; a part of the same name adds to it.
+    /// Carries out a part of the command and records its time. Parts of the same name add up.
     pub fn phase<T>(&self, name: &str, allotted_seconds: f64, part: impl FnOnce() -> T) -> T {
         let end = self.spent_seconds() + allotted_seconds;
         self.part_until((name, allotted_seconds), end, part)
     }
 
-    /// The same for the last part, which may go on until the end when it begins early.
+    /// Same as [`Budget::phase`] for the last part, which may go on until the end if it begins early.
     pub fn last_phase<T>(&self, name: &str, allotted_seconds: f64, part: impl FnOnce() -> T) -> T {
         self.part_until((name, allotted_seconds), self.total_seconds, part)
     }
@@ -168,18 +171,18 @@ impl Budget {
         self.phases.borrow().clone()
     }
 
-    /// Seconds that searching may take from now on.
+    /// Seconds left for searching.
     #[must_use]
     pub fn search_seconds(&self) -> f64 {
         (self.search_end_seconds() - self.spent_seconds()).max(0.0)
     }
 
-    /// The part under way may go on until the end: nothing that follows needs its seconds.
+    /// Lets the current part go on until the end, because no later part needs its seconds.
     pub fn prolong_part(&self) {
         self.part_end_seconds.set(self.total_seconds);
     }
 
-    /// Seconds that a launch which begins now may take: until its part ends, and a grace. It has the grace in any case.
+    /// Seconds that a launch which begins now may take: until its part ends, and a grace, which it has in any case.
     #[must_use]
     pub fn launch_limit_seconds(&self) -> f64 {
         let [least, most] = GRACE_SECONDS;
@@ -187,7 +190,7 @@ impl Budget {
         left + (GRACE_SHARE * self.total_seconds).clamp(least, most)
     }
 
-    /// Learns what starting and ending a job took, in seconds.
+    /// Records the time to start and end a job, in seconds.
     pub fn learn_start(&self, seconds: f64) {
         let mut starts = self.starts.borrow_mut();
         if starts.len() == REMEMBERED_STARTS {
@@ -196,7 +199,7 @@ impl Budget {
         starts.push(seconds.max(0.0));
     }
 
-    /// The median of what the last jobs took to start and end, in seconds; `None` before the first.
+    /// Median time to start and end the last jobs, in seconds; `None` before the first.
     #[must_use]
     pub fn start_seconds(&self) -> Option<f64> {
         let mut starts = self.starts.borrow().clone();

@@ -1,4 +1,4 @@
-//! Measuring: jobs that are launched, the store of what they said, the programs for it, clocks and budgets. It knows no guideline and
+//! Measuring: launched jobs, the store of their reports, their programs, clocks and budgets. It knows no guideline and
 //! proposes nothing.
 
 pub mod allocation;

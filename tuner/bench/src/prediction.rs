@@ -14,11 +14,12 @@ use kilter_protocol::plan::{Block, Repetitions};
 
 use crate::store::BlockOutcome;
 
-/// Predictions of each number.
+/// Number of predictions for each item.
 pub const PREDICTIONS: usize = 3;
 
-/// The blocks of one launch, each [`PREDICTIONS`] times in a row of whole passes, so that the predictions of a block are apart in
-/// time; ids have `#1`, `#2`, ... behind them and orders of their own. `repetitions` is what predicts; its seconds are per item.
+/// The blocks of one launch, [`PREDICTIONS`] times in whole passes, so that the predictions of a block are apart in
+/// time. Their ids end with `#1`, `#2`, ..., and each pass has an order of its own. `repetitions` has the predictors;
+/// its seconds are per item.
 #[must_use]
 pub fn prediction_blocks(blocks: &[Block], repetitions: Repetitions) -> Vec<Block> {
     (1..=PREDICTIONS)
@@ -43,7 +44,7 @@ fn prediction_id(block: &str, prediction: usize) -> String {
     format!("{block}#{prediction}")
 }
 
-/// The largest of the counts that the predictions found for each item: `counts` are item and valid repetitions of one prediction.
+/// Largest of an item's counts; `counts` are items with the valid repetitions of one prediction.
 #[must_use]
 pub fn largest(counts: impl IntoIterator<Item = (String, u32)>) -> BTreeMap<String, u32> {
     let mut largest = BTreeMap::new();
@@ -54,8 +55,8 @@ pub fn largest(counts: impl IntoIterator<Item = (String, u32)>) -> BTreeMap<Stri
     largest
 }
 
-/// The number of repetitions of each block, by its id: the largest count of any of its items in any of its predictions. `predicted`
-/// are the blocks of [`prediction_blocks`] with their outcomes. A block of which nothing was measured has no entry.
+/// Number of repetitions of each block, by its id: the largest count of any of its items in any prediction. `predicted`
+/// are the blocks of [`prediction_blocks`] with their outcomes. A block without any measurement has no entry.
 #[must_use]
 pub fn predicted(blocks: &[Block], predicted: &[(Block, BlockOutcome)]) -> BTreeMap<String, u32> {
     blocks
@@ -73,8 +74,8 @@ pub fn predicted(blocks: &[Block], predicted: &[(Block, BlockOutcome)]) -> BTree
         .collect()
 }
 
-/// The blocks of a measuring launch: as many repetitions as were predicted, unless an item's share of the time, `seconds`, is
-/// over before. A block without a prediction keeps its own rule.
+/// Blocks of a measuring launch, with the predicted number of repetitions, unless an item's share of the time,
+/// `seconds`, ends before. A block without a prediction keeps its own rule.
 #[must_use]
 pub fn measuring_blocks(blocks: Vec<Block>, predicted: &BTreeMap<String, u32>, seconds: f64) -> Vec<Block> {
     blocks

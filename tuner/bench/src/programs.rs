@@ -15,12 +15,12 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use kilter_model::config::library::Library;
-use kilter_protocol::plugin::Rows;
+use kilter_protocol::row::Rows;
 
 use crate::launch::capture::{CaptureError, capture};
 use crate::launch::command::CommandSpec;
 
-/// A worker that takes longer to say what it was built for hangs.
+/// Time after which a worker that does not say for which library it was built counts as hung.
 const ANSWER_LIMIT: Duration = Duration::from_secs(20);
 
 /// Programs and libraries for one MPI library.
@@ -28,7 +28,7 @@ const ANSWER_LIMIT: Duration = Duration::from_secs(20);
 pub struct Programs {
     /// The MPI program that measures, as it is launched.
     pub worker: PathBuf,
-    /// The file of the MPI library, as the worker finds it here; `None` where it does not say.
+    /// The file of the MPI library, as the worker finds it here; `None` if the worker does not report it.
     pub library: Option<PathBuf>,
     /// MPI library for which the worker was built, as it says itself: the first line of `MPI_Get_library_version`,
     /// white space as single blanks.
@@ -40,7 +40,7 @@ pub struct Programs {
 /// Reason why the programs cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum ProgramsError {
-    /// Nowhere.
+    /// No worker was found.
     #[error("kilter-worker for {library} is in none of {}; build it with `{build}`, or say where it is with --libexec",
         places.iter().map(|place| format!("`{}`", place.display())).collect::<Vec<_>>().join(", "))]
     Missing {
@@ -51,7 +51,7 @@ pub enum ProgramsError {
         /// The command that builds it.
         build: String,
     },
-    /// It is there and built for another library.
+    /// The worker was built for another library.
     #[error("`{}` was built for `{built_for}`, but {wanted}; build one with `{build}`, or give another --mpirun", worker.display())]
     Other {
         /// The worker.
@@ -63,7 +63,7 @@ pub enum ProgramsError {
         /// The command that builds the right one.
         build: String,
     },
-    /// It does not run, for example because the MPI library that it was built for is gone.
+    /// The worker does not run, for example because its MPI library is gone.
     #[error("the worker does not run: {source}; build it anew with `{build}`")]
     Broken {
         /// Cause.
@@ -144,7 +144,7 @@ impl Programs {
         }
     }
 
-    /// Those that lie beside a worker which nobody asks what it was built for.
+    /// Programs beside a worker that is not asked for which library it was built.
     #[must_use]
     pub fn unasked(worker: PathBuf, built_for: String) -> Programs {
         Programs {
@@ -222,7 +222,7 @@ pub const PROGRESS_LIBRARY: &str = "libkilter_progress.so";
 /// First word of the line that names the library's file.
 const FILE: &str = "file: ";
 
-/// The first line of the library version of a worker's own MPI library, and the library's file.
+/// First line of the library version of a worker's own MPI library, and the library's file.
 fn built_for(worker: &Path) -> Result<(String, Option<PathBuf>), CaptureError> {
     let spec = CommandSpec {
         argv: vec![worker.display().to_string(), "library".to_owned()],
@@ -254,7 +254,8 @@ fn built_for(worker: &Path) -> Result<(String, Option<PathBuf>), CaptureError> {
     })
 }
 
-/// The library's version: as the launcher's version line says it, or the worker where the launcher says one of its own.
+/// Version of the library, from the launcher's version line, or from the worker if the launcher has versions of its
+/// own.
 #[must_use]
 pub fn version(library: &Library, line: &str, programs: &Programs) -> String {
     if library.version_of_worker {
@@ -279,8 +280,9 @@ mod tests {
 
     use super::*;
 
-    /// A worker that says this of itself. Another process writes the script: a descriptor open for writing here could be
-    /// inherited by a child that another test starts at this moment, and the script could then not be run.
+    /// Writes a worker that describes itself by `body`. Another process writes the script. A descriptor open for
+    /// writing in this process could be inherited by a child that another test starts at this moment, and the script
+    /// could then not be run.
     fn worker(directory: &Path, body: &str) {
         let write =
             r#"mkdir -p "$0" && printf '#!/bin/sh\n%s\n' "$1" > "$0/kilter-worker" && chmod 755 "$0/kilter-worker""#;

@@ -7,7 +7,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 /// A bar with the time left, and the warnings of a run.
 ///
-/// The bar is drawn on a terminal only; elsewhere each phase is one line, so that a log stays readable.
+/// The bar is drawn on a terminal only. Elsewhere each phase is one line, so that a log stays readable.
 pub struct Progress {
     bar: ProgressBar,
     quiet: bool,
@@ -39,7 +39,7 @@ impl Progress {
         }
     }
 
-    /// A new phase of so many steps.
+    /// Begins a phase of so many steps.
     pub fn phase(&self, name: &str, steps: u64) {
         if self.terminal {
             self.bar.reset();
@@ -50,24 +50,24 @@ impl Progress {
         }
     }
 
-    /// The phase has so many steps, as is known now.
+    /// Corrects the number of the phase's steps.
     pub fn lengthen(&self, steps: u64) {
         self.bar.set_length(steps);
     }
 
-    /// So many steps are done.
+    /// Adds finished steps.
     pub fn step(&self, steps: u64) {
         self.bar.inc(steps);
     }
 
-    /// One line for people.
+    /// Prints a line for people.
     pub fn note(&self, text: &str) {
         if !self.quiet {
             self.bar.suspend(|| eprintln!("kilter: {text}"));
         }
     }
 
-    /// Something the user should act upon; it also goes into the report.
+    /// Warns of something that the user should act upon. The warning also goes into the report.
     pub fn warn(&self, text: &str) {
         let mut warnings = self.warnings.borrow_mut();
         if !warnings.iter().any(|known| known == text) {
@@ -82,7 +82,7 @@ impl Progress {
         self.warnings.borrow().clone()
     }
 
-    /// Takes the bar away.
+    /// Removes the bar.
     pub fn finish(&self) {
         self.bar.finish_and_clear();
     }

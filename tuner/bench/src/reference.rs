@@ -55,7 +55,7 @@ pub struct Reference {
 }
 
 impl Reference {
-    /// Takes over what an untouched library left; puts whatever left something else among what failed.
+    /// Learns the results of an untouched library, and moves items with other results to the failed ones.
     pub fn judge(&self, launch: Launch, block: &Block, outcome: &mut BlockOutcome) {
         for item in &block.items {
             let (Some(bits), Some(collective)) = (said(outcome, &item.id), item.task.collective()) else {
@@ -107,7 +107,7 @@ impl Reference {
         }
     }
 
-    /// The functions and volumes at which the untouched library differs from call to call.
+    /// Functions and volumes at which the untouched library's results vary.
     #[must_use]
     pub fn varying(&self) -> Vec<(Collective, u64)> {
         let known = self.known.borrow();
@@ -116,7 +116,7 @@ impl Reference {
     }
 }
 
-/// The library's own function, and nothing else.
+/// True if the item is a plain call of the library's own function.
 fn is_plain(item: &Item) -> bool {
     matches!(item.implementation, Implementation::Expression { .. }) && Subject::timed_by(item).collective().is_some()
 }

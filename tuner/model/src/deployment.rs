@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use kilter_algorithms::{Collective, registry};
-use kilter_protocol::plugin::{SEGMENT, Scratch};
+use kilter_protocol::row::{Row, SEGMENT};
 
 use crate::config::library::Library;
 use crate::fix::{Fix, FixKind, Setting};
@@ -58,16 +58,13 @@ pub fn with_knob(selection: &Selection, name: &str, value: u64) -> Selection {
             }
             Selection::Algorithm(id.clone(), values)
         }
-        Selection::Plugin(row) => {
-            let mut parameters = row.parameters.clone();
-            let known = parameters.iter_mut().find(|parameter| parameter.name == name);
-            if let Some(parameter) = known {
-                parameter.value = value;
+        Selection::Plugin(plugin) => {
+            let mut plugin = plugin.clone();
+            let mut parameters = plugin.row.parameters.iter().zip(&mut plugin.values);
+            if let Some((_, slot)) = parameters.find(|(parameter, _)| parameter.name == name) {
+                *slot = value;
             }
-            Selection::Plugin(PluginRow {
-                parameters,
-                ..row.clone()
-            })
+            Selection::Plugin(plugin)
         }
     }
 }
@@ -77,40 +74,26 @@ pub fn with_knob(selection: &Selection, name: &str, value: u64) -> Selection {
 pub struct PluginRow {
     /// The shared object.
     pub file: PathBuf,
-    /// Its id.
-    pub id: String,
-    /// Its parameters, in its order.
-    pub parameters: Vec<PluginParameter>,
-    /// What it keeps of scratch, where it says so.
-    pub scratch: Option<Scratch>,
-}
-
-/// A parameter of a plugin's row.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct PluginParameter {
-    /// Its name.
-    pub name: String,
-    /// Smallest legal value.
-    pub min: u64,
-    /// Largest legal value.
-    pub max: u64,
-    /// Its value.
-    pub value: u64,
+    /// The row.
+    pub row: Row,
+    /// One value per parameter.
+    pub values: Vec<u64>,
 }
 
 impl PluginRow {
-    /// One value per parameter.
+    /// The value of a parameter.
     #[must_use]
-    pub fn values(&self) -> Vec<u64> {
-        self.parameters.iter().map(|parameter| parameter.value).collect()
+    pub fn value(&self, name: &str) -> Option<u64> {
+        let mut parameters = self.row.parameters.iter().zip(&self.values);
+        parameters
+            .find(|(parameter, _)| parameter.name == name)
+            .map(|(_, value)| *value)
     }
 
     /// What it keeps of scratch on the rank that needs most, at most; `None` where it does not say.
     #[must_use]
     pub fn scratch_bytes(&self, p_ranks: usize, n_bytes: u64) -> Option<u64> {
-        let mut segments = self.parameters.iter().filter(|parameter| parameter.name == SEGMENT);
-        let segment = segments.next().map(|parameter| parameter.value);
-        Some(self.scratch?.bytes(p_ranks, n_bytes, segment))
+        Some(self.row.scratch?.bytes(p_ranks, n_bytes, self.value(SEGMENT)))
     }
 }
 
@@ -142,7 +125,7 @@ impl Selection {
         match self {
             Selection::Settings(_) => None,
             Selection::Mockup(id) | Selection::Algorithm(id, _) => Some(id),
-            Selection::Plugin(row) => Some(&row.id),
+            Selection::Plugin(plugin) => Some(&plugin.row.id),
         }
     }
 
@@ -153,9 +136,11 @@ impl Selection {
             Selection::Settings(settings) => settings.clone(),
             Selection::Mockup(_) => Vec::new(),
             Selection::Algorithm(id, parameters) => algorithm_parameters(id, parameters),
-            Selection::Plugin(row) => {
-                let named = |one: &PluginParameter| (one.name.clone(), one.value.to_string());
-                row.parameters.iter().map(named).collect()
+            Selection::Plugin(plugin) => {
+                let parameters = plugin.row.parameters.iter().zip(&plugin.values);
+                parameters
+                    .map(|(parameter, value)| (parameter.name.clone(), value.to_string()))
+                    .collect()
             }
         }
     }

@@ -13,7 +13,7 @@ pub struct Layout {
     pub per_node: usize,
 }
 
-/// More ranks than this are a slip of the fingers.
+/// Largest number of ranks; more are a slip of the fingers.
 const MOST_RANKS: usize = 1 << 22;
 
 impl Layout {
@@ -50,7 +50,7 @@ impl fmt::Display for Layout {
     }
 }
 
-/// Ranks that lie otherwise than asked for.
+/// Error: ranks that lie otherwise than requested.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "layout {layout} was asked for, {} node(s) with {} rank(s) each, but the ranks lie as {got}; give as many nodes by --hostfile or in \

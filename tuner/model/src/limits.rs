@@ -20,7 +20,7 @@ pub struct Limits {
     pub only_plugins: bool,
 }
 
-/// A call for which memory is reckoned.
+/// A call whose memory is estimated.
 #[derive(Debug, Clone, Copy)]
 pub struct Call<'a> {
     /// Ranks of the communicator.
@@ -66,7 +66,7 @@ impl Limits {
         Some(format!("{kept}, --scratch-limit allows {}", format::bytes(limit)))
     }
 
-    /// The volumes around `call`'s, from `low` to `high` at most, at which the selection is a candidate, as it is at `call`'s.
+    /// Volumes around `call`'s at which the selection is a candidate as well, from `low` to `high` at most.
     #[must_use]
     pub fn reach(&self, selection: &Selection, call: Call<'_>, (low, high): (u64, u64)) -> (u64, u64) {
         let may = |bytes| self.refusal(selection, Call { bytes, ..call }).is_none();
@@ -93,7 +93,7 @@ impl Limits {
     }
 }
 
-/// Bytes of scratch that calls keep on the rank that needs most, at most; `None` where nothing says so.
+/// Most bytes of scratch that calls keep on a rank; `None` if they are unknown.
 #[must_use]
 pub fn scratch_bytes(selection: &Selection, call: Call<'_>) -> Option<u64> {
     let Call { ranks, bytes, nodes } = call;
@@ -133,8 +133,8 @@ pub fn scratch_bytes(selection: &Selection, call: Call<'_>) -> Option<u64> {
 mod tests {
     use super::*;
     use crate::config::library::find_for;
-    use crate::deployment::{PluginParameter, PluginRow, with_knob};
-    use kilter_protocol::plugin::Scratch;
+    use crate::deployment::{PluginRow, with_knob};
+    use kilter_protocol::row::{Needs, Parameter, Row, Scratch};
 
     const MIB: u64 = 1 << 20;
 
@@ -183,14 +183,19 @@ mod tests {
     fn of_plugin(scratch: Option<Scratch>) -> Selection {
         Selection::Plugin(PluginRow {
             file: "/p.so".into(),
-            id: "allreduce.mine".to_owned(),
-            parameters: vec![PluginParameter {
-                name: "segment_bytes".to_owned(),
-                min: 1,
-                max: MIB,
-                value: 8192,
-            }],
-            scratch,
+            row: Row {
+                id: "allreduce.mine".to_owned(),
+                collective: Collective::Allreduce,
+                needs: Needs::default(),
+                parameters: vec![Parameter {
+                    name: "segment_bytes".to_owned(),
+                    min: 1,
+                    max: MIB,
+                    default: 8192,
+                }],
+                scratch,
+            },
+            values: vec![8192],
         })
     }
 
@@ -238,7 +243,7 @@ mod tests {
         assert_eq!(all, (0, u64::MAX));
     }
 
-    /// 1 MiB divides into blocks and keeps 256 KiB, less than what a few bytes less are padded to.
+    /// A volume of 1 MiB divides into blocks and keeps 256 KiB, less than the padded volumes just below it.
     #[test]
     fn a_rule_has_no_volume_that_is_padded_beyond_the_memory() {
         let mockup = Selection::Mockup("bcast.as_scatter_allgather".to_owned());

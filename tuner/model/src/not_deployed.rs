@@ -10,9 +10,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "why", rename_all = "snake_case")]
 pub enum NotDeployed {
-    /// Launches of its own, in turn with the library as it was, do not show what the screening saw.
+    /// Launches of its own, in turn with the library as it was, do not confirm the screening.
     NotConfirmed {
-        /// The quantity that was compared.
+        /// The compared quantity.
         measure: Measure,
         /// Launches of each side.
         launches: usize,
@@ -23,19 +23,19 @@ pub enum NotDeployed {
         /// Value with it, in these launches.
         confirmed: f64,
     },
-    /// It made something else slower.
+    /// It slowed other functions down.
     SideEffect {
-        /// Each thing that it slowed.
+        /// The functions that it slowed down.
         slowed: Vec<Slowed>,
     },
-    /// Another target for overlap would be missed that was met.
+    /// It would miss another overlap target that was met.
     MissesTargets {
         /// Their ids.
         targets: Vec<String>,
     },
     /// The budget ended first.
     BudgetEnded {
-        /// The step that it could not pay.
+        /// The step that the budget could not pay.
         before: Step,
     },
     /// It hung, crashed, delivered wrong data or had no effect in launches of its own.
@@ -52,17 +52,17 @@ pub enum NotDeployed {
     },
     /// Other deployed changes fix the same cells.
     Superfluous {
-        /// The cells.
+        /// Those cells.
         cells: Vec<String>,
     },
-    /// It was the best, and another one that is as good within what launches differ is simpler to deploy.
+    /// It was the best, but a candidate that is simpler to deploy is as good within the differences of launches.
     SimplerChosen {
-        /// The one that is deployed.
+        /// The deployed candidate.
         chosen: String,
     },
-    /// Another one is faster by more than launches differ.
+    /// Another candidate is faster by more than launches differ.
     FasterChosen {
-        /// The one that is deployed.
+        /// The deployed candidate.
         chosen: String,
     },
     /// It is no faster than the default by more than launches differ.
@@ -70,35 +70,35 @@ pub enum NotDeployed {
         /// Its time over the default's.
         ratio: f64,
     },
-    /// It is faster than the default and still takes longer than the guideline's bound allows.
+    /// It is faster than the default but still exceeds the guideline's bound.
     MissesBound {
         /// Its time over the bound.
         ratio: f64,
     },
-    /// Others looked better still, and no more than so many are confirmed.
+    /// Other candidates looked better, and only a limited number is confirmed.
     NotAmongFinalists {
         /// Number of candidates that are confirmed.
         finalists: usize,
     },
-    /// Another one met what was aimed at before this one was looked at further.
+    /// Another candidate met the target before this one was examined further.
     MetBefore {
-        /// The one that is deployed.
+        /// The deployed candidate.
         by: String,
     },
     /// The rounds ended before its turn came.
     RoundsEnded,
     /// It fixes the cell and costs the calls of the mix more than it saves.
     CostsMore {
-        /// So many seconds.
+        /// Excess of the cost, in seconds.
         seconds: f64,
     },
-    /// No guideline is violated: the contest was asked for, and nothing is changed for it.
+    /// No guideline is violated. The contest was requested, and nothing is changed for it.
     NothingToFix,
-    /// This library cannot be told to use it.
+    /// This library offers no way to deploy it.
     CannotBeDeployed,
 }
 
-/// Sides of a confirmation.
+/// Quantity that a confirmation compares.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Measure {
@@ -113,15 +113,15 @@ pub enum Measure {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Step {
-    /// Launches of its own.
+    /// Launches that confirm the candidate.
     Confirmation,
-    /// Launches that look for what it slows.
+    /// Launches that look for side effects.
     SideEffects,
-    /// Launches of the emitted files.
+    /// Launches with the emitted files.
     Proof,
 }
 
-/// Something that became slower.
+/// A function that became slower.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Slowed {
     /// Name for people: `bcast(n) @8`, `MPI_Send and MPI_Recv of 8 B`.

@@ -34,7 +34,7 @@ pub struct Options {
     /// Program that starts the ranks in place of the library's launcher, with the process management interface in its
     /// arguments.
     pub starts: Option<Starts>,
-    /// Ranks are on several hosts.
+    /// True if ranks are on several hosts.
     pub several_hosts: bool,
     /// Simulated machine.
     pub platform: Option<Platform>,
@@ -61,7 +61,7 @@ pub struct Options {
     pub guideline_files: Vec<PathBuf>,
     /// Names of functions on left sides; empty for all.
     pub functions: Vec<String>,
-    /// The calls of an application, where only they count.
+    /// Call mix of an application, if only its calls count.
     pub mix: Option<Mix>,
     /// Root of rooted collectives.
     pub root: Root,
@@ -71,17 +71,17 @@ pub struct Options {
     pub launches: usize,
     /// True if a noisy machine gets more than [`Options::launches`], because the user gave no number.
     pub plans_launches: bool,
-    /// One look, after all launches.
+    /// True for a single look, after all launches.
     pub fixed: bool,
-    /// Allocations of a batch system are the units of verdicts.
+    /// True if allocations of a batch system are the units of verdicts.
     pub allocations: bool,
-    /// Seconds of the clock on the wall.
+    /// Wall-clock seconds of the budget.
     pub budget_seconds: f64,
-    /// Not to resume a run that was interrupted.
+    /// True if an interrupted run is not resumed.
     pub fresh: bool,
     /// Prints the plan and launches nothing.
     pub dry_run: bool,
-    /// Seed, where given.
+    /// Seed, if given.
     pub seed: Option<u64>,
     /// Output directory.
     pub out: PathBuf,
@@ -95,27 +95,27 @@ pub struct Options {
     pub test: Test,
     /// Correction for multiple tests.
     pub correction: Correction,
-    /// Standard output as JSON.
+    /// True if standard output is JSON.
     pub json: bool,
-    /// No progress.
+    /// True without progress on standard error.
     pub quiet: bool,
     /// Description of the library by file.
     pub library_description: Option<PathBuf>,
-    /// Seconds of silence that mean a hang.
+    /// Seconds of silence after which a job counts as hung.
     pub stall_seconds: f64,
     /// Limits of fixes.
     pub limits: Limits,
     /// Plugins of the user, whose algorithms compete.
     pub plugins: Vec<PathBuf>,
-    /// Directory of worker, drop-in and plugin, where given.
+    /// Directory of worker, drop-in and plugin, if given.
     pub libexec: Option<PathBuf>,
     /// Directory of `kilter` itself.
     pub own_directory: PathBuf,
 }
 
 impl Options {
-    /// The same on a simulated machine: its clock is exact, so that one repetition in one launch is the time, and a difference of
-    /// two times is one.
+    /// The same options on a simulated machine. Its clock is exact, so that one repetition in one launch gives the
+    /// time, and every difference of two times is real.
     #[must_use]
     pub fn on(self, platform: Platform) -> Options {
         let seconds = self.repetitions.seconds;
@@ -168,9 +168,9 @@ impl Options {
 /// Options of `tune`.
 #[derive(Debug, Clone)]
 pub struct TuneOptions {
-    /// Measuring; with layouts, where their common results go.
+    /// Options of the measurement; with layouts, those of their common results.
     pub common: Options,
-    /// Measuring of each layout that is tuned; empty where a number of ranks is.
+    /// Options of the measurement for each tuned layout; empty without layouts.
     pub layouts: Vec<Options>,
     /// True if parameters of the library may change.
     pub parameters: bool,
@@ -178,11 +178,11 @@ pub struct TuneOptions {
     pub mockups: bool,
     /// True if algorithms may be deployed.
     pub algorithms: bool,
-    /// Collectives and sizes that are put through the contest in any case.
+    /// Collectives and sizes that are put through the contest even without a violation.
     pub contests: Vec<(Collective, u64)>,
-    /// Rounds at most.
+    /// Most rounds.
     pub rounds: usize,
-    /// Targets for overlap that shall be met.
+    /// Overlap targets to meet.
     pub targets: Vec<Target>,
     /// Model of computation for overlap measurements.
     pub model: Model,

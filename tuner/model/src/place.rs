@@ -25,7 +25,7 @@ impl Place {
         }
     }
 
-    /// The volume that a plain collective is measured at when `bytes` are asked for.
+    /// Volume at which a plain collective is measured if `bytes` are requested.
     #[must_use]
     pub fn volume(&self, collective: Collective, bytes: u64) -> u64 {
         let unit = Side::of(collective).unit_bytes(self.ranks as u64, self.element_bytes);

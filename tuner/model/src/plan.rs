@@ -39,7 +39,8 @@ impl Subject {
         }
     }
 
-    /// The collective, where it is the library's own, plainly called: what an algorithm or a mock-up can replace.
+    /// The collective, if the subject is a plain call of the library's own, which an algorithm or a mock-up can
+    /// replace.
     #[must_use]
     pub fn collective(&self) -> Option<Collective> {
         let collective = self.task.collective()?;
@@ -76,13 +77,13 @@ impl Subject {
         format!("{} @{}", self.text, self.bytes)
     }
 
-    /// Id of the block that it is measured in, with everything of its task and volume.
+    /// Id of the block in which it is measured, with everything of its task and volume.
     #[must_use]
     pub fn block_id(&self) -> String {
         block_id(self.task, self.bytes)
     }
 
-    /// The line for the worker.
+    /// The item for the worker.
     #[must_use]
     pub fn item(&self) -> Item {
         Item {
@@ -108,11 +109,11 @@ pub struct PlannedCell {
     pub function: String,
     /// The guideline for this cell, as text.
     pub expression: String,
-    /// Volume asked for, in bytes.
+    /// Requested volume in bytes.
     pub bytes: u64,
     /// The side that should not be slower.
     pub left: Subject,
-    /// Than this.
+    /// The side that bounds it.
     pub right: Subject,
 }
 
@@ -130,7 +131,7 @@ impl PlannedCell {
     }
 }
 
-/// A function at a total volume in bytes, as people name it: `reduce 4096`.
+/// Name for people of a function at a total volume in bytes: `reduce 4096`.
 #[must_use]
 pub fn target_name(function: &str, bytes: u64) -> String {
     format!("{function} {bytes}")
@@ -139,7 +140,7 @@ pub fn target_name(function: &str, bytes: u64) -> String {
 /// Everything that is verified.
 #[derive(Debug, Clone, Default)]
 pub struct Plan {
-    /// Pattern cells; which sizes and parts the others compare follows from what is measured.
+    /// Pattern cells. The sizes and parts that the other cells compare follow from the measurements.
     pub cells: Vec<PlannedCell>,
     /// Collectives whose monotony is judged over all their volumes, with the guideline's id.
     pub monotony_functions: Vec<(String, Collective)>,
@@ -158,7 +159,7 @@ pub struct Plan {
 pub struct Called {
     /// Such as `reduce`.
     pub function: String,
-    /// Calls by the volume asked for, in bytes, of which several may round to one that is measured.
+    /// Calls by requested volume in bytes; several may round to one measured volume.
     pub calls: BTreeMap<u64, f64>,
 }
 
@@ -177,7 +178,7 @@ impl Plan {
         Plan::within(guidelines, &scope, place)
     }
 
-    /// Lays out the cells of these guidelines whose left sides are asked for.
+    /// Lays out the cells of these guidelines whose left sides are in the scope.
     #[must_use]
     pub fn within(guidelines: &[Guideline], scope: &Scope<'_>, place: Place) -> Plan {
         let mut plan = Plan::default();
@@ -294,7 +295,7 @@ impl Plan {
         }
     }
 
-    /// Everything that has to be timed: the sides of all cells and each collective at all its volumes.
+    /// Every subject to be timed: the sides of all cells and each collective at all its volumes.
     #[must_use]
     pub fn subjects(&self) -> BTreeSet<Subject> {
         let mut subjects: BTreeSet<Subject> = self
@@ -322,7 +323,7 @@ impl Plan {
     }
 }
 
-/// The collectives that a monotony or split guideline is stated for.
+/// Collectives for which a monotony or split guideline is stated.
 fn collectives(guideline: &Guideline) -> impl Iterator<Item = Collective> {
     guideline.functions.iter().copied()
 }
@@ -372,7 +373,7 @@ pub fn is_candidate(id: &str) -> bool {
     id != DEFAULT && !id.starts_with(BOUND)
 }
 
-/// Draws a seed for a part of the run from the run's seed: the same name gives the same seed.
+/// Draws a seed for a part of the run from the run's seed. The same name gives the same seed.
 #[must_use]
 pub fn derived_seed(seed: u64, name: &str) -> u64 {
     // FNV-1a over the name, mixed with the seed by SplitMix64's finaliser: stable across versions, unlike std's hashers.
@@ -389,8 +390,8 @@ fn block_id(task: Task, bytes: u64) -> String {
     format!("{task}@{bytes}")
 }
 
-/// Blocks of one launch: subjects of one task and volume together, so that what is compared is interleaved; blocks in an
-/// order drawn from the seed. `launch` names the launch.
+/// Blocks of one launch. Subjects of one task and volume share a block, so that they are interleaved. The order of
+/// blocks is drawn from the seed; `launch` names the launch.
 #[must_use]
 pub fn blocks(subjects: &BTreeSet<Subject>, seed: u64, launch: &str, repetitions: Repetitions) -> Vec<Block> {
     let mut groups: BTreeMap<(Task, u64), Vec<&Subject>> = BTreeMap::new();

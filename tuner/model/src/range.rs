@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use crate::plan::Plan;
 
-/// The volumes around the measured volume `bytes` that it stands for: up to the geometric mean with its measured neighbours,
-/// and never beyond the smallest and largest volume that was measured, where nothing is known. Both ends are inclusive.
+/// Range of volumes for which the measured volume `bytes` stands: up to the geometric mean with its measured
+/// neighbours. It never goes beyond the smallest and largest measured volume, because nothing is known there. Both ends
+/// are inclusive.
 #[must_use]
 pub fn around(volumes: &[u64], bytes: u64) -> (u64, u64) {
     let below = volumes.iter().copied().filter(|volume| *volume < bytes).max();
@@ -16,8 +17,8 @@ pub fn around(volumes: &[u64], bytes: u64) -> (u64, u64) {
     (low.min(bytes), high.max(bytes))
 }
 
-/// Each volume at which the plan has calls that combine data, with the volumes for which a decision there is deployed: it, and the ends of its
-/// range.
+/// Volumes at which the plan has calls that combine data. Each comes with the volumes for which a decision there is
+/// deployed: itself, and the ends of its range.
 #[must_use]
 pub fn combining_volumes(plan: &Plan) -> Vec<(u64, Vec<u64>)> {
     let mut at: BTreeMap<u64, Vec<u64>> = BTreeMap::new();

@@ -1,15 +1,18 @@
-//! Values of variables that choose an algorithm by ranges of sizes: written, read back by the library's own rules, and checked.
+//! Writes, reads and checks values of variables that choose an algorithm by ranges of sizes. Reading follows the
+//! library's own rules.
 //!
-//! * Intel MPI 2021: `ID[:COND[,COND...]][;...]`, a COND being `L` or `L-M`, bytes, both ends included; everything else, such as `7:0-max`,
-//!   is ignored with a line on standard output that nobody reads (Developer Reference, "I_MPI_ADJUST Family Environment Variables", and
-//!   measured on 2021.19). What was measured on 2021.19 beyond it (`scripts/probe-intel-ranges`): sizes that no range covers do not keep the library's choice. Of a range only
-//!   the upper end is compared, and the last range goes on for ever; `0` is the library's basic selection. Where conditions say numbers of ranks
-//!   (`L-M@P-Q`), of several ranges of sizes for the same numbers the last one holds for all sizes: they cannot be relied on.
-//! * MVAPICH2 2.3: `ID`, or `ID:MIN-MAX[,...]` with `+` for no end. It replaces the library's table on communicators of every size; of a
-//!   range only the upper end is compared, and the last range goes on for ever (source of 2.3). A value without a comma is a number for all
-//!   sizes, whatever follows the digits, and for some collectives numbers and lists have other algorithms (source and run of 2.3.7): where sizes may be
-//!   told a list has two entries or more, elsewhere it is a number. Where the operation's indexed table is
-//!   on, as it is by default, ranges are dropped without a word: what switches it off belongs to the variable ([`beside`]).
+//! * Intel MPI 2021: `ID[:COND[,COND...]][;...]`. A COND is `L` or `L-M`, in bytes, both ends included. The library ignores every
+//!   other form, such as `7:0-max`, with a line on standard output that nobody reads (Developer Reference, "I_MPI_ADJUST Family
+//!   Environment Variables", and measured on 2021.19). `scripts/probe-intel-ranges` found more on 2021.19: sizes that no range covers
+//!   do not keep the library's choice. Only the upper end of a range is compared, and the last range goes on for ever. `0` is the
+//!   library's basic selection. Conditions with numbers of ranks (`L-M@P-Q`) cannot be relied on: of several ranges of sizes for the
+//!   same numbers the last one holds for all sizes.
+//! * MVAPICH2 2.3: `ID`, or `ID:MIN-MAX[,...]` with `+` for no end. The value replaces the library's table on communicators of every
+//!   size. Only the upper end of a range is compared, and the last range goes on for ever (source of 2.3). A value without a comma is
+//!   a number for all sizes, whatever follows the digits. For some collectives numbers and lists have other algorithms (source and
+//!   run of 2.3.7). A variable that takes sizes therefore gets a list of two entries or more, any other a number. While the
+//!   operation's indexed table is on, as it is by default, ranges are dropped silently: the setting that switches it off belongs to
+//!   the variable ([`beside`]).
 
 use std::fmt::Write as _;
 
@@ -20,14 +23,14 @@ use crate::config::library::{Algorithms, AtStart, Form};
 pub struct Ranged {
     /// Its number.
     pub choice: u64,
-    /// Sizes in bytes, as the library counts them, both ends included; to `u64::MAX`: no end.
+    /// Sizes in bytes, as the library counts them, both ends included; `u64::MAX` means no end.
     pub bytes: (u64, u64),
 }
 
 /// Range of all sizes.
 pub const ALL: (u64, u64) = (0, u64::MAX);
 
-/// A value that the library would not take as it is meant.
+/// Error: a value that the library would not take as it is meant.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{value}` of `{name}`: {message}")]
 pub struct RangedError {
@@ -39,7 +42,7 @@ pub struct RangedError {
     pub message: String,
 }
 
-/// The value. Ranges are ascending and do not overlap.
+/// Text of the value. Ranges are ascending and do not overlap.
 #[must_use]
 pub fn to_text(form: Form, ranges: &[Ranged]) -> String {
     let mut text = String::new();
@@ -88,7 +91,7 @@ fn as_deployed(at_start: AtStart, mut ranges: Vec<Ranged>) -> Vec<Ranged> {
 /// Bytes at which a list of one entry is cut in two; any value does.
 const SPLIT: u64 = 1024;
 
-/// Intel MPI has no word for "no end": the largest count that its calls take.
+/// Largest count that Intel MPI's calls take; it stands for "no end", for which there is no word.
 const NO_END: u64 = 2_147_483_647;
 
 /// Reads a value as the library does. Errors are values that the library would ignore or misread.
@@ -256,8 +259,9 @@ pub fn standing(row: &Algorithms, ranks: u64, volumes: &[u64], value: &str) -> R
     Ok(volumes.iter().filter_map(choice).collect())
 }
 
-/// The value that makes `chosen` hold: volumes in bytes with a choice each, ascending, out of the `volumes` that were measured. Where
-/// the library cannot be told sizes, the last one holds for all. `None` where nothing is chosen, or no variable chooses at the start.
+/// Value that makes `chosen` hold. `chosen` has ascending volumes in bytes with a choice each, out of the measured
+/// `volumes`. If the library cannot be told sizes, the last choice holds for all. `None` if nothing is chosen, or if no
+/// variable chooses at the start.
 #[must_use]
 pub fn compose(row: &Algorithms, ranks: u64, volumes: &[u64], chosen: &[(u64, u64)]) -> Option<String> {
     let at_start = row.at_start?;
@@ -312,7 +316,7 @@ pub fn compose(row: &Algorithms, ranks: u64, volumes: &[u64], chosen: &[(u64, u6
     Some(to_text(at_start.form, &as_deployed(at_start, ranges)))
 }
 
-/// Ascending ranges, and `choice` for all sizes that they leave out.
+/// Ascending ranges, with `choice` for all sizes that they leave out.
 fn with_others(ranges: &[Ranged], choice: u64) -> Vec<Ranged> {
     let mut all = Vec::new();
     let mut next = Some(0);

@@ -9,7 +9,7 @@ use crate::survey::{Cell, MASK_FACTOR};
 pub const GOOD: f64 = 0.2;
 /// From this ratio on almost nothing is hidden.
 pub const PARTIAL: f64 = 0.8;
-/// Above this ratio trying to overlap takes longer than doing one after the other.
+/// Above this ratio an attempt to overlap takes longer than one after the other.
 pub const SERIALISED: f64 = 1.2;
 
 /// Quantity that is read off a cell.
@@ -32,7 +32,7 @@ impl Quantity {
         }
     }
 
-    /// The word in files and tables.
+    /// Word in files and tables.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -41,7 +41,7 @@ impl Quantity {
         }
     }
 
-    /// The time, in seconds, at which the quantity is 0, and the time by which it grows by 1.
+    /// Time, in seconds, at which the quantity is 0, and the time by which it grows by 1.
     #[must_use]
     pub fn scale(self, communication_seconds: f64, computation_seconds: f64) -> (f64, f64) {
         match self {
@@ -75,7 +75,7 @@ pub fn read(benchmark: Benchmark, cell: &Cell) -> Option<Reading> {
     (unit >= MASK_FACTOR * cell.noise_seconds && reading.value.is_finite()).then_some(reading)
 }
 
-/// The second coordinate of a cell: computing threads where the benchmark is about them, else computation in nanoseconds.
+/// Second coordinate of a cell: computing threads if the benchmark is about them, else computation in nanoseconds.
 #[must_use]
 pub const fn row(benchmark: Benchmark, computation_ns: u64, threads: u32) -> u64 {
     match Quantity::of(benchmark) {

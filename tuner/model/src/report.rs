@@ -1,4 +1,4 @@
-//! `report.json`: what a run found, changed and proved. The other reports are renderings of it.
+//! `report.json`: findings, changes and proofs of a run. The other reports are renderings of it.
 
 use std::collections::BTreeMap;
 
@@ -41,10 +41,10 @@ pub struct Report {
     /// violations cost it.
     #[serde(default)]
     pub savings: Vec<Saving>,
-    /// Targets for overlap, where they were asked for.
+    /// Overlap targets, if any were requested.
     #[serde(default)]
     pub targets: Vec<TargetReport>,
-    /// Maps of overlap at the points where the targets were looked at; absent where none were asked for.
+    /// Overlap maps at the points by which the targets were judged; absent without targets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overlap: Option<BeforeAndAfter>,
     /// Candidates that hung, crashed or delivered wrong data.
@@ -78,11 +78,11 @@ pub struct Provenance {
     pub command_line: String,
     /// A launch as it was run, before tuning.
     pub launch_before: String,
-    /// A launch as it was run with what is deployed; empty for `check`.
+    /// A launch as it was run with the deployed settings; empty for `check`.
     pub launch_after: String,
     /// Start of the run, the first one if it was resumed: RFC 3339 in UTC.
     pub started: String,
-    /// Seconds of the clock on the wall that the command took, what it took over from an interrupted run not among them.
+    /// Wall-clock seconds of the command, without the time of an interrupted run that it resumed.
     pub measuring_seconds: f64,
     /// Shares of the budget; absent if one part had it all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -115,10 +115,10 @@ pub struct Provenance {
     pub sync_bound_seconds: f64,
     /// Version of Kilter.
     pub kilter_version: String,
-    /// The simulated machine, such as `ib-32x1`, on which all times are exact; absent where ranks really ran.
+    /// The simulated machine, such as `ib-32x1`, on which all times are exact; absent if ranks really ran.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub simulated_machine: Option<String>,
-    /// Parameters that were asked for in every launch (`--mca`).
+    /// Parameters that the site requested for every launch (`--mca`).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub site_parameters: Vec<Setting>,
 }
@@ -128,9 +128,9 @@ pub struct Provenance {
 pub struct BudgetPart {
     /// Such as `first verification`.
     pub part: String,
-    /// Seconds that it was allowed.
+    /// Allotted seconds.
     pub allotted_seconds: f64,
-    /// Seconds that it took.
+    /// Used seconds.
     pub used_seconds: f64,
 }
 
@@ -145,17 +145,17 @@ pub struct Cell {
     pub kind: String,
     /// The collective on the left side, such as `reduce`.
     pub function: String,
-    /// Total volume asked for, in bytes.
+    /// Requested total volume, in bytes.
     pub bytes: u64,
-    /// Total volume measured: `bytes` rounded up to a multiple of `ranks` where blocks are involved.
+    /// Measured total volume: `bytes` rounded up to a multiple of `ranks` if blocks are involved.
     pub measured_bytes: u64,
-    /// Size of the right side where it differs (monotony, split).
+    /// Size of the right side if it differs (monotony, split).
     pub right_bytes: Option<u64>,
     /// Ranks of the communicator.
     pub ranks: usize,
-    /// The untouched library.
+    /// Verdict with the untouched library.
     pub before: Comparison,
-    /// The deployed state; absent for `check`.
+    /// Verdict with the deployed settings; absent for `check`.
     pub after: Option<Comparison>,
     /// The fix.
     pub fix: Option<Fix>,
@@ -180,11 +180,11 @@ pub struct DeployedChange {
     pub file: String,
     /// The violated cells that it fixes, in words.
     pub why: String,
-    /// Time before over time after on the cells it answers (geometric mean); above 1 is faster.
+    /// Time before over time after on the cells that it fixes (geometric mean); above 1 is faster.
     #[serde(deserialize_with = "kilter_stats::nan::null_as_nan")]
     #[schemars(with = "Option<f64>")]
     pub gain: f64,
-    /// The cells it answers, as `GL8 reduce 4096`.
+    /// The cells that it fixes, as `GL8 reduce 4096`.
     pub cells: Vec<String>,
 }
 
@@ -201,26 +201,26 @@ pub struct Contest {
     /// compared.
     #[serde(default)]
     pub proof: Option<String>,
-    /// The cost models that candidates were predicted by.
+    /// Cost models that predicted the candidates.
     #[serde(default)]
     pub models: Vec<CostModel>,
-    /// Candidates that were not measured, since a model puts them far above the best.
+    /// Candidates that were not measured because a model puts them far above the best.
     #[serde(default)]
     pub left_out: Vec<LeftOut>,
-    /// Candidates that were not measured, since what was asked for forbids them.
+    /// Candidates that were not measured because the options forbid them.
     #[serde(default)]
     pub refused: Vec<Refused>,
-    /// Candidates that the screening found faster than the default and that were measured no further, fastest first.
+    /// Candidates that were faster than the default in the screening but were not measured further, fastest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub screened: Vec<Screened>,
 }
 
-/// A candidate that was faster than the default in a screening and reached no final.
+/// A candidate that was faster than the default in a screening but reached no final.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Screened {
     /// Such as `reduce.binomial`.
     pub id: String,
-    /// Time over the default's in the screening.
+    /// Time over the default's, in the screening.
     #[serde(deserialize_with = "kilter_stats::nan::null_as_nan")]
     #[schemars(with = "Option<f64>")]
     pub ratio_to_default: f64,
@@ -244,27 +244,27 @@ pub struct Refused {
 pub struct CostModel {
     /// Carrier of the data: `messages` or `shared memory`.
     pub medium: String,
-    /// Measured prices; none where they are fitted.
+    /// Measured prices; empty if they are fitted.
     #[serde(default)]
     pub prices: Vec<MeasuredPrice>,
-    /// Seconds a message that collectives' times have beside measured prices: software, which no price is for.
+    /// Seconds per message of collectives' times beyond measured prices: software, for which there is no price.
     #[serde(default)]
     pub residual: f64,
-    /// Fitted seconds per round; 0 where prices are measured.
+    /// Fitted seconds per round; 0 if prices are measured.
     pub alpha: f64,
     /// Fitted seconds per byte sent.
     pub beta: f64,
     /// Fitted seconds per byte combined.
     pub gamma: f64,
-    /// Times of collectives that it was fitted to or compared with.
+    /// Number of times of collectives to which it was fitted, or with which it was compared.
     pub points: usize,
-    /// The factor between measured times and the model's within which four of five lie.
+    /// Factor between measured and modelled times within which four of five lie.
     pub misfit: f64,
     /// True if it fits well enough to leave candidates out.
     pub trusted: bool,
 }
 
-/// A price that was measured.
+/// A measured price.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MeasuredPrice {
     /// Priced quantity, such as `latency between nodes`.
@@ -275,7 +275,7 @@ pub struct MeasuredPrice {
     pub interval: (f64, f64),
 }
 
-/// A candidate that was not measured.
+/// A candidate that was not measured because of a model's prediction.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LeftOut {
     /// Such as `bcast.linear`.
@@ -289,10 +289,10 @@ pub struct LeftOut {
 pub struct Prediction {
     /// Seconds.
     pub seconds: f64,
-    /// Ends of the interval that the model cannot tell apart, in seconds.
+    /// Ends of the interval within which the model cannot tell times apart, in seconds.
     pub interval: (f64, f64),
-    /// Terms of the explained time: `7 hops x 196 us + 14 messages x 4.00 us + 448 KiB sent x 8.50 ns/B`. No explanation where
-    /// `unexplained` says so.
+    /// Terms of the explained time: `7 hops x 196 us + 14 messages x 4.00 us + 448 KiB sent x 8.50 ns/B`. If
+    /// `unexplained` is present, they explain nothing.
     pub because: String,
     /// States that the model does not explain the measured time, and how far off it is; absent if it does.
     #[serde(default)]
@@ -308,7 +308,7 @@ pub struct TargetReport {
     pub benchmark: String,
     /// Statement about times of the untouched library.
     pub statement: String,
-    /// The sizes and computations it says it of.
+    /// Sizes and computations for which it is stated.
     pub stated_for: String,
     /// Verdict with the untouched library: `holds`, `missed`, `undecided` or `not measured`.
     pub before: String,
@@ -334,7 +334,7 @@ pub struct TargetCandidate {
     pub id: String,
     /// Excess over the bounds of the missed targets without it, as a fraction of what could be hidden.
     pub shortfall_before: f64,
-    /// The same with it.
+    /// Excess with it.
     pub shortfall: f64,
     /// Reason why it is not deployed; absent if it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -362,9 +362,9 @@ pub struct TargetCell {
     pub verdict_before: String,
     /// Bounded value.
     pub value_before: f64,
-    /// The same with what is deployed.
+    /// Verdict with the deployed settings.
     pub verdict_after: Option<String>,
-    /// The same with what is deployed, by the untouched library's times for communication and computation.
+    /// Bounded value with the deployed settings, by the untouched library's times for communication and computation.
     pub value_after: Option<f64>,
 }
 
@@ -377,11 +377,12 @@ pub struct Saving {
     pub bytes: u64,
     /// Calls in the mix.
     pub calls: f64,
-    /// Seconds of a call with the library as it is.
+    /// Seconds of a call with the untouched library.
     pub seconds_before: f64,
-    /// Seconds of a call with what is deployed; for `check`, of the tightest right side of a violated guideline.
+    /// Seconds of a call with the deployed settings; for `check`, those of the tightest right side of a violated
+    /// guideline.
     pub seconds_after: f64,
-    /// Calls times the difference, in seconds; below zero where calls became slower.
+    /// Calls times the difference, in seconds; below zero if calls became slower.
     pub saved_seconds: f64,
     /// True if the difference is significant and beyond the noise floor.
     pub certain: bool,

@@ -9,16 +9,16 @@ use crate::config::mix::Mix;
 pub struct Scope<'a> {
     /// Names of functions on left sides; empty for all.
     pub functions: &'a [String],
-    /// Volumes in bytes; with a mix those that stand for a range.
+    /// Volumes in bytes; with a mix, those that stand for a range.
     pub sizes: &'a [u64],
-    /// The calls of an application, where only they count.
+    /// Call mix of an application, if only its calls count.
     pub mix: Option<&'a Mix>,
     /// Ranks of the communicator.
     pub ranks: usize,
 }
 
 impl Scope<'_> {
-    /// The volumes of a function with their calls: one each where there is no mix, none where the function is not asked for.
+    /// Volumes of a function with their calls: one call each without a mix, none if the function is not requested.
     #[must_use]
     pub fn calls(&self, function: &str) -> BTreeMap<u64, f64> {
         let is_named = self.functions.is_empty() || self.functions.iter().any(|name| name == function);

@@ -30,8 +30,8 @@ impl Setup {
         Setup::default().with(&deployment.assignments)
     }
 
-    /// The same with further assignments, which win over what is set so far: the library lets its command line win over files,
-    /// too.
+    /// The same setup with further assignments, which win over the present ones. The library as well lets its command
+    /// line win over files.
     #[must_use]
     pub fn with(mut self, assignments: &[Assignment]) -> Setup {
         for Assignment {
@@ -60,7 +60,7 @@ impl Setup {
         self
     }
 
-    /// The same in a job whose items say what they leave of random doubles, where the options ask for the same.
+    /// The same setup in a job whose items report digests of random doubles, if the options ask for it.
     #[must_use]
     pub fn comparing_bits(self) -> Setup {
         Setup {
@@ -69,7 +69,7 @@ impl Setup {
         }
     }
 
-    /// The same in a job that switches settings while it runs.
+    /// The same setup in a job that switches settings while it runs.
     #[must_use]
     pub fn switching(self) -> Setup {
         Setup {

@@ -6,7 +6,7 @@ use kilter_protocol::overlap::{Benchmark, Model};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
-/// A cell is masked where the smaller of communication and computation is under so many times the noise.
+/// Multiple of the noise below which a cell is masked: the smaller of communication and computation must exceed it.
 pub const MASK_FACTOR: f64 = 5.0;
 
 /// Maps of one library on one machine.
@@ -57,7 +57,7 @@ pub struct BeforeAndAfter {
     /// True for a small grid, measured in one launch each; false for the cells by which the targets were judged,
     /// medians over the launches.
     pub is_grid: bool,
-    /// The untouched library.
+    /// Survey of the untouched library.
     pub before: Survey,
     /// The deployed settings, relative to the communication and computation times of the untouched library; absent if
     /// nothing is deployed.
@@ -131,12 +131,12 @@ impl Cell {
     }
 }
 
-/// The words of a benchmark, which belongs to the format of the worker's plan.
+/// Words of a benchmark, which belong to the format of the worker's plan.
 fn benchmark(_: &mut SchemaGenerator) -> Schema {
     one_of(&Benchmark::ALL)
 }
 
-/// The words of what computing is, likewise.
+/// Words of the models of computation, which belong to that format, too.
 fn computation(_: &mut SchemaGenerator) -> Schema {
     one_of(&[Model::FixedWork, Model::ClockSpin])
 }

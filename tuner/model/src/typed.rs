@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use kilter_protocol::expression::Side;
 
-/// An option that makes no sense.
+/// Error: an option that makes no sense.
 #[derive(Debug, thiserror::Error)]
 #[error("{option}: {message}")]
 pub struct OptionError {
@@ -14,7 +14,7 @@ pub struct OptionError {
     pub message: String,
 }
 
-/// An option that makes no sense, with what is allowed.
+/// Error for an option that makes no sense, with what is allowed.
 #[must_use]
 pub fn wrong(option: &'static str, message: impl Into<String>) -> OptionError {
     OptionError {

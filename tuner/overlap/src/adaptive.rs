@@ -1,13 +1,13 @@
-//! The same picture from a fraction of the cells: measure a coarse grid, look more closely where the class changes, fill in the rest.
+//! Adaptive maps: a picture from a fraction of the cells. A coarse grid is measured first, then the places where the
+//! class changes, and the rest is filled in.
 //!
-//! The coarse grid is every fourth column and row. Every eighth comes first ([`Exploration::coarse`]), of all maps that were asked for;
-//! then [`queue`] goes on in turn where least is known for what it takes: a further line of the coarse grid, or a cell on the lines that
-//! are there. Along each line, two neighbours of different class are halved until they
-//! touch, so that a border is known exactly wherever it crosses a line; what lies between the lines is told by the four lines around
-//! it ([`super::fill`]). A border of length L thus costs about L/2 cells, where refining whole areas would cost all that it touches.
-//! Borders of the most contrast for each second come first, and no more is measured than [`SHARE`] of the cells and of the time of the full grid.
-//!
-//! An island that no line crosses, less than four steps wide and high, is not seen: that is the price.
+//! The coarse grid is every fourth column and row. Every eighth comes first ([`Exploration::coarse`]), in all requested maps. Then [`queue`]
+//! goes on in turn, always with the least known cells for their cost: a further line of the coarse grid, or a cell on the present lines.
+//! Along each line, two neighbours of different class are halved until they touch, so that a border is known exactly wherever it crosses a
+//! line. Cells between the lines follow from the four lines around them ([`super::fill`]). A border of length L thus costs about L/2 cells;
+//! refining whole areas would cost all that it touches. Borders with the most contrast per second come first. No more is measured than
+//! [`SHARE`] of the cells and of the time of the full grid. The price is that an island which no line crosses, less than four steps wide and
+//! high, is not seen.
 //!
 //! Pure: cells come from a closure, which is a job, a full map that is replayed, or a script.
 
@@ -23,40 +23,40 @@ use super::grid::{Grid, Position};
 
 pub mod queue;
 
-/// Share of the cells, and of the time, of the full grid that is measured; more only where the grid is so small that its coarse form is
-/// more already.
+/// Share of the full grid's cells, and of its time, that is measured. Only a grid so small that its coarse form exceeds
+/// this gets more.
 pub const SHARE: f64 = 0.2;
 
 /// Limit for a small map whose coarse grid exceeds the shares above: cells and time in multiples of the coarse grid's,
 /// itself included.
 const BEYOND_COARSE: f64 = 1.5;
 
-/// A difference below this is none that a colour shows, even where it crosses the end of a class.
+/// Least contrast that a colour shows. A smaller difference is ignored even if it crosses the end of a class.
 const LEAST_CONTRAST: f64 = 0.025;
 
-/// Seconds of a repetition that are neither communication nor computation: clearing the peer, reading clocks.
+/// Seconds of a repetition beyond communication and computation: clearing the peer, reading clocks.
 const OVERHEAD_SECONDS: f64 = 20e-6;
 
 /// Cells of a step, unless it is a line.
 const AT_ONCE: usize = 16;
 
-/// Uncertainty between neighbours that are alike, on the scale of a contrast, which is at most 1.
+/// Uncertainty between equal neighbours, on the scale of a contrast, which is at most 1.
 const UNSEEN: f64 = 0.05;
 
-/// Cells by position; `None` where one could not be measured.
+/// Cells by position; `None` for one that could not be measured.
 pub type Measured = BTreeMap<Position, Option<Cell>>;
 
-/// Answers positions in their order, with `None` where one cannot be measured.
+/// Answers positions in their order, with `None` for one that cannot be measured.
 pub type Ask<'a, E> = dyn FnMut(&[Position]) -> Result<Vec<Option<Cell>>, E> + 'a;
 
 /// Result of [`explore`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct Explored {
-    /// Measured and inferred ones, in the order of [`Grid::positions`].
+    /// Measured and inferred cells, in the order of [`Grid::positions`].
     pub cells: Vec<Cell>,
     /// The requested cells.
     pub measured: Measured,
-    /// Positions that are left open, because what is nearest could not be measured.
+    /// Positions left open, because the nearest measurement failed.
     pub open: Vec<Position>,
 }
 
@@ -72,9 +72,9 @@ pub fn explore<E>(benchmark: Benchmark, grid: &Grid, ask: &mut Ask<'_, E>) -> Re
 pub struct Exploration {
     benchmark: Benchmark,
     grid: Grid,
-    /// Those that are measured in the end.
+    /// Lines that are measured in the end.
     wanted: Lines,
-    /// Those that are measured so far.
+    /// Lines that are measured so far.
     present: Lines,
     measured: Measured,
 }
@@ -106,7 +106,7 @@ impl Exploration {
         }
     }
 
-    /// The cells that every map gets before any is refined.
+    /// Cells that every map gets before any is refined.
     #[must_use]
     pub fn coarse(&self) -> Vec<Position> {
         Lines {
@@ -140,7 +140,8 @@ impl Exploration {
         cells.filter_map(|(position, cell)| Some((*position, cell.as_mut()?)))
     }
 
-    /// Takes the answers to `positions`, with `None` where one cannot be measured. A line is used once all of its crossings are there.
+    /// Takes the answers to `positions`, with `None` for one that cannot be measured. A line is used once all of its
+    /// crossings are there.
     pub fn record(&mut self, positions: &[Position], answers: Vec<Option<Cell>>) {
         self.measured.extend(positions.iter().copied().zip(answers));
         let complete = |positions: &[Position]| positions.iter().all(|position| self.measured.contains_key(position));
@@ -156,7 +157,7 @@ impl Exploration {
         }
     }
 
-    /// The cells with the most to learn for each second; `None` where the picture is done.
+    /// Cells with the most to learn per second; `None` if the picture is complete.
     #[must_use]
     pub fn next(&self) -> Option<Step> {
         let mut allowance = Allowance::of(&self.grid, &self.wanted, &self.measured);
@@ -183,7 +184,7 @@ impl Exploration {
         })
     }
 
-    /// The picture from what is measured.
+    /// The picture from the measurements so far.
     #[must_use]
     pub fn finish(&self) -> Explored {
         let (cells, open) = fill::fill(self.benchmark, &self.grid, &self.present, &self.measured);
@@ -194,7 +195,7 @@ impl Exploration {
         }
     }
 
-    /// The whole line of the wanted ones that promises most.
+    /// Whole wanted line with the most to learn.
     fn best_line(&self, allowance: &Allowance) -> Option<Step> {
         let columns = absent(&self.wanted.columns, &self.present.columns)
             .into_iter()
@@ -245,8 +246,8 @@ impl Exploration {
         }
     }
 
-    /// Positions between neighbours on a line that differ, with their urgency: contrast times gap for each second. Lines that are
-    /// wanted anyway come first, so that no cell is measured that the grid would not need.
+    /// Positions between differing neighbours on a line, with their urgency: contrast times gap, per second. Lines that
+    /// are wanted anyway come first, so that no cell is measured without need.
     fn middles(&self, allowance: &Allowance) -> Vec<(Position, f64)> {
         let on_columns = self.present.columns.iter().map(|line| {
             let on_line = self
@@ -284,12 +285,12 @@ impl Exploration {
     }
 }
 
-/// The columns and rows of a coarse grid.
+/// Columns and rows of a coarse grid.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Lines {
-    /// Ascending, the first and the last column among them.
+    /// Ascending, including the first and the last column.
     pub(super) columns: Vec<usize>,
-    /// Likewise.
+    /// Ascending, including the first and the last row.
     pub(super) rows: Vec<usize>,
 }
 
@@ -323,7 +324,7 @@ impl Lines {
     }
 }
 
-/// Every second of these lines counted from the last, and the first; of very few all.
+/// Every second of these lines counted from the last, and the first; all of very few.
 fn coarsest(lines: &[usize]) -> Vec<usize> {
     coarse_by(lines.len(), if lines.len() <= 4 { 1 } else { 2 })
         .into_iter()
@@ -340,21 +341,22 @@ fn insert(lines: &mut Vec<usize>, line: usize) {
     lines.insert(at, line);
 }
 
-/// The lines to either side of one that is not among them.
+/// Neighbours in `lines` of a line that is not among them.
 fn around(lines: &[usize], line: usize) -> (usize, usize) {
     let after = lines.partition_point(|other| *other < line);
     let at = |index: usize| lines.get(index).copied().unwrap_or(line);
     (at(after.saturating_sub(1)), at(after))
 }
 
-/// The line of `wanted` between two indices that is nearest to their middle, and the middle where there is none.
+/// Line of `wanted` between two indices that is nearest to their middle; the middle itself if there is none.
 fn between(wanted: &[usize], a: usize, b: usize) -> usize {
     let middle = a.midpoint(b);
     let inside = wanted.iter().copied().filter(|line| a < *line && *line < b);
     inside.min_by_key(|line| line.abs_diff(middle)).unwrap_or(middle)
 }
 
-/// Every fourth of `count` lines counted from the last, where time is spent, and the first; of few lines every second, of very few all.
+/// Every fourth of `count` lines counted from the last, where time is spent, and the first. Of few lines every second,
+/// of very few all.
 fn coarse(count: usize) -> Vec<usize> {
     let step = match count {
         0..=8 => 1,
@@ -373,7 +375,7 @@ fn coarse_by(count: usize, step: usize) -> Vec<usize> {
     lines
 }
 
-/// Cells and seconds left beside the wanted lines' crossings.
+/// Cells and seconds left in addition to the wanted lines' crossings.
 struct Allowance {
     cells: usize,
     seconds: f64,
@@ -427,7 +429,7 @@ impl Allowance {
         self.cells > 0 && self.seconds_of(position) <= self.seconds
     }
 
-    /// Takes a cell out of it, where there is enough left.
+    /// Takes a cell out of the allowance; false if too little is left.
     fn take(&mut self, position: Position) -> bool {
         let fits = self.fits(position);
         if fits {

@@ -1,8 +1,8 @@
-//! The adaptive mode against every cell: how far the pictures agree, and what the second one costs.
+//! Compares the adaptive mode with full maps: the agreement of the pictures, and the cost.
 //!
-//! Both are measured in this run, in jobs of their own, and the full map twice: cells at the end of a band, or of the mask, change it
-//! from one measurement to the next, so that no mode can agree with a full map better than another full map does. The adaptive mode
-//! is also replayed on the first full map, which leaves nothing but what it makes up.
+//! Both are measured in this run, in jobs of their own, and the full map twice. Cells at the end of a band, or of the mask, change it from
+//! one measurement to the next, so that no mode can agree with a full map better than another full map does. The adaptive mode is also
+//! replayed on the first full map, which leaves only the cells that it infers.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -22,7 +22,7 @@ use super::grid::{Grid, Position};
 use super::measure::Surveyor;
 use super::options::Suite;
 
-/// Share of the cells whose band is to be the same.
+/// Share of the cells whose band should be the same.
 pub const GOAL: f64 = 0.95;
 
 /// Agreement of the adaptive mode with full maps.
@@ -47,24 +47,24 @@ pub struct Row {
     pub cells: usize,
     /// Seconds to measure all of them.
     pub full_seconds: f64,
-    /// The adaptive mode measured anew.
+    /// Result of the adaptive mode measured anew.
     pub anew: Shares,
     /// Seconds that it took.
     pub adaptive_seconds: f64,
-    /// The adaptive mode on the cells of the full map.
+    /// Result of the adaptive mode on the cells of the full map.
     pub replayed: Shares,
-    /// Cells whose band is the same in two full maps: what the machine allows.
+    /// Share of cells whose band is the same in two full maps, the best that the machine allows.
     pub full_again: f64,
-    /// The adaptive mode measured anew, on these cells alone: agreement.
+    /// Agreement of the adaptive mode, measured anew, on these cells alone.
     pub settled: f64,
 }
 
 /// Quality of the adaptive mode.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Shares {
-    /// Cells that it measures, of all.
+    /// Share of all cells that it measures.
     pub measured: f64,
-    /// Cells whose band is that of the full map, of those in both.
+    /// Share of the cells in both maps whose band is that of the full map.
     pub agreement: f64,
 }
 
@@ -151,7 +151,7 @@ fn same(benchmark: Benchmark, full: &BTreeMap<Key, &Cell>, cell: &Cell) -> Optio
     Some(Band::of(benchmark, cell) == Band::of(benchmark, other))
 }
 
-/// The share of the cells that both have whose band is the same; 1 where they have none.
+/// Share of the common cells whose band is the same; 1 without common cells.
 fn agreement(benchmark: Benchmark, full: &BTreeMap<Key, &Cell>, cells: &[Cell]) -> f64 {
     let (mut all, mut agreeing) = (0_usize, 0_usize);
     for is_same in cells.iter().filter_map(|cell| same(benchmark, full, cell)) {

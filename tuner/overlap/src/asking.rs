@@ -1,4 +1,4 @@
-//! Questions that survive what they ask about: a block that takes its job down is left out, and the rest is asked again.
+//! Questions that survive hanging blocks: a block that takes its job down is left out, and the rest is asked again.
 
 use kilter_bench::launch::session::{BlockOutcome, JobFailure, SessionError};
 use kilter_protocol::plan::Block;
@@ -79,7 +79,7 @@ mod tests {
         }
     }
 
-    /// A session in which these blocks hang, and how often it was asked what.
+    /// A session in which these blocks hang; `asked` records the questions.
     fn session(hanging: &[&str], asked: &mut Vec<String>, patience: &mut usize) -> Result<Vec<Answer>, SessionError> {
         ask_all(&blocks(), patience, &mut |blocks| {
             asked.push(blocks.iter().map(|block| block.id.as_str()).collect());

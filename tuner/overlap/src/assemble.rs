@@ -19,7 +19,7 @@ use super::noise::Widths;
 /// Confidence of all intervals.
 const CONFIDENCE: f64 = 0.95;
 
-/// The item of a part.
+/// Item of a part.
 #[must_use]
 pub const fn item_id(part: Part) -> &'static str {
     match part {
@@ -143,7 +143,7 @@ mod tests {
         },
     };
 
-    /// Eleven repetitions around each of these, in microseconds.
+    /// Eleven repetitions around each of these times, in microseconds.
     fn outcome(parts: &[(Part, f64)]) -> BlockOutcome {
         let mut outcome = BlockOutcome::default();
         for (part, us) in parts {

@@ -4,10 +4,10 @@ use kilter_model::reading::{GOOD, PARTIAL, Quantity, Reading, SERIALISED, read};
 use kilter_model::survey::Cell;
 use kilter_protocol::overlap::Benchmark;
 
-/// A range of what is read off a cell.
+/// Range of a cell's reading.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Band {
-    /// It would be noise.
+    /// The reading would be noise.
     Masked,
     /// Ratio up to 0.2; with computing threads, up to 1.2 times as long.
     Good,

@@ -1,4 +1,4 @@
-//! The question about a cell, as the worker is asked it.
+//! Question about a cell, in the form in which the worker is asked.
 
 use kilter_algorithms::Collective;
 use kilter_protocol::overlap::{Benchmark, Overlap};
@@ -9,7 +9,7 @@ use super::assemble;
 use super::grid::Point;
 use super::options::Suite;
 
-/// The question about a cell: its parts, whose repetitions the worker interleaves.
+/// Question about a cell. The worker interleaves the repetitions of its parts.
 pub(super) fn question(suite: &Suite, benchmark: Benchmark, point: Point, seed: impl Fn(&str) -> u64) -> Block {
     let Point { bytes, load } = point;
     let id = format!(

@@ -1,9 +1,9 @@
-//! The behaviour that a map shows, in words: the classes of Denis and Trahay (doi:10.1109/ICPP.2016.37, section V.A), by rules over
-//! the cells that are not masked.
+//! Describes a map's behaviour in words: the classes of Denis and Trahay (doi:10.1109/ICPP.2016.37, section V.A), by
+//! rules over the cells that are not masked.
 //!
-//! A cell is good below a ratio of 0.5. [`region`] finds the simplest region of sizes and computation times that holds the good cells;
-//! its shape is the class. Beside it stand zones that are slower than doing one after the other, and for computing threads what they
-//! cost. What the sender's, the receiver's and both sides' maps say together is the library's class.
+//! A cell is good below a ratio of 0.5. [`region`] finds the simplest region of sizes and computation times that holds the good cells; its
+//! shape is the class. Further findings are zones that are slower than one after the other, and the cost of computing threads. The maps of
+//! the sender, the receiver and both sides together give the library's class.
 
 use std::fmt::Write as _;
 
@@ -24,13 +24,13 @@ use region::{Fit, Point, Region};
 use steps::{Axis, Steps};
 use stretch::Stretch;
 
-/// Below this ratio a cell is good.
+/// Ratio below which a cell is good.
 const HALF: f64 = 0.5;
-/// Fewer cells than this say nothing.
+/// Least number of cells for a finding.
 const FEWEST: usize = 6;
-/// A zone has at least this share of the cells.
+/// Least share of the cells in a zone.
 const ZONE: f64 = 0.05;
-/// A map is alike if this share of its cells is.
+/// Share of like cells that makes a map uniform.
 const ALIKE: f64 = 0.8;
 
 /// Class of behaviour.
@@ -45,15 +45,15 @@ pub enum Class {
     NoOverlap,
     /// Good up to a size: beyond it a rendezvous needs a call of the library.
     RendezvousThreshold,
-    /// Good from a size on: what is smaller is copied by the call that begins it.
+    /// Good from a size on: smaller messages are copied by the call that begins them.
     LargeOnly,
-    /// Good for short computation, which is over before an answer has come.
+    /// Good for short computation, which ends before an answer has come.
     ShortComputation,
     /// Both [`Class::RendezvousThreshold`] and [`Class::ShortComputation`].
     ThresholdAndShortComputation,
-    /// Good for large messages and short computation: of a copy in a pipeline, the first chunk is overlapped.
+    /// Good for large messages and short computation: the first chunk of a pipelined copy is overlapped.
     PipelinedCopy,
-    /// Alike within stretches of sizes or times, in another way than the above.
+    /// Uniform within stretches of sizes or times, in another way than the above.
     Stepwise,
     /// Good and bad cells without a shape.
     Mixed,
@@ -61,7 +61,7 @@ pub enum Class {
     SlowerThanSerial,
     /// Computing threads keep a blocking call from being scheduled.
     SchedulerPenalty,
-    /// Computing threads make blocking calls slower, by a factor that is no scheduler's.
+    /// Computing threads slow blocking calls down, but by less than a scheduler would.
     ThreadsDisturb,
     /// Computing threads do no harm.
     ThreadsHarmless,
@@ -76,7 +76,7 @@ pub enum Class {
 }
 
 impl Class {
-    /// The word in files.
+    /// Word in files.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -102,7 +102,7 @@ impl Class {
     }
 }
 
-/// A class with what speaks for it.
+/// A class with its evidence.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Finding {
     /// The class.
@@ -111,13 +111,13 @@ pub struct Finding {
     pub sentence: String,
     /// The counts behind it.
     pub evidence: String,
-    /// Share of the cells above the noise that behave as the class says.
+    /// Share of the cells above the noise that behave like the class.
     pub share: f64,
     /// Sizes in bytes between which the behaviour changes: the last of one kind and the first of the other.
     pub between_bytes: Option<[u64; 2]>,
     /// Computation up to which it overlaps, and the next longer one that was measured, in nanoseconds.
     pub between_computation_ns: Option<[u64; 2]>,
-    /// Ratio of the stretch of the largest messages, where a map is told by stretches of sizes.
+    /// Ratio of the stretch of the largest messages, if the map is described by stretches of sizes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub largest: Option<f64>,
 }
@@ -223,7 +223,7 @@ fn too_little(map: &Map, seen: usize) -> Finding {
     }
 }
 
-/// The class of the region in which a map is good.
+/// Class of the region in which a map is good.
 fn shape(benchmark: Benchmark, seen: &[Seen<'_>]) -> Finding {
     let points: Vec<Point> = seen
         .iter()
@@ -420,7 +420,7 @@ fn slower(seen: &[Seen<'_>]) -> Option<Finding> {
     })
 }
 
-/// The middle value; 0 of none.
+/// Middle value; 0 without values.
 fn median(values: impl Iterator<Item = f64>) -> f64 {
     kilter_stats::sample::Sample::new(values.collect()).map_or(0.0, |sample| sample.median())
 }

@@ -55,7 +55,7 @@ fn middle(times: &[f64]) -> f64 {
     times.get(times.len() / 2).copied().unwrap_or(0.0)
 }
 
-/// The weighted geometric mean, and the arithmetic one where that does not exist.
+/// Weighted geometric mean; the arithmetic one if that does not exist.
 fn geometric(a: f64, of_a: f64, b: f64, of_b: f64) -> f64 {
     let total = of_a + of_b;
     if a > 0.0 && b > 0.0 {
@@ -105,7 +105,7 @@ impl Told {
     }
 }
 
-/// The vote of neighbours at their distances in steps, which are above 0.
+/// Vote of neighbours at their distances in steps, which are above 0.
 fn vote(neighbours: &[(usize, Known)]) -> Known {
     let weight = |distance: usize| 1.0 / distance as f64;
     let mut votes: BTreeMap<Option<Band>, f64> = BTreeMap::new();
@@ -206,7 +206,7 @@ fn tell(benchmark: Benchmark, grid: &Grid, lines: &Lines, measured: &Measured) -
     told
 }
 
-/// The lines to either side of an index that is on none.
+/// Neighbours in `lines` of an index that is on none.
 fn around(lines: &[usize], index: usize) -> (usize, usize) {
     let after = lines.partition_point(|line| *line < index);
     let line = |at: usize| lines.get(at).copied().unwrap_or(index);

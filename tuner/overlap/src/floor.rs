@@ -13,12 +13,12 @@ pub struct Floor {
     pub because: String,
 }
 
-/// The floor of a benchmark where a survey was made, if there is one.
+/// The floor of a benchmark on the machine of a survey, if there is one.
 ///
-/// Within one host no network card moves data: some processing unit copies every byte. Without a spare one that is the unit of a rank,
-/// and where that rank computes, copying is added to computation. The sender's benchmarks have none, since their receiver waits
-/// within the library and can copy; the receiver's has one for large messages, since the receiver's own copy out of the shared
-/// segment, or across by single copy, is made by its own thread.
+/// Within one host no network card moves data: some processing unit copies every byte. Without a spare unit that is the unit of a rank, and
+/// if that rank computes, copying is added to computation. The sender's benchmarks have no floor, because their receiver waits within the
+/// library and can copy. The receiver's benchmark has one for large messages, because the receiver's own thread copies them out of the shared
+/// segment, or across by single copy.
 #[must_use]
 pub fn of(benchmark: Benchmark, survey: &Survey) -> Option<Floor> {
     let first = survey.hosts.first()?;

@@ -38,7 +38,7 @@ pub struct Position {
 pub struct Grid {
     /// Sizes of the message, or total volumes of a collective, in bytes; ascending.
     pub sizes: Vec<u64>,
-    /// Ascending.
+    /// Loads, ascending.
     pub loads: Vec<Load>,
 }
 
@@ -52,8 +52,8 @@ pub struct Point {
 }
 
 impl Grid {
-    /// The points of `benchmark` at these sizes and computation times, or, for [`Benchmark::ThreadLoad`], these numbers of threads.
-    /// Sizes are rounded up to what the benchmark can send among `ranks` ranks.
+    /// Points of `benchmark` at these sizes and computation times, or, for [`Benchmark::ThreadLoad`], these numbers of
+    /// threads. Sizes are rounded up to those that the benchmark can send among `ranks` ranks.
     #[must_use]
     pub fn of(benchmark: Benchmark, (sizes, computations_ns, threads): (&[u64], &[u64], &[u32]), ranks: usize) -> Grid {
         let unit = unit_bytes(benchmark, ranks);
@@ -127,7 +127,7 @@ pub fn ladder(low: u64, high: u64) -> Vec<u64> {
     steps
 }
 
-/// Numbers of computing threads from 1 to `most`: every one, or fewer where there are many of them.
+/// Numbers of computing threads from 1 to `most`: every one, or fewer if there are many.
 #[must_use]
 pub fn threads(most: u32, every: bool) -> Vec<u32> {
     if every {

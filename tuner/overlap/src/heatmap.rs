@@ -1,7 +1,7 @@
-//! A map as a figure, as in Denis and Trahay (doi:10.1109/ICPP.2016.37, section III.C): message size to the right, computation time
-//! upwards, both logarithmic; each measured point a rectangle of one colour, nothing interpolated; communication by itself as a white
-//! line, the border between the zone where it is the longer (below) and the one where computation is. For computing threads upwards their number, and
-//! colours on a logarithmic scale.
+//! A map as a figure, as in Denis and Trahay (doi:10.1109/ICPP.2016.37, section III.C). Message size goes to the right
+//! and computation time upwards, both logarithmic. Each measured point is a rectangle of one colour; nothing is
+//! interpolated. A white line shows communication by itself: below it communication takes longer, above it computation.
+//! For computing threads their number goes upwards, and colours are on a logarithmic scale.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -31,7 +31,7 @@ pub(super) fn share(quantity: Quantity, value: f64) -> f64 {
     }
 }
 
-/// Values beside the bar of colours.
+/// Values beside the colour bar.
 const fn marks(quantity: Quantity) -> &'static [(f64, &'static str)] {
     match quantity {
         Quantity::Ratio => &[(0.0, "0"), (0.5, "0.5"), (1.0, "1"), (1.5, "1.5"), (2.0, "≥ 2")],
@@ -39,12 +39,12 @@ const fn marks(quantity: Quantity) -> &'static [(f64, &'static str)] {
     }
 }
 
-/// Draws a map; `words` say what it shows. Nothing without cells. Ids begin with `overlap-` and the benchmark's name.
+/// Draws a map; `words` describe it. `None` without cells. Ids begin with `overlap-` and the benchmark's name.
 pub(super) fn draw(map: &Map, words: &str) -> Option<String> {
     draw_as(map, words, &format!("overlap-{}", map.benchmark.name()))
 }
 
-/// The same, with ids that begin with `key`.
+/// Same as [`draw`] with ids that begin with `key`.
 pub(super) fn draw_as(map: &Map, words: &str, key: &str) -> Option<String> {
     let axes = Axes::of(map)?;
     let quantity = Quantity::of(map.benchmark);
@@ -191,13 +191,13 @@ impl Axes {
         Some(Axes { columns, rows, x, y })
     }
 
-    /// Left, top, width, height.
+    /// Left, top, width and height of a cell.
     fn place(&self, bytes: u64, row: u64) -> Option<(f64, f64, f64, f64)> {
         let ((left, right), (low, high)) = (self.columns.get(&bytes)?, self.rows.get(&row)?);
         Some((*left, *high, right - left, low - high))
     }
 
-    /// A rectangle; `fill` is an attribute.
+    /// Draws a rectangle; `fill` is an attribute.
     fn rectangle(&self, out: &mut String, bytes: u64, row: u64, fill: &str, title: &str) {
         if let Some((x, y, width, height)) = self.place(bytes, row) {
             let _ = write!(
@@ -208,7 +208,7 @@ impl Axes {
         }
     }
 
-    /// A dot on every cell that was filled in.
+    /// Draws a dot on every inferred cell.
     fn inferred(&self, out: &mut String, map: &Map) {
         let inferred = map.cells.iter().filter(|cell| cell.inferred);
         let places =
@@ -221,7 +221,7 @@ impl Axes {
         }
     }
 
-    /// A cross on every cell that failed.
+    /// Draws a cross on every failed cell.
     fn failed(&self, out: &mut String, map: &Map) {
         let cells = map.failed.iter();
         let places =
@@ -240,7 +240,8 @@ impl Axes {
         }
     }
 
-    /// Communication by itself: the median over the cells of a size, as a white line with a dark rim, which is seen on every colour.
+    /// Draws communication by itself: the median over the cells of a size, as a white line with a dark rim, which is
+    /// seen on every colour.
     fn communication(&self, out: &mut String, map: &Map, key: &str) {
         let Some(y) = &self.y else { return };
         let mut by_size: BTreeMap<u64, Vec<f64>> = BTreeMap::new();
@@ -309,7 +310,7 @@ impl Axes {
     }
 }
 
-/// The scale of colours.
+/// Draws the colour bar.
 fn bar(out: &mut String, quantity: Quantity) {
     let height = (BOTTOM - TOP) / STEPS as f64;
     out.push_str(r#"<g class="bar-of-colours" shape-rendering="crispEdges">"#);

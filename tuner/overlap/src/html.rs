@@ -1,5 +1,5 @@
-//! Heat maps for people: a page of its own, and the same as a part of another one. One file, nothing is fetched; colours are switched
-//! by style rules alone.
+//! Heat maps for people: a page of its own, and a part of another one. It is one file that fetches nothing; style rules
+//! alone switch the colours.
 
 use askama::Template;
 use kilter_model::config::target;
@@ -31,7 +31,7 @@ struct Page {
     facts: Vec<(&'static str, String)>,
 }
 
-/// The maps with their controls and their style.
+/// Maps with their controls and their style.
 #[derive(Template)]
 #[template(path = "overlap_section.html")]
 struct Section {
@@ -101,13 +101,13 @@ pub fn render_judged(survey: &Survey, before: &[Judgement], after: Option<&[Judg
     Ok(page.render()?)
 }
 
-/// The maps alone, to be put into the body of another page that has the report's style: figures, classes, tables, with their own
+/// The maps alone, for the body of another page with the report's style: figures, classes and tables, with their own
 /// style rules.
 pub fn section(survey: &Survey) -> anyhow::Result<String> {
     Ok(section_of(survey, &classify(survey))?)
 }
 
-/// The targets alone, likewise; empty if none was measured.
+/// The targets alone, for the body of another page; empty if none was measured.
 pub fn targets_section(before: &[Judgement], after: Option<&[Judgement]>) -> anyhow::Result<String> {
     let known = |judgement: &&Judgement| judgement.standing() != Standing::Unknown || !judgement.cells.is_empty();
     let before: Vec<Judgement> = before.iter().filter(known).cloned().collect();
@@ -134,7 +134,7 @@ pub fn targets_section(before: &[Judgement], after: Option<&[Judgement]>) -> any
     .render()?)
 }
 
-/// The column of statements.
+/// Index of the column of statements.
 const STATEMENT: usize = 2;
 
 /// A table with the signs of a page.
@@ -269,7 +269,7 @@ impl MapView {
 
 #[cfg(test)]
 mod tests {
-    use kilter_fixtures::markup::check_tags;
+    use kilter_fixtures::markup::{check_page, check_tags};
     use kilter_fixtures::survey as fixture;
 
     use super::*;
@@ -278,21 +278,7 @@ mod tests {
     fn the_page_is_well_formed_fetches_nothing_and_has_every_map_once() {
         let survey = fixture::without_threads();
         let page = render(&survey).unwrap();
-        let tags = check_tags(&page);
-        let ids: Vec<&str> = tags
-            .iter()
-            .filter_map(|tag| tag.split(" id=\"").nth(1))
-            .filter_map(|id| id.split('"').next())
-            .collect();
-        for (place, id) in ids.iter().enumerate() {
-            assert!(!ids[..place].contains(id), "{id} occurs twice");
-        }
-        for target in page.split("=\"#").skip(1).filter_map(|rest| rest.split('"').next()) {
-            assert!(ids.contains(&target), "#{target} leads nowhere");
-        }
-        for address in ["http:", "https:", "src=", "@import"] {
-            assert!(!page.contains(address), "{address}");
-        }
+        check_page(&page);
         assert_eq!(page.matches("class=\"plot heat\"").count(), 6);
         // Both palettes, switched without a script.
         assert!(page.contains("#overlap-ordered:checked~.maps") && page.contains("id=\"overlap-ordered\""));

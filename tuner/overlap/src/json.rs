@@ -10,11 +10,11 @@ pub fn to_string(survey: &Survey) -> serde_json::Result<String> {
     Ok(serde_json::to_string_pretty(survey)? + "\n")
 }
 
-/// The name of a survey's file in an output directory.
+/// Name of a survey's file in an output directory.
 pub const FILE: &str = "overlap.json";
 
-/// The survey that lies in a directory, if there is one of this library (as it names itself) with so many ranks: a page about it can show its
-/// maps. What cannot be read is no reason to lack the page.
+/// The survey in a directory, if it is one of this library (as it names itself) with so many ranks. A page about the
+/// library can show its maps. An unreadable survey is ignored, because the page must not fail for it.
 #[must_use]
 pub fn beside(directory: &Path, library: &str, ranks: usize) -> Option<Survey> {
     let path = directory.join(FILE);
@@ -75,7 +75,7 @@ mod tests {
         assert_eq!(found(2), None, "and the page is made");
     }
 
-    /// Every word that a survey is written with is one of the schema's.
+    /// Every word in a survey must be one of the schema's.
     #[test]
     fn the_schema_has_the_words_of_a_survey() {
         let schema = schema().unwrap();

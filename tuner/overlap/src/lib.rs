@@ -1,15 +1,15 @@
-//! Overlap of communication and computation: how it is measured, seen, named and made better.
+//! Overlap of communication with computation: measuring, drawing, naming and improving it.
 //!
-//! * [`options`]: what can be asked for.
-//! * [`grid`]: where a benchmark is measured.
-//! * [`measure`]: questions to the worker; [`assemble`] makes cells of the answers, [`noise`] says what of them is none.
-//! * [`adaptive`]: the same picture from a fifth of the cells; [`band`] says where it changes, [`agreement`] puts it to the test.
-//! * [`kilter_model::survey`]: what a survey found; [`kilter_model::reading`]: what a cell says, or that it is noise.
-//! * [`together`]: several launches as one survey.
-//! * [`units`]: what can compute on rank 0's host.
-//! * [`classify`]: what a map and a library do, in words.
-//! * [`html`]: heat maps, as a page and as a part of one; [`mod@write`]: a survey as text and CSV, [`json`]: as it is.
-//! * [`targets`]: whether targets are met, and [`floor`]: which cannot be; [`tuning`]: how they are met.
+//! * [`options`] are those of `kilter overlap`.
+//! * [`grid`] has the points of a benchmark.
+//! * [`measure`] asks the worker; [`assemble`] makes cells of the answers, and [`noise`] masks those that are noise.
+//! * [`adaptive`] draws the same picture from a fifth of the cells; [`band`] tells where it changes, and [`agreement`] tests it.
+//! * [`kilter_model::survey`] is a survey; [`kilter_model::reading`] reads a cell.
+//! * [`together`] makes one survey of several launches.
+//! * [`units`] are the processing units of rank 0's host.
+//! * [`classify`] describes the behaviour of a map and of a library.
+//! * [`html`] draws heat maps, as a page and as a part of one; [`mod@write`] writes a survey as text and CSV, [`json`] as it is.
+//! * [`targets`] judges targets, and [`floor`] tells which cannot be met; [`tuning`] meets them.
 
 pub mod adaptive;
 pub mod agreement;

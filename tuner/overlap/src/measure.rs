@@ -1,7 +1,8 @@
-//! Measuring a suite: cells become blocks, in batches and in an order drawn from the seed, so that a machine that changes its speed does
-//! not paint a stripe.
+//! Measures a suite. Cells become blocks, in batches and in an order drawn from the seed, so that a change of the
+//! machine's speed does not paint a stripe.
 //!
-//! All batches of a survey are questions to one job. A cell that takes its job down is noted as failed, and a new job measures the rest.
+//! All batches of a survey are questions to one job. A cell that takes its job down is noted as failed, and a new job
+//! measures the rest.
 
 use anyhow::Context as _;
 use kilter_bench::launch::session::{JobFailure, Session, SessionError};
@@ -33,10 +34,11 @@ mod in_turn;
 /// Version of the format of a survey.
 pub const SCHEMA: u32 = 1;
 
-/// Cells asked for at once: few enough that the budget ends in time, and enough that the job seldom waits for questions.
+/// Number of cells asked at once: few enough that the budget ends in time, and enough that the job seldom waits for
+/// questions.
 const BATCH: usize = 16;
 
-/// So many cells of a benchmark may take their job down before the benchmark is given up.
+/// Number of a benchmark's cells that may take their job down before the benchmark is given up.
 const PATIENCE: usize = 5;
 
 /// Measures a suite under `setup`, in jobs named `key`. Errors are a job that does not start, a setting that did not
@@ -52,7 +54,7 @@ pub fn survey(context: &Context<'_>, suite: &Suite, setup: &Setup, key: &str) ->
     surveyor.finish(maps)
 }
 
-/// Questions about cells to one job after the other.
+/// Asks one job after the other about cells.
 pub struct Surveyor<'c, 'a> {
     context: &'c Context<'a>,
     suite: &'c Suite,
@@ -97,7 +99,7 @@ impl<'c, 'a> Surveyor<'c, 'a> {
         })
     }
 
-    /// Goes on when the budget is spent: a proof that stops half-way proves nothing.
+    /// Goes on after the budget is spent, because half a proof proves nothing.
     #[must_use]
     pub fn whatever_it_costs(self) -> Surveyor<'c, 'a> {
         Surveyor { bounded: false, ..self }
@@ -109,19 +111,19 @@ impl<'c, 'a> Surveyor<'c, 'a> {
         &self.units
     }
 
-    /// The points of a benchmark in this job.
+    /// Points of a benchmark in this job.
     #[must_use]
     pub fn grid(&self, benchmark: Benchmark) -> Grid {
         self.suite
             .grid(benchmark, self.context.options.ranks, self.units.count())
     }
 
-    /// Seconds of measuring since this was last asked.
+    /// Seconds of measuring since the last call.
     pub fn take_seconds(&mut self) -> f64 {
         std::mem::take(&mut self.seconds)
     }
 
-    /// The map of a benchmark: all of its cells, or the adaptive picture of it.
+    /// Map of a benchmark: all of its cells, or its adaptive picture.
     pub fn map(&mut self, benchmark: Benchmark, full: bool) -> anyhow::Result<Map> {
         let grid = self.grid(benchmark);
         let explored = if full {
@@ -142,7 +144,7 @@ impl<'c, 'a> Surveyor<'c, 'a> {
         })
     }
 
-    /// Every cell.
+    /// Measures every cell.
     fn full(&mut self, benchmark: Benchmark, grid: &Grid) -> anyhow::Result<Explored> {
         self.begin(benchmark, grid.count());
         let positions: Vec<Position> = grid.positions().collect();
@@ -154,14 +156,14 @@ impl<'c, 'a> Surveyor<'c, 'a> {
         })
     }
 
-    /// The adaptive picture.
+    /// Measures the adaptive picture.
     pub fn adaptive(&mut self, benchmark: Benchmark, grid: &Grid) -> anyhow::Result<Explored> {
         self.begin(benchmark, (grid.count() as f64 * adaptive::SHARE) as usize);
         adaptive::explore(benchmark, grid, &mut |positions| self.cells(benchmark, grid, positions))
     }
 
-    /// These points alone; answers in their order, `None` for those of [`Surveyor::take_failed`]. They are no map, so that each has
-    /// its own noise.
+    /// Measures these points alone; answers in their order, `None` for those of [`Surveyor::take_failed`]. They are no
+    /// map, so that each has its own noise.
     pub fn points(&mut self, benchmark: Benchmark, points: &[Point]) -> anyhow::Result<Vec<Option<Cell>>> {
         self.patience = PATIENCE;
         let mut cells = Vec::with_capacity(points.len());
@@ -176,7 +178,7 @@ impl<'c, 'a> Surveyor<'c, 'a> {
         Ok(cells.into_iter().map(|cell| cell.map(with_noise)).collect())
     }
 
-    /// Cells that could not be measured since this was last asked.
+    /// Cells since the last call that could not be measured.
     pub fn take_failed(&mut self) -> Vec<Failed> {
         std::mem::take(&mut self.failed)
     }
@@ -194,7 +196,7 @@ impl<'c, 'a> Surveyor<'c, 'a> {
         self.bounded && self.context.budget.exhausted()
     }
 
-    /// Measures cells, in an order of their own; answers in the order of `positions`.
+    /// Measures cells in an order of their own; answers are in the order of `positions`.
     fn cells(
         &mut self,
         benchmark: Benchmark,
@@ -253,7 +255,7 @@ impl<'c, 'a> Surveyor<'c, 'a> {
         Ok(cells)
     }
 
-    /// The cell, or why there is none.
+    /// The cell, or the reason why it failed.
     fn answered(&mut self, benchmark: Benchmark, point: Point, answer: Answer) -> Result<(Cell, Widths), String> {
         match answer {
             Answer::Done(outcome) => {

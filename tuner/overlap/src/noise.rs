@@ -8,13 +8,14 @@
 
 use super::grid::Position;
 
-/// Columns and rows that far away count as well: as far as the coarse grid has gaps, so that each has some.
+/// Distance within which columns and rows count as well. It is as large as the gaps of the coarse grid, so that each
+/// has some.
 const REACH: usize = 2;
 
 /// Multiple of the pooled noise beyond which a cell's variation counts as noise of its own.
 const OWN: f64 = 3.0;
 
-/// Half 95 % intervals of a cell's medians, in seconds.
+/// Half-widths of the 95 % intervals of a cell's medians, in seconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Widths {
     /// Width of the communication's interval.
@@ -40,7 +41,7 @@ impl Pool {
         self.cells.iter().copied()
     }
 
-    /// The noise of a cell, in seconds; `least_seconds` is what the machine's times vary by at least.
+    /// Noise of a cell in seconds; `least_seconds` is the least variation of the machine's times.
     pub(super) fn noise(&self, position: Position, own: Widths, least_seconds: f64) -> f64 {
         let near = |a: usize, b: usize| a.abs_diff(b) <= REACH;
         let of_column = self
@@ -55,7 +56,7 @@ impl Pool {
     }
 }
 
-/// The median; of an even number the upper one, of none 0.
+/// Median; of an even number of values the upper one, of none 0.
 fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     values.get(values.len() / 2).copied().unwrap_or(0.0)
@@ -76,7 +77,7 @@ mod tests {
         }
     }
 
-    /// Communication varies by a hundredth of the column, computation by the row.
+    /// Communication varies by a hundredth of its column, computation by that of its row.
     fn pool() -> Pool {
         let mut pool = Pool::default();
         for column in 0..20 {

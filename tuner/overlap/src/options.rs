@@ -9,24 +9,24 @@ use super::grid::{self, Grid};
 /// Options of `overlap`.
 #[derive(Debug, Clone)]
 pub struct OverlapOptions {
-    /// Measuring; its sizes are those of the suite.
+    /// Options of the measurement; its sizes are those of the suite.
     pub common: Options,
     /// The benchmarks to measure.
     pub suite: Suite,
-    /// The adaptive mode against every cell, rather than a survey.
+    /// True to compare the adaptive mode with full maps instead of making a survey.
     pub benchmark_adaptive: bool,
 }
 
 /// Benchmarks to measure, and their points.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Suite {
-    /// Each once, in the order of [`Benchmark::ALL`].
+    /// Benchmarks, each once, in the order of [`Benchmark::ALL`].
     pub benchmarks: Vec<Benchmark>,
     /// Sizes in bytes, ascending.
     pub sizes: Vec<u64>,
     /// Computation times in nanoseconds, ascending.
     pub computations_ns: Vec<u64>,
-    /// Computing threads at most; `None`: as many as rank 0's host has processing units, which its worker says.
+    /// Most computing threads; `None` for as many as rank 0's host has processing units, which its worker reports.
     pub threads: Option<u32>,
     /// Model of computation.
     pub model: Model,
@@ -36,7 +36,7 @@ pub struct Suite {
     pub repetitions: u32,
     /// Seconds that the repetitions of a part may take.
     pub part_seconds: f64,
-    /// Every cell is measured.
+    /// True if every cell is measured.
     pub full: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Colours of the maps, in even steps from 0 to 1: the paper's, and one that every eye can order.
+//! Colours of the maps, in even steps from 0 to 1: the paper's palette, and one that every eye can order.
 //!
 //! The paper's is the one that gnuplot draws with unless told otherwise, from black over purple and red to yellow, its three channels
 //! the functions sqrt x, x^3 and sin 2 pi x (`rgbformulae 7,5,15`). Its lightness rises, falls and rises again, and red on black is
@@ -11,7 +11,7 @@ use std::fmt::Write as _;
 /// Number of colours of a palette: one for each 0.05 of the ratio, whose scale ends at 2.
 pub(super) const STEPS: usize = 41;
 
-/// The step of a share of the scale; what lies outside is cropped.
+/// Step of a share of the scale; shares outside are cropped.
 pub(super) fn step(share: f64) -> usize {
     (share.clamp(0.0, 1.0) * (STEPS - 1) as f64).round() as usize
 }
@@ -52,8 +52,8 @@ fn byte(channel: f64) -> u8 {
     (255.0 * channel.clamp(0.0, 1.0)).round() as u8
 }
 
-/// Style rules: a class `q<step>` for each step, and the two palettes behind it. The second one applies to what follows a checked
-/// element of the id `overlap-ordered`.
+/// Style rules: a class `q<step>` for each step, and the two palettes behind it. The second palette applies after a
+/// checked element with the id `overlap-ordered`.
 pub(super) fn style() -> String {
     let mut css = String::new();
     let mut variables = |selector: &str, palette: Palette| {

@@ -60,7 +60,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// The word in tables.
+    /// Word in tables.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -77,17 +77,17 @@ impl Verdict {
 pub struct Judged {
     /// Size of the message in bytes.
     pub bytes: u64,
-    /// Computation asked for, in nanoseconds.
+    /// Requested computation in nanoseconds.
     pub computation_ns: u64,
     /// Computing threads.
     pub threads: u32,
     /// Verdict.
     pub verdict: Verdict,
-    /// Median over the launches of what both take together, in seconds.
+    /// Median over the launches of the time that both take together, in seconds.
     pub seconds: f64,
     /// Time that the target allows, in seconds.
     pub allowed_seconds: f64,
-    /// The bounded quantity, of the untouched library's times.
+    /// Bounded quantity, relative to the untouched library's times.
     pub value: f64,
     /// Interval of `value`.
     pub interval: [f64; 2],
@@ -101,16 +101,16 @@ pub struct Judged {
 pub enum Standing {
     /// It holds in every cell above the noise.
     Holds,
-    /// Missed in at least one.
+    /// It is missed in at least one cell.
     Missed,
-    /// Not missed, and not decided or not measured in at least one.
+    /// It is not missed, but not decided or not measured in at least one cell.
     Undecided,
     /// No cell of it was measured above the noise.
     Unknown,
 }
 
 impl Standing {
-    /// The word in tables.
+    /// Word in tables.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -133,11 +133,11 @@ pub struct Judgement {
     pub statement: String,
     /// The bound.
     pub bound: f64,
-    /// Cells that were measured in the untouched library and now, ascending.
+    /// Cells measured in the untouched library and now, ascending.
     pub cells: Vec<Judged>,
     /// Cells of the untouched library that could not be measured now.
     pub unmeasured: usize,
-    /// Launches of the untouched library and of what is judged.
+    /// Number of launches of the untouched library and of the judged state.
     pub launches: [usize; 2],
     /// Communication time by itself relative to the untouched library's: the median over the cells; 1 without any.
     pub communication: f64,
@@ -195,15 +195,15 @@ impl Judgement {
     }
 }
 
-/// Judges one target alone; several of one run are for [`judge_all`].
+/// Judges one target alone. Several targets of one run need [`judge_all`].
 #[must_use]
 pub fn judge(target: &Target, base: &[Survey], now: &[Survey], rule: &Rule) -> Judgement {
     let mut judged = judge_all(std::slice::from_ref(target), base, now, rule);
     judged.swap_remove(0)
 }
 
-/// Judges targets together, in the order given: `base` are the launches of the untouched library, `now` those of what is judged, which
-/// may be the same. The correction for multiple tests runs over all their cells.
+/// Judges targets together, in the given order. `base` are the launches of the untouched library, `now` those of the
+/// judged state, which may be the same. The correction for multiple tests runs over all their cells.
 #[must_use]
 pub fn judge_all(targets: &[Target], base: &[Survey], now: &[Survey], rule: &Rule) -> Vec<Judgement> {
     judge_look(targets, (base, now), rule, 1.0)
@@ -257,7 +257,7 @@ fn judge_look(targets: &[Target], (base, now): (&[Survey], &[Survey]), rule: &Ru
         .collect()
 }
 
-/// Benchmarks that some target speaks of.
+/// Benchmarks of these targets.
 #[must_use]
 pub fn benchmarks(targets: &[Target]) -> BTreeSet<Benchmark> {
     targets.iter().map(|target| target.benchmark).collect()

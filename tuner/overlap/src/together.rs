@@ -1,11 +1,12 @@
-//! Several launches of the same points as one survey, and a survey by the times of another: what the pictures of a tuning run show.
+//! Joins several launches of the same points to one survey, and converts a survey to the times of another, for a tuning
+//! run's pictures.
 
 use std::collections::BTreeMap;
 
 use kilter_model::survey::{Cell, Failed, Map, Survey};
 use kilter_stats::sample::Sample;
 
-/// Size, threads, computation: in this order cells stand in a map.
+/// Size, threads, computation: the order of cells in a map.
 type Place = (u64, u32, u64);
 
 fn place(cell: &Cell) -> Place {
@@ -69,8 +70,9 @@ fn middle(same: &[&Cell]) -> Option<Cell> {
     })
 }
 
-/// The survey's times of communication and computation together, beside those of each by itself, and the noise, in `base`: as targets
-/// are judged. What slows communication is not better overlap then. Cells that `base` lacks are left out.
+/// The survey's times of both together, beside the times of each by itself, and the noise, of `base`. Targets are
+/// judged in the same way, so that a slowdown of communication does not look like better overlap. Cells that `base`
+/// lacks are left out.
 #[must_use]
 pub fn by_times_of(base: &Survey, mut survey: Survey) -> Survey {
     for map in &mut survey.maps {

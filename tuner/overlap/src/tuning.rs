@@ -1,12 +1,13 @@
-//! Overlap targets in the loop of `kilter tune`: measured before, fixed as violations are, measured again with what is deployed.
+//! Overlap targets in the loop of `kilter tune`: measured before, fixed like violations, and measured again with the
+//! deployed settings.
 //!
-//! A candidate is a setting of a whole launch: how messages travel, threads of the library's, Kilter's progress thread. It has to
-//! meet a target that was missed, judged by the times of the untouched library (see [`targets`]), in several launches in turn with
-//! it, and must neither miss a target that was not missed nor slow a collective or a small message.
+//! A candidate is a setting of a whole launch: a transport or protocol, threads of the library, Kilter's progress thread. It must meet a
+//! missed target, by the times of the untouched library (see [`targets`]), in several launches in turn with it. It must neither miss a target
+//! that was met, nor slow a collective or a small message down.
 //!
-//! [`points`]: where a target is looked at; [`launches`]: one look; [`search`]: what is tried, on a [`mod@bench`]; [`gain`]: whether it comes
-//! nearer, by launches [`in_turn`]; [`side_effects`]: what it costs; [`tried`]: what became of each; [`picture`]: a map of what changed;
-//! [`account`]: what is reported.
+//! [`points`] has the cells of a target and [`launches`] measures them once. [`search`] tries settings on a [`mod@bench`]; [`gain`] tells if
+//! one comes nearer, by launches [`in_turn`], and [`side_effects`] tells its cost. [`tried`] keeps the fate of each, [`picture`] draws maps of
+//! the change, and [`account`] makes the report.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -49,7 +50,7 @@ pub struct Goals {
     targets: Vec<Target>,
     suite: Suite,
     points: BTreeMap<Benchmark, Vec<Point>>,
-    /// A free processing unit for each rank of rank 0's host, where there are enough.
+    /// A free processing unit for each rank of rank 0's host, if there are enough.
     spare: Option<Vec<usize>>,
     /// Launches of the untouched library.
     base: Vec<Survey>,
@@ -57,7 +58,7 @@ pub struct Goals {
     after: Option<Vec<Judgement>>,
     /// Value of `after` before the last deployment was judged.
     after_before: Option<Vec<Judgement>>,
-    /// Launches of what is deployed, in turn with the untouched library, by which `after` was judged.
+    /// Launches of the deployed settings, in turn with the untouched library, by which `after` was judged.
     deployed: Option<Launches>,
     picture: Option<Picture>,
     /// Settings that the launches which prove a deployment have confirmed, proposal by proposal.
@@ -66,7 +67,7 @@ pub struct Goals {
     proposed: Vec<Assignment>,
     /// Settings that came near the targets in a launch each and were not looked at further, the best first.
     promising: Vec<Tried>,
-    /// Candidates that looked better in a launch, and what became of each.
+    /// Candidates that looked better in a launch, with the fate of each.
     tried: Vec<Tried>,
     refused: Vec<String>,
     searched: bool,
@@ -107,7 +108,7 @@ impl Goals {
         }
     }
 
-    /// Measures the untouched library; nothing where there is no target.
+    /// Measures the untouched library; does nothing without a target.
     pub fn begin(context: &Context<'_>, wanted: &[Target], model: Model) -> anyhow::Result<Goals> {
         let mut goals = Goals::of(wanted, model);
         if wanted.is_empty() {
@@ -150,7 +151,7 @@ impl Goals {
         Ok(goals)
     }
 
-    /// The first launches of the untouched library, and the seconds of measuring that they took.
+    /// First launches of the untouched library, and their seconds of measuring.
     fn first_look(&self, context: &Context<'_>, label: &str) -> anyhow::Result<(Launches, f64)> {
         let before = context.budget.spent_seconds();
         let mut launches = Launches::default();
@@ -190,9 +191,9 @@ impl Goals {
         self.after.as_ref().unwrap_or(&self.before)
     }
 
-    /// Judges what is deployed, in launches in turn with the untouched library, by whose new times it is judged. Gives what the search
-    /// proposed, where these launches do not confirm it: it was chosen in a few launches among many settings, one of which looks
-    /// better by chance alone now and then.
+    /// Judges the deployed settings in launches in turn with the untouched library, by its new times. Returns the
+    /// search's proposal if these launches do not confirm it: it was chosen in a few launches among many settings, one
+    /// of which sometimes looks better by chance alone.
     pub fn judge_deployed(
         &mut self,
         context: &Context<'_>,
@@ -254,7 +255,7 @@ impl Goals {
         Ok(found)
     }
 
-    /// Takes note of what is deployed, as it was judged beside the untouched library.
+    /// Records the deployed settings with their judgement beside the untouched library.
     fn settle(&mut self, untouched: Vec<Judgement>, judged: Vec<Judgement>, told: Told<'_>) -> Option<Disproved> {
         // The earlier deployment may have come nearer already.
         self.after_before = self.after.replace(judged);
@@ -287,7 +288,7 @@ impl Goals {
         })
     }
 
-    /// Notes of what was tried that it is not deployed after all.
+    /// Marks tried candidates with these settings as taken back.
     fn take_back(&mut self, assignments: &[Assignment], because: &str) {
         let mut tried = self.tried.iter_mut();
         if let Some(one) = tried.find(|one| one.assignments == assignments && one.not_deployed.is_none()) {
@@ -304,14 +305,15 @@ impl Goals {
         self.picture = None;
     }
 
-    /// Forgets what was judged: nothing is deployed after all.
+    /// Forgets the judgement, because nothing is deployed after all.
     pub fn nothing_deployed(&mut self) {
         self.after = None;
         self.deployed = None;
         self.picture = None;
     }
 
-    /// Takes back what was chosen, where not all of it is deployed after all; `because` says of settings (`name=value`) why they are not.
+    /// Takes back chosen settings that are not deployed after all; `because` has the reason for each of them
+    /// (`name=value`).
     pub fn keep_only<'w>(&mut self, deployed: &[Assignment], because: impl Iterator<Item = (&'w str, String)>) {
         let mut gone: Vec<Vec<Assignment>> = Vec::new();
         let mut left: BTreeSet<String> = BTreeSet::new();

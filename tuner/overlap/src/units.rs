@@ -1,10 +1,10 @@
-//! The processing units of rank 0's host, as its worker told them.
+//! Processing units of rank 0's host, as its worker reported them.
 
 use kilter_protocol::cpus::{self, ProcessingUnits};
 use kilter_protocol::report::Start;
 
-/// Those that the job may use there. A start that was stored before they were asked for does not say; then this process's host is
-/// taken to be like rank 0's.
+/// Processing units that the job may use there. A start that was stored before the worker reported them does not say.
+/// This process's host is then taken to be like rank 0's.
 #[must_use]
 pub fn of(start: &Start) -> ProcessingUnits {
     start.processing_units.clone().unwrap_or_else(|| {

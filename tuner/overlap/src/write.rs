@@ -14,7 +14,7 @@ use kilter_render::table::trimmed;
 const HEAD: &str = "benchmark,bytes,computation_ns,threads,communication_seconds,computation_seconds,overlapped_seconds,overlapped_low,\
                     overlapped_high,noise_seconds,quantity,value,value_low,value_high,repetitions,disturbed,inferred,failed\r\n";
 
-/// Columns of a table of text at most: of more, every second one is shown, or every third.
+/// Most columns of a text table. Of more, every second or third one is shown.
 const MOST_COLUMNS: usize = 14;
 
 /// Mark of a cell that would be noise.
@@ -23,8 +23,8 @@ const MASKED: &str = ".";
 /// Mark of a cell that could not be measured.
 const FAILED: &str = "!";
 
-/// A line per cell, RFC 4180: times in seconds, the ratio or slowdown empty where it would be noise; then a line per cell that could not
-/// be measured, with the reason.
+/// A line per cell (RFC 4180) with times in seconds; the ratio or slowdown is empty if it would be noise. Then a line
+/// per cell that could not be measured, with the reason.
 #[must_use]
 pub fn csv(survey: &Survey) -> String {
     let mut out = HEAD.to_owned();
@@ -161,7 +161,7 @@ fn counted(map: &Map, thinned: bool) -> String {
     text
 }
 
-/// Reasons of failures, each in its first line, and how many cells have it.
+/// Reasons of failures by their first lines, with the number of cells.
 fn reasons(map: &Map) -> BTreeMap<&str, usize> {
     let mut reasons = BTreeMap::new();
     for failed in &map.failed {

@@ -9,9 +9,9 @@ pub mod machine;
 pub mod measuring;
 pub mod overlap;
 pub mod plan;
-pub mod plugin;
 pub mod repetitions;
 pub mod report;
+pub mod row;
 pub mod task;
 pub mod verifying;
 

@@ -180,7 +180,7 @@ pub enum Implementation {
         /// For example `reduce_scatter_block(n) + gather(n)`.
         text: String,
     },
-    /// A row of the registry, run over point-to-point calls inside the worker.
+    /// A row of the registry, called as the drop-in calls it.
     Algorithm {
         /// The row's id.
         id: String,

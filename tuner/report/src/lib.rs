@@ -2,7 +2,7 @@
 //!
 //! [`kilter_model::report::Report`] is what a run knows. Everything else here is a pure function of it: [`json`] for programs, [`html`]
 //! for people and the archive, [`terminal`] for the console, [`markdown`] for tickets, [`csv`] for spreadsheets, [`junit`] for
-//! continuous integration.
+//! continuous integration. [`sections`] has a file for each section, with its HTML, text, Markdown and part of the JSON.
 //! [`tables`] are those of PGMPI, for one report or several side by side, as sheets ([`kilter_render::sheet`]) that every rendering can print.
 //! [`summary`] holds what several of them say, so that they cannot disagree about a count.
 //!
@@ -10,17 +10,16 @@
 //! several layouts.
 
 pub mod compare;
-pub mod cost_model;
 pub mod csv;
 pub mod html;
 pub mod json;
 pub mod junit;
 pub mod layouts;
-pub mod looked_better;
 pub mod markdown;
+mod marks;
 pub mod query;
-pub mod savings;
+pub mod sections;
 pub mod summary;
 pub mod tables;
-pub mod targets;
 pub mod terminal;
+mod words;

@@ -238,9 +238,14 @@ mod tests {
     fn among_equals_kilters_own_algorithm_is_simpler_than_a_plugins() {
         let plugin = Some(Selection::Plugin(kilter_model::deployment::PluginRow {
             file: "/p.so".into(),
-            id: "scan.mine".to_owned(),
-            parameters: Vec::new(),
-            scratch: None,
+            row: kilter_protocol::row::Row {
+                id: "scan.mine".to_owned(),
+                collective: Collective::Scan,
+                needs: Default::default(),
+                parameters: Vec::new(),
+                scratch: None,
+            },
+            values: Vec::new(),
         }));
         let both = [
             measured(None, 9671.0),

@@ -570,12 +570,12 @@ pub fn item(target: &Target, selection: Option<&Selection>) -> Item {
                         ..library
                     }
                 }
-                Selection::Plugin(row) => Item {
+                Selection::Plugin(plugin) => Item {
                     id,
                     implementation: Implementation::Plugin {
-                        file: row.file.display().to_string(),
-                        id: row.id.clone(),
-                        parameters: row.values(),
+                        file: plugin.file.display().to_string(),
+                        id: plugin.row.id.clone(),
+                        parameters: plugin.values.clone(),
                     },
                     ..library
                 },

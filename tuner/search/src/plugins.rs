@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail, ensure};
-use kilter_algorithms::{Collective, mockup, registry};
+use kilter_algorithms::{mockup, registry};
 use kilter_bench::programs::{Programs, digest};
 use kilter_model::config::library::Library;
-use kilter_model::deployment::{PluginParameter, PluginRow, Selection};
-use kilter_protocol::plugin::{self, Needs, Parameter, Scratch};
+use kilter_model::deployment::{PluginRow, Selection};
+use kilter_protocol::row::{Row, Rows};
 
 /// A plugin.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,36 +21,14 @@ pub struct Plugin {
     pub rows: Vec<Row>,
 }
 
-/// A row of a plugin.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Row {
-    /// Its id.
-    pub id: String,
-    /// What it implements.
-    pub collective: Collective,
-    /// What it needs of a call.
-    pub needs: Needs,
-    /// Its tunables.
-    pub parameters: Vec<Parameter>,
-    /// What it keeps of scratch, where it says so.
-    pub scratch: Option<Scratch>,
-}
-
 impl Plugin {
     /// A row of this plugin with the defaults of its parameters.
     #[must_use]
     pub fn selection(&self, row: &Row) -> Selection {
-        let at_default = |parameter: &Parameter| PluginParameter {
-            name: parameter.name.clone(),
-            min: parameter.min,
-            max: parameter.max,
-            value: parameter.default,
-        };
         Selection::Plugin(PluginRow {
             file: self.file.clone(),
-            id: row.id.clone(),
-            parameters: row.parameters.iter().map(at_default).collect(),
-            scratch: row.scratch,
+            values: row.default_parameters(),
+            row: row.clone(),
         })
     }
 }
@@ -78,27 +56,20 @@ pub fn load(files: &[PathBuf], programs: &Programs, library: &Library) -> anyhow
     Ok(plugins)
 }
 
-fn from_rows(file: &Path, said: plugin::Rows) -> anyhow::Result<Plugin> {
-    let row = |row: plugin::Row| {
-        let collective = row.collective.parse::<Collective>();
-        Ok(Row {
-            collective: collective.with_context(|| format!("--plugin `{}`, row `{}`", file.display(), row.id))?,
-            id: row.id,
-            needs: row.needs,
-            parameters: row.parameters,
-            scratch: row.scratch,
-        })
-    };
-    let rows = said.rows.into_iter().map(row).collect::<anyhow::Result<Vec<_>>>()?;
+/// A plugin with these rows.
+///
+/// # Errors
+/// No rows, or a file that cannot be read.
+pub fn from_rows(file: &Path, said: Rows) -> anyhow::Result<Plugin> {
     ensure!(
-        !rows.is_empty(),
+        !said.rows.is_empty(),
         "--plugin `{}` has no rows: there is nothing that could compete",
         file.display()
     );
     Ok(Plugin {
         digest: digest(file)?,
         file: file.to_owned(),
-        rows,
+        rows: said.rows,
     })
 }
 
@@ -125,6 +96,9 @@ fn ensure_unique(plugins: &[Plugin]) -> anyhow::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use kilter_algorithms::Collective;
+    use kilter_protocol::row::Needs;
+
     use super::*;
 
     fn plugin(file: &str, ids: &[&str]) -> Plugin {
@@ -159,7 +133,7 @@ mod tests {
 
     #[test]
     fn a_plugin_without_rows_is_refused() {
-        let said = plugin::Rows {
+        let said = Rows {
             v: kilter_protocol::VERSION,
             rows: Vec::new(),
         };

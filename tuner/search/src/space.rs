@@ -7,10 +7,10 @@ use kilter_algorithms::{mockup, registry};
 use kilter_model::config::library::{ForOverlap, Library, Parameter, SPARE, Scale as ConfigScale, Value};
 use kilter_model::deployment::{Assignment, Selection, with_knob};
 use kilter_protocol::cpus;
-use kilter_protocol::plugin::SEGMENT as OWN_SEGMENT;
+use kilter_protocol::row::{Row, SEGMENT as OWN_SEGMENT};
 
 use crate::ordered::{Axis, Scale};
-use crate::plugins::{self, Plugin};
+use crate::plugins::Plugin;
 use crate::target::Target;
 
 /// An ordered knob of a selection.
@@ -99,9 +99,8 @@ pub fn of_plugins(
     let Some(collective) = target.collective() else {
         return Vec::new();
     };
-    let fitting = |row: &&plugins::Row| {
-        row.collective == collective && row.needs.unmet(ranks, target.bytes(), one_node).is_none()
-    };
+    let fitting =
+        |row: &&Row| row.collective == collective && row.needs.unmet(ranks, target.bytes(), one_node).is_none();
     plugins
         .iter()
         .flat_map(|plugin| plugin.rows.iter().filter(fitting).map(|row| plugin.selection(row)))
@@ -187,7 +186,7 @@ pub fn family(selection: &Selection) -> String {
             .map(|(name, value)| format!("{name}={value}"))
             .unwrap_or_default(),
         Selection::Mockup(id) | Selection::Algorithm(id, _) => id.clone(),
-        Selection::Plugin(row) => row.id.clone(),
+        Selection::Plugin(plugin) => plugin.row.id.clone(),
     }
 }
 
@@ -213,7 +212,8 @@ fn all_knobs(library: &Library, selection: &Selection, bytes: u64) -> Vec<Knob> 
                 unset: parameter.default,
             })
             .collect(),
-        Selection::Plugin(row) => row
+        Selection::Plugin(plugin) => plugin
+            .row
             .parameters
             .iter()
             .map(|parameter| Knob {
@@ -221,7 +221,7 @@ fn all_knobs(library: &Library, selection: &Selection, bytes: u64) -> Vec<Knob> 
                 min: parameter.min,
                 max: limit(&parameter.name, parameter.max, bytes),
                 scale: Scale::Log2,
-                unset: parameter.value,
+                unset: parameter.default,
             })
             .collect(),
         Selection::Settings(settings) => {
@@ -277,10 +277,7 @@ pub fn knob_value(selection: &Selection, name: &str) -> Option<u64> {
                 .position(|parameter| parameter.name == name)?;
             values.get(position).copied()
         }
-        Selection::Plugin(row) => {
-            let known = row.parameters.iter().find(|parameter| parameter.name == name)?;
-            Some(known.value)
-        }
+        Selection::Plugin(plugin) => plugin.value(name),
     }
 }
 
@@ -503,8 +500,8 @@ mod tests {
 
     #[test]
     fn rows_of_plugins_stand_on_the_same_grid_and_must_suit() {
-        use kilter_protocol::plugin::{Needs, Parameter};
-        let row = |id: &str, needs| plugins::Row {
+        use kilter_protocol::row::{Needs, Parameter};
+        let row = |id: &str, needs| Row {
             id: id.to_owned(),
             collective: Collective::Reduce,
             needs,

@@ -1,9 +1,9 @@
-//! What no algorithm can be faster than on a network of known latency and bandwidth. Pure.
+//! Lower bound of every algorithm on a network of known latency and bandwidth. Pure.
 
 use kilter_algorithms::Collective;
 use serde::Serialize;
 
-/// Hosts whose links carry data in both directions at once.
+/// A network of hosts whose links carry data in both directions at once.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Network {
     /// Seconds until a message of no length arrives.
@@ -15,12 +15,12 @@ pub struct Network {
 }
 
 impl Network {
-    /// Seconds that a call on `n` bytes in total takes at least: the latency once, and what must leave or enter one host.
+    /// Least time of a call on `n` bytes in total, in seconds: the latency once, and the data that must leave or enter
+    /// one host.
     ///
-    /// Bytes per host are the lower bounds of Chan et al. 2007 (doi:10.1002/cpe.1206, table 1) with hosts in place of nodes.
-    /// Their term of `ceil(log2 p)` latencies is left out: where a sender is free as soon as its message is on the way, one
-    /// latency is all that a tree of any depth must take. Communication inside a host and arithmetic take no time. `None`
-    /// where nothing need cross the network.
+    /// Bytes per host are the lower bounds of Chan et al. 2007 (doi:10.1002/cpe.1206, table 1) with hosts in place of nodes. Their term of
+    /// `ceil(log2 p)` latencies is left out: if a sender is free as soon as its message is on the way, a tree of any depth must take only one
+    /// latency. Communication inside a host and arithmetic take no time. `None` if no data must cross the network.
     #[must_use]
     pub fn lower_bound_seconds(&self, collective: Collective, n_bytes: u64, ranks: usize) -> Option<f64> {
         if self.hosts < 2 {
@@ -78,7 +78,7 @@ mod tests {
         assert_eq!(one.lower_bound_seconds(Collective::Bcast, 8, 4), None);
     }
 
-    /// No algorithm of the registry beats it on the model that its messages are counted on.
+    /// No algorithm of the registry beats it on the model that counts its messages.
     #[test]
     fn no_cost_function_is_below_it() {
         use kilter_algorithms::{Nodes, Setting, registry};

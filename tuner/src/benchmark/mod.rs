@@ -1,11 +1,11 @@
-//! The library's own algorithms and Kilter's side by side: the contests of tuning, held for every collective and size.
+//! Compares the library's own algorithms with Kilter's: the contests of tuning, held for every collective and size.
 //!
-//! All that is compared is interleaved in the same jobs, launch after launch; ratios are within launches.
+//! All candidates are interleaved in the same jobs, launch after launch; ratios are within launches.
 //!
-//! * [`bound`]: what no algorithm can be faster than.
-//! * [`options`]: what can be asked for.
-//! * [`present`]: as text and CSV.
-//! * [`search`]: what the search costs, and how good it is; [`whole_launch`]: where algorithms are settings of whole launches.
+//! * [`bound`] is a lower bound for every algorithm.
+//! * [`options`] are those of `kilter benchmark`.
+//! * [`present`] prints text and CSV.
+//! * [`search`] measures the cost and the quality of the search; [`whole_launch`] does so for algorithms that are settings of whole launches.
 
 pub mod bound;
 pub mod options;
@@ -31,14 +31,14 @@ use serde::Serialize;
 use crate::benchmark::bound::Network;
 use crate::benchmark::options::BenchmarkOptions;
 
-/// Launches of the final at most.
+/// Most launches of the final.
 const LAUNCHES: usize = 10;
 /// Finalists of each kind.
 const FINALISTS: usize = 2;
-/// Of the interval of a ratio.
+/// Confidence of the interval of a ratio.
 const CONFIDENCE: f64 = 0.95;
 
-/// All that a benchmark found.
+/// Results of a benchmark.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Benchmark {
     /// The library, as it names itself.
@@ -49,7 +49,7 @@ pub struct Benchmark {
     pub command: String,
     /// The network whose bound is shown.
     pub network: Option<Network>,
-    /// Whether the same algorithms are compared, rather than the best.
+    /// True if the same algorithms are compared, rather than the best.
     pub same: bool,
     /// One per comparison.
     pub rows: Vec<Row>,
@@ -68,26 +68,26 @@ pub struct Row {
     pub collective: String,
     /// Total volume in bytes.
     pub bytes: u64,
-    /// The library as it decides by itself, in seconds.
+    /// Time of the library's own decision, in seconds.
     pub default_seconds: f64,
     /// The library's side: its best, or the algorithm that it was forced to.
     pub library: Side,
     /// Kilter's side.
     pub kilter: Side,
-    /// The fastest composition of the library's calls, where there is one.
+    /// Fastest composition of the library's calls, if there is one.
     pub mockup: Option<Side>,
     /// Kilter's time over the library's, within launches.
     pub ratio: f64,
-    /// Its interval of 95 %, where there are launches enough.
+    /// Its 95 % interval, if there are enough launches.
     pub ratio_interval: (f64, f64),
-    /// Seconds that any algorithm takes at least.
+    /// Lower bound for every algorithm, in seconds.
     pub bound_seconds: Option<f64>,
 }
 
-/// One of the two that are compared.
+/// One of the two compared sides.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Side {
-    /// What it is: `default`, settings of the library, or Kilter's row with its parameters.
+    /// Id of the choice: `default`, settings of the library, or Kilter's row with its parameters.
     pub id: String,
     /// Median of the launches' medians.
     pub seconds: f64,
@@ -105,7 +105,7 @@ impl Side {
     }
 }
 
-/// Measures everything that the options ask for.
+/// Measures everything that the options request.
 pub fn run(context: &Context<'_>, options: &BenchmarkOptions) -> anyhow::Result<Benchmark> {
     let nothing_deployed = Deployment::default();
     let contests = Contests::new(context, &nothing_deployed, "benchmark").measuring_all();
@@ -166,7 +166,7 @@ pub fn run(context: &Context<'_>, options: &BenchmarkOptions) -> anyhow::Result<
     })
 }
 
-/// The library's algorithm and Kilter's row of the same: with equal segments where both have them.
+/// The library's algorithms, each with Kilter's row of the same one; with equal segments if both have them.
 fn pairs(context: &Context<'_>, collective: Collective) -> Vec<[Selection; 2]> {
     let Some(algorithms) = context.library.algorithms_of(collective) else {
         return Vec::new();
@@ -200,7 +200,7 @@ fn pairs(context: &Context<'_>, collective: Collective) -> Vec<[Selection; 2]> {
     pairs
 }
 
-/// The cells of a collective that are asked for.
+/// Requested cells of a collective.
 fn targets(options: &Options, collective: Collective) -> Vec<Target> {
     let calls = options.scope().calls(collective.name());
     let volume = |size: &u64| match collective {
@@ -215,7 +215,7 @@ fn targets(options: &Options, collective: Collective) -> Vec<Target> {
     targets
 }
 
-/// The fastest of the library, its default among them, and the fastest of Kilter.
+/// Fastest of the library, including its default, and fastest of Kilter.
 fn best(held: &Held, bound_seconds: Option<f64>) -> Option<Row> {
     let fastest = |kind: Option<FixKind>| {
         held.candidates
@@ -260,7 +260,7 @@ fn row(held: &Held, default: &Measured, [library, kilter]: [&Measured; 2], bound
     }
 }
 
-/// Kilter over library: within launches, where both were measured in all of them.
+/// Kilter's time over the library's: within launches, if both were measured in all of them.
 fn ratio(kilter: &Sample, library: &Sample) -> (f64, (f64, f64)) {
     let estimate = signed_rank::ratio(kilter, library, CONFIDENCE)
         .unwrap_or_else(|| hodges_lehmann::ratio(kilter, library, CONFIDENCE));

@@ -1,4 +1,4 @@
-//! What a benchmark was asked for.
+//! Validated options of a benchmark.
 
 use kilter_algorithms::Collective;
 use kilter_model::options::{OptionError, Options, plugins, wrong};
@@ -10,20 +10,20 @@ use crate::options::measuring;
 /// Options of `benchmark`.
 #[derive(Debug, Clone)]
 pub struct BenchmarkOptions {
-    /// Measuring.
+    /// Options of the measurement.
     pub common: Options,
-    /// What is compared.
+    /// Compared collectives.
     pub collectives: Vec<Collective>,
-    /// The same algorithms with each other, rather than the best.
+    /// True to compare the same algorithms with each other, rather than the best.
     pub same: bool,
-    /// The search with measuring every candidate in a launch of its own.
+    /// True to compare the search with measuring every candidate in a launch of its own.
     pub search: bool,
-    /// For the lower bound.
+    /// Network of the lower bound.
     pub network: Option<Network>,
 }
 
 impl BenchmarkOptions {
-    /// Checks what was typed.
+    /// Validates the options.
     pub fn new(typed: cli::Benchmark) -> Result<BenchmarkOptions, OptionError> {
         let common = Options {
             plugins: plugins(&typed.plugins)?,

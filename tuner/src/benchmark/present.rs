@@ -9,7 +9,7 @@ use kilter_render::table::trimmed;
 use super::Benchmark;
 use super::search::{Effort, SearchBenchmark, WITHIN};
 
-/// For people.
+/// The results as text.
 #[must_use]
 pub fn text(benchmark: &Benchmark) -> String {
     let Benchmark {
@@ -85,7 +85,7 @@ pub fn text(benchmark: &Benchmark) -> String {
     text
 }
 
-/// The benchmark of the search, for people.
+/// The benchmark of the search as text.
 #[must_use]
 pub fn search_text(benchmark: &SearchBenchmark) -> String {
     let SearchBenchmark { library, ranks, .. } = benchmark;
@@ -153,7 +153,7 @@ pub fn search_text(benchmark: &SearchBenchmark) -> String {
 fn not_measured(failed: &BTreeMap<String, String>, not_reached: &[String]) -> String {
     let mut text = String::new();
     for (id, reason) in failed {
-        // What a library says of a crash may be pages long; the job is named, and its log has it.
+        // A library's message about a crash may be pages long. The job is named, and its log has the rest.
         let first = reason.lines().next().unwrap_or_default();
         text.push_str(&format!("Not measured: {id}: {first}\n"));
     }
@@ -164,8 +164,8 @@ fn not_measured(failed: &BTreeMap<String, String>, not_reached: &[String]) -> St
     text
 }
 
-/// An id without what the line says already: `coll_tuned_reduce_algorithm=5` becomes `algorithm=5`, and
-/// `MPIR_CVAR_REDUCE_INTRA_ALGORITHM=5` `ALGORITHM=5`.
+/// Shortens an id by the words of its line: `coll_tuned_reduce_algorithm=5` becomes `algorithm=5`, and
+/// `MPIR_CVAR_REDUCE_INTRA_ALGORITHM=5` becomes `ALGORITHM=5`.
 fn short(collective: &str, id: &str) -> String {
     id.replace(&format!("coll_tuned_{collective}_"), "")
         .replace(&format!("MPIR_CVAR_{}_INTRA_", collective.to_uppercase()), "")

@@ -1,14 +1,16 @@
-//! What the search costs and how good it is: against measuring every candidate in a launch of its own, on the same space.
+//! Compares the cost and the quality of the search with measuring every candidate in a launch of its own, on the same
+//! space.
 //!
-//! The space of a cell is all that can be switched in a job for its collective: every algorithm of the library and of Kilter's with
-//! every value of its ordered knobs (powers of two, or integers), and every mock-up; and where the library's algorithms are settings
-//! of a whole launch, these ([`whole_launch`]). Settings that act on all messages are not in it: the search makes a launch for each
-//! of them, too.
+//! The space of a cell holds everything that can be switched in a job for its collective: every algorithm of the
+//! library and of Kilter's with every value of its ordered knobs (powers of two, or integers), and every mock-up. If
+//! the library's algorithms are settings of a whole launch, it holds these, too ([`whole_launch`]). It leaves out
+//! settings that act on all messages, because the search as well makes a launch for each of them.
 //!
-//! Both sides measure the default beside each candidate. A launch of the exhaustive side takes one candidate through all sizes,
-//! which is the fewest launches that a tuner without switching needs; a setting of a whole launch has one for each cell, since what
-//! crashes at one size would take the others with it. Launches and seconds are counted from the store. What both
-//! found is then measured again, interleaved in the same jobs: the fastest of many noisy times is not the fastest.
+//! Both sides measure the default beside each candidate. A launch of the exhaustive side takes one candidate through
+//! all sizes, which is the fewest launches that a tuner without switching needs. A setting of a whole launch has one
+//! for each cell, because a crash at one size would take the others with it. Launches and seconds are counted from the
+//! store. The results of both sides are then measured again, interleaved in the same jobs, because the fastest of many
+//! noisy times is not the fastest.
 
 use std::collections::BTreeMap;
 
@@ -25,14 +27,14 @@ use serde::Serialize;
 use super::options::BenchmarkOptions;
 use super::{Side, ratio, targets, whole_launch};
 
-/// A cell counts as found where the search's choice takes at most this much longer than the best: the search stops at what is as good
-/// within the noise floor, which is the same.
+/// Factor within which the search's choice counts as the best. The search stops at candidates that are as good within
+/// the noise floor, which is the same.
 pub const WITHIN: f64 = 1.05;
 
-/// The fastest of the exhaustive side that are measured again.
+/// Number of the exhaustive side's fastest candidates that are measured again.
 const AGAIN: usize = 3;
 
-/// What was found.
+/// Result of the comparison.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SearchBenchmark {
     /// The library, as it names itself.
@@ -41,9 +43,9 @@ pub struct SearchBenchmark {
     pub ranks: usize,
     /// The command.
     pub command: String,
-    /// Of the search.
+    /// Effort of the search.
     pub search: Effort,
-    /// Of measuring every candidate in a launch of its own.
+    /// Effort of measuring every candidate in a launch of its own.
     pub exhaustive: Effort,
     /// One per cell.
     pub rows: Vec<Row>,
@@ -53,14 +55,14 @@ pub struct SearchBenchmark {
     pub not_reached: Vec<String>,
 }
 
-/// What something took.
+/// Launches and seconds that something took.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Effort {
     /// Launches, from the store.
     pub launches: u64,
-    /// Wall seconds of these, from the store.
+    /// Wall seconds of these launches, from the store.
     pub seconds: f64,
-    /// Those among the launches that try settings of whole launches.
+    /// Number of these launches that try settings of whole launches.
     pub of_settings: u64,
 }
 
@@ -71,17 +73,17 @@ pub struct Row {
     pub collective: String,
     /// Total volume in bytes.
     pub bytes: u64,
-    /// Candidates of the space.
+    /// Number of candidates in the space.
     pub candidates: usize,
-    /// The library as it decides by itself, in seconds.
+    /// Time of the library's own decision, in seconds.
     pub default_seconds: f64,
-    /// What the search chose.
+    /// Choice of the search.
     pub found: Side,
-    /// The fastest of all that were measured again.
+    /// Fastest of all candidates that were measured again.
     pub best: Side,
-    /// The choice's time over the best's, within launches.
+    /// Time of the choice over that of the best, within launches.
     pub ratio: f64,
-    /// Its interval of 95 %, where there are launches enough.
+    /// Its 95 % interval, if there are enough launches.
     pub ratio_interval: (f64, f64),
 }
 
@@ -92,17 +94,17 @@ impl SearchBenchmark {
         self.search.launches as f64 / self.exhaustive.launches as f64
     }
 
-    /// Cells whose choice is [`WITHIN`] of the best.
+    /// Number of cells whose choice is [`WITHIN`] of the best.
     #[must_use]
     pub fn found(&self) -> usize {
         self.rows.iter().filter(|row| row.ratio <= WITHIN).count()
     }
 }
 
-/// Times of each candidate over the default's, in launches of their own.
+/// Times of candidates over the default's, in launches of their own.
 type Ratios = BTreeMap<Selection, f64>;
 
-/// Searches, measures everything, and compares.
+/// Searches, measures every candidate, and compares.
 pub fn run(context: &Context<'_>, options: &BenchmarkOptions) -> anyhow::Result<SearchBenchmark> {
     let nothing_deployed = Deployment::default();
     let all: Vec<Target> = options
@@ -185,11 +187,11 @@ pub fn run(context: &Context<'_>, options: &BenchmarkOptions) -> anyhow::Result<
 /// Labels of the launches of both sides.
 const SEARCH: &str = "search";
 const EXHAUSTIVE: &str = "exhaustive";
-/// Of what both found, measured once more.
+/// Label of the launches that measure both results once more.
 const AGAIN_LABEL: &str = "again";
 
-/// Every candidate of a collective in a launch of its own, over all its targets; one map for each target, `None` where the budget
-/// ended before all were measured.
+/// Measures every candidate of a collective in a launch of its own, over all its targets. One map for each target;
+/// `None` if the budget ended too early.
 fn exhaust(
     context: &Context<'_>,
     nothing_deployed: &Deployment,
@@ -216,7 +218,7 @@ fn exhaust(
         let own: Vec<&Target> = fits.iter().map(|index| targets[*index]).collect();
         let name = format!("{collective}/{number}");
         for (index, ratio) in fits.iter().zip(contests.alone(&name, &own, selection)?) {
-            // What failed has no time, and counts as a candidate all the same.
+            // A candidate that failed has no time and still counts as one.
             ratios[*index].insert(selection.clone(), ratio.unwrap_or(f64::INFINITY));
         }
         context.progress.step(1);
@@ -231,7 +233,7 @@ fn exhaust(
     Ok(Some(ratios))
 }
 
-/// What is to be compared, once more: in the same jobs, or in launches in turn.
+/// Measures the fields once more: in the same jobs, or in launches in turn.
 fn again(
     context: &Context<'_>,
     nothing_deployed: &Deployment,
@@ -260,7 +262,7 @@ fn fastest(ratios: &Ratios) -> Vec<Selection> {
     ranked.into_iter().take(AGAIN).map(|(selection, _)| selection).collect()
 }
 
-/// Compares the choice with the best of what was measured again; `None` where one of them has no time.
+/// Compares the choice with the best of the candidates that were measured again; `None` if one of them has no time.
 fn row(held: &Held, chosen: Option<&Selection>, candidates: usize) -> Option<Row> {
     let find = |wanted: Option<&Selection>| held.candidates.iter().find(|one| one.selection.as_ref() == wanted);
     let (default, found) = (find(None)?, find(chosen)?);

@@ -1,9 +1,9 @@
-//! Algorithms that are settings of a whole launch (SMPI, presets of Intel MPI), on both sides of the benchmark of the search: none can
-//! be switched in a running job, so each needs a launch.
+//! Algorithms that are settings of a whole launch (SMPI, presets of Intel MPI), on both sides of the benchmark of the
+//! search. They cannot be switched in a running job, so that each needs a launch.
 //!
 //! The search makes the launches of `tune`: a launch for a value of every parameter that may share one, or for a choice of every collective
-//! where a variable chooses at the start, with all targets in it, and then the most promising in turn with the launch as it is. The exhaustive
-//! side makes a launch for each value and each cell. Unlike in `tune` a cell is charged for no other: what it takes is its own.
+//! if a variable chooses at the start, with all targets in it. Then the most promising are measured in turn with the launch as it is. The
+//! exhaustive side makes a launch for each value and each cell. Unlike in `tune`, a cell is charged only with its own time.
 
 use std::collections::BTreeMap;
 
@@ -20,17 +20,17 @@ use kilter_search::trials::{Samples, Trials};
 use kilter_search::{settings, space, together};
 use kilter_stats::sample::Sample;
 
-/// Of the launches' labels, behind the side's.
+/// Part of the launches' labels that follows the side's.
 pub(super) const LABEL: &str = "settings";
 
-/// What only a launch of its own can try, by what it sets.
+/// Candidates that only a launch of their own can try, with their settings.
 pub(super) type Candidates = BTreeMap<Selection, Vec<Assignment>>;
 
-/// Candidates measured in turn with the launch as it is, which is `None`.
+/// Candidates measured in turn with the launch as it is, whose key is `None`.
 #[derive(Debug, Default)]
 pub(super) struct InTurn(BTreeMap<Option<Selection>, Samples>);
 
-/// The candidates of a target; none for a library that switches its algorithms in running jobs.
+/// Candidates of a target; none for a library that switches its algorithms in running jobs.
 pub(super) fn candidates(context: &Context<'_>, target: &Target) -> Candidates {
     let situation = settings::situation(context, &Setup::default());
     of(
@@ -103,7 +103,8 @@ pub(super) fn search(context: &Context<'_>, label: &str, targets: &[Target]) -> 
     in_turn(&mut trials, &field)
 }
 
-/// Every candidate of a cell in a launch of its own: its time over that of the launch as it is. `None` where the budget ended before.
+/// Measures every candidate of a cell in a launch of its own: its time over that of the launch as it is. `None` if the
+/// budget ended before.
 pub(super) fn exhaust(
     context: &Context<'_>,
     label: &str,
@@ -128,7 +129,7 @@ pub(super) fn exhaust(
         if context.budget.exhausted() {
             return Ok(None);
         }
-        // What failed has no time, and counts as a candidate all the same.
+        // A candidate that failed has no time and still counts as one.
         let ratio = seconds(&assignments)?.map_or(f64::INFINITY, |seconds| seconds / present);
         ratios.insert(selection, ratio);
         context.progress.step(1);
@@ -136,7 +137,7 @@ pub(super) fn exhaust(
     Ok(Some(ratios))
 }
 
-/// Measures what of `field` needs a launch of its own once more for a cell.
+/// Measures once more those candidates of `field` that need a launch of their own, for a cell.
 pub(super) fn again(
     context: &Context<'_>,
     label: &str,
@@ -168,8 +169,8 @@ fn in_turn(trials: &mut Trials<'_, '_>, field: &Candidates) -> anyhow::Result<In
 }
 
 impl InTurn {
-    /// Adds what was measured of a target's `own` candidates to those that competed in running jobs, as times over the default's in
-    /// launches in turn with it, on the scale of the default in the jobs.
+    /// Adds a target's `own` candidates to those that competed in running jobs. Their times over the default's, in
+    /// launches in turn with it, are scaled by the default in the jobs.
     pub(super) fn join(&self, own: &Candidates, held: &mut Held) {
         let of = |selection: Option<Selection>| self.0.get(&selection)?.get(&held.target.left);
         let default = held.candidates.iter().find(|one| one.selection.is_none());
@@ -256,7 +257,7 @@ mod tests {
         };
         assert_eq!(joined.selection, Some(setting("mpich")));
         assert!((joined.medians.median() - 10e-6).abs() < 1e-15);
-        // Where nothing was measured, nothing is added.
+        // A cell that was not measured adds nothing.
         InTurn::default().join(&own, &mut held);
         assert_eq!(held.candidates.len(), 2);
     }

@@ -12,16 +12,16 @@ pub struct Apply {
     /// The directory of emitted files, such as kilter-out/emit.
     #[arg(value_name = "DIR")]
     pub directory: PathBuf,
-    /// For whom.
+    /// Place of installation.
     #[command(flatten)]
     pub place: Place,
-    /// Put lines of the site or the user aside that set the same parameters to something else; `rollback` brings them back.
+    /// Move lines aside in which the site or the user sets the same parameters to other values; `rollback` restores them.
     #[arg(long = "override")]
     pub put_aside: bool,
-    /// Install although the library of --mpirun is another version than was tuned, or cannot be asked.
+    /// Install even if the library of --mpirun has another version than the one that was tuned, or cannot be asked.
     #[arg(long)]
     pub other_version: bool,
-    /// The launcher of the library: its version must be the one that was tuned, and beside it are the library's other programs.
+    /// Launcher of the library. Its version must be the one that was tuned. The library's other programs lie beside it.
     #[arg(long, value_name = "PATH", env = "KILTER_MPIRUN", default_value = "mpirun")]
     pub mpirun: PathBuf,
 }

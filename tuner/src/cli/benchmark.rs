@@ -9,7 +9,7 @@ use super::Measure;
 /// Options of `benchmark`.
 #[derive(Debug, Args)]
 pub struct Benchmark {
-    /// Measuring.
+    /// Options of the measurement.
     #[command(flatten)]
     pub measure: Measure,
     /// Plugin whose algorithms compete on Kilter's side. Each must pass the correctness matrix here first. Repeatable.
@@ -22,7 +22,7 @@ pub struct Benchmark {
     /// and the result of both. Takes long; --budget ends it.
     #[arg(long, conflicts_with_all = ["same", "latency", "plugins"])]
     pub search: bool,
-    /// Network latency in seconds. With --bandwidth, the table has the lower bound of each cell.
+    /// Network latency in seconds. With --bandwidth, the table shows a lower bound for each cell.
     #[arg(long, value_name = "SECONDS", requires = "bandwidth")]
     pub latency: Option<f64>,
     /// Bytes per second that a host's link carries in each direction.

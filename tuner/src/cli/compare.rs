@@ -10,10 +10,10 @@ pub struct Compare {
     /// Run to compare with: a report.json, a database (its last finished run), or DATABASE:RUN.
     #[arg(value_name = "BASE")]
     pub base: PathBuf,
-    /// Runs that are compared with it, in the same forms.
+    /// Runs to compare with it, in the same forms.
     #[arg(value_name = "OTHER", required = true)]
     pub others: Vec<PathBuf>,
-    /// Verdicts that count of a tuned run.
+    /// Verdicts of a tuned run that are compared.
     #[arg(long, value_enum, default_value_t = Stage::Now)]
     pub stage: Stage,
     /// Smallest change that counts, as a fraction (default: the larger effect floor of the two runs).
@@ -32,19 +32,19 @@ pub struct Compare {
 pub enum CompareFormat {
     /// Tables.
     Text,
-    /// For programs.
+    /// JSON for programs.
     Json,
-    /// A line per cell that is in any of them.
+    /// A CSV line for each cell of any run.
     Csv,
-    /// For tickets.
+    /// Markdown for tickets.
     Markdown,
 }
 
-/// Which verdicts of a tuned run count.
+/// Verdicts of a tuned run that are compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Stage {
-    /// Those with the deployed files, or without where nothing was deployed.
+    /// Verdicts with the deployed files, or with the untouched library if nothing was deployed.
     Now,
-    /// Those of the untouched library.
+    /// Verdicts with the untouched library.
     Before,
 }

@@ -5,7 +5,7 @@ use clap::{Args, ValueEnum};
 /// Options of `list`.
 #[derive(Debug, Args)]
 pub struct List {
-    /// Kind of things.
+    /// Kind of entries.
     #[arg(value_enum)]
     pub what: Listed,
     /// Format of standard output.
@@ -22,17 +22,17 @@ pub enum ListFormat {
     Json,
 }
 
-/// What can be listed.
+/// Kinds of entries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Listed {
     /// Guidelines.
     Guidelines,
     /// Kilter's algorithms.
     Algorithms,
-    /// Compositions that can stand for a collective.
+    /// Mock-ups: compositions of other calls that can replace a collective.
     Mockups,
     /// MPI libraries with a description.
     Libraries,
-    /// Targets for the overlap of communication and computation.
+    /// Targets for the overlap of communication with computation.
     Targets,
 }

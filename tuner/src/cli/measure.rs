@@ -1,4 +1,4 @@
-//! What every measuring command can be told.
+//! Options of every measuring command.
 
 use std::path::PathBuf;
 
@@ -10,100 +10,100 @@ use super::Job;
 /// Options of every measuring command.
 #[derive(Debug, Clone, Args)]
 pub struct Measure {
-    /// The library and its launcher, and where everything is written.
+    /// The library, its launcher, and the places of results.
     #[command(flatten)]
     pub job: Job,
-    /// Number of ranks.
-    #[arg(short = 'n', long, value_name = "N", default_value_t = 2)]
+    /// Number of MPI ranks in a job.
+    #[arg(short = 'n', long, help_heading = super::JOB, value_name = "N", default_value_t = 2)]
     pub ranks: usize,
     /// Simulated machine, with `smpirun`: a name such as ib-32x1, or a file like those in configs/platforms. Simulated times are exact:
     /// one launch of one repetition is made, whatever --launches and the options of repetitions say.
-    #[arg(long, value_name = "NAME", env = "KILTER_PLATFORM", conflicts_with = "hostfile")]
+    #[arg(long, help_heading = super::JOB, value_name = "NAME", env = "KILTER_PLATFORM", conflicts_with = "hostfile")]
     pub platform: Option<String>,
-    /// Ranks that wait for a repetition to start spin or sleep.
-    #[arg(long, value_enum, env = "KILTER_WAIT", default_value_t = WaitChoice::Auto)]
+    /// Total volumes n in bytes: a list such as 1,4K,1MiB, a range of powers of two such as 1..1M, or of powers of four such as
+    /// 1..1M:x4. K, M and G (in either case), as well as KiB, MiB and GiB, are powers of 1024.
+    #[arg(long, help_heading = super::SCOPE, value_name = "SIZES", default_value = "1..1MiB:x4")]
+    pub sizes: String,
+    /// Guidelines by id, family, or the beginning of an id, such as GL8,III,TGT35* (default: all).
+    #[arg(long, help_heading = super::SCOPE, value_name = "IDS", value_delimiter = ',')]
+    pub guidelines: Vec<String>,
+    /// A site's own guideline file (TOML). Repeatable.
+    #[arg(long, help_heading = super::SCOPE, value_name = "FILE")]
+    pub guideline_file: Vec<PathBuf>,
+    /// Verify only guidelines whose left side is one of these functions, such as reduce,gather,isend (default: all).
+    #[arg(long, help_heading = super::SCOPE, value_name = "NAMES", value_delimiter = ',')]
+    pub functions: Vec<String>,
+    /// Call mix of an application (TOML, see configs/mixes/example.toml): function, volume, number of calls, ranks of the communicator.
+    /// Only these calls are measured, and cells weigh by the time that the application would save. A range of volumes stands for
+    /// the --sizes within it.
+    #[arg(long, help_heading = super::SCOPE, value_name = "FILE")]
+    pub mix: Option<PathBuf>,
+    /// Root of rooted collectives: a rank, or `rotating` for each rank in turn.
+    #[arg(long, help_heading = super::SCOPE, value_name = "RANK", default_value = "0")]
+    pub root: String,
+    /// Elements that are moved and combined: bytes by a bitwise OR, numbers by a sum.
+    #[arg(long = "type", help_heading = super::SCOPE, value_enum, value_name = "TYPE", default_value_t = ElementChoice::Byte)]
+    pub element: ElementChoice,
+    /// Wall-clock seconds for the whole command, including starts of jobs and checks.
+    #[arg(long, help_heading = super::RUN, value_name = "SECONDS", default_value_t = 600.0)]
+    pub budget: f64,
+    /// Most launches per verification (R). Cells that are decided earlier get fewer. The default is 20. It rises up to 60 on a machine
+    /// so noisy that 20 would miss slowdowns by 30 %.
+    #[arg(long, help_heading = super::RUN, value_name = "R")]
+    pub launches: Option<usize>,
+    /// Start a new run instead of resuming an interrupted one of the same command. The old samples stay in the database, unused.
+    #[arg(long, help_heading = super::RUN)]
+    pub fresh: bool,
+    /// Print the plan and the division of the budget; launch nothing.
+    #[arg(long, help_heading = super::RUN)]
+    pub dry_run: bool,
+    /// Seed of all random orders (default: drawn, and reported).
+    #[arg(long, help_heading = super::RUN, value_name = "S")]
+    pub seed: Option<u64>,
+    /// Make all launches of all cells and judge once, at the end, instead of deciding clear cells early.
+    #[arg(long, help_heading = super::VERDICTS)]
+    pub fixed: bool,
+    /// Judge the mean of each batch job's launches, not single launches. A command that was cut off goes on in the next job, on other
+    /// nodes. Without this option, jobs are judged so only if their launches resemble each other.
+    #[arg(long, help_heading = super::VERDICTS)]
+    pub allocations: bool,
+    /// Significance level after correction for all tests of the run.
+    #[arg(long, help_heading = super::VERDICTS, value_name = "P", default_value_t = 0.05)]
+    pub alpha: f64,
+    /// Statistical test of "the left side is slower". The default pairs both sides launch by launch.
+    #[arg(long, help_heading = super::VERDICTS, value_enum, value_name = "TEST", default_value_t = TestChoice::Pairs)]
+    pub test: TestChoice,
+    /// Correction for multiple tests over the run.
+    #[arg(long, help_heading = super::VERDICTS, value_enum, value_name = "METHOD", default_value_t = CorrectionChoice::Holm)]
+    pub correction: CorrectionChoice,
+    /// Smallest slowdown that counts, as a fraction.
+    #[arg(long, help_heading = super::VERDICTS, value_name = "FRACTION", default_value_t = 0.05)]
+    pub effect_floor: f64,
+    /// Behaviour of ranks that wait for a repetition to start.
+    #[arg(long, help_heading = super::MEASUREMENT, value_enum, env = "KILTER_WAIT", default_value_t = WaitChoice::Auto)]
     pub wait: WaitChoice,
-    /// Ranks start a repetition together by this method. A barrier under-reports.
-    #[arg(long, value_enum, env = "KILTER_SYNC", default_value_t = SyncChoice::Auto)]
+    /// Method by which ranks start a repetition together. With a barrier, times come out too short.
+    #[arg(long, help_heading = super::MEASUREMENT, value_enum, env = "KILTER_SYNC", default_value_t = SyncChoice::Auto)]
     pub sync: SyncChoice,
-    /// Caches at the start of a repetition: warm or swept.
-    #[arg(long, value_enum, default_value_t = CacheChoice::Warm)]
+    /// Contents of the caches at the start of a repetition.
+    #[arg(long, help_heading = super::MEASUREMENT, value_enum, default_value_t = CacheChoice::Warm)]
     pub cache: CacheChoice,
     /// Rule for the number of repetitions. `variance` derives it from the screening's variances and costs. Methods (rse=T,
     /// cov-mean=T/WINDOW, cov-median=T/WINDOW) predict the number after which all of them hold. `none` makes --max-repetitions.
-    #[arg(long, value_name = "METHODS", default_value = "variance")]
+    #[arg(long, help_heading = super::MEASUREMENT, value_name = "METHODS", default_value = "variance")]
     pub repetitions: String,
-    /// Least repetitions of an item in a launch (default: 3 with `variance`, else 8).
-    #[arg(long, value_name = "N")]
+    /// Fewest repetitions of an item in a launch (default: 3 with `variance`, else 8).
+    #[arg(long, help_heading = super::MEASUREMENT, value_name = "N")]
     pub min_repetitions: Option<u32>,
     /// Most repetitions of an item in a launch.
-    #[arg(long, value_name = "N", default_value_t = 60)]
+    #[arg(long, help_heading = super::MEASUREMENT, value_name = "N", default_value_t = 60)]
     pub max_repetitions: u32,
-    /// Repetitions between two checks whether there are enough.
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    /// Repetitions between two checks of that rule.
+    #[arg(long, help_heading = super::MEASUREMENT, value_name = "N", default_value_t = 1)]
     pub repetition_step: u32,
     /// Most seconds for the repetitions of an item in a launch. Slow items get fewer repetitions.
-    #[arg(long, value_name = "SECONDS", default_value_t = REPETITIONS.seconds)]
+    #[arg(long, help_heading = super::MEASUREMENT, value_name = "SECONDS", default_value_t = REPETITIONS.seconds)]
     pub repetition_seconds: f64,
-    /// Total volumes n in bytes: a list such as 1,4K,1MiB, a range of powers of two such as 1..1M, or of powers of four such as
-    /// 1..1M:x4. K, M and G (in either case), as well as KiB, MiB and GiB, are powers of 1024.
-    #[arg(long, value_name = "SIZES", default_value = "1..1MiB:x4")]
-    pub sizes: String,
-    /// Guidelines by id, family, or the beginning of an id, such as GL8,III,TGT35* (default: all).
-    #[arg(long, value_name = "IDS", value_delimiter = ',')]
-    pub guidelines: Vec<String>,
-    /// A site's own guideline file (TOML). Repeatable.
-    #[arg(long, value_name = "FILE")]
-    pub guideline_file: Vec<PathBuf>,
-    /// Only guidelines whose left side is one of these functions, such as reduce,gather,isend (default: all).
-    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
-    pub functions: Vec<String>,
-    /// Call mix of an application (TOML, see configs/mixes/example.toml): function, volume, number of calls, ranks of the communicator.
-    /// Nothing else is measured, and cells weigh by the time that the application would save. A range of volumes stands for the
-    /// --sizes within it.
-    #[arg(long, value_name = "FILE")]
-    pub mix: Option<PathBuf>,
-    /// Make all launches of all cells, and judge once, at their end.
-    #[arg(long)]
-    pub fixed: bool,
-    /// Root of rooted collectives: a rank, or rotating for each rank in turn.
-    #[arg(long, value_name = "RANK", default_value = "0")]
-    pub root: String,
-    /// Elements that are moved and combined: bytes by a bitwise OR, numbers by a sum.
-    #[arg(long = "type", value_enum, value_name = "TYPE", default_value_t = ElementChoice::Byte)]
-    pub element: ElementChoice,
-    /// Most launches per verification (R). Cells that are decided earlier get fewer. The default is 20, and up to 60 on a machine that
-    /// the screening finds so noisy that 20 would miss slowdowns by 30 %.
-    #[arg(long, value_name = "R")]
-    pub launches: Option<usize>,
-    /// Judge the mean of each batch job's launches, not single launches. A command that was cut off goes on in the next job, on other
-    /// nodes. Without this option, jobs are judged so only if their launches resemble each other.
-    #[arg(long)]
-    pub allocations: bool,
-    /// Wall-clock seconds for the whole command, starts of jobs and checks included.
-    #[arg(long, value_name = "SECONDS", default_value_t = 600.0)]
-    pub budget: f64,
-    /// Begin anew instead of resuming an interrupted run of the same command. Its samples stay in the database, unused.
-    #[arg(long)]
-    pub fresh: bool,
-    /// Print what would be measured and how the budget is divided; launch nothing.
-    #[arg(long)]
-    pub dry_run: bool,
-    /// Seed of all random orders (default: drawn, and reported).
-    #[arg(long, value_name = "S")]
-    pub seed: Option<u64>,
-    /// Significance level after correction for all tests of the run.
-    #[arg(long, value_name = "P", default_value_t = 0.05)]
-    pub alpha: f64,
-    /// Statistical test of "the left side is slower". The default pairs both sides launch by launch.
-    #[arg(long, value_enum, value_name = "TEST", default_value_t = TestChoice::Pairs)]
-    pub test: TestChoice,
-    /// Correction for multiple tests over the run.
-    #[arg(long, value_enum, value_name = "METHOD", default_value_t = CorrectionChoice::Holm)]
-    pub correction: CorrectionChoice,
-    /// Smallest slowdown that counts, as a fraction.
-    #[arg(long, value_name = "FRACTION", default_value_t = 0.05)]
-    pub effect_floor: f64,
 }
 
 /// Tests.
@@ -146,35 +146,35 @@ pub enum ElementChoice {
     Double,
 }
 
-/// How ranks wait.
+/// Behaviour of waiting ranks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum WaitChoice {
     /// Spin if the ranks fit the cores of this host, else sleep.
     Auto,
-    /// Spin.
+    /// Poll, and keep the processor.
     Spin,
-    /// Sleep.
+    /// Sleep, and leave the processor to others.
     Sleep,
 }
 
-/// How ranks start together.
+/// Methods by which ranks start a repetition together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum SyncChoice {
-    /// The shared clock where there is one, else the round time.
+    /// `shared-clock` if all ranks have one, else `round-time`.
     Auto,
-    /// All ranks read one clock.
+    /// All ranks read the same clock and start at an agreed time.
     SharedClock,
-    /// Every rank learns rank 0's clock by messages and translates.
+    /// Every rank learns by messages how its clock differs from rank 0's, and starts at an agreed time.
     RoundTime,
     /// Ranks leave a barrier and take local times.
     Barrier,
 }
 
-/// What the caches hold.
+/// Contents of the caches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum CacheChoice {
-    /// The buffers of the repetition before are in them, as far as they fit.
+    /// Buffers of the previous repetition, as far as they fit.
     Warm,
-    /// Twice the last-level cache is swept before each repetition.
+    /// None of the buffers: twice the last-level cache is swept before each repetition.
     Cold,
 }

@@ -9,7 +9,7 @@ use super::Measure;
 #[derive(Debug, Args)]
 #[command(mut_args(for_overlap))]
 pub struct Overlap {
-    /// Measuring.
+    /// Options of the measurement.
     #[command(flatten)]
     pub measure: Measure,
     /// Benchmarks by name, such as sender,receiver,iallreduce; `paper` for the six of Denis and Trahay; or `all`.
@@ -26,10 +26,10 @@ pub struct Overlap {
     /// A spin does not notice stolen cycles.
     #[arg(long, value_enum, value_name = "MODEL", default_value_t = ModelChoice::Fixed)]
     pub model: ModelChoice,
-    /// Requests under way at once (many-requests).
+    /// Requests under way at once in the benchmark many-requests.
     #[arg(long, value_name = "N", default_value_t = 4)]
     pub requests: u32,
-    /// Most computing threads of thread-load (default: the processing units of rank 0's host, as hwloc counts them).
+    /// Most computing threads in the benchmark thread-load (default: the processing units of rank 0's host, as hwloc counts them).
     #[arg(long, value_name = "N")]
     pub threads: Option<u32>,
     /// Measure every cell, then adaptively, and print the agreement of both maps and the cost of the second.
@@ -37,7 +37,7 @@ pub struct Overlap {
     pub benchmark_adaptive: bool,
 }
 
-/// What the options of measuring mean for `overlap`, and which of them mean nothing there.
+/// Gives the options of the measurement their meaning for `overlap`, and hides those that have none there.
 fn for_overlap(option: Arg) -> Arg {
     match option.get_id().as_str() {
         "sizes" => option.default_value("8..4MiB").help(
@@ -58,17 +58,17 @@ fn for_overlap(option: Arg) -> Arg {
     }
 }
 
-/// What computing is.
+/// Models of computation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum ModelChoice {
-    /// A fixed amount of work.
+    /// A fixed amount of work, calibrated before the library starts.
     Fixed,
-    /// Until the clock says so.
+    /// Spinning on the clock until the time is over.
     Clock,
 }
 
 impl ModelChoice {
-    /// As it is measured.
+    /// Model in the plan.
     #[must_use]
     pub const fn model(self) -> Model {
         match self {

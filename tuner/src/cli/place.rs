@@ -1,10 +1,10 @@
-//! Where files are installed, and whether they are: of `apply` and of `rollback`.
+//! Options of `apply` and `rollback`: the place of the files, and consent.
 
 use std::path::PathBuf;
 
 use clap::Args;
 
-/// Where files are installed, and whether it is done.
+/// Place of the files, and consent to the changes.
 #[derive(Debug, Args)]
 pub struct Place {
     /// Install for you, in your home directory (default).
@@ -19,10 +19,10 @@ pub struct Place {
     /// With --system: install into a system image whose root is this directory. Paths inside the files are those of the running image.
     #[arg(long, value_name = "DIR", requires = "system")]
     pub root: Option<PathBuf>,
-    /// Show the changes and make none.
+    /// Show the changes without making any.
     #[arg(long)]
     pub dry_run: bool,
-    /// Do not ask.
+    /// Make the changes without asking.
     #[arg(short, long)]
     pub yes: bool,
 }

@@ -16,35 +16,35 @@ pub struct Query {
     /// Runs by number, or `last`, such as 3,last.
     #[arg(long, value_name = "RUNS", value_delimiter = ',')]
     pub run: Vec<String>,
-    /// Libraries whose version string contains this, in any case.
+    /// Runs of libraries whose version string contains this, in upper or lower case.
     #[arg(long, value_name = "TEXT")]
     pub library: Option<String>,
-    /// Guidelines by id (of cells).
+    /// Cells of these guidelines, by id.
     #[arg(long, value_name = "IDS", value_delimiter = ',')]
     pub guidelines: Vec<String>,
-    /// Collectives, such as reduce,gather (of cells and samples).
+    /// Cells and samples of these collectives, such as reduce,gather.
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub functions: Vec<String>,
-    /// Sizes or ranges of sizes, ends included, such as 8,1K..1MiB (of cells and samples).
+    /// Cells and samples of these sizes or ranges of sizes, ends included, such as 8,1K..1MiB.
     #[arg(long, value_name = "SIZES", value_delimiter = ',')]
     pub sizes: Vec<String>,
-    /// Numbers of ranks.
+    /// Runs with these numbers of ranks.
     #[arg(long, value_name = "N", value_delimiter = ',')]
     pub ranks: Vec<u32>,
-    /// Verdicts (of cells): holds, violated, undecided, unstable, screened.
+    /// Cells with these verdicts: holds, violated, undecided, unstable, screened.
     #[arg(long, value_name = "VERDICTS", value_delimiter = ',')]
     pub verdict: Vec<String>,
-    /// Not before this day or time in UTC, such as 2026-11-21 or 2026-11-21T12:00:00Z.
+    /// Runs not before this day or time in UTC, such as 2026-11-21 or 2026-11-21T12:00:00Z.
     #[arg(long, value_name = "DATE")]
     pub since: Option<String>,
-    /// Not after this day or time in UTC; the whole day counts.
+    /// Runs not after this day or time in UTC; the whole day counts.
     #[arg(long, value_name = "DATE")]
     pub until: Option<String>,
-    /// Runs that reached a host whose name contains this, in any case.
+    /// Runs on a host whose name contains this, in upper or lower case.
     #[arg(long, value_name = "TEXT")]
     pub host: Option<String>,
-    /// Columns in the order of printing, such as guideline,function,bytes,verdict; all where nothing is said, or as many as the terminal
-    /// has room for.
+    /// Columns in the order of printing, such as guideline,function,bytes,verdict (default: all, or as many as the terminal has room
+    /// for).
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub columns: Vec<String>,
     /// Format of standard output.
@@ -52,7 +52,7 @@ pub struct Query {
     pub format: QueryFormat,
 }
 
-/// What `query` prints.
+/// Kinds of rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Queried {
     /// A line per run.
@@ -70,7 +70,7 @@ pub enum Queried {
 pub enum QueryFormat {
     /// Columns for people.
     Text,
-    /// RFC 4180, times in seconds, sizes in bytes.
+    /// CSV (RFC 4180), times in seconds, sizes in bytes.
     Csv,
     /// An array of objects.
     Json,

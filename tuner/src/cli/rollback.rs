@@ -7,7 +7,7 @@ use super::Place;
 /// Options of `rollback`.
 #[derive(Debug, Args)]
 pub struct Rollback {
-    /// For whom.
+    /// Place of installation.
     #[command(flatten)]
     pub place: Place,
 }

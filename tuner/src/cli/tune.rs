@@ -9,48 +9,48 @@ use super::{Measure, ModelChoice};
 /// Options of `tune`.
 #[derive(Debug, Args)]
 pub struct Tune {
-    /// Measuring.
-    #[command(flatten)]
-    pub measure: Measure,
-    /// Layouts to tune in one go, as nodes x ranks per node: 8x1,8x16, or 2,4 for ranks of one node. In a Slurm allocation `auto` stands
-    /// for one rank on each node and one on each CPU, as Slurm counts them. Each layout has its report in DIR/NxP and an equal share of
-    /// --budget. DIR/emit holds the settings of all.
-    #[arg(long, value_name = "NxP,...", conflicts_with = "ranks")]
-    pub layouts: Option<String>,
     /// Use only this kind of fix.
-    #[arg(long, value_enum, value_name = "KIND")]
+    #[arg(long, help_heading = super::FIXES, value_enum, value_name = "KIND")]
     pub only: Option<Only>,
     /// Plugin whose algorithms compete with the rest. Each must pass the correctness matrix here first. Repeatable.
-    #[arg(long = "plugin", value_name = "FILE")]
+    #[arg(long = "plugin", help_heading = super::FIXES, value_name = "FILE")]
     pub plugins: Vec<PathBuf>,
     /// Functions that no fix may touch, such as reduce,isend. They are verified, and their violations stay. Settings that act on all
     /// functions alike, such as eager limits, may still be taken if they slow none.
-    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    #[arg(long, help_heading = super::FIXES, value_name = "NAMES", value_delimiter = ',')]
     pub leave: Vec<String>,
-    /// Take only fixes that leave the default's results bit by bit, on all ranks and from call to call. The search then combines random
+    /// Take only fixes whose results equal the default's bit by bit, on all ranks and from call to call. The search then combines random
     /// doubles as well, at each measured size and at the ends of the range that it stands for.
-    #[arg(long)]
+    #[arg(long, help_heading = super::FIXES)]
     pub reproducible: bool,
     /// Most scratch memory that an algorithm or a mock-up may keep on a rank for a communicator, such as 16M. An algorithm that needs more
     /// for a cell's size is no candidate there.
-    #[arg(long, value_name = "SIZE")]
+    #[arg(long, help_heading = super::FIXES, value_name = "SIZE")]
     pub scratch_limit: Option<String>,
     /// Search the fastest choice for this collective and size even if it breaks no guideline, such as reduce@512K. Repeatable.
-    #[arg(long, value_name = "FUNCTION@SIZE")]
+    #[arg(long, help_heading = super::FIXES, value_name = "FUNCTION@SIZE")]
     pub contest: Vec<String>,
     /// Most rounds of search and verification.
-    #[arg(long, value_name = "N", default_value_t = 3)]
+    #[arg(long, help_heading = super::FIXES, value_name = "N", default_value_t = 3)]
     pub rounds: usize,
     /// Overlap targets to meet as well: ids, or all; see `kilter list targets`.
-    #[arg(long, value_name = "ID,...", value_delimiter = ',')]
+    #[arg(long, help_heading = super::TARGETS, value_name = "ID,...", value_delimiter = ',')]
     pub targets: Vec<String>,
-    /// A file with a further overlap target. Repeatable.
-    #[arg(long, value_name = "FILE")]
+    /// File with a further overlap target. Repeatable.
+    #[arg(long, help_heading = super::TARGETS, value_name = "FILE")]
     pub target_file: Vec<PathBuf>,
     /// Model of the computation of overlap targets: a fixed amount of work, or spinning on the clock. A spin does not notice the cycles
     /// that a progress thread, or another program, takes.
-    #[arg(long, value_enum, value_name = "MODEL", default_value_t = ModelChoice::Fixed)]
+    #[arg(long, help_heading = super::TARGETS, value_enum, value_name = "MODEL", default_value_t = ModelChoice::Fixed)]
     pub model: ModelChoice,
+    /// Options of the measurement.
+    #[command(flatten)]
+    pub measure: Measure,
+    /// Layouts to tune in one go, as nodes x ranks per node, such as 8x1,8x16, or 2,4 for ranks of one node. In a Slurm allocation
+    /// `auto` stands for one rank on each node and one on each CPU, as Slurm counts them. Each layout has its report in DIR/NxP and
+    /// an equal share of --budget. DIR/emit holds the settings of all layouts.
+    #[arg(long, help_heading = super::JOB, value_name = "NxP,...", conflicts_with = "ranks")]
+    pub layouts: Option<String>,
 }
 
 /// Kinds of fixes.

@@ -9,8 +9,8 @@ use super::Job;
 /// Options of `verify-algorithms`.
 #[derive(Debug, Args)]
 pub struct VerifyAlgorithms {
-    /// Rows by id, such as bcast.binomial, or all rows of a collective, such as bcast (default: all of the plugin). An id may
-    /// carry values of its parameters, such as bcast.pipelined_chain@8192.
+    /// Algorithms and mock-ups by id, such as bcast.binomial, or all of a collective, such as bcast (default: all of the plugin). An
+    /// id may carry values of its parameters, such as bcast.pipelined_chain@8192.
     #[arg(long, value_name = "IDS", value_delimiter = ',')]
     pub only: Vec<String>,
     /// Numbers of ranks, a job for each.
@@ -25,13 +25,13 @@ pub struct VerifyAlgorithms {
     /// The plugin (default: Kilter's own, libkilter_collectives.so).
     #[arg(long, value_name = "FILE")]
     pub plugin: Option<PathBuf>,
-    /// Run only this case, as a failure names it. Parts that are left out have defaults.
+    /// Run only this case, written as failures report it. Missing parts have defaults.
     #[arg(long, value_name = "CASE")]
     pub case: Option<String>,
-    /// Run the reduced matrix of `tune`, about a second's worth.
+    /// Run the reduced matrix of `tune`, which takes about a second.
     #[arg(long)]
     pub reduced: bool,
-    /// The library and its launcher, and where everything is written.
+    /// The library, its launcher, and the places of results.
     #[command(flatten)]
     pub job: Job,
 }

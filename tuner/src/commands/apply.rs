@@ -1,4 +1,4 @@
-//! `kilter apply`: installs what was emitted.
+//! `kilter apply`: installs emitted files.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -50,7 +50,7 @@ pub(super) fn run(typed: &Apply) -> anyhow::Result<Status> {
     Ok(Status::Holds)
 }
 
-/// For whom.
+/// Place of installation.
 pub(super) fn scope(place: &Place) -> anyhow::Result<Scope> {
     Ok(match &place.prefix {
         Some(prefix) => {
@@ -61,7 +61,7 @@ pub(super) fn scope(place: &Place) -> anyhow::Result<Scope> {
     })
 }
 
-/// The root of another system.
+/// Root of another system.
 fn root(typed: Option<&Path>) -> anyhow::Result<Option<PathBuf>> {
     let Some(root) = typed else { return Ok(None) };
     ensure!(
@@ -90,7 +90,7 @@ fn ensure_same_library(typed: &Apply, tuned: &TunedLibrary) -> anyhow::Result<()
 /// A launcher that takes longer to say its version hangs.
 const VERSION_LIMIT: Duration = Duration::from_secs(20);
 
-/// Keeps other commands away, where something may be changed.
+/// Locks out other commands, if anything may be changed.
 pub(super) fn hold(place: &Place, journal: &Journal) -> anyhow::Result<Option<std::fs::File>> {
     if let Some(root) = &journal.root {
         session::stays_below(root, &journal.directory, None)?;
@@ -98,7 +98,7 @@ pub(super) fn hold(place: &Place, journal: &Journal) -> anyhow::Result<Option<st
     (!place.dry_run).then(|| disk::lock(&journal.directory)).transpose()
 }
 
-/// Takes back what a command that was cut off had done.
+/// Undoes the changes of an interrupted command.
 pub(super) fn finish(place: &Place, unfinished: &Prepared) -> anyhow::Result<()> {
     eprintln!("kilter: an earlier command was cut off; what it did is taken back first");
     if unfinished.changes.is_empty() && !place.dry_run {
@@ -107,7 +107,7 @@ pub(super) fn finish(place: &Place, unfinished: &Prepared) -> anyhow::Result<()>
     carry_out(place, unfinished, "Take this back?").map(drop)
 }
 
-/// Shows changes, asks, and carries them out; whether it did.
+/// Shows changes, asks, and makes them; returns true if it did.
 pub(super) fn carry_out(place: &Place, prepared: &Prepared, question: &str) -> anyhow::Result<bool> {
     if !prepared.changes.is_empty() {
         print(&prepared.diff())?;

@@ -9,7 +9,7 @@ use kilter_model::options::wrong;
 use super::{Status, print};
 use crate::cli::Batch;
 
-/// Commands that launch jobs, and whether they have a budget of measuring.
+/// Commands that launch jobs; true for those with a budget of measuring.
 const COMMANDS: [(&str, bool); 6] = [
     ("check", true),
     ("tune", true),
@@ -19,7 +19,7 @@ const COMMANDS: [(&str, bool); 6] = [
     ("verify-algorithms", false),
 ];
 
-/// Share of the allocation that the command may measure; the rest is for starting, reporting and the last launch.
+/// Share of the allocation that is the command's budget; the rest is for starting, reporting and the last launch.
 const MEASURING: f64 = 0.9;
 
 pub(super) fn run(typed: &Batch) -> anyhow::Result<Status> {

@@ -1,4 +1,4 @@
-//! `kilter doctor`: is this machine fit to be measured on?
+//! `kilter doctor`: checks that this machine is fit for measurements.
 
 use kilter_bench::launch;
 

@@ -1,4 +1,4 @@
-//! `--dry-run`: what a command would measure, and how it divides its budget.
+//! `--dry-run`: prints the measurements of a command, and how it divides its budget.
 
 use std::fmt::Write as _;
 

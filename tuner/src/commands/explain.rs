@@ -1,4 +1,4 @@
-//! `kilter explain`: what a guideline or a target means.
+//! `kilter explain`: the meaning of a guideline or a target.
 
 use kilter_model::config::{guideline, target};
 

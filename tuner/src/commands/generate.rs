@@ -1,4 +1,4 @@
-//! `kilter generate`: manual pages and completions of shells, for `scripts/install`; made from what can be typed.
+//! `kilter generate`: manual pages and shell completions from the command line's definition, for `scripts/install`.
 
 use std::path::Path;
 
@@ -9,14 +9,14 @@ use clap_complete::{Shell, generate_to};
 use super::Status;
 use crate::cli::{Cli, Generate};
 
-/// Where each shell looks for completions below a prefix; it names the file itself.
+/// Directory below a prefix in which each shell looks for completions; the shell names the file itself.
 const COMPLETIONS: [(Shell, &str); 3] = [
     (Shell::Bash, "share/bash-completion/completions"),
     (Shell::Zsh, "share/zsh/site-functions"),
     (Shell::Fish, "share/fish/vendor_completions.d"),
 ];
 
-/// Where manual pages lie below a prefix.
+/// Directory of manual pages below a prefix.
 const MANUAL: &str = "share/man/man1";
 
 pub(super) fn run(typed: &Generate) -> anyhow::Result<Status> {

@@ -83,7 +83,7 @@ struct ParameterRow {
 struct MockupRow {
     id: &'static str,
     stands_for: &'static str,
-    /// In order, each on the full volume.
+    /// Calls in order, each on the full volume.
     calls: Vec<String>,
 }
 

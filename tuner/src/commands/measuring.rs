@@ -1,4 +1,4 @@
-//! What every measuring command does around its own work: find the library, open the store, run, write the reports.
+//! Steps of every measuring command around its own work: find the library, open the store, run, write the reports.
 
 use std::collections::BTreeSet;
 
@@ -22,8 +22,8 @@ use crate::doctor;
 use crate::launcher;
 use crate::reporting;
 
-/// Runs `work` and writes what it reports on the guidelines. `further` are the command's own options that change what is measured:
-/// a run that was killed is resumed only by a command that asks for the same.
+/// Runs `work` and writes its report on the guidelines. `further` are the command's own options that change its
+/// measurements: an interrupted run is resumed only by a command with the same ones.
 pub(super) fn with_report(
     options: &Options,
     command: &str,
@@ -53,7 +53,7 @@ pub(super) fn with_report(
     })
 }
 
-/// Refuses to verify nothing.
+/// Refuses a run with nothing to verify.
 pub(super) fn ensure_work(context: &Context<'_>) -> anyhow::Result<()> {
     anyhow::ensure!(
         !context.plan.subjects().is_empty(),
@@ -74,7 +74,7 @@ pub(super) fn write(options: &Options, report: &Report) -> anyhow::Result<()> {
     reporting::write(options, "report.xml", &junit::to_string(report))
 }
 
-/// Runs `work` with a library, a store and a run, and then `present` on what it returns.
+/// Runs `work` with a library, a store and a run, and then `present` on its result.
 pub(super) fn with_context<R>(
     options: &Options,
     command: &str,
@@ -95,14 +95,14 @@ pub(super) fn with_context<R>(
     present(&context, result)
 }
 
-/// What the whole process needs before it launches anything; once.
+/// Prepares the whole process, once, before it launches anything.
 pub(super) fn prepare_process() -> anyhow::Result<()> {
     launch::process::become_subreaper()?;
     launch::interrupt::install()?;
     Ok(())
 }
 
-/// What a run is about, found out before the store is there.
+/// Subject of a run, determined before the store is opened.
 pub(super) struct Found {
     version: String,
     library: Library,
@@ -137,7 +137,7 @@ pub(super) fn find(options: &Options) -> anyhow::Result<Found> {
     })
 }
 
-/// Begins a run, or resumes the one that was interrupted.
+/// Begins a run, or resumes an interrupted one.
 pub(super) fn begin<'a>(
     options: &'a Options,
     found: Found,
@@ -194,7 +194,7 @@ pub(super) fn begin<'a>(
         context.progress.warn(&warning.text);
     }
     if context.run.resumed {
-        // What its last job reported while nobody read it, first of all.
+        // The last job's report may hold lines that nobody has read; they come first.
         launch::recover(&context.run)?;
         let taken = context.run.take_over(context.most_other_cores())?;
         context.progress.note(&taken_over(&taken, &context));
@@ -230,7 +230,7 @@ fn taken_over(taken: &TakenOver, context: &Context<'_>) -> String {
     )
 }
 
-/// How a command ends whose work failed: interrupted, or with the error.
+/// Ends a command whose work failed: as interrupted, or with the error.
 pub(super) fn failed(context: &Context<'_>, error: anyhow::Error) -> anyhow::Result<Status> {
     context.progress.finish();
     forget_failure(context, &error)?;
@@ -241,7 +241,7 @@ pub(super) fn failed(context: &Context<'_>, error: anyhow::Error) -> anyhow::Res
     Err(error)
 }
 
-/// The same where several runs worked together.
+/// Same as [`failed`] for several runs that worked together.
 pub(super) fn failed_together(contexts: &[Context<'_>], error: anyhow::Error) -> anyhow::Result<Status> {
     for context in contexts {
         context.progress.finish();
@@ -253,7 +253,7 @@ pub(super) fn failed_together(contexts: &[Context<'_>], error: anyhow::Error) ->
     }
 }
 
-/// A failure that ends the command is not replayed by the next one: the machine may have been mended in between.
+/// Forgets a failure that ends the command, because the machine may have been repaired before the next one.
 fn forget_failure(context: &Context<'_>, error: &anyhow::Error) -> anyhow::Result<()> {
     if let Some(failure) = JobFailure::behind(error) {
         context.run.forget_failures(&failure.place().key)?;
@@ -261,7 +261,7 @@ fn forget_failure(context: &Context<'_>, error: &anyhow::Error) -> anyhow::Resul
     Ok(())
 }
 
-/// What of a call mix this run says nothing about.
+/// Notes on the parts of a call mix about which this run says nothing.
 fn mix_notes(mix: &Mix, ranks: usize, plan: &Plan) -> Vec<String> {
     let mut notes = Vec::new();
     let others: Vec<String> = mix
@@ -300,7 +300,7 @@ fn command_line() -> String {
         .join(" ")
 }
 
-/// A seed from the clock: any will do, since it is reported and can be given back.
+/// A seed from the clock. Any seed will do, since it is reported and can be given again.
 fn fresh_seed() -> u64 {
     let now = std::time::SystemTime::now()
         .duration_since(std::time::UNIX_EPOCH)

@@ -29,14 +29,14 @@ use kilter_stats::verdict::Outcome;
 
 use crate::cli::{Cli, Command};
 
-/// How a command ended.
+/// End of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Status {
     /// Every guideline holds, or there was nothing to verify.
     Holds,
     /// Violations remain.
     Violations,
-    /// The machine is not fit: nothing can be measured.
+    /// The machine is not fit: measurements are impossible.
     Unfit,
     /// Interrupted by a signal: 128 and its number.
     Interrupted(u8),
@@ -54,7 +54,7 @@ impl From<Status> for ExitCode {
 }
 
 impl Status {
-    /// Judged by what is in force at the end.
+    /// Status by the report's final verdicts.
     #[must_use]
     pub fn of(report: &Report) -> Status {
         // A violated cell counts until it is shown to hold: undecided is no success.
@@ -72,10 +72,7 @@ impl Status {
     }
 }
 
-/// Runs a command.
-///
-/// # Errors
-/// Whatever made it impossible, as a chain.
+/// Runs a command. The error is a chain of causes.
 pub fn run(cli: Cli) -> anyhow::Result<Status> {
     match cli.command {
         Command::Check(typed) => check::run(typed),
@@ -97,7 +94,7 @@ pub fn run(cli: Cli) -> anyhow::Result<Status> {
     }
 }
 
-/// Whether an error is only the reader of our standard output going away.
+/// True if an error only means that the reader of our standard output went away.
 #[must_use]
 pub fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| {

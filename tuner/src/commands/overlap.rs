@@ -1,4 +1,4 @@
-//! `kilter overlap`: maps of how far communication runs beside computation.
+//! `kilter overlap`: maps of the overlap of communication with computation.
 
 use kilter_model::setup::Setup;
 use kilter_overlap::{agreement, classify, html, json, measure, write};

@@ -1,4 +1,4 @@
-//! `kilter query`: what the database has.
+//! `kilter query`: prints rows of the database.
 
 use std::io::{BufWriter, IsTerminal as _};
 
@@ -50,7 +50,8 @@ pub(super) fn run(typed: &Query) -> anyhow::Result<Status> {
     Ok(Status::Holds)
 }
 
-/// Characters of a line, where standard output is a terminal: what COLUMNS says, or else the terminal. A pipe or file has no limit.
+/// Columns of the terminal, if standard output is one: COLUMNS, or else the terminal's own number. A pipe or file has
+/// no limit.
 fn width_of_terminal() -> Option<usize> {
     let out = std::io::stdout();
     if !out.is_terminal() {

@@ -1,16 +1,17 @@
-//! What must be equal for an interrupted run to be resumed.
+//! Key by which an interrupted run is found and resumed.
 //!
-//! Every option that changes what is measured is part of the key, in the words in which it is written to files: renaming a type or a field of the
-//! code does not make a run anew.
+//! Every option that changes the measurements is part of the key, in the words in which it is written to files.
+//! Renaming a type or a field of the code does not start runs anew.
 
 use kilter_model::config::guideline::Guideline;
 use kilter_model::options::Options;
 use serde_json::json;
 
-/// Meaning of times: raised when a release measures otherwise, so that a run which another one began is not finished with other times.
+/// Version of the method of measuring. It is raised when a release measures otherwise, so that a run is not finished
+/// with other times.
 const METHOD: u32 = 2;
 
-/// The key of a command's run. `further` are the command's own options that change what is measured.
+/// Key of a command's run. `further` are the command's own options that change its measurements.
 pub(super) fn of(
     options: &Options,
     command: &str,

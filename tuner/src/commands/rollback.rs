@@ -1,4 +1,4 @@
-//! `kilter rollback`: takes the latest apply back.
+//! `kilter rollback`: undoes the latest apply.
 
 use anyhow::Context as _;
 use kilter_emit::apply::session;
@@ -12,7 +12,7 @@ pub(super) fn run(typed: &Rollback) -> anyhow::Result<Status> {
     let journal = scope.journal()?;
     let _held = hold(&typed.place, &journal)?;
     if let Some(unfinished) = session::unfinished(&journal)? {
-        // That was the latest.
+        // That was the latest `apply`.
         finish(&typed.place, &unfinished)?;
         return Ok(Status::Holds);
     }

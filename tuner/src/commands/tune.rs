@@ -42,7 +42,7 @@ pub(super) fn tuned(context: &Context<'_>, options: &TuneOptions) -> anyhow::Res
     kilter_emit::check(context)?;
     // Into a simulated rank nothing can be loaded: what is not the library's own is compared with, and not deployed.
     if (options.mockups || options.algorithms) && !context.library.launcher.is_simulator() {
-        // Nothing is deployed that it has not proven.
+        // Rows are deployed only if the verifier has proven them.
         context.programs.verifier()?;
     }
     kilter_tune::tune(context, options)

@@ -19,7 +19,7 @@ pub(super) fn run(options: &TuneOptions, own_options: String) -> anyhow::Result<
     kilter_emit::staging::check(&directory)?;
     let layouts: Vec<Layout> = options.layouts.iter().filter_map(|own| own.layout).collect();
     let names: Vec<String> = layouts.iter().map(ToString::to_string).collect();
-    // What is verified at the end comes from all of them, so that other layouts are another run.
+    // The final verification covers all layouts, so that a run with other layouts is another run.
     let further = [own_options, format!("layouts {}", names.join(","))];
     let found = options.layouts.iter().map(measuring::find);
     let found = found.collect::<anyhow::Result<Vec<_>>>()?;
@@ -60,7 +60,7 @@ pub(super) fn run(options: &TuneOptions, own_options: String) -> anyhow::Result<
     let proven = match prove(&mut members, &directory) {
         Ok(proven) => proven,
         Err(error) => {
-            // Which layout's launch it was is in the error; none may replay it.
+            // The error names the layout's launch; none may replay it.
             let error = error.context("verifying the files of all layouts");
             return measuring::failed_together(&contexts, error);
         }

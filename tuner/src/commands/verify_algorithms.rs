@@ -95,7 +95,7 @@ pub(super) fn run(typed: cli::VerifyAlgorithms) -> anyhow::Result<Status> {
     })
 }
 
-/// The options of the launch that a failure is reproduced with.
+/// Options of a launch that reproduces a failure.
 fn further(common: &Options, options: &VerifyOptions) -> String {
     let mut words = String::new();
     let mut add = |option: &str, value: String| words.push_str(&format!(" {option} {}", quote(&value)));

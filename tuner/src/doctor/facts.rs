@@ -1,4 +1,4 @@
-//! What was found out about a job and its hosts; nothing here is judged.
+//! Facts about a job and its hosts; they are judged elsewhere.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,49 +7,49 @@ use kilter_protocol::machine::Machine;
 
 use crate::library_info::Difference;
 
-/// Everything that the checks look at.
+/// Facts for the checks.
 #[derive(Debug, Clone, Default)]
 pub struct Facts {
-    /// Ranks that are to run.
+    /// Requested ranks.
     pub ranks: usize,
-    /// Whether a host file was given.
+    /// True if a host file was given.
     pub hostfile: bool,
-    /// The library and its version, where they were found out.
+    /// The library and its version, if they are known.
     pub library: String,
     /// Hosts by name; without a job this machine alone.
     pub hosts: BTreeMap<String, Host>,
     /// The control variables of the library's description.
     pub described: Vec<Variable>,
-    /// What the library's own program prints of its parameters.
+    /// The library's own program on its parameters.
     pub printed: Printed,
-    /// The job's own facts, where one ran.
+    /// The job's own facts, if one ran.
     pub job: Option<Machine>,
-    /// Why no job ran although one was to.
+    /// Reason why no job ran although one was wanted.
     pub problem: Option<Problem>,
 }
 
-/// A control variable of the description, and what the running library says of it.
+/// A control variable of the description, with the running library's report.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Variable {
-    /// As the library spells it.
+    /// Name as the library spells it.
     pub name: String,
-    /// The default, as described.
+    /// Described default.
     pub default: String,
-    /// Its value; `None` where the library has no such variable.
+    /// Its value; `None` if the library has no such variable.
     pub reported: Option<String>,
-    /// Whether that is the default.
+    /// True if that is the default.
     pub is_default: bool,
 }
 
-/// What the library's own program prints of its parameters, against the description.
+/// Result of comparing the output of the library's own program with the description.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Printed {
-    /// No library was found whose program could be asked.
+    /// No library was found, so that no program was asked.
     #[default]
     NotAsked,
-    /// Kilter reads no program of this library's.
+    /// Kilter reads no program of this library.
     NoProgram,
-    /// Why the program gave no answer.
+    /// Reason why the program gave no answer.
     NoAnswer(String),
     /// It answered.
     Compared {
@@ -59,17 +59,17 @@ pub enum Printed {
         parameters: usize,
         /// The description.
         description: String,
-        /// What is described otherwise.
+        /// Differences from the description.
         differences: Vec<Difference>,
     },
 }
 
-/// Why no job ran.
+/// Reason why no job ran.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
     /// The check that it belongs to: `library`, `worker` or `hosts`.
     pub check: &'static str,
-    /// What happened, and what to do.
+    /// The event, and what to do.
     pub text: String,
 }
 
@@ -78,7 +78,7 @@ pub struct Problem {
 pub struct Host {
     /// Files of `/proc` and `/sys`: path, text.
     pub files: BTreeMap<String, String>,
-    /// How its processors spent a moment before the job, as shares of all of them.
+    /// Use of its processors in a moment before the job, as shares of all of them.
     pub moment: Option<Moment>,
     /// Processes that were busy in that moment: name, share of one processor; busiest first.
     pub processes: Vec<(String, f64)>,
@@ -87,14 +87,14 @@ pub struct Host {
 /// Shares of all processors' time, 0 to 1.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Moment {
-    /// Not idle and not stolen.
+    /// Share that is neither idle nor stolen.
     pub busy: f64,
-    /// Taken by other virtual machines.
+    /// Share taken by other virtual machines.
     pub stolen: f64,
 }
 
 impl Facts {
-    /// The hosts with ranks on them, and how many.
+    /// Hosts with ranks, and the number of ranks on each.
     #[must_use]
     pub fn ranks_by_host(&self) -> BTreeMap<&str, usize> {
         let mut counts = BTreeMap::new();
@@ -120,12 +120,12 @@ impl Facts {
             .filter_map(move |(name, host)| Some((name.as_str(), host, *counts.get(name.as_str())?)))
     }
 
-    /// The first of the hosts for which `judge` has an answer.
+    /// First answer of `judge` for a host.
     pub fn first<T>(&self, judge: impl Fn(&str, &Host, usize) -> Option<T>) -> Option<T> {
         self.occupied().find_map(|(name, host, ranks)| judge(name, host, ranks))
     }
 
-    /// The distinct texts of a file over the hosts.
+    /// Distinct texts of a file over the hosts.
     #[must_use]
     pub fn texts(&self, path: &str) -> BTreeSet<&str> {
         self.occupied().filter_map(|(_, host, _)| host.text(path)).collect()
@@ -139,7 +139,7 @@ impl Host {
         self.files.get(path).map(|text| text.trim())
     }
 
-    /// Processors that are switched on.
+    /// Number of processors that are switched on.
     #[must_use]
     pub fn processors(&self) -> Option<usize> {
         let count = cpus::parse(self.text(ONLINE)?).len();
@@ -159,7 +159,7 @@ pub const ONLINE: &str = "/sys/devices/system/cpu/online";
 /// Memory.
 pub const MEMORY: &str = "/proc/meminfo";
 
-/// How two readings of `/proc/stat` say that the time between was spent.
+/// Use of the processors between two readings of `/proc/stat`.
 #[must_use]
 pub fn moment(before: &str, after: &str) -> Option<Moment> {
     let read = |text: &str| -> Option<Vec<f64>> {

@@ -1,4 +1,5 @@
-//! Finds the facts: of this machine from `/proc` and `/sys`, of the job and its hosts by launching the worker once.
+//! Gathers the facts: about this machine from `/proc` and `/sys`, about the job and its hosts by launching the worker
+//! once.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -14,15 +15,15 @@ use super::facts::{Facts, Host, Printed, Problem, Variable, moment};
 use crate::launcher;
 use crate::library_info::{self, ask::ask as ask_program};
 
-/// How long the machine is watched for what else runs.
+/// Time for which the machine is watched for other load.
 const WATCHED: Duration = Duration::from_millis(200);
 
 /// Ticks of `/proc/PID/stat` in a second, on Linux.
 const TICKS_PER_SECOND: f64 = 100.0;
 
-/// Where facts of a machine come from; scripted in tests.
+/// Source of a machine's facts; scripted in tests.
 pub trait System {
-    /// The files that can be read, of these.
+    /// Those of these files that can be read.
     fn files(&self, paths: &[String]) -> BTreeMap<String, String>;
     /// `/proc/PID/stat` of every process but this one.
     fn processes(&self) -> Vec<String>;
@@ -30,7 +31,7 @@ pub trait System {
     fn pause(&self, time: Duration);
 }
 
-/// The machine that this program runs on.
+/// The machine on which this program runs.
 pub struct Here;
 
 impl System for Here {
@@ -55,12 +56,12 @@ impl System for Here {
     }
 }
 
-/// The files that are read on every host.
+/// Files that are read on every host.
 fn files() -> Vec<String> {
     FILES.iter().map(|path| (*path).to_owned()).collect()
 }
 
-/// A host, watched for a moment.
+/// Watches a host for a moment.
 #[must_use]
 pub fn host(system: &dyn System) -> Host {
     let stat = "/proc/stat".to_owned();
@@ -100,7 +101,7 @@ fn ticks(stats: &[String]) -> BTreeMap<u64, (String, f64)> {
     stats.iter().filter_map(read).collect()
 }
 
-/// This machine, without a job.
+/// Facts about this machine, without a job.
 #[must_use]
 pub fn local(options: &Options) -> Facts {
     Facts {
@@ -117,7 +118,7 @@ fn host_name() -> String {
         .unwrap_or_else(|_| "this host".to_owned())
 }
 
-/// This machine, and a job on the hosts where one starts.
+/// Facts about this machine, and about a job if one starts.
 #[must_use]
 pub fn all(options: &Options) -> Facts {
     let mut facts = local(options);
@@ -157,8 +158,8 @@ pub fn all(options: &Options) -> Facts {
     facts
 }
 
-/// What the library's own program prints, against the description; of parameters of transports, those of one host where there is no
-/// host file.
+/// Compares the output of the library's own program with the description. Parameters of transports are those of one
+/// host if there is no host file.
 fn printed(options: &Options, library: &Library, version: &str) -> Printed {
     let Some(tool) = library.info else {
         return Printed::NoProgram;
@@ -176,7 +177,7 @@ fn printed(options: &Options, library: &Library, version: &str) -> Printed {
 }
 
 impl Facts {
-    /// What a job said: its hosts take the place of this machine, which is known better if it is one of them.
+    /// Adds a job's report. Its hosts replace this machine, which keeps its own facts if it is one of them.
     fn add(&mut self, mut machine: Machine, library: &Library) {
         let one_host = machine.hosts.len() <= 1;
         self.described = library
@@ -217,7 +218,7 @@ impl Facts {
     }
 }
 
-/// Launches the worker once and hears what it says.
+/// Launches the worker once for its report.
 fn ask(options: &Options, library: &Library, programs: &Programs) -> anyhow::Result<Machine> {
     let mut words = vec![programs.worker.display().to_string(), "describe".to_owned()];
     let (one, several) = (&library.transports.one_host, &library.transports.several_hosts);
@@ -258,7 +259,7 @@ fn ask(options: &Options, library: &Library, programs: &Programs) -> anyhow::Res
     }
 }
 
-/// What a failed launch said first, in one line.
+/// First words of a failed launch, in one line.
 fn first_words(output: &str) -> String {
     let lines: Vec<&str> = output
         .lines()
@@ -394,7 +395,7 @@ mod tests {
                 .iter()
                 .any(|variable| variable.name.starts_with("btl_tcp"))
         );
-        // What a job reads at its start, MPI_T does not have.
+        // MPI_T does not have variables that a job reads at its start.
         let intel =
             kilter_model::config::library::find_for("Intel(R) MPI Library for Linux* OS, Version 2021.19.0").unwrap();
         assert_eq!(intel.described(intel.transports.on(true)), []);

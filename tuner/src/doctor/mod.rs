@@ -1,8 +1,7 @@
-//! `kilter doctor`: is this machine fit to be measured on?
+//! `kilter doctor` checks that this machine is fit for measurements.
 //!
-//! [`facts`] are what was found, [`gather`] finds them (from `/proc` and `/sys` here, and by a short job on the hosts of the
-//! job), [`checks`] judge them, a file and a row in a table each, and [`render`] prints. Whatever makes verdicts doubtful ends
-//! in what to do about it.
+//! [`gather`] finds [`facts`] (from `/proc` and `/sys` here, and by a short job on the job's hosts). [`checks`] judge them, a file and a row
+//! in a table each, and [`render`] prints. Every finding that makes verdicts doubtful ends in an action.
 
 pub mod checks;
 pub mod facts;
@@ -15,48 +14,48 @@ use serde::Serialize;
 pub use checks::CHECKS;
 use facts::Facts;
 
-/// How bad it is; ordered.
+/// Severity of a finding; ordered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Level {
-    /// As it should be.
+    /// The machine is as it should be.
     Fit,
-    /// Not found out on this system.
+    /// The system does not tell.
     Unknown,
-    /// Good to know; verdicts are not touched.
+    /// Good to know; verdicts are not affected.
     Note,
     /// Verdicts are doubtful.
     Warning,
-    /// Nothing can be measured.
+    /// Measurements are impossible.
     Error,
 }
 
-/// What a check found.
+/// Finding of a check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Finding {
     /// The check.
     pub id: String,
-    /// How bad it is.
+    /// Severity.
     pub level: Level,
-    /// What is the case.
+    /// Finding in words.
     pub says: String,
-    /// What to do; always there from [`Level::Warning`] on.
+    /// Action to take; always there from [`Level::Warning`] on.
     pub action: Option<String>,
 }
 
 /// A check.
 pub struct Check {
-    /// Stable.
+    /// Stable id.
     pub id: &'static str,
-    /// What it looks at.
+    /// Subject of the check.
     pub what: &'static str,
-    /// It needs no job, so that measuring commands can afford it.
+    /// True if it needs no job, so that measuring commands can afford it.
     pub quick: bool,
-    /// Judges.
+    /// Judges the facts.
     pub judge: fn(&Facts) -> Judgement,
 }
 
-/// What a check says.
+/// Judgement of a check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Judgement {
     level: Level,
@@ -65,27 +64,27 @@ pub struct Judgement {
 }
 
 impl Judgement {
-    /// As it should be.
+    /// A judgement that the machine is as it should be.
     pub(crate) fn fit(says: impl Into<String>) -> Judgement {
         Judgement::new(Level::Fit, says, None)
     }
 
-    /// The system does not say.
+    /// A judgement that the system does not tell.
     pub(crate) fn unknown(says: impl Into<String>) -> Judgement {
         Judgement::new(Level::Unknown, says, None)
     }
 
-    /// Good to know.
+    /// A remark that does not affect verdicts.
     pub(crate) fn note(says: impl Into<String>) -> Judgement {
         Judgement::new(Level::Note, says, None)
     }
 
-    /// Verdicts are doubtful until something is done.
+    /// A judgement that verdicts are doubtful until the action is taken.
     pub(crate) fn warning(says: impl Into<String>, action: impl Into<String>) -> Judgement {
         Judgement::new(Level::Warning, says, Some(action.into()))
     }
 
-    /// Nothing can be measured until something is done.
+    /// A judgement that measurements are impossible until the action is taken.
     pub(crate) fn error(says: impl Into<String>, action: impl Into<String>) -> Judgement {
         Judgement::new(Level::Error, says, Some(action.into()))
     }
@@ -108,7 +107,7 @@ impl Judgement {
     }
 }
 
-/// All checks.
+/// Findings of all checks.
 #[must_use]
 pub fn examine(facts: &Facts) -> Vec<Finding> {
     CHECKS
@@ -117,23 +116,23 @@ pub fn examine(facts: &Facts) -> Vec<Finding> {
         .collect()
 }
 
-/// The worst level.
+/// Worst level of the findings.
 #[must_use]
 pub fn worst(findings: &[Finding]) -> Level {
     findings.iter().map(|finding| finding.level).max().unwrap_or(Level::Fit)
 }
 
-/// Something that makes verdicts doubtful.
+/// A finding that makes verdicts doubtful.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Warning {
     /// The check.
     pub id: String,
-    /// What is the case and what to do.
+    /// The finding, and what to do.
     pub text: String,
 }
 
-/// The checks that need no job, of this machine, in a fraction of a second. Where the ranks run on hosts of a host file, or on
-/// simulated ones, this machine is not the one to look at, and there are none.
+/// Warnings of the checks that need no job, on this machine, in a fraction of a second. None if the ranks run on hosts
+/// of a host file or on simulated ones, because this machine is then not theirs.
 #[must_use]
 pub fn quick(options: &Options) -> Vec<Warning> {
     if options.hostfile.is_some() || options.is_exact() {

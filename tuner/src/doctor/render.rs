@@ -1,4 +1,4 @@
-//! What the doctor found, as a table and as JSON.
+//! Renders the doctor's findings as a table and as JSON.
 
 use serde::Serialize;
 
@@ -12,9 +12,9 @@ pub const SCHEMA: u32 = 1;
 pub struct Examination {
     /// [`SCHEMA`].
     pub schema: u32,
-    /// Name and version of the library; empty where it was not found out.
+    /// Name and version of the library; empty if it is not known.
     pub library: String,
-    /// Ranks that were asked for.
+    /// Requested ranks.
     pub ranks: usize,
     /// The worst level of all findings.
     pub level: Level,
@@ -23,7 +23,7 @@ pub struct Examination {
 }
 
 impl Examination {
-    /// Puts it together.
+    /// Makes an examination of the findings.
     #[must_use]
     pub fn new(library: &str, ranks: usize, findings: Vec<Finding>) -> Examination {
         Examination {
@@ -46,7 +46,7 @@ pub fn schema() -> Result<String, serde_json::Error> {
     Ok(serde_json::to_string_pretty(&schemars::schema_for!(Examination))? + "\n")
 }
 
-/// A line for each check, and below it what to do.
+/// A line for each check, with its action below.
 #[must_use]
 pub fn text(examination: &Examination) -> String {
     use std::fmt::Write as _;

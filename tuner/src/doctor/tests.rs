@@ -90,7 +90,7 @@ fn variable(name: &str, default: &str) -> Variable {
     }
 }
 
-/// What a library's program prints that differs so from its description.
+/// Output of a library's program that differs from the description in these points.
 fn printed(differences: Vec<Difference>) -> Printed {
     Printed::Compared {
         program: "ompi_info".to_owned(),
@@ -128,7 +128,7 @@ fn a_machine_that_is_fit() {
     assert_eq!(warnings(&fit()), []);
 }
 
-/// What is wrong, and the check that must find it.
+/// Defects, each with the check that must find it.
 fn cases() -> Vec<(&'static str, &'static str, Facts)> {
     let no_job = |check, text: &str| {
         with(|facts| {

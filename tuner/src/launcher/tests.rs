@@ -10,7 +10,7 @@ use crate::cli::{Cli, Command};
 const OPEN_MPI: &str = "mpirun (Open MPI) 4.1.4";
 const INTEL: &str = "Intel(R) MPI Library for Linux* OS, Version 2021.19.0 Build 1";
 const MVAPICH2: &str = "Version: mvapich2-2.3.7";
-/// Of MVAPICH2, with a version that is not its own.
+/// Version line of MVAPICH2's launcher, which has a version of its own.
 const HYDRA: &str = "HYDRA build details: Version: 3.2.1";
 const MPT: &str = "MPT: libxmpi.so 'HPE MPT 2.18  10/02/18 04:03:22'";
 
@@ -107,7 +107,8 @@ fn a_batch_system_starts_the_ranks_of_any_library() {
     ");
 }
 
-/// How ranks are spread is said by each launcher's own option, and only where there is more than one node to choose from.
+/// Each launcher has its own option for the placement of ranks. It is given only if there is more than one node to
+/// choose from.
 #[test]
 fn a_layout_is_asked_for_in_each_launchers_own_way() {
     let on = |arguments: &[&str], layout: &str| Options {

@@ -9,16 +9,16 @@ use kilter_model::config::library::InfoTool;
 
 use super::{LibraryInfo, program};
 
-/// It takes half a second; one that takes longer than this hangs.
+/// Time after which the program counts as hung. It takes half a second.
 const LIMIT: Duration = Duration::from_secs(20);
 
-/// An `ompi_info` with few components prints half of 1 MiB.
+/// Limit of the output. An `ompi_info` with few components prints half of 1 MiB.
 const MAX_OUTPUT_BYTES: u64 = 16 << 20;
 
-/// Why the program said nothing.
+/// Reason why the program gave no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum InfoError {
-    /// There is none.
+    /// The program is missing.
     #[error("there is no `{program}` beside the launcher `{}`", launcher.display())]
     Missing {
         /// Its name.
@@ -26,15 +26,15 @@ pub enum InfoError {
         /// The launcher.
         launcher: PathBuf,
     },
-    /// It does not start, or hangs.
+    /// The program does not start, or hangs.
     #[error(transparent)]
     Capture(#[from] CaptureError),
-    /// It belongs to another installation.
+    /// The program belongs to another installation.
     #[error("`{}` is of version {says}, and the launcher of {version}", program.display())]
     Other {
         /// The program.
         program: PathBuf,
-        /// What it says.
+        /// Its output.
         says: String,
         /// The launcher's version.
         version: String,
@@ -53,10 +53,8 @@ pub fn name(tool: InfoTool) -> &'static str {
     program(tool).name
 }
 
-/// Asks the program beside the launcher of a library of this version.
-///
-/// # Errors
-/// It is not there, of another version, or does not answer.
+/// Asks the program beside the launcher of a library of this version. An error if it is missing, of another version, or
+/// does not answer.
 pub fn ask(tool: InfoTool, launcher: &Path, version: &str) -> Result<LibraryInfo, InfoError> {
     let row = program(tool);
     let program = beside(launcher, row.name).ok_or_else(|| InfoError::Missing {
@@ -94,7 +92,8 @@ pub fn ask(tool: InfoTool, launcher: &Path, version: &str) -> Result<LibraryInfo
     Ok(info)
 }
 
-/// The file of this name in the directory of the launcher, as it is typed or found in PATH, or in that of the file that it is a link to.
+/// File of this name in the launcher's directory, as it is typed or found in PATH, or in that of the file to which it
+/// is a link.
 fn beside(launcher: &Path, name: &str) -> Option<PathBuf> {
     let typed = launcher.parent().filter(|directory| !directory.as_os_str().is_empty());
     let found = match typed {

@@ -1,4 +1,4 @@
-//! The description of a library against what it says of itself. Pure.
+//! Compares the description of a library with the library's own report. Pure.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -7,18 +7,18 @@ use kilter_model::config::library::{Algorithms, InfoTool, Library, Parameter, Va
 
 use super::{Legal, LibraryInfo, program};
 
-/// What is described otherwise than it is reported.
+/// Difference between the description and the library's report.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Difference {
     /// The library has no such parameter.
     Unknown(String),
-    /// Another default.
+    /// The default differs.
     Default {
         /// The parameter.
         parameter: String,
-        /// As described.
+        /// Described value.
         described: String,
-        /// As reported.
+        /// Reported value.
         reported: String,
     },
     /// A legal value that only one of the two has.
@@ -29,25 +29,25 @@ pub enum Difference {
         number: String,
         /// Its name.
         name: String,
-        /// Whether the description has it.
+        /// True if the description has it.
         described: bool,
     },
-    /// Another largest number.
+    /// The largest number differs.
     Last {
         /// The parameter.
         parameter: String,
-        /// As described.
+        /// Described number.
         described: u64,
-        /// As reported.
+        /// Reported number.
         reported: u64,
     },
-    /// A value that is tried and that the library does not take.
+    /// A value to be tried is none that the library takes.
     Illegal {
         /// The parameter.
         parameter: String,
         /// The value.
         value: String,
-        /// What it is no value of, as the library calls it.
+        /// Kind of values of which it is none, in the library's words.
         kind: String,
     },
     /// The library has a knob that is not described.
@@ -55,7 +55,7 @@ pub enum Difference {
 }
 
 impl Difference {
-    /// Whether the library has more than is described: that is not tried, and nothing else comes of it.
+    /// True if the library has more than is described. The rest is not tried, and no harm comes of it.
     #[must_use]
     pub fn is_more(&self) -> bool {
         match self {
@@ -68,7 +68,7 @@ impl Difference {
         }
     }
 
-    /// Whether what is tried by the description is something else than it says, or nothing at all.
+    /// True if a trial by the description does something else than it says, or nothing at all.
     #[must_use]
     pub fn misleads(&self) -> bool {
         match self {
@@ -119,7 +119,8 @@ impl fmt::Display for Difference {
     }
 }
 
-/// What differs, among the parameters that the library's program prints; of those of transports, where these are in use.
+/// Differences among the parameters that the library's program prints. Parameters of transports count only if these are
+/// in use.
 #[must_use]
 pub fn differences(library: &Library, tool: InfoTool, info: &LibraryInfo, transports: &[String]) -> Vec<Difference> {
     let mut found = Comparison {
@@ -190,7 +191,7 @@ impl Comparison<'_> {
                     .map(|choice| (choice.value.to_string(), choice.name.clone()))
                     .collect();
                 let differ = described.symmetric_difference(reported);
-                // By 0 the library decides.
+                // The number 0 leaves the choice to the library.
                 for (number, name) in differ.filter(|(number, _)| number != "0") {
                     self.differences.push(Difference::Value {
                         parameter: parameter.clone(),
@@ -215,12 +216,12 @@ impl Comparison<'_> {
         for (knob, about) in &row.knobs {
             self.default(&format!("{parameter}_{knob}"), &about.default.to_string());
         }
-        // Where the variable is read at the start, its sub-parameters are many, and none is searched.
+        // A variable that is read at the start has many sub-parameters, and none is searched.
         if row.at_start.is_none() {
             let knobs = self.info.parameters.keys();
             let knobs =
                 knobs.filter_map(|name| Some((name, name.strip_prefix(parameter.as_str())?.strip_prefix('_')?)));
-            // How many algorithms there are, which can be read only.
+            // The number of algorithms is a read-only knob.
             let unknown = knobs.filter(|(_, knob)| *knob != "count" && !row.knobs.contains_key(*knob));
             let unknown = unknown.map(|(name, _)| Difference::NotDescribed(name.clone()));
             self.differences.extend(unknown);

@@ -19,11 +19,11 @@ pub(super) const PROGRAM: Program = Program {
     name: "impi_info",
     arguments: &["-a", "-e"],
     parse,
-    // All its parameters are variables, and others' are not its.
+    // Every parameter of the library is a variable with this prefix.
     prints: |name, _| name.starts_with("I_MPI_"),
 };
 
-/// What the next line is.
+/// Kind of the next line.
 #[derive(Clone, Copy)]
 enum Next {
     Type,

@@ -1,4 +1,4 @@
-//! What a library says of its parameters through a program of its own, and how that differs from its description.
+//! Reads the parameters that a library prints through a program of its own, and compares them with the description.
 //!
 //! [`ask`] runs the program beside the launcher, [`ompi_info`], [`impi_info`] and [`mpivars`] read what it prints, and [`differences()`] compares.
 //! `kilter doctor` reports it: a library of another release may have other names, defaults and values than the one that was described.
@@ -15,10 +15,10 @@ pub use differences::{Difference, differences};
 
 use kilter_model::config::library::InfoTool;
 
-/// What the program says.
+/// Output of the program.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct LibraryInfo {
-    /// The library's version, where it says that.
+    /// The library's version, if the program prints it.
     pub version: Option<String>,
     /// Its parameters by name.
     pub parameters: BTreeMap<String, Reported>,
@@ -27,21 +27,21 @@ pub struct LibraryInfo {
 /// A parameter.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Reported {
-    /// What it is by default; `None` where that is not said, or a site's file or this user's environment has changed it.
+    /// Default; `None` if the program does not say it, or if a site's file or this user's environment has changed it.
     pub default: Option<String>,
     /// Its type, in the program's word.
     pub kind: String,
-    /// What it may be.
+    /// Legal values.
     pub legal: Legal,
 }
 
-/// What a parameter may be.
+/// Legal values of a parameter.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Legal {
     /// Any number.
     #[default]
     Number,
-    /// Any text, or what is not said.
+    /// Any text, or unspecified values.
     Text,
     /// These numbers, with their names.
     Named(BTreeSet<(String, String)>),
@@ -50,7 +50,7 @@ pub enum Legal {
 }
 
 impl Reported {
-    /// Whether it may be this.
+    /// True if it may have this value.
     #[must_use]
     pub fn allows(&self, value: &str) -> bool {
         match &self.legal {
@@ -67,15 +67,15 @@ impl Reported {
 /// A program that prints a library's parameters.
 struct Program {
     name: &'static str,
-    /// With these arguments, it prints all of them.
+    /// Arguments with which it prints all parameters.
     arguments: &'static [&'static str],
     /// Reads what it prints.
     parse: fn(&str) -> LibraryInfo,
-    /// Whether it prints a parameter of this name, which is an environment variable or not.
+    /// Tells if it prints a parameter of this name, which may be an environment variable.
     prints: fn(name: &str, environment: bool) -> bool,
 }
 
-/// The row of a tool.
+/// Row of a tool.
 fn program(tool: InfoTool) -> &'static Program {
     match tool {
         InfoTool::ImpiInfo => &impi_info::PROGRAM,

@@ -19,7 +19,7 @@ pub(super) const PROGRAM: Program = Program {
     prints: |name, _| name.starts_with("MPIR_CVAR_"),
 };
 
-/// What follows the control variables.
+/// Heading that ends the control variables.
 const END: &str = "MPI Performance Variables";
 
 fn parse(text: &str) -> LibraryInfo {

@@ -17,7 +17,7 @@ const VERSION: &str = "ompi:version:full:";
 
 fn parse(text: &str) -> LibraryInfo {
     let mut info = LibraryInfo::default();
-    // By a file of the site or by this user's environment.
+    // Parameters changed by a file of the site or by this user's environment.
     let mut changed = BTreeSet::new();
     for line in text.lines() {
         if let Some(version) = line.strip_prefix(VERSION) {

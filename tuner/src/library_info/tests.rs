@@ -210,7 +210,7 @@ fn differences_from_mpivars_are_found() {
         let found = found(&text.replace(from, to));
         assert!(found.iter().any(|line| line.contains(part)), "{part}: {found:?}");
     }
-    // In 4.0 the values are part of the text.
+    // The values are part of the text in 4.0.
     let together = text
         .replace("\nall  ", "all  ")
         .replace("\nnone", "none")

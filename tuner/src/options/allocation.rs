@@ -1,4 +1,4 @@
-//! What the allocation of a batch system says, and how ranks are started in it.
+//! Reads the allocation of a batch system, and how ranks are started in it.
 
 use std::path::PathBuf;
 
@@ -6,23 +6,21 @@ use kilter_model::config::launcher::{self, Starts};
 use kilter_model::layout::Layout;
 use kilter_model::options::{OptionError, wrong};
 
-/// How ranks are started, and where.
+/// Start of ranks, and their hosts.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Found {
-    /// What starts them, if not the library's own launcher.
+    /// Program that starts them, if it is not the library's own launcher.
     pub starts: Option<Starts>,
-    /// Whether the allocation has several hosts.
+    /// True if the allocation has several hosts.
     pub several_hosts: bool,
     /// The file with its hosts.
     pub hostfile: Option<PathBuf>,
-    /// What starts daemons on its hosts.
+    /// Program that starts daemons on its hosts.
     pub agent: Option<PathBuf>,
 }
 
-/// Of the launcher `--launcher` in the environment that `variable` reads.
-///
-/// # Errors
-/// There is no such launcher or interface, or the command does not run in an allocation.
+/// Finds the launcher `--launcher` in the environment that `variable` reads. An error if there is no such launcher or
+/// interface, or if the command does not run in an allocation.
 pub(super) fn find(
     name: &str,
     pmi: Option<&str>,
@@ -71,11 +69,9 @@ pub(super) fn find(
     })
 }
 
-/// The layouts of the allocation that the command runs in: a rank on each of its nodes, and one on each CPU of theirs, as Slurm counts them: cores, or
-/// hardware threads where the site says so.
-///
-/// # Errors
-/// No batch system says both here, or a single rank would be all.
+/// Layouts of the allocation in which the command runs: a rank on each of its nodes, and one on each of their CPUs.
+/// Slurm counts as CPUs cores, or hardware threads if the site says so. An error if no batch system tells both numbers,
+/// or if one rank would be all.
 pub(super) fn layouts(variable: &dyn Fn(&str) -> Option<String>) -> Result<Vec<Layout>, OptionError> {
     let refused = |message: String| wrong("--layouts", message);
     let value = |name: &str| variable(name).filter(|value| !value.is_empty());
@@ -118,7 +114,7 @@ pub(super) fn layouts(variable: &dyn Fn(&str) -> Option<String>) -> Result<Vec<L
     )))
 }
 
-/// The smallest number of a list such as `16(x8),4`: every node has as many.
+/// Smallest number of a list such as `16(x8),4`, which every node has.
 fn fewest(text: &str) -> Option<usize> {
     let number = |part: &str| part.split('(').next().unwrap_or(part).trim().parse().ok();
     let all: Option<Vec<usize>> = text.split(',').map(number).collect();

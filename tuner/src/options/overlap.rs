@@ -1,4 +1,4 @@
-//! What `overlap` is to do.
+//! Validated options of `overlap`.
 
 use std::collections::BTreeSet;
 
@@ -10,10 +10,10 @@ use kilter_protocol::overlap::Benchmark;
 use super::measuring;
 use crate::cli;
 
-/// A computation takes half a second at most: a job that computes gives no sign of life.
+/// Longest computation: half a second, because a job that computes gives no sign of life.
 const LONGEST_NS: f64 = 5e8;
 
-/// Checks what was typed for `overlap`.
+/// Validates the options of `overlap`.
 pub fn overlap(typed: cli::Overlap) -> Result<OverlapOptions, OptionError> {
     let mut measure = typed.measure;
     refuse_what_means_nothing(&measure)?;
@@ -65,7 +65,7 @@ pub fn overlap(typed: cli::Overlap) -> Result<OverlapOptions, OptionError> {
     })
 }
 
-/// Options of other measuring commands: to take them in silence would promise what is not done.
+/// Refuses options of other measuring commands. To accept them silently would be a false promise.
 fn refuse_what_means_nothing(measure: &cli::Measure) -> Result<(), OptionError> {
     if !measure.guidelines.is_empty() || !measure.guideline_file.is_empty() {
         return Err(wrong("--guidelines", "overlap verifies none; `kilter check` does"));
@@ -106,7 +106,7 @@ fn benchmarks(names: &[String]) -> Result<Vec<Benchmark>, OptionError> {
         .collect())
 }
 
-/// As `--sizes` of other commands, but that a plain range has powers of the square root of 2.
+/// Reads `--sizes` as other commands do, except that a plain range has powers of the square root of 2.
 fn sizes(text: &str) -> Result<Vec<u64>, OptionError> {
     const OPTION: &str = "--sizes";
     let mut sizes = Vec::new();
@@ -215,7 +215,7 @@ mod tests {
             (computations_ns.len(), computations_ns[0], computations_ns[1]),
             (27, 1000, 1414)
         );
-        // As many threads as rank 0's host has processing units.
+        // The default is as many threads as rank 0's host has processing units.
         assert_eq!(options.suite.threads, None);
         let threads = |units| -> Vec<u32> {
             let grid = options.suite.grid(Benchmark::ThreadLoad, 2, units);
@@ -224,7 +224,7 @@ mod tests {
         assert_eq!((threads(2), threads(6)), (vec![1, 2], vec![1, 2, 3, 4, 6]));
         assert_eq!((options.suite.repetitions, options.suite.part_seconds), (50, 1.0));
         assert_eq!((options.suite.model, options.suite.full), (Model::FixedWork, false));
-        // What a run is resumed by.
+        // A run is resumed by these.
         assert_eq!(options.common.sizes, *sizes);
         assert_eq!(
             (options.common.repetitions.min, options.common.repetitions.max),

@@ -1,4 +1,4 @@
-//! What `tune` is to do.
+//! Validated options of `tune`.
 
 use std::path::PathBuf;
 
@@ -12,7 +12,7 @@ use kilter_model::options::{OptionError, Options, TuneOptions, absolute, functio
 use super::{allocation, measuring};
 use crate::cli;
 
-/// Checks what was typed for tuning.
+/// Validates the options of tuning.
 pub fn tuning(typed: cli::Tune) -> Result<TuneOptions, OptionError> {
     if typed.rounds == 0 {
         return Err(wrong(
@@ -72,7 +72,7 @@ pub fn tuning(typed: cli::Tune) -> Result<TuneOptions, OptionError> {
     })
 }
 
-/// The targets of these names, `all` for all of them, and those of files.
+/// Targets of these names (`all` for all of them), and those of files.
 fn targets(names: &[String], files: &[PathBuf]) -> Result<Vec<Target>, OptionError> {
     let wrong_file = |error: ConfigError| wrong("--target-file", error.to_string());
     let known = target::load_embedded().map_err(|error| wrong("--targets", error.to_string()))?;
@@ -95,7 +95,7 @@ fn targets(names: &[String], files: &[PathBuf]) -> Result<Vec<Target>, OptionErr
     Ok(chosen)
 }
 
-/// The layouts of a list, or of the allocation.
+/// Layouts of a list, or of the allocation.
 fn layout_list(text: &str) -> Result<Vec<Layout>, OptionError> {
     if text == "auto" {
         return allocation::layouts(&|name| std::env::var(name).ok());
@@ -103,7 +103,7 @@ fn layout_list(text: &str) -> Result<Vec<Layout>, OptionError> {
     layout::parse_list(text).map_err(|message| wrong("--layouts", message))
 }
 
-/// The options of each layout: a directory of its own, one database, an equal share of the budget.
+/// Options of each layout: a directory of its own, one database, an equal share of the budget.
 fn of_layouts(layouts: &[Layout], typed: &cli::Measure) -> Result<Vec<Options>, OptionError> {
     if let Some(platform) = &typed.platform {
         return Err(wrong(
@@ -135,7 +135,7 @@ fn of_layouts(layouts: &[Layout], typed: &cli::Measure) -> Result<Vec<Options>, 
     each.collect()
 }
 
-/// What a fix may not do.
+/// Limits of fixes.
 fn limits(leave: Vec<String>, scratch: Option<&str>, contests: &[(Collective, u64)]) -> Result<Limits, OptionError> {
     let leave = leave.iter().map(|name| name.trim().to_owned()).collect();
     let left_alone = functions("--leave", leave)?;

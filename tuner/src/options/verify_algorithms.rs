@@ -1,4 +1,4 @@
-//! What `verify-algorithms` was meant to do.
+//! Validated options of `verify-algorithms`.
 
 use std::path::PathBuf;
 
@@ -12,22 +12,22 @@ use crate::cli;
 /// Options of `verify-algorithms`.
 #[derive(Debug, Clone)]
 pub struct VerifyOptions {
-    /// Launching, output, database.
+    /// Options of launching, output and database.
     pub common: Options,
     /// Numbers of ranks, ascending, each once.
     pub ranks: Vec<usize>,
     /// Rows; empty for all.
     pub rows: Vec<Wanted>,
-    /// The plugin; Kilter's own where not given.
+    /// The plugin; `None` for Kilter's own.
     pub plugin: Option<PathBuf>,
     /// The only case.
     pub case: Option<String>,
-    /// How much of the matrix.
+    /// Extent of the matrix.
     pub depth: Depth,
 }
 
 impl VerifyOptions {
-    /// Checks what was typed.
+    /// Validates the options.
     pub fn new(typed: cli::VerifyAlgorithms) -> Result<VerifyOptions, OptionError> {
         let mut ranks = typed.ranks;
         ranks.sort_unstable();
@@ -69,7 +69,7 @@ fn wanted(text: &str) -> Result<Wanted, OptionError> {
     })
 }
 
-/// The options of a measuring command of which none was typed.
+/// Options of a measuring command without arguments.
 fn defaults() -> Result<cli::Measure, OptionError> {
     let command = cli::Measure::augment_args(clap::Command::new("kilter"));
     command

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use kilter_algorithms::Collective;
+use kilter_protocol::expression::Form;
 
 use kilter_model::config::library::Library;
 
@@ -51,6 +52,8 @@ pub struct Call<'c> {
     pub ranks: usize,
     /// The library's algorithm that is asked for, by its number; 0 where the library decides.
     pub algorithm: u64,
+    /// How it is called.
+    pub form: Form,
     /// Id of the item that makes it: `default`, `reduce.binomial`, `reduce(n) @4096`.
     pub item: &'c str,
     /// What is set.

@@ -7,12 +7,16 @@ use kilter_profile::{Profile, Table};
 
 use kilter_bench::launch::CommandSpec;
 use kilter_emit::mca;
+use kilter_emit::mvapich2_conf;
 use kilter_emit::rules::Rules;
 use kilter_model::config::library::Library;
 
 /// The variables in which a launcher's own environment sets parameters, and the one that names files of them.
 const PARAMETER: &str = "OMPI_MCA_";
 const PARAMETER_FILES: &str = "OMPI_MCA_mca_base_param_files";
+
+/// Names MVAPICH2's file of variables.
+const USER_FILE: &str = "MV2_USER_CONFIG";
 
 /// Says how many ranks are put on each host.
 const PER_HOST: &str = "--per-node";
@@ -75,12 +79,23 @@ impl InForce {
                 self.parameters.insert(name, value);
                 at += parameter.len();
             } else if let Some((name, value)) = filled(environment, rest) {
-                self.environment.insert(name, value);
+                self.insert_variable(name, value);
                 at += environment.len();
             } else {
                 at += 1;
             }
         }
+    }
+
+    /// A variable, and the lines of the file that it names, none of which wins over a variable.
+    fn insert_variable(&mut self, name: String, value: String) {
+        if name == USER_FILE {
+            let text = std::fs::read_to_string(&value).unwrap_or_default();
+            for (name, value) in mvapich2_conf::parse(&text).unwrap_or_default() {
+                self.environment.entry(name).or_insert(value);
+            }
+        }
+        self.environment.insert(name, value);
     }
 
     fn read_files(&mut self, library: &Library) {
@@ -118,12 +133,16 @@ fn filled(form: &[String], words: &[String]) -> Option<(String, String)> {
         match part.as_str() {
             "{name}" => name = Some(word.clone()),
             "{value}" => value = Some(word.clone()),
-            "{name}={value}" => {
-                let (before, after) = word.split_once('=')?;
-                (name, value) = (Some(before.to_owned()), Some(after.to_owned()));
-            }
-            fixed if fixed != word => return None,
-            _ => {}
+            fixed => match fixed.split_once("{name}") {
+                // Such as `--cfg={name}:{value}`.
+                Some((before, between)) => {
+                    let between = between.strip_suffix("{value}")?;
+                    let (first, rest) = word.strip_prefix(before)?.split_once(between)?;
+                    (name, value) = (Some(first.to_owned()), Some(rest.to_owned()));
+                }
+                None if fixed != word => return None,
+                None => {}
+            },
         }
     }
     Some((name?, value?))

@@ -5,9 +5,10 @@ use std::fmt;
 
 use kilter_algorithms::Collective;
 use kilter_protocol::overlap::Benchmark;
+use kilter_protocol::row::{Needs, Row, Rows};
 
 use super::call::{Call, Settings};
-use kilter_bench::launch::scripted::{Ends, Noise};
+use kilter_bench::launch::scripted::{Ends, Noise, RowEnds};
 use kilter_model::config::ConfigError;
 use kilter_model::config::library::Library;
 
@@ -45,7 +46,9 @@ pub struct ScriptedLibrary {
     pub(super) deaf: BTreeSet<String>,
     hidden: Option<Hidden>,
     bits: Option<Bits>,
-    pub(super) wrong_rows: BTreeMap<String, String>,
+    pub(super) verified_rows: BTreeMap<String, RowEnds>,
+    pub(super) plugin: Option<Rows>,
+    pub(super) other_cores: Option<f64>,
 }
 
 /// Kilter's own rows take so many times what the library takes, where a scenario says nothing of them.
@@ -84,7 +87,9 @@ impl ScriptedLibrary {
         ScriptedLibrary::by(AT_START)
     }
 
-    fn by(description: &str) -> ScriptedLibrary {
+    /// The same as another description has it, such as one of another emitter.
+    #[must_use]
+    pub fn by(description: &str) -> ScriptedLibrary {
         ScriptedLibrary {
             description: description.to_owned(),
             noise: Noise::default(),
@@ -98,7 +103,9 @@ impl ScriptedLibrary {
             deaf: BTreeSet::new(),
             hidden: None,
             bits: None,
-            wrong_rows: BTreeMap::new(),
+            verified_rows: BTreeMap::new(),
+            plugin: None,
+            other_cores: None,
         }
     }
 
@@ -216,9 +223,42 @@ impl ScriptedLibrary {
 
     /// A row of Kilter's or a plugin's that fails the correctness matrix.
     #[must_use]
-    pub fn wrong_row(mut self, id: &str) -> ScriptedLibrary {
-        self.wrong_rows
-            .insert(id.to_owned(), "rank 1: 7 in place of 8".to_owned());
+    pub fn wrong_row(self, id: &str) -> ScriptedLibrary {
+        self.verified_row(id, RowEnds::Wrong("rank 1: 7 in place of 8".to_owned()))
+    }
+
+    /// How a row of Kilter's or a plugin's ends in the correctness matrix.
+    #[must_use]
+    pub fn verified_row(mut self, id: &str, ends: RowEnds) -> ScriptedLibrary {
+        self.verified_rows.insert(id.to_owned(), ends);
+        self
+    }
+
+    /// A row of the plugin that is given with `--plugin`.
+    ///
+    /// # Panics
+    /// The id does not begin with a collective's name and a dot.
+    #[must_use]
+    pub fn plugin_row(mut self, id: &str, needs: Needs) -> ScriptedLibrary {
+        let (collective, _) = id.split_once('.').expect("COLLECTIVE.NAME");
+        let rows = self.plugin.get_or_insert_with(|| Rows {
+            v: kilter_protocol::VERSION,
+            rows: Vec::new(),
+        });
+        rows.rows.push(Row {
+            id: id.to_owned(),
+            collective: collective.parse().expect("the name of a collective"),
+            needs,
+            parameters: Vec::new(),
+            scratch: None,
+        });
+        self
+    }
+
+    /// Other programs take so many processors beside all jobs.
+    #[must_use]
+    pub fn beside_others(mut self, cores: f64) -> ScriptedLibrary {
+        self.other_cores = Some(cores);
         self
     }
 

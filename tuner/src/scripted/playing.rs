@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use kilter_algorithms::{Collective, mockup};
 use kilter_protocol::cpus::ProcessingUnits;
-use kilter_protocol::expression::{Operation, Side, Single, Term, Values};
+use kilter_protocol::expression::{Form, Operation, Side, Single, Term, Values};
 use kilter_protocol::overlap::{Overlap, Part};
 use kilter_protocol::plan::{Header, Implementation, Item};
 use kilter_protocol::report::{BITS, Start};
@@ -14,7 +14,7 @@ use super::call::{Call, Settings};
 use super::files::InForce;
 use super::library::{LATENCY, PER_BYTE, ScriptedLibrary};
 use kilter_bench::launch::CommandSpec;
-use kilter_bench::launch::scripted::{Ends, Launched, Play, Played, Script};
+use kilter_bench::launch::scripted::{Ends, Launched, Play, Played, RowEnds, Script};
 use kilter_model::config::library::{Column, Library};
 use kilter_model::ranged;
 
@@ -47,8 +47,8 @@ impl Script for Jobs {
         }
     }
 
-    fn wrong(&self, row: &str) -> Option<String> {
-        self.library.wrong_rows.get(row).cloned()
+    fn verified(&self, row: &str) -> RowEnds {
+        self.library.verified_rows.get(row).cloned().unwrap_or_default()
     }
 }
 
@@ -95,7 +95,13 @@ impl Playing {
             Some(row.default.clone())
         };
         let value = |name: &String| {
-            let set = self.in_force.parameters.get(name).cloned();
+            let InForce {
+                parameters,
+                environment,
+                ..
+            } = &self.in_force;
+            // Where all parameters are variables, there is one form for both.
+            let set = parameters.get(name).or_else(|| environment.get(name)).cloned();
             set.filter(|_| !self.library.deaf.contains(name))
                 .or_else(|| default(name))
         };
@@ -164,6 +170,7 @@ impl Playing {
             bytes,
             ranks: self.in_force.ranks,
             algorithm,
+            form: Form::Blocking,
             item,
             settings: settings.with_defaults(knobs),
         }
@@ -171,11 +178,8 @@ impl Playing {
 
     /// A library call, which the drop-in may carry out in the library's place.
     fn library_call(&self, call: &Call<'_>, played: &mut Played) -> Result<f64, Ends> {
-        let entry = self
-            .in_force
-            .profile
-            .as_ref()
-            .and_then(|table| table.lookup(call.collective, call.bytes));
+        let profile = self.in_force.profile.as_ref().filter(|_| call.form == Form::Blocking);
+        let entry = profile.and_then(|table| table.lookup(call.collective, call.bytes));
         let Some(entry) = entry else {
             return match self.library.fault_of(call) {
                 Some(ends) => Err(ends),
@@ -213,8 +217,11 @@ impl Playing {
         let times = value(&term.repeat)?;
         let bytes = term.call.size.as_ref().map_or(Ok(0), value)?;
         let one = match &term.call.operation {
-            Operation::Collective(Some(collective), _) => {
-                let call = self.call(&item.id, settings, *collective, bytes);
+            Operation::Collective(Some(collective), form) => {
+                let call = Call {
+                    form: *form,
+                    ..self.call(&item.id, settings, *collective, bytes)
+                };
                 self.library_call(&call, played)?
             }
             Operation::Collective(None, _) => return Err(Ends::Fails("an `A` is left".to_owned())),

@@ -12,6 +12,7 @@ use crate::cli;
 use crate::{launcher, reporting};
 use kilter_bench::launch;
 use kilter_bench::launch::Bench;
+use kilter_bench::launch::other_load;
 use kilter_bench::launch::scripted::Scripted;
 use kilter_bench::programs::{PROGRESS_LIBRARY, Programs};
 use kilter_bench::store::Store;
@@ -22,6 +23,7 @@ use kilter_model::plan::Plan;
 use kilter_model::report::Report;
 use kilter_model::setup::Setup;
 use kilter_search::context::Context;
+use kilter_search::plugins;
 use kilter_search::verification::{Allowance, verify};
 use kilter_tune as tune;
 use kilter_tune::Tuned;
@@ -137,7 +139,7 @@ impl Site {
             library: Rc::clone(&self.library),
             description: Rc::clone(&self.description),
         };
-        Scripted::new(Rc::new(script), self.library.noise)
+        Scripted::new(Rc::new(script), self.library.noise).beside(self.library.other_cores)
     }
 
     fn tune_options(&self, arguments: &[&str]) -> anyhow::Result<TuneOptions> {
@@ -195,17 +197,23 @@ impl Site {
         };
         if run.resumed {
             launch::recover(&run)?;
+            run.take_over(other_load::most_cores(options.ranks))?;
         }
         let template = launcher::template(options, &description)?;
         let worker = self.directory.join("bin").join(WORKER);
         let programs = Programs::unasked(worker, format!("Scripted MPI v{VERSION}"));
-        let context = Context::new(
+        let mut context = Context::new(
             options,
             (description, VERSION.to_owned()),
             (store, run, line),
             plan,
             (template, programs),
         );
+        for file in &options.plugins {
+            let rows = self.library.plugin.clone();
+            let rows = rows.with_context(|| format!("the scripted `{}` has no rows", file.display()))?;
+            context.plugins.push(plugins::from_rows(file, rows)?);
+        }
         Ok(context.on(bench))
     }
 

@@ -34,6 +34,18 @@ fn a_budget_that_ends_in_the_middle_says_what_was_only_screened() {
     assert!(run.seconds < 33.0, "{}", run.seconds);
 }
 
+/// Calls of half a second, so that the first launch alone would outlast the budget: it ends after the block that it is in, and keeps what it
+/// has measured.
+#[test]
+fn a_launch_that_is_out_of_time_ends_after_its_block() {
+    let run = tune(unclear().slower(30_000.0), &format!("{MANY} --budget 10"));
+    warning(
+        &run,
+        "blocks were not measured, since the time of their launches was over",
+    );
+    assert!(run.seconds < 10.0, "{}", run.seconds);
+}
+
 #[test]
 fn with_seconds_enough_nothing_is_only_screened() {
     let run = tune(unclear(), &format!("{MANY} --budget 3600"));

@@ -1,5 +1,9 @@
 //! Several layouts in one go, and one directory of files for all.
 
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::rc::Rc;
+
 use super::*;
 
 /// Reduce is slow on four ranks alone, where algorithm 2 is not.
@@ -26,4 +30,90 @@ fn what_mends_one_layout_is_written_for_its_ranks_alone() {
         rules.lines().any(|line| line.split_whitespace().next() == Some("4")),
         "{rules}"
     );
+}
+
+fn verdicts(reports: &[kilter_model::report::Report]) -> Vec<(Outcome, Option<Outcome>)> {
+    let of = |report: &kilter_model::report::Report| {
+        let cell = &report.cells[0];
+        (cell.before.verdict, cell.after.as_ref().map(|after| after.verdict))
+    };
+    reports.iter().map(of).collect()
+}
+
+fn tune_two(library: ScriptedLibrary) -> Vec<kilter_model::report::Report> {
+    let (_directory, site) = site(library);
+    let arguments = [
+        "--guidelines=GL8",
+        "--sizes=4096",
+        "--layouts=2,2x2",
+        "--only=parameters",
+    ];
+    site.tune_layouts(&arguments).unwrap()
+}
+
+/// One layout needs `x=1` and the other `x=2`: a launch has one value, and neither gets it.
+#[test]
+fn layouts_that_need_different_values_get_none() {
+    let reports = tune_two(
+        ScriptedLibrary::new()
+            .setting("x", "0", &["1", "2"])
+            .cost("reduce", |call, usual| {
+                let mended = if call.ranks == 2 { "1" } else { "2" };
+                if call.is("x", mended) { usual } else { 4.0 * usual }
+            }),
+    );
+    assert!(reports.iter().all(|report| report.changes.is_empty()));
+    assert!(
+        verdicts(&reports)
+            .iter()
+            .all(|(before, _)| *before == Outcome::Violated)
+    );
+}
+
+/// A setting that mends one layout is taken as long as it spoils no other.
+#[test]
+fn a_setting_of_one_layout_is_taken_unless_it_slows_another() {
+    for (slower, is_taken) in [(1.0, true), (2.0, false)] {
+        let reports = tune_two(ScriptedLibrary::new().setting("x", "0", &["1"]).cost(
+            "reduce",
+            move |call, usual| match (call.ranks, call.is("x", "1")) {
+                (4, false) => 4.0 * usual,
+                (2, true) => slower * usual,
+                _ => usual,
+            },
+        ));
+        let holds = Some(Outcome::Holds);
+        let of_four = if is_taken { holds } else { None };
+        let of_two = if is_taken { holds } else { None };
+        assert_eq!(
+            verdicts(&reports),
+            [(Outcome::Holds, of_two), (Outcome::Violated, of_four)],
+            "{slower}"
+        );
+    }
+}
+
+/// `x` is of the network, and `y` acts where hosts are filled one after the other, as one host always is.
+#[test]
+fn settings_are_tried_where_what_they_act_on_is_in_use() {
+    let row = |name: &str, further: &str| {
+        format!("[[parameters]]\nname = \"{name}\"\ndefault = \"0\"\ntry = [1]\nsummary = \"scripted\"\n{further}\n")
+    };
+    let seen = Rc::new(RefCell::new(BTreeSet::new()));
+    let own = Rc::clone(&seen);
+    let library = ScriptedLibrary::new()
+        .described(&row("x", "transport = \"net\""))
+        .described(&row("y", "placement = \"cyclic\""))
+        .described(&row("z", "placement = \"block\""))
+        .cost("reduce", move |call, usual| {
+            for name in ["x", "y", "z"] {
+                if call.is(name, "1") {
+                    own.borrow_mut().insert((call.ranks, name));
+                }
+            }
+            4.0 * usual
+        });
+    tune_two(library);
+    let seen: Vec<(usize, &str)> = seen.borrow().iter().copied().collect();
+    assert_eq!(seen, [(2, "z"), (4, "x"), (4, "z")]);
 }

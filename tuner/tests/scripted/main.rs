@@ -4,15 +4,22 @@
 
 mod at_start;
 mod budget;
+mod constraints;
+mod emitters;
 mod fixes;
+mod forms;
 mod gates;
 mod layouts;
 mod limits;
+mod mix;
 mod noise;
+mod other_load;
 mod overlap;
+mod plugin;
 mod quarantine;
 mod replay;
 mod resume;
+mod rounds;
 mod silent;
 mod taken_back;
 
@@ -57,6 +64,15 @@ fn tune(library: ScriptedLibrary, arguments: &str) -> Run {
 
 fn tune_at(site: &Site, arguments: &str) -> Run {
     site.tune(&arguments.split(' ').collect::<Vec<_>>()).unwrap()
+}
+
+/// The same where `FILE` among the arguments stands for a file of this name and text; it goes with what is returned first.
+fn tune_with(library: ScriptedLibrary, (name, text): (&str, &str), arguments: &str) -> (tempfile::TempDir, Run) {
+    let (directory, site) = site(library);
+    let file = directory.path().join(name);
+    std::fs::write(&file, text).unwrap();
+    let run = tune_at(&site, &arguments.replace("FILE", &file.display().to_string()));
+    (directory, run)
 }
 
 /// The cell of a guideline, a function and a volume.

@@ -26,10 +26,10 @@ fn library() -> ScriptedLibrary {
     slow_reduce(|call| call.algorithm == 2).setting("x", "0", &["1"])
 }
 
-/// The same, and after so many calls of Reduce what the disk then holds is kept in another directory: what a killed tuner leaves.
-fn killed_after(calls: usize, from: PathBuf, to: PathBuf) -> ScriptedLibrary {
+/// This library, and after so many calls of Reduce what the disk then holds is kept in another directory: what a killed tuner leaves.
+fn killed_after(calls: usize, library: ScriptedLibrary, from: PathBuf, to: PathBuf) -> ScriptedLibrary {
     let made = Rc::new(Cell::new(0));
-    library().cost("reduce", move |_, seconds| {
+    library.cost("reduce", move |_, seconds| {
         made.set(made.get() + 1);
         if made.get() == calls {
             copy(&from, &to);
@@ -44,28 +44,36 @@ fn jobs(site: &Site, arguments: &str) -> u64 {
     store.newest(arguments).unwrap().unwrap().launch_count().unwrap()
 }
 
+/// A run to its end on this library; and where it was, what it would have left if it had been killed after so many calls of Reduce, with
+/// the number of its jobs until then.
+pub(super) fn killed(calls: usize, library: ScriptedLibrary, arguments: &str) -> (Run, tempfile::TempDir, u64) {
+    let (home, left) = (directory(), directory());
+    let place = home.path().join("site");
+    let library = killed_after(calls, library, place.clone(), left.path().to_path_buf());
+    let run = tune_at(&Site::new(&place, library).unwrap(), arguments);
+    std::fs::remove_dir_all(&place).unwrap();
+    copy(left.path(), &place);
+    let site = Site::new(&place, ScriptedLibrary::new()).unwrap();
+    let before = jobs(&site, arguments);
+    (run, home, before)
+}
+
 #[test]
 fn a_killed_run_goes_on_and_measures_nothing_anew() {
     let whole = tune(library(), REDUCE);
     for calls in [5, 40, 70] {
-        let (home, left) = (directory(), directory());
-        let place = home.path().join("site");
-        let killed = killed_after(calls, place.clone(), left.path().to_path_buf());
-        let run = tune_at(&Site::new(&place, killed).unwrap(), REDUCE);
+        let (run, home, before) = killed(calls, library(), REDUCE);
         assert_eq!(changes(&run), changes(&whole));
-        std::fs::remove_dir_all(&place).unwrap();
-        std::fs::rename(left.path(), &place).unwrap();
-        let site = Site::new(&place, library()).unwrap();
-        let before = jobs(&site, REDUCE);
+        let site = Site::new(&home.path().join("site"), library()).unwrap();
         assert!(
             before > 0 && before < whole.jobs,
             "killed after {calls} calls and {before} jobs"
         );
         let resumed = tune_at(&site, REDUCE);
         assert_eq!(changes(&resumed), changes(&whole));
-        // The one that was under way is begun again.
+        // The one that was under way is begun again, and what it had measured until then runs once more for its end line.
         assert!(
-            before + resumed.jobs <= whole.jobs + 1,
+            before + resumed.jobs <= whole.jobs + 2,
             "{before} + {} of {}",
             resumed.jobs,
             whole.jobs

@@ -34,6 +34,18 @@ fn algorithms_that_the_library_never_asks_for_are_not_credited() {
     );
 }
 
+/// Where one of its algorithms is not followed from the file, none is tried again: there are more of them than rounds.
+#[test]
+fn where_a_rule_is_not_followed_the_next_fix_is_of_another_kind() {
+    let by_file =
+        |settings: &kilter::scripted::Settings<'_>| !settings.value("coll_tuned_dynamic_rules_filename").is_empty();
+    let library = slow_reduce(|call| call.algorithm > 0).admits_algorithms(move |settings| !by_file(settings));
+    let run = tune(library, REDUCE);
+    assert_eq!(changes(&run), ["MPI_Reduce at 4 KiB=reduce.as_allreduce"]);
+    assert!(is_mended(&run, SLOW));
+    warning(&run, "is taken back");
+}
+
 /// Switched in a running job it acts; the file of rules is not read.
 #[test]
 fn a_rule_that_the_library_does_not_follow_is_taken_back_and_another_fix_found() {

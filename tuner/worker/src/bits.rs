@@ -5,10 +5,10 @@
 //! the ranks coming in different orders, since what arrives first may be added first.
 
 use std::collections::BTreeSet;
-use std::time::Duration;
 
 use anyhow::Context;
 use kilter_algorithms::Collective;
+use kilter_algorithms::reference::doubles::{CALLS, double, lateness};
 use kilter_protocol::plan::{Block, Element, Item, Root};
 use kilter_protocol::report::{BITS, BITS_VARY, Event};
 
@@ -19,12 +19,6 @@ use crate::images::Gallery;
 use crate::implementation::{self, Recipe};
 use crate::place::Place;
 use crate::session::Session;
-
-/// Calls of each kind.
-const CALLS: usize = 3;
-
-/// The longest that a rank comes late, in steps of a quarter.
-const LATE: Duration = Duration::from_micros(200);
 
 /// Calls an item, whose settings hold, on random doubles and reports what it leaves; does nothing where that is not asked for, or nothing is
 /// combined. Called by all ranks.
@@ -115,12 +109,12 @@ fn call(session: &Session, item: &Item, root: usize, of: &Candidate, left: &mut 
         return twin.free();
     }
     let mut first = None;
-    twin.give(random);
+    twin.give(double);
     for number in 0..CALLS {
         twin.clear();
         // All have left the call before: who is late now is late in this one.
         session.control.exchange_max([0; 4])?;
-        clock::sleep(LATE / 4 * lateness(number, place.rank));
+        clock::sleep(lateness(number, place.rank));
         twin.run()?;
         if session.control.agree(twin.availability())?.is_err() {
             return twin.free();
@@ -155,41 +149,10 @@ fn text(ranks: &[(u64, bool)]) -> String {
     format!("{:016x}", hash::fnv_1a(&bytes))
 }
 
-/// In the first call all come together, then every fourth rank comes late by as much, counted from either end.
-fn lateness(call: usize, rank: usize) -> u32 {
-    match call {
-        0 => 0,
-        1 => (rank % 4) as u32,
-        _ => 4 - (rank % 4) as u32,
-    }
-}
-
-/// Element `i` of what `rank` gives: of either sign, from 2^-16 to 2^16, so that every other order of adding rounds otherwise.
-fn random(rank: usize, i: usize) -> f64 {
-    let bits = hash::mix(((rank as u64) << 40) ^ (i as u64 + 1));
-    let significand = f64::from_bits(0x3FF0_0000_0000_0000 | bits >> 12);
-    let magnitude = 2_f64.powi((bits & 31) as i32 - 16);
-    let sign = if bits & 32 == 0 { 1.0 } else { -1.0 };
-    sign * significand * magnitude
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use kilter_protocol::plan::Implementation;
-
-    /// With few ranks and one element, too: what the digest promises is worth nothing otherwise.
-    #[test]
-    fn another_order_of_adding_shows() {
-        for p_ranks in 3..9 {
-            let sum = |order: &mut dyn Iterator<Item = usize>, i| order.fold(0.0, |sum, rank| sum + random(rank, i));
-            let differs = (0..8).filter(|i| {
-                let (up, down) = (sum(&mut (0..p_ranks), *i), sum(&mut (0..p_ranks).rev(), *i));
-                up.to_bits() != down.to_bits()
-            });
-            assert!(differs.count() > 0, "{p_ranks} ranks");
-        }
-    }
 
     #[test]
     fn a_volume_is_whole_doubles_in_as_many_blocks_as_the_items() {

@@ -3,17 +3,16 @@
 use std::ffi::c_int;
 
 use anyhow::Context;
-use kilter_algorithms::{Arguments, TransportError};
-use kilter_mpi::{Arena, CallArguments, MPI_Comm, MpiTransport, constants, info, library_call};
+use kilter_mpi::{Arena, CallArguments, MPI_Comm, constants, info, library_call};
 use kilter_protocol::plan::Item;
 
 use crate::buffer::GuardedBuffer;
 use crate::hash;
 use crate::images::{Data, Gallery};
 use crate::implementation::{How, Recipe};
-use crate::plugin::{Host, Unavailable};
 use crate::problem::{Problem, Wrong};
 use crate::program::{Memory, Program};
+use crate::row::{Host, Unavailable};
 use crate::unit::Unit;
 
 /// An item with all it needs; buffers are allocated and written once, before anything is measured.
@@ -33,8 +32,9 @@ pub(crate) struct Candidate {
 
 /// What calls keep on a communicator.
 struct Kept {
+    /// For calls of the library and compositions of them.
     arena: Arena,
-    /// Of the plugin whose row the item runs, where it does.
+    /// Of the plugin whose rows the item runs, where it does: Kilter's own or a user's, never both.
     host: Option<Host>,
 }
 
@@ -105,11 +105,11 @@ impl Candidate {
             None => unsafe { info::comm_private(constants::comm_world()) }.context("no communicator for the item")?,
         };
         let mut parts = recipes.iter().flat_map(|(recipe, _)| &recipe.parts);
-        let of_plugin = parts.find_map(|part| match &part.how {
-            How::Plugin(call) => Some(call),
+        let of_row = parts.find_map(|part| match &part.how {
+            How::Row(call) => Some(call),
             _ => None,
         });
-        let host = match of_plugin {
+        let host = match of_row {
             Some(call) => Some(Host::new(call, comm, (info::rank(comm)?, info::size(comm)?))),
             None => None,
         };
@@ -182,9 +182,7 @@ impl Candidate {
     /// Keeps what a row says that cannot run here, which the ranks then agree on; any other error ends the job.
     #[cold]
     fn excuse(&mut self, error: anyhow::Error) -> anyhow::Result<()> {
-        // Memory is taken by all ranks together, before anything else is done.
-        let no_memory = matches!(error.downcast_ref(), Some(TransportError::NoSharedMemory { .. }));
-        if !no_memory && !error.is::<Unavailable>() {
+        if !error.is::<Unavailable>() {
             return Err(error);
         }
         self.unavailable = Some(format!("not available: {error:#}"));
@@ -199,9 +197,9 @@ impl Candidate {
         self.unavailable.clone().map_or(Ok(()), Err)
     }
 
-    /// Whether another's code says if the item can run.
+    /// Whether another's code says if the item can run. Kilter's own rows say so on all ranks together.
     pub(crate) fn runs_plugin(&self) -> bool {
-        self.kept.host.is_some()
+        self.kept.host.as_ref().is_some_and(|host| !host.is_own)
     }
 
     /// Writes the inputs, and outputs that are wrong until calls have made them right.
@@ -296,7 +294,7 @@ impl Turn {
     #[inline]
     fn run(&mut self, comm: MPI_Comm, kept: &mut Kept) -> anyhow::Result<()> {
         self.has_run = true;
-        for (part, programs) in self.recipe.parts.iter().zip(&mut self.programs) {
+        for (part, programs) in self.recipe.parts.iter_mut().zip(&mut self.programs) {
             // No division: it would be in every time.
             let mut next = 0;
             for _ in 0..part.repeat {
@@ -313,7 +311,7 @@ impl Turn {
                 unsafe {
                     let send = self.buffers.send.pointer().add(offsets.send).cast_const();
                     let recv = self.buffers.recv.pointer().add(offsets.recv);
-                    call(&part.how, comm, (problem, self.units[index]), send, recv, kept)?;
+                    call(&mut part.how, comm, (problem, self.units[index]), send, recv, kept)?;
                 }
             }
         }
@@ -402,7 +400,7 @@ pub(crate) fn describe(wrong: Wrong) -> String {
 /// `send` and `recv` are valid for the bytes that `problem` says, in whole units; all ranks of `comm` make the same call.
 #[inline]
 unsafe fn call(
-    how: &How,
+    how: &mut How,
     comm: MPI_Comm,
     (problem, unit): (&Problem, Unit),
     send: *const u8,
@@ -410,49 +408,21 @@ unsafe fn call(
     kept: &mut Kept,
 ) -> anyhow::Result<()> {
     let Kept { arena, host } = kept;
-    let Unit {
-        datatype,
-        op,
-        bytes,
-        count,
-    } = unit;
-    let arguments = CallArguments {
+    let arguments = || CallArguments {
         send: send.cast(),
         recv: recv.cast(),
-        count,
-        datatype,
-        op,
+        count: unit.count,
+        datatype: unit.datatype,
+        op: unit.op,
         root: problem.root as c_int,
     };
     // SAFETY: by this function's contract; the buffers hold whole elements, and the operator works on them.
     unsafe {
         match how {
-            How::Library(collective) => library_call(*collective, comm, &arguments, arena)?,
-            How::Mockup(pipeline) => pipeline.run(comm, &arguments, arena)?,
-            How::Algorithm {
-                entry,
-                parameters,
-                blocks,
-            } => {
-                let place = (comm, problem.rank, problem.p_ranks);
-                let mut transport = MpiTransport::new(place, datatype, op, bytes, arena);
-                let is_root = problem.rank == problem.root;
-                let listed = |wanted: bool| if wanted { blocks.as_slice() } else { &[] };
-                let collective = entry.row().collective;
-                let arguments = Arguments {
-                    input: std::slice::from_raw_parts(send, problem.send_bytes()),
-                    output: std::slice::from_raw_parts_mut(recv, problem.recv_bytes()),
-                    input_blocks: listed(collective.lists_input_blocks(is_root)),
-                    output_blocks: listed(collective.lists_output_blocks(is_root)),
-                    root: problem.root,
-                    parameters,
-                };
-                entry
-                    .run(&mut transport, arguments)
-                    .with_context(|| format!("algorithm `{}`", entry.row().id))?;
-            }
-            How::Plugin(call) => {
-                let host = host.as_mut().context("a plugin without a context")?;
+            How::Library(collective) => library_call(*collective, comm, &arguments(), arena)?,
+            How::Composition(pipeline) => pipeline.run(comm, &arguments(), arena)?,
+            How::Row(call) => {
+                let host = host.as_mut().context("a row without a context")?;
                 call.run(host, send, recv)?;
             }
             How::Program(side) => anyhow::bail!("`{side}` was not compiled"),

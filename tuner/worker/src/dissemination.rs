@@ -4,10 +4,10 @@
 //! barrier), with a payload. In round `k` rank `r` sends to `r + 2^k` and receives from `r - 2^k` (modulo `p`); where `p` is no
 //! power of two some values arrive twice, which does not change a maximum.
 
-/// What travels: four numbers whose maxima are wanted.
+/// Message: four numbers whose maxima are wanted.
 pub(crate) type Payload = [u64; 4];
 
-/// Whom a rank sends to and whom it receives from, round by round.
+/// Ranks to which a rank sends and from which it receives, round by round.
 pub(crate) fn peers(rank: usize, p_ranks: usize) -> impl Iterator<Item = (usize, usize)> {
     std::iter::successors(Some(1), |distance| Some(distance * 2))
         .take_while(move |distance| *distance < p_ranks)

@@ -1,9 +1,9 @@
-//! How often the drop-in ran what, where one is loaded.
+//! Counts of what a loaded drop-in ran.
 
 use std::collections::BTreeMap;
 use std::ffi::{CStr, c_char, c_int, c_ulonglong, c_void};
 
-/// What the drop-in tells one implementation with: its id and how often it has run on this rank.
+/// Callback of the drop-in for one implementation: its id and the number of its runs on this rank.
 type Visit = unsafe extern "C" fn(id: *const c_char, calls: c_ulonglong, data: *mut c_void);
 
 /// The drop-in's exported function: calls `visit` for each implementation of its profile.

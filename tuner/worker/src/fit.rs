@@ -1,4 +1,4 @@
-//! From questions and answers to the line that leads from one clock to another.
+//! Fits the line between two clocks to questions and answers.
 //!
 //! A question is asked at `a` and answered at `b` on the asker's clock, the answer says `t`: `t` was the time at some moment
 //! between, so taking it for the middle is wrong by at most half the round trip (Cristian 1989, doi:10.1007/BF01784024). Noise
@@ -23,12 +23,12 @@ pub(crate) struct Point {
     pub(crate) own_ns: i64,
     /// The answer, in nanoseconds of the other clock.
     pub(crate) theirs_ns: i64,
-    /// From question to answer, in nanoseconds.
+    /// Time from question to answer, in nanoseconds.
     pub(crate) round_trip_ns: u64,
 }
 
 impl Point {
-    /// From the times of question and answer.
+    /// Makes a point of the times of question and answer.
     pub(crate) fn new(asked_ns: u64, theirs_ns: u64, answered_ns: u64) -> Point {
         let round_trip_ns = answered_ns.saturating_sub(asked_ns);
         Point {
@@ -44,10 +44,10 @@ impl Point {
     }
 }
 
-/// What is known of another clock.
+/// Knowledge about another clock.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Fit {
-    /// From the asker's clock to the other.
+    /// Line from the asker's clock to the other.
     pub(crate) line: Line,
     /// Half the longest round trip that it rests on, in nanoseconds.
     pub(crate) bound_ns: u64,
@@ -93,14 +93,14 @@ impl Fit {
         })
     }
 
-    /// Whether a new point cannot be explained by what it and the fit may be wrong by. The fit is asked no further ahead than it is
-    /// long, where a line through points that are off by `bound_ns` is off by up to three times that.
+    /// True if the errors of a new point and of the fit cannot explain their difference. The fit is asked no further
+    /// ahead than it is long, where a line through points that are off by `bound_ns` is off by up to three times that.
     pub(crate) fn is_contradicted_by(&self, point: &Point) -> bool {
         let error_ns = self.line.apply(point.own_ns).abs_diff(point.theirs_ns);
         error_ns > point.round_trip_ns.div_ceil(2) + 3 * self.bound_ns
     }
 
-    /// How long from `own_ns` on the fit may be used, in nanoseconds: no further ahead than it is long.
+    /// Time from `own_ns` on for which the fit may be used, in nanoseconds: no further ahead than it is long.
     pub(crate) fn reach_ns(&self, own_ns: i64) -> u64 {
         let (first, last) = self.span_ns;
         u64::try_from((last - first) - (own_ns - last)).unwrap_or(0)

@@ -6,19 +6,11 @@ pub(crate) fn fnv_1a(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, step)
 }
 
-/// A number in which every bit depends on every bit of `x` (the finaliser of SplitMix64: Steele, Lea and Flood, OOPSLA 2014,
-/// doi:10.1145/2660193.2660195).
-pub(crate) fn mix(x: u64) -> u64 {
-    let x = (x ^ (x >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    let x = (x ^ (x >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    x ^ (x >> 31)
-}
-
 #[cfg(test)]
 mod tests {
     use super::fnv_1a;
 
-    /// From the page of the hash's authors.
+    /// Values from the page of the hash's authors.
     #[test]
     fn it_is_the_published_one() {
         assert_eq!(fnv_1a(b""), 0xcbf2_9ce4_8422_2325);

@@ -1,4 +1,4 @@
-//! What the buffers of a call hold before and after it, computed once for all items of a block that pose the same problem.
+//! Contents of a call's buffers before and after it, computed once for all items of a block with the same problem.
 //!
 //! Every byte of a [`Problem`] follows from a hash; items are filled and checked twice each. With the bytes at hand that is copying and
 //! comparing.
@@ -12,11 +12,11 @@ use crate::problem::{Problem, Wrong};
 #[derive(Debug)]
 pub(crate) struct Images {
     problem: Problem,
-    /// What this rank gives.
+    /// Input of this rank.
     given: Vec<u8>,
-    /// What the output holds before the call.
+    /// Output before the call.
     before: Vec<u8>,
-    /// What it must hold afterwards.
+    /// Required output after the call.
     after: Vec<u8>,
 }
 

@@ -3,8 +3,8 @@
 use std::ffi::c_int;
 use std::path::Path;
 
-use kilter_algorithms::{Collective, Entry, registry};
-use kilter_mpi::{OverMpi, Pipeline};
+use kilter_algorithms::{Collective, mockup};
+use kilter_mpi::Pipeline;
 use kilter_protocol::expression::{
     Attributes, Communicator, Counts, Factor, Form, Layout, Operation, Side, Term, Values,
 };
@@ -12,8 +12,8 @@ use kilter_protocol::plan::{Implementation, Item};
 use kilter_protocol::task::{Functionality, Task};
 
 use crate::place::Place;
-use crate::plugin::PluginCall;
 use crate::problem::Problem;
+use crate::row::RowCall;
 
 /// More calls than this in one repetition are a mistake in the plan.
 const MAX_REPEAT: u64 = 1 << 20;
@@ -48,19 +48,11 @@ pub(crate) struct Part {
 pub(crate) enum How {
     /// The library's own collective.
     Library(Collective),
-    /// Library calls with the semantics of the collective.
-    Mockup(Pipeline),
-    /// A row of the registry.
-    Algorithm {
-        /// The row, with its function.
-        entry: Entry<OverMpi>,
-        /// One value per parameter.
-        parameters: Vec<u64>,
-        /// Bytes of each rank's block, where the row takes blocks that differ; they do not.
-        blocks: Vec<usize>,
-    },
-    /// A row of a plugin.
-    Plugin(Box<PluginCall>),
+    /// A row: an algorithm or a mock-up of Kilter's own, or what a plugin has.
+    Row(Box<RowCall>),
+    /// Library calls with the semantics of the collective that are no row: the right side of a site's own guideline, say, which no
+    /// drop-in runs.
+    Composition(Pipeline),
     /// Anything else that a side may be.
     Program(Side),
 }
@@ -91,8 +83,10 @@ pub(crate) fn recipe(item: &Item, place: Place) -> Result<Recipe, String> {
                 .task
                 .collective()
                 .ok_or_else(|| format!("no algorithm of Kilter's does {}", item.task))?;
-            let how = algorithm(target, id, Some(parameters), place, item.bytes)?;
-            recipe.add(how, 1, &[Problem::new(item.task, item.bytes, place, 0)?]);
+            check_blocks(item.bytes, target.has_blocks(), place)?;
+            let problem = Problem::new(item.task, item.bytes, place, 0)?;
+            let call = RowCall::of_kilter(id, Some(parameters), target, &problem, place)?;
+            recipe.add(How::Row(Box::new(call)), 1, &[problem]);
         }
         Implementation::Plugin { file, id, parameters } => {
             let target = item
@@ -101,8 +95,8 @@ pub(crate) fn recipe(item: &Item, place: Place) -> Result<Recipe, String> {
                 .ok_or_else(|| format!("no row of a plugin does {}", item.task))?;
             check_blocks(item.bytes, target.has_blocks(), place)?;
             let problem = Problem::new(item.task, item.bytes, place, 0)?;
-            let call = PluginCall::new((Path::new(file), id.as_str()), parameters, target, &problem, place)?;
-            recipe.add(How::Plugin(Box::new(call)), 1, &[problem]);
+            let call = RowCall::of_plugin((Path::new(file), id.as_str()), parameters, target, &problem, place)?;
+            recipe.add(How::Row(Box::new(call)), 1, &[problem]);
         }
         Implementation::Expression { text } => {
             let side: Side = text
@@ -137,11 +131,8 @@ impl Recipe {
         if let (Some(target), Some(calls)) = (item.task.collective(), side.plain_calls()) {
             let blocks = target.has_blocks() || side.has_blocks();
             check_blocks(item.bytes, blocks, place)?;
-            self.add(
-                library(target, &calls)?,
-                1,
-                &[Problem::new(item.task, item.bytes, place, 0)?],
-            );
+            let problem = Problem::new(item.task, item.bytes, place, 0)?;
+            self.add(plain(target, &calls, &problem, place)?, 1, &[problem]);
             return Ok(());
         }
         let mut rest: Vec<Term> = Vec::new();
@@ -204,7 +195,10 @@ impl Recipe {
         }
         let (how, slices) = match (&term.call.operation, task.collective()) {
             (Operation::PointToPoint(name), Some(target)) => {
-                (algorithm(target, &format!("{target}.{name}"), None, place, bytes)?, 1)
+                let problem = Problem::new(task, bytes, place, 0)?;
+                let id = format!("{target}.{name}");
+                let call = RowCall::of_kilter(&id, None, target, &problem, place)?;
+                (How::Row(Box::new(call)), 1)
             }
             (Operation::PointToPoint(_), None) => return Err(format!("no algorithm of Kilter's does {task}")),
             (Operation::Collective(_, Form::Blocking), Some(target))
@@ -287,12 +281,17 @@ fn of_pair(side: &Side, place: Place) -> Result<Place, String> {
     })
 }
 
-fn library(target: Collective, calls: &[Collective]) -> Result<How, String> {
+/// Plain calls of the library, one after the other: the collective itself, or a mock-up, as the drop-in runs it where it can.
+fn plain(target: Collective, calls: &[Collective], problem: &Problem, place: Place) -> Result<How, String> {
     if calls == [target] {
         return Ok(How::Library(target));
     }
+    if let Some(mockup) = mockup::of_calls(target, calls) {
+        let call = RowCall::of_kilter(mockup.id, None, target, problem, place)?;
+        return Ok(How::Row(Box::new(call)));
+    }
     Pipeline::new(target, calls)
-        .map(How::Mockup)
+        .map(How::Composition)
         .map_err(|error| error.to_string())
 }
 
@@ -308,59 +307,6 @@ pub(crate) fn check_blocks(bytes: u64, has_blocks: bool, place: Place) -> Result
         ));
     }
     Ok(())
-}
-
-/// Looks up a row and checks what it is given; `None` for its default parameters.
-fn algorithm(
-    target: Collective,
-    id: &str,
-    parameters: Option<&[u64]>,
-    place: Place,
-    n_bytes: u64,
-) -> Result<How, String> {
-    let row = registry::find(id).ok_or_else(|| {
-        let known: Vec<_> = registry::algorithms()
-            .filter(|row| row.collective == target)
-            .map(|row| row.id)
-            .collect();
-        format!(
-            "`{id}` is not a registered algorithm; those of {target}: {}",
-            known.join(", ")
-        )
-    })?;
-    if row.collective != target {
-        return Err(format!("algorithm `{id}` implements {}, not {target}", row.collective));
-    }
-    // The operator is a bitwise OR, which commutes.
-    let p_ranks = place.p_ranks;
-    if let Some(need) = row.unmet(p_ranks, true, place.one_node) {
-        return Err(format!(
-            "algorithm `{id}` does not run on these {p_ranks} ranks: it needs {need:?}"
-        ));
-    }
-    let parameters = parameters.map_or_else(|| row.default_parameters(), <[u64]>::to_vec);
-    if parameters.len() != row.parameters.len() {
-        let names: Vec<_> = row.parameters.iter().map(|parameter| parameter.name).collect();
-        return Err(format!(
-            "algorithm `{id}` takes {} parameters ({}), and {} are given",
-            names.len(),
-            names.join(", "),
-            parameters.len()
-        ));
-    }
-    for (value, parameter) in parameters.iter().zip(row.parameters) {
-        if !(parameter.min..=parameter.max).contains(value) {
-            let (name, min, max) = (parameter.name, parameter.min, parameter.max);
-            return Err(format!("algorithm `{id}`: {name} = {value} is outside {min} to {max}"));
-        }
-    }
-    let block = usize::try_from(n_bytes).unwrap_or(usize::MAX) / p_ranks;
-    let blocks = vec![block; if target.has_counts() { p_ranks } else { 0 }];
-    Ok(How::Algorithm {
-        entry: Entry::new(row),
-        parameters,
-        blocks,
-    })
 }
 
 impl Problem {
@@ -421,6 +367,7 @@ impl Problem {
 
 #[cfg(test)]
 mod tests {
+    use kilter_algorithms::registry;
     use kilter_protocol::plan::Element;
 
     use super::*;
@@ -464,12 +411,21 @@ mod tests {
         assert!(matches!(
             recipe.parts[..],
             [Part {
-                how: How::Mockup(_),
+                how: How::Row(_),
                 repeat: 1,
                 ..
             }]
         ));
         assert_eq!(recipe.problems.len(), 1);
+        // No row of the drop-in's has these calls.
+        let recipe = of(Collective::Reduce, 30, "allreduce(n) + bcast(n)").unwrap();
+        assert!(matches!(
+            recipe.parts[..],
+            [Part {
+                how: How::Composition(_),
+                ..
+            }]
+        ));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! How the bytes of a message lie in a buffer; the MPI datatypes of [`crate::program`] lie the same way.
+//! Layout of a message's bytes in a buffer; the MPI datatypes of [`crate::program`] have the same.
 
 use kilter_protocol::expression::Layout;
 
@@ -19,7 +19,7 @@ pub(crate) fn span(layout: Layout, data_bytes: usize) -> usize {
     }
 }
 
-/// Where byte `i` of `data_bytes` lies.
+/// Position of byte `i` of `data_bytes`.
 fn position(layout: Layout, data_bytes: usize, i: usize) -> usize {
     match layout {
         Layout::Contiguous => i,
@@ -73,7 +73,7 @@ impl View {
         self.piece_bytes * self.pieces
     }
 
-    /// Where byte `i` of the data lies.
+    /// Position of byte `i` of the data.
     pub(crate) fn position(&self, i: usize) -> usize {
         if self.layout == Layout::Contiguous {
             return i;
@@ -82,7 +82,7 @@ impl View {
         piece * span(self.layout, self.piece_bytes) + position(self.layout, self.piece_bytes, within)
     }
 
-    /// Whether bytes of the buffer are no data.
+    /// True if some bytes of the buffer are no data.
     pub(crate) fn has_gaps(&self) -> bool {
         self.layout != Layout::Contiguous
     }

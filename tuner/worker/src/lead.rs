@@ -1,4 +1,4 @@
-//! How far ahead of the agreed "now" a repetition starts.
+//! Lead of a repetition: the time from the agreed "now" to its start.
 //!
 //! Too short, and a rank misses the start and the repetition is void; too long, and the budget is spent waiting. How much of the lead
 //! the slowest rank needed (from the latest entry into the exchange until it came to wait) travels with the next exchange, so that all ranks
@@ -15,7 +15,7 @@ const MAX_NS: u64 = 200_000_000;
 /// Repetitions that are remembered.
 const REMEMBERED: usize = 16;
 
-/// With fewer the largest counts, and the lead is not below what it began with.
+/// Number of needs below which the largest counts, and the lead does not fall below its first value.
 const FEW: usize = 8;
 
 /// The lead and what the last repetitions needed of it.
@@ -23,9 +23,9 @@ const FEW: usize = 8;
 pub(crate) struct Lead {
     wait: Wait,
     ns: u64,
-    /// Where it begins.
+    /// First value.
     first_ns: u64,
-    /// What it has beside a quarter more than what was needed.
+    /// Margin in addition to a quarter more than the need.
     margin_ns: u64,
     needed_ns: [u64; REMEMBERED],
     /// Repetitions so far.

@@ -11,7 +11,7 @@
 //! * [`program`]: calls that are more than plain collectives: other forms, strided data, parts of the ranks, messages.
 //! * [`problem`], [`layout`], [`buffer`]: inputs, expected outputs, how they lie, guarded memory.
 //! * [`overlap`]: communication beside computation, which is measured in another way.
-//! * [`plugin`]: rows of a user's plugin, loaded and called as the drop-in does.
+//! * [`row`]: Kilter's own rows and those of a user's plugin, called as the drop-in does.
 //! * [`settings`]: the library's control variables, per item; [`messages`]: what it sends for an item; [`bits`]: what an item leaves of random
 //!   doubles.
 //! * [`environment`], [`mod@processing_units`]: what the job and its hosts are.
@@ -51,12 +51,12 @@ mod overhead;
 mod overlap;
 mod place;
 mod plan_file;
-mod plugin;
 mod problem;
 mod processing_units;
 mod program;
 mod report_file;
 mod round_time;
+mod row;
 mod schedule;
 mod session;
 mod settings;
@@ -167,7 +167,7 @@ fn say_library() -> u8 {
 /// Prints the rows of a plugin, for which MPI need not be initialised.
 fn say_rows(file: &Path) -> u8 {
     use std::io::Write as _;
-    let said = plugin::rows(file).map_err(anyhow::Error::msg).and_then(|rows| {
+    let said = row::rows(file).map_err(anyhow::Error::msg).and_then(|rows| {
         let line = serde_json::to_string(&rows)?;
         Ok(writeln!(std::io::stdout(), "{line}")?)
     });

@@ -10,7 +10,7 @@ pub(crate) struct Line {
     pub(crate) from_ns: i64,
     /// The same moment on the second.
     pub(crate) to_ns: i64,
-    /// How much faster the second clock is, as a fraction.
+    /// Excess speed of the second clock, as a fraction.
     pub(crate) skew: f64,
 }
 
@@ -22,14 +22,14 @@ impl Line {
         skew: 0.0,
     };
 
-    /// What the second clock shows when the first shows `t_ns`.
+    /// Time of the second clock when the first shows `t_ns`.
     #[inline]
     pub(crate) fn apply(&self, t_ns: i64) -> i64 {
         let since_ns = t_ns - self.from_ns;
         self.to_ns + since_ns + (since_ns as f64 * self.skew).round() as i64
     }
 
-    /// What the first clock shows when the second shows `t_ns`.
+    /// Time of the first clock when the second shows `t_ns`.
     #[inline]
     pub(crate) fn invert(&self, t_ns: i64) -> i64 {
         let since_ns = t_ns - self.to_ns;
@@ -45,7 +45,7 @@ impl Line {
         }
     }
 
-    /// As bytes that travel.
+    /// The line as bytes of a message.
     pub(crate) fn to_bytes(self) -> [u8; 24] {
         let mut bytes = [0; 24];
         bytes[..8].copy_from_slice(&self.from_ns.to_ne_bytes());

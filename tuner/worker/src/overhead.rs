@@ -1,4 +1,4 @@
-//! What the clock and the measuring loop cost by themselves, so that times near that can be told from noise.
+//! Cost of the clock and of the measuring loop, so that times near it can be told from noise.
 
 use kilter_protocol::plan::Wait;
 

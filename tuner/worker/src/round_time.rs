@@ -29,28 +29,25 @@ const QUESTIONS: usize = 10;
 const SHORTEST_NS: u64 = 50_000_000;
 const LONGEST_NS: u64 = 10_000_000_000;
 
-/// What was heard longer ago is forgotten, in nanoseconds: clocks change their pace with the temperature.
+/// Age in nanoseconds after which points are forgotten, because clocks change their pace with the temperature.
 const AGE_NS: i64 = 60_000_000_000;
 
 /// This rank's part in the scheme.
 #[derive(Debug, Default)]
 pub(crate) struct RoundTime {
-    /// What the parent said; none on rank 0.
+    /// Points heard from the parent; none on rank 0.
     points: Vec<Point>,
     to_parent: Option<Fit>,
-    /// When the next check is due, on the common clock: the same number on every rank.
+    /// Time of the next check on the common clock: the same number on every rank.
     due_ns: u64,
-    /// How often the models were checked.
+    /// Number of checks of the models.
     pub(crate) checks: u32,
-    /// How often all was learnt anew.
+    /// Number of times that all was learnt anew.
     pub(crate) relearnt: u32,
 }
 
 impl RoundTime {
     /// Learns; gives the line from this rank's clock to rank 0's. Called by all ranks.
-    ///
-    /// # Errors
-    /// The library's.
     pub(crate) fn learn(&mut self, control: &Control, own_ns: &impl Fn() -> u64) -> anyhow::Result<Line> {
         self.points.clear();
         for _ in 0..PASSES {
@@ -61,15 +58,12 @@ impl RoundTime {
         self.chain(control, own_ns)
     }
 
-    /// Whether the ranks check their models now; `now_ns` is agreed, and so is the answer.
+    /// True if the ranks check their models now; `now_ns` is agreed, and so is the answer.
     pub(crate) fn is_due(&self, now_ns: u64) -> bool {
         now_ns >= self.due_ns
     }
 
     /// Checks the models, and makes them better or learns them anew. Called by all ranks.
-    ///
-    /// # Errors
-    /// The library's.
     pub(crate) fn check(&mut self, control: &Control, own_ns: &impl Fn() -> u64) -> anyhow::Result<Line> {
         self.checks += 1;
         let point = pass(control, own_ns)?;
@@ -87,7 +81,7 @@ impl RoundTime {
         self.chain(control, own_ns)
     }
 
-    /// From the points to the line to rank 0's clock, and when to check it.
+    /// Makes the line to rank 0's clock from the points, and sets the time of its check.
     fn chain(&mut self, control: &Control, own_ns: &impl Fn() -> u64) -> anyhow::Result<Line> {
         self.to_parent = Fit::new(&self.points);
         let line = match (&self.to_parent, control.parent()) {
@@ -112,7 +106,7 @@ impl RoundTime {
     }
 }
 
-/// When to check models that reach so far, the least of all ranks.
+/// Time of the next check of models that reach so far, the least of all ranks.
 fn due_ns(latest_ns: u64, reach_ns: u64) -> u64 {
     latest_ns.saturating_add(reach_ns.clamp(SHORTEST_NS, LONGEST_NS))
 }
@@ -148,7 +142,8 @@ mod tests {
         }
     }
 
-    /// What a rank hears from its parent in 24 passes of 5 ms: answers take 400 ns there and 600 ns back, some 90 us more.
+    /// Points that a rank hears from its parent in 24 passes of 5 ms: answers take 400 ns there and 600 ns back, some
+    /// 90 us more.
     fn points(rank: usize, parent: usize) -> Vec<Point> {
         (0..24)
             .map(|pass| {
@@ -168,7 +163,7 @@ mod tests {
         for p_ranks in 1..=33 {
             let mut lines = vec![None; p_ranks];
             lines[0] = Some(Line::IDENTITY);
-            // In the order in which the models go down: a parent's is known before its children need it.
+            // Models go down the tree: a parent's is known before its children need it.
             let mut waiting = vec![0];
             while let Some(rank) = waiting.pop() {
                 for child in control::children(rank, p_ranks) {

@@ -1,6 +1,7 @@
-//! Which item is repeated next, and when a block has enough of them.
+//! Decides which item is repeated next, and when a block has enough repetitions.
 //!
-//! A pure function of what all ranks agree on (times and voids), so that every rank takes the same decision without a message.
+//! It is a pure function of times and voids on which all ranks agree, so that every rank takes the same decision
+//! without a message.
 
 use kilter_protocol::plan::Repetitions;
 
@@ -20,7 +21,7 @@ const LAST_TRIES: u32 = 3;
 /// out before.
 const SLOW_SECONDS: f64 = 1e-3;
 
-/// How a repetition ended, the same on every rank.
+/// End of a repetition, the same on every rank.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Outcome {
     /// Latest end over the ranks minus the agreed start.
@@ -45,7 +46,7 @@ pub(crate) struct Series {
     /// Tries that are left once the time is up.
     last_tries: u32,
     running: Running,
-    /// Whether the valid ones are as many as the rule wants; once true it stays so, because no more are made.
+    /// True if the rule wants no more valid ones. It then stays true, because no more are made.
     is_enough: bool,
 }
 
@@ -64,7 +65,7 @@ impl Series {
         }
     }
 
-    /// Whether the item was repeated at all.
+    /// True if the item was repeated at all.
     pub(crate) fn has_run(&self) -> bool {
         self.runs > 0
     }
@@ -80,8 +81,8 @@ impl Series {
         self.is_enough || (out_of_time && (!self.seconds.is_empty() || self.last_tries == 0))
     }
 
-    /// Whether so many repetitions were void that more would be as vain: some calls leave the ranks in a state in which they
-    /// cannot start together, and the other items of the block shall not pay for that.
+    /// True if so many repetitions were void that more would be in vain. Some calls leave the ranks in a state in which
+    /// they cannot start together, and the other items of the block must not pay for that.
     fn is_vain(&self, limit: u64) -> bool {
         let valid = self.runs - u64::from(self.void);
         u64::from(self.void) >= limit.max(valid)
@@ -95,15 +96,15 @@ pub(crate) struct Schedule {
     seed: u64,
     round: u64,
     series: Vec<Series>,
-    /// What is left of this round, last first.
+    /// Rest of this round, last first.
     queue: Vec<usize>,
     begin_ns: Option<u64>,
     /// Void and valid repetitions of all items, warm-ups among them.
     void: u64,
     valid: u64,
-    /// Whether the time was up when the last item was named.
+    /// True if the time was up when the last item was named.
     is_last_try: bool,
-    /// What takes so long is not warmed up, in seconds.
+    /// Seconds from which on an item is too slow to be warmed up.
     slow_seconds: f64,
 }
 
@@ -202,7 +203,7 @@ impl Schedule {
         self.series.iter().flat_map(|series| &series.seconds).sum()
     }
 
-    /// What was measured, item by item.
+    /// Results, item by item.
     pub(crate) fn into_series(self) -> Vec<Series> {
         self.series
     }
@@ -254,7 +255,8 @@ mod tests {
 
     #[test]
     fn the_methods_are_asked_every_step_and_max_ends_in_between() {
-        // As above the error is small enough after 26; asked after 2, 12, 22, 32 that is after 32.
+        // The error is small enough after 26, as above. The checks come after 2, 12, 22 and 32, so that it ends after
+        // 32.
         let rule = Repetitions {
             step: 10,
             ..rule(2, 1000, 0.1, 1e9)

@@ -11,7 +11,7 @@ use crate::fit::Point;
 /// Questions to each rank; the quickest answer counts.
 const QUESTIONS: usize = 8;
 
-/// What is tolerated on top of the round trip, in nanoseconds.
+/// Tolerance in addition to the round trip, in nanoseconds.
 const TOLERANCE_NS: u64 = 1_000_000;
 
 /// A rank's clock against rank 0's.
@@ -21,14 +21,11 @@ pub(crate) struct Offset {
     pub(crate) rank: usize,
     /// Its clock minus rank 0's, in nanoseconds.
     pub(crate) offset_ns: i64,
-    /// Of the quickest question, in nanoseconds.
+    /// Round trip of the quickest question, in nanoseconds.
     pub(crate) round_trip_ns: u64,
 }
 
 /// Asks all ranks what `now_ns` gives; on rank 0, one entry for each other rank. Called by all ranks.
-///
-/// # Errors
-/// The library's.
 pub(crate) fn ask_all(control: &Control, now_ns: impl Fn() -> u64) -> Result<Vec<Offset>, MpiError> {
     if !control.is_root() {
         for _ in 0..QUESTIONS {
@@ -49,9 +46,6 @@ pub(crate) fn ask_all(control: &Control, now_ns: impl Fn() -> u64) -> Result<Vec
 }
 
 /// Asks `peer` so many times (at least once); the quickest answer.
-///
-/// # Errors
-/// The library's.
 pub(crate) fn ask(
     control: &Control,
     peer: usize,
@@ -74,7 +68,7 @@ pub(crate) fn ask(
 }
 
 impl Offset {
-    /// Whether it may be the same clock.
+    /// True if it may be the same clock.
     pub(crate) fn is_within_tolerance(&self) -> bool {
         self.offset_ns.unsigned_abs() < TOLERANCE_NS.saturating_add(self.round_trip_ns)
     }

@@ -1,4 +1,4 @@
-//! Whether the repetitions of an item are enough: the running statistics behind [`StopRules`].
+//! Decides if the repetitions of an item are enough: the running statistics behind [`StopRules`].
 //!
 //! All are kept up to date repetition by repetition, so that asking costs no more than the window is long. Source of the three
 //! methods: Euro-Par 2016, doi:10.1007/978-3-319-43659-3_32, section 4.2.
@@ -8,7 +8,7 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use kilter_protocol::plan::{StopRules, Window};
 
-/// What is known of an item's times.
+/// Running statistics of an item's times.
 #[derive(Debug, Clone)]
 pub(crate) struct Running {
     rules: StopRules,
@@ -52,7 +52,7 @@ impl Running {
         }
     }
 
-    /// Whether all methods in use hold; where none is, only the largest number of repetitions ends an item.
+    /// True if all methods in use hold. Without any, only the largest number of repetitions ends an item.
     pub(crate) fn is_enough(&self) -> bool {
         let StopRules {
             relative_standard_error: error,

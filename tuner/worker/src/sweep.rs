@@ -7,10 +7,10 @@ use std::path::Path;
 
 use kilter_protocol::plan::Cache;
 
-/// Where Linux describes the caches of the first core.
+/// Directory in which Linux describes the caches of the first core.
 const CACHES: &str = "/sys/devices/system/cpu/cpu0/cache";
 
-/// What is swept where nothing is known of the caches, in bytes.
+/// Bytes swept if the caches are unknown.
 const UNKNOWN_BYTES: u64 = 64 << 20;
 
 /// Bytes between two accesses: no line of a current machine is shorter.
@@ -20,12 +20,12 @@ const LINE_BYTES: usize = 64;
 #[derive(Debug)]
 pub(crate) struct Sweep {
     memory: Vec<u64>,
-    /// How often it was.
+    /// Number of sweeps.
     pub(crate) count: u64,
 }
 
 impl Sweep {
-    /// What the plan asks for; `None` where caches stay warm.
+    /// The sweep that the plan requests; `None` if caches stay warm.
     pub(crate) fn new(cache: Cache) -> Option<Sweep> {
         let Cache::Cold { bytes } = cache else { return None };
         let bytes =

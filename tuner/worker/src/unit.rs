@@ -1,18 +1,16 @@
-//! What data is made of, as a library is told.
+//! Types of data for a library.
 
 use kilter_mpi::{MPI_Datatype, MPI_Op, constants};
 
 use crate::problem::Problem;
 use crate::program::datatypes;
 
-/// What a library is told that data is made of; found before anything is measured.
+/// Type of data for a library; found before the measurement.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Unit {
     pub(crate) datatype: MPI_Datatype,
     pub(crate) op: MPI_Op,
-    /// Its size in bytes.
-    pub(crate) bytes: usize,
-    /// How many there are in the total volume.
+    /// Number of elements in the total volume.
     pub(crate) count: usize,
 }
 
@@ -30,14 +28,12 @@ impl Unit {
             return Unit {
                 datatype: constants::byte(),
                 op: constants::bor(),
-                bytes: 1,
                 count: problem.n_bytes,
             };
         }
         Unit {
             datatype: datatypes::element_type(element),
             op: datatypes::element_op(element),
-            bytes,
             count: problem.n_bytes / bytes,
         }
     }

@@ -3,7 +3,8 @@
 use std::ffi::c_int;
 
 use kilter_algorithms::mockup::MOCKUPS;
-use kilter_algorithms::{Arguments, Collective, registry};
+use kilter_algorithms::reference::{Call, Division};
+use kilter_algorithms::{Algorithm, Arguments, Collective, registry};
 use kilter_mpi::layout::{self, Layout};
 use kilter_mpi::{Arena, CallArguments, MPI_Comm, MpiTransport, PIECE_BYTES, Pipeline, constants, info, library_call};
 
@@ -46,26 +47,38 @@ fn roots(collective: Collective, p_ranks: usize) -> std::ops::Range<usize> {
     if collective.has_root() { 0..p_ranks } else { 0..1 }
 }
 
-/// One call: buffers as the model says, the call, and the comparison.
+/// A call of so many elements, in equal blocks where there are blocks.
+fn equal(collective: Collective, job: &Job, root: usize, elements: usize) -> Call {
+    let volume = if collective.has_data() { elements } else { 0 };
+    Call::new(collective, job.p_ranks, root, volume, Division::Equal)
+}
+
+/// One call: buffers as the reference says, the call, and the comparison. `elements` is what the call is told.
 fn compare(
     job: &Job,
     label: &str,
-    collective: Collective,
     kind: &Kind,
-    (root, elements, counts): (usize, usize, &[c_int]),
+    (reference, elements): (&Call, usize),
     call: impl FnOnce(&CallArguments),
 ) {
+    let root = reference.root;
+    let (rank, bytes) = (job.rank, kind.elements.bytes);
     let case = format!(
-        "{label}: rank {} of {}, root {root}, {elements} elements of {}",
-        job.rank, job.p_ranks, kind.name
+        "{label}: rank {rank} of {}, root {root}, {elements} elements of {}",
+        job.p_ranks, kind.name
     );
-    let input = model::input(collective, kind, job.rank, root, elements, counts);
+    let input = reference.given(&kind.elements, rank);
     let kept = input.clone();
-    let expected = model::expected(collective, kind, job.rank, root, elements, counts);
-    let length = expected.as_ref().map_or(elements * kind.bytes, Vec::len);
-    let mut output = vec![UNTOUCHED; length + 16];
-    if collective == Collective::Bcast && job.rank == root {
-        output[..length].copy_from_slice(&input);
+    let result = reference.delivered(&kind.elements, rank);
+    // A buffer that means nothing has room, too, which nobody may write to.
+    let room = match reference.room(rank) {
+        0 => elements,
+        room => room,
+    };
+    let mut output = vec![UNTOUCHED; room * bytes + 16];
+    if let Some(own) = reference.own(rank) {
+        let place = own.at * bytes..(own.at + own.given.len()) * bytes;
+        output[place].copy_from_slice(&input[own.given.start * bytes..own.given.end * bytes]);
     }
     call(&CallArguments {
         send: input.as_ptr().cast(),
@@ -76,22 +89,18 @@ fn compare(
         root: root as c_int,
     });
     assert!(input == kept, "{case}: the input was changed");
-    match expected {
-        Some(expected) => {
-            let wrong = output.iter().zip(&expected).position(|(got, want)| got != want);
-            assert!(wrong.is_none(), "{case}: first wrong byte {wrong:?}");
-            assert!(
-                output[length..].iter().all(|byte| *byte == UNTOUCHED),
-                "{case}: written beyond the end"
-            );
-        }
-        // The lowest rank's result of a prefix without itself is undefined.
-        None if collective == Collective::Exscan => {}
-        None => assert!(
-            output.iter().all(|byte| *byte == UNTOUCHED),
-            "{case}: a buffer without a result was written"
-        ),
-    }
+    let wrong = output.iter().zip(&result).position(|(got, want)| got != want);
+    assert!(wrong.is_none(), "{case}: first wrong byte {wrong:?}");
+    let undefined = reference.undefined(rank);
+    let defined_end = if undefined.is_empty() {
+        result.len()
+    } else {
+        undefined.end * bytes
+    };
+    assert!(
+        output[defined_end..].iter().all(|byte| *byte == UNTOUCHED),
+        "{case}: written beyond the end, or into a buffer without a result"
+    );
 }
 
 fn elements_for(collective: Collective, p_ranks: usize, count: usize) -> usize {
@@ -107,20 +116,13 @@ fn library_calls(job: &Job, kind: &Kind) {
     for collective in Collective::of_several_ranks() {
         for count in counts(job.p_ranks) {
             let elements = elements_for(collective, job.p_ranks, count);
-            let blocks = model::equal_counts(job.p_ranks, elements);
             for root in roots(collective, job.p_ranks) {
-                compare(
-                    job,
-                    collective.name(),
-                    collective,
-                    kind,
-                    (root, elements, &blocks),
-                    |arguments| {
-                        // SAFETY: buffers are as long as the model says; all ranks run the same cases.
-                        unsafe { library_call(collective, job.comm, arguments, &mut arena) }
-                            .unwrap_or_else(|error| panic!("{error}: {arguments:?}"));
-                    },
-                );
+                let reference = equal(collective, job, root, elements);
+                compare(job, collective.name(), kind, (&reference, elements), |arguments| {
+                    // SAFETY: buffers are as long as the reference says; all ranks run the same cases.
+                    unsafe { library_call(collective, job.comm, arguments, &mut arena) }
+                        .unwrap_or_else(|error| panic!("{error}: {arguments:?}"));
+                });
             }
         }
     }
@@ -133,21 +135,14 @@ fn mockups(job: &Job, kind: &Kind) {
         for count in counts(job.p_ranks) {
             let mut arena = Arena::new();
             let elements = elements_for(collective, job.p_ranks, count);
-            let blocks = model::equal_counts(job.p_ranks, elements);
             let mut allocations = Vec::new();
             for root in roots(collective, job.p_ranks) {
+                let reference = equal(collective, job, root, elements);
                 for _ in 0..2 {
-                    compare(
-                        job,
-                        mockup.id,
-                        collective,
-                        kind,
-                        (root, elements, &blocks),
-                        |arguments| {
-                            // SAFETY: buffers are as long as the model says; all ranks run the same cases.
-                            unsafe { pipeline.run(job.comm, arguments, &mut arena) }.expect("a mock-up");
-                        },
-                    );
+                    compare(job, mockup.id, kind, (&reference, elements), |arguments| {
+                        // SAFETY: buffers are as long as the reference says; all ranks run the same cases.
+                        unsafe { pipeline.run(job.comm, arguments, &mut arena) }.expect("a mock-up");
+                    });
                     allocations.push(arena.allocations());
                 }
                 let last = &allocations[allocations.len() - 2..];
@@ -157,12 +152,15 @@ fn mockups(job: &Job, kind: &Kind) {
                     mockup.id
                 );
             }
-            let (kept, bound) = (arena.bytes(), mockup.scratch(job.p_ranks, elements * kind.bytes));
+            let (kept, bound) = (
+                arena.bytes(),
+                mockup.scratch(job.p_ranks, elements * kind.elements.bytes),
+            );
             assert!(
                 kept <= bound as u64,
                 "{}: {kept} B are kept for {elements} elements of {} B, its row says {bound} B",
                 mockup.id,
-                kind.bytes
+                kind.elements.bytes
             );
         }
     }
@@ -170,7 +168,8 @@ fn mockups(job: &Job, kind: &Kind) {
 
 fn unequal_blocks(job: &Job, kind: &Kind) {
     let blocks: Vec<c_int> = (0..job.p_ranks).map(|i| [3, 0, 7, 1, 200][i % 5]).collect();
-    let elements = blocks.iter().map(|count| *count as usize).sum();
+    let lengths: Vec<usize> = blocks.iter().map(|count| *count as usize).collect();
+    let elements = lengths.iter().sum();
     let mut served = 0;
     for mockup in MOCKUPS
         .iter()
@@ -180,18 +179,13 @@ fn unequal_blocks(job: &Job, kind: &Kind) {
         assert!(pipeline.takes_counts(), "{}", mockup.id);
         served += 1;
         let mut arena = Arena::new();
+        let division = Division::Listed(lengths.clone());
+        let reference = Call::new(mockup.collective, job.p_ranks, 0, elements, division);
         for _ in 0..2 {
-            compare(
-                job,
-                mockup.id,
-                mockup.collective,
-                kind,
-                (0, elements, &blocks),
-                |arguments| {
-                    // SAFETY: buffers are as long as the model says; all ranks run the same cases.
-                    unsafe { pipeline.run_with_counts(job.comm, arguments, &blocks, &mut arena) }.expect("a mock-up");
-                },
-            );
+            compare(job, mockup.id, kind, (&reference, elements), |arguments| {
+                // SAFETY: buffers are as long as the reference says; all ranks run the same cases.
+                unsafe { pipeline.run_with_counts(job.comm, arguments, &blocks, &mut arena) }.expect("a mock-up");
+            });
         }
     }
     assert!(served > 0);
@@ -204,61 +198,66 @@ fn unequal_blocks(job: &Job, kind: &Kind) {
 
 fn algorithms(job: &Job, kind: &Kind) {
     for algorithm in registry::algorithms() {
-        if algorithm.unmet(job.p_ranks, kind.commutative, true).is_some() {
+        let commutes = kind.elements.operator.is_commutative();
+        if algorithm.unmet(job.p_ranks, commutes, true).is_some() {
             continue;
         }
         let collective = algorithm.collective;
-        let parameters = algorithm.default_parameters();
         let mut arena = Arena::new();
         for count in counts(job.p_ranks) {
             let elements = elements_for(collective, job.p_ranks, count);
-            let blocks = model::equal_counts(job.p_ranks, elements);
+            let piece_bytes = if count == 4099 { 1000 } else { PIECE_BYTES };
             for root in roots(collective, job.p_ranks) {
-                // A broadcast's data is in its output.
-                let input_length = match collective {
-                    Collective::Bcast => 0,
-                    _ => model::input(collective, kind, job.rank, root, elements, &blocks).len(),
-                };
-                let output_length = match collective {
-                    // Rank 0 has a buffer, of which nothing is said.
-                    Collective::Exscan => input_length,
-                    _ => model::expected(collective, kind, job.rank, root, elements, &blocks)
-                        .map_or(0, |output| output.len()),
-                };
-                let lengths: Vec<usize> = blocks.iter().map(|count| *count as usize * kind.bytes).collect();
-                let is_root = job.rank == root;
-                let listed = |wanted: bool| if wanted { lengths.as_slice() } else { &[] };
-                compare(
-                    job,
-                    algorithm.id,
-                    collective,
-                    kind,
-                    (root, elements, &blocks),
-                    |arguments| {
-                        // SAFETY: the transport is the communicator's only user; the slices are the buffers `compare` made.
-                        unsafe {
-                            let place = (job.comm, job.rank, job.p_ranks);
-                            let mut transport =
-                                MpiTransport::new(place, kind.datatype, kind.op, kind.bytes, &mut arena)
-                                    .with_piece_bytes(if count == 4099 { 1000 } else { PIECE_BYTES });
-                            let input = std::slice::from_raw_parts(arguments.send.cast::<u8>(), input_length);
-                            let output = std::slice::from_raw_parts_mut(arguments.recv.cast::<u8>(), output_length);
-                            let arguments = Arguments {
-                                input,
-                                output,
-                                input_blocks: listed(collective.lists_input_blocks(is_root)),
-                                output_blocks: listed(collective.lists_output_blocks(is_root)),
-                                root,
-                                parameters: &parameters,
-                            };
-                            registry::run(algorithm, &mut transport, arguments).expect("an algorithm");
-                        }
-                    },
-                );
+                let reference = equal(collective, job, root, elements);
+                compare(job, algorithm.id, kind, (&reference, elements), |arguments| {
+                    // SAFETY: the buffers are those of the reference; all ranks run the same cases.
+                    unsafe { run_algorithm(job, kind, algorithm, &reference, (arguments, piece_bytes), &mut arena) };
+                });
             }
         }
         // SAFETY: all ranks come here.
         unsafe { arena.release() }.expect("freed");
+    }
+}
+
+/// # Safety
+/// The buffers are as long as the reference says; all ranks make the same call.
+unsafe fn run_algorithm(
+    job: &Job,
+    kind: &Kind,
+    algorithm: &Algorithm,
+    reference: &Call,
+    (arguments, piece_bytes): (&CallArguments, usize),
+    arena: &mut Arena,
+) {
+    let (collective, root) = (reference.collective, reference.root);
+    let bytes = kind.elements.bytes;
+    // A broadcast's data is in its output.
+    let input_length = match collective {
+        Collective::Bcast => 0,
+        _ => reference.gives(job.rank) * bytes,
+    };
+    let lengths = vec![reference.block(job.rank).len() * bytes; job.p_ranks];
+    let is_root = job.rank == root;
+    let listed = |wanted: bool| if wanted { lengths.as_slice() } else { &[] };
+    let parameters = algorithm.default_parameters();
+    // SAFETY: the transport is the communicator's only user; the slices are the buffers `compare` made.
+    unsafe {
+        let place = (job.comm, job.rank, job.p_ranks);
+        let mut transport =
+            MpiTransport::new(place, kind.datatype, kind.op, bytes, arena).with_piece_bytes(piece_bytes);
+        let input = std::slice::from_raw_parts(arguments.send.cast::<u8>(), input_length);
+        let output_length = reference.room(job.rank) * bytes;
+        let output = std::slice::from_raw_parts_mut(arguments.recv.cast::<u8>(), output_length);
+        let arguments = Arguments {
+            input,
+            output,
+            input_blocks: listed(collective.lists_input_blocks(is_root)),
+            output_blocks: listed(collective.lists_output_blocks(is_root)),
+            root,
+            parameters: &parameters,
+        };
+        registry::run(algorithm, &mut transport, arguments).expect("an algorithm");
     }
 }
 

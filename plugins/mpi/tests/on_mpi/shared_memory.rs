@@ -1,5 +1,5 @@
-//! What shared memory must do beside right results: let messages go on, stay apart on each communicator, grow, and go when its
-//! communicator goes.
+//! Requirements on shared memory beside right results: it lets messages go on, stays apart on each communicator, grows,
+//! and goes when its communicator goes.
 
 use std::ffi::{c_int, c_void};
 

@@ -1,7 +1,7 @@
 //! Calls that begin operations.
 //!
-//! What begins by a call that is not here (one-sided operations, files, generalised requests, `MPI_Comm_idup`) is not counted, nor
-//! is it when it is completed.
+//! Operations begun by other calls (one-sided operations, files, generalised requests, `MPI_Comm_idup`) are not
+//! counted, neither here nor at their completion.
 
 use std::ffi::{c_int, c_void};
 
@@ -152,7 +152,7 @@ unsafe fn start_all(count: c_int, requests: *mut MPI_Request) -> c_int {
     }
 }
 
-// What came with MPI 4.
+// These calls came with MPI 4.
 #[cfg(large_counts)]
 begins! {
     (send: In, send_count: N, send_type: MPI_Datatype, to: c_int, send_tag: c_int,

@@ -65,7 +65,7 @@ impl Before {
         }
     }
 
-    /// All of them are complete.
+    /// Marks all of them as complete.
     fn complete_all(&self) {
         self.handles().iter().for_each(|handle| complete(*handle));
     }

@@ -46,7 +46,8 @@ unsafe fn init_thread(argc: *mut c_int, argv: Argv, required: c_int, told: *mut 
                 argc => *mut c_int, argv => Argv, level => c_int, provided => *mut c_int
             ));
             if code == 0 && raised.is_some() {
-                // What it would have been told without the thread, as far as the library has it.
+                // The program is told the level that it would have got without the thread, as far as the library has
+                // it.
                 *told = (*provided).min(required);
                 TOLD.store(*told, Ordering::Relaxed);
             }

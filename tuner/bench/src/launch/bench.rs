@@ -1,4 +1,4 @@
-//! A bench: what starts the programs of launches, and the clock that times and limits them.
+//! Bench: starts the programs of launches, and has the clock that times and limits them.
 //!
 //! [`Machine`] starts real processes by the clock on the wall. [`super::scripted`] plays jobs whose times are scripted, by a clock of its
 //! own. [`super::Replay`] starts nothing: it answers from a stored run. Sessions, store, resume, quarantine and budget are the same code
@@ -37,7 +37,7 @@ pub trait Started: fmt::Debug {
     /// True if it has ended by itself.
     fn has_ended(&mut self) -> bool;
 
-    /// Waits until it has ended, for at most so long; says whether it has.
+    /// Waits until it has ended, for at most `limit`; returns true if it has.
     fn wait(&mut self, limit: Duration) -> bool;
 
     /// Ends all of it and returns its exit status; a second call does nothing. An error if processes do not go away.
@@ -94,7 +94,7 @@ impl Clock {
         }
     }
 
-    /// A clock that stands still until somebody sleeps by it.
+    /// A clock that moves only when somebody sleeps by it.
     #[must_use]
     pub fn scripted() -> Clock {
         Clock {

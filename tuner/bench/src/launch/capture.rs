@@ -10,7 +10,7 @@ use std::time::Duration;
 use super::command::CommandSpec;
 use super::process::{Process, ProcessError};
 
-/// More output than this is not kept.
+/// Limit of the output that is kept.
 const MAX_OUTPUT_BYTES: u64 = 1 << 20;
 
 /// Result of a short command.
@@ -43,10 +43,10 @@ pub enum CaptureError {
         command: String,
         /// Exit status.
         status: ExitStatus,
-        /// First line of what it said.
+        /// First line of its output.
         output: String,
     },
-    /// It said nothing.
+    /// It printed nothing.
     #[error("`{command}` printed nothing")]
     Silent {
         /// Command line.

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 pub struct CommandSpec {
     /// Program and arguments; never empty in a command that can be run.
     pub argv: Vec<String>,
-    /// Set for the launcher itself, on top of the tuner's own environment.
+    /// Variables for the launcher itself, in addition to the tuner's own environment.
     pub environment: Vec<(String, String)>,
 }
 
@@ -39,7 +39,7 @@ impl fmt::Display for CommandSpec {
     }
 }
 
-/// Quotes a word for a POSIX shell where it needs that.
+/// Quotes a word for a POSIX shell if it needs quotes.
 #[must_use]
 pub fn quote(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "_-./=:,@%+".contains(c);
@@ -57,22 +57,22 @@ pub struct CommandTemplate {
     pub program: PathBuf,
     /// Its first arguments; `{ranks}` stands for the number of ranks, for example `-n`, `{ranks}`.
     pub arguments_before: Vec<String>,
-    /// A word that follows once for each rank, for launchers that want the name of a host for each.
+    /// Word that follows once for each rank, for launchers that want the name of a host for each.
     pub for_each_rank: Option<String>,
     /// Words before parameters and variables, if there are any, such as `env`.
     pub before_variables: Vec<String>,
-    /// One library parameter, with `{name}` and `{value}`, for example `--mca`, `{name}`, `{value}`; empty if it cannot be given,
-    /// or is a variable like those of `environment_form`.
+    /// Form of a library parameter, with `{name}` and `{value}`, for example `--mca`, `{name}`, `{value}`. Empty if it
+    /// cannot be given, or is a variable like those of `environment_form`.
     pub parameter_form: Vec<String>,
-    /// One environment variable for the ranks, for example `-x`, `{name}={value}`; empty if the launcher hands its own
-    /// environment on, which is then what is set.
+    /// Form of an environment variable for the ranks, for example `-x`, `{name}={value}`. Empty if the launcher hands
+    /// on its own environment, in which the variable is then set.
     pub environment_form: Vec<String>,
 }
 
 /// A template that cannot make the command asked for.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TemplateError {
-    /// Nowhere to say how many ranks.
+    /// The template has no place for the number of ranks.
     #[error("the arguments of launcher `{0}` have no `{{ranks}}`; add for example `-n`, `{{ranks}}`")]
     NoRanks(String),
     /// The form lacks a placeholder.
@@ -85,7 +85,7 @@ pub enum TemplateError {
         /// The missing placeholder.
         placeholder: &'static str,
     },
-    /// No form for parameters.
+    /// The template has no form for parameters.
     #[error("parameter `{name}` cannot be set: launcher `{program}` has no form for parameters")]
     NoParameters {
         /// Launcher.
@@ -93,7 +93,7 @@ pub enum TemplateError {
         /// Parameter.
         name: String,
     },
-    /// A character that no argument can hold.
+    /// An argument holds a character that none can hold.
     #[error("`{0}` contains a NUL character")]
     Nul(String),
 }
@@ -170,7 +170,7 @@ impl CommandTemplate {
     }
 }
 
-/// Puts name and value into one part; what they contain is not looked at again.
+/// Puts name and value into one part. Placeholders within them are left alone.
 fn fill_part(part: &str, name: &str, value: &str) -> String {
     let mut filled = String::new();
     let mut rest = part;
@@ -191,7 +191,7 @@ fn fill_part(part: &str, name: &str, value: &str) -> String {
     filled + rest
 }
 
-/// Each name once.
+/// Pairs with each name once.
 fn merged(pairs: &[(String, String)]) -> Vec<(String, String)> {
     let mut merged: Vec<(String, String)> = Vec::new();
     for (name, value) in pairs {

@@ -10,7 +10,7 @@ use super::files::OF_WORKER;
 use super::process::ProcessError;
 use crate::store::StoreError;
 
-/// A job that did not do what it was asked. Stored, so that a resumed run need not go through it again.
+/// A job that did not do what it was asked. It is stored, so that a resumed run need not go through it again.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, thiserror::Error)]
 #[serde(tag = "failure", rename_all = "snake_case")]
 pub enum JobFailure {
@@ -22,7 +22,7 @@ pub enum JobFailure {
         /// Place of the failure.
         place: Box<Place>,
     },
-    /// It ended before it was done.
+    /// The job ended too early.
     #[error("the job ended before it was done ({status}){place}")]
     Crashed {
         /// Exit of the launcher: `exit status: 1`, `signal: 9 (SIGKILL)`.
@@ -30,10 +30,10 @@ pub enum JobFailure {
         /// Place of the failure.
         place: Box<Place>,
     },
-    /// It never reported that it had started. Not stored: tried again by a resumed run.
+    /// The job never reported its start. This is not stored, and a resumed run tries again.
     #[error("the job did not start ({reason}){place}")]
     DidNotStart {
-        /// Ended, or took too long.
+        /// Early end, or a start that took too long.
         reason: String,
         /// Place of the failure.
         place: Box<Place>,
@@ -41,7 +41,7 @@ pub enum JobFailure {
 }
 
 impl JobFailure {
-    /// The failure of a job that an error came of.
+    /// The failure of a job behind an error.
     #[must_use]
     pub fn behind(error: &anyhow::Error) -> Option<&JobFailure> {
         error.chain().find_map(|cause| {
@@ -63,7 +63,7 @@ impl JobFailure {
         }
     }
 
-    /// The item that most likely did it: the last one that was entered and gave no samples.
+    /// The item that most likely caused it: the last one that was entered and gave no samples.
     #[must_use]
     pub fn suspect(&self) -> Option<&str> {
         self.place().item.as_deref()
@@ -104,11 +104,11 @@ pub struct Place {
     pub block: Option<String>,
     /// The item entered last that has given no samples.
     pub item: Option<String>,
-    /// Items of the block that were entered and have neither samples nor failed, in the order they were entered.
+    /// Items of the block that were entered and have neither samples nor failed, in the order of entry.
     pub unfinished: Vec<String>,
     /// File with the job's output.
     pub log: PathBuf,
-    /// The end of that.
+    /// Last lines of that file.
     pub log_tail: String,
 }
 
@@ -138,7 +138,7 @@ pub enum SessionError {
     /// The tuner was told to stop; the job's processes have been removed.
     #[error("interrupted by signal {signal}; what was measured is stored, and the same command continues")]
     Interrupted {
-        /// Its number.
+        /// Number of the signal.
         signal: i32,
     },
     /// A replay starts nothing.
@@ -147,16 +147,16 @@ pub enum SessionError {
         /// Key of the job.
         key: String,
     },
-    /// The database.
+    /// The database failed.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// Starting or ending processes.
+    /// A process could not be started or ended.
     #[error(transparent)]
     Process(#[from] ProcessError),
-    /// The launcher's description.
+    /// The launcher's template is wrong.
     #[error(transparent)]
     Template(#[from] TemplateError),
-    /// A report that makes no sense.
+    /// The report makes no sense.
     #[error("`{}` line {line}: {message}", path.display())]
     Report {
         /// The report file.
@@ -166,7 +166,7 @@ pub enum SessionError {
         /// The mistake.
         message: String,
     },
-    /// A file.
+    /// A file could not be used.
     #[error("cannot {action} `{}`: {source}", path.display())]
     Io {
         /// The attempted action.
@@ -176,7 +176,7 @@ pub enum SessionError {
         /// Cause.
         source: std::io::Error,
     },
-    /// A question that is not the one that was answered.
+    /// The question differs from the stored one.
     #[error(
         "block `{block}` of job `{key}` was measured with other items in the run that is resumed; \
          begin a new run (another `--seed` or `--db`)"
@@ -187,7 +187,7 @@ pub enum SessionError {
         /// Block.
         block: String,
     },
-    /// The same id twice in one question.
+    /// A question has the same id twice.
     #[error("block `{block}` is asked twice of job `{key}`")]
     DuplicateBlock {
         /// Key of the job.

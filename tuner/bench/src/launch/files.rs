@@ -10,7 +10,7 @@ use kilter_protocol::plan::PlanLine;
 use super::failure::SessionError;
 use crate::store::LaunchPaths;
 
-/// So much of a log goes into an error.
+/// Bytes of a log's end that go into an error.
 const TAIL_BYTES: u64 = 2048;
 const TAIL_LINES: usize = 12;
 
@@ -40,7 +40,7 @@ pub(super) fn paths(directory: &Path, run: i64, key: &str, attempt: u32) -> Laun
     }
 }
 
-/// The file whose being there ends a job before the rest of its plan.
+/// The file whose existence ends a job before the rest of its plan.
 pub(super) fn stop_path(plan: &Path) -> PathBuf {
     plan.with_extension(kilter_protocol::plan::STOP_EXTENSION)
 }
@@ -51,8 +51,8 @@ pub(super) fn io_error(action: &'static str, path: &Path) -> impl FnOnce(std::io
     move |source| SessionError::Io { action, path, source }
 }
 
-/// A new file, to be appended to. What is there, of an earlier database or a link that somebody put into a directory where all may write, is
-/// taken away and not followed.
+/// Creates a file for appending. An old file, or a link that somebody put into a directory open to all, is removed and
+/// not followed.
 pub fn anew(path: &Path) -> std::io::Result<File> {
     match std::fs::remove_file(path) {
         Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
@@ -90,11 +90,11 @@ impl PlanFile {
     }
 }
 
-/// Beginning of a line in which a worker tells its own failure.
+/// Beginning of a line in which a worker reports its own failure.
 pub(super) const OF_WORKER: &str = "kilter-worker: ";
 
-/// The last lines of a log, and before them the first of a worker: what a library and its launcher print once a rank is gone says nothing
-/// of why. Empty if there is none.
+/// The last lines of a log, with the first one of a worker before them: the messages of a library and its launcher
+/// after the loss of a rank do not tell the cause. Empty if there is no log.
 #[must_use]
 pub fn tail(path: &Path) -> String {
     let text = read_tail(path).unwrap_or_default();

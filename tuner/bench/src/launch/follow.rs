@@ -1,6 +1,7 @@
-//! Following a report file while it grows.
+//! Follows a report file while it grows.
 //!
-//! The file is opened anew at every look: on network file systems that is what makes another host's writes visible.
+//! The file is opened anew at every look, because on network file systems only that makes another host's writes
+//! visible.
 
 use std::fs::File;
 use std::io::{ErrorKind, Read as _, Seek as _, SeekFrom};
@@ -27,7 +28,7 @@ pub(super) struct Follower {
 #[derive(Debug, PartialEq)]
 pub(super) struct Line {
     pub(super) event: Event,
-    /// Just behind it.
+    /// Position behind it.
     pub(super) end: Position,
 }
 
@@ -44,8 +45,8 @@ impl Follower {
         }
     }
 
-    /// The complete lines that have come since the last look; none if the file is not there yet. Lines before an error are
-    /// given first; the error comes at the next look.
+    /// Complete lines that have come since the last look; none if the file is missing. Lines before an error are given
+    /// first, and the error at the next look.
     pub(super) fn lines(&mut self) -> Result<Vec<Line>, SessionError> {
         let mut bytes = Vec::new();
         let mut file = match File::open(&self.path) {

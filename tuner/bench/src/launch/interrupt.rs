@@ -1,4 +1,5 @@
-//! Ctrl-C and SIGTERM of the tuner: a flag that sessions look at, so that a job is ended before the tuner is.
+//! Interruption of the tuner by Ctrl-C and SIGTERM: a flag at which sessions look, so that a job is ended before the
+//! tuner is.
 
 use std::sync::atomic::{AtomicI32, Ordering};
 
@@ -9,7 +10,7 @@ pub type Flag = AtomicI32;
 
 static RECEIVED: Flag = Flag::new(0);
 
-/// Notes SIGINT, SIGTERM and SIGHUP from now on instead of dying of them. Call once, early.
+/// Notes SIGINT, SIGTERM and SIGHUP from now on instead of dying of them. Call it once, early.
 pub fn install() -> Result<(), nix::Error> {
     let action = SigAction::new(SigHandler::Handler(note), SaFlags::SA_RESTART, SigSet::empty());
     for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP] {
@@ -38,7 +39,7 @@ pub fn received(flag: &Flag) -> Option<i32> {
     }
 }
 
-/// The exit status of a process that ends because of a signal: 130 for Ctrl-C, 143 for SIGTERM.
+/// Exit status of a process that ends because of a signal: 130 for Ctrl-C, 143 for SIGTERM.
 #[must_use]
 pub fn exit_status(signal: i32) -> u8 {
     u8::try_from(128 + signal).unwrap_or(u8::MAX)

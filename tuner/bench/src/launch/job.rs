@@ -1,4 +1,4 @@
-//! One attempt at a job: a process tree, the plan it reads, the report it writes.
+//! One attempt at a job: its process tree, the plan that it reads, the report that it writes.
 
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
@@ -20,21 +20,22 @@ use super::watch::Ended;
 use crate::allocation;
 use crate::store::{LaunchPaths, Position, Run};
 
-/// Pauses between two looks at the report: short after news, longer in silence, so that following costs the job little.
+/// Shortest and longest pause between two looks at the report: short after news, longer in silence, so that following
+/// costs the job little.
 const SHORTEST_PAUSE: Duration = Duration::from_millis(1);
 const LONGEST_PAUSE: Duration = Duration::from_millis(20);
 
-/// Whatever the budget says, a job has so long to answer something.
+/// Least time for a job to answer something, whatever the budget says.
 const LEAST_TIME: Duration = if cfg!(test) {
     Duration::from_millis(300)
 } else {
     Duration::from_secs(3)
 };
 
-/// A block that goes on for so long after its job was told to end is not waited for.
+/// Time after which a block is no longer waited for, once its job was told to end.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// The block id under which a failure is stored that no block is to blame for.
+/// Block id under which a failure is stored for which no block is to blame.
 pub(super) const END: &str = "(end of job)";
 
 /// A running job.
@@ -57,12 +58,12 @@ pub(super) struct Job {
     /// Time at which it was told so.
     told_to_end: Option<Instant>,
     last_life: Instant,
-    /// The plan's end was written.
+    /// True once the plan's end was written.
     closing: bool,
-    /// The record is closed and nothing runs any more.
+    /// True once the record is closed and nothing runs any more.
     stopped: bool,
     interrupt: &'static Flag,
-    /// Stands for SIGKILL of the tuner: when so many more lines have been stored, nothing is stored any more.
+    /// Number of further lines after which nothing is stored any more, as if the tuner had been killed.
     #[cfg(test)]
     pub(super) dies_after_lines: Option<usize>,
 }
@@ -142,7 +143,7 @@ impl Job {
         })
     }
 
-    /// Asks. With `last`, says that nothing more will come.
+    /// Adds blocks to the plan. With `last`, closes the plan.
     pub(super) fn ask(&mut self, blocks: &[Block], measured: bool, last: bool) -> Result<(), SessionError> {
         let mut lines: Vec<PlanLine> = blocks.iter().cloned().map(PlanLine::Block).collect();
         if last && !self.closing {
@@ -168,7 +169,7 @@ impl Job {
         self.closing || self.ledger.end.is_some()
     }
 
-    /// Reads what has come, without waiting.
+    /// Reads new lines without waiting.
     pub(super) fn look(&mut self, progress: &mut dyn FnMut(&str)) -> Result<bool, SessionError> {
         let lines = self.follower.lines()?;
         let news = !lines.is_empty();
@@ -183,7 +184,7 @@ impl Job {
         Ok(news)
     }
 
-    /// Stores how busy others are: a tuner that is killed cannot do it later.
+    /// Stores the load by other programs now, because a tuner that is killed cannot do it later.
     fn heed_load(&mut self) -> Result<(), SessionError> {
         if self.clock.since(self.load_looked_at) >= other_load::INTERVAL {
             self.load_looked_at = self.clock.now();
@@ -200,7 +201,7 @@ impl Job {
         Ok(())
     }
 
-    /// Tells a job whose time is over to end; `true` when it has been told and does not.
+    /// Tells a job whose time is over to end; true if it was told before and does not end.
     fn is_out_of_time(&mut self) -> Result<bool, SessionError> {
         // A job that does not start has a limit of its own.
         let is_over = self.ledger.start.is_some() && self.ends_by.is_some_and(|end| self.clock.now() >= end);
@@ -238,7 +239,7 @@ impl Job {
         Ok(())
     }
 
-    /// Follows the report until `satisfied`.
+    /// Follows the report until `satisfied` returns true.
     pub(super) fn wait_until(
         &mut self,
         progress: &mut dyn FnMut(&str),
@@ -321,7 +322,7 @@ impl Job {
         }
     }
 
-    /// Removes every process, takes what the report holds until now, and closes the record.
+    /// Removes every process, takes the report's lines so far, and closes the record.
     fn stop(&mut self, outcome: &str) -> Result<ExitStatus, SessionError> {
         let status = self.process.kill_all(KILL_GRACE)?;
         // The job is over in any case: a report that ends badly changes nothing.
@@ -343,7 +344,7 @@ impl Job {
         Ok(())
     }
 
-    /// Ends a failed job, stores the failure, and says what it was.
+    /// Ends a failed job, stores the failure, and returns it.
     fn fail(&mut self, how: Failure) -> SessionError {
         let mut place = Box::new(Place {
             key: self.ledger.record.key().to_owned(),
@@ -388,7 +389,8 @@ impl Job {
         }
     }
 
-    /// Stores a failure under the block that is to blame, unless it was done after all. A job that did not start is not stored.
+    /// Stores a failure under the block that is to blame, unless the block was done after all. A job that did not start
+    /// is not stored.
     pub(super) fn store_failure(&self, failure: &JobFailure, blamed: Option<&Block>) -> Result<(), SessionError> {
         let state = match failure {
             JobFailure::DidNotStart { .. } => return Ok(()),
@@ -460,7 +462,7 @@ fn describe(status: ExitStatus) -> String {
     }
 }
 
-/// A limit given by people: anything that is no duration means for ever, which is a day.
+/// A limit given by people. A value that is no duration means for ever, which is a day.
 fn seconds(limit: f64) -> Duration {
     const DAY: Duration = Duration::from_secs(86_400);
     Duration::try_from_secs_f64(limit).unwrap_or(DAY).min(DAY)

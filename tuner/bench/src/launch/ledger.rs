@@ -24,7 +24,7 @@ struct Asked {
 pub(super) struct Ledger {
     pub(super) record: LaunchRecord,
     asked: Vec<Asked>,
-    /// The block under way and its items that were entered and have given nothing yet.
+    /// The current block, and its items that were entered without a result yet.
     under_way: Option<(String, Vec<String>)>,
     pub(super) start: Option<Start>,
     pub(super) end: Option<End>,
@@ -117,14 +117,14 @@ impl Ledger {
         self.asked.iter().any(|asked| asked.block.id == id && asked.done)
     }
 
-    /// The block under way and its items that were entered and have given nothing yet.
+    /// The current block, and its items that were entered without a result yet.
     pub(super) fn under_way(&self) -> Option<(&str, &[String])> {
         self.under_way
             .as_ref()
             .map(|(block, entered)| (block.as_str(), entered.as_slice()))
     }
 
-    /// The measured block that is to blame if the job fails now: the one under way, else the next one.
+    /// The measured block to blame if the job fails now: the current one, else the next one.
     pub(super) fn blamed(&self) -> Option<&Block> {
         let under_way = self.under_way().map(|(id, _)| id);
         self.asked

@@ -1,4 +1,4 @@
-//! Jobs: how they are started, followed, and ended so that nothing of them is left.
+//! Jobs: their start, their supervision, and their end, after which no process is left.
 //!
 //! [`command`] makes the launcher's command line from data, [`process`] owns a process tree, [`session`] asks a worker to
 //! measure blocks and replays from the store what was measured before. Programs are started on a [`mod@bench`]: this machine, or one whose

@@ -10,20 +10,21 @@ use std::time::{Duration, Instant};
 
 use nix::unistd::{SysconfVar, sysconf};
 
-/// The program whose time is the network's, as `/proc` cuts its name.
+/// Program whose time is the network's, with its name as `/proc` cuts it.
 const SWITCH: &str = "kilter-vcluster";
 
-/// A quarter of a processor goes to daemons, to the system's own work, and to what clock ticks count wrong in a launch of a second.
+/// Share of a processor that is tolerated: daemons, the system's own work, and the error of clock ticks in a launch of
+/// a second.
 const QUARTER: f64 = 0.25;
 
-/// Share of the processors that no rank needs which others may take: the system seldom puts them all beside the ranks, and memory is
-/// shared.
+/// Share of the unused processors that other programs may take. The system seldom puts them all beside the ranks, but
+/// they share memory.
 const SPARE_SHARE: f64 = 0.5;
 
-/// So often is looked while a job runs.
+/// Interval of looks while a job runs.
 pub(super) const INTERVAL: Duration = Duration::from_secs(2);
 
-/// Over less than this, ticks say nothing.
+/// Shortest time over which ticks tell something.
 const SHORTEST_SECONDS: f64 = 0.1;
 
 /// Processors that other programs may take in the mean over a launch of so many ranks on this host.
@@ -37,9 +38,18 @@ fn most_cores_beside(ranks: usize, cores: usize) -> f64 {
     QUARTER + SPARE_SHARE * cores.saturating_sub(ranks) as f64
 }
 
+/// Load by others while a job runs: the clocks of this machine at its start, or a scripted load.
+#[derive(Debug, Clone, Copy)]
+pub enum Reading {
+    /// Clocks of this machine.
+    Clocks(Clocks),
+    /// Others take so many processors all the time.
+    Scripted(f64),
+}
+
 /// Readings of the clocks at the start of a job.
 #[derive(Debug, Clone, Copy)]
-pub struct Reading {
+pub struct Clocks {
     at: Instant,
     /// Seconds, over all processors.
     busy: f64,
@@ -48,31 +58,42 @@ pub struct Reading {
 }
 
 impl Reading {
-    /// Reads now; `None` where there is no `/proc`.
+    /// Reads the clocks now; `None` without `/proc`.
     pub(super) fn now() -> Option<Reading> {
+        Clocks::now().map(Reading::Clocks)
+    }
+
+    /// Mean number of processors that others took since then; `None` if too little time has passed to say.
+    pub(super) fn other_cores(self) -> Option<f64> {
+        match self {
+            Reading::Clocks(then) => {
+                let now = Clocks::now()?;
+                now.others_since(then, (now.at - then.at).as_secs_f64())
+            }
+            Reading::Scripted(cores) => Some(cores),
+        }
+    }
+}
+
+impl Clocks {
+    fn now() -> Option<Clocks> {
         let ticks = sysconf(SysconfVar::CLK_TCK).ok().flatten().unwrap_or(100) as f64;
         let busy = busy_ticks(&fs::read_to_string("/proc/stat").ok()?)? / ticks;
         let own = own_ticks(&processes(), std::process::id().cast_signed()) / ticks;
-        Some(Reading {
+        Some(Clocks {
             at: Instant::now(),
             busy,
             own,
         })
     }
 
-    /// Processors that others took since then, in the mean; `None` where too little time has passed to say.
-    pub(super) fn other_cores(self) -> Option<f64> {
-        let now = Reading::now()?;
-        now.others_since(self, (now.at - self.at).as_secs_f64())
-    }
-
-    fn others_since(self, then: Reading, seconds: f64) -> Option<f64> {
+    fn others_since(self, then: Clocks, seconds: f64) -> Option<f64> {
         let others = (self.busy - then.busy) - (self.own - then.own);
         (seconds >= SHORTEST_SECONDS).then(|| (others / seconds).max(0.0))
     }
 }
 
-/// User, nice, system, irq and softirq of the first line; idle, waiting and stolen time is nobody's work here.
+/// Sum of user, nice, system, irq and softirq of the first line. Idle, waiting and stolen time is nobody's work here.
 fn busy_ticks(stat: &str) -> Option<f64> {
     let line = stat.lines().find(|line| line.starts_with("cpu "))?;
     let fields: Vec<f64> = line
@@ -83,13 +104,13 @@ fn busy_ticks(stat: &str) -> Option<f64> {
     (fields.len() >= 7).then(|| [0, 1, 2, 5, 6].iter().map(|index| fields[*index]).sum())
 }
 
-/// A process that lives.
+/// A living process.
 #[derive(Debug, Clone, PartialEq)]
 struct Living {
     pid: i32,
     parent: i32,
     is_switch: bool,
-    /// User and system time of its own, and of its children that it waited for.
+    /// User and system time of the process, and of its children that it waited for.
     ticks: f64,
 }
 
@@ -117,7 +138,7 @@ fn living(stat: &str) -> Option<Living> {
     })
 }
 
-/// Ticks of `root`, of what descends from it, and of switches.
+/// Ticks of `root`, of its descendants, and of switches.
 fn own_ticks(all: &[Living], root: i32) -> f64 {
     let mut children: BTreeMap<i32, Vec<&Living>> = BTreeMap::new();
     for process in all {
@@ -174,7 +195,7 @@ mod tests {
 
     #[test]
     fn others_are_what_neither_the_job_nor_its_network_used() {
-        let reading = |busy, own| Reading {
+        let reading = |busy, own| Clocks {
             at: Instant::now(),
             busy,
             own,
@@ -198,23 +219,23 @@ mod tests {
 
     #[test]
     fn a_busy_child_is_nobody_else() {
-        let reading = Reading::now().unwrap();
+        let reading = Clocks::now().unwrap();
         let child = std::process::Command::new("sh")
             .args(["-c", "while :; do :; done"])
             .spawn();
         let mut child = child.unwrap();
         std::thread::sleep(Duration::from_millis(400));
-        let own = |reading: Reading| reading.own;
-        let while_it_lives = Reading::now().map(own).unwrap();
+        let own = |reading: Clocks| reading.own;
+        let while_it_lives = Clocks::now().map(own).unwrap();
         child.kill().unwrap();
         child.wait().unwrap();
-        let afterwards = Reading::now().map(own).unwrap();
+        let afterwards = Clocks::now().map(own).unwrap();
         let before = own(reading);
         assert!(
             while_it_lives - before > 0.05,
             "{before} to {while_it_lives}: a child that is busy"
         );
         assert!(afterwards >= while_it_lives, "and it is not forgotten when it ends");
-        assert!(reading.other_cores().is_some());
+        assert!(Reading::Clocks(reading).other_cores().is_some());
     }
 }

@@ -1,4 +1,4 @@
-//! A picture of the processes of this host, from `/proc`.
+//! Snapshot of the processes of this host, from `/proc`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -9,13 +9,13 @@ pub(super) struct Entry {
     pub(super) pid: i32,
     pub(super) parent: i32,
     pub(super) session: i32,
-    /// Dead, but not yet waited for.
+    /// True if it is dead, but not yet waited for.
     pub(super) zombie: bool,
     /// Clock ticks after boot: with the pid, the identity of a process.
     pub(super) start: u64,
 }
 
-/// Every process that can be seen; processes that end meanwhile are left out.
+/// Every visible process; those that end meanwhile are left out.
 pub(super) fn snapshot() -> Vec<Entry> {
     let Ok(directory) = fs::read_dir("/proc") else {
         return Vec::new();
@@ -72,7 +72,7 @@ impl Family {
         }
     }
 
-    /// Looks again. Returns the members that exist now, zombies included.
+    /// Looks again and returns the members that exist now, zombies included.
     pub(super) fn members(&mut self) -> Vec<Entry> {
         let own = std::process::id().cast_signed();
         let processes = snapshot();

@@ -1,10 +1,10 @@
 //! A process tree that can be ended for certain.
 //!
-//! The child leads a session of its own, so that a signal to the tuner's group does not reach it; it gets SIGTERM when the
-//! tuner dies; and its environment carries a tag. Killing the child's process group is not enough: Open MPI puts every rank
-//! into a group of its own, and daemons detach from their session. So everything that descends from the child, shares its
-//! session or carries the tag is found through `/proc`, on this host. Ranks on other hosts end with their launcher, or by the
-//! worker's own idle limit.
+//! The child leads a session of its own, so that a signal to the tuner's group does not reach it. It gets SIGTERM when
+//! the tuner dies. Its environment carries a tag. To kill the child's process group is not enough: Open MPI puts every
+//! rank into a group of its own, and daemons detach from their session. Every process on this host that descends from
+//! the child, shares its session or carries the tag is therefore found through `/proc`. Ranks on other hosts end with
+//! their launcher, or by the worker's own idle limit.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -62,7 +62,7 @@ pub enum ProcessError {
         pids: Vec<i32>,
         /// Tag of their launch.
         tag: String,
-        /// After how long.
+        /// Seconds that were allowed for it.
         seconds: u64,
     },
     /// The system refused.
@@ -75,7 +75,8 @@ pub enum ProcessError {
     },
 }
 
-/// Makes orphans of our children our children, so that they can be seen and waited for. Call once, before the first launch.
+/// Makes orphans of our children our own children, so that they can be seen and waited for. Call it once, before the
+/// first launch.
 pub fn become_subreaper() -> Result<(), ProcessError> {
     nix::sys::prctl::set_child_subreaper(true).map_err(|errno| ProcessError::System {
         action: "become the parent of orphaned processes",
@@ -83,14 +84,15 @@ pub fn become_subreaper() -> Result<(), ProcessError> {
     })
 }
 
-/// Direct children that have an owner who waits for them. Held while one is started, so that nobody takes it for an orphan.
+/// Direct children that have an owner who waits for them. The lock is held while one is started, so that nobody takes
+/// it for an orphan.
 static OWNED: Mutex<BTreeSet<i32>> = Mutex::new(BTreeSet::new());
 
 fn owned() -> MutexGuard<'static, BTreeSet<i32>> {
     OWNED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A running command and everything that it started.
+/// A running command with all processes that it started.
 #[derive(Debug)]
 pub struct Process {
     child: Child,
@@ -156,7 +158,7 @@ impl Process {
         )
     }
 
-    /// Waits until the direct child has ended, for at most so long; says whether it has.
+    /// Waits until the direct child has ended, for at most `limit`; returns true if it has.
     #[must_use]
     pub fn wait(&self, limit: Duration) -> bool {
         let mut pause = Pause::new(limit);
@@ -224,9 +226,10 @@ pub fn sweep(tag: &str, grace: Duration) -> Result<(), ProcessError> {
     gone
 }
 
-/// Waits for the dead that came to us as orphans before anybody saw whose they were: daemons and their short-lived parents.
+/// Waits for dead processes that came to us as orphans before anybody saw whose they were: daemons and their
+/// short-lived parents.
 ///
-/// A job's processes are all in sessions other than ours; whatever else the tuner starts stays in its own.
+/// A job's processes are all in sessions other than ours. Other processes that the tuner starts stay in its own.
 fn reap_orphans() {
     let processes = proc_table::snapshot();
     let own = std::process::id().cast_signed();
@@ -246,7 +249,7 @@ fn reap_orphans() {
         });
 }
 
-/// Waits for the members to go, then kills them until none is left.
+/// Waits for the members to end, then kills the rest until none is left.
 fn end(family: &mut Family, root: i32, tag: &str, grace: Duration) -> Result<(), ProcessError> {
     let mut pause = Pause::new(grace);
     while !alive(family, root).is_empty() && pause.sleep() {}
@@ -268,7 +271,7 @@ fn end(family: &mut Family, root: i32, tag: &str, grace: Duration) -> Result<(),
     }
 }
 
-/// The members that live. Dead ones that came to us as orphans are waited for on the way; the root is left to its owner.
+/// Living members. Dead ones that came to us as orphans are waited for on the way; the root is left to its owner.
 fn alive(family: &mut Family, root: i32) -> Vec<Entry> {
     let own = std::process::id().cast_signed();
     let (dead, living): (Vec<Entry>, Vec<Entry>) = family.members().into_iter().partition(|entry| entry.zombie);
@@ -279,7 +282,7 @@ fn alive(family: &mut Family, root: i32) -> Vec<Entry> {
     living
 }
 
-/// The process may have ended since it was seen; that is what we want.
+/// Sends a signal to a process. An error is ignored: a process that has ended meanwhile is what we want.
 fn signal(entry: &Entry, signal: Signal) {
     if !entry.zombie {
         let _ = kill(Pid::from_raw(entry.pid), signal);
@@ -312,7 +315,7 @@ impl Pause {
         }
     }
 
-    /// Sleeps, unless the limit is reached: then says `false`.
+    /// Sleeps and returns true; false if the limit is reached.
     pub(super) fn sleep(&mut self) -> bool {
         let left = self.deadline.saturating_duration_since(Instant::now());
         if left.is_zero() {

@@ -1,4 +1,4 @@
-//! After a tuner was killed: its jobs are removed, and what they had reported meanwhile is taken over.
+//! Recovers from a killed tuner: its jobs are removed, and their reports are taken over.
 
 use std::path::Path;
 use std::time::Duration;
@@ -67,7 +67,7 @@ fn take_over(run: &Run, launch: UnclosedLaunch) -> Result<(), SessionError> {
     Ok(())
 }
 
-/// The blocks of a plan file, as far as it can be read.
+/// The blocks of a plan file, as far as they can be read.
 fn asked(plan: &Path) -> Vec<Block> {
     let text = std::fs::read_to_string(plan).unwrap_or_default();
     text.lines()

@@ -10,7 +10,7 @@ use super::command::CommandSpec;
 use super::other_load::Reading;
 use super::process::ProcessError;
 
-/// Starts nothing.
+/// A bench that starts nothing.
 #[derive(Debug)]
 pub struct Replay {
     clock: Clock,

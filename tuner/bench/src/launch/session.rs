@@ -1,7 +1,8 @@
-//! A session: questions to one job, answered from the store where they were answered before.
+//! A session: questions to one job, answered from the store if they were answered before.
 //!
-//! Nothing is started while all answers come from the store. A job that is gone (its failure was reported, or the worker ended
-//! it because no question came) is started again for the next question, as a new attempt under the same key.
+//! Nothing is started while all answers come from the store. A job that is gone (its failure was reported, or the
+//! worker ended it because no question came) is started again for the next question, as a new attempt under the same
+//! key.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -22,15 +23,15 @@ use crate::reference::{Launch, Reference};
 pub use crate::store::{BlockOutcome, ItemSamples};
 use crate::store::{Run, StoreError};
 
-/// So often is a question put to a worker that ends in order without answering.
+/// Number of times that a question is put to a worker that ends in order without answering.
 const MAX_TRIES: usize = 3;
 
 /// Description of a job.
 #[derive(Debug, Clone)]
 pub struct JobSpec {
-    /// Stable within the run: the same key with the same block ids is answered from the store.
+    /// Key of the job. The same key with the same block ids is answered from the store.
     pub key: String,
-    /// The launcher with its arguments, up to where the worker follows.
+    /// The launcher with its arguments, up to the worker.
     pub command: CommandSpec,
     /// First line of the plan.
     pub header: Header,
@@ -73,10 +74,10 @@ pub struct Session<'run> {
     job: Option<Job>,
     /// Every block asked, for the end line.
     asked: Vec<Block>,
-    /// A job that did not start once is not tried again by this session.
+    /// Failure of a job that did not start; this session does not try it again.
     not_started: Option<JobFailure>,
     recovered: bool,
-    /// The job's time is over: what the store does not know stays unanswered.
+    /// True once the job's time is over. Questions without a stored answer then stay unanswered.
     out_of_time: bool,
     watch: Option<&'run Watch>,
     judge: Option<(&'run Reference, Launch)>,
@@ -115,21 +116,21 @@ impl<'run> Session<'run> {
         self
     }
 
-    /// Looks at this flag instead of the tuner's own.
+    /// Uses this flag for interruptions instead of the tuner's own.
     #[must_use]
     pub fn interrupted_by(mut self, flag: &'static Flag) -> Session<'run> {
         self.interrupt = flag;
         self
     }
 
-    /// Tells `watch` what its jobs cost.
+    /// Reports the cost of its jobs to `watch`.
     #[must_use]
     pub fn watched_by(mut self, watch: &'run Watch) -> Session<'run> {
         self.watch = Some(watch);
         self
     }
 
-    /// Has what its items leave compared with what the untouched library does.
+    /// Compares the results of its items with those of the untouched library.
     #[must_use]
     pub fn judged_by(mut self, reference: &'run Reference, launch: Launch) -> Session<'run> {
         self.judge = Some((reference, launch));
@@ -169,7 +170,7 @@ impl<'run> Session<'run> {
         self.answer(blocks, progress, true)
     }
 
-    /// The same job, whose start says what processing units rank 0's host has.
+    /// The same session, whose job reports the processing units of rank 0's host at its start.
     #[must_use]
     pub fn asking_processing_units(mut self) -> Session<'run> {
         self.spec.header.asks_processing_units = true;
@@ -207,8 +208,8 @@ impl<'run> Session<'run> {
         })
     }
 
-    /// Ends the job in order. The end line covers every block asked: where an earlier attempt measured blocks but was killed
-    /// before its end line, they are run once more, one repetition each, and their samples are not used.
+    /// Ends the job in order. The end line covers every block asked. If an earlier attempt measured blocks but was
+    /// killed before its end line, they are run once more, one repetition each, and their samples are not used.
     pub fn finish(mut self) -> Result<End, SessionError> {
         self.prepare()?;
         self.replay_failure(END)?;
@@ -307,7 +308,7 @@ impl<'run> Session<'run> {
             .collect()
     }
 
-    /// The block under a name of its own where the store knows another question by its name: a resumed run decides by the clock, too, and
+    /// The block, renamed if the store knows another question by its name. A resumed run decides by the clock, too, and
     /// may ask something else.
     fn named(&self, block: &Block) -> Result<Block, SessionError> {
         let same = |items: &[Item]| items == block.items;
@@ -364,7 +365,7 @@ impl<'run> Session<'run> {
         }
     }
 
-    /// A job that takes questions.
+    /// The running job, started if need be.
     fn running(&mut self) -> Result<&mut Job, SessionError> {
         if let Some(signal) = interrupt::received(self.interrupt) {
             self.job = None;
@@ -413,7 +414,7 @@ impl<'run> Session<'run> {
         ended.map_err(|error| self.failed(error))
     }
 
-    /// Ends a job whose time is over; nothing more is asked.
+    /// Ends a job whose time is over; no further question is asked.
     fn leave(&mut self) -> Result<(), SessionError> {
         self.out_of_time = true;
         let Some(mut job) = self.job.take() else { return Ok(()) };
@@ -430,7 +431,7 @@ impl<'run> Session<'run> {
         }
     }
 
-    /// The job is over.
+    /// Gives up the job after an error.
     fn failed(&mut self, error: SessionError) -> SessionError {
         if let Some(job) = self.job.take() {
             self.tell(&job);
@@ -441,7 +442,7 @@ impl<'run> Session<'run> {
         error
     }
 
-    /// The worker ends in order without answering.
+    /// Gives up a worker that ends in order without answering.
     fn give_up(&mut self) -> SessionError {
         let Some(job) = self.job.take() else {
             return self.unexplained("end").into();

@@ -1,5 +1,5 @@
-//! A worker without MPI: speaks the protocol and misbehaves on request. It is this test binary itself, started again as the
-//! command of a job, so that real processes, real files and the real line formats are tested.
+//! A worker without MPI, which speaks the protocol and misbehaves on request. It is this test binary itself, started
+//! again as the command of a job, so that real processes, real files and the real line formats are tested.
 
 use std::fs::File;
 use std::io::Write as _;
@@ -56,7 +56,7 @@ pub(super) fn spec(key: &str, behaviour: &str) -> JobSpec {
     }
 }
 
-/// Two items.
+/// A block of two items.
 pub(super) fn block(id: &str) -> Block {
     let item = |name: &str, text: &str| Item {
         id: name.to_owned(),
@@ -83,7 +83,7 @@ pub(super) fn seconds(block: &str, item: &str) -> Vec<f64> {
     (1..=3).map(|i| f64::from(seed) / 3.0e12 * f64::from(i)).collect()
 }
 
-/// The gate that `waits` waits for.
+/// The file for which `waits` waits.
 pub(super) fn gate(directory: &Path) -> PathBuf {
     directory.join("gate")
 }

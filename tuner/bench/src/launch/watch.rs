@@ -2,16 +2,16 @@
 
 use std::cell::RefCell;
 
-/// A job that is over.
+/// A finished job.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Ended {
     /// Its key.
     pub key: String,
-    /// Wall seconds of all of it.
+    /// Wall seconds of the job.
     pub seconds: f64,
-    /// Processors that other programs took meanwhile, where that is known.
+    /// Processors that other programs took meanwhile, if known.
     pub other_cores: Option<f64>,
-    /// Blocks that were asked and not answered because its time was over.
+    /// Blocks left unanswered because its time was over.
     pub unanswered: usize,
 }
 
@@ -25,32 +25,32 @@ pub struct Watch {
 /// Effect of other programs on the launches of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct OtherLoad {
-    /// Launches of which it is known.
+    /// Number of launches for which it is known.
     pub launches: usize,
-    /// Those beside which others took more than they may.
+    /// Number of launches beside which others took more than they may.
     pub beside: usize,
     /// Most processors that others took in one of them.
     pub most_cores: f64,
-    /// Median wall seconds of launches beside others over that of the rest; 0 where there are not both.
+    /// Median wall seconds of launches beside others over that of the rest; 0 if either is missing.
     pub slower: f64,
     /// Blocks that were left out because their launch had to end.
     pub unanswered: usize,
 }
 
 impl Watch {
-    /// A job is over.
+    /// Adds a finished job.
     pub fn ended(&self, job: Ended) {
         self.ended.borrow_mut().push(job);
     }
 
-    /// The jobs that ended since this was last asked.
+    /// Jobs that ended since the last call.
     pub fn news(&self) -> Vec<Ended> {
         let ended = self.ended.borrow();
         let told = self.told.replace(ended.len());
         ended[told..].to_vec()
     }
 
-    /// Together; others may take `most_cores`.
+    /// Summary of all launches; others may take `most_cores`.
     #[must_use]
     pub fn other_load(&self, most_cores: f64) -> OtherLoad {
         let ended = self.ended.borrow();
@@ -71,7 +71,7 @@ impl Watch {
     }
 }
 
-/// The upper one of two in the middle.
+/// The median; of two values in the middle the upper one.
 fn median(mut values: Vec<f64>) -> Option<f64> {
     values.sort_by(f64::total_cmp);
     values.get(values.len() / 2).copied()

@@ -1,11 +1,11 @@
-//! The allocation of a batch system that each launch was made in.
+//! Stores the batch system's allocation in which each launch was made.
 
 use rusqlite::params;
 
 use super::{LaunchRecord, Run, StoreError};
 
 impl Run {
-    /// The allocation that the newest attempt under each of these keys was made in, of those that started.
+    /// Allocation of the newest attempt that started, for each of these keys.
     pub fn allocations(&self, keys: &[String]) -> Result<Vec<Option<String>>, StoreError> {
         let sql = "SELECT allocation FROM launches WHERE run = ?1 AND key = ?2 AND start_json IS NOT NULL ORDER BY id DESC LIMIT 1";
         let of = |key: &String| {
@@ -20,7 +20,7 @@ impl Run {
 }
 
 impl LaunchRecord {
-    /// Stores the allocation that it is made in.
+    /// Stores the allocation in which it is made.
     pub fn made_in(&self, allocation: &str) -> Result<(), StoreError> {
         self.note("allocation", allocation)
     }

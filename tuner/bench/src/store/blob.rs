@@ -1,4 +1,4 @@
-//! Samples as bytes, exactly: what is replayed equals what was measured, bit for bit.
+//! Samples as bytes. They are exact: a replay gives the measured values bit for bit.
 //!
 //! The first byte says how the values follow, in the order they were made:
 //!

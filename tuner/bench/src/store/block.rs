@@ -89,7 +89,7 @@ impl Run {
         }))
     }
 
-    /// Items that were asked for under this key and id, whatever became of them.
+    /// Items that were requested under this key and id, whatever their results.
     pub fn asked_items(&self, key: &str, block: &str) -> Result<Option<Vec<Item>>, StoreError> {
         let items: Option<String> = self
             .store
@@ -202,7 +202,7 @@ impl Run {
             .map_err(context())
     }
 
-    /// Forgets the failures under this key, so that a resumed run tries again (a machine that has been repaired).
+    /// Forgets the failures under this key, so that a resumed run tries again, for example on a repaired machine.
     pub fn forget_failures(&self, key: &str) -> Result<usize, StoreError> {
         self.store
             .connection

@@ -10,7 +10,8 @@ use rusqlite::{Connection, params};
 
 use super::{Inner, Run, StoreError, blob, intern, now};
 
-/// Heartbeats carry nothing but life: they are written at most so often, because every write disturbs what is measured.
+/// Interval at which heartbeats are written. They show only that the job lives, and every write disturbs the
+/// measurement.
 const HEARTBEAT_INTERVAL_SECONDS: f64 = 5.0;
 
 /// The files of an attempt.
@@ -24,7 +25,7 @@ pub struct LaunchPaths {
     pub log: PathBuf,
 }
 
-/// Up to where a report file has been stored.
+/// Position up to which a report file has been stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Position {
     /// Bytes.
@@ -53,7 +54,7 @@ pub struct UnclosedLaunch {
     pub record: LaunchRecord,
     /// Its files.
     pub paths: LaunchPaths,
-    /// Up to where its report was stored.
+    /// Position up to which its report was stored.
     pub position: Position,
     /// Wall seconds counted so far.
     pub seconds: f64,
@@ -112,7 +113,7 @@ impl Run {
         })
     }
 
-    /// Attempts of this run that another process began and never closed: it was killed.
+    /// Attempts of this run that a killed process began and never closed.
     pub fn unclosed_launches(&self) -> Result<Vec<UnclosedLaunch>, StoreError> {
         let context = || self.store.context("look for interrupted launches");
         let mut statement = self
@@ -165,10 +166,10 @@ impl LaunchRecord {
         Ok(())
     }
 
-    /// Stores a report line as a whole: what it says, how far the report has been read, how long the launch took so far.
+    /// Stores a report line as a whole: its content, the position in the report, and the launch's time so far.
     ///
-    /// `items` are the items of the block that the line is about; `measured` is false for blocks whose samples do not count
-    /// (only the start and end lines of their launch do).
+    /// `items` are the items of the block that the line is about. `measured` is false for blocks whose samples do not
+    /// count: only the start and end lines of their launch do.
     pub fn record(
         &mut self,
         event: &Event,
@@ -207,14 +208,15 @@ impl LaunchRecord {
         Ok(())
     }
 
-    /// Opens one durable write for the lines that follow, until [`LaunchRecord::end_together`]: a line by itself costs as much
-    /// as a hundred, and disturbs what is being measured as much. Lines that are not written yet are still in the report file.
+    /// Opens one durable write for the following lines, until [`LaunchRecord::end_together`]. A line by itself costs as
+    /// much as a hundred, and disturbs the measurement as much. Lines that are not written yet are still in the report
+    /// file.
     pub fn together(&self) -> Result<(), StoreError> {
         let begun = self.store.connection.execute_batch("BEGIN");
         begun.map_err(self.store.context("begin to store report lines"))
     }
 
-    /// Writes what came since [`LaunchRecord::together`].
+    /// Writes the lines since [`LaunchRecord::together`].
     pub fn end_together(&self) -> Result<(), StoreError> {
         let ended = self.store.connection.execute_batch("COMMIT");
         ended.map_err(self.store.context("store report lines"))
@@ -313,7 +315,7 @@ impl LaunchRecord {
         Ok(())
     }
 
-    /// Stores that the block took the job down. `state` is `hung` or `crashed`, `detail` whatever describes it.
+    /// Stores that the block took the job down. `state` is `hung` or `crashed`; `detail` describes it.
     pub fn record_failure(&self, block: &str, items: &[Item], state: &str, detail: &str) -> Result<(), StoreError> {
         let context = || self.store.context("store a failure");
         let transaction = self.store.connection.unchecked_transaction().map_err(context())?;
@@ -361,14 +363,14 @@ impl LaunchRecord {
         Ok(())
     }
 
-    /// The key it was begun under.
+    /// Key of the launch.
     #[must_use]
     pub fn key(&self) -> &str {
         &self.key
     }
 }
 
-/// JSON text of a value that has no map keys but strings: cannot fail.
+/// JSON text of a value whose map keys are all strings, which cannot fail.
 fn to_json<T: serde::Serialize + ?Sized>(value: &T) -> String {
     serde_json::to_string(value).unwrap_or_default()
 }

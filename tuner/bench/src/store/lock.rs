@@ -18,7 +18,7 @@ pub(super) struct WriterLock {
 }
 
 impl WriterLock {
-    /// Takes the lock at once or not at all.
+    /// Takes the lock, or fails at once.
     pub(super) fn take(database: &Path) -> Result<WriterLock, StoreError> {
         let path = lock_path(database);
         let io = |source| StoreError::Io {

@@ -1,4 +1,4 @@
-//! The site database: one SQLite file with every sample and where it came from.
+//! Site database: one SQLite file with every sample and its origin.
 //!
 //! Durability: a report line is stored in a transaction of its own before anything else happens with it, together with the
 //! position in the report file up to which lines have been stored. A run that is killed therefore loses nothing, and its
@@ -61,7 +61,7 @@ pub enum StoreError {
         /// The file.
         path: PathBuf,
     },
-    /// A file of another program.
+    /// The file belongs to another program.
     #[error("`{}` is an SQLite file, but not one of kilter's; give another file with `--db`", path.display())]
     NotOurs {
         /// The file.
@@ -80,7 +80,7 @@ pub enum StoreError {
         /// Newest version known here.
         known: i64,
     },
-    /// A file or directory cannot be used.
+    /// A file or directory could not be used.
     #[error("`{}`: {source}", path.display())]
     Io {
         /// Path of the file or directory.
@@ -119,7 +119,7 @@ pub struct Store {
 struct Inner {
     path: PathBuf,
     connection: Connection,
-    /// Differs between any two openings: tells our own unfinished launches from those of a killed predecessor.
+    /// Unique for each opening. It tells our own unfinished launches from those of a killed predecessor.
     instance: String,
     _lock: lock::WriterLock,
 }
@@ -187,12 +187,12 @@ impl Store {
         }
     }
 
-    /// The newest run with this fingerprint, finished or not, to be gone through again; `None` where there is none.
+    /// The newest run with this fingerprint, finished or not, for a replay; `None` if there is none.
     pub fn newest(&self, fingerprint: &str) -> Result<Option<Run>, StoreError> {
         Run::newest_of(&self.inner, fingerprint)
     }
 
-    /// Begins a new run, whatever is unfinished; what there is stays, and is not continued any more.
+    /// Begins a new run even if one is unfinished. The old one stays, and is never continued.
     pub fn begin_anew(
         &self,
         fingerprint: &str,
@@ -212,7 +212,7 @@ fn now() -> f64 {
         .map_or(0.0, |since| since.as_secs_f64())
 }
 
-/// A word that no other process on this or another host makes.
+/// Makes a word that is unique among all processes on all hosts.
 pub fn unique() -> String {
     use std::hash::{BuildHasher, RandomState};
     // RandomState draws its keys from the system's entropy.

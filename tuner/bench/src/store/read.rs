@@ -1,4 +1,4 @@
-//! Reading without the writer's lock: a run may be measuring into the same file.
+//! Reads without the writer's lock, because a run may be measuring into the same file.
 
 use std::path::{Path, PathBuf};
 
@@ -6,7 +6,7 @@ use rusqlite::{Connection, OpenFlags};
 
 use super::{BUSY_TIMEOUT, SCHEMA_VERSION, Store, StoreError, blob, schema};
 
-/// A database open for reading. A statement that is stepped slowly keeps a writer waiting: read in pages.
+/// A database open for reading. A statement that is stepped slowly blocks writers; read in pages.
 #[derive(Debug)]
 pub struct Reader {
     path: PathBuf,

@@ -1,4 +1,4 @@
-//! A run: one invocation of a measuring command, over as many processes as it takes to finish it.
+//! A run: one invocation of a measuring command, over as many processes as it takes to finish.
 
 use std::rc::Rc;
 
@@ -12,7 +12,7 @@ use super::{Inner, StoreError, blob, now};
 pub struct Run {
     /// Row.
     pub id: i64,
-    /// Seed of every order; a resumed run keeps the one it began with.
+    /// Seed of every order; a resumed run keeps its first one.
     pub seed: u64,
     /// True if an unfinished run was found and is continued.
     pub resumed: bool,
@@ -22,7 +22,7 @@ pub struct Run {
 }
 
 impl Run {
-    /// The newest run with this fingerprint, if it is unfinished: one that was begun anew hides those before it.
+    /// The newest run with this fingerprint, if it is unfinished. A run that was begun anew hides those before it.
     pub(super) fn resume(store: &Rc<Inner>, fingerprint: &str) -> Result<Option<Run>, StoreError> {
         let unfinished = store
             .connection
@@ -96,12 +96,12 @@ impl Run {
         Ok(())
     }
 
-    /// Wall seconds of all launches of this run, also those before it was resumed.
+    /// Wall seconds of all launches of this run, including those before it was resumed.
     pub fn measuring_seconds(&self) -> Result<f64, StoreError> {
         self.scalar("SELECT coalesce(sum(seconds), 0.0) FROM launches WHERE run = ?1")
     }
 
-    /// Valid repetitions stored for this run, those of unfinished blocks included.
+    /// Number of valid repetitions stored for this run, including those of unfinished blocks.
     pub fn sample_count(&self) -> Result<u64, StoreError> {
         self.scalar(
             "SELECT coalesce(sum(repetitions), 0) FROM samples JOIN launches ON launches.id = samples.launch WHERE run = ?1",
@@ -115,7 +115,7 @@ impl Run {
             .map(i64::cast_unsigned)
     }
 
-    /// Launches begun whose keys begin with this, and their wall seconds.
+    /// Number of launches whose keys begin with `prefix`, and their wall seconds.
     pub fn launches_of(&self, prefix: &str) -> Result<(u64, f64), StoreError> {
         // Not LIKE, in which `_` and `%` mean something.
         let sql = "SELECT count(*), coalesce(sum(seconds), 0.0) FROM launches WHERE run = ?1 AND substr(key, 1, length(?2)) = ?2";
@@ -153,7 +153,7 @@ impl Run {
             .transpose()
     }
 
-    /// The end lines of all attempts under this key, their counts added; `None` if there is none.
+    /// End lines of all attempts under this key, with their counts added; `None` if there is none.
     pub fn end_info(&self, key: &str) -> Result<Option<End>, StoreError> {
         let context = || self.store.context("read the ends of launches");
         let mut statement = self
@@ -194,7 +194,7 @@ impl Run {
             .map_err(self.store.context("sum up the run"))
     }
 
-    /// An entry that makes no sense.
+    /// An error that names a wrong entry.
     pub(crate) fn damaged(&self, what: impl Into<String>) -> StoreError {
         self.store.damaged(what)
     }

@@ -44,13 +44,13 @@ const MIGRATIONS: [Migration; 6] = [
 
 /// A step from one version to the next, in one transaction.
 struct Migration {
-    /// Runs first.
+    /// SQL statements, which run first.
     sql: &'static str,
     /// Steps of the migration that SQL alone cannot do.
     then: fn(&Transaction<'_>) -> Result<(), rusqlite::Error>,
 }
 
-/// Opens and brings up to date.
+/// Opens the database and migrates it.
 pub(super) fn open(path: &Path) -> Result<Connection, StoreError> {
     let error = |action| {
         move |source| StoreError::Sqlite {

@@ -9,11 +9,11 @@ use super::{LaunchRecord, Run, StoreError};
 pub struct TakenOver {
     /// Launches that measured blocks to their end.
     pub launches: usize,
-    /// Blocks that are answered from the store.
+    /// Blocks whose results the store has.
     pub blocks: usize,
     /// Wall seconds of these launches.
     pub seconds: f64,
-    /// Blocks that are measured again, since their launches ran beside other programs.
+    /// Blocks to be measured again, because their launches ran beside other programs.
     pub again: usize,
     /// Most processors that other programs took in one of those.
     pub other_cores: f64,
@@ -58,8 +58,8 @@ impl Run {
         })
     }
 
-    /// Most processors that other programs took in a launch of this run, of those that were looked at, and in how many it was more than
-    /// `most_cores`.
+    /// Most processors that other programs took in an observed launch of this run, and the number of launches in which
+    /// it was more than `most_cores`.
     pub fn other_load(&self, most_cores: f64) -> Result<(f64, usize), StoreError> {
         let sql = "SELECT coalesce(max(other_cores), 0.0), count(CASE WHEN other_cores > ?2 THEN 1 END) FROM launches WHERE run = ?1";
         let row = self
@@ -74,7 +74,8 @@ impl Run {
 }
 
 impl LaunchRecord {
-    /// Stores how many processors other programs took while it ran; again while it goes on, since the tuner may be killed.
+    /// Stores the number of processors that other programs took during the launch. It is stored again while the launch
+    /// goes on, because the tuner may be killed.
     pub fn ran_beside(&self, other_cores: f64) -> Result<(), StoreError> {
         self.note("other_cores", other_cores)
     }
@@ -89,7 +90,7 @@ mod tests {
     use super::*;
     use crate::store::{LaunchPaths, Position, Store};
 
-    /// A launch with one finished block, beside so much else.
+    /// Makes a launch with one finished block beside so much load.
     fn launch(run: &Run, key: &str, other_cores: f64) {
         let paths = LaunchPaths {
             plan: "p".into(),

@@ -1,6 +1,7 @@
-//! Verdicts in the database: a row per cell and phase, written when a run ends, so that a comparison analyses nothing again.
+//! Stores verdicts: a row per cell and phase, written when a run ends, so that a comparison need not analyse anything
+//! again.
 //!
-//! Columns are for people and queries. What of a cell has no column goes into `rest` as JSON, so that a report comes back from
+//! Columns are for people and queries. The rest of a cell goes into `rest` as JSON, so that a report comes back from
 //! the database as it went in, whatever its model holds by then.
 
 use kilter_model::report::Report;
@@ -38,7 +39,7 @@ const FURTHER: [&str; 8] = [
 ];
 
 impl Run {
-    /// Stores the report's verdicts and all else it says, in place of what was stored for this run before.
+    /// Stores the report with its verdicts, and replaces what was stored for this run before.
     ///
     /// Call it before [`Run::finish`].
     pub fn record_report(&self, report: &Report) -> Result<(), StoreError> {

@@ -15,7 +15,7 @@ pub struct Verified<'a> {
     pub ranks: usize,
     /// The plugin's file.
     pub plugin: &'a str,
-    /// Tells its builds apart.
+    /// Digest that tells its builds apart.
     pub digest: &'a str,
     /// The row's id.
     pub row: &'a str,
@@ -66,8 +66,8 @@ impl Store {
         Ok(())
     }
 
-    /// The newest result of the matrix (a single case is none) for this row, wherever the plugin lies. `None` where it was not
-    /// verified, or only by a version that did not tell compared runs from skipped ones.
+    /// Newest result of the matrix for this row, wherever the plugin lies; a single case does not count. `None` if it
+    /// was not verified, or only by a version that did not tell compared runs from skipped ones.
     pub fn verified(&self, of: &Verified<'_>) -> Result<Option<VerifiedResult>, StoreError> {
         self.inner
             .connection

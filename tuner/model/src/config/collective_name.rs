@@ -1,4 +1,4 @@
-//! Serde form of a [`Collective`]: its name; and of several.
+//! Serde form of a [`Collective`], its name, and of a list of them.
 
 use kilter_algorithms::Collective;
 use serde::{Deserialize, Deserializer};

@@ -57,7 +57,7 @@ const FAMILIES: [&str; 6] = ["I", "II", "III", "IV", "V", "VI"];
 pub struct Guideline {
     /// Such as `GL8`.
     pub id: String,
-    /// The pattern that is found when it is violated, such as `ReduceSlowerThanAllreduce`.
+    /// Name of the pattern that a violation shows, such as `ReduceSlowerThanAllreduce`.
     pub name: String,
     /// The same in words, such as `Reduce slower than Allreduce`.
     pub title: String,
@@ -67,15 +67,15 @@ pub struct Guideline {
     pub family: String,
     /// Both sides, for a pattern.
     pub expression: Option<expression::Guideline>,
-    /// The functions it is stated for: those that stand for `A`.
+    /// Functions for which it is stated: those that stand for `A`.
     pub functions: Vec<Collective>,
-    /// Values of `k`, one cell each; empty where no `k` occurs.
+    /// Values of `k`, one cell each; empty if no `k` occurs.
     pub k: Vec<u64>,
-    /// The fewest ranks for which it says something.
+    /// Smallest number of ranks for which it says something.
     pub min_ranks: usize,
     /// True if it matters only for ranks on several nodes.
     pub several_nodes: bool,
-    /// The version of the MPI standard that has its calls, such as `4.0`; empty where any has.
+    /// Version of the MPI standard that has its calls, such as `4.0`; empty if any has.
     pub mpi: String,
     /// Paper and number there.
     pub source: String,
@@ -120,7 +120,7 @@ fn one() -> usize {
     1
 }
 
-/// `Sender does not overlap` of `SenderDoesNotOverlap`.
+/// Words of a name: `Sender does not overlap` of `SenderDoesNotOverlap`.
 #[must_use]
 pub fn words(name: &str) -> String {
     let mut words = String::with_capacity(name.len() + 8);
@@ -135,7 +135,7 @@ pub fn words(name: &str) -> String {
     words
 }
 
-/// The functions of these names; each once.
+/// Functions of these names, each once.
 fn functions(names: &[Spanned<String>]) -> Result<Vec<Collective>, (Range<usize>, String)> {
     let mut functions = Vec::with_capacity(names.len());
     for name in names {
@@ -237,7 +237,7 @@ impl Guideline {
         })
     }
 
-    /// The pattern for each of its functions and each value of `k`; nothing for monotony and split-robustness.
+    /// The pattern for each of its functions and each value of `k`; empty for monotony and split-robustness.
     #[must_use]
     pub fn filled(&self) -> Vec<expression::Guideline> {
         self.expression
@@ -266,7 +266,7 @@ impl Guideline {
     }
 }
 
-/// Parses a pattern and checks what the grammar alone cannot.
+/// Parses a pattern and checks the rules beyond the grammar.
 fn pattern(text: &str, functions: &[Collective], k: &[u64]) -> Result<expression::Guideline, String> {
     let guideline: expression::Guideline = text
         .parse()

@@ -1,5 +1,5 @@
-//! Descriptions of launchers that belong to a site's batch system and not to an MPI library: how they start ranks, what an allocation
-//! says of itself, and how a batch script begins. A file each in `configs/launchers`.
+//! Descriptions of launchers that belong to a site's batch system and not to an MPI library: the start of ranks, the
+//! variables of an allocation, and the first lines of a batch script. Each is a file in `configs/launchers`.
 
 use serde::{Deserialize, Serialize};
 
@@ -22,8 +22,9 @@ pub struct BatchLauncher {
     pub script: Script,
 }
 
-/// A program that starts ranks in place of the library's own launcher. It hands its environment on, but what is meant for the ranks alone
-/// goes through `env`: no shared object of theirs is loaded into it, and no value needs quoting of its own.
+/// A program that starts ranks in place of the library's own launcher. It hands its environment on. Variables for the
+/// ranks alone go through `env`: no shared object of theirs is loaded into the program, and no value needs quoting of
+/// its own.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Starts {
@@ -32,15 +33,16 @@ pub struct Starts {
     /// Arguments of every launch, with `{pmi}` where `pmi` is not empty.
     #[serde(default)]
     pub arguments: Vec<String>,
-    /// Before the number of ranks.
+    /// Flag before the number of ranks.
     pub ranks_flag: String,
-    /// Before the host file; without it, none can be given.
+    /// Flag before the host file; without it, no host file can be given.
     #[serde(default)]
     pub hostfile_flag: Option<String>,
-    /// Arguments that put so many ranks on each node, with `{per_node}` and, if need be, `{nodes}`; empty if it cannot be told.
+    /// Arguments that put so many ranks on each node, with `{per_node}` and, if need be, `{nodes}`; empty if there are
+    /// none.
     #[serde(default)]
     pub per_node: Vec<String>,
-    /// The process management interfaces that can be asked for, the usual one first.
+    /// Process management interfaces that it offers, the usual one first.
     #[serde(default)]
     pub pmi: Vec<String>,
 }
@@ -49,18 +51,18 @@ pub struct Starts {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Allocation {
-    /// It is set inside an allocation.
+    /// Variable that is set inside an allocation.
     pub inside: String,
-    /// The number of its hosts.
+    /// Variable with the number of hosts.
     #[serde(default)]
     pub hosts: Option<String>,
-    /// The cores of its hosts, as `16(x8),4`.
+    /// Variable with the cores of the hosts, as `16(x8),4`.
     #[serde(default)]
     pub cpus: Option<String>,
-    /// The file with its hosts.
+    /// Variable with the path of the host file.
     #[serde(default)]
     pub hostfile: Option<String>,
-    /// The program, not a variable, that starts daemons on its hosts.
+    /// Program, not a variable, that starts daemons on the hosts.
     #[serde(default)]
     pub agent: Option<String>,
 }
@@ -74,10 +76,10 @@ pub struct Script {
     pub name: String,
     /// Command that submits it.
     pub submit: String,
-    /// The variable with the directory that it was handed in from, where the script does not start there.
+    /// Variable with the directory of submission, if the script does not start there.
     #[serde(default)]
     pub directory: Option<String>,
-    /// Its first lines after the shell's.
+    /// First lines of the script after the shell's.
     pub header: Vec<String>,
     /// The line of an account, with `{value}`.
     pub account: String,

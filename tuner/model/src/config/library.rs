@@ -1,4 +1,4 @@
-//! Descriptions of MPI libraries: how they are launched, which parameters they have, what they can switch and deploy.
+//! Descriptions of MPI libraries: their launch, their parameters, and the settings that they can switch and deploy.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -53,10 +53,10 @@ pub struct Library {
     /// The library's program that prints its parameters, if Kilter reads one.
     #[serde(default)]
     pub info: Option<InfoTool>,
-    /// How rows were verified that do not say it themselves.
+    /// Verification of the rows that do not say it themselves.
     #[serde(default)]
     pub verified: VerifiedRows,
-    /// The launcher says a version of its own and not the library's: that is the one which the worker reports.
+    /// True if the launcher reports a version of its own, so that the worker must report the library's.
     #[serde(default)]
     pub version_of_worker: bool,
     /// Launcher of its jobs.
@@ -97,13 +97,13 @@ pub enum InfoTool {
     OmpiInfo,
 }
 
-/// Names of the transports in use, by where the ranks are.
+/// Names of the transports in use, by the placement of the ranks.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Transports {
     /// Transports if all ranks are on one host.
     pub one_host: Vec<String>,
-    /// Ranks on several hosts.
+    /// Transports if ranks are on several hosts.
     pub several_hosts: Vec<String>,
     /// Control variables that say which transports are in use, for `kilter doctor`.
     #[serde(default)]
@@ -111,7 +111,7 @@ pub struct Transports {
 }
 
 impl Transports {
-    /// Those in use where all ranks are on one host, or on several.
+    /// Transports if all ranks are on one host, or on several.
     #[must_use]
     pub fn on(&self, one_host: bool) -> &[String] {
         if one_host { &self.one_host } else { &self.several_hosts }
@@ -128,8 +128,8 @@ pub struct Switching {
     /// Parameters of the launch.
     #[serde(default)]
     pub parameters: BTreeMap<String, String>,
-    /// Variables under which a job ends rather than run another algorithm than the one that was asked for at its start. The library's own
-    /// choices may do so, too: they are set where nothing but what was asked for is called.
+    /// Variables that make a job end rather than run another algorithm than the one requested at its start. The
+    /// library's own choices may end it, too. The variables are therefore set only in jobs that call nothing else.
     #[serde(default)]
     pub strict: BTreeMap<String, String>,
 }
@@ -151,10 +151,10 @@ pub struct Measuring {
 pub struct Messages {
     /// MPI_T performance variables with a number for each rank of `MPI_COMM_WORLD`.
     pub counters: Vec<String>,
-    /// Parameters of the launch; where one does not read back, nothing is counted.
+    /// Parameters of the launch. If one does not read back, nothing is counted.
     #[serde(default)]
     pub parameters: BTreeMap<String, String>,
-    /// Lists of components that must have another one where a site has set them.
+    /// Lists of components, each with a component that is added if a site has set the list.
     #[serde(default)]
     pub among: BTreeMap<String, String>,
 }
@@ -196,8 +196,8 @@ impl Library {
             .find(|algorithms| algorithms.collective == collective)
     }
 
-    /// Names of the transports in use where all ranks are on one host, or on several, and the site sets these parameters: a list of
-    /// components in one of [`Transports::variables`], or of those left out (`^`).
+    /// Names of the transports in use if all ranks are on one host, or on several, and the site sets these parameters.
+    /// The site may list components in one of [`Transports::variables`], or those to leave out (`^`).
     #[must_use]
     pub fn transports_in_use(&self, one_host: bool, site: &[(String, String)]) -> Vec<String> {
         let usual = self.transports.on(one_host);
@@ -232,7 +232,7 @@ impl Library {
         wanted.is_none_or(|wanted| hosts.is_empty() || Placement::of(hosts) == Some(wanted))
     }
 
-    /// The parameters that decide whether its algorithms are asked for, where these transports are in use.
+    /// Parameters that decide whether its algorithms are asked for, limited to those that act on these transports.
     pub fn admitting<'l>(&'l self, transports: &'l [String]) -> impl Iterator<Item = &'l Parameter> {
         let in_use = |row: &&Parameter| row.transport.as_ref().is_none_or(|needed| transports.contains(needed));
         self.parameters

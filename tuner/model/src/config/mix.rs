@@ -1,4 +1,4 @@
-//! The calls of an application: which functions, at which volumes, on communicators of which size, and how often.
+//! Calls of an application: functions, their volumes, the sizes of their communicators, and their numbers.
 //!
 //! `configs/mixes/example.toml` is the documentation of the format.
 
@@ -26,11 +26,11 @@ pub struct Mix {
 pub struct Calls {
     /// Function as guidelines call it, such as `reduce` or `isend`.
     pub function: String,
-    /// Smallest and largest volume, in bytes; both 0 where the function has none.
+    /// Smallest and largest volume in bytes; both 0 for a function without a volume.
     pub bytes: (u64, u64),
     /// Number of calls on each rank; above 0.
     pub count: f64,
-    /// Size of the communicator; any where nothing is said.
+    /// Size of the communicator; `None` for any.
     pub ranks: Option<usize>,
 }
 
@@ -60,10 +60,7 @@ enum RawBytes {
 const WITHOUT_BYTES: [&str; 2] = ["barrier", "ibarrier"];
 
 impl Mix {
-    /// Reads a file.
-    ///
-    /// # Errors
-    /// It cannot be read or is wrong; the message names file, line, key, and what is allowed.
+    /// Reads a file. The error names file, line, key, and what is allowed.
     pub fn load(path: &Path) -> Result<Mix, ConfigError> {
         Mix::parse(&read(path)?, &path.display().to_string())
     }
@@ -93,8 +90,8 @@ impl Mix {
         })
     }
 
-    /// The calls of a function on a communicator of `ranks`, by volume in bytes; empty where there are none. A range stands for the
-    /// sizes of `grid` within it, or for its ends where none is, and its calls are spread evenly over them.
+    /// Calls of a function on a communicator of `ranks`, by volume in bytes; empty if there are none. A range stands
+    /// for the sizes of `grid` within it, or for its ends if there are none, and its calls are spread evenly over them.
     #[must_use]
     pub fn of(&self, function: &str, ranks: usize, grid: &[u64]) -> BTreeMap<u64, f64> {
         let mut by_size = BTreeMap::new();
@@ -122,14 +119,14 @@ impl Mix {
             .filter(move |calls| calls.ranks.is_none_or(|only| only == ranks))
     }
 
-    /// The sizes of communicators that it names.
+    /// Sizes of communicators that the mix names.
     #[must_use]
     pub fn communicator_sizes(&self) -> BTreeSet<usize> {
         self.calls.iter().filter_map(|calls| calls.ranks).collect()
     }
 }
 
-/// Checks an entry, which begins `at`; the error says where and what.
+/// Checks an entry, which begins `at`. The error has the place and the mistake.
 fn calls(raw: RawCalls, at: &Range<usize>) -> Result<Calls, (Range<usize>, String)> {
     let place = raw.function.span();
     let function = raw.function.into_inner();

@@ -11,7 +11,7 @@ pub mod target;
 
 use std::path::Path;
 
-/// The `configs` directory as it was when the command was built.
+/// The `configs` directory at the time when the command was built.
 static CONFIGS: include_dir::Dir<'_> = include_dir::include_dir!("$CARGO_MANIFEST_DIR/../../configs");
 
 /// A file that cannot be used.
@@ -37,7 +37,7 @@ fn embedded(directory: &str) -> Vec<(String, &'static str)> {
     files
 }
 
-/// Reads a file's text; `problem` says what its form alone does not guarantee, and `file` is named in errors.
+/// Reads a file's text; `problem` checks what the form alone does not guarantee, and `file` is named in errors.
 fn parse<T: serde::de::DeserializeOwned>(
     text: &str,
     file: &str,

@@ -1,4 +1,4 @@
-//! Simulated machines: a platform file of SimGrid's, which hosts ranks are on, and the settings that belong to it.
+//! Simulated machines: a platform file of SimGrid, the hosts of the ranks, and the settings that belong to it.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -28,12 +28,12 @@ pub struct Platform {
     pub settings: BTreeMap<String, String>,
 }
 
-/// The files that a launcher is given.
+/// Files for a launcher.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Files {
     /// The platform.
     pub platform: PathBuf,
-    /// A host for each rank, a line each.
+    /// Host file with a line for each rank.
     pub hostfile: PathBuf,
 }
 

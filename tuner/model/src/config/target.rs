@@ -1,4 +1,4 @@
-//! Targets for the overlap of communication and computation, as data: one TOML file each, as guidelines are.
+//! Targets for the overlap of communication with computation, as data: one TOML file each, as for guidelines.
 
 use std::ops::Range;
 use std::path::Path;
@@ -45,7 +45,7 @@ pub struct Target {
 pub enum Computation {
     /// Every computation time.
     Any,
-    /// Those that are at least as long as communication by itself.
+    /// Computation times that are at least as long as communication by itself.
     CoversCommunication,
     /// Computation times from one to another, in nanoseconds.
     Between([u64; 2]),
@@ -258,7 +258,7 @@ pub fn list(targets: &[Target]) -> String {
     trimmed(&table)
 }
 
-/// One of them as a page.
+/// Page of one target.
 #[must_use]
 pub fn explain(target: &Target) -> String {
     let mut page = format!(

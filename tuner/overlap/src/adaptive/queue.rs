@@ -1,6 +1,6 @@
-//! Several maps in turn: each coarsely first, then always what is least known for each second that it takes.
+//! Explores several maps in turn: each coarsely first, then always the least known cells for their cost.
 //!
-//! Pure: cells come from a closure that may say that there is no time left.
+//! Pure: cells come from a closure, which also tells when the time is over.
 
 use kilter_model::survey::Cell;
 
@@ -10,7 +10,7 @@ use crate::grid::Position;
 /// Cells of a question of the coarse pass.
 const BATCH: usize = 4;
 
-/// Answers positions of the map with this index, in their order; `None` where the budget has ended.
+/// Answers positions of the map with this index, in their order; `None` if the budget has ended.
 pub type AskOf<'a, E> = dyn FnMut(usize, &[Position]) -> Result<Option<Vec<Option<Cell>>>, E> + 'a;
 
 /// Progress of a survey.
@@ -54,8 +54,8 @@ pub fn explore_all<E>(maps: &mut [Exploration], ask: &mut AskOf<'_, E>) -> Resul
     }
 }
 
-/// Questions in turn, each with cells from all over its map. Computations that take longer than the mean of their map come last: they are nearly
-/// all of its seconds, and what such a long time varies by hides all but the largest messages.
+/// Questions in turn, each with cells from all over its map. Computations longer than the mean of their map come last:
+/// they take nearly all of its seconds, and their variation hides all but the largest messages.
 fn coarse_pass(maps: &[Exploration]) -> Vec<(usize, Vec<Position>)> {
     let mut questions = Vec::new();
     for (index, map) in maps.iter().enumerate() {
@@ -104,7 +104,8 @@ mod tests {
         maps.iter().map(Exploration::asked).sum()
     }
 
-    /// The receiver's map has a threshold, the others none. As many cells as `most` are answered; which map was asked, each time.
+    /// The receiver's map has a threshold, the others have none. As many cells as `most` are answered. The last result
+    /// lists the maps that were asked, in order.
     fn explored(most: usize) -> (Vec<Exploration>, Reached, Vec<usize>) {
         let (mut maps, mut asked, mut answered) = (maps(), Vec::new(), 0);
         let grid = maps[0].grid().clone();

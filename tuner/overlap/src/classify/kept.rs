@@ -1,7 +1,7 @@
-//! Maps that were measured on real libraries are named as a person names them who looks at the pictures.
+//! Checks that maps measured on real libraries get the names that a person gives who looks at the pictures.
 //!
-//! A file of `kept/` has what was measured, one cell a line; the rest is filled in here as `kilter overlap` does. Adding a map is a file
-//! (`jq` takes it out of overlap.json: the cells that are not inferred), a line in [`KEPT`] and its snapshot.
+//! A file of `kept/` has the measured cells, one a line; the rest is filled in here as `kilter overlap` does. A new map needs a file (`jq`
+//! takes it out of overlap.json: the cells that are not inferred), a line in [`KEPT`] and its snapshot.
 
 use kilter_model::survey::Map;
 
@@ -15,7 +15,7 @@ const KEPT: [(&str, &str); 1] = [(
     include_str!("kept/openmpi-4.1.4-vader-60s.json"),
 )];
 
-/// The whole picture of what was measured, by the default sizes and computation times.
+/// Whole picture of the measured cells, by the default sizes and computation times.
 fn filled(map: &Map) -> Map {
     let (sizes, computations) = (ladder(8, 4 << 20), ladder(1000, 10_000_000));
     let grid = Grid::of(map.benchmark, (&sizes, &computations, &[1, 2]), 2);

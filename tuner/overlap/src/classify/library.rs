@@ -13,7 +13,7 @@ enum Reach {
     /// Small messages, or those beside short computation.
     Small,
     Not,
-    /// No map, or one that says nothing.
+    /// No map, or one without a finding.
     Unknown,
 }
 

@@ -9,18 +9,18 @@
 
 use statrs::distribution::{DiscreteCDF as _, Hypergeometric};
 
-/// A bound must set right this share of the cells, and two cells at least.
+/// Share of the cells that a bound must set right; two cells at least.
 const WRONG_PER_BOUND: f64 = 0.04;
-/// No more than this share of the cells may be called by the wrong name.
+/// Largest share of misnamed cells.
 const WRONG: f64 = 0.15;
 /// Smallest share of good cells inside; the share outside is at most the rest.
 const SHARE: f64 = 0.8;
-/// Cells on either side of a bound.
+/// Least number of cells on either side of a bound.
 const CELLS: usize = 3;
-/// Probability that noise alone makes a region.
+/// Probability with which noise alone may make a region.
 const ALPHA: f64 = 0.05;
 
-/// A cell, for which only matters whether it is good.
+/// A cell and if it is good.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Point {
     pub(super) bytes: u64,
@@ -39,7 +39,7 @@ pub(super) enum Region {
     From(u64),
     /// Computation up to this time, in nanoseconds.
     Short(u64),
-    /// Either.
+    /// Sizes up to this one, or computation up to this time.
     UpToOrShort(u64, u64),
     /// Sizes from this one on with computation up to this time.
     LargeAndShort(u64, u64),
@@ -90,7 +90,7 @@ impl Counted {
     }
 }
 
-/// The region, where there is one that says more than chance does. Nothing is good everywhere where there is nothing.
+/// The region, if one says more than chance. Without a good cell it is nowhere, without a bad one everywhere.
 pub(super) fn fit(points: &[Point]) -> Option<Fit> {
     let (regions, n) = (candidates(points), points.len());
     let price = (WRONG_PER_BOUND * n as f64).max(2.0);
@@ -122,7 +122,7 @@ impl Fit {
         fit
     }
 
-    /// Cells that the region calls by the wrong name.
+    /// Number of cells that the region misnames.
     fn wrong(&self) -> usize {
         self.inside.cells - self.inside.good + self.outside.good
     }
@@ -140,7 +140,7 @@ impl Fit {
     }
 }
 
-/// Regions bounded by what was measured, simpler ones first.
+/// Regions bounded by measured values, simpler ones first.
 fn candidates(points: &[Point]) -> Vec<Region> {
     let distinct = |of: fn(&Point) -> u64| {
         let mut values: Vec<u64> = points.iter().map(of).collect();

@@ -1,26 +1,26 @@
-//! Stretches of sizes or of times within which a map is alike: what is seen where no region holds the good cells.
+//! Uniform stretches of sizes or of times, for a map whose good cells fill no region.
 //!
-//! The ratio is modelled as constant by stretches along one direction: sizes, computation times, or computation by communication. The
-//! best division into at most [`MOST`] of them is found by dynamic programming, by the sum of distances to the stretches' medians plus a
-//! price for each stretch. A stretch of sizes that is not alike is divided once more, by time. What is alike must be most of the map
+//! The ratio is modelled as constant by stretches along one direction: sizes, computation times, or computation by communication. Dynamic
+//! programming finds the best division into at most [`MOST`] of them, by the sum of distances to the stretches' medians plus a price for
+//! each stretch. A stretch of sizes that is not uniform is divided once more, by time. Uniform stretches must cover most of the map
 //! ([`COVERED`]), else there is no pattern.
 
 use super::Seen;
 use super::stretch::{Level, Stretch};
 
-/// Stretches along one direction.
+/// Most stretches along one direction.
 const MOST: usize = 4;
-/// Each stretch costs so much of the ratio's distance, as a share of all cells.
+/// Price of a stretch in units of the ratio's distance, as a share of all cells.
 const PRICE: f64 = 0.03;
-/// Beyond this, ratios are told apart no more.
+/// Limits beyond which ratios are no longer distinguished.
 const CLAMP: [f64; 2] = [0.0, 2.0];
-/// A cell is like its stretch this close to the median.
+/// Largest distance from the median at which a cell is like its stretch.
 const CLOSE: f64 = 0.3;
-/// A stretch is alike where this share of its cells is.
+/// Share of like cells that makes a stretch uniform.
 const ALIKE: f64 = 0.8;
-/// Fewer cells make no stretch.
+/// Least number of cells in a stretch.
 const FEWEST: usize = 4;
-/// The stretches that are alike have at least this share of the cells.
+/// Least share of the cells in uniform stretches.
 const COVERED: f64 = 0.6;
 
 /// A direction of a map.
@@ -50,12 +50,12 @@ impl Axis {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Steps {
     pub(super) stretches: Vec<Stretch>,
-    /// Share of the cells within those that are alike.
+    /// Share of the cells in uniform stretches.
     pub(super) covered: f64,
     cost: f64,
 }
 
-/// The division that says most; `None` where even that says little.
+/// The division that explains most; `None` if even that explains little.
 pub(super) fn fit(seen: &[Seen<'_>]) -> Option<Steps> {
     let all: Vec<&Seen<'_>> = seen.iter().collect();
     let along = [Axis::Size, Axis::Computation, Axis::Quotient].map(|axis| along(&all, axis, true));
@@ -72,7 +72,7 @@ impl Steps {
     }
 }
 
-/// The best stretches along a direction.
+/// Best stretches along a direction.
 fn along(seen: &[&Seen<'_>], axis: Axis, divide_again: bool) -> Steps {
     let mut values: Vec<i64> = seen.iter().map(|seen| axis.of(seen)).collect();
     values.sort_unstable();
@@ -112,7 +112,7 @@ fn along(seen: &[&Seen<'_>], axis: Axis, divide_again: bool) -> Steps {
     }
 }
 
-/// Neighbours that are told by the same words are one.
+/// Joins neighbours that are described by the same words.
 fn merged(stretches: Vec<Stretch>) -> Vec<Stretch> {
     let mut out: Vec<Stretch> = Vec::new();
     for stretch in stretches {
@@ -124,7 +124,7 @@ fn merged(stretches: Vec<Stretch>) -> Vec<Stretch> {
     out
 }
 
-/// The ends of the stretches, exclusive, and what the division costs.
+/// Ends of the stretches, exclusive, and the cost of the division.
 fn divide(columns: &[Vec<&Seen<'_>>], price: f64) -> (Vec<usize>, f64) {
     let n = columns.len();
     // Cost of columns `from..to` as one stretch.

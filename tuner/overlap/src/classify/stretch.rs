@@ -1,4 +1,4 @@
-//! A stretch of a map within which it is alike, in words.
+//! A uniform stretch of a map, in words.
 
 use kilter_model::reading::{GOOD, PARTIAL, SERIALISED};
 use kilter_render::format;
@@ -10,15 +10,15 @@ use super::words::time;
 /// Behaviour of the cells of a stretch.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Level {
-    /// This ratio, close to 0.
+    /// A ratio close to 0.
     Good(f64),
-    /// This ratio, between.
+    /// A ratio in between.
     Partial(f64),
-    /// This ratio, close to 1.
+    /// A ratio close to 1.
     Serial(f64),
-    /// This ratio, above 1.
+    /// A ratio above 1.
     Slower(f64),
-    /// Not all the same.
+    /// No common ratio.
     Unlike,
 }
 
@@ -58,13 +58,13 @@ impl Level {
 pub(super) struct Stretch {
     axis: Axis,
     pub(super) level: Level,
-    /// The measured values between which it begins; absent at the edge of the map.
+    /// Measured values between which it begins; absent at the edge of the map.
     pub(super) begins: Option<[i64; 2]>,
-    /// Likewise, where it ends.
+    /// Measured values between which it ends; absent at the edge of the map.
     pub(super) ends: Option<[i64; 2]>,
     first: i64,
     last: i64,
-    /// Its division by time, where it is alike only so.
+    /// Its division by time, if only the parts are uniform.
     pub(super) within: Vec<Stretch>,
 }
 
@@ -82,8 +82,8 @@ impl Stretch {
         }
     }
 
-    /// Notes the interval of the change between neighbours: it ends at cells that were measured, since what was filled in does not
-    /// tell where something changes.
+    /// Records the interval of the change between neighbours. It ends at measured cells, because inferred ones do not
+    /// tell where a change is.
     pub(super) fn meet(before: &mut Stretch, after: &mut Stretch, seen: &[&Seen<'_>]) {
         let measured = || {
             let cells = seen.iter().filter(|seen| !seen.cell.inferred);

@@ -6,11 +6,11 @@ use kilter_render::format;
 
 use super::{Class, Finding, Seen, median};
 
-/// A call that takes so many times as long waited for the scheduler.
+/// Factor from which on a call has waited for the scheduler.
 const PENALTY: f64 = 10.0;
 /// Slowdown from which on threads matter.
 const DISTURBED: f64 = 1.5;
-/// So many of the cells with threads show a penalty.
+/// Share of the cells with threads that must show a penalty.
 const SHARE: f64 = 0.1;
 
 pub(super) fn of(seen: &[Seen<'_>]) -> Finding {

@@ -6,7 +6,7 @@ use kilter_render::format;
 
 use crate::classify::Finding;
 
-/// Signs that a page can show and a plain console may not.
+/// Replaces signs that a plain console may lack by those of a page.
 pub(super) fn typeset(text: &str) -> String {
     text.replace(" us", " µs")
         .replace("<=", "≤")
@@ -78,7 +78,7 @@ pub(super) fn facts(survey: &Survey, library: &Finding) -> Vec<(&'static str, St
     ]
 }
 
-/// Heading of a benchmark, and what rank 0 does in it.
+/// Heading of a benchmark, and rank 0's part in it.
 pub(super) const fn caption(benchmark: Benchmark) -> (&'static str, &'static str) {
     match benchmark {
         Benchmark::Sender => (

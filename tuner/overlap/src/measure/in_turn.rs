@@ -1,4 +1,4 @@
-//! The adaptive pictures of all benchmarks of a suite, in turn within one budget.
+//! Adaptive pictures of all benchmarks of a suite, in turn within one budget.
 
 use std::collections::BTreeMap;
 
@@ -105,7 +105,7 @@ impl Kept {
         }
     }
 
-    /// Into the surveyor and out of it again.
+    /// Swaps the state with the surveyor's.
     fn swap(&mut self, surveyor: &mut Surveyor<'_, '_>) {
         std::mem::swap(&mut self.pool, &mut surveyor.pool);
         std::mem::swap(&mut self.patience, &mut surveyor.patience);

@@ -1,9 +1,9 @@
 //! A second look, with more launches, at targets that the first one leaves open.
 //!
-//! The first look is at few launches: what is far from its bound is decided then. What is within its bound, but not by as much as the
-//! launches vary, is worth as many launches as the rule's test needs to decide among so many cells. Looking twice is paid for as in
-//! the sequential design of guidelines ([`kilter_stats::verdict::sequential`]): alpha, and where there are launches enough for it the error of
-//! the interval's bound, are spent over the looks in proportion to the launches, and what is decided stays as it is.
+//! The first look has few launches and decides the cells that are far from their bounds. A cell within its bound, but by less than the
+//! launches vary, is worth as many launches as the rule's test needs to decide among so many cells. Two looks have their price, as in the
+//! sequential design of guidelines ([`kilter_stats::verdict::sequential`]): alpha, and with enough launches the error of the interval's
+//! bound, are spent over the looks in proportion to the launches. Decided cells stay decided.
 
 use kilter_model::config::target::Target;
 use kilter_model::survey::Survey;
@@ -14,10 +14,10 @@ use super::{Judgement, Standing, Verdict, judge_all, judge_look};
 /// Launches of the first look.
 pub const FIRST_LAUNCHES: usize = 3;
 
-/// Launches of the second look at most.
+/// Most launches of the second look.
 pub const MOST_LAUNCHES: usize = 12;
 
-/// Launches that are judged.
+/// Judged launches.
 #[derive(Debug, Clone, Default)]
 pub struct Launches {
     /// Launches of the untouched library.
@@ -75,8 +75,8 @@ fn tests(judgements: &[Judgement]) -> usize {
     cells.filter(|cell| cell.verdict != Verdict::Masked).count()
 }
 
-/// Launches, twice as many as the first at least, with which the rule's test can decide among so many cells by the share of alpha that
-/// the first look leaves; `None` where it takes too many.
+/// Number of launches, at least twice that of the first look, with which the rule's test can decide among so many cells
+/// by the share of alpha that the first look leaves. `None` if it is too large.
 fn launches_to_decide(rule: &Rule, first: usize, tests: usize) -> Option<usize> {
     let can = |total: &usize| {
         let share = 1.0 - first as f64 / *total as f64;
@@ -85,7 +85,7 @@ fn launches_to_decide(rule: &Rule, first: usize, tests: usize) -> Option<usize> 
     (2 * first.max(1)..=MOST_LAUNCHES).find(can)
 }
 
-/// The last look, where the first one did not decide.
+/// Judgements of the last look, or of the first for what it decided.
 fn settled(first: Vec<Judgement>, last: Vec<Judgement>) -> Vec<Judgement> {
     let mut settled = last;
     for (settled, first) in settled.iter_mut().zip(first) {
@@ -130,7 +130,7 @@ mod tests {
         fixture::survey(vec![map])
     }
 
-    /// Judges launches of these ratios, of which there are more when they are asked for; how many were measured.
+    /// Judges launches of these ratios. Further ones are made on request; the number of measured ones is returned.
     fn judged(ratios: &[f64], affords: bool) -> (Vec<Judgement>, usize) {
         let mut launches = Launches {
             base: ratios[..FIRST_LAUNCHES].iter().copied().map(launch).collect(),

@@ -8,7 +8,8 @@ use kilter_stats::sample::Sample;
 
 use super::{Judged, Judgement, Standing, Verdict};
 
-/// A row for each target: the untouched library, and beside it what is deployed where that was judged. `after` has the same targets.
+/// A row for each target: the untouched library, and beside it the deployed settings if they were judged. `after` has
+/// the same targets.
 #[must_use]
 pub fn sheet(before: &[Judgement], after: Option<&[Judgement]>) -> Sheet {
     let mut heads = vec!["target", "benchmark", "statement"];
@@ -153,7 +154,7 @@ fn columns(judgement: &Judgement) -> [Entry; 3] {
     ]
 }
 
-/// Communication that became slower is what overlap may have been bought with.
+/// Change of the communication time. A slowdown may be the price of better overlap.
 fn communication(change: f64) -> Entry {
     Entry::with_class(format::ratio(change), if change > 1.05 { "bad" } else { "" })
 }

@@ -1,4 +1,4 @@
-//! The samples of one cell, and what they prove.
+//! Samples of one cell, and their evidence.
 
 use std::collections::BTreeMap;
 
@@ -12,10 +12,10 @@ use statrs::distribution::{ContinuousCDF as _, Normal};
 
 use super::{Judged, Verdict};
 
-/// Size, computation asked for, threads.
+/// Size, requested computation, threads.
 type Key = (u64, u64, u32);
 
-/// Measured cells of a benchmark, one of each launch that has it.
+/// Measured cells of a benchmark, with one from each launch that has it.
 fn cells_of(surveys: &[Survey], benchmark: Benchmark) -> BTreeMap<Key, Vec<&Cell>> {
     let mut cells: BTreeMap<Key, Vec<&Cell>> = BTreeMap::new();
     let maps = surveys.iter().flat_map(|survey| &survey.maps);
@@ -32,7 +32,7 @@ fn cells_of(surveys: &[Survey], benchmark: Benchmark) -> BTreeMap<Key, Vec<&Cell
     cells
 }
 
-/// The middle value; not a number of none.
+/// Middle value; not a number without values.
 fn median(values: impl IntoIterator<Item = f64>) -> f64 {
     Sample::new(values.into_iter().collect()).map_or(f64::NAN, |sample| sample.median())
 }
@@ -84,15 +84,15 @@ pub(super) struct Question {
     unit: f64,
     noise: f64,
     pub(super) masked: bool,
-    /// Communication by itself, over the untouched library's.
+    /// Communication time by itself, relative to the untouched library's.
     communication: f64,
 }
 
-/// A 95 % interval ends so many standard errors from its middle.
+/// Distance of the ends of a 95 % interval from its middle in standard errors.
 const STANDARD_ERRORS: f64 = 1.96;
 
 impl Question {
-    /// None where a time is no number.
+    /// The question about a cell; `None` if a time is no number.
     fn of(target: &Target, key: Key, base: &[&Cell], now: &[&Cell]) -> Option<Question> {
         let scale = |cell: &&Cell| {
             target
@@ -136,7 +136,7 @@ impl Question {
         rule.test.unpaired().smallest_p(launches) * tests as f64 <= rule.alpha
     }
 
-    /// The p-value of "takes longer than allowed".
+    /// p-value of "takes longer than allowed".
     pub(super) fn p(&self, rule: &Rule, tests: usize) -> f64 {
         if self.has_ranks(rule, tests) {
             return rule.test.unpaired().p_left_greater(&self.times, &self.allowed);
@@ -148,7 +148,7 @@ impl Question {
             .fold(0.0, f64::max)
     }
 
-    /// Ends of the interval of what both take together, in seconds.
+    /// Ends of the interval of both together, in seconds.
     fn interval(&self, rule: &Rule, tests: usize) -> [f64; 2] {
         if self.has_ranks(rule, tests) {
             let estimate = unpaired::ratio(&self.times, &self.allowed, rule.confidence);
@@ -163,7 +163,7 @@ impl Question {
         ]
     }
 
-    /// `p_adjusted`: none for a masked cell.
+    /// Judges the cell; `p_adjusted` is `None` for a masked cell.
     pub(super) fn judged(&self, p_adjusted: Option<f64>, rule: &Rule, tests: usize) -> Judged {
         let (seconds, allowed) = (self.times.median(), self.allowed.median());
         let interval = self.interval(rule, tests);
@@ -190,8 +190,8 @@ impl Question {
     }
 }
 
-/// The probability of an excess at least as large by chance, with a standard error: above 0, since 0 stands for exact times. Certain
-/// either way without one.
+/// Probability of an excess at least as large by chance, given a standard error. It is above 0, because 0 stands for
+/// exact times. A standard error of 0 makes it certain either way.
 fn beyond(excess: f64, standard_error: f64) -> f64 {
     if standard_error > 0.0 {
         Normal::new(0.0, standard_error).map_or(1.0, |normal| normal.sf(excess).max(f64::MIN_POSITIVE))

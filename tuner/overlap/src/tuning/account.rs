@@ -66,7 +66,7 @@ impl Goals {
             .collect()
     }
 
-    /// Candidates that looked better, with the last word on each.
+    /// Candidates that looked better, each with its final judgement.
     fn candidates_tried(&self) -> Vec<TargetCandidate> {
         let waiting = self
             .promising

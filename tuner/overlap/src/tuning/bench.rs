@@ -12,7 +12,7 @@ use super::side_effects;
 
 /// Launches of the targets' points.
 pub(super) trait Bench {
-    /// One of the untouched library. `key` names it.
+    /// Makes one launch of the untouched library. `key` names it.
     fn untouched(&mut self, key: &str) -> anyhow::Result<Survey>;
 
     /// Makes one launch of the deployed state with these settings; `None` if they fail, which puts them into
@@ -32,7 +32,7 @@ pub(super) trait Bench {
     /// True if the search may make so many launches more.
     fn affords(&self, launches: usize) -> bool;
 
-    /// Tells people.
+    /// Prints a note for people.
     fn note(&mut self, text: &str);
 
     /// Warns people.
@@ -50,7 +50,7 @@ pub(super) struct OnMachine<'g, 'c, 'a> {
 }
 
 impl<'g, 'c, 'a> OnMachine<'g, 'c, 'a> {
-    /// Launches from `launch`, named after `label`.
+    /// Makes launches from `launch`, named after `label`.
     pub(super) fn new(goals: &'g Goals, context: &'c Context<'a>, label: &'g str, launch: &'g Setup) -> Self {
         OnMachine {
             goals,

@@ -5,10 +5,10 @@ use std::fmt;
 use super::in_turn::{InTurn, Towards, place};
 use crate::targets::{Judged, Judgement, Standing, Verdict};
 
-/// The excess of a cell in which nothing is hidden.
+/// Excess of a cell in which nothing is hidden.
 const HID_NOTHING: f64 = 1.0;
 
-/// Missed, by whatever could be mended.
+/// True if the target is missed and could be met.
 pub(super) fn is_open(judgement: &Judgement) -> bool {
     is_missed(judgement) && judgement.not_attainable_because().is_none()
 }
@@ -20,9 +20,9 @@ pub(super) fn is_missed(judgement: &Judgement) -> bool {
 /// Evidence that a cell was missed in one state and is not in the other.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Told<'a> {
-    /// Both sides were measured at other times: by intervals that do not overlap.
+    /// Both sides were measured at different times, and their intervals must not overlap.
     ByIntervals,
-    /// Within launches in turn.
+    /// Both sides were measured in turn, and are compared within pairs.
     InTurn(&'a InTurn<'a>),
 }
 

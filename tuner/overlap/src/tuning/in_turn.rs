@@ -1,8 +1,8 @@
 //! Launches in turn: the i-th of the library as it is, and the i-th with a candidate, in the same minutes. Pure.
 //!
 //! A machine that others use as well changes its speed between launches, often by more than a target leaves room for. Both sides of a pair
-//! see the same minutes, so the candidate is judged within its pairs, as guidelines are: a cell has come nearer where every pair of few
-//! says so by more than its own intervals, or Wilcoxon's signed ranks of many do.
+//! see the same minutes, so that the candidate is judged within its pairs, as guidelines are. A cell has come nearer if every one of few
+//! pairs shows it beyond its own intervals, or if Wilcoxon's signed ranks of many pairs do.
 
 use kilter_model::config::target::Target;
 use kilter_model::survey::{Cell, Survey};
@@ -16,7 +16,7 @@ use crate::targets::Judged;
 /// Size, computation and threads of a cell.
 pub(super) type Place = (u64, u64, u32);
 
-/// The place of what was judged.
+/// Place of a judged cell.
 pub(super) fn place(cell: &Judged) -> Place {
     (cell.bytes, cell.computation_ns, cell.threads)
 }
@@ -26,9 +26,9 @@ pub(super) fn place(cell: &Judged) -> Place {
 pub(super) struct InTurn<'a> {
     /// The targets.
     pub(super) targets: &'a [Target],
-    /// The library as it is, by whose communication and computation everything is judged.
+    /// Launches of the library as it is, by whose communication and computation everything is judged.
     pub(super) untouched: &'a [Survey],
-    /// Times with what is deployed so far; the same as `untouched` where nothing is.
+    /// Launches with the settings deployed so far; the same as `untouched` without any.
     pub(super) present: &'a [Survey],
     /// Launches with the candidate.
     pub(super) now: &'a [Survey],
@@ -87,7 +87,7 @@ impl InTurn<'_> {
         p.is_some_and(|p| p <= self.rule.alpha)
     }
 
-    /// The pairs in which the cell was measured on every side.
+    /// Pairs in which the cell was measured on every side.
     fn pairs(&self, target: &str, place: Place) -> Vec<Pair> {
         let Some(target) = self.targets.iter().find(|one| one.id == target) else {
             return Vec::new();
@@ -113,8 +113,8 @@ impl InTurn<'_> {
     }
 }
 
-/// A launch as it would have been at the speed that the machine had in `base`: computation alone is the same work in every launch, so its
-/// time tells the speed. For a guess only: what slows computation itself is forgiven.
+/// A launch converted to the machine's speed in `base`. Computation alone is the same work in every launch, so that its
+/// time gives the speed. It serves only as a guess, because a setting that slows computation itself is forgiven.
 pub(super) fn at_speed_of(base: &[Survey], mut survey: Survey) -> Survey {
     for map in &mut survey.maps {
         // There, threads compute all the time, and none of it is timed.

@@ -1,4 +1,4 @@
-//! One launch of the points that targets are looked at with.
+//! Launch of the targets' points.
 
 use std::collections::BTreeMap;
 
@@ -15,12 +15,12 @@ use crate::grid::Point;
 use crate::measure::Surveyor;
 
 impl Goals {
-    /// One launch of the targets' points under `setup`.
+    /// Makes one launch of the targets' points under `setup`.
     pub(super) fn survey(&self, context: &Context<'_>, key: &str, setup: &Setup) -> anyhow::Result<Survey> {
         self.survey_at(context, &self.points, key, setup)
     }
 
-    /// One launch of these points under `setup`.
+    /// Makes one launch of these points under `setup`.
     pub(super) fn survey_at(
         &self,
         context: &Context<'_>,
@@ -44,7 +44,8 @@ impl Goals {
         surveyor.finish(maps)
     }
 
-    /// The same under further settings; `None` where they do not take effect or the job fails: they are in quarantine then.
+    /// Same as [`Goals::survey`] under further settings; `None` if they do not take effect or the job fails, which puts
+    /// them into quarantine.
     pub(super) fn candidate(
         &self,
         context: &Context<'_>,

@@ -1,7 +1,8 @@
-//! A picture of what tuning changed: a small map of each target's benchmark, of the untouched library and of what is deployed.
+//! Pictures of the change by tuning: a small map of each target's benchmark, for the untouched library and for the
+//! deployed settings.
 //!
-//! Targets are looked at in few cells, whose computation covers communication. What lies around them is judged by nobody, and is what a
-//! reader wants to see. It is measured last, in one launch each, if the budget has room for it.
+//! Targets are judged by few cells, whose computation covers communication. The cells around them are not judged, and a reader wants to see
+//! them. They are measured last, in one launch each, if the budget has room.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,9 +17,9 @@ use super::points::{COMPUTATION_NS, COVERS};
 use crate::grid::{Grid, Point};
 use crate::together;
 
-/// Sizes, and computation times, of a picture.
+/// Number of sizes, and of computation times, in a picture.
 const LINES: u32 = 5;
-/// Rounds of a part that are not counted: the first, whose data is compared, and warm-ups.
+/// Uncounted rounds of a part: the first, whose data is compared, and warm-ups.
 const UNCOUNTED: u32 = 3;
 
 /// Maps of the untouched library and, if there is one, of the deployed state.
@@ -67,8 +68,9 @@ impl Goals {
     }
 }
 
-/// The points around those of a map: from its smallest size to its largest, and from computations that are as much shorter than the shortest
-/// communication as the target's are longer, to those that cover the longest. `None` where there is no second direction, or no cell.
+/// Points around those of a map: all sizes from the smallest to the largest. Computations range from those that are as
+/// much shorter than the shortest communication as the target's are longer, to those that cover the longest. `None`
+/// without a second direction or a cell.
 fn around(map: &Map, ranks: usize) -> Option<Vec<Point>> {
     if map.benchmark == Benchmark::ThreadLoad {
         return None;
@@ -120,7 +122,8 @@ mod tests {
     use super::*;
     use crate::tuning::points::REPETITIONS;
 
-    /// 64 KiB, 1 MiB and 8 MiB beside computation of three times communication, which takes these milliseconds.
+    /// A map of 64 KiB, 1 MiB and 8 MiB beside computation of three times communication, which takes these
+    /// milliseconds.
     fn judged(benchmark: Benchmark, ms: [f64; 3]) -> Map {
         let cells = [64 << 10, 1 << 20, 8 << 20].into_iter().zip(ms);
         let cell = |(bytes, ms): (u64, f64)| fixture::cell(bytes, (3e6 * ms) as u64, 1, ms * 1e-3, 1.0);

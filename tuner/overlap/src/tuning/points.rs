@@ -18,11 +18,11 @@ use crate::targets::looks::FIRST_LAUNCHES;
 pub(super) const REPETITIONS: u32 = 9;
 /// Seconds that the repetitions of a part may take.
 const PART_SECONDS: f64 = 0.4;
-/// So many times as often is looked where the noise hid a target: medians vary by less than half as much then.
+/// Factor of repetitions if noise hid a target: medians then vary by less than half as much.
 const MORE_PRECISELY: u32 = 5;
 /// Computation at such a point in multiples of the communication time.
 pub(super) const COVERS: f64 = 3.0;
-/// Shortest and longest of them, in nanoseconds.
+/// Shortest and longest computation, in nanoseconds.
 pub(super) const COMPUTATION_NS: [u64; 2] = [20_000, 400_000_000];
 
 impl Goals {
@@ -79,7 +79,7 @@ impl Goals {
     }
 }
 
-/// The point of the same size whose computation covers communication.
+/// Point of the same size whose computation covers communication.
 fn covering(point: Point, communication_seconds: f64) -> Point {
     let [shortest, longest] = COMPUTATION_NS;
     let load = Load {
@@ -89,7 +89,7 @@ fn covering(point: Point, communication_seconds: f64) -> Point {
     Point { load, ..point }
 }
 
-/// The benchmarks of these targets, as they are measured.
+/// The benchmarks of these targets as a suite.
 pub(super) fn suite(wanted: &[Target], model: Model) -> Suite {
     Suite {
         benchmarks: targets::benchmarks(wanted).into_iter().collect(),

@@ -26,13 +26,13 @@ use super::tried::Tried;
 use crate::targets::looks::FIRST_LAUNCHES as LAUNCHES;
 use crate::targets::{self, Judgement};
 
-/// Candidates that are confirmed at most in a round.
+/// Most candidates that are confirmed in a round.
 const FINALISTS: usize = 3;
-/// Launches of each side where the first few do not decide: Wilcoxon's signed ranks of so many pairs reach 1/64.
+/// Launches of each side if the first few do not decide. Wilcoxon's signed ranks of so many pairs reach 1/64.
 const MOST_LAUNCHES: usize = 2 * LAUNCHES;
-/// A candidate that takes this share of the shortfall away in one launch is worth more launches.
+/// Share of the shortfall that a candidate must take away in one launch to be worth more launches.
 const PROMISING: f64 = 0.2;
-/// A shortfall within the noise of one launch: nothing is left to mend.
+/// Shortfall within the noise of one launch, which leaves nothing to mend.
 const MET: f64 = 0.02;
 /// Tried variables of the progress library, by name and value.
 const PROGRESS: [&[(&str, &str)]; 2] = [
@@ -41,7 +41,8 @@ const PROGRESS: [&[(&str, &str)]; 2] = [
 ];
 
 impl Goals {
-    /// Searches from `launch`, what is deployed so far; gives what to deploy in addition. `banned` settings are not proposed.
+    /// Searches from `launch`, the deployed state; returns the settings to deploy in addition. `banned` settings are
+    /// not proposed.
     pub fn search(
         &mut self,
         context: &Context<'_>,
@@ -88,7 +89,7 @@ impl Goals {
         Ok(chosen)
     }
 
-    /// Candidates, first those that were made for overlap, in case that the budget ends.
+    /// Candidates. Those that were made for overlap come first, because the budget may end.
     fn candidates(&self, context: &Context<'_>, banned: &BTreeSet<Assignment>) -> Vec<Vec<Assignment>> {
         let mut all: Vec<Vec<Assignment>> = Vec::new();
         if context.programs.progress().is_ok() {
@@ -124,7 +125,7 @@ pub(super) struct Search<'s, B> {
     pub(super) targets: &'s [Target],
     /// Launches of the untouched library, made before.
     pub(super) base: &'s [Survey],
-    /// Knowledge of the targets with what is deployed.
+    /// Judgements of the targets with the deployed settings.
     pub(super) present: &'s [Judgement],
     pub(super) rule: &'s Rule,
     pub(super) bench: &'s mut B,
@@ -132,7 +133,7 @@ pub(super) struct Search<'s, B> {
 }
 
 impl<B: Bench> Search<'_, B> {
-    /// Tries each candidate, and confirms what looks better.
+    /// Tries each candidate, and confirms those that look better.
     pub(super) fn run(&mut self, candidates: Vec<Vec<Assignment>>) -> anyhow::Result<()> {
         let mut confirmed = 0;
         if !candidates.is_empty() {
@@ -153,7 +154,7 @@ impl<B: Bench> Search<'_, B> {
         Ok(())
     }
 
-    /// A launch of each candidate; what meets everything in it is confirmed at once.
+    /// Makes a launch of each candidate. One that meets every target in it is confirmed at once.
     fn screen(&mut self, candidates: Vec<Vec<Assignment>>, confirmed: &mut usize) -> anyhow::Result<()> {
         let Some(present) = self.bench.candidate("present", &[])? else {
             return Ok(());
@@ -197,7 +198,8 @@ impl<B: Bench> Search<'_, B> {
         shortfall(self.present, &judged)
     }
 
-    /// Launches of a candidate in turn with the library as it is, then of what it slows; keeps it, or why not.
+    /// Makes launches of a candidate in turn with the library as it is, then of the functions that it may slow; keeps
+    /// it, or the reason against it.
     fn confirm(&mut self, tried: Tried) -> anyhow::Result<()> {
         match self.objection(&tried)? {
             None => {
@@ -274,7 +276,7 @@ impl<B: Bench> Search<'_, B> {
         self.bench.side_effects(&tried.assignments)
     }
 
-    /// Launches of a pair.
+    /// Number of launches of a pair.
     fn sides(&self) -> usize {
         2 + usize::from(self.bench.is_changed())
     }

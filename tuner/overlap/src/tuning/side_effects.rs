@@ -17,7 +17,7 @@ use kilter_render::format;
 use kilter_search::context::Context;
 use kilter_search::trials::{Samples, Trials, is_library, is_slower};
 
-/// Sizes of small messages, in bytes: latency alone, and what every library sends at once.
+/// Sizes of small messages in bytes: latency alone, and a size that every library sends at once.
 const SMALL_BYTES: [u64; 2] = [8, 1024];
 /// Benchmarks that send small messages there and back, and their calls.
 const PING_PONGS: [(Benchmark, &str); 2] = [
@@ -51,7 +51,7 @@ pub(super) fn refusal(
     Ok(objection(&samples[0], &samples[1], context.noise_seconds()))
 }
 
-/// The ping-pongs: a block for each size, so that the ways to send it are interleaved.
+/// Ping-pongs: a block for each size, so that the ways to send it are interleaved.
 fn blocks(seed: u64) -> Vec<Block> {
     let item = |bytes, (benchmark, calls): (Benchmark, &str)| Item {
         id: calls.to_owned(),
@@ -133,7 +133,7 @@ mod tests {
         ]
     }
 
-    /// Five launches of each, these many microseconds in the middle.
+    /// Five launches of each, with these medians in microseconds.
     fn scripted(us: [f64; 4]) -> Samples {
         let launches = |middle: f64| {
             [0.98, 0.99, 1.0, 1.01, 1.02]

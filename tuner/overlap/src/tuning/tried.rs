@@ -1,4 +1,4 @@
-//! A setting that looked better for overlap, and what became of it.
+//! A setting that looked better for overlap, and its fate.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use kilter_model::report::TargetCandidate;
 /// A setting that looked better in a launch.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Tried {
-    /// It, and what goes along with it.
+    /// The setting, with those that go along with it.
     pub(super) assignments: Vec<Assignment>,
     /// The shortfall without it.
     pub(super) missing: f64,
@@ -36,7 +36,7 @@ impl Tried {
         id(&self.assignments)
     }
 
-    /// The same, which is not deployed.
+    /// The same candidate, refused for this reason.
     pub(super) fn refused(self, why: NotDeployed) -> Tried {
         Tried {
             not_deployed: Some(why),

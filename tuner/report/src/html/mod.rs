@@ -1,24 +1,17 @@
 //! `report.html`: one file that an administrator can open anywhere, mail, print and archive.
 //!
-//! The views in [`view`] and [`matrix`] turn a [`Report`] into text; `templates/report.html` lays it out and escapes every
-//! word (askama's default). Only [`figure`] writes markup itself, and escapes what it is given.
-
-mod cells;
-mod contest;
-mod figure;
-mod matrix;
-mod provenance;
-mod view;
-mod words;
+//! `templates/report.html` is the frame around the sections. Templates escape every word (askama's default); only figures are
+//! markup that is written by hand, and escape what they are given.
 
 use std::path::Path;
 
 use askama::Template;
 use kilter_model::report::Report;
 use kilter_model::survey::Survey;
-use kilter_overlap::html::in_report;
 use kilter_overlap::json;
 use thiserror::Error;
+
+use crate::sections::{self, View};
 
 /// Why the page could not be made.
 #[derive(Debug, Error)]
@@ -47,9 +40,31 @@ pub fn render_in(report: &Report, directory: &Path) -> Result<String, HtmlError>
     render_with(report, json::beside(directory, &library, report.ranks).as_ref())
 }
 
+/// The page.
+#[derive(Template)]
+#[template(path = "report.html")]
+struct Page<'a> {
+    report: &'a Report,
+    headline: String,
+    /// Id and words of what the navigation leads to.
+    navigation: Vec<(&'static str, &'static str)>,
+    /// Markup.
+    sections: Vec<String>,
+}
+
 fn render_with(report: &Report, survey: Option<&Survey>) -> Result<String, HtmlError> {
-    let overlap = in_report(report.overlap.as_ref(), survey)?;
-    Ok(view::Page::of(report, overlap).render()?)
+    let view = View::of(report, survey);
+    let parts = sections::html(&view)?;
+    let page = Page {
+        report,
+        headline: view.summary.headline(),
+        navigation: parts
+            .iter()
+            .filter_map(|(id, words, _)| Some((*id, (*words)?)))
+            .collect(),
+        sections: parts.into_iter().map(|(_, _, markup)| markup).collect(),
+    };
+    Ok(page.render()?)
 }
 
 #[cfg(test)]

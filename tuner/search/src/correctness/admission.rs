@@ -18,7 +18,7 @@ pub fn admit(context: &Context<'_>, selection: &Selection) -> anyhow::Result<Res
         Selection::Settings(_) => return Ok(Ok(())),
         Selection::Mockup(id) => (id, Vec::new()),
         Selection::Algorithm(id, values) => (id, values.clone()),
-        Selection::Plugin(row) => (&row.id, row.values()),
+        Selection::Plugin(plugin) => (&plugin.row.id, plugin.values.clone()),
     };
     let parameters = serde_json::to_string(&values)?;
     let wanted = Wanted {

@@ -1,5 +1,5 @@
-//! Where ranks may run. A rank that wanders over processors leaves its caches behind; two ranks on one processor wait for each
-//! other.
+//! Processors of the ranks. A rank that wanders over processors leaves its caches behind; two ranks on one processor
+//! wait for each other.
 
 use std::collections::BTreeMap;
 
@@ -35,7 +35,7 @@ fn judge(facts: &Facts) -> Judgement {
             .and_then(super::super::facts::Host::processors);
         unbound += usize::from(all.is_some_and(|all| all > 1 && cpus.len() >= all));
     }
-    // Where ranks outnumber processors some must share, which is another check's to say.
+    // If ranks outnumber processors, some must share; another check reports that.
     let crowded = facts.first(|name, host, ranks| {
         let processors = host.processors()?;
         let ((_, cpu), shared) = ranks_on

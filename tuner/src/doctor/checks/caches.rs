@@ -1,4 +1,4 @@
-//! Sizes of caches: where times bend.
+//! Sizes of caches, at which times change their slope.
 
 use super::super::facts::Facts;
 use super::super::{Check, Judgement};

@@ -1,5 +1,5 @@
-//! A limit of the control group on processor time: what a container or a batch system sets. Throttled ranks stand still for
-//! milliseconds.
+//! Limit of the control group on processor time, as set by a container or a batch system. Throttled ranks stand still
+//! for milliseconds.
 
 use super::super::facts::{Facts, Host};
 use super::super::{Check, Judgement};
@@ -7,7 +7,7 @@ use super::count;
 
 /// Quota and period in microseconds, version 2: `200000 100000`, or `max 100000`; `{cgroup}` is the reader's own group.
 pub(super) const LIMIT: &str = "/sys/fs/cgroup{cgroup}/cpu.max";
-/// The same where a container sees its own group as the topmost.
+/// The limit for a container that sees its own group as the topmost.
 pub(super) const LIMIT_AT_THE_TOP: &str = "/sys/fs/cgroup/cpu.max";
 
 pub(super) const CHECK: Check = Check {
@@ -17,7 +17,7 @@ pub(super) const CHECK: Check = Check {
     judge,
 };
 
-/// Processors that the quota is worth; `None` without one.
+/// Number of processors that the quota is worth; `None` without one.
 fn processors(host: &Host) -> Option<f64> {
     let quotas = [LIMIT, LIMIT_AT_THE_TOP].into_iter().filter_map(|path| {
         let (quota, period) = host.text(path)?.split_once(' ')?;

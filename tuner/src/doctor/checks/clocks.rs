@@ -1,10 +1,10 @@
-//! Whether the ranks share a clock, which starting at one absolute time needs.
+//! Checks that the ranks share a clock, which a start at one absolute time needs.
 
 use super::super::facts::Facts;
 use super::super::{Check, Judgement};
 use super::time;
 
-/// Tolerated besides the round trip, in nanoseconds.
+/// Tolerance in addition to the round trip, in nanoseconds.
 const TOLERANCE_NS: u64 = 1_000_000;
 
 pub(super) const CHECK: Check = Check {

@@ -1,4 +1,4 @@
-//! Where the kernel's clock reads the time: some sources cost a system call and a microsecond.
+//! Clock source of the kernel: some sources cost a system call and a microsecond.
 
 use super::super::facts::Facts;
 use super::super::{Check, Judgement};
@@ -6,7 +6,7 @@ use super::super::{Check, Judgement};
 /// Such as `tsc`.
 pub(super) const CURRENT: &str = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
 
-/// Read without entering the kernel.
+/// Sources that are read without entering the kernel.
 const FAST: &[&str] = &[
     "tsc",
     "kvm-clock",

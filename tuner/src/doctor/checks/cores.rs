@@ -1,4 +1,4 @@
-//! Each rank has a processor.
+//! Checks that each rank has a processor.
 
 use super::super::facts::Facts;
 use super::super::{Check, Judgement};

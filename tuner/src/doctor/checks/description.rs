@@ -1,5 +1,5 @@
-//! The library's control variables against its description: what is not there cannot be tuned, and what a site has set is where
-//! tuning begins.
+//! Compares the library's control variables with its description. A missing variable cannot be tuned, and a site's own
+//! settings are the start of tuning.
 
 use super::super::facts::Facts;
 use super::super::{Check, Judgement};

@@ -1,13 +1,13 @@
-//! Processors that change their frequency: what a repetition takes depends on what ran before.
+//! Processors that change their frequency, so that a repetition's time depends on what ran before.
 
 use super::super::facts::Facts;
 use super::super::{Check, Judgement};
 
 /// The governor, such as `performance` or `powersave`.
 pub(super) const GOVERNOR: &str = "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor";
-/// `1` where Intel's driver has turbo off.
+/// File with `1` if Intel's driver has turbo off.
 pub(super) const NO_TURBO: &str = "/sys/devices/system/cpu/intel_pstate/no_turbo";
-/// `1` where other drivers have boost on.
+/// File with `1` if other drivers have boost on.
 pub(super) const BOOST: &str = "/sys/devices/system/cpu/cpufreq/boost";
 
 pub(super) const CHECK: Check = Check {

@@ -1,4 +1,4 @@
-//! A job starts, with all its ranks, on the hosts that were named.
+//! Checks that a job starts, with all its ranks, on the named hosts.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use super::super::facts::Facts;
 use super::super::{Check, Judgement};
 use super::count;
 
-/// The same on all network namespaces and containers of one machine.
+/// File that is the same in all network namespaces and containers of one machine.
 pub(super) const BOOT: &str = "/proc/sys/kernel/random/boot_id";
 
 pub(super) const CHECK: Check = Check {

@@ -1,4 +1,4 @@
-//! Transparent huge pages: with `always`, when a buffer gets them is a matter of luck.
+//! Transparent huge pages: with `always`, chance decides when a buffer gets them.
 
 use super::super::facts::Facts;
 use super::super::{Check, Judgement};

@@ -1,4 +1,4 @@
-//! What else runs: looked at before the job, whose own ranks are load too.
+//! Load by other programs. It is read before the job, whose own ranks are load, too.
 
 use super::super::facts::Facts;
 use super::super::{Check, Judgement};
@@ -6,7 +6,7 @@ use super::super::{Check, Judgement};
 /// Load averages over 1, 5 and 15 minutes.
 pub(super) const AVERAGE: &str = "/proc/loadavg";
 
-/// Share of all processors' time that others may take.
+/// Share of all processors' time that others may take without a warning.
 const BUSY: f64 = 0.1;
 
 pub(super) const CHECK: Check = Check {
@@ -47,7 +47,7 @@ fn judge(facts: &Facts) -> Judgement {
     let recent = facts.first(|name, host, _| {
         let average: f64 = host.text(AVERAGE)?.split_whitespace().next()?.parse().ok()?;
         let share = average / host.processors()? as f64;
-        // Without a look at the moment itself, the last minute has to do.
+        // Without a reading of the moment itself, the last minute counts.
         let limit = if host.moment.is_some() { 1.0 } else { 0.5 };
         (share > limit).then(|| (name.to_owned(), average, host.moment.is_some()))
     });

@@ -1,4 +1,4 @@
-//! From which size on `malloc` maps fresh pages: libraries allocate large temporaries in each call.
+//! Size from which on `malloc` maps fresh pages. Libraries allocate large temporaries in each call.
 
 use super::super::facts::Facts;
 use super::super::{Check, Judgement};

@@ -1,10 +1,10 @@
-//! Memory: what does not fit is swapped, and measured as such.
+//! Memory: data that does not fit is swapped, and the swapping is measured.
 
 use super::super::facts::Facts;
 use super::super::{Check, Judgement};
 use super::count;
 
-/// What a rank needs at the largest default volume, with buffers, copies and the library's own, in bytes.
+/// Bytes that a rank needs at the largest default volume, including buffers, copies and the library's own.
 const PER_RANK: u64 = 128 << 20;
 
 pub(super) const CHECK: Check = Check {

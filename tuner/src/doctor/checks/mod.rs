@@ -1,4 +1,4 @@
-//! The checks: a file and a row each. A test compares the two.
+//! The checks, a file and a row each. A test compares the two.
 
 mod binding;
 mod caches;
@@ -25,7 +25,7 @@ use kilter_render::format::count;
 
 use super::Check;
 
-/// All checks, in the order in which they are printed: what stops everything first.
+/// Every check, in the order of printing: a check that stops everything comes first.
 pub static CHECKS: &[Check] = &[
     library::CHECK,
     worker::CHECK,
@@ -75,10 +75,10 @@ fn time(seconds: f64) -> String {
     kilter_render::format::seconds(seconds)
 }
 
-/// Names or lines that are shown; the rest is counted.
+/// Number of names or lines that are shown; the rest is counted.
 const SHOWN: usize = 5;
 
-/// The first of them.
+/// The first of the lines, with the number of the rest.
 fn some(lines: &[String]) -> String {
     let shown = lines[..lines.len().min(SHOWN)].join(", ");
     match lines.len().saturating_sub(SHOWN) {

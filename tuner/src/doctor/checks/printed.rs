@@ -1,5 +1,5 @@
-//! The library's own program that prints its parameters against the description: names, defaults and legal values, also of what no running
-//! job tells.
+//! Compares the output of the library's own program with the description: names, defaults and legal values, including
+//! parameters that no running job reports.
 
 use super::super::facts::{Facts, Printed};
 use super::super::{Check, Judgement};
@@ -52,7 +52,7 @@ fn judge(facts: &Facts) -> Judgement {
         "describe this release in a file with `like = \"{description}\"` and what differs, and give it with --library-description"
     );
     if differences.iter().any(Difference::misleads) {
-        // What is tried and reported by such a name is another algorithm.
+        // The name stands for another algorithm, which would be tried and reported by it.
         Judgement::warning(says, describe)
     } else {
         Judgement::note(format!("{says}; to tune them, too, {describe}"))

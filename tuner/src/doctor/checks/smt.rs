@@ -1,10 +1,10 @@
-//! Hardware threads: two processors that share a core slow each other down.
+//! Hardware threads: two on one core slow each other down.
 
 use super::super::facts::Facts;
 use super::super::{Check, Judgement};
 use super::count;
 
-/// `1` where cores show more than one thread.
+/// File with `1` if cores show more than one thread.
 pub(super) const ACTIVE: &str = "/sys/devices/system/cpu/smt/active";
 
 pub(super) const CHECK: Check = Check {

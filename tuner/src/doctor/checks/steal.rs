@@ -1,12 +1,12 @@
-//! Virtual machines: processors may be taken away without a word.
+//! Virtual machines, whose processors may be taken away silently.
 
 use super::super::facts::Facts;
 use super::super::{Check, Judgement};
 
-/// Has the flag `hypervisor` in a virtual machine.
+/// File with the flag `hypervisor` in a virtual machine.
 pub(super) const PROCESSOR: &str = "/proc/cpuinfo";
 
-/// Share of all processors' time that may be stolen.
+/// Share of all processors' time that may be stolen without a warning.
 const STOLEN: f64 = 0.005;
 
 pub(super) const CHECK: Check = Check {

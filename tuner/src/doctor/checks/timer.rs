@@ -1,10 +1,10 @@
-//! Resolution and cost of the clock as the worker finds them.
+//! Resolution and cost of the clock, as the worker measures them.
 
 use super::super::facts::Facts;
 use super::super::{Check, Judgement};
 use super::time;
 
-/// Collectives in shared memory take from a few tenths of a microsecond on.
+/// Largest clock step. Collectives in shared memory take a few tenths of a microsecond.
 const TICK_SECONDS: f64 = 200e-9;
 const READ_SECONDS: f64 = 200e-9;
 

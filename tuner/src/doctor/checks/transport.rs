@@ -1,12 +1,12 @@
-//! Which way messages go: a cluster that is measured over the wrong network, or hosts that are not hosts.
+//! Transport of the messages: it tells a cluster that is measured over the wrong network, and hosts that are not hosts.
 
 use super::super::facts::Facts;
 use super::super::{Check, Judgement};
 use super::time;
 
-/// A round trip through shared memory takes less, where each rank has a processor.
+/// Upper bound of a round trip through shared memory, if each rank has a processor.
 const MEMORY_NS: u64 = 20_000;
-/// A round trip through any network takes more.
+/// Lower bound of a round trip through any network.
 const NETWORK_NS: u64 = 800;
 
 pub(super) const CHECK: Check = Check {

@@ -1,4 +1,4 @@
-//! The worker: there, and built for the library.
+//! Checks that the worker exists and was built for the library.
 
 use super::super::facts::Facts;
 use super::super::{Check, Judgement};

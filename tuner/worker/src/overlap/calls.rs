@@ -27,11 +27,11 @@ pub(super) struct Envelope {
     pub(super) data: *mut c_void,
     /// Elements.
     pub(super) count: c_int,
-    /// What an element is.
+    /// Type of an element.
     pub(super) datatype: MPI_Datatype,
     /// The other rank.
     pub(super) peer: c_int,
-    /// Where both are.
+    /// Communicator of both.
     pub(super) comm: MPI_Comm,
 }
 
@@ -45,9 +45,6 @@ pub(super) struct Started<'b> {
 
 impl<'b> Started<'b> {
     /// Starts an operation; `start` writes the request.
-    ///
-    /// # Errors
-    /// The library's.
     ///
     /// # Safety
     /// All buffers that the operation uses live for `'b`, and nobody else uses them before it is complete.
@@ -65,9 +62,6 @@ impl<'b> Started<'b> {
     }
 
     /// Returns when the operation is complete.
-    ///
-    /// # Errors
-    /// The library's.
     #[inline]
     pub(super) fn wait(mut self) -> Result<(), MpiError> {
         // SAFETY: the request was started, and its buffers live as long as `self`.
@@ -109,9 +103,6 @@ impl<'b> Batch<'b> {
     }
 
     /// Returns when all are complete.
-    ///
-    /// # Errors
-    /// The library's.
     #[inline]
     pub(super) fn wait(mut self) -> Result<(), MpiError> {
         // Far below what an int holds: `refusal` has the limit.
@@ -149,9 +140,6 @@ fn give_up() -> ! {
 
 /// `MPI_Isend`.
 ///
-/// # Errors
-/// The library's.
-///
 /// # Safety
 /// The envelope's memory lives for `'b`, and is not written before the message is gone.
 #[inline]
@@ -165,9 +153,6 @@ pub(super) unsafe fn isend<'b>(of: Envelope) -> Result<Started<'b>, MpiError> {
 }
 
 /// `MPI_Irecv`.
-///
-/// # Errors
-/// The library's.
 ///
 /// # Safety
 /// The envelope's memory lives for `'b`, and nobody else uses it before the message is there.
@@ -183,9 +168,6 @@ pub(super) unsafe fn irecv<'b>(of: Envelope) -> Result<Started<'b>, MpiError> {
 
 /// `MPI_Send`.
 ///
-/// # Errors
-/// The library's.
-///
 /// # Safety
 /// The envelope's memory is valid.
 #[inline]
@@ -195,9 +177,6 @@ pub(super) unsafe fn send(of: Envelope) -> Result<(), MpiError> {
 }
 
 /// `MPI_Recv`.
-///
-/// # Errors
-/// The library's.
 ///
 /// # Safety
 /// The envelope's memory is valid, and nobody else uses it.
@@ -219,9 +198,6 @@ pub(super) unsafe fn receive(of: Envelope) -> Result<(), MpiError> {
 }
 
 /// `MPI_Send` of zero bytes.
-///
-/// # Errors
-/// The library's.
 #[inline]
 pub(super) fn signal(comm: MPI_Comm, to: usize) -> Result<(), MpiError> {
     let nothing = 0_u64;
@@ -231,9 +207,6 @@ pub(super) fn signal(comm: MPI_Comm, to: usize) -> Result<(), MpiError> {
 }
 
 /// `MPI_Recv` of zero bytes.
-///
-/// # Errors
-/// The library's.
 #[inline]
 pub(super) fn await_signal(comm: MPI_Comm, from: usize) -> Result<(), MpiError> {
     let mut nothing = 0_u64;

@@ -1,4 +1,4 @@
-//! What a rank computes beside communication, and how fast it does.
+//! Computation of a rank beside communication, and its speed.
 //!
 //! A *unit* of work is one step of xorshift64 (Marsaglia, J. Statistical Software 8(14), 2003, doi:10.18637/jss.v008.i14): six
 //! operations each of which needs the one before, so that a compiler can neither do several steps at once nor leave any out, and
@@ -27,14 +27,14 @@ const MOST_UNITS: u64 = 1 << 30;
 /// Any number but zero, from which all steps lead on to others.
 const FIRST: u64 = 0x9E37_79B9_7F4A_7C15;
 
-/// How fast this rank computes.
+/// Speed of this rank's computation.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Speed {
     units_per_ns: f64,
 }
 
 impl Speed {
-    /// Where nothing is computed.
+    /// Value without any computation.
     pub(crate) const UNKNOWN: Speed = Speed { units_per_ns: 1.0 };
 
     /// Calibrates on the clock. To be called before MPI is initialised: a thread that makes progress would otherwise take its part
@@ -87,7 +87,7 @@ impl Computation {
         }
     }
 
-    /// What a thread in the background does between two looks whether to go on: 20 us.
+    /// Work of a background thread between two checks for the end: 20 us.
     pub(super) fn chunk(speed: Speed) -> Computation {
         Computation {
             model: Model::FixedWork,

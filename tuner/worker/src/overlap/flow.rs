@@ -1,4 +1,4 @@
-//! Which bytes go from which rank to which: what a benchmark moves, as all ranks see it.
+//! Flows of bytes between ranks: the data movement of a benchmark, as all ranks see it.
 
 /// A message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -7,13 +7,13 @@ pub(super) struct Flow {
     pub(super) from: usize,
     /// The rank that gets.
     pub(super) to: usize,
-    /// Where it begins in what `from` gives, in bytes of data.
+    /// Start in the data that `from` gives, in bytes.
     pub(super) begin: usize,
     /// Its length in bytes of data.
     pub(super) bytes: usize,
 }
 
-/// What decides who sends what.
+/// Extent of a benchmark, from which its flows follow.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Extent {
     /// Bytes that a rank gives.
@@ -30,7 +30,7 @@ impl Extent {
         self.p_ranks - 1
     }
 
-    /// All bytes in one message.
+    /// A flow of all bytes in one message.
     pub(super) fn whole(self, from: usize, to: usize) -> Flow {
         Flow {
             from,

@@ -35,9 +35,6 @@ struct State {
 
 impl Load {
     /// Starts so many threads, which sleep.
-    ///
-    /// # Errors
-    /// Why there is no other thread.
     pub(super) fn new(threads: u32, speed: Speed) -> Result<Load, String> {
         let shared = Arc::new(Shared {
             state: Mutex::default(),
@@ -96,7 +93,7 @@ impl Drop for Load {
 }
 
 impl Shared {
-    /// What a thread does until the end.
+    /// Loop of a thread until the end.
     fn serve(&self, chunk: Computation) {
         let mut state = self.lock();
         let mut served = 0;
@@ -125,7 +122,7 @@ impl Shared {
         }
     }
 
-    // Nothing under the lock can panic and leave half a state.
+    // No panic under the lock can leave half a state.
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -2,6 +2,7 @@
 
 use std::ffi::c_int;
 
+use kilter_algorithms::reference::closed_form::moved;
 use kilter_mpi::{MPI_Comm, MPI_Datatype, MpiError, constants};
 use mpi::ffi;
 
@@ -9,7 +10,7 @@ use super::calls::Envelope;
 use super::flow::Flow;
 use crate::buffer::GuardedBuffer;
 use crate::candidate::{check_guards, describe};
-use crate::problem::{GAP, Wrong, moved};
+use crate::problem::{GAP, Wrong};
 
 /// A block of the strided type, and from the beginning of one to that of the next, in bytes.
 const BLOCK: usize = 32;

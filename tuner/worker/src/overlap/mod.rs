@@ -36,7 +36,7 @@ use kilter_protocol::plan::{Block, Implementation};
 pub(crate) use block::carry_out;
 pub(crate) use computation::Speed;
 
-/// Whether a block is carried out here: where one of its items is of this kind, all have to be.
+/// True if a block is carried out here. If one of its items is of this kind, all must be.
 pub(crate) fn is_for(block: &Block) -> bool {
     let mut items = block.items.iter();
     items.any(|item| matches!(item.implementation, Implementation::Overlap(_)))

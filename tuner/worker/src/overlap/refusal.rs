@@ -1,4 +1,4 @@
-//! What cannot be measured, and why.
+//! Reasons why an item cannot be measured.
 
 use std::ffi::c_int;
 
@@ -20,11 +20,8 @@ pub(super) fn processing_units() -> u32 {
     u32::try_from(units).unwrap_or(1).max(1)
 }
 
-/// What an item measures, if it can be measured on `p_ranks` ranks; decided by the plan and the job, so alike on all ranks of hosts
-/// that are alike.
-///
-/// # Errors
-/// Why it cannot be.
+/// The item's measurement, if it is possible on `p_ranks` ranks. Plan and job decide it, so that ranks of like hosts
+/// agree.
 pub(super) fn accept(item: &Item, p_ranks: usize, processing_units: u32) -> Result<Overlap, String> {
     let Implementation::Overlap(overlap) = &item.implementation else {
         return Err("overlap is measured in blocks of its own: this block has items of both kinds".to_owned());

@@ -10,11 +10,11 @@ use super::team::Team;
 /// One round of an item on this rank.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Round<'a> {
-    /// What travels.
+    /// Data of the round.
     pub(super) messages: &'a Messages,
-    /// Who takes part.
+    /// Ranks of the round.
     pub(super) team: &'a Team,
-    /// What is computed meanwhile; `None` where communication is measured by itself.
+    /// Computation meanwhile; `None` if communication is measured by itself.
     pub(super) computation: Option<&'a Computation>,
 }
 
@@ -27,24 +27,18 @@ impl<'a> Round<'a> {
         }
     }
 
-    /// Whether it does.
+    /// True if this rank computes.
     #[inline]
     pub(super) fn is_computing(&self) -> bool {
         self.computation.is_some()
     }
 
-    /// All but rank 0: says that this rank is ready. What follows at once is what rank 0 counts on.
-    ///
-    /// # Errors
-    /// The library's.
+    /// Tells rank 0 that this rank is ready; for all other ranks. Rank 0 counts on what follows at once.
     pub(super) fn ready(&self) -> Result<(), MpiError> {
         self.team.ready()
     }
 
     /// Begins to give what this rank gives.
-    ///
-    /// # Errors
-    /// The library's.
     #[inline]
     pub(super) fn isend(&self) -> Result<Started<'a>, MpiError> {
         // SAFETY: the buffers are those of `messages`, which live for `'a` and are shared: nobody writes them meanwhile.
@@ -52,9 +46,6 @@ impl<'a> Round<'a> {
     }
 
     /// Begins to get what this rank gets.
-    ///
-    /// # Errors
-    /// The library's.
     #[inline]
     pub(super) fn irecv(&self) -> Result<Started<'a>, MpiError> {
         // SAFETY: as above; nobody else looks at them before the round is over.
@@ -62,9 +53,6 @@ impl<'a> Round<'a> {
     }
 
     /// Begins to give everything that this rank gives, in as many operations.
-    ///
-    /// # Errors
-    /// The library's.
     pub(super) fn isend_all(&self) -> Result<Batch<'a>, MpiError> {
         let given = self.messages.given();
         let mut batch = Batch::with_capacity(given.len());
@@ -76,9 +64,6 @@ impl<'a> Round<'a> {
     }
 
     /// Begins to get everything that this rank gets.
-    ///
-    /// # Errors
-    /// The library's.
     pub(super) fn irecv_all(&self) -> Result<Batch<'a>, MpiError> {
         let got = self.messages.got();
         let mut batch = Batch::with_capacity(got.len());
@@ -90,9 +75,6 @@ impl<'a> Round<'a> {
     }
 
     /// Gives what this rank gives.
-    ///
-    /// # Errors
-    /// The library's.
     #[inline]
     pub(super) fn send(&self) -> Result<(), MpiError> {
         // SAFETY: the buffers live through the call.
@@ -100,9 +82,6 @@ impl<'a> Round<'a> {
     }
 
     /// Gets what this rank gets.
-    ///
-    /// # Errors
-    /// The library's.
     #[inline]
     pub(super) fn receive(&self) -> Result<(), MpiError> {
         // SAFETY: the buffers live through the call, and nobody else looks at them before the round is over.
@@ -110,9 +89,6 @@ impl<'a> Round<'a> {
     }
 
     /// Sends zero bytes to every peer: an acknowledgement, or that it may send.
-    ///
-    /// # Errors
-    /// The library's.
     #[inline]
     pub(super) fn signal(&self) -> Result<(), MpiError> {
         let comm = self.messages.comm();
@@ -123,9 +99,6 @@ impl<'a> Round<'a> {
     }
 
     /// Waits for zero bytes from every peer.
-    ///
-    /// # Errors
-    /// The library's.
     #[inline]
     pub(super) fn await_signal(&self) -> Result<(), MpiError> {
         let comm = self.messages.comm();

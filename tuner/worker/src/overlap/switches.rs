@@ -1,6 +1,6 @@
-//! Whether the operating system took the processor away from the thread that measures.
+//! Counts how often the operating system took the processor from the measuring thread.
 
-/// How often it did so far, from the calling thread; always 0 where the system does not tell for one thread.
+/// Number of times so far for the calling thread; always 0 on a system that does not count by thread.
 pub(super) fn involuntary() -> u64 {
     #[cfg(target_os = "linux")]
     {

@@ -1,4 +1,4 @@
-//! Who takes part in a block, and what they say to each other around a round: which item is next, and that all are ready.
+//! Ranks of a block, and their messages around a round: the next item, and that all are ready.
 //!
 //! The names with P are called for this, so that nothing that interposes the names without it counts them to what is measured.
 
@@ -14,7 +14,7 @@ use crate::control;
 const TAG_COMMAND: c_int = 1;
 const TAG_READY: c_int = 2;
 
-/// How long a rank that shares its core sleeps between two looks for a command.
+/// Sleep of a rank that shares its core between two looks for a command.
 const PAUSE: Duration = Duration::from_micros(50);
 
 /// Travels instead of an item's number.
@@ -68,25 +68,16 @@ impl Team {
     }
 
     /// Rank 0 says which item is next.
-    ///
-    /// # Errors
-    /// The library's.
     pub(super) fn command(&self, item: usize) -> Result<(), MpiError> {
         self.pass_on(item as u64)
     }
 
     /// Rank 0 says that there is no other.
-    ///
-    /// # Errors
-    /// The library's.
     pub(super) fn dismiss(&self) -> Result<(), MpiError> {
         self.pass_on(END)
     }
 
     /// The others hear which item is next; `None` at the end.
-    ///
-    /// # Errors
-    /// The library's.
     pub(super) fn hear(&self) -> Result<Option<usize>, MpiError> {
         let parent = self.parent.unwrap_or_default();
         if self.wait == Wait::Sleep {
@@ -100,9 +91,6 @@ impl Team {
     }
 
     /// Waits until all ranks below are ready.
-    ///
-    /// # Errors
-    /// The library's.
     pub(super) fn await_ready(&self) -> Result<(), MpiError> {
         self.children
             .iter()
@@ -110,9 +98,6 @@ impl Team {
     }
 
     /// Says that this rank and all below are ready: zero bytes on the way to rank 0.
-    ///
-    /// # Errors
-    /// The library's.
     pub(super) fn ready(&self) -> Result<(), MpiError> {
         self.await_ready()?;
         self.parent.map_or(Ok(()), |parent| self.send(parent, TAG_READY, &[]))

@@ -12,13 +12,10 @@ use crate::schedule::Outcome;
 use crate::session::Session;
 
 /// Carries out one round; its time from the agreed start to the latest end, the same on every rank. Called by all ranks.
-///
-/// # Errors
-/// The library's.
 pub(super) fn round(session: &mut Session, prepared: &Prepared) -> anyhow::Result<Outcome> {
     let mut now_ns = agree(session)?;
     if session.time.keep(&session.control, now_ns)? {
-        // That took time: the start is agreed from now on.
+        // The exchange took time, so that the start is agreed from now on.
         now_ns = agree(session)?;
     }
     let lead_ns = session.lead.ns();
@@ -36,8 +33,8 @@ pub(super) fn round(session: &mut Session, prepared: &Prepared) -> anyhow::Resul
     let took_ns = end_ns.saturating_sub(start_ns);
     let arrival = Arrival::from_number(arrival);
     let in_time = session.lead.learn(arrival, took_ns, needed_ns);
-    // Where ranks share cores, one that waited in time begins when another's computation lets it: that belongs to what is measured. And
-    // nobody's losing the processor voids a round: with many ranks somebody always does.
+    // If ranks share cores, one that waited in time begins when another's computation lets it; that belongs to the
+    // measurement. No rank's loss of the processor voids a round, because with many ranks somebody always loses it.
     let shares = session.header.wait == Wait::Sleep && arrival != Arrival::Missed;
     if !in_time && !shares {
         return Ok(Outcome::Void);

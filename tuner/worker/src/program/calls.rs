@@ -9,17 +9,17 @@ use mpi::ffi::{self, MPI_Info, MPI_Request};
 /// A collective call with everything that it takes; what its function does not take is not looked at.
 #[derive(Debug, Clone)]
 pub(crate) struct Call {
-    /// Which function.
+    /// The function.
     pub(crate) function: Collective,
     /// Its communicator.
     pub(crate) comm: MPI_Comm,
-    /// What is given, or `MPI_IN_PLACE`, or null.
+    /// Input, or `MPI_IN_PLACE`, or null.
     pub(crate) send: *const c_void,
     /// Elements given (to each rank, where blocks are equal).
     pub(crate) send_count: c_int,
     /// Their type.
     pub(crate) send_type: MPI_Datatype,
-    /// Where the result goes, or `MPI_IN_PLACE`, or null; the one buffer of a broadcast.
+    /// Output, or `MPI_IN_PLACE`, or null; the one buffer of a broadcast.
     pub(crate) recv: *mut c_void,
     /// Elements got (from each rank, where blocks are equal).
     pub(crate) recv_count: c_int,
@@ -51,9 +51,6 @@ macro_rules! functions {
         impl Call {
             /// Makes the call and returns when it is done here.
             ///
-            /// # Errors
-            /// The library's.
-            ///
             /// # Safety
             /// All buffers are valid for what is given and got; every rank of the communicator makes the same call.
             pub(crate) unsafe fn block(&self) -> Result<(), MpiError> {
@@ -65,9 +62,6 @@ macro_rules! functions {
             }
 
             /// Starts the call; the request completes it.
-            ///
-            /// # Errors
-            /// The library's.
             ///
             /// # Safety
             /// As for [`Call::block`], until the request is complete.
@@ -102,10 +96,7 @@ macro_rules! functions {
                 }
             }
 
-            /// Whether the library has the persistent form.
-            ///
-            /// # Errors
-            /// Why not.
+            /// Checks that the library has the persistent form.
             pub(crate) fn check_persistent(function: Collective) -> Result<(), String> {
                 match function {
                     $($pattern => persistent($init).map(|_| ()),)*

@@ -77,7 +77,7 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    /// Why a term cannot stand where it does.
+    /// Says why a term cannot stand where it does.
     pub(super) fn unfit(&self, term: &Term, why: &str) -> String {
         format!("`{}`: `{term}` cannot be carried out here: {why}", self.side)
     }
@@ -225,7 +225,7 @@ impl Compiler<'_> {
             let message = self.message(self.memory.send, &piece, last, comm, single == Single::Isend);
             self.steps.push(Step::Message(single, message));
         } else if self.problem.rank == last {
-            // On a pair messages that are started together are received together, as algorithms do it.
+            // Algorithms as well receive messages together on a pair if they start them together.
             let on_pair = matches!(term.call.on, Communicator::Pair(..));
             let together = single == Single::Isend && on_pair && !attributes.posted;
             let message = self.message(self.memory.recv, &piece, 0, comm, attributes.posted || together);

@@ -1,4 +1,4 @@
-//! What prices are measured with: round trips, and copies and combinations on one rank.
+//! Programs that measure prices: round trips, and copies and combinations on one rank.
 
 use kilter_mpi::MPI_Comm;
 use kilter_protocol::expression::{Single, Term};

@@ -1,4 +1,4 @@
-//! What a side does on one rank, step by step, with everything worked out before it is measured.
+//! Steps of a side on one rank, all worked out before the measurement.
 
 use std::ffi::{c_int, c_void};
 use std::mem::MaybeUninit;
@@ -18,25 +18,25 @@ const TAG_READY: c_int = 8;
 pub(crate) enum Step {
     /// Local copy.
     Copy {
-        /// From here.
+        /// Source.
         from: *const u8,
-        /// To here, elsewhere.
+        /// Destination, elsewhere.
         to: *mut u8,
         /// So many bytes.
         bytes: usize,
     },
     /// Writes zeros.
     Zero {
-        /// From here.
+        /// Start.
         at: *mut u8,
         /// So many bytes.
         bytes: usize,
     },
     /// `MPI_Reduce_local`.
     Combine {
-        /// What is added.
+        /// Added operand.
         from: *const c_void,
-        /// To this.
+        /// Operand to which it is added.
         to: *mut c_void,
         /// Elements.
         count: c_int,
@@ -55,11 +55,11 @@ pub(crate) enum Step {
     Message(Single, Message),
     /// Sends or receives the empty message that says that a receive is posted.
     Ready {
-        /// Whether this rank is the one that says so.
+        /// True if this rank decides.
         says: bool,
         /// The other.
         peer: c_int,
-        /// On this communicator.
+        /// The communicator.
         comm: MPI_Comm,
     },
     /// Send to one and receive from another.
@@ -109,13 +109,13 @@ pub(crate) struct Message {
     pub(crate) datatype: MPI_Datatype,
     /// The rank at the other end.
     pub(crate) peer: c_int,
-    /// On this communicator.
+    /// The communicator.
     pub(crate) comm: MPI_Comm,
-    /// Where its request is kept, if it has one.
+    /// Place of its request, if it has one.
     pub(crate) request: usize,
 }
 
-/// What steps share.
+/// State that steps share.
 #[derive(Debug)]
 pub(crate) struct State {
     /// Requests, null or inactive between two runs.
@@ -128,9 +128,6 @@ pub(crate) struct State {
 
 impl Step {
     /// Carries it out.
-    ///
-    /// # Errors
-    /// The library's.
     ///
     /// # Safety
     /// The step was compiled for the buffers, communicators and requests that are there now, and every rank runs its own.

@@ -1,7 +1,7 @@
-//! A bench on which nothing runs: its jobs speak the worker's protocol, and a [`Script`] says what they do.
+//! A bench on which nothing runs. Its jobs speak the worker's protocol, and a [`Script`] determines their behaviour.
 //!
-//! A job is a [`player::Player`]: it reads the plan and writes the report, as a worker does, and time passes by a clock that only waiting
-//! moves. So hours of measuring take a second, and the same seed gives the same times.
+//! A job is a [`player::Player`]: it reads the plan and writes the report, as a worker does. Its clock moves only when
+//! somebody waits. Hours of measuring therefore take a second, and the same seed gives the same times.
 
 mod noise;
 mod player;
@@ -27,8 +27,8 @@ pub trait Script: fmt::Debug {
     /// Behaviour of a job that is launched by `command`.
     fn launch(&self, command: &CommandSpec, header: &Header) -> Launched;
 
-    /// The mistake that `kilter-verify` finds in a row of a plugin; `None` if the row is right.
-    fn wrong(&self, row: &str) -> Option<String>;
+    /// Behaviour of a row of a plugin in the correctness matrix.
+    fn verified(&self, row: &str) -> RowEnds;
 }
 
 /// Behaviour of a job after its launch.
@@ -41,7 +41,7 @@ pub enum Launched {
         /// Behaviour of its items.
         play: Box<dyn Play>,
     },
-    /// The launcher ends at once and prints this.
+    /// The launcher ends at once and prints this text.
     Fails(String),
     /// The job stays silent.
     Silent,
@@ -69,9 +69,9 @@ pub struct Played {
 pub enum Ends {
     /// Each repetition takes so many seconds, before noise.
     Takes(f64),
-    /// It is out of its block, and the others go on.
+    /// The item fails, and the others of its block go on.
     Fails(String),
-    /// It takes the job down.
+    /// The item takes the job down.
     Crashes,
     /// The job falls silent.
     Hangs,
@@ -83,12 +83,27 @@ impl Default for Ends {
     }
 }
 
+/// How a row of a plugin ends in the correctness matrix.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub enum RowEnds {
+    /// All its cases are right.
+    #[default]
+    Right,
+    /// One case is wrong, for this reason.
+    Wrong(String),
+    /// It takes the job down.
+    Crashes,
+    /// Nothing is heard of the job any more.
+    Hangs,
+}
+
 /// A bench whose jobs a [`Script`] plays.
 #[derive(Debug)]
 pub struct Scripted {
     script: Rc<dyn Script>,
     noise: Noise,
     clock: Clock,
+    other_cores: Option<f64>,
 }
 
 impl Scripted {
@@ -99,7 +114,15 @@ impl Scripted {
             script,
             noise,
             clock: Clock::scripted(),
+            other_cores: None,
         }
+    }
+
+    /// Other programs take so many processors all the time; without a number, nobody can tell.
+    #[must_use]
+    pub fn beside(mut self, other_cores: Option<f64>) -> Scripted {
+        self.other_cores = other_cores;
+        self
     }
 }
 
@@ -113,7 +136,7 @@ impl Bench for Scripted {
             return Err(ProcessError::Empty);
         };
         if let Ok(request) = serde_json::from_str(last) {
-            return Ok(Box::new(Verifier::new(&*self.script, &request)));
+            return Ok(Box::new(Verifier::new(&*self.script, &request, self.clock.clone())));
         }
         let files = player::Files::new(first, last, output);
         let player = Player::new(Rc::clone(&self.script), self.noise, self.clock.clone(), files);
@@ -121,6 +144,6 @@ impl Bench for Scripted {
     }
 
     fn load(&self) -> Option<Reading> {
-        None
+        self.other_cores.map(Reading::Scripted)
     }
 }

@@ -1,4 +1,4 @@
-//! Noise on scripted times: everything that makes two measurements of the same thing differ.
+//! Noise on scripted times: the differences between two measurements of the same thing.
 
 use rand::{RngExt as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -10,15 +10,15 @@ use kilter_model::plan::derived_seed;
 pub struct Noise {
     /// The same seed gives the same times.
     pub seed: u64,
-    /// Spread between launches, of all that is measured in one alike.
+    /// Spread between launches that all measurements of a launch share.
     pub launch: f64,
-    /// Spread between launches, of each item by itself.
+    /// Spread between launches of each item by itself.
     pub item: f64,
     /// Spread between repetitions.
     pub repetition: f64,
-    /// Share of launches that are slow in all that they measure, and how many times slower.
+    /// Share of launches that are slow in all that they measure, and their slowdown.
     pub slow_launches: (f64, f64),
-    /// Share of items of a launch that are slow in it, and how many times slower.
+    /// Share of a launch's items that are slow in it, and their slowdown.
     pub slow_items: (f64, f64),
     /// Relative growth of all times per second.
     pub drift_per_second: f64,
@@ -40,7 +40,7 @@ impl Default for Noise {
 }
 
 impl Noise {
-    /// Times are the same whenever they are taken.
+    /// No noise: the same times in every launch.
     #[must_use]
     pub fn none() -> Noise {
         Noise {
@@ -75,7 +75,7 @@ impl Noise {
 struct Source(Xoshiro256PlusPlus);
 
 impl Source {
-    /// Evenly from 0 to 1, 0 excluded.
+    /// Uniform from 0 to 1, without 0.
     fn share(&mut self) -> f64 {
         1.0 - self.0.random::<f64>()
     }

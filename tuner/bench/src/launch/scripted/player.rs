@@ -1,4 +1,4 @@
-//! A scripted job: reads the plan, writes the report, ends, hangs or crashes, by a scripted clock.
+//! A scripted job. It reads the plan, writes the report, and ends, hangs or crashes by a scripted clock.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fs::File;
@@ -32,7 +32,7 @@ const PREPARE: Duration = Duration::from_millis(1);
 /// Longest time of a repetition of the empty operation.
 const EMPTY_SECONDS: f64 = 100e-9;
 
-/// Between two looks while somebody waits for the end.
+/// Interval of looks while somebody waits for the end.
 const LOOK: Duration = Duration::from_millis(10);
 
 /// The files of a job.
@@ -74,13 +74,17 @@ pub(super) struct Player {
     noise: Noise,
     clock: Clock,
     files: Files,
-    /// Names the launch in what noise is drawn from: no two of a run share it, and a run that is repeated has the same.
+    /// Name of the launch, from which noise is drawn: unique within a run, and the same when the run is repeated.
     name: String,
     play: Option<Box<dyn Play>>,
     header: Option<Header>,
     /// Events in the order of time.
     due: VecDeque<(Instant, Due)>,
-    /// Lines of the plan that were read.
+    /// Lines of the plan that were read and not begun, each with when it was read.
+    open: VecDeque<(Instant, PlanLine)>,
+    /// When the last line of the plan that was begun is over.
+    over: Instant,
+    /// How many lines of the plan were read.
     read: usize,
     /// True if the job says nothing any more.
     is_silent: bool,
@@ -100,12 +104,14 @@ impl Player {
         Player {
             script,
             noise,
+            over: clock.now(),
             clock,
             files,
             name,
             play: None,
             header: None,
             due: VecDeque::new(),
+            open: VecDeque::new(),
             read: 0,
             is_silent: false,
             dropin: BTreeMap::new(),
@@ -113,7 +119,7 @@ impl Player {
         }
     }
 
-    /// The same, with what becomes of a job that is launched so.
+    /// The same job with the behaviour of one that is launched by `command`.
     pub(super) fn launched_by(mut self, command: &CommandSpec) -> Player {
         let header = self.next_lines().into_iter().find_map(|line| match line {
             PlanLine::Header(header) => Some(header),
@@ -148,7 +154,7 @@ impl Player {
         self.due.push_back((self.clock.now() + FINISH, Due::Ends(1 << 8)));
     }
 
-    /// Does everything that is due by now.
+    /// Carries out all events that are due.
     fn catch_up(&mut self) {
         while self.status.is_none() {
             let now = self.clock.now();
@@ -165,23 +171,18 @@ impl Player {
                 None if self.is_silent => return,
                 None => {
                     let lines = self.next_lines();
-                    if lines.is_empty() {
+                    self.open.extend(lines.into_iter().map(|line| (now, line)));
+                    // One after the other: between two blocks the job may be told to end.
+                    let Some((read, line)) = self.open.pop_front() else {
                         return;
-                    }
-                    let mut at = now;
-                    for line in lines {
-                        // The rest of the plan is dropped after an event that ends the job.
-                        if self.is_silent || matches!(self.due.back(), Some((_, Due::Ends(_)))) {
-                            break;
-                        }
-                        at = self.schedule(&line, at);
-                    }
+                    };
+                    self.over = self.schedule(&line, read.max(self.over));
                 }
             }
         }
     }
 
-    /// The complete lines of the plan that were not read yet.
+    /// Complete lines of the plan that were not read yet.
     fn next_lines(&mut self) -> Vec<PlanLine> {
         let text = std::fs::read_to_string(&self.files.plan).unwrap_or_default();
         let whole = &text[..text.rfind('\n').map_or(0, |end| end + 1)];
@@ -204,7 +205,7 @@ impl Player {
         }
     }
 
-    /// Puts what a line of the plan brings about among what is due; returns when it is over.
+    /// Schedules the events of a line of the plan; returns the time at which it is over.
     fn schedule(&mut self, line: &PlanLine, at: Instant) -> Instant {
         match line {
             PlanLine::Header(_) => at,
@@ -308,7 +309,7 @@ impl Player {
     }
 }
 
-/// Repetitions of all items in turn until the rule ends them: times of each, and what all of it takes, in seconds.
+/// Repeats all items in turn until the rule ends them: the times of each, and the time of the whole in seconds.
 fn repeat(
     items: &[(String, f64)],
     drift: f64,

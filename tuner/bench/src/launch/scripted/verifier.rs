@@ -1,4 +1,4 @@
-//! A scripted job of `kilter-verify`: it reports all rows at once and ends.
+//! A scripted job of `kilter-verify`: it reports its rows at once, and ends with them or with the first that crashes or hangs.
 
 use std::fs::File;
 use std::io::Write as _;
@@ -8,22 +8,24 @@ use std::time::Duration;
 
 use kilter_protocol::verifying::{Bits, Line, Request, Wanted};
 
-use super::super::bench::Started;
+use super::super::bench::{Clock, Started};
 use super::super::process::ProcessError;
-use super::Script;
+use super::{RowEnds, Script};
 
-/// Cases that are compared of each row.
+/// Compared cases of each row.
 const CASES: u64 = 10;
 
-/// A job that is over as soon as it was started.
+/// A job that is over as soon as it was started, or hangs for ever.
 #[derive(Debug)]
 pub(super) struct Verifier {
-    status: ExitStatus,
+    clock: Clock,
+    /// `None` while it hangs.
+    status: Option<ExitStatus>,
 }
 
 impl Verifier {
-    pub(super) fn new(script: &dyn Script, request: &Request) -> Verifier {
-        let lines = lines(script, request);
+    pub(super) fn new(script: &dyn Script, request: &Request, clock: Clock) -> Verifier {
+        let (lines, last) = lines(script, request);
         let written = File::options()
             .append(true)
             .open(&request.report)
@@ -32,14 +34,26 @@ impl Verifier {
                     let text = serde_json::to_string(line)?;
                     writeln!(report, "{text}")
                 })
+            })
+            .and_then(|()| match &last {
+                Some((row, _)) => std::fs::write(&request.announcement, format!("1\t{row}\t0\tcount=1\n")),
+                None => Ok(()),
             });
+        let status = match (written, last) {
+            (Err(_), _) => Some(1 << 8),
+            (Ok(()), None) => Some(0),
+            (Ok(()), Some((_, RowEnds::Hangs))) => None,
+            (Ok(()), Some(_)) => Some(nix::libc::SIGSEGV),
+        };
         Verifier {
-            status: ExitStatus::from_raw(if written.is_ok() { 0 } else { 1 << 8 }),
+            clock,
+            status: status.map(ExitStatus::from_raw),
         }
     }
 }
 
-fn lines(script: &dyn Script, request: &Request) -> Vec<Line> {
+/// What is reported, and the row that ends the job before it is done.
+fn lines(script: &dyn Script, request: &Request) -> (Vec<Line>, Option<(String, RowEnds)>) {
     let wanted: Vec<&Wanted> = request
         .rows
         .iter()
@@ -52,36 +66,41 @@ fn lines(script: &dyn Script, request: &Request) -> Vec<Line> {
         rows: wanted.iter().map(|row| (row.name.clone(), CASES)).collect(),
     }];
     for row in wanted {
-        let wrong = script.wrong(&row.name);
-        if let Some(reason) = &wrong {
-            lines.push(Line::Failure {
-                row: row.name.clone(),
-                case: "count=1".to_owned(),
-                reason: reason.clone(),
-            });
-        }
+        let row = row.name.clone();
+        let failed = match script.verified(&row) {
+            RowEnds::Right => 0,
+            RowEnds::Wrong(reason) => {
+                let (row, case) = (row.clone(), "count=1".to_owned());
+                lines.push(Line::Failure { row, case, reason });
+                1
+            }
+            ends => return (lines, Some((row, ends))),
+        };
         lines.push(Line::Row {
-            row: row.name.clone(),
+            row,
             cases: CASES,
-            failed: u64::from(wrong.is_some()),
+            failed,
             skipped: Default::default(),
             bits: Bits::default(),
         });
     }
     lines.push(Line::End {});
-    lines
+    (lines, None)
 }
 
 impl Started for Verifier {
     fn has_ended(&mut self) -> bool {
-        true
+        self.status.is_some()
     }
 
-    fn wait(&mut self, _limit: Duration) -> bool {
-        true
+    fn wait(&mut self, limit: Duration) -> bool {
+        if self.status.is_none() {
+            self.clock.sleep(limit);
+        }
+        self.status.is_some()
     }
 
     fn kill_all(&mut self, _grace: Duration) -> Result<ExitStatus, ProcessError> {
-        Ok(self.status)
+        Ok(*self.status.get_or_insert(ExitStatus::from_raw(nix::libc::SIGTERM)))
     }
 }

@@ -22,7 +22,7 @@ pub fn list(guidelines: &[Guideline]) -> String {
     trimmed(&table)
 }
 
-/// One of them as a page.
+/// Page of one guideline.
 #[must_use]
 pub fn explain(guideline: &Guideline) -> String {
     let mut page = format!(

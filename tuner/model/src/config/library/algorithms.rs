@@ -1,4 +1,5 @@
-//! The algorithms of a library's collectives, as a description has them: what chooses, what can be chosen, which knobs it has.
+//! Algorithms of a library's collectives, as a description has them: the choosing parameter, the choices, and their
+//! knobs.
 
 use std::collections::BTreeMap;
 
@@ -16,16 +17,16 @@ pub struct Algorithms {
     pub collective: Collective,
     /// The parameter that chooses; knobs are `<parameter>_<knob>`.
     pub parameter: String,
-    /// The collective's number in a rules file, where the library has such files.
+    /// Number of the collective in a rules file, if the library has such files.
     #[serde(default)]
     pub rules_id: Option<u64>,
     /// True if rules may switch it on message size. If not, that would take ranks apart or compare another quantity.
     #[serde(default)]
     pub size_switch: bool,
-    /// The test of a selection file that compares the volume, where the library has such files and may switch on size.
+    /// Test of a selection file that compares the volume, if the library has such files and may switch on size.
     #[serde(default)]
     pub size_test: Option<String>,
-    /// The variable is read when a job starts, and in this form.
+    /// Syntax of the variable, if the library reads it when a job starts.
     #[serde(default)]
     pub at_start: Option<AtStart>,
     /// Settings made along with it, without which the library does not ask for the choice.
@@ -34,7 +35,7 @@ pub struct Algorithms {
     /// Placement of ranks in which it acts; without one it always acts.
     #[serde(default)]
     pub placement: Option<Placement>,
-    /// How its choices were verified, if not as the description says for all rows.
+    /// Verification of its choices, if it differs from that of all rows.
     #[serde(default)]
     pub verified: Option<Verified>,
     /// The values.
@@ -56,25 +57,25 @@ pub struct AlgorithmChoice {
     /// The knobs it listens to.
     #[serde(default)]
     pub knobs: Vec<String>,
-    /// It runs on exactly this number of ranks.
+    /// Only number of ranks on which it runs.
     #[serde(default)]
     pub ranks: Option<usize>,
-    /// It runs where ranks are on several nodes, some of them with several ranks.
+    /// True if it runs only on several nodes, some of them with several ranks.
     #[serde(default)]
     pub several_nodes: bool,
-    /// It runs on an even number of ranks.
+    /// True if it runs only on an even number of ranks.
     #[serde(default)]
     pub even_ranks: bool,
-    /// It runs on a power of two of ranks.
+    /// True if it runs only on a power of two of ranks.
     #[serde(default)]
     pub power_of_two_ranks: bool,
     /// Parameters that a selection file must give with it, because the library would take them as 0.
     #[serde(default)]
     pub selection: Vec<String>,
-    /// Kilter's row of the same algorithm: `kilter benchmark --same` compares the two.
+    /// Kilter's row of the same algorithm, with which `kilter benchmark --same` compares it.
     #[serde(default)]
     pub kilter: Option<String>,
-    /// How it was verified, if not as its row.
+    /// Verification of the choice, if it differs from that of its row.
     #[serde(default)]
     pub verified: Option<Verified>,
 }
@@ -106,7 +107,7 @@ pub enum Column {
     Segment,
     /// Fan-out of a tree, or number of chains.
     Fan,
-    /// Requests in flight at most; not every release has it, see [`RulesFile`](super::RulesFile).
+    /// Requests in flight at most; only some releases have it, see [`RulesFile`](super::RulesFile).
     Requests,
 }
 
@@ -128,14 +129,11 @@ impl Algorithms {
     }
 }
 
-/// More algorithms of a collective than any library has.
+/// Limit of numbers, above every library's.
 const MOST_NUMBERS: u64 = 1000;
 
 impl Algorithms {
-    /// Names the numbers up to the last one that have no name.
-    ///
-    /// # Errors
-    /// More than any library has.
+    /// Names the unnamed numbers up to the last one. An error if there are more than any library has.
     pub(super) fn name_the_nameless(&mut self) -> Result<(), String> {
         let Some(last) = self.at_start.and_then(|at_start| at_start.last) else {
             return Ok(());
@@ -168,7 +166,7 @@ impl Algorithms {
 }
 
 impl Library {
-    /// The algorithms of a collective, where a variable chooses them when a job starts.
+    /// Algorithms of a collective, if a variable chooses them when a job starts.
     #[must_use]
     pub fn chosen_at_start(&self, collective: Collective) -> Option<(&Algorithms, AtStart)> {
         self.algorithms_of(collective)
@@ -185,7 +183,7 @@ impl Library {
 
 #[cfg(test)]
 mod tests {
-    /// A number with a digit too many would be that many rows.
+    /// A mistyped number with one digit too many would otherwise make that many rows.
     #[test]
     fn no_library_has_more_algorithms_than_there_is_memory_for() {
         let line = "Intel(R) MPI Library for Linux* OS, Version 2021.19.0 Build 1";

@@ -1,5 +1,5 @@
-//! Algorithms that are chosen by a variable which the library reads when a job starts: each choice needs a launch, and one launch can
-//! try a choice of every collective.
+//! Algorithms chosen by a variable that the library reads when a job starts. Each choice needs a launch, and one launch
+//! can try a choice for every collective.
 
 use serde::Deserialize;
 
@@ -12,7 +12,7 @@ pub struct AtStart {
     /// Unit of its ranges of sizes; without one, a single choice holds for all sizes.
     #[serde(default)]
     pub unit: Option<Unit>,
-    /// The largest number that the library takes: those without a name in `choices` are candidates like the others.
+    /// Largest number that the library takes. Numbers without a name in `choices` are candidates like the others.
     #[serde(default)]
     pub last: Option<u64>,
 }
@@ -28,8 +28,9 @@ pub enum Form {
 }
 
 impl Form {
-    /// The number by which the library decides, where there is one: other sizes get it. A variable of either form replaces the library's
-    /// choice at every size, on communicators of every size, so that they must get something.
+    /// Number that leaves the decision to the library, if there is one; other sizes get it. A variable of either form
+    /// replaces the library's choice at every size, on communicators of every size, so that the other sizes need a
+    /// number, too.
     #[must_use]
     pub fn librarys_own(self) -> Option<u64> {
         match self {
@@ -43,9 +44,9 @@ impl Form {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Unit {
-    /// The bytes of the whole operation, which is what Kilter's volumes are.
+    /// Bytes of the whole operation, as Kilter's volumes.
     Total,
-    /// The bytes of one rank's block.
+    /// Bytes of one rank's block.
     PerRank,
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::{Algorithms, Constraint, ForOverlap, Library, Messages, Parameter, Value, rules_file, shares};
 
-/// The first thing that is wrong, with the key it stands under and what is allowed.
+/// First mistake, with its key and what is allowed.
 pub(super) fn problem(library: &Library) -> Option<String> {
     launcher(library)
         .or_else(|| {
@@ -252,7 +252,7 @@ fn parameter(library: &Library, row: &Parameter) -> Option<String> {
     ))
 }
 
-/// A value that is tried by itself, and that no setting beside it would save.
+/// A value that is tried by itself and breaks a constraint that no setting beside it mends.
 fn tried_and_broken(library: &Library) -> Option<String> {
     for row in &library.parameters {
         for value in &row.r#try {
@@ -270,7 +270,7 @@ fn tried_and_broken(library: &Library) -> Option<String> {
     None
 }
 
-/// Parameters of the library may have dots, slashes and hyphens as well.
+/// True if it can be a name. Parameters of the library may have dots, slashes and hyphens as well.
 fn is_name(name: &str, environment: bool) -> bool {
     let first = |c: char| c.is_ascii_alphabetic() || c == '_';
     let other = |c: char| c.is_ascii_alphanumeric() || c == '_' || (".-/".contains(c) && !environment);

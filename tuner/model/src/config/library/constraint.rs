@@ -1,5 +1,5 @@
-//! Settings that must not be made, or not without others: a value that ends the job, one that needs another setting beside it, two
-//! that go together. What breaks one is neither tried nor deployed.
+//! Constraints on settings: a value that ends the job, one that needs another setting beside it, two that belong
+//! together. Settings that break a constraint are neither tried nor deployed.
 
 use serde::Deserialize;
 
@@ -10,12 +10,12 @@ use super::{Library, Value};
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Constraint {
-    /// The setting it is about.
+    /// Name of the constrained setting.
     pub name: String,
-    /// The values it is about; all if there are none.
+    /// Values that are constrained; all if empty.
     #[serde(default)]
     pub values: Vec<Value>,
-    /// A setting that must be made as well, to whatever.
+    /// Name of a setting that must be made as well, to any value.
     #[serde(default)]
     pub needs: Option<String>,
     /// Its largest value.
@@ -35,7 +35,7 @@ pub struct AtMost {
     pub of: String,
     /// Default of that setting.
     pub default: u64,
-    /// One of so many parts of it.
+    /// Number of equal parts of which it is one.
     #[serde(default = "whole")]
     pub parts: u64,
     /// Amount by which the largest value lies below that part.
@@ -44,7 +44,7 @@ pub struct AtMost {
 }
 
 impl AtMost {
-    /// The largest value where the other setting is `of`.
+    /// Largest value if the other setting is `of`.
     fn largest(&self, of: u64) -> u64 {
         (of / self.parts).saturating_sub(self.less)
     }
@@ -78,7 +78,7 @@ pub struct Broken {
     pub mend: Option<(String, String)>,
 }
 
-/// The last value of a name in a list of settings: later ones win.
+/// Last value of a name in a list of settings, because later ones win.
 fn last<'s>(settings: &'s [(String, String)], name: &str) -> Option<&'s str> {
     let found = settings.iter().rev().find(|(other, _)| other == name)?;
     Some(&found.1)
@@ -148,7 +148,7 @@ impl Constraint {
 }
 
 impl Library {
-    /// The first constraint that these settings break; of a name that stands there twice the last value holds.
+    /// First constraint that these settings break. A name that stands there twice has its last value.
     #[must_use]
     pub fn broken(&self, settings: &[(String, String)]) -> Option<Broken> {
         self.constraints

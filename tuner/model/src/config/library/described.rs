@@ -1,4 +1,4 @@
-//! The control variables of a description, with the values that the library is said to have by itself.
+//! Control variables of a description, with the library's defaults.
 
 use super::{Library, Parameter};
 
@@ -9,7 +9,7 @@ pub struct Described {
     pub name: String,
     /// Default value.
     pub default: String,
-    /// It chooses an algorithm, so that the default has many names.
+    /// True if it chooses an algorithm, so that the default has many names.
     chooses: bool,
 }
 
@@ -22,8 +22,8 @@ impl Described {
 }
 
 impl Library {
-    /// Every control variable of the description that exists where these transports are in use; environment variables, those that choose
-    /// algorithms at the start among them, are read by nobody who could be asked.
+    /// Every control variable of the description that exists with these transports. Environment variables are left out,
+    /// including those that choose algorithms at the start, because no running library reports them.
     #[must_use]
     pub fn described(&self, transports: &[String]) -> Vec<Described> {
         let switched = self.algorithms.iter().filter(|row| row.at_start.is_none());

@@ -12,27 +12,27 @@ pub struct Launcher {
     /// Arguments when the user is root.
     #[serde(default)]
     pub root_arguments: Vec<String>,
-    /// Before the number of ranks.
+    /// Flag before the number of ranks.
     pub ranks_flag: String,
-    /// Before the host file.
+    /// Flag before the host file.
     pub hostfile_flag: String,
-    /// Arguments beside a host file, which make the launcher fill its hosts one after the other as the file says; a layout's `per_node`
-    /// replaces them.
+    /// Arguments beside a host file, which make the launcher fill its hosts one after the other as the file says. A
+    /// layout's `per_node` replaces them.
     #[serde(default)]
     pub by_hostfile: Vec<String>,
-    /// Arguments that put so many ranks on each node, with `{per_node}` and, if need be, `{nodes}`; empty if it cannot be told: the order of
-    /// the host file must do.
+    /// Arguments that put so many ranks on each node, with `{per_node}` and, if need be, `{nodes}`. Empty if the
+    /// launcher has none; the order of the host file then decides.
     #[serde(default)]
     pub per_node: Vec<String>,
-    /// A host's name, which is given once for each rank where there is no host file, and `{host}` for this host's own; without it, the
-    /// launcher needs none.
+    /// Name of a host, given once for each rank if there is no host file; `{host}` stands for this host's own name.
+    /// Launchers that need no names have none.
     #[serde(default)]
     pub host: Option<String>,
-    /// Form of a parameter, with `{name}` and `{value}`; empty where the library has none but variables.
+    /// Form of a parameter, with `{name}` and `{value}`; empty if the library has only variables.
     #[serde(default)]
     pub parameter: Vec<String>,
-    /// The variable that sets a parameter, with `{name}`, where another launcher than the library's starts the ranks; empty where
-    /// parameters are variables of the same name.
+    /// Name of the variable that sets a parameter, with `{name}`, if another launcher than the library's starts the
+    /// ranks. Empty if parameters are variables of the same name.
     #[serde(default)]
     pub variable: String,
     /// Form of an environment variable of the ranks, with `{name}` and `{value}`; empty if the launcher hands its own environment on.
@@ -44,7 +44,7 @@ pub struct Launcher {
     /// Arguments that name the machine a simulator simulates, with `{platform}` and `{hostfile}`; empty if ranks really run.
     #[serde(default)]
     pub platform: Vec<String>,
-    /// The file that is launched where it is not the worker itself, which it lies beside.
+    /// File that is launched instead of the worker, beside which it lies.
     #[serde(default)]
     pub program: Option<String>,
 }

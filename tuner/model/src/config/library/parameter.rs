@@ -1,4 +1,4 @@
-//! A library's parameters of a whole launch: the values that are tried, and the range where they are ordered.
+//! Parameters of a whole launch: the values to try, and the range if they are ordered.
 
 use std::collections::BTreeMap;
 
@@ -16,10 +16,10 @@ pub struct Parameter {
     /// True if it is an environment variable of the ranks.
     #[serde(default)]
     pub environment: bool,
-    /// It acts on these collectives alone, and is tried only where one of them is too slow; empty if it may act on all.
+    /// Collectives on which alone it acts. It is tried only if one of them is too slow. Empty if it may act on all.
     #[serde(default, deserialize_with = "crate::config::collective_name::list")]
     pub collectives: Vec<Collective>,
-    /// Only where this transport is in use.
+    /// Transport without which it does nothing.
     #[serde(default)]
     pub transport: Option<String>,
     /// Placement of ranks in which it acts; without one it always acts.
@@ -41,15 +41,16 @@ pub struct Parameter {
     /// Settings made along with it; `{value}` stands for its value.
     #[serde(default)]
     pub together: BTreeMap<String, String>,
-    /// It decides whether the library's algorithms are asked for at all: it is tried first, and stays where one of them is chosen under
-    /// it; where messages show that none is asked for, and nothing else fixes a cell, each of its values is tried together with them.
+    /// True if it decides whether the library's algorithms are asked for at all. It is then tried first and kept if one
+    /// of them is chosen under it. If messages show that no algorithm is asked for, and nothing else fixes a cell, each
+    /// of its values is tried with them.
     #[serde(default)]
     pub admits_algorithms: bool,
-    /// Values of parameters with the same word here are tried in one launch: each acts on its `collectives` alone, and none of these is
-    /// carried out by another's.
+    /// Group of parameters whose values are tried in one launch. Each of them acts on its `collectives` alone, and none
+    /// of these collectives is carried out by another's.
     #[serde(default)]
     pub screened_with: Option<String>,
-    /// It is the fair competitor of other candidates, so a contest that was asked for always measures it.
+    /// True if it is the fair competitor of other candidates. A requested contest then always measures it.
     #[serde(default)]
     pub confirm_always: bool,
     /// Unit.
@@ -57,7 +58,7 @@ pub struct Parameter {
     pub unit: Option<String>,
     /// Effect of the parameter.
     pub summary: String,
-    /// How this row was verified, if not as the description says for all rows.
+    /// Verification of this row, if it differs from that of all rows.
     #[serde(default)]
     pub verified: Option<Verified>,
 }
@@ -66,9 +67,9 @@ pub struct Parameter {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Placement {
-    /// One host is filled after the other; one host alone is.
+    /// Hosts are filled one after the other; a single host counts as block.
     Block,
-    /// A rank on each host in turn.
+    /// Ranks go to each host in turn.
     Cyclic,
 }
 
@@ -124,10 +125,10 @@ impl From<ForOverlapWritten> for ForOverlap {
     }
 }
 
-/// Stands for the numbers of free processing units, such as `6,7`.
+/// Placeholder for the numbers of free processing units, such as `6,7`.
 pub const SPARE: &str = "{spare}";
 
-/// A value: TOML integers and strings both do.
+/// A value, given in TOML as an integer or a string.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(untagged)]
 pub enum Value {

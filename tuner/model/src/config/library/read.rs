@@ -1,4 +1,4 @@
-//! Reading descriptions: those that come with Kilter, those by file, and the one that fits a launcher.
+//! Reads descriptions: those that come with Kilter, those in files, and the one that fits a launcher.
 
 use std::path::Path;
 
@@ -31,7 +31,7 @@ impl Library {
         Ok(library)
     }
 
-    /// A description that comes with Kilter as a table, with what it takes from those that it is like.
+    /// A description that comes with Kilter as a table, including everything from those that it is like.
     fn table(id: &str) -> Result<toml::Table, String> {
         let tables: Vec<toml::Table> = embedded("libraries")
             .into_iter()
@@ -71,15 +71,12 @@ pub fn load_embedded() -> Result<Vec<Library>, ConfigError> {
         .collect()
 }
 
-/// A description by file.
+/// Reads a description from a file.
 pub fn load_file(path: &Path) -> Result<Library, ConfigError> {
     Library::parse(&read(path)?, &path.display().to_string())
 }
 
-/// The description for a launcher's version line, as it holds for that version.
-///
-/// # Errors
-/// None fits.
+/// The description for a launcher's version line, as it holds for that version. An error if none fits.
 pub fn find_for(version_line: &str) -> Result<Library, ConfigError> {
     let all = load_embedded()?;
     let known: Vec<String> = all

@@ -1,4 +1,4 @@
-//! The file of rules by which Open MPI's `coll_tuned` chooses algorithms: which of its forms a release reads.
+//! Rules file by which Open MPI's `coll_tuned` chooses algorithms, and the form in which a release reads it.
 
 use serde::Deserialize;
 
@@ -11,8 +11,8 @@ pub struct RulesFile {
     /// Its form.
     #[serde(default)]
     pub form: RulesForm,
-    /// The first version of the library that reads a column for requests among the numbers (`rule-file-version-2`); without it, none
-    /// does.
+    /// First version of the library that reads a column for requests in the form of numbers (`rule-file-version-2`).
+    /// Without it, no version does.
     #[serde(default)]
     pub requests_since: Option<String>,
 }
@@ -40,7 +40,7 @@ impl RulesFile {
     }
 }
 
-/// The numbers of a version: of `5.0.7rc1` 5, 0 and 7.
+/// Numbers of a version: 5, 0 and 7 for `5.0.7rc1`.
 fn numbers(version: &str) -> Vec<u64> {
     let number = |part: &str| {
         let end = part.find(|c: char| !c.is_ascii_digit()).unwrap_or(part.len());
@@ -50,7 +50,7 @@ fn numbers(version: &str) -> Vec<u64> {
 }
 
 impl Library {
-    /// The description as it holds for one version: columns that its rules file does not have carry nothing there.
+    /// The description for one version. Knobs carried by columns that its rules file does not have lose their column.
     #[must_use]
     pub fn for_version(mut self, version: &str) -> Library {
         if !self.rules_file.carries_requests(version) {

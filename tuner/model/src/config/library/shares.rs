@@ -31,7 +31,7 @@ impl Library {
             .or_else(|| self.verified.of(&row.parameter))
     }
 
-    /// The parameters that were verified so, those that choose algorithms among them.
+    /// Parameters verified in this way, including those that choose algorithms.
     #[must_use]
     pub fn parameters_verified(&self, word: Verified) -> Vec<&str> {
         let choosing = self.algorithms.iter().map(|row| (&row.parameter, row.verified));
@@ -66,7 +66,7 @@ impl Library {
     }
 }
 
-/// A name in a list that is no row, or stands in two lists.
+/// A mistake in the lists: a name that is no row, or stands in two lists.
 pub(super) fn problem(library: &Library) -> Option<String> {
     let mut seen: BTreeMap<&str, Verified> = BTreeMap::new();
     for (word, list) in library.verified.lists() {

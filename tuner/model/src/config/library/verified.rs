@@ -45,7 +45,7 @@ impl Verified {
     }
 }
 
-/// How rows were verified that do not say it themselves.
+/// Verification of the rows that do not say it themselves.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct VerifiedRows {
@@ -55,13 +55,13 @@ pub struct VerifiedRows {
     /// Names of parameters.
     #[serde(default)]
     pub run: Vec<String>,
-    /// The same.
+    /// Names of parameters.
     #[serde(default)]
     pub printed: Vec<String>,
-    /// The same.
+    /// Names of parameters.
     #[serde(default)]
     pub source: Vec<String>,
-    /// The same.
+    /// Names of parameters.
     #[serde(default)]
     pub documentation: Vec<String>,
 }

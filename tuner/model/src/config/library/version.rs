@@ -1,4 +1,4 @@
-//! Versions of a library, as its launcher and its jobs say them.
+//! Versions of a library, as its launcher and its jobs report them.
 
 use super::Library;
 
@@ -33,7 +33,7 @@ impl Library {
     }
 }
 
-/// The first word that is a version number, without a `v` or the library's name before it and punctuation after it.
+/// First word that is a version number, without a `v` or the library's name before it and punctuation after it.
 #[must_use]
 pub fn version_in(line: &str) -> Option<String> {
     line.split_whitespace()

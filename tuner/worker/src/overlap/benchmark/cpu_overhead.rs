@@ -1,4 +1,4 @@
-//! What sending costs the processor that computes.
+//! Processor time that sending takes from a computing rank.
 //!
 //! Rank 0: `MPI_Isend`, computation, `MPI_Wait`, and no acknowledgement; without computation it is a blocking `MPI_Send`. The last
 //! rank: `MPI_Recv`. It has received the message of a round before it is ready for the next.

@@ -30,40 +30,40 @@ use super::round::Round;
 /// A benchmark.
 #[derive(Debug)]
 pub(super) struct Row {
-    /// Which one.
+    /// The benchmark.
     pub(super) benchmark: Benchmark,
     /// Sequences of which one is reported: a round trip is halved.
     pub(super) sequences: u32,
-    /// Whether the other ranks compute as well.
+    /// True if the other ranks compute as well.
     pub(super) all_compute: bool,
-    /// What is done.
+    /// Its communication.
     pub(super) how: How,
 }
 
-/// What a benchmark does.
+/// Communication of a benchmark.
 #[derive(Debug)]
 pub(super) enum How {
     /// Messages between ranks.
     Messages {
-        /// How their data lies.
+        /// Memory layout of their data.
         form: Form,
-        /// Who sends what to whom.
+        /// Messages by sender and receiver.
         flows: fn(Extent) -> Vec<Flow>,
-        /// What rank 0 does; this is timed.
+        /// Timed sequence of rank 0.
         lead: fn(Round<'_>) -> Result<(), MpiError>,
-        /// What the other ranks do that have messages.
+        /// Sequence of the other ranks that have messages.
         follow: fn(Round<'_>) -> Result<(), MpiError>,
     },
     /// A non-blocking collective of all ranks.
     Collective {
-        /// Whose data movement it has.
+        /// Collective with the same data movement.
         collective: Collective,
         /// Starts it.
         start: fn(&Operands) -> Result<Started<'_>, MpiError>,
     },
 }
 
-/// All benchmarks, in the order of [`Benchmark::ALL`].
+/// Every benchmark, in the order of [`Benchmark::ALL`].
 static TABLE: [&Row; 12] = [
     &sender::ROW,
     &receiver::ROW,
@@ -120,7 +120,7 @@ mod tests {
                     requests,
                 };
                 let flows = flows(extent);
-                // What rank 0 gives and what it gets.
+                // Data that rank 0 gives, and data that it gets.
                 for direction in [|flow: &Flow| (flow.from, flow.to), |flow: &Flow| (flow.to, flow.from)] {
                     let moved: Vec<&Flow> = flows.iter().filter(|flow| direction(flow).0 == 0).collect();
                     assert!(moved.is_empty() || moved.iter().map(|flow| flow.bytes).sum::<usize>() == 1000);

@@ -250,7 +250,7 @@ fn valid(pointer: *mut u8, bytes: usize, end: End) -> *mut c_void {
     void(pointer)
 }
 
-/// Which end of a call a buffer is.
+/// End of a call to which a buffer belongs.
 #[derive(Debug, Clone, Copy)]
 enum End {
     Given = 0,

@@ -18,7 +18,7 @@ use super::step::{Message, Step};
 use super::{Compiler, void};
 use crate::layout::span;
 
-/// How the data is spread over the ranks between two calls.
+/// Distribution of the data over the ranks between two calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Held {
     /// Over all ranks.
@@ -56,7 +56,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// How data lies before and after a collective that moves any.
+    /// Distribution of data before and after a collective that moves any.
     fn shapes(function: Collective) -> Option<(Shape, Shape)> {
         function.has_data().then(|| (function.input(), function.output()))
     }
@@ -123,7 +123,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// Where the output of a call goes: where the caller wants it if nothing is left to be done with it, else to scratch.
+    /// Buffer for the output of a call: the caller's if nothing is left to be done with it, else scratch.
     fn destination(&mut self, bytes: usize, is_final: bool) -> Result<*mut u8, String> {
         if is_final {
             Ok(self.memory.recv)
@@ -363,7 +363,7 @@ impl Compiler<'_> {
     }
 }
 
-/// Whether a call leaves the data in the buffer where it finds it.
+/// True if a call leaves the data in the buffer in which it finds it.
 fn keeps_data_in_place(call: &expression::Call) -> bool {
     match &call.operation {
         Operation::Single(Single::Wait | Single::Fence) => true,

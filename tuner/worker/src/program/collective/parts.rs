@@ -110,13 +110,14 @@ impl Compiler<'_> {
         Ok(data)
     }
 
-    /// Whether this rank wants all of the volume in its output, so that a part's call may write there.
+    /// True if this rank wants all of the volume in its output, so that a part's call may write there.
     fn wants_all(&self) -> bool {
         let wanted = Self::shapes(self.target()).map(|(_, wanted)| wanted);
         wanted == Some(Shape::Everywhere) || (wanted == Some(Shape::AtRoot) && self.is_root())
     }
 
-    /// From blocks part by part to blocks rank by rank: source, destination and length; none where they lie alike.
+    /// Copies from blocks part by part to blocks rank by rank: source, destination and length; `None` if the order is
+    /// the same.
     pub(super) fn reordering(&self) -> Option<Vec<(usize, usize, usize)>> {
         let mut from = 0;
         let mut copies = Vec::new();

@@ -1,20 +1,63 @@
-//! Where the numbers come from: the provenance and the method in words.
+//! Provenance of the numbers.
 
+use askama::Template;
 use kilter_model::report::{BudgetPart, Provenance, Report};
 use kilter_render::format;
 
-use crate::html::words::time;
+use super::{Section, View, nothing};
+use crate::marks;
+use crate::words::time;
 
-/// A line of the provenance.
-pub(super) struct Fact {
-    pub(super) name: &'static str,
-    pub(super) text: String,
-    /// Whether it is something to type or to compare letter by letter.
-    pub(super) code: bool,
+pub(super) static SECTION: Section = Section {
+    id: "provenance",
+    navigation: Some("Provenance"),
+    fields: &["schema", "library", "ranks", "provenance"],
+    html,
+    text: nothing,
+    markdown,
+};
+
+#[derive(Template)]
+#[template(
+    source = r##"<section id="provenance">
+<h2>Provenance</h2>
+<dl class="facts">
+{% for fact in facts %}<div><dt>{{ fact.name }}</dt><dd>{% if fact.code %}<code>{{ fact.text }}</code>{% else %}{{ fact.text }}{% endif %}</dd></div>
+{% endfor %}</dl>
+</section>
+"##,
+    ext = "html"
+)]
+struct Page {
+    facts: Vec<Fact>,
 }
 
-/// What was measured, where, when and how; empty entries are left out.
-pub(super) fn facts(report: &Report) -> Vec<Fact> {
+fn html(view: &View<'_>) -> askama::Result<String> {
+    Page {
+        facts: facts(view.report),
+    }
+    .render()
+}
+
+fn markdown(view: &View<'_>) -> String {
+    let provenance = &view.report.provenance;
+    format!(
+        "\nMade by {} (Kilter {}).\n",
+        marks::code(&provenance.command_line),
+        marks::text(&provenance.kilter_version)
+    )
+}
+
+/// A line of the provenance.
+struct Fact {
+    name: &'static str,
+    text: String,
+    /// It is something to type or to compare letter by letter.
+    code: bool,
+}
+
+/// The measurement: its library, machine, time and method; empty entries are left out.
+fn facts(report: &Report) -> Vec<Fact> {
     let p = &report.provenance;
     let text = |name, text: String| Fact {
         name,
@@ -84,7 +127,7 @@ fn measured(seconds: f64) -> String {
     if seconds > 0.0 { time(seconds) } else { String::new() }
 }
 
-/// What the ranks' clocks were found to differ by; nothing where no common time is needed or nothing is known.
+/// The difference between the ranks' clocks; nothing where no common time is needed or nothing is known.
 fn apart(p: &Provenance) -> String {
     if p.sync_bound_seconds > 0.0 {
         format!(
@@ -95,41 +138,4 @@ fn apart(p: &Provenance) -> String {
     } else {
         String::new()
     }
-}
-
-/// How, in five sentences.
-pub(super) fn method(report: &Report) -> [String; 5] {
-    let p = &report.provenance;
-    let launches = match p.launches {
-        1 => "one launch".to_owned(),
-        launches => format!("each of {launches} separate launches"),
-    };
-    [
-        format!(
-            "A guideline A ⪯ B says that A must not be slower than B, which delivers the same result; both sides are \
-             measured in {launches}."
-        ),
-        "Every repetition starts on all ranks together and ends when the last rank has finished, a launch contributes one \
-         number, the median of its repetitions, and the seed shuffles the order of all measurements."
-            .to_owned(),
-        format!(
-            "A cell is violated if the one-sided rank-sum test on the launch medians is significant at α = {} after Holm’s \
-             correction for all tests of the run, and if the effect is also larger than {} and than twice the measured \
-             noise.",
-            p.alpha,
-            format::percent(p.effect_floor)
-        ),
-        "The ratio is left over right, medians of launch medians, with a 95 % Hodges-Lehmann interval on logarithms; \
-         asterisks mark adjusted p-values of at most 0.05 (*), 0.01 (**) and 0.001 (***)."
-            .to_owned(),
-        if report.command == "check" {
-            "A cell is undecided if the samples neither show a violation nor exclude one, and unstable if the machine \
-             changed while it was measured."
-        } else {
-            "Candidates for a violated cell compete with the untouched library and with the guideline’s bound, the simplest \
-             of those that are statistically as good as the fastest is deployed, and the verification after tuning uses \
-             exactly the files that were emitted, in fresh launches."
-        }
-        .to_owned(),
-    ]
 }

@@ -1,11 +1,10 @@
-//! What the cost models say, as lines for every rendering.
+//! The cost models' predictions, as lines for every rendering.
 
 use kilter_model::report::{Contest, CostModel};
 use kilter_render::format;
 
 /// Contests for which something was predicted: the cell, and its lines.
-#[must_use]
-pub fn explained(contests: &[Contest]) -> Vec<(String, Vec<String>)> {
+pub(super) fn explained(contests: &[Contest]) -> Vec<(String, Vec<String>)> {
     contests
         .iter()
         .filter(|contest| {
@@ -20,8 +19,7 @@ pub fn explained(contests: &[Contest]) -> Vec<(String, Vec<String>)> {
 }
 
 /// The models, what they predict for the candidates that were measured, fastest first, and what they left out.
-#[must_use]
-pub fn lines(contest: &Contest) -> Vec<String> {
+pub(super) fn lines(contest: &Contest) -> Vec<String> {
     let mut lines: Vec<String> = contest.models.iter().map(model).collect();
     for candidate in &contest.candidates {
         let Some(predicted) = &candidate.predicted else {

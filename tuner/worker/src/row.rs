@@ -1,4 +1,6 @@
-//! Rows of a user's plugin as implementations of an item: loaded and called as the drop-in does.
+//! Rows as implementations of an item: Kilter's own and those of a user's plugin, called as the drop-in calls them.
+//!
+//! Kilter's own come from the library that the drop-in loads, linked into the worker: nothing has to be loaded, which a simulated rank could not.
 
 use std::collections::BTreeMap;
 use std::ffi::c_int;
@@ -7,17 +9,25 @@ use std::path::{Path, PathBuf};
 use std::ptr;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use anyhow::Context as _;
 use kilter_abi::{Arguments, Plugin, UNAVAILABLE};
-use kilter_algorithms::Collective;
+use kilter_algorithms::{Collective, registry};
 use kilter_host::Hosted;
-use kilter_host::plugins::{self, Loaded};
+use kilter_host::plugins::{self, Callable, Loaded, Run};
 use kilter_mpi::{MPI_Comm, MpiError, constants};
-use kilter_protocol::plugin::{Needs, Parameter, Row, Rows, Scratch};
+use kilter_protocol::row::{Parameter, Row, Rows};
 
 use crate::place::Place;
 use crate::problem::Problem;
 use crate::unit::Unit;
+
+/// Kilter's own rows.
+static OWN: OnceLock<Result<Loaded, String>> = OnceLock::new();
+
+fn own() -> Result<&'static Loaded, String> {
+    // SAFETY: the object is of this version of the ABI, as one source has both.
+    let linked = || unsafe { Loaded::linked(&kilter_collectives::PLUGIN) }.map_err(|error| error.to_string());
+    OWN.get_or_init(linked).as_ref().map_err(String::clone)
+}
 
 /// A plugin stays until the process ends, and is loaded once.
 static LOADED: OnceLock<Mutex<BTreeMap<PathBuf, &'static Loaded>>> = OnceLock::new();
@@ -39,70 +49,23 @@ fn load(file: &Path) -> Result<&'static Loaded, String> {
     Ok(fresh)
 }
 
-fn needs(bits: u32) -> Needs {
-    let kilter_abi::Needs {
-        // What is measured has an operator of MPI's own that commutes.
-        commutative: _,
-        predefined_operator: _,
-        power_of_two_ranks,
-        even_ranks,
-        int_volume,
-        one_node,
-    } = kilter_abi::Needs::of(bits);
-    Needs {
-        power_of_two_ranks,
-        even_ranks,
-        int_volume,
-        one_node,
-    }
-}
-
-fn scratch(said: kilter_abi::Scratch) -> Scratch {
-    let kilter_abi::Scratch {
-        is_known: _,
-        fixed_bytes,
-        bytes_per_rank,
-        volumes,
-        blocks,
-        segments,
-    } = said;
-    Scratch {
-        fixed_bytes,
-        bytes_per_rank,
-        volumes,
-        blocks,
-        segments,
-    }
-}
-
 /// What a plugin has.
 ///
 /// # Errors
 /// Why it is not used.
 pub(crate) fn rows(file: &Path) -> Result<Rows, String> {
-    let parameter = |&(name, [min, max, default]): &(&str, [u64; 3])| Parameter {
-        name: name.to_owned(),
-        min,
-        max,
-        default,
-    };
-    let row = |row: &plugins::Row| Row {
-        id: row.id.to_owned(),
-        collective: row.collective.name().to_owned(),
-        needs: needs(row.algorithm.needs),
-        parameters: row.parameters.iter().map(parameter).collect(),
-        scratch: row.scratch.map(scratch),
-    };
     Ok(Rows {
         v: kilter_protocol::VERSION,
-        rows: load(file)?.rows.iter().map(row).collect(),
+        rows: load(file)?.rows.iter().map(|callable| callable.row.clone()).collect(),
     })
 }
 
-/// A call of a row, but for its buffers.
-pub(crate) struct PluginCall {
+/// A call of a row, again and again with other buffers.
+pub(crate) struct RowCall {
     plugin: &'static Plugin,
-    row: &'static plugins::Row,
+    id: &'static str,
+    is_own: bool,
+    run: Run,
     /// Its lists and parameters are the vectors below, whose contents stay where they are.
     arguments: Arguments,
     has_send: bool,
@@ -112,48 +75,66 @@ pub(crate) struct PluginCall {
     _displacements: Vec<i64>,
 }
 
-impl fmt::Debug for PluginCall {
+impl fmt::Debug for RowCall {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("PluginCall").field(&self.row.id).finish()
+        f.debug_tuple("RowCall").field(&self.id).finish()
     }
 }
 
-impl PluginCall {
-    /// Looks up a row and checks what it is given.
+impl RowCall {
+    /// Looks up a row of a plugin and checks what it is given.
     ///
     /// # Errors
     /// Why the problem cannot be solved by it.
-    pub(crate) fn new(
+    pub(crate) fn of_plugin(
         (file, id): (&Path, &str),
         parameters: &[u64],
         collective: Collective,
         problem: &Problem,
         place: Place,
-    ) -> Result<PluginCall, String> {
+    ) -> Result<RowCall, String> {
         let loaded = load(file)?;
-        let row = loaded.rows.iter().find(|row| row.id == id).ok_or_else(|| {
-            let known: Vec<&str> = loaded.rows.iter().map(|row| row.id).collect();
+        let found = loaded.rows.iter().find(|callable| callable.row.id == id);
+        let callable = found.ok_or_else(|| {
+            let known: Vec<&str> = loaded.rows.iter().map(|known| known.row.id.as_str()).collect();
             format!("`{}` has no row `{id}`; it has {}", file.display(), known.join(", "))
         })?;
-        if row.collective != collective {
-            return Err(format!("row `{id}` implements {}, not {collective}", row.collective));
-        }
-        if let Some(reason) = needs(row.algorithm.needs).unmet(place.p_ranks, problem.n_bytes as u64, place.one_node) {
-            return Err(format!("row `{id}` does not run here: {reason}"));
-        }
-        if parameters.len() != row.parameters.len() {
-            return Err(format!(
-                "row `{id}` takes {} parameters, and {} are given",
-                row.parameters.len(),
-                parameters.len()
-            ));
-        }
-        for (value, (name, [min, max, _])) in parameters.iter().zip(&row.parameters) {
-            if !(min..=max).contains(&value) {
-                return Err(format!("row `{id}`: {name} = {value} is outside {min} to {max}"));
-            }
-        }
-        let parameters = parameters.to_vec();
+        RowCall::new(loaded.plugin, callable, Some(parameters), collective, problem, place)
+    }
+
+    /// Looks up a row of Kilter's own, an algorithm or a mock-up, and checks what it is given; `None` for its default parameters.
+    ///
+    /// # Errors
+    /// Why the problem cannot be solved by it.
+    pub(crate) fn of_kilter(
+        id: &str,
+        parameters: Option<&[u64]>,
+        collective: Collective,
+        problem: &Problem,
+        place: Place,
+    ) -> Result<RowCall, String> {
+        let loaded = own()?;
+        let found = loaded.rows.iter().find(|callable| callable.row.id == id);
+        let callable = found.ok_or_else(|| {
+            let known = registry::by_collective(collective).map(|row| row.id);
+            format!(
+                "`{id}` is not a registered algorithm; those of {collective}: {}",
+                known.collect::<Vec<_>>().join(", ")
+            )
+        })?;
+        let call = RowCall::new(loaded.plugin, callable, parameters, collective, problem, place)?;
+        Ok(RowCall { is_own: true, ..call })
+    }
+
+    fn new(
+        plugin: &'static Plugin,
+        callable: &'static Callable,
+        parameters: Option<&[u64]>,
+        collective: Collective,
+        problem: &Problem,
+        place: Place,
+    ) -> Result<RowCall, String> {
+        let parameters = checked(&callable.row, parameters, collective, problem, place)?;
         let p = place.p_ranks;
         let unit = Unit::of(problem);
         let block = (unit.count / p) as i64;
@@ -161,8 +142,8 @@ impl PluginCall {
         let displacements: Vec<i64> = (0..p as i64).map(|rank| rank * block).collect();
         let mut arguments = Arguments {
             struct_size: size_of::<Arguments>() as u32,
-            collective: row.algorithm.collective,
-            algorithm: row.algorithm,
+            collective: callable.algorithm.collective,
+            algorithm: callable.algorithm,
             send: ptr::null(),
             recv: ptr::null_mut(),
             send_count: 0,
@@ -213,9 +194,11 @@ impl PluginCall {
             Side::Lists if collective.has_operator() => arguments.recv_counts = lists.0,
             Side::Lists => (arguments.recv_counts, arguments.recv_displacements) = lists,
         }
-        Ok(PluginCall {
-            plugin: loaded.plugin,
-            row,
+        Ok(RowCall {
+            plugin,
+            id: &callable.row.id,
+            is_own: false,
+            run: callable.run,
             arguments,
             has_send: problem.send_bytes() > 0,
             has_recv: problem.recv_bytes() > 0,
@@ -233,34 +216,82 @@ impl PluginCall {
     /// # Safety
     /// `send` and `recv` are valid for the bytes of the problem; `host` is this plugin's on a communicator all of whose ranks make the
     /// same call.
-    pub(crate) unsafe fn run(&self, host: &mut Host, send: *const u8, recv: *mut u8) -> anyhow::Result<()> {
-        let arguments = Arguments {
-            send: if self.has_send { send.cast() } else { ptr::null() },
-            recv: if self.has_recv { recv.cast() } else { ptr::null_mut() },
-            ..self.arguments
-        };
-        let id = self.row.id;
-        let run = self
-            .row
-            .algorithm
-            .run
-            .with_context(|| format!("row `{id}` has no entry"))?;
+    #[inline]
+    pub(crate) unsafe fn run(&mut self, host: &mut Host, send: *const u8, recv: *mut u8) -> anyhow::Result<()> {
+        if self.has_send {
+            self.arguments.send = send.cast();
+        }
+        if self.has_recv {
+            self.arguments.recv = recv.cast();
+        }
         // SAFETY: context and arguments are as the ABI says, by this function's contract.
-        let code = unsafe { run(host.hosted.lend(), &raw const arguments) };
+        let code = unsafe { (self.run)(host.hosted.lend(), &raw const self.arguments) };
+        if code == 0 { Ok(()) } else { self.failed(code) }
+    }
+
+    #[cold]
+    fn failed(&self, code: c_int) -> anyhow::Result<()> {
+        let &RowCall { id, is_own, .. } = self;
         if code == UNAVAILABLE {
-            return Err(anyhow::Error::new(Unavailable(id)));
+            return Err(anyhow::Error::new(Unavailable { id, is_own }));
         }
         Ok(MpiError::check(id, code)?)
     }
 }
 
+/// One value for each parameter of a row.
+///
+/// # Errors
+/// Why the problem cannot be solved by the row.
+fn checked(
+    row: &Row,
+    given: Option<&[u64]>,
+    collective: Collective,
+    problem: &Problem,
+    place: Place,
+) -> Result<Vec<u64>, String> {
+    let id = &row.id;
+    if row.collective != collective {
+        return Err(format!("row `{id}` implements {}, not {collective}", row.collective));
+    }
+    if let Some(reason) = row.needs.unmet(place.p_ranks, problem.n_bytes as u64, place.one_node) {
+        return Err(format!("row `{id}` does not run here: {reason}"));
+    }
+    let Some(given) = given else {
+        return Ok(row.default_parameters());
+    };
+    if given.len() != row.parameters.len() {
+        let names: Vec<&str> = row.parameters.iter().map(|parameter| parameter.name.as_str()).collect();
+        return Err(format!(
+            "row `{id}` takes {} parameters ({}), and {} are given",
+            names.len(),
+            names.join(", "),
+            given.len()
+        ));
+    }
+    for (value, Parameter { name, min, max, .. }) in given.iter().zip(&row.parameters) {
+        if !(min..=max).contains(&value) {
+            return Err(format!("row `{id}`: {name} = {value} is outside {min} to {max}"));
+        }
+    }
+    Ok(given.to_vec())
+}
+
 /// What a row says that lacks what it needs on its communicator: a drop-in would leave the call to the library.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Unavailable(&'static str);
+pub(crate) struct Unavailable {
+    id: &'static str,
+    is_own: bool,
+}
 
 impl fmt::Display for Unavailable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "row `{}` says that it cannot run on this communicator", self.0)
+        let Unavailable { id, is_own } = *self;
+        write!(f, "row `{id}` says that it cannot run on this communicator")?;
+        if is_own {
+            write!(f, ": {}", kilter_collectives::UNAVAILABLE_REASON)?;
+        }
+        Ok(())
     }
 }
 
@@ -312,15 +343,18 @@ pub(crate) struct Host {
     /// The plugin may keep its address.
     hosted: Box<Hosted>,
     plugin: &'static Plugin,
+    /// Whether the plugin is Kilter's own.
+    pub(crate) is_own: bool,
 }
 
 impl Host {
     /// For calls of this row on the private communicator of an item.
-    pub(crate) fn new(call: &PluginCall, comm: MPI_Comm, place: (usize, usize)) -> Host {
+    pub(crate) fn new(call: &RowCall, comm: MPI_Comm, place: (usize, usize)) -> Host {
         let (rank, size) = place;
         Host {
             hosted: Box::new(Hosted::new(comm, rank, size)),
             plugin: call.plugin,
+            is_own: call.is_own,
         }
     }
 
@@ -336,7 +370,20 @@ impl Host {
 
 #[cfg(test)]
 mod tests {
+    use kilter_algorithms::mockup;
+
     use super::*;
+
+    /// What comes back through the structures of the ABI.
+    #[test]
+    fn own_rows_are_described_as_their_tables_do() {
+        let described: Vec<&Row> = own().unwrap().rows.iter().map(|callable| &callable.row).collect();
+        let tables = registry::algorithms()
+            .map(Row::from)
+            .chain(mockup::MOCKUPS.iter().map(Row::from));
+        let tables: Vec<Row> = tables.collect();
+        assert_eq!(described, tables.iter().collect::<Vec<_>>());
+    }
 
     /// As the table of `kilter_plugin.h` has it.
     #[test]

@@ -1,19 +1,82 @@
-//! What the changes save an application, as one table for every rendering.
+//! Time that the changes save an application.
 
+use std::fmt::Write as _;
+
+use askama::Template;
 use kilter_model::report::{Report, Saving};
 use kilter_render::format;
+use kilter_render::table::{plain, printable, trimmed};
+
+use super::{Section, View};
+use crate::marks;
+
+pub(super) static SECTION: Section = Section {
+    id: "savings",
+    navigation: Some("Savings"),
+    fields: &["savings"],
+    html,
+    text,
+    markdown,
+};
+
+#[derive(Template)]
+#[template(
+    source = r##"<section id="savings">
+<h2>{{ table.title }}</h2>
+<div class="scroll" role="region" tabindex="0" aria-label="{{ table.title }}">
+<table>
+<thead><tr>{% for word in table.head %}<th scope="col"{% if !loop.first %} class="n"{% endif %}>{{ word }}</th>{% endfor %}</tr></thead>
+<tbody>
+{% for row in table.rows %}<tr>{% for field in row %}{% if loop.first %}<th scope="row">{{ field }}</th>{% else %}<td class="n">{{ field }}</td>{% endif %}{% endfor %}</tr>
+{% endfor %}</tbody></table></div>
+<p class="note">{{ table.total }}</p>
+</section>
+"##,
+    ext = "html"
+)]
+struct Page {
+    table: Table,
+}
+
+fn html(view: &View<'_>) -> askama::Result<String> {
+    table(view.report).map_or(Ok(String::new()), |table| Page { table }.render())
+}
+
+fn text(view: &View<'_>) -> String {
+    let Some(savings) = table(view.report) else {
+        return String::new();
+    };
+    let mut table = plain(&savings.head, &[1, 2, 3, 4, 5]);
+    for row in savings.rows {
+        table.add_row(row.map(|field| printable(&field)));
+    }
+    format!("\n{}\n{}\n {}\n", savings.title, trimmed(&table), savings.total)
+}
+
+fn markdown(view: &View<'_>) -> String {
+    let Some(table) = table(view.report) else {
+        return String::new();
+    };
+    let mut out = format!("\n## {}\n\n| {} |\n", table.title, table.head.join(" | "));
+    out.push_str("| --- | ---: | ---: | ---: | ---: | ---: |\n");
+    for row in table.rows {
+        let _ = writeln!(out, "| {} |", row.map(|field| marks::text(&field)).join(" | "));
+    }
+    let _ = writeln!(out, "\n{}", marks::text(&table.total));
+    out
+}
 
 /// The table.
 #[derive(Debug, PartialEq)]
-pub struct Table {
+struct Table {
     /// Over it.
-    pub title: &'static str,
+    title: &'static str,
     /// Its columns; all but the first are numbers.
-    pub head: [&'static str; 6],
+    head: [&'static str; 6],
     /// A row per function and size.
-    pub rows: Vec<[String; 6]>,
+    rows: Vec<[String; 6]>,
     /// Below it.
-    pub total: String,
+    total: String,
 }
 
 /// Such as `0.90 s`, with the sign in front.
@@ -23,8 +86,7 @@ fn signed(seconds: f64) -> String {
 }
 
 /// The table of a report; `None` where it was made without a call mix.
-#[must_use]
-pub fn table(report: &Report) -> Option<Table> {
+fn table(report: &Report) -> Option<Table> {
     if report.savings.is_empty() {
         return None;
     }

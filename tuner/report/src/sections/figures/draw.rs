@@ -25,9 +25,9 @@ const HALF_BAND: f64 = 22.0;
 /// A figure: its panels and the words around them.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Figure {
-    /// What the first curve shows.
+    /// The first curve in words.
     pub(super) left: String,
-    /// What the second curve shows; absent for monotony, which compares a curve with itself.
+    /// The second curve in words; absent for monotony, which compares a curve with itself.
     pub(super) right: Option<String>,
     /// SVG of the untouched library.
     pub(super) before: String,

@@ -1,0 +1,126 @@
+//! Content of which each byte and each combination follows from a formula, so that thousands of ranks take no longer than two.
+//!
+//! Data that is moved is hashed: a block in the wrong place shows. Bytes that are combined (with a bitwise OR) are sparse: at each byte at most
+//! four ranks give a bit, each its own, so that a missing rank, a shifted byte and a prefix of the wrong length all show, and with many ranks the
+//! OR does not saturate. Numbers that are combined (with a sum) are small and whole: every order of adding them gives the same bytes, in
+//! floating point too. A slice tells calls on successive data apart.
+
+use std::ops::Range;
+
+use super::mix;
+
+/// Byte `i` that `rank` gives to be moved.
+#[inline]
+#[must_use]
+pub fn moved(rank: usize, slice: usize, i: usize) -> u8 {
+    (mix(((rank as u64) << 48) ^ ((slice as u64) << 36) ^ (i as u64 + 1)) >> 56) as u8
+}
+
+/// Ranks that give a bit at one byte of a reduction.
+const RANKS_PER_BYTE: usize = 4;
+
+/// Ranks that give each number once among them. A prime that no usual number of cores is a multiple of, so that neither a tree's part nor
+/// the ranks of a node are whole groups: where one such part is summed twice and another not at all, the sum is wrong.
+const GROUP: usize = 29;
+
+/// What the ranks of a group give together: 1 + 2 + ... + 29.
+const SUM_OF_GROUP: u32 = 435;
+
+/// Element `i` that `rank` gives to be summed: 1 to 29, so that no rank's is nothing and sums of 2^20 ranks are exact in `f32`; in an
+/// order of the group's own.
+#[inline]
+#[must_use]
+pub fn small_number(rank: usize, slice: usize, i: usize) -> u32 {
+    let group = (rank / GROUP) as u64;
+    let first = mix((group << 48) ^ ((slice as u64) << 36) ^ (i as u64 + 1)) >> 32;
+    ((first + rank as u64) % GROUP as u64) as u32 + 1
+}
+
+/// Element `i` of the sum of what the ranks of a range give. Takes no longer for more ranks: it is asked for at every byte.
+#[inline]
+#[must_use]
+pub fn sum_of_small_numbers(ranks: Range<usize>, slice: usize, i: usize) -> u32 {
+    let one_by_one = |ranks: Range<usize>| -> u32 { ranks.map(|rank| small_number(rank, slice, i)).sum() };
+    let (first, end) = (ranks.start.next_multiple_of(GROUP), ranks.end / GROUP * GROUP);
+    if first >= end {
+        return one_by_one(ranks);
+    }
+    one_by_one(ranks.start..first) + ((end - first) / GROUP) as u32 * SUM_OF_GROUP + one_by_one(end..ranks.end)
+}
+
+/// Byte `i` of the OR of what the ranks of a range give to be combined.
+///
+/// The ranks are dealt into `ceil(p/4)` groups; byte `i` belongs to one group, whose members set one bit each, side by side
+/// from a bit that depends on `i`.
+#[inline]
+#[must_use]
+pub fn or_of_bits(ranks: Range<usize>, p_ranks: usize, slice: usize, i: usize) -> u8 {
+    let groups = p_ranks.div_ceil(RANKS_PER_BYTE).max(1);
+    let hash = mix(((slice as u64) << 36) ^ (i as u64 + 1));
+    // The upper half as a fraction of the groups: this is asked for at every byte, where a division takes longer than the hash.
+    let group = (((hash >> 32) * groups as u64) >> 32) as usize;
+    // Members of the group below a rank.
+    let below = |rank: usize| match rank {
+        0 => 0,
+        // Every group has as many, or all ranks.
+        _ if groups == 1 => rank,
+        _ => (rank + groups - 1 - group) / groups,
+    };
+    let bits = |members: usize| (1_u32 << members) - 1;
+    let mask = bits(below(ranks.end)) & !bits(below(ranks.start));
+    (mask as u8).rotate_left((hash & 7) as u32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_rank_shows_in_a_reduction_and_four_at_most_at_one_byte() {
+        for p_ranks in [1, 2, 4, 5, 8, 9, 64, 200] {
+            let n_bytes = 64 * p_ranks;
+            let result: Vec<u8> = (0..n_bytes).map(|i| or_of_bits(0..p_ranks, p_ranks, 0, i)).collect();
+            assert!(
+                result
+                    .iter()
+                    .all(|byte| (1..=4).contains(&byte.count_ones()) || p_ranks > 4),
+                "p={p_ranks}"
+            );
+            assert!(result.iter().all(|byte| byte.count_ones() <= 4), "p={p_ranks}");
+            for rank in 0..p_ranks {
+                let without: Vec<u8> = (0..n_bytes)
+                    .map(|i| or_of_bits(0..rank, p_ranks, 0, i) | or_of_bits(rank + 1..p_ranks, p_ranks, 0, i))
+                    .collect();
+                assert_ne!(without, result, "p={p_ranks}: rank {rank} does not show");
+            }
+        }
+    }
+
+    #[test]
+    fn a_sum_is_that_of_its_ranks_and_shows_a_part_that_is_summed_twice() {
+        for i in 0..40 {
+            for range in [0..0, 0..1, 5..12, 0..29, 1..30, 28..90, 29..87, 3..1000, 58..58] {
+                let one_by_one: u32 = range.clone().map(|rank| small_number(rank, 2, i)).sum();
+                assert_eq!(sum_of_small_numbers(range.clone(), 2, i), one_by_one, "{range:?} {i}");
+            }
+        }
+        // The ranks of a node, or of a subtree, in place of those of the next one.
+        for part in [1, 2, 4, 8, 13, 16, 24, 26, 28, 32, 48, 52, 56, 64, 104, 128, 1024] {
+            let shows = (0..40).any(|i| {
+                let [one, next] = [0, part].map(|begin| sum_of_small_numbers(begin..begin + part, 0, i));
+                one != next
+            });
+            assert!(shows, "{part}");
+        }
+    }
+
+    #[test]
+    fn slices_and_shifted_data_differ() {
+        let data = |slice: usize, shift: usize| -> Vec<(u8, u8)> {
+            (shift..shift + 64)
+                .map(|i| (moved(1, slice, i), or_of_bits(0..3, 3, slice, i)))
+                .collect()
+        };
+        assert!(data(0, 0) != data(1, 0) && data(0, 0) != data(0, 1));
+    }
+}

@@ -1,0 +1,177 @@
+//! The answer: the result in one line, and what was done.
+
+use std::fmt::Write as _;
+
+use askama::Template;
+use kilter_model::report::Report;
+use kilter_render::format;
+use kilter_render::table::printable;
+
+use super::changes::{self, ChangeView};
+use super::{Section, View};
+use crate::marks;
+use crate::summary::Summary;
+
+pub(super) static SECTION: Section = Section {
+    id: "answer",
+    navigation: None,
+    fields: &["command", "library", "ranks", "cells", "targets", "changes"],
+    html,
+    text,
+    markdown,
+};
+
+#[derive(Template)]
+#[template(
+    source = r##"<section id="answer" class="answer {{ mood }}">
+<h1>{{ headline }}</h1>
+{% for line in details %}<p>{{ line }}</p>
+{% endfor %}
+{%- if !changes.is_empty() %}<ol class="did">
+{% for change in changes %}<li>{% if change.kind == "parameter" %}<code>{{ change.name }}</code> <span class="to">→</span> <code>{{ change.value }}</code>{% else %}{{ change.name }} now runs <code>{{ change.value }}</code>{% endif %}: {{ change.gain }} on {{ change.cells.join(", ") }}.</li>
+{% endfor %}</ol>
+{% else if tuned || report.command == "tune" %}<p>Nothing was changed.</p>
+{% endif %}
+</section>
+"##,
+    ext = "html"
+)]
+struct Answer<'a> {
+    report: &'a Report,
+    tuned: bool,
+    headline: String,
+    /// `good`, `bad` or `open`.
+    mood: &'static str,
+    details: Vec<String>,
+    changes: Vec<ChangeView>,
+}
+
+fn html(view: &View<'_>) -> askama::Result<String> {
+    Answer {
+        report: view.report,
+        tuned: view.tuned(),
+        headline: view.summary.headline(),
+        mood: mood(&view.summary),
+        details: details(&view.summary),
+        changes: changes::views(view.report),
+    }
+    .render()
+}
+
+fn text(view: &View<'_>) -> String {
+    let report = view.report;
+    let hosts = match report.provenance.hosts.as_slice() {
+        [] => String::new(),
+        [host] => format!(" on {host}"),
+        hosts => format!(" on {} hosts", hosts.len()),
+    };
+    format!(
+        "{} {}, {}{hosts}\n{}.\n",
+        printable(&report.library.name),
+        printable(&report.library.version),
+        format::count(report.ranks, "rank"),
+        view.summary.headline()
+    )
+}
+
+fn markdown(view: &View<'_>) -> String {
+    let report = view.report;
+    let mut out = format!("# {}\n\n", view.summary.headline());
+    let _ = writeln!(
+        out,
+        "{} {}, {} on {}; R = {}, α = {}, effect floor {}; {}.",
+        marks::text(&report.library.name),
+        marks::text(&report.library.version),
+        format::count(report.ranks, "rank"),
+        marks::text(&report.provenance.hosts.join(", ")),
+        report.provenance.launches,
+        report.provenance.alpha,
+        format::percent(report.provenance.effect_floor),
+        marks::text(&report.provenance.started),
+    );
+    out
+}
+
+/// The headline's colour: what is left to mend, of cells and of targets for overlap.
+fn mood(summary: &Summary<'_>) -> &'static str {
+    let targets = &summary.targets;
+    let remaining = summary.remaining + targets.missed;
+    let unproven = summary.unproven + targets.unproven;
+    let fixed = summary.fixed + targets.met;
+    match (remaining, unproven, summary.before.holds + targets.hold) {
+        // Nothing measured or nothing certain is no good news.
+        (0, _, 0) if fixed == 0 => "open",
+        (0, 0, _) => "good",
+        (0, _, _) => "open",
+        _ if fixed > 0 && summary.introduced == 0 => "open",
+        _ => "bad",
+    }
+}
+
+fn details(summary: &Summary<'_>) -> Vec<String> {
+    let mut lines = Vec::new();
+    let before = summary.before;
+    if before.total() == 0 {
+        return vec!["No cell was measured. Check the sizes and guidelines asked for, and the job's log.".to_owned()];
+    }
+    let guidelines = summary.groups.len();
+    let mut scope = format!(
+        "{} of {} at",
+        format::count(before.total(), "cell"),
+        format::count(guidelines, "guideline")
+    );
+    let mut sizes: Vec<u64> = summary
+        .groups
+        .iter()
+        .flat_map(|group| &group.cells)
+        .map(|cell| cell.bytes)
+        .collect();
+    sizes.sort_unstable();
+    sizes.dedup();
+    match sizes.as_slice() {
+        [only] => scope.push_str(&format!(" {}.", format::bytes(*only))),
+        [first, .., last] => {
+            scope.push_str(&format!(
+                " {} sizes from {} to {}.",
+                sizes.len(),
+                format::bytes(*first),
+                format::bytes(*last)
+            ));
+        }
+        [] => {}
+    }
+    lines.push(scope);
+    if summary.introduced > 0 {
+        lines.push(format!(
+            "{} violated only after tuning: the change that causes it must be reconsidered.",
+            format::count(summary.introduced, "cell")
+        ));
+    }
+    if summary.unproven > 0 {
+        lines.push(format!(
+            "{} violated before and undecided after: use more launches to decide.",
+            format::count(summary.unproven, "cell")
+        ));
+    }
+    let now = summary.after.unwrap_or(before);
+    let undecided = now.undecided.saturating_sub(summary.unproven);
+    if undecided > 0 {
+        lines.push(format!(
+            "{} undecided: the samples do not tell; use more launches.",
+            format::count(undecided, "cell")
+        ));
+    }
+    if now.screened > 0 {
+        lines.push(format!(
+            "{} only screened: they can be violated, and the time did not reach to confirm it; use a larger budget.",
+            format::count(now.screened, "cell")
+        ));
+    }
+    if now.unstable > 0 {
+        lines.push(format!(
+            "{} unstable: the machine changed while it was measured; repeat on a quiet machine.",
+            format::count(now.unstable, "cell")
+        ));
+    }
+    lines
+}

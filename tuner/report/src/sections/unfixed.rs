@@ -1,0 +1,145 @@
+//! Violated cells without a proven fix, and why there is none.
+
+use std::fmt::Write as _;
+
+use askama::Template;
+use kilter_model::report::Cell;
+use kilter_render::format;
+use kilter_render::table::printable;
+
+use super::{Section, View};
+use crate::marks;
+use crate::summary::{Group, Standing, current};
+use crate::words::{sizes, typeset};
+
+pub(super) static SECTION: Section = Section {
+    id: "unfixed",
+    navigation: Some("Not fixed"),
+    fields: &["cells"],
+    html,
+    text,
+    markdown,
+};
+
+#[derive(Template)]
+#[template(
+    source = r##"<section id="unfixed">
+<h2>Not fixed, and why</h2>
+<div class="scroll" role="region" tabindex="0" aria-label="Cells without a proven fix">
+<table class="open-cells">
+<thead><tr><th scope="col">Guideline</th><th scope="col" class="n">Size</th><th scope="col" class="n">Ratio now</th><th scope="col">Reason</th></tr></thead>
+<tbody>
+{% for cell in unfixed %}<tr><th scope="row">{{ cell.guideline }} <span class="expr">{{ cell.expression }}</span></th><td class="n">{{ cell.size }}</td><td class="n">{{ cell.ratio }}</td><td class="why"><b>{{ cell.standing }}:</b> {{ cell.because }}</td></tr>
+{% endfor %}</tbody></table></div>
+</section>
+"##,
+    ext = "html"
+)]
+struct Page {
+    unfixed: Vec<Unfixed>,
+}
+
+fn html(view: &View<'_>) -> askama::Result<String> {
+    if view.report.command == "check" {
+        return Ok(String::new());
+    }
+    let unfixed = unfixed(&view.summary.groups);
+    if unfixed.is_empty() {
+        return Ok(String::new());
+    }
+    Page { unfixed }.render()
+}
+
+fn text(view: &View<'_>) -> String {
+    let (report, summary) = (view.report, &view.summary);
+    if report.command == "check" {
+        return String::new();
+    }
+    let mut out = String::new();
+    for cell in summary.groups.iter().flat_map(|group| &group.cells) {
+        let standing = Standing::of(cell);
+        if !standing.remains() && standing != Standing::Unproven {
+            continue;
+        }
+        if out.is_empty() {
+            out.push_str("\nNot fixed\n");
+        }
+        let reason = match (&cell.unfixed_because, standing) {
+            (Some(reason), _) => printable(reason),
+            (None, Standing::Introduced) => "a change made for other cells broke it".to_owned(),
+            (None, _) => "no reason was recorded".to_owned(),
+        };
+        let _ = writeln!(
+            out,
+            "  {} {} at {} (ratio {} now): {reason}",
+            printable(&cell.guideline),
+            printable(&cell.function),
+            sizes(cell),
+            format::ratio(current(cell).ratio),
+        );
+    }
+    out
+}
+
+fn markdown(view: &View<'_>) -> String {
+    let (report, summary) = (view.report, &view.summary);
+    if report.command == "check" {
+        return String::new();
+    }
+    let cells = summary.groups.iter().flat_map(|group| &group.cells);
+    let open = cells.filter(|cell| Standing::of(cell).remains() || Standing::of(cell) == Standing::Unproven);
+    marks::list(
+        "Not fixed",
+        open.map(|cell| {
+            format!(
+                "{} {} at {} (ratio {} now): {}",
+                marks::text(&cell.guideline),
+                marks::code(&cell.expression),
+                format::bytes(cell.bytes),
+                format::ratio(current(cell).ratio),
+                marks::text(cell.unfixed_because.as_deref().unwrap_or("no reason was recorded")),
+            )
+        }),
+    )
+}
+
+/// The violated cells without a proven fix.
+fn unfixed(groups: &[Group<'_>]) -> Vec<Unfixed> {
+    groups
+        .iter()
+        .flat_map(|group| &group.cells)
+        .filter(|cell| Standing::of(cell).remains() || Standing::of(cell) == Standing::Unproven)
+        .map(|cell| {
+            let now = current(cell);
+            Unfixed {
+                guideline: cell.guideline.clone(),
+                expression: typeset(&cell.expression),
+                size: format::bytes(cell.bytes),
+                standing: Standing::of(cell).words(),
+                ratio: format!("{} {}", format::ratio(now.ratio), format::interval(now.ratio_ci)),
+                because: reason(cell),
+            }
+        })
+        .collect()
+}
+
+/// A violated cell without a proven fix.
+struct Unfixed {
+    guideline: String,
+    expression: String,
+    size: String,
+    standing: &'static str,
+    ratio: String,
+    because: String,
+}
+
+fn reason(cell: &Cell) -> String {
+    match (&cell.unfixed_because, &cell.fix, Standing::of(cell)) {
+        (Some(reason), _, _) => reason.clone(),
+        (None, _, Standing::Introduced) => {
+            "a change made for other cells broke this one; remove it or give it a size range".to_owned()
+        }
+        (None, Some(fix), _) => format!("{} was deployed but did not hold in the verification", fix.id),
+        (None, None, _) => "no reason was recorded".to_owned(),
+    }
+}

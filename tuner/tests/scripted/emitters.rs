@@ -1,0 +1,87 @@
+//! Each form of files once through the loop: written, read back as the library reads it, proven. Open MPI's is that of all other scenarios,
+//! and a selection file of MPICH's needs the library itself.
+
+use super::*;
+
+/// A description of a library with another emitter and launcher, and `NAME` as its one parameter.
+fn described(emitter: &str, launcher: &str, name: &str) -> ScriptedLibrary {
+    let description = format!(
+        "id = \"scripted-3\"\nname = \"Scripted MPI\"\ndetect = [\"Scripted MPI\"]\nreports = \"Scripted MPI v1.\"\n\
+         builds = \"scripted-{{major}}.{{minor}}\"\nemitter = \"{emitter}\"\n\
+         [launcher]\nranks_flag = \"-n\"\nhostfile_flag = \"-f\"\n{launcher}\n\
+         [transports]\none_host = [\"memory\"]\nseveral_hosts = [\"net\"]\n[switching]\n"
+    );
+    let name = name.to_owned();
+    let parameter = name.clone();
+    let is_mended = move |call: &Call<'_>| call.is(&parameter, "16");
+    let is_slow = move |call: &Call<'_>| call.bytes == 4096 && !is_mended(call);
+    ScriptedLibrary::by(&description)
+        .setting(&name, "0", &["1", "16"])
+        .cost(
+            "reduce",
+            move |call, usual| if is_slow(call) { 4.0 * usual } else { usual },
+        )
+        .cost(
+            "bcast",
+            |call, usual| if call.bytes == 4096 { 4.0 * usual } else { usual },
+        )
+        .wrong_data(|call| call.item.starts_with("reduce.as_"))
+        .row("bcast.binomial", |_, usual| 0.5 * usual)
+}
+
+/// A setting of the launch and a selection for the drop-in, in these files.
+fn assert_both_are_deployed(library: ScriptedLibrary, name: &str, file: &str, line: &str) {
+    let (directory, site) = site(library);
+    let run = tune_at(&site, "--guidelines GL8,GL10 --sizes 1024,4096");
+    assert_eq!(
+        changes(&run),
+        [format!("{name}=16"), "MPI_Bcast at 4 KiB=bcast.binomial".to_owned()],
+        "{:#?}",
+        run.report.warnings
+    );
+    assert!(is_mended(&run, SLOW) && is_mended(&run, "GL10 bcast 4096"));
+    let text = std::fs::read_to_string(directory.path().join("out/emit").join(file)).unwrap();
+    assert!(text.lines().any(|one| one == line), "{text}");
+    // The file alone carries it.
+    let launch = &run.report.provenance.launch_after;
+    assert!(launch.contains("kilter-profile.json"), "{launch}");
+}
+
+#[test]
+fn mpich_has_it_from_its_environment() {
+    let launcher =
+        "parameter = [\"-genv\", \"{name}\", \"{value}\"]\nenvironment = [\"-genv\", \"{name}\", \"{value}\"]";
+    let name = "MPIR_CVAR_X";
+    assert_both_are_deployed(described("mpich", launcher, name), name, "kilter.env", "MPIR_CVAR_X=16");
+}
+
+#[test]
+fn mvapich2_has_it_from_its_file() {
+    let launcher = "parameter = [\"{name}={value}\"]\nenvironment = [\"{name}={value}\"]";
+    let library = described("mvapich2", launcher, "MV2_X");
+    assert_both_are_deployed(library, "MV2_X", "mvapich2.conf", "MV2_X = 16");
+}
+
+#[test]
+fn a_library_of_variables_alone_has_it_from_its_environment() {
+    let launcher =
+        "parameter = [\"-genv\", \"{name}\", \"{value}\"]\nenvironment = [\"-genv\", \"{name}\", \"{value}\"]";
+    assert_both_are_deployed(described("variables", launcher, "I_X"), "I_X", "kilter.env", "I_X=16");
+}
+
+const SIMULATOR: &str = "parameter = [\"--cfg={name}:{value}\"]\nenvironment = []\n\
+                         platform = [\"-platform\", \"{platform}\", \"-hostfile\", \"{hostfile}\"]";
+
+/// Times are exact: one launch decides, and nothing of Kilter's can be deployed.
+#[test]
+fn a_simulator_has_it_from_arguments_and_one_launch_decides() {
+    let library = described("smpi", SIMULATOR, "smpi/x").noise(kilter_bench::launch::scripted::Noise::none());
+    let (directory, site) = site(library);
+    let run = tune_at(&site, "--guidelines GL8,GL10 --sizes 1024,4096 --platform eth-32x1");
+    assert_eq!(changes(&run), ["smpi/x=16"]);
+    assert!(is_mended(&run, SLOW));
+    assert_eq!(run.report.provenance.launches, 1);
+    assert!(!unfixed(&run, "GL10 bcast 4096").is_empty());
+    let text = std::fs::read_to_string(directory.path().join("out/emit/smpirun.args")).unwrap();
+    assert!(text.lines().any(|one| one == "--cfg=smpi/x:16"), "{text}");
+}

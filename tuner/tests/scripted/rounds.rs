@@ -1,0 +1,70 @@
+//! What a round finds that the one before made necessary.
+
+use super::*;
+
+/// `x=1` mends Reduce and makes Allreduce so fast that Bcast breaks a guideline beside it.
+fn one_after_the_other() -> ScriptedLibrary {
+    slow_reduce(|call| call.is("x", "1"))
+        .setting("x", "0", &["1"])
+        .cost(
+            "bcast",
+            |call, usual| if call.algorithm == 2 { 0.4 * usual } else { usual },
+        )
+        .cost(
+            "allreduce",
+            |call, usual| if call.is("x", "1") { 0.5 * usual } else { usual },
+        )
+        .cost(
+            "reduce",
+            |call, seconds| if call.is("x", "1") { 0.4 * seconds } else { seconds },
+        )
+        .cost(
+            "scatter",
+            |call, usual| if call.is("x", "1") { 0.2 * usual } else { usual },
+        )
+        .cost(
+            "allgather",
+            |call, usual| if call.is("x", "1") { 0.2 * usual } else { usual },
+        )
+}
+
+const CELLS: &str = "--guidelines GL8,GL10 --sizes 4096 --only parameters";
+
+#[test]
+fn what_a_fix_breaks_is_mended_in_the_next_round() {
+    let run = tune(one_after_the_other(), CELLS);
+    assert_eq!(changes(&run), ["x=1", "MPI_Bcast at 4 KiB=bcast_algorithm=2"]);
+    assert!(is_mended(&run, SLOW));
+    let bcast = cell(&run, "GL10 bcast 4096");
+    assert_eq!(bcast.before.verdict, Outcome::Holds);
+    assert_eq!(bcast.after.as_ref().map(|after| after.verdict), Some(Outcome::Holds));
+}
+
+#[test]
+fn without_a_next_round_it_stays_and_is_said() {
+    let run = tune(one_after_the_other(), &format!("{CELLS} --rounds 1"));
+    assert_eq!(changes(&run), ["x=1"]);
+    let after = cell(&run, "GL10 bcast 4096").after.as_ref().map(|after| after.verdict);
+    assert_eq!(after, Some(Outcome::Violated));
+    assert!(
+        unfixed(&run, "GL10 bcast 4096").contains("--rounds"),
+        "{}",
+        unfixed(&run, "GL10 bcast 4096")
+    );
+}
+
+/// Both kinds of the library's own fall one round after the other, and the third finds what is neither.
+#[test]
+fn a_fix_is_found_in_the_third_round() {
+    let by_file = |call: &Call<'_>| !call.settings.value("coll_tuned_dynamic_rules_filename").is_empty();
+    let by_dropin = |call: &Call<'_>| !call.settings.value("KILTER_PROFILE").is_empty();
+    let library = slow_reduce(move |call| call.algorithm == 2 && !by_file(call))
+        .crashes(move |call| call.item == "reduce.as_allreduce" && by_dropin(call))
+        .admits_algorithms(|settings| settings.value("coll_tuned_dynamic_rules_filename").is_empty())
+        .row("reduce.binomial", |_, usual| 1.62 * usual);
+    let run = tune(library, REDUCE);
+    assert_eq!(changes(&run), ["MPI_Reduce at 4 KiB=reduce.binomial"]);
+    assert!(is_mended(&run, SLOW));
+    warning(&run, "`reduce_algorithm=2` is taken back");
+    warning(&run, "`reduce.as_allreduce` is taken back");
+}
