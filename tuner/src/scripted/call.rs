@@ -1,4 +1,4 @@
-//! What the cost functions of a scripted library are asked about.
+//! The call for which the cost functions of a scripted library are asked.
 
 use std::collections::BTreeMap;
 
@@ -26,7 +26,7 @@ impl<'l> Settings<'l> {
         Settings { set, ..*self }
     }
 
-    /// Whether a name has a value at all.
+    /// True if a name has a value.
     #[must_use]
     pub fn has(&self, name: &str) -> bool {
         !self.value(name).is_empty()
@@ -44,7 +44,7 @@ impl<'l> Settings<'l> {
 /// A call of one collective.
 #[derive(Debug)]
 pub struct Call<'c> {
-    /// Which.
+    /// The collective.
     pub collective: Collective,
     /// Total volume in bytes.
     pub bytes: u64,
@@ -52,16 +52,16 @@ pub struct Call<'c> {
     pub ranks: usize,
     /// The library's algorithm that is asked for, by its number; 0 where the library decides.
     pub algorithm: u64,
-    /// How it is called.
+    /// Form of the call.
     pub form: Form,
     /// Id of the item that makes it: `default`, `reduce.binomial`, `reduce(n) @4096`.
     pub item: &'c str,
-    /// What is set.
+    /// The settings.
     pub settings: Settings<'c>,
 }
 
 impl Call<'_> {
-    /// Whether a setting has this value, set or by default.
+    /// True if a setting has this value, set or by default.
     #[must_use]
     pub fn is(&self, name: &str, value: &str) -> bool {
         self.settings.value(name) == value

@@ -1,4 +1,4 @@
-//! What a launcher and a library read: their command line, and the files that it names.
+//! Reads the input of a launcher and a library: their command line, and the files that it names.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -21,7 +21,7 @@ const USER_FILE: &str = "MV2_USER_CONFIG";
 /// Says how many ranks are put on each host.
 const PER_HOST: &str = "--per-node";
 
-/// What a command sets.
+/// Settings of a command.
 #[derive(Debug, Default)]
 pub(super) struct InForce {
     pub(super) ranks: usize,
@@ -31,7 +31,7 @@ pub(super) struct InForce {
     pub(super) environment: BTreeMap<String, String>,
     /// The library's rules file.
     pub(super) rules: Option<Rules>,
-    /// What the drop-in follows.
+    /// The profile that the drop-in follows.
     pub(super) profile: Option<Table>,
 }
 
@@ -60,7 +60,7 @@ impl InForce {
 
     fn read_words(&mut self, words: &[String], library: &Library) {
         let (parameter, environment) = (&library.launcher.parameter, &library.launcher.environment);
-        // Where all parameters are variables, there is one form for both.
+        // If all parameters are variables, one form serves for both.
         let parameter: &[String] = if parameter == environment { &[] } else { parameter };
         let mut at = 1;
         while at < words.len() {

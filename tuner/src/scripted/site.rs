@@ -29,7 +29,7 @@ use kilter_tune as tune;
 use kilter_tune::Tuned;
 use kilter_tune::layouts::prove::{Member, prove};
 
-/// Where a scripted library is installed and tuned.
+/// Place in which a scripted library is installed and tuned.
 #[derive(Debug)]
 pub struct Site {
     directory: PathBuf,
@@ -37,7 +37,7 @@ pub struct Site {
     description: Rc<Library>,
 }
 
-/// What a command came to.
+/// Result of a command.
 #[derive(Debug)]
 pub struct Run {
     /// The report.
@@ -49,10 +49,8 @@ pub struct Run {
 }
 
 impl Site {
-    /// Installs a library in a directory that is made where there is none; a database that is there goes on.
-    ///
-    /// # Errors
-    /// What is wrong with its description, or files that cannot be written.
+    /// Installs a library in a directory, which is made if it is missing; an existing database is continued. Errors are
+    /// a mistake in the description, and files that cannot be written.
     pub fn new(directory: &Path, library: ScriptedLibrary) -> anyhow::Result<Site> {
         let description = library.description()?;
         let programs = directory.join("bin");
@@ -128,7 +126,7 @@ impl Site {
         self.directory.join("out").join("kilter.db")
     }
 
-    /// What is deployed.
+    /// The deployed files.
     #[must_use]
     pub fn emitted(&self) -> PathBuf {
         self.directory.join("out").join("emit")
@@ -169,7 +167,8 @@ impl Site {
         Ok(cli::Cli::try_parse_from(words)?.command)
     }
 
-    /// What a command begins with, or the newest finished run of the same command where nothing can be measured.
+    /// Context with which a command begins, or that of the newest finished run of the same command if nothing can be
+    /// measured.
     fn context<'a>(
         &self,
         bench: Box<dyn Bench>,

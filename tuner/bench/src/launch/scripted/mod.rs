@@ -83,7 +83,7 @@ impl Default for Ends {
     }
 }
 
-/// How a row of a plugin ends in the correctness matrix.
+/// Result of a plugin's row in the correctness matrix.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub enum RowEnds {
     /// All its cases are right.

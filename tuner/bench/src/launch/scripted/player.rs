@@ -84,7 +84,7 @@ pub(super) struct Player {
     open: VecDeque<(Instant, PlanLine)>,
     /// When the last line of the plan that was begun is over.
     over: Instant,
-    /// How many lines of the plan were read.
+    /// Number of lines of the plan that were read.
     read: usize,
     /// True if the job says nothing any more.
     is_silent: bool,

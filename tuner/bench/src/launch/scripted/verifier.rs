@@ -52,7 +52,7 @@ impl Verifier {
     }
 }
 
-/// What is reported, and the row that ends the job before it is done.
+/// The reported rows, and the row that ends the job before it is done.
 fn lines(script: &dyn Script, request: &Request) -> (Vec<Line>, Option<(String, RowEnds)>) {
     let wanted: Vec<&Wanted> = request
         .rows
