@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use rayon::prelude::*;
+
 use super::judge::{Bound, Conclusion, Intervals, Pair};
 use super::monotony::SizeTests;
 use super::{Rule, monotony};
@@ -126,7 +128,7 @@ impl CellView<'_> {
         family: usize,
         bound: Bound,
         rule: &Rule,
-        intervals: &mut Intervals,
+        intervals: &Intervals,
     ) -> Judged {
         let conclusions: Vec<Conclusion> = (0..self.rights.len())
             .map(|index| {
@@ -193,31 +195,32 @@ impl CellView<'_> {
 #[must_use]
 pub fn judge_families(families: &[Family], rule: &Rule) -> Vec<Vec<Judged>> {
     let views: Vec<Vec<CellView<'_>>> = families.iter().map(Family::views).collect();
-    let tests: Vec<Vec<SizeTests>> = views
-        .iter()
-        .map(|cells| cells.iter().map(|cell| cell.tests(rule)).collect())
-        .collect();
+    let cells: Vec<&CellView<'_>> = views.iter().flatten().collect();
+    let tests: Vec<SizeTests> = cells.par_iter().map(|cell| cell.tests(rule)).collect();
     let p: Vec<f64> = tests
         .iter()
-        .flatten()
         .flat_map(|tests| tests.hypotheses.iter().copied())
         .collect();
     let adjusted = rule.correction.adjust(&p);
-    let (mut rest, mut intervals) = (&adjusted[..], Intervals::default());
+    let mut rest = &adjusted[..];
+    let own: Vec<&[f64]> = tests
+        .iter()
+        .map(|tests| {
+            let (own, others) = rest.split_at(tests.hypotheses.len());
+            rest = others;
+            own
+        })
+        .collect();
+    let intervals = Intervals::default();
+    let judged: Vec<Judged> = cells
+        .par_iter()
+        .zip(tests.par_iter().zip(own))
+        .map(|(cell, (tests, own))| cell.conclude(tests, own, p.len(), Bound::of_rule(rule), rule, &intervals))
+        .collect();
+    let mut judged = judged.into_iter();
     views
         .iter()
-        .zip(&tests)
-        .map(|(cells, tests)| {
-            cells
-                .iter()
-                .zip(tests)
-                .map(|(cell, tests)| {
-                    let (own, others) = rest.split_at(tests.hypotheses.len());
-                    rest = others;
-                    cell.conclude(tests, own, p.len(), Bound::of_rule(rule), rule, &mut intervals)
-                })
-                .collect()
-        })
+        .map(|cells| judged.by_ref().take(cells.len()).collect())
         .collect()
 }
 

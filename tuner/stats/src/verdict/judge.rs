@@ -1,6 +1,9 @@
 //! The verdict on each pair of a run.
 
 use std::collections::BTreeMap;
+use std::sync::{PoisonError, RwLock};
+
+use rayon::prelude::*;
 
 use super::{Rule, Test};
 use crate::hodges_lehmann::{Interval, RatioEstimate, SHORTEST_SECONDS};
@@ -27,16 +30,16 @@ const ROUNDING: f64 = 1e-9;
 #[must_use]
 pub fn judge(pairs: &[Pair], rule: &Rule) -> Vec<Comparison> {
     let p: Vec<f64> = pairs
-        .iter()
+        .par_iter()
         .map(|pair| rule.test.p_left_greater(&pair.left, &pair.right))
         .collect();
     let adjusted = rule.correction.adjust(&p);
-    let mut intervals = Intervals::default();
+    let intervals = Intervals::default();
     pairs
-        .iter()
-        .zip(p.into_iter().zip(adjusted))
+        .par_iter()
+        .zip(p.into_par_iter().zip(adjusted))
         .map(|(pair, p)| {
-            let conclusion = Conclusion::of(&pair.left, &pair.right, p, Bound::of_rule(rule), rule, &mut intervals);
+            let conclusion = Conclusion::of(&pair.left, &pair.right, p, Bound::of_rule(rule), rule, &intervals);
             conclusion.comparison
         })
         .collect()
@@ -65,19 +68,25 @@ impl Bound {
     }
 }
 
-/// The ranks that bound intervals, by sizes and confidence: each is worked out once.
+/// The ranks that bound intervals, by sizes and confidence. Each is worked out once, or once by each of the threads that need it first.
 #[derive(Debug, Default)]
-pub(super) struct Intervals(BTreeMap<(usize, usize, u64), Interval>);
+pub(super) struct Intervals(RwLock<BTreeMap<(usize, usize, u64), Interval>>);
 
 impl Intervals {
-    fn estimate(&mut self, left: &Sample, right: &Sample, confidence: f64, test: Test) -> RatioEstimate {
+    fn of_sizes(&self, n: usize, m: usize, confidence: f64) -> Interval {
+        let key = (n, m, confidence.to_bits());
+        let known = self.0.read().unwrap_or_else(PoisonError::into_inner).get(&key).copied();
+        known.unwrap_or_else(|| {
+            let interval = Interval::of_sizes(n, m, confidence);
+            let mut all = self.0.write().unwrap_or_else(PoisonError::into_inner);
+            all.insert(key, interval);
+            interval
+        })
+    }
+
+    fn estimate(&self, left: &Sample, right: &Sample, confidence: f64, test: Test) -> RatioEstimate {
         let (n, m) = (left.len(), right.len());
-        let mut ranks = |confidence: f64| {
-            *self
-                .0
-                .entry((n, m, confidence.to_bits()))
-                .or_insert_with(|| Interval::of_sizes(n, m, confidence))
-        };
+        let mut ranks = |confidence: f64| self.of_sizes(n, m, confidence);
         match test {
             Test::Pairs => pairs::estimate(left, right, confidence, &mut ranks),
             Test::SignedRank if n == m => {
@@ -117,7 +126,7 @@ impl Conclusion {
         (p, p_adjusted): (f64, f64),
         bound: Bound,
         rule: &Rule,
-        intervals: &mut Intervals,
+        intervals: &Intervals,
     ) -> Conclusion {
         let estimate = intervals.estimate(left, right, rule.confidence, rule.test);
         let (left_seconds, right_seconds) = (left.median(), right.median());

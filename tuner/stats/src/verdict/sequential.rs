@@ -27,6 +27,8 @@
 //! Methods, 2000, doi:10.1201/9780367805326; several hypotheses: Maurer and Bretz, Statistics in Biopharmaceutical
 //! Research 5(4):311-320, 2013, doi:10.1080/19466315.2013.807748.
 
+use rayon::prelude::*;
+
 use super::Rule;
 use super::family::{CellView, Family, Judged};
 use super::judge::{Bound, Intervals};
@@ -228,12 +230,16 @@ impl Sequential {
         let each = (self.total_weight - known_weight) / untested.max(1) as f64;
         weights.extend(std::iter::repeat_n(each.max(f64::MIN_POSITIVE), untested));
         let total_weight: f64 = weights.iter().sum();
+        let tests = self.tests(&views);
         let mut looks: Vec<Vec<(SizeTests, Bound)>> = Vec::new();
-        for (family, cells) in views.iter().enumerate() {
-            let each = cells.iter().enumerate();
+        for ((family, cells), tests) in views.iter().enumerate().zip(tests) {
+            let each = cells.iter().enumerate().zip(tests);
             looks.push(
-                each.map(|(cell, view)| self.test(CellIndex { family, cell }, view, total_weight, last))
-                    .collect(),
+                each.map(|((cell, view), tests)| {
+                    let bound = self.spend(CellIndex { family, cell }, (view, &tests), total_weight, last);
+                    (tests, bound)
+                })
+                .collect(),
             );
         }
         self.launches = views.iter().flatten().map(CellView::launches).max().unwrap_or(0);
@@ -246,37 +252,86 @@ impl Sequential {
             .collect();
         p.resize(weights.len(), 1.0);
         let adjusted = self.rule.correction.adjust_weighted(&p, &weights);
-        let (mut rest, mut intervals) = (&adjusted[..], Intervals::default());
-        let mut answer = Vec::new();
-        for (index, cells) in views.iter().enumerate() {
-            // Cells that are gone keep their place in the family, and nothing else.
-            let gone: usize = self.cells[index][cells.len()..]
-                .iter()
-                .map(|state| state.smallest.len())
-                .sum();
-            let mut row = Vec::new();
-            for (cell, view) in cells.iter().enumerate() {
-                let state = &mut self.cells[index][cell];
+        let latest = self.conclude(&views, &looks, &adjusted, family_size);
+        for (cells, latest) in self.cells.iter_mut().zip(latest) {
+            for (state, latest) in cells.iter_mut().zip(latest) {
+                let Some(judged) = latest else { continue };
+                if judged.comparison.verdict != Outcome::Undecided {
+                    state.decided = Some(judged.clone());
+                }
+                state.latest = Some(judged);
+            }
+        }
+        let of_family = |(cells, views): (&Vec<State>, &Vec<CellView<'_>>)| {
+            let states = cells.iter().take(views.len());
+            states
+                .filter_map(|state| state.decided.clone().or_else(|| state.latest.clone()))
+                .collect()
+        };
+        self.cells.iter().zip(&views).map(of_family).collect()
+    }
+
+    /// The tests of each cell that is not decided, on all processors; none of the others.
+    fn tests(&self, views: &[Vec<CellView<'_>>]) -> Vec<Vec<SizeTests>> {
+        let of_cell = |(view, state): (&CellView<'_>, &State)| match state.decided {
+            Some(_) => SizeTests {
+                hypotheses: Vec::new(),
+                pairs: Vec::new(),
+            },
+            None => view.tests(&self.rule),
+        };
+        let families = views.par_iter().zip(&self.cells[..views.len()]);
+        families
+            .map(|(views, cells)| {
+                // Cells that are gone keep their place in the family.
+                let cells = &cells[..views.len()];
+                views.par_iter().zip(cells).map(of_cell).collect()
+            })
+            .collect()
+    }
+
+    /// The conclusion on each cell that is not decided, on all processors.
+    fn conclude(
+        &self,
+        views: &[Vec<CellView<'_>>],
+        looks: &[Vec<(SizeTests, Bound)>],
+        adjusted: &[f64],
+        family_size: usize,
+    ) -> Vec<Vec<Option<Judged>>> {
+        let mut rest = adjusted;
+        let mut own: Vec<Vec<&[f64]>> = Vec::new();
+        for cells in &self.cells[..views.len()] {
+            let of_cells = cells.iter().map(|state| {
                 let (own, others) = rest.split_at(state.smallest.len());
                 rest = others;
-                if state.decided.is_none() {
-                    let (tests, bound) = &looks[index][cell];
-                    let judged = view.conclude(tests, own, family_size, *bound, &self.rule, &mut intervals);
-                    if judged.comparison.verdict != Outcome::Undecided {
-                        state.decided = Some(judged.clone());
-                    }
-                    state.latest = Some(judged);
-                }
-                row.extend(state.decided.clone().or_else(|| state.latest.clone()));
-            }
-            rest = &rest[gone..];
-            answer.push(row);
+                own
+            });
+            own.push(of_cells.collect());
         }
-        answer
+        let intervals = Intervals::default();
+        let states = self.cells[..views.len()].par_iter().zip(&own);
+        let families = views.par_iter().zip(looks).zip(states);
+        families
+            .map(|((views, looks), (states, own))| {
+                let cells = views.len();
+                let each = views.par_iter().zip(looks).zip(&states[..cells]).zip(&own[..cells]);
+                each.map(|(((view, (tests, bound)), state), own)| {
+                    let is_open = state.decided.is_none();
+                    is_open.then(|| view.conclude(tests, own, family_size, *bound, &self.rule, &intervals))
+                })
+                .collect()
+            })
+            .collect()
     }
 
     /// Spends the shares of one cell and records its p-values.
-    fn test(&mut self, at: CellIndex, view: &CellView<'_>, total_weight: f64, last: bool) -> (SizeTests, Bound) {
+    fn spend(
+        &mut self,
+        at: CellIndex,
+        (view, tests): (&CellView<'_>, &SizeTests),
+        total_weight: f64,
+        last: bool,
+    ) -> Bound {
         let (max, finished, rule) = (self.max_launches, self.finished, self.rule);
         let as_many = total_weight / self.weight(at);
         let state = &mut self.cells[at.family][at.cell];
@@ -285,17 +340,9 @@ impl Sequential {
             needed: 1.0,
             faster_holds: last,
         };
-        let tests = if state.decided.is_some() {
-            SizeTests {
-                hypotheses: Vec::new(),
-                pairs: Vec::new(),
-            }
-        } else {
-            view.tests(&rule)
-        };
         let launches = view.launches();
         if state.decided.is_some() || finished || launches <= state.launches {
-            return (tests, bound);
+            return bound;
         }
         let reached = if last {
             1.0
@@ -317,7 +364,7 @@ impl Sequential {
             state.spent_on_bound = reached;
         }
         state.launches = launches;
-        (tests, bound)
+        bound
     }
 
     /// Takes a decision back that [`super::Stability::affects`] found to depend on the state of the machine, so that the
