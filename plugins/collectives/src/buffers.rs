@@ -1,11 +1,11 @@
-//! What a row works on, and why a call failed.
+//! What a row works on.
 
 use std::ffi::c_int;
 
-use kilter_algorithms::TransportError;
-use kilter_mpi::{Arena, MPI_Datatype, MPI_Op, MpiError, constants};
+use kilter_mpi::{Arena, MPI_Datatype, MPI_Op, constants};
 
 use crate::call::Call;
+use crate::error::CallError;
 use crate::side::Side;
 
 /// This rank's data of one call, in memory that a row may use: contiguous, and input apart from output.
@@ -43,23 +43,6 @@ impl Buffers {
             op: constants::op_null(),
         }
     }
-}
-
-/// Why a call could not be carried out.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum CallError {
-    /// From the layer over MPI.
-    #[error(transparent)]
-    Mpi(#[from] MpiError),
-    /// From an algorithm.
-    #[error(transparent)]
-    Transport(#[from] TransportError),
-    /// No memory.
-    #[error("no memory for {0} bytes of scratch")]
-    NoMemory(usize),
-    /// The drop-in passed what the ABI does not allow.
-    #[error("a call that the plugin ABI does not allow: {0}")]
-    Abi(&'static str),
 }
 
 /// Lengths of blocks, kept from call to call so that none allocates.
@@ -136,9 +119,4 @@ impl Drop for Staging<'_> {
             self.arena.give(buffer);
         }
     }
-}
-
-/// A length, count or rank that came as a signed number.
-pub(crate) fn unsigned(value: impl TryInto<usize>, what: &'static str) -> Result<usize, CallError> {
-    value.try_into().map_err(|_| CallError::Abi(what))
 }

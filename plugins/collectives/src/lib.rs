@@ -3,18 +3,23 @@
 //! The drop-in loads it as a shared object. The worker links it and calls the same rows, so that what is measured is what is deployed.
 //!
 //! * [`rows`]: the table that the drop-in asks for.
-//! * [`call`]: one call: no panic leaves it, and an error ends the job, since other ranks may be waiting.
-//! * [`movement`], [`reduction`]: the program's buffers, in place or of any datatype, as the algorithms want them.
+//! * [`run`]: the function behind each row: no panic leaves it, and an error ends the job, since other ranks may be waiting.
+//! * [`movement`], [`reduction`]: the program's buffers, in place or of any datatype, as the algorithms want them; [`execute`] runs a
+//!   row on them.
 //! * [`side`]: what one rank gives or takes in a movement, as the program describes it.
 
 mod buffers;
 mod call;
+mod error;
+mod execute;
 mod movement;
 mod reduction;
+mod row;
 mod rows;
+mod run;
 mod side;
 
-pub use call::UNAVAILABLE_REASON;
+pub use run::UNAVAILABLE_REASON;
 
 use kilter_abi::{ABI_VERSION, MAGIC, MPI_IDENTITY, Plugin};
 
@@ -28,7 +33,7 @@ pub static PLUGIN: Plugin = Plugin {
     reserved: 0,
     name: c"kilter-collectives".as_ptr(),
     algorithms: Some(rows::algorithms),
-    release: Some(call::release),
+    release: Some(run::release),
     // The registry says it, to all that ask.
     scratch: None,
 };

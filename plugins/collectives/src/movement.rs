@@ -6,8 +6,10 @@
 use kilter_algorithms::{Collective, Shape};
 use kilter_mpi::{constants, layout};
 
-use crate::buffers::{Buffers, CallError, Lists, Staging, unsigned};
-use crate::call::{Call, execute};
+use crate::buffers::{Buffers, Lists, Staging};
+use crate::call::Call;
+use crate::error::{CallError, unsigned};
+use crate::execute::execute;
 use crate::side::{Side, given, taken};
 
 /// Carries out an allgather, alltoall, broadcast, gather or scatter, or one of their forms with counts, of any datatypes, in

@@ -7,8 +7,10 @@ use kilter_algorithms::{Collective, Shape};
 use kilter_mpi::constants;
 use kilter_mpi::layout::{self, Layout};
 
-use crate::buffers::{Buffers, CallError, Lists, Staging, unsigned};
-use crate::call::{Call, execute};
+use crate::buffers::{Buffers, Lists, Staging};
+use crate::call::Call;
+use crate::error::{CallError, unsigned};
+use crate::execute::execute;
 
 /// Carries out an allreduce, exscan, reduce, reduce-scatter or scan.
 ///

@@ -7,60 +7,35 @@ use kilter_abi::{
     Algorithm, NEEDS_COMMUTATIVE, NEEDS_EVEN_RANKS, NEEDS_INT_VOLUME, NEEDS_ONE_NODE, NEEDS_POWER_OF_TWO_RANKS,
     NEEDS_PREDEFINED_OPERATOR, Parameter,
 };
-use kilter_algorithms::mockup::Mockup;
-use kilter_algorithms::{Collective, Entry, Need, mockup, registry};
-use kilter_mpi::{OverMpi, Pipeline};
+use kilter_algorithms::{Entry, Need, mockup, registry};
+use kilter_mpi::Pipeline;
 
-use crate::call;
+use crate::row::Row;
+use crate::run::run_of;
 
-/// How a row is carried out; what [`Algorithm::data`] points to.
-pub(crate) enum Row {
-    /// Over point-to-point messages.
-    Algorithm(Entry<OverMpi>),
-    /// By calls of the library's collectives.
-    Mockup(&'static Mockup, Pipeline),
-}
-
-impl Row {
-    /// Its id in profiles.
-    pub(crate) fn id(&self) -> &'static str {
-        match self {
-            Row::Algorithm(entry) => entry.row().id,
-            Row::Mockup(mockup, _) => mockup.id,
-        }
-    }
-
-    /// What it implements.
-    pub(crate) fn collective(&self) -> Collective {
-        match self {
-            Row::Algorithm(entry) => entry.row().collective,
-            Row::Mockup(_, pipeline) => pipeline.target(),
-        }
-    }
-
-    fn in_c(&'static self) -> Option<Algorithm> {
-        let needs = match self {
-            Row::Algorithm(entry) => needs(entry.row().needs),
-            // They call the library's functions with int counts.
-            Row::Mockup(mockup, _) if mockup.pads_for_operator() => NEEDS_INT_VOLUME | NEEDS_PREDEFINED_OPERATOR,
-            Row::Mockup(..) => NEEDS_INT_VOLUME,
-        };
-        let parameters: Vec<Parameter> = match self {
-            Row::Algorithm(entry) => entry.row().parameters.iter().filter_map(parameter).collect(),
-            Row::Mockup(..) => Vec::new(),
-        };
-        let parameters: &'static [Parameter] = Vec::leak(parameters);
-        Some(Algorithm {
-            id: c_string(self.id())?,
-            collective: kilter_abi::collective_number(self.collective().name())?,
-            needs,
-            parameter_count: u32::try_from(parameters.len()).ok()?,
-            reserved: 0,
-            parameters: parameters.as_ptr(),
-            data: std::ptr::from_ref(self).cast::<c_void>(),
-            run: Some(call::run_of(self.collective())),
-        })
-    }
+/// The row as the drop-in sees it.
+fn in_c(row: &'static Row) -> Option<Algorithm> {
+    let needs = match row {
+        Row::Algorithm(entry) => needs(entry.row().needs),
+        // They call the library's functions with int counts.
+        Row::Mockup(mockup, _) if mockup.pads_for_operator() => NEEDS_INT_VOLUME | NEEDS_PREDEFINED_OPERATOR,
+        Row::Mockup(..) => NEEDS_INT_VOLUME,
+    };
+    let parameters: Vec<Parameter> = match row {
+        Row::Algorithm(entry) => entry.row().parameters.iter().filter_map(parameter).collect(),
+        Row::Mockup(..) => Vec::new(),
+    };
+    let parameters: &'static [Parameter] = Vec::leak(parameters);
+    Some(Algorithm {
+        id: c_string(row.id())?,
+        collective: kilter_abi::collective_number(row.collective().name())?,
+        needs,
+        parameter_count: u32::try_from(parameters.len()).ok()?,
+        reserved: 0,
+        parameters: parameters.as_ptr(),
+        data: std::ptr::from_ref(row).cast::<c_void>(),
+        run: Some(run_of(row.collective())),
+    })
 }
 
 fn needs(of_row: &[Need]) -> u32 {
@@ -106,7 +81,7 @@ fn table() -> &'static [Algorithm] {
             .chain(mockups)
             .collect();
         let rows: &'static [Row] = Vec::leak(rows);
-        Vec::leak(rows.iter().filter_map(Row::in_c).collect())
+        Vec::leak(rows.iter().filter_map(in_c).collect())
     })
 }
 

@@ -6,8 +6,8 @@ use kilter_algorithms::{Collective, Shape};
 use kilter_mpi::layout::{self, Layout};
 use kilter_mpi::{MPI_Datatype, constants};
 
-use crate::buffers::{CallError, unsigned};
 use crate::call::Call;
+use crate::error::{CallError, unsigned};
 
 /// Blocks of elements in the program's memory.
 #[derive(Clone, Copy)]
