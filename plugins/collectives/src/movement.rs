@@ -6,7 +6,7 @@
 use kilter_algorithms::{Collective, Shape};
 use kilter_mpi::{constants, layout};
 
-use crate::buffers::{Buffers, Lists, Staging};
+use crate::buffers::{Buffers, Lists, Staging, overlap};
 use crate::call::Call;
 use crate::error::{CallError, unsigned};
 use crate::execute::execute;
@@ -52,7 +52,12 @@ pub(crate) unsafe fn carry_out(call: &Call<'_>, staging: &mut Staging<'_>, lists
                     side.pack(call, std::slice::from_raw_parts_mut(output, output_bytes))?;
                 }
             } else {
-                let direct = if is_shared { None } else { side.stream()? };
+                let is_apart = |address: &*mut u8| !overlap((*address, input_bytes), (output, output_bytes));
+                let direct = if is_shared {
+                    None
+                } else {
+                    side.stream()?.filter(is_apart)
+                };
                 input = match direct {
                     Some(address) => address.cast_const(),
                     None => {

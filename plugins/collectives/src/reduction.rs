@@ -7,7 +7,7 @@ use kilter_algorithms::{Collective, Shape};
 use kilter_mpi::constants;
 use kilter_mpi::layout::{self, Layout};
 
-use crate::buffers::{Buffers, Lists, Staging};
+use crate::buffers::{Buffers, Lists, Staging, overlap};
 use crate::call::Call;
 use crate::error::{CallError, unsigned};
 use crate::execute::execute;
@@ -40,7 +40,8 @@ pub(crate) unsafe fn carry_out(call: &Call<'_>, staging: &mut Staging<'_>, lists
     // SAFETY: by this function's contract; staged buffers are as long as what is written to them.
     unsafe {
         let mut input: *const u8 = given.cast();
-        if in_place || !layout.is_dense() {
+        let is_within = || overlap((input, count * extent), (arguments.recv.cast(), output_count * extent));
+        if in_place || !layout.is_dense() || is_within() {
             let copy = staging.buffer(count * extent)?;
             // From the first to the last byte of data; what lies between is memory of the program's too.
             let begin = layout.true_lower_bound.unsigned_abs();

@@ -138,7 +138,9 @@ fn carry_out(collective: Collective, context: &mut Context, arguments: &Argument
     } else {
         movement::plain(&call)
     };
-    // SAFETY: by the ABI, the program's buffers are those of a call of the row's collective.
+    // Input that lies within the output is copied first, as what is in place is.
+    let plain = plain.filter(|buffers| !buffers.overlap());
+    // SAFETY: by the ABI, the program's buffers are those of a call of the row's collective; they do not overlap.
     unsafe {
         match (plain, row) {
             (Some(buffers), Row::Algorithm(entry)) => {

@@ -212,6 +212,22 @@ static void from_read_only(int root, int count) {
                 expect(i, got[i], 100000L * (i / count) + i % count);
             }
         }
+        what = "own block, gather";
+        for (int i = 0; i < count; i++) {
+            got[count * rank + i] = given[i];
+        }
+        MPI_Gather(got + count * rank, count, MPI_INT, got, count, MPI_INT, root, MPI_COMM_WORLD);
+        for (int i = 0; i < count * size && rank == root; i++) {
+            expect(i, got[i], 100000L * (i / count) + i % count);
+        }
+        what = "own block, scatter";
+        for (int i = 0; i < count * size; i++) {
+            got[i] = given[i];
+        }
+        MPI_Scatter(got, count, MPI_INT, got + count * rank, count, MPI_INT, root, MPI_COMM_WORLD);
+        for (int i = 0; i < count * size; i++) {
+            expect(i, got[i], 100000L * (i / count == rank ? root : rank) + i);
+        }
     }
     what = "read-only, reduce_scatter_block";
     MPI_Reduce_scatter_block(given, got, count, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
