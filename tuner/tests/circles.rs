@@ -9,15 +9,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Circles that are there. One that goes must be removed here, so that it does not come back.
-const KNOWN: &[(&str, &str)] = &[
-    ("plugins/collectives/src", "buffers call movement reduction rows side"),
-    (
-        "plugins/dropin/src",
-        "agree communicator describe device finish init prepared private replace rules start",
-    ),
-];
-
 /// The modules above one, from the crate's root.
 type Name = Vec<String>;
 
@@ -231,25 +222,12 @@ fn modules_beside_each_other_form_no_circles() {
     sources(&root, &mut directories);
     assert!(directories.len() > 20, "{directories:?}");
     let mut wrong = Vec::new();
-    let mut known: BTreeSet<(String, String)> = KNOWN
-        .iter()
-        .map(|(place, names)| ((*place).to_owned(), (*names).to_owned()))
-        .collect();
     for directory in directories {
         let mut all = BTreeMap::new();
         modules(&directory, &Name::new(), &mut all);
         for (above, level) in levels(&all) {
             for circle in circles(&level) {
-                let place = directory
-                    .strip_prefix(&root)
-                    .unwrap()
-                    .join(above.join("/"))
-                    .display()
-                    .to_string();
-                let place = place.trim_end_matches('/').to_owned();
-                if known.remove(&(place.clone(), circle.join(" "))) {
-                    continue;
-                }
+                let place = directory.strip_prefix(&root).unwrap().join(above.join("/"));
                 let mut seen = String::new();
                 for from in &circle {
                     for (to, words) in &level[*from] {
@@ -259,15 +237,13 @@ fn modules_beside_each_other_form_no_circles() {
                     }
                 }
                 wrong.push(format!(
-                    "{place}: {} use each other in a circle; move what they share into a module below them:{}",
+                    "{}: {} use each other in a circle; move what they share into a module below them:{}",
+                    place.display(),
                     circle.join(", "),
                     seen
                 ));
             }
         }
-    }
-    for (place, names) in known {
-        wrong.push(format!("{place}: the circle of {names} is gone; remove it from KNOWN"));
     }
     assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
 }

@@ -3,15 +3,16 @@
 //! A rank that cannot follow the profile, or is told not to, must not be left waiting by those that do. So every rank that has the drop-in
 //! takes part, whatever its environment says, at its first intercepted call on the communicator.
 
-use std::ffi::{c_int, c_void};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use kilter_mpi::{MPI_Comm, MPI_Datatype, MPI_Op, MpiError, Real, constants, info};
+use kilter_mpi::{MPI_Comm, info};
 
 use crate::device::{self, Policy};
+use crate::maxima::maxima;
 use crate::private::{self, Private};
-use crate::start::{self, Started};
+use crate::started::Started;
+use crate::warning::warn;
 
 /// What was agreed.
 pub(crate) enum Agreed {
@@ -75,37 +76,6 @@ pub(crate) unsafe fn agree(comm: MPI_Comm, size: usize, started: &'static Starte
     Agreed::Differ
 }
 
-/// The largest of the numbers that the ranks give, place by place.
-///
-/// # Safety
-/// All ranks of the intracommunicator make the same call.
-pub(crate) unsafe fn maxima<const N: usize>(comm: MPI_Comm, numbers: [u64; N]) -> Result<[u64; N], MpiError> {
-    // The one behind the drop-in's.
-    static ALLREDUCE: Real = Real::new("PMPI_Allreduce\0");
-    type Allreduce = unsafe extern "C" fn(*const c_void, *mut c_void, c_int, MPI_Datatype, MPI_Op, MPI_Comm) -> c_int;
-    let mut largest = [0_u64; N];
-    // SAFETY: this is the library's function of this name; as many numbers are given as are taken; collective by this function's contract.
-    let code = unsafe {
-        let allreduce: Allreduce = std::mem::transmute(ALLREDUCE.address());
-        allreduce(
-            numbers.as_ptr().cast(),
-            largest.as_mut_ptr().cast(),
-            N as c_int,
-            constants::uint64(),
-            constants::max(),
-            comm,
-        )
-    };
-    if code == 0 {
-        Ok(largest)
-    } else {
-        Err(MpiError {
-            operation: "PMPI_Allreduce",
-            code,
-        })
-    }
-}
-
 #[cold]
 fn say_that_they_differ(comm: MPI_Comm, size: usize, started: &'static Started) {
     static SAID: AtomicBool = AtomicBool::new(false);
@@ -114,12 +84,12 @@ fn say_that_they_differ(comm: MPI_Comm, size: usize, started: &'static Started) 
     }
     let rank = started.rank;
     if let Err(reason) = &started.rules {
-        start::warn(rank != 0, &format!("rank {rank}: {reason}"));
+        warn(rank != 0, &format!("rank {rank}: {reason}"));
     }
     let speaks = info::rank(comm).is_ok_and(|rank| rank == 0);
     let text = format!(
         "the {size} ranks of a communicator do not follow the same profile with the same code (another file, mode, plugin or build of \
          libkilter.so, or a failure on some); the library's own collectives are used on it"
     );
-    start::warn(speaks, &text);
+    warn(speaks, &text);
 }

@@ -7,19 +7,20 @@
 use std::cell::{Cell, RefCell};
 use std::ffi::{c_int, c_void};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 
 use kilter_abi::Context;
-use kilter_mpi::{MPI_Comm, MpiError, attribute, constants, handle, info};
+use kilter_mpi::{MPI_Comm, attribute, constants, handle, info};
 use kilter_profile::Table;
 
 use crate::agree::{Agreed, agree};
 use crate::device::{self, Policy};
 use crate::finish;
+use crate::key::{self, attribute_of, set_attribute};
 use crate::prepared::PreparedCalls;
 use crate::private::{self, Private};
 use crate::rules::{Action, Implementation, Rules};
-use crate::start::{self, Started};
+use crate::started::{self, Started};
 
 /// A communicator that has rules.
 pub(crate) struct State {
@@ -83,11 +84,6 @@ enum Stage {
     Forgone,
 }
 
-/// Attributes of communicators whose calls go to the library: without rules, or private.
-static PASS: u8 = 0;
-static PRIVATE: u8 = 1;
-
-static KEY: AtomicI32 = AtomicI32::new(-1);
 static GENERATION: AtomicU64 = AtomicU64::new(1);
 
 /// What a communicator is to the drop-in.
@@ -130,9 +126,9 @@ thread_local! {
 }
 
 fn known(attribute: *const c_void) -> Known {
-    if attribute == (&raw const PASS).cast() {
+    if attribute == key::pass() {
         Known::Pass
-    } else if attribute == (&raw const PRIVATE).cast() {
+    } else if attribute == key::private() {
         Known::Private
     } else {
         // SAFETY: every other attribute is a `State` that lives until its communicator is freed. No call on a communicator
@@ -199,23 +195,12 @@ unsafe fn find(comm: MPI_Comm, started: &'static Started) -> *const c_void {
     unsafe { attribute_of(comm).unwrap_or_else(|| create(comm, started)) }
 }
 
-unsafe fn attribute_of(comm: MPI_Comm) -> Option<*const c_void> {
-    // SAFETY: the key was created at the start; the communicator is valid by the contract of `look_up`.
-    unsafe { attribute::get(comm, KEY.load(Ordering::Acquire)) }
-}
-
-unsafe fn set_attribute(comm: MPI_Comm, attribute: *const c_void) -> Result<(), MpiError> {
-    // SAFETY: the key was created at the start; the attribute lives until it is deleted.
-    unsafe { attribute::set(comm, KEY.load(Ordering::Acquire), attribute) }
-}
-
 /// Decides what a communicator is, and remembers it.
 #[cold]
 unsafe fn create(comm: MPI_Comm, started: &'static Started) -> *const c_void {
-    let pass: *const c_void = (&raw const PASS).cast();
     // SAFETY: by the contract of `look_up`.
     let state = unsafe { rules_of(comm, started) };
-    let attribute = state.map_or(pass, |state| Box::into_raw(state).cast_const().cast());
+    let attribute = state.map_or(key::pass(), |state| Box::into_raw(state).cast_const().cast());
     // SAFETY: by the contract of `look_up`.
     if let Err(error) = unsafe { set_attribute(comm, attribute) } {
         // Without it this rank would decide otherwise than the others at the next call.
@@ -301,15 +286,6 @@ impl State {
     }
 }
 
-/// Calls on a private communicator are made by implementations.
-///
-/// # Safety
-/// A valid communicator of the drop-in's own.
-pub(crate) unsafe fn mark_as_private(comm: MPI_Comm) -> Result<(), MpiError> {
-    // SAFETY: by this function's contract; the attribute is static.
-    unsafe { set_attribute(comm, (&raw const PRIVATE).cast()) }
-}
-
 /// Creates the key of the attributes, and the one whose end is the beginning of MPI's. False where the library refuses.
 pub(crate) fn prepare() -> bool {
     // SAFETY: the functions live as long as the process, and take what is set under their keys; the end's attribute is static. A
@@ -318,15 +294,15 @@ pub(crate) fn prepare() -> bool {
         let (Ok(key), Ok(end)) = (attribute::create_key(delete), attribute::create_key(delete_of_self)) else {
             return false;
         };
-        KEY.store(key, Ordering::Release);
-        attribute::set(constants::comm_self(), end, (&raw const PASS).cast()).is_ok()
+        key::take(key);
+        attribute::set(constants::comm_self(), end, key::pass()).is_ok()
     }
 }
 
 unsafe extern "C" fn delete(_: MPI_Comm, _: c_int, attribute: *mut c_void, _: *mut c_void) -> c_int {
     GENERATION.fetch_add(1, Ordering::AcqRel);
     let attribute = attribute.cast_const();
-    if attribute != (&raw const PASS).cast() && attribute != (&raw const PRIVATE).cast() {
+    if attribute != key::pass() && attribute != key::private() {
         // SAFETY: every other attribute is a `State` from `create`, deleted once.
         drop(unsafe { Box::from_raw(attribute.cast_mut().cast::<State>()) });
     }
@@ -335,7 +311,7 @@ unsafe extern "C" fn delete(_: MPI_Comm, _: c_int, attribute: *mut c_void, _: *m
 
 /// Attributes of `MPI_COMM_SELF` are deleted first of all in `MPI_Finalize`, whatever language called it.
 unsafe extern "C" fn delete_of_self(_: MPI_Comm, _: c_int, _: *mut c_void, _: *mut c_void) -> c_int {
-    start::stop();
+    started::stop();
     private::finish();
     finish::report();
     0

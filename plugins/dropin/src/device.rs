@@ -18,8 +18,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use kilter_abi::Arguments;
 use kilter_mpi::{MPI_Comm, MPI_Datatype, MpiError, constants, layout};
 
-use crate::agree;
-use crate::start;
+use crate::maxima::maxima;
+use crate::started;
+use crate::warning::warn;
 
 /// What the ranks of a communicator agreed on. The larger one of any rank is that of all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -168,7 +169,7 @@ fn wants_host() -> bool {
         Some(value) if !value.is_empty() && value != "library" => {
             let value = value.to_string_lossy();
             let text = format!("KILTER_GPU is `{value}`; allowed: library, host; taken as library");
-            start::warn(start::found().is_none_or(|started| started.rank == 0), &text);
+            warn(started::found().is_none_or(|started| started.rank == 0), &text);
             false
         }
         _ => false,
@@ -195,7 +196,7 @@ pub(crate) fn say_that_calls_are_left(rank: usize) {
     let speaks = rank == 0 && !SAID.swap(true, Ordering::Relaxed);
     let text = "a rank of a communicator has a GPU's runtime mapped (libcuda, libamdhip64 or libze_loader), so buffers may lie in its memory; \
                 the library's own collectives are used on it (KILTER_GPU=host asks CUDA and HIP about each buffer instead)";
-    start::warn(speaks, text);
+    warn(speaks, text);
 }
 
 /// Whether the buffers of a call are known to lie on the host, on all ranks.
@@ -205,7 +206,7 @@ pub(crate) fn say_that_calls_are_left(rank: usize) {
 pub(crate) unsafe fn is_on_host(comm: MPI_Comm, arguments: &Arguments) -> Result<bool, MpiError> {
     let elsewhere = !is_own_on_host(arguments);
     // SAFETY: by this function's contract.
-    Ok(unsafe { agree::maxima(comm, [u64::from(elsewhere)]) }? == [0])
+    Ok(unsafe { maxima(comm, [u64::from(elsewhere)]) }? == [0])
 }
 
 /// The same of this rank. Where data begins is known without a list of displacements and a derived type only.

@@ -5,7 +5,7 @@ use std::ffi::{c_int, c_void};
 use kilter_algorithms::Collective;
 use kilter_mpi::{MPI_Comm, MPI_Datatype, MPI_Op, Real};
 
-use crate::describe::Given;
+use crate::given::Given;
 use crate::replace::{Function, replace, ruled};
 
 /// One form of one function, `MPI_X` and `PMPI_X` alike: the replacement that the profile has for the call, else the

@@ -3,11 +3,11 @@
 use std::ffi::{CString, c_char, c_int, c_ulonglong, c_void};
 use std::sync::atomic::Ordering;
 
-use crate::start::{self, Mode};
+use crate::started::{self, Mode};
 
 /// Says on rank 0 how often each implementation ran, if asked to.
 pub(crate) fn report() {
-    let Some(started) = start::found() else { return };
+    let Some(started) = started::found() else { return };
     let Ok(rules) = &started.rules else { return };
     if !started.log || started.rank != 0 {
         return;
@@ -41,7 +41,7 @@ pub unsafe extern "C" fn kilter_dropin_calls(
     visit: Option<unsafe extern "C" fn(id: *const c_char, calls: c_ulonglong, data: *mut c_void)>,
     data: *mut c_void,
 ) -> c_int {
-    let Some(Ok(rules)) = start::found().map(|started| &started.rules) else {
+    let Some(Ok(rules)) = started::found().map(|started| &started.rules) else {
         return -1;
     };
     for implementation in &rules.implementations {

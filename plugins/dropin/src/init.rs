@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use kilter_mpi::presence::{self, Library, Presence};
 use kilter_mpi::{Real, constants, info};
 
-use crate::start::warn;
+use crate::warning::warn;
 
 type Argv = *mut *mut *mut c_char;
 

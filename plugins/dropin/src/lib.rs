@@ -23,12 +23,13 @@
 //!
 //! * [`entry`]: the exported functions. Both `MPI_X` and `PMPI_X` are: the Fortran layer of Open MPI calls `PMPI_X`.
 //! * [`kilter_mpi::Real`]: the library's functions, found behind this one.
-//! * [`describe`], [`replace`]: from a call to the implementation that runs, by facts that all ranks share.
+//! * [`given`], [`describe`], [`replace`]: from a call to the implementation that runs, by facts that all ranks share.
 //! * [`device`]: what is done where buffers may lie in a GPU's memory.
 //! * [`prepared`]: a call like one before goes the short way.
-//! * [`communicator`]: what is kept for each communicator, as an attribute of it; [`agree`]: what its ranks agree on first;
-//!   [`private`]: where implementations send.
-//! * [`start`], [`rules`]: profile and plugins, at the first intercepted call; [`kilter_host`] loads the plugins.
+//! * [`communicator`]: what is kept for each communicator, as an attribute of it ([`key`]); [`agree`]: what its ranks agree on first, by
+//!   [`maxima`]; [`private`]: where implementations send.
+//! * [`start`], [`rules`]: profile and plugins, at the first intercepted call, and for later ones [`started`]; [`kilter_host`] loads the
+//!   plugins.
 //! * [`init`]: whether every rank has the drop-in, when MPI begins; [`finish`]: counts, when it ends.
 
 mod agree;
@@ -37,9 +38,14 @@ mod describe;
 mod device;
 pub mod entry;
 pub mod finish;
+mod given;
 pub mod init;
+mod key;
+mod maxima;
 mod prepared;
 mod private;
 mod replace;
 mod rules;
 mod start;
+mod started;
+mod warning;

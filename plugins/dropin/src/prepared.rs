@@ -15,10 +15,8 @@ use kilter_algorithms::Collective;
 use kilter_host::plugins::Run;
 use kilter_mpi::{MPI_Datatype, MPI_Op, constants, layout};
 
-use crate::communicator::State;
-use crate::describe::{Given, Number};
+use crate::given::{Given, Number};
 use crate::rules::Implementation;
-use crate::start::Started;
 
 /// A call that was replaced, ready to be made again.
 pub(crate) struct Prepared {
@@ -29,6 +27,33 @@ pub(crate) struct Prepared {
     run: Run,
     context: *mut Context,
     implementation: &'static Implementation,
+}
+
+impl Prepared {
+    /// Makes the call again with these addresses. Returns the implementation's code, and which it is.
+    ///
+    /// # Safety
+    /// `prepared` is what [`PreparedCalls::find`] found for a call with these addresses, made by all ranks of the communicator, on which
+    /// no other call is under way.
+    #[inline(always)]
+    pub(crate) unsafe fn run(
+        prepared: *mut Prepared,
+        send: *const c_void,
+        recv: *mut c_void,
+    ) -> (c_int, &'static Implementation) {
+        // SAFETY: a box of the communicator's, which nothing frees or changes while the call is under way.
+        unsafe {
+            (*prepared).arguments.send = send;
+            (*prepared).arguments.recv = recv;
+            let Prepared {
+                run,
+                context,
+                implementation,
+                ..
+            } = *prepared;
+            (run(context, &raw const (*prepared).arguments), implementation)
+        }
+    }
 }
 
 /// Calls of one collective that are kept: programs take turns between a few counts.
@@ -63,8 +88,8 @@ impl PreparedCalls {
         }
     }
 
-    /// The call like this one; null where there is none. To be given to [`again`] before anything else happens on the
-    /// communicator.
+    /// The call like this one; null where there is none. To be given to [`Prepared::run`] before anything else happens on
+    /// the communicator.
     #[inline(always)]
     pub(crate) fn find<N: Number, D: Number>(&self, collective: Collective, given: Given<N, D>) -> *mut Prepared {
         let is = |count: N, known: i64| count.try_into().is_ok_and(|count| count == known);
@@ -165,38 +190,4 @@ fn keeps_type(datatype: MPI_Datatype) -> bool {
 /// True if the handle means the same for ever.
 fn keeps_op(op: MPI_Op) -> bool {
     op == constants::op_null() || constants::predefined_ops().contains(&op)
-}
-
-/// Carries the call out as the one before; what it is to return. `None`: the library shall do it.
-///
-/// # Safety
-/// `prepared` is what [`PreparedCalls::find`] found on this state for a call with these addresses, made by all ranks.
-#[inline(never)]
-pub(crate) unsafe fn again(
-    state: &State,
-    started: &Started,
-    prepared: *mut Prepared,
-    send: *const c_void,
-    recv: *mut c_void,
-) -> Option<c_int> {
-    // Held until the implementation has returned, as for any call.
-    let tables = state.tables.try_borrow_mut().ok()?;
-    // SAFETY: a box of the state's, which lives on while `tables` is held.
-    let (code, implementation) = unsafe {
-        (*prepared).arguments.send = send;
-        (*prepared).arguments.recv = recv;
-        let Prepared {
-            run,
-            context,
-            implementation,
-            ..
-        } = *prepared;
-        (run(context, &raw const (*prepared).arguments), implementation)
-    };
-    if code == 0 {
-        implementation.count(started);
-        return Some(0);
-    }
-    // SAFETY: the same contract.
-    unsafe { crate::replace::failed(state, started, implementation, tables, code) }
 }

@@ -12,10 +12,11 @@ use kilter_abi::Context;
 use kilter_host::Hosted;
 use kilter_mpi::{MPI_Comm, MpiError, constants, info};
 
-use crate::agree;
-use crate::communicator;
+use crate::key;
+use crate::maxima;
 use crate::rules::{Implementation, Rules};
-use crate::start::{self, Started};
+use crate::started::Started;
+use crate::warning::warn;
 
 /// Private communicators of a process at a time: an eighth of what MPICH has for all. The program keeps the rest.
 const MOST: usize = 256;
@@ -88,7 +89,7 @@ pub(crate) unsafe fn make(
         }
         Err(reason) => {
             static SAID: AtomicBool = AtomicBool::new(false);
-            start::warn(
+            warn(
                 started.rank == 0 && !SAID.swap(true, Ordering::Relaxed),
                 &format!(
                     "no private communicator for a communicator of {size} ranks: {reason}; the library's own collectives are used on it"
@@ -114,8 +115,8 @@ unsafe fn create(comm: MPI_Comm, size: usize) -> Result<(MPI_Comm, u64), String>
     }
     // SAFETY: by the contract of `make`.
     let made = unsafe { info::comm_private(comm) }.and_then(|private| {
-        // SAFETY: the communicator is new.
-        unsafe { communicator::mark_as_private(private) }?;
+        // SAFETY: the communicator is new, the key was taken at the start, and the attribute is static.
+        unsafe { key::set_attribute(private, key::private()) }?;
         Ok(private)
     });
     // Each rank proposes a number that it has never proposed before, and the largest is taken.
@@ -138,7 +139,7 @@ unsafe fn maxima<const N: usize>(comm: MPI_Comm, size: usize, numbers: [u64; N])
         return Ok(numbers);
     }
     // SAFETY: by this function's contract.
-    unsafe { agree::maxima(comm, numbers) }
+    unsafe { maxima::maxima(comm, numbers) }
 }
 
 impl Private {

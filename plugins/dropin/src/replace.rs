@@ -6,7 +6,7 @@
 //! or types of moved data, which may differ.
 
 use std::cell::RefMut;
-use std::ffi::c_int;
+use std::ffi::{c_int, c_void};
 use std::sync::atomic::Ordering;
 
 use kilter_abi::UNAVAILABLE;
@@ -15,11 +15,13 @@ use kilter_mpi::layout::Layout;
 use kilter_mpi::{MPI_Comm, constants, info};
 
 use crate::communicator::{self, Known, State, Tables};
-use crate::describe::{Given, Number, describe, early};
+use crate::describe::{describe, early};
 use crate::device;
-use crate::prepared::again;
+use crate::given::{Given, Number};
+use crate::prepared::Prepared;
 use crate::rules::{Action, Implementation};
-use crate::start::{self, Mode, Started};
+use crate::start;
+use crate::started::{Mode, Started};
 
 /// The state of `comm`, if the profile has any rule for this collective on it.
 ///
@@ -66,6 +68,30 @@ pub(crate) unsafe fn replace<F: Function, N: Number, D: Number>(
     let stored = given;
     // SAFETY: the same contract.
     unsafe { carry_out::<F, N, D>(state, started, &stored, found) }
+}
+
+/// Carries the call out as the one before. Returns the code that the call is to return; `None`: the library shall do it.
+///
+/// # Safety
+/// `prepared` is what [`crate::prepared::PreparedCalls::find`] found on this state for a call with these addresses, made by all ranks.
+#[inline(never)]
+unsafe fn again(
+    state: &State,
+    started: &Started,
+    prepared: *mut Prepared,
+    send: *const c_void,
+    recv: *mut c_void,
+) -> Option<c_int> {
+    // Held until the implementation has returned, as for any call.
+    let tables = state.tables.try_borrow_mut().ok()?;
+    // SAFETY: found on this state for this call; `tables` keeps others out.
+    let (code, implementation) = unsafe { Prepared::run(prepared, send, recv) };
+    if code == 0 {
+        implementation.count(started.thread_multiple);
+        return Some(0);
+    }
+    // SAFETY: the same contract.
+    unsafe { failed(state, started, implementation, tables, code) }
 }
 
 /// What is left to decide, and the call, of this total volume and with what may run.
@@ -130,7 +156,7 @@ unsafe fn carry_out<F: Function, N: Number, D: Number>(
     // SAFETY: context and arguments are as the ABI says, and lent for the call.
     let code = unsafe { (implementation.callable.run)(context, &raw const arguments) };
     if code == 0 {
-        implementation.count(started);
+        implementation.count(started.thread_multiple);
         // Where its buffers lie is asked anew in each call.
         if !state.asks_device {
             // SAFETY: the call has ended, and `tables` keeps others out; parameters are the state's.
@@ -148,7 +174,7 @@ unsafe fn carry_out<F: Function, N: Number, D: Number>(
 /// # Safety
 /// All ranks of the communicator made the call; `tables` are the state's.
 #[cold]
-pub(crate) unsafe fn failed(
+unsafe fn failed(
     state: &State,
     started: &Started,
     implementation: &'static Implementation,
@@ -161,7 +187,7 @@ pub(crate) unsafe fn failed(
         unsafe { state.prepared.clear() };
         return None;
     }
-    implementation.count(started);
+    implementation.count(started.thread_multiple);
     drop(tables);
     // SAFETY: a valid communicator; its error handler decides what becomes of the error.
     unsafe { mpi_sys::PMPI_Comm_call_errhandler(state.comm, code) };

@@ -10,8 +10,6 @@ use kilter_host::plugins::{self, Callable, LoadError};
 use kilter_profile::{Catalogue, Entry, Profile, ProfileError, Table};
 use kilter_protocol::row::{Needs, Row};
 
-use crate::start::Started;
-
 /// An implementation that a profile names.
 pub(crate) struct Implementation {
     /// Its row.
@@ -35,10 +33,10 @@ impl Implementation {
         self.callable.row.needs
     }
 
-    /// Counts a call.
+    /// Counts a call; several threads may do so at the same time only where that is said.
     #[inline]
-    pub(crate) fn count(&self, started: &Started) {
-        if started.thread_multiple {
+    pub(crate) fn count(&self, thread_multiple: bool) {
+        if thread_multiple {
             self.calls.fetch_add(1, Ordering::Relaxed);
         } else {
             // Only one thread at a time counts, so that no other processor need be asked, which takes as long as 20 instructions.

@@ -3,9 +3,6 @@
 use std::ffi::OsString;
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::ptr;
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicPtr, AtomicU8, Ordering};
 
 use kilter_host::{code, trust};
 use kilter_mpi::{constants, environment, info};
@@ -13,6 +10,8 @@ use kilter_mpi::{constants, environment, info};
 use crate::communicator;
 use crate::init;
 use crate::rules::Rules;
+use crate::started::{self, Mode, Started};
+use crate::warning::warn;
 
 /// Largest profile that is read, in bytes.
 const MAX_PROFILE: u64 = 16 << 20;
@@ -21,116 +20,43 @@ const MAX_PROFILE: u64 = 16 << 20;
 /// after it.
 const PRIVATE_AFTER: u32 = 1;
 
-/// What is done with a call that the profile has a rule for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Mode {
-    /// It is counted, and the library's own collective runs.
-    Log,
-    /// The profile's implementation runs.
-    Replace,
-}
-
-/// What the start found.
-pub(crate) struct Started {
-    pub(crate) mode: Mode,
-    /// True if counts are printed at the end.
-    pub(crate) log: bool,
-    /// This process's rank in `MPI_COMM_WORLD`.
-    pub(crate) rank: usize,
-    /// The profile, or why it is not followed.
-    pub(crate) rules: Result<Rules, String>,
-    /// Equal on ranks that follow the same profile in the same mode with the same code; 0 where none is followed.
-    pub(crate) digest: u64,
-    /// Equal on ranks of one node.
-    pub(crate) node: u64,
-    /// Calls with a rule that are the library's on a new communicator, other than the world.
-    pub(crate) private_after: u32,
-    /// True if several threads may call MPI at the same time.
-    pub(crate) thread_multiple: bool,
-}
-
-const NOT_STARTED: u8 = 0;
-const OFF: u8 = 1;
-const ON: u8 = 2;
-
-static PHASE: AtomicU8 = AtomicU8::new(NOT_STARTED);
-static STARTED: OnceLock<Option<Started>> = OnceLock::new();
-
-/// What [`started`] returns while the phase is [`ON`], else null: one load in each call.
-static ACTIVE: AtomicPtr<Started> = AtomicPtr::new(ptr::null_mut());
-
-/// What the start found, if calls are to be looked at; starts at the first call.
+/// The start's result, if calls are to be looked at; starts at the first call.
 #[inline]
 pub(crate) fn started() -> Option<&'static Started> {
-    // SAFETY: null or what `STARTED` holds, which is never written again.
-    unsafe { ACTIVE.load(Ordering::Acquire).as_ref() }.or_else(start)
-}
-
-/// What the start found, even after the end; `None` before it or where the drop-in is off.
-pub(crate) fn found() -> Option<&'static Started> {
-    STARTED.get().and_then(Option::as_ref)
-}
-
-/// From now on, calls go to the library.
-pub(crate) fn stop() {
-    PHASE.store(OFF, Ordering::SeqCst);
-    ACTIVE.store(ptr::null_mut(), Ordering::SeqCst);
+    started::active().or_else(start)
 }
 
 #[cold]
 fn start() -> Option<&'static Started> {
-    match PHASE.load(Ordering::SeqCst) {
-        OFF => return None,
-        // Another thread has just started.
-        ON => return found(),
-        _ if !info::is_running() => return None,
-        _ => {}
-    }
-    let started = STARTED.get_or_init(|| {
-        if !init::is_everywhere() {
-            return None;
-        }
-        let rank = info::rank(constants::comm_world()).unwrap_or(0);
-        let settings = Settings::from(environment::variable);
-        let followed = follow(&settings, rank);
-        if let Err(reason) = &followed {
-            warn(
-                rank == 0 && !settings.is_off,
-                &format!("{reason}; the library's own collectives are used"),
-            );
-        }
-        let digest = followed.as_ref().map_or(0, |(digest, _)| *digest);
-        let started = Started {
-            mode: settings.mode,
-            log: settings.log,
-            rank,
-            rules: followed.map(|(_, rules)| rules),
-            digest,
-            node: node(),
-            private_after: settings.private_after,
-            thread_multiple: info::is_thread_multiple().unwrap_or(true),
-        };
-        communicator::prepare().then_some(started)
-    });
-    let phase = if started.is_some() { ON } else { OFF };
-    let is_first = PHASE
-        .compare_exchange(NOT_STARTED, phase, Ordering::SeqCst, Ordering::SeqCst)
-        .is_ok();
-    if let Some(started) = started.as_ref().filter(|_| is_first) {
-        ACTIVE.store(ptr::from_ref(started).cast_mut(), Ordering::SeqCst);
-        // An end that came meanwhile is not undone.
-        if PHASE.load(Ordering::SeqCst) == OFF {
-            ACTIVE.store(ptr::null_mut(), Ordering::SeqCst);
-        }
-    }
-    started.as_ref()
+    started::once(find_out)
 }
 
-/// Prints a warning where this rank is the one to say it.
-pub(crate) fn warn(speaks: bool, text: &str) {
-    if speaks {
-        kilter_mpi::say(format_args!("warning: {text}"));
+/// Reads the environment and the profile; `None` where the drop-in is off.
+fn find_out() -> Option<Started> {
+    if !init::is_everywhere() {
+        return None;
     }
+    let rank = info::rank(constants::comm_world()).unwrap_or(0);
+    let settings = Settings::from(environment::variable);
+    let followed = follow(&settings, rank);
+    if let Err(reason) = &followed {
+        warn(
+            rank == 0 && !settings.is_off,
+            &format!("{reason}; the library's own collectives are used"),
+        );
+    }
+    let digest = followed.as_ref().map_or(0, |(digest, _)| *digest);
+    let started = Started {
+        mode: settings.mode,
+        log: settings.log,
+        rank,
+        rules: followed.map(|(_, rules)| rules),
+        digest,
+        node: node(),
+        private_after: settings.private_after,
+        thread_multiple: info::is_thread_multiple().unwrap_or(true),
+    };
+    communicator::prepare().then_some(started)
 }
 
 /// The environment.
@@ -223,12 +149,13 @@ fn read(path: &Path) -> Result<String, String> {
 
 /// Tells apart what ranks follow: the profile, how, and the code of the drop-in and the plugins. Never 0. Not for adversaries.
 fn digest(settings: &Settings, text: &[u8], plugins: u64) -> u64 {
+    static IN_THE_DROPIN: u8 = 0;
     let how = [
         u64::from(settings.mode == Mode::Log),
         u64::from(settings.private_after),
         plugins,
     ];
-    let start = code::digest((&raw const PHASE).cast(), 0xcbf2_9ce4_8422_2325);
+    let start = code::digest((&raw const IN_THE_DROPIN).cast(), 0xcbf2_9ce4_8422_2325);
     let hash = how.iter().fold(code::hash(start, text), |hash, number| {
         code::hash(hash, &number.to_le_bytes())
     });
