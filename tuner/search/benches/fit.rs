@@ -250,7 +250,7 @@ fn main() {
     }
 }
 
-/// What a screening of other collectives measures near a size.
+/// Times that a screening of other collectives measures near a size.
 fn disturbed(case: Disturbed, p: usize, n: u64, truth: Prices, random: &mut Xoshiro256PlusPlus) -> Vec<(Cost, f64)> {
     let sizes = [(n / 16).max(1), n];
     let known = [Collective::Reduce, Collective::Bcast].map(|collective| of_row(p, collective, &sizes));

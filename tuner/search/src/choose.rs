@@ -22,7 +22,7 @@ pub struct Measured {
 /// The outcome of a contest.
 #[derive(Debug, Clone)]
 pub struct Choice {
-    /// What to deploy; `None` leaves the cell alone.
+    /// The selection to deploy; `None` leaves the cell alone.
     pub chosen: Option<Selection>,
     /// Settings of whole launches that it was found under, and is not deployed without.
     pub needs: Vec<Assignment>,
@@ -44,7 +44,7 @@ pub fn choose(target: &Target, candidates: &[Measured], bounds: &[Sample], rule:
     choose_among(target, candidates, bounds, rule, &|_| true)
 }
 
-/// As [`choose`], where only some candidates can be `deployable`; the others are measured to be compared with.
+/// [`choose`] among the `deployable` candidates; the others are measured for comparison.
 #[must_use]
 pub fn choose_among(
     target: &Target,

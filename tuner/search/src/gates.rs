@@ -107,7 +107,7 @@ fn candidates(context: &Context<'_>, targets: &[Target], banned: &BTreeSet<Assig
     candidates
 }
 
-/// Whether a parameter belongs to the collective of a target.
+/// True if a parameter acts on the collective of a target; one that lists no collectives acts on all.
 fn acts_on(library: &Library, parameter: &str, target: &Target) -> bool {
     let its = |row: &Parameter| target.collective().is_some_and(|one| row.collectives.contains(&one));
     let row = library.parameters.iter().find(|row| row.name == parameter);
@@ -197,8 +197,8 @@ fn default_of(held: &Held) -> Option<&Sample> {
     default.map(|one| &one.medians)
 }
 
-/// What is chosen from, and the bounds that it has to meet: those under the gate and those without it. The library's algorithms are credited
-/// only where messages prove that they act under it: that they do not without it is known.
+/// The candidates under the gate, and the bounds that they have to meet, with and without it. The library's algorithms count only if messages
+/// prove that they act under the gate; without the gate they are known not to act.
 fn field(under: &Held, without: &Held, finding: Option<&Finding>) -> (Vec<Measured>, Vec<Sample>) {
     let acts = matches!(finding, Some(Finding::Acts { .. }));
     let is_the_librarys = |one: &Measured| matches!(one.selection, Some(Selection::Settings(_)));
@@ -209,13 +209,13 @@ fn field(under: &Held, without: &Held, finding: Option<&Finding>) -> (Vec<Measur
 
 /// A contest under a gate.
 struct Judged<'h> {
-    /// What was decided by the times under the gate.
+    /// The choice by the times under the gate.
     judged: Choice,
-    /// What it was decided on.
+    /// The candidates that it was chosen from.
     candidates: Vec<Measured>,
     /// The library's own choice without the gate, in launches in turn.
     default_without: Option<&'h Sample>,
-    /// Whether the library's algorithms act under the gate, where one was among the finalists.
+    /// Evidence that the library's algorithms act under the gate, if one of them was a finalist.
     finding: Option<&'h Finding>,
 }
 
@@ -367,7 +367,7 @@ mod tests {
         }
     }
 
-    /// What `under` leads to, beside the library without the gate.
+    /// The choice that `under` leads to, beside the library without the gate.
     fn settled(under: &Held, finding: &Finding) -> Choice {
         let without = held(10_000.0, &[], 4000.0);
         let (candidates, bounds) = field(under, &without, Some(finding));

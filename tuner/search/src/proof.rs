@@ -1,5 +1,5 @@
-//! Whether what the library was told acts, by the messages that it sends: a wrong setting is mostly ignored in silence, and a candidate
-//! would be credited with the default's time.
+//! Proves by the library's messages that its settings act. A wrong setting is mostly ignored in silence, and a candidate would be credited with
+//! the default's time.
 //!
 //! A fingerprint is what every rank sends to every other during one call, as the library itself counts it (`messages` in its
 //! description), in a launch that times nothing. Two rules, each one launch, or one more for each cell where that one fails:
@@ -12,7 +12,7 @@
 //!   sent when they were switched in the running job. A file of rules that the library does not take, or asks for other communicators
 //!   only, is found so.
 //!
-//! Where nothing counts, settings are read back, and the report says that this is all.
+//! Where the library counts no messages, settings are read back, and the report says that this is all.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -35,20 +35,20 @@ const LEAST_RANKS: usize = 4;
 /// Longest time of a block, in seconds; nothing in it is used as a time.
 const BLOCK_SECONDS: f64 = 1.0;
 
-/// What a launch that counts has answered, or why there is none.
+/// Blocks of a counting launch, or why there are none.
 type Counted<'c> = Result<(&'c Messages, Vec<BlockOutcome>), String>;
 
-/// The same for one block.
+/// One block of a counting launch, or why there is none.
 type CountedBlock<'c> = Result<(&'c Messages, BlockOutcome), String>;
 
-/// What is known of the library's algorithms for a cell.
+/// Evidence that forcing the library's algorithms acts on a cell.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Finding {
     /// Choosing one changes what is sent.
     Acts {
         /// Algorithms that were forced.
         forced: usize,
-        /// How many different messages they sent, with the default's.
+        /// Number of different message patterns, the default's included.
         kinds: usize,
     },
     /// Whichever is chosen, the same is sent.
@@ -80,13 +80,13 @@ impl Finding {
         }
     }
 
-    /// Whether a candidate that is a choice of algorithm may be credited.
+    /// False for a choice among the library's algorithms if forcing them has no effect.
     #[must_use]
     pub fn credits(&self, selection: &Selection) -> bool {
         !matches!((self, selection), (Finding::NoEffect { .. }, Selection::Settings(_)))
     }
 
-    /// For the report.
+    /// The finding's text in reports.
     #[must_use]
     pub fn text(&self) -> String {
         match self {
@@ -294,8 +294,8 @@ fn counted<'c>(context: &'c Context<'_>, name: &str, setup: &Setup, blocks: &[Bl
     }
 }
 
-/// As [`counted`], block by block; where the job fails, each block has a job of its own. Every item has a communicator of its own, and Open MPI
-/// 5.0.11 under HAN does not survive many of them while it counts.
+/// [`counted`] for each block. If the job fails, each block gets a job of its own: every item has its own communicator, and Open MPI 5.0.11
+/// under HAN does not survive many of them while it counts.
 fn counted_each<'c>(
     context: &'c Context<'_>,
     name: &str,
@@ -336,11 +336,11 @@ fn counted_each<'c>(
     }
 }
 
-/// What makes a launch count; `device` is what the library reports where the site alone has set it up.
+/// Settings that make a launch count messages; `device` is the library's report of its transports where only the site has set them.
 fn assignments(messages: &Messages, device: &BTreeMap<String, String>) -> Vec<Assignment> {
     let named = messages.among.iter().filter_map(|(name, component)| {
         let site = device.get(name)?;
-        // What is left out, and nothing, leave all others in.
+        // An empty list, and one of exclusions (`^`), leave all others in.
         let is_list = !site.is_empty() && !site.starts_with('^');
         let is_there = site.split(',').any(|one| one == component);
         (is_list && !is_there).then(|| (name.clone(), format!("{site},{component}")))
@@ -358,7 +358,7 @@ fn assignments(messages: &Messages, device: &BTreeMap<String, String>) -> Vec<As
         .collect()
 }
 
-/// What was sent for an item, where the worker has said so.
+/// Messages that the worker reported for an item, if it did.
 fn sent(messages: &Messages, outcome: &BlockOutcome, item: &str) -> Option<String> {
     let said = outcome.read_back.get(item)?;
     let of = |counter: &String| {

@@ -16,7 +16,7 @@ pub struct Final<'a> {
     pub bound: Option<f64>,
     /// The chosen one: id, and median in seconds.
     pub chosen: Option<(&'a str, f64)>,
-    /// How times are compared.
+    /// The rule that compares times.
     pub rule: &'a Rule,
 }
 
@@ -25,11 +25,11 @@ pub struct Final<'a> {
 pub struct Finalist {
     /// Its median, in seconds.
     pub seconds: f64,
-    /// Whether it is statistically as good as the one that is deployed.
+    /// True if it is statistically as good as the deployed one.
     pub as_good: bool,
-    /// Whether it meets the bound.
+    /// True if it meets the bound.
     pub fixes: bool,
-    /// Whether this library can be told to use it.
+    /// True if this library can be told to use it.
     pub deployable: bool,
 }
 

@@ -31,8 +31,8 @@ pub fn learn(context: &Context<'_>) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What leaves other bits under `staged`, the emitted files, than the untouched library, with the reason; nothing where the options do not ask
-/// for the same.
+/// Subjects whose results under `staged`, the emitted files, differ in bits from the untouched library's, each with the reason; none if the
+/// options do not ask for equal bits.
 ///
 /// # Errors
 /// A failure of a launch.

@@ -158,7 +158,7 @@ pub fn search(
     Ok(findings)
 }
 
-/// Where the ranks are, and what is set there and by `base`.
+/// Placement of the ranks, and the settings in force there and by `base`.
 #[must_use]
 pub fn situation(context: &Context<'_>, base: &Setup) -> space::Situation {
     let mut in_force = context.set_by_site();
@@ -192,7 +192,7 @@ fn say_what_cannot_be_put_back(context: &Context<'_>, candidates: &[LaunchCandid
     }
 }
 
-/// Whether settings can be in force together: no name has two values, and no constraint is broken.
+/// True if settings can be in force together: no name has two values, and no constraint is broken.
 fn agree<'c>(
     library: &Library,
     situation: &space::Situation,
@@ -242,8 +242,7 @@ struct Search<'s, 'a> {
 }
 
 impl Search<'_, '_> {
-    /// How far the targets are from their bounds, plus the damage done elsewhere; natural logarithms of ratios, summed. Smaller
-    /// is better.
+    /// Distance of the targets from their bounds, plus the damage done elsewhere: a sum of natural logarithms of ratios. Smaller is better.
     fn cost(&self, times: &Times, base: &Times) -> f64 {
         let log_ratio = |a: Option<&f64>, b: Option<&f64>| match (a, b) {
             (Some(a), Some(b)) => (a / b).ln(),
@@ -277,7 +276,7 @@ impl Search<'_, '_> {
         cost
     }
 
-    /// What a left side counts for: 1, or with a call mix the time that the application spends in it over the mean of the targets.
+    /// Weight of a left side: 1, or with a call mix the time that the application spends in it over the mean of the targets.
     fn weight(&self, left: &Subject, base: &Times) -> f64 {
         let plan = &self.trials.context.plan;
         if plan.calls.is_empty() {
@@ -289,7 +288,7 @@ impl Search<'_, '_> {
         if mean > 0.0 { spent(left) / mean } else { 1.0 }
     }
 
-    /// Where times are exact, keeps why a candidate that fixes something is not taken.
+    /// Records why a candidate that fixes something is not taken; only where times are exact.
     fn refuse(&self, candidate: &LaunchCandidate, times: &Times, present: &Times, findings: &mut Findings) {
         let slowed = times
             .iter()

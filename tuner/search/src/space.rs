@@ -1,5 +1,5 @@
-//! What can be tried for a target: settings of the library, mock-ups, algorithms of the registry. Pure; nothing that the
-//! violation cannot depend on is proposed.
+//! Candidates for a target: settings of the library, mock-ups, algorithms of the registry. Pure. It proposes nothing that the violation cannot
+//! depend on.
 
 use std::collections::BTreeSet;
 
@@ -87,7 +87,7 @@ pub fn selections(library: &Library, target: &Target, ranks: usize, one_node: bo
     selections
 }
 
-/// What plugins of the user have for this target, on the same grid.
+/// Candidates from the user's plugins for this target, on the same grid.
 #[must_use]
 pub fn of_plugins(
     library: &Library,
@@ -139,13 +139,13 @@ pub fn every(library: &Library, target: &Target, ranks: usize, one_node: bool) -
 }
 
 impl Knob {
-    /// All its values, ascending.
+    /// All values of the knob, ascending.
     #[must_use]
     pub fn values(&self) -> Vec<u64> {
         self.axis(self.min).values()
     }
 
-    /// Its range, searched from here.
+    /// The knob's range as an axis that is searched from `start`.
     #[must_use]
     pub fn axis(&self, start: u64) -> Axis {
         Axis {
@@ -171,13 +171,13 @@ pub fn at_point(knobs: &[Knob], selection: &Selection, values: &[u64]) -> Select
     knobs.iter().zip(values).fold(selection.clone(), set)
 }
 
-/// Of the library's algorithms.
+/// Suffix of the segment size's name in the library's algorithms.
 const SEGMENT: &str = "segmentsize";
 /// The second point of the grid of Kilter's segments, in times of the first: which rows reach the final is decided before segments are
 /// refined, and what a library takes for each message differs by more than that.
 const LONGER_SEGMENT: u64 = 4;
 
-/// What two selections that differ only in ordered knobs have in common.
+/// The name that selections share if they differ only in ordered knobs.
 #[must_use]
 pub fn family(selection: &Selection) -> String {
     match selection {
@@ -299,26 +299,25 @@ pub fn launch_candidates(library: &Library, transports: &[String], targets: &[Ta
         .collect()
 }
 
-/// Where the ranks are, and what is set there before anything is tried.
+/// Placement of the ranks, and the settings in force before anything is tried.
 #[derive(Debug, Clone, Default)]
 pub struct Situation {
     /// Hosts of the ranks, in their order; empty where that is not known.
     pub hosts: Vec<String>,
-    /// What the site and the user have set, then what is deployed so far: last ones win.
+    /// Settings of the site and the user, then those deployed so far: the last one of a name wins.
     pub in_force: Vec<(String, String)>,
 }
 
 impl Situation {
-    /// What stands for a name.
+    /// The value in force for a name.
     fn value_of(&self, name: &str) -> Option<&str> {
         let found = self.in_force.iter().rev().find(|(other, _)| other == name)?;
         Some(&found.1)
     }
 }
 
-/// What of these launch settings can act where the ranks are, under what is in force there: what stands already is not tried again, the
-/// library's default is tried where something else stands, and what would break a constraint gets the setting beside it that mends
-/// that, or is left out.
+/// The launch settings that can act on this placement. A value in force is not tried again; where another one stands, the library's default is
+/// tried. A candidate that would break a constraint gets the setting that mends it, or is left out.
 #[must_use]
 pub fn in_situation(
     library: &Library,
@@ -371,7 +370,7 @@ fn mended(library: &Library, mut candidate: LaunchCandidate, situation: &Situati
     Some(candidate)
 }
 
-/// What an ordered candidate becomes with another value of its parameter; `None` where that would break a constraint.
+/// An ordered candidate with another value of its parameter; `None` if that would break a constraint.
 #[must_use]
 pub fn with_value(
     library: &Library,
@@ -421,12 +420,12 @@ pub fn overlap_candidates(library: &Library, transports: &[String], spare: Optio
         .collect()
 }
 
-/// Whether what it acts on is in use.
+/// True if the transport that the parameter acts on is in use.
 fn is_carried(row: &Parameter, transports: &[String]) -> bool {
     row.transport.as_ref().is_none_or(|needed| transports.contains(needed))
 }
 
-/// What is tried for overlap; `None` where it needs a free processing unit and there is none.
+/// The candidate for overlap; `None` if it needs a free processing unit and there is none.
 fn for_overlap(row: &Parameter, tried: &ForOverlap, spare: Option<&str>) -> Option<LaunchCandidate> {
     let mut candidate = launch_candidate(row, &tried.value);
     for (name, text) in &tried.together {
@@ -647,7 +646,7 @@ mod tests {
         assert_eq!(family(&set), family(&base));
     }
 
-    /// What no file could deploy is not searched.
+    /// A parameter that no file can deploy is not searched.
     #[test]
     fn requests_are_searched_where_the_rules_file_has_a_column_for_them() {
         let base = Selection::Settings(vec![("coll_tuned_alltoall_algorithm".to_owned(), "4".to_owned())]);
@@ -729,7 +728,7 @@ mod tests {
         );
     }
 
-    /// What is there for overlap alone in every description, by the transports of one host and of several.
+    /// Candidates that exist for overlap alone, in every description, by the transports of one host and of several.
     #[test]
     fn what_is_made_for_overlap() {
         let mut text = String::new();
@@ -826,7 +825,7 @@ mod tests {
         }
     }
 
-    /// What is tried of a parameter, with all that is set.
+    /// Candidates of a parameter, each with all its settings.
     fn tried(
         library: &Library,
         transport: &str,

@@ -1,4 +1,4 @@
-//! What has to become faster: violated cells, grouped by their left side.
+//! Targets of the search: violated cells, grouped by their left side.
 
 use std::collections::BTreeMap;
 
@@ -12,9 +12,9 @@ use crate::verification::{JudgedCell, Verification};
 /// A collective at a volume, and what it must not be slower than.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Target {
-    /// What is too slow.
+    /// The slow side.
     pub left: Subject,
-    /// As people name it: `reduce`, `isend`.
+    /// Its name for people: `reduce`, `isend`.
     pub function: String,
     /// Right sides of the violated guidelines.
     pub bounds: Vec<Subject>,

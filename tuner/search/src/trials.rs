@@ -41,8 +41,8 @@ pub fn repetitions(options: &Options, purpose: Purpose) -> Repetitions {
     options.repetitions_or(usual)
 }
 
-/// The same for what is measured in a block of the verification by this id: where the verification has learnt how times vary within and
-/// between launches, this decides here, too.
+/// Repetitions of a block of the verification by this id. They follow the variance within and between launches if the verification has learnt
+/// it.
 #[must_use]
 pub fn repetitions_of(context: &Context<'_>, purpose: Purpose, block: &str) -> Repetitions {
     let usual = repetitions(context.options, purpose);
@@ -69,11 +69,11 @@ pub struct Trials<'s, 'a> {
     label: String,
     pub(super) targets: &'s [Target],
     base: Setup,
-    /// What is measured beside everything else.
+    /// Blocks that are measured beside everything else.
     further: Vec<Block>,
     /// Which of the library's collectives are measured beside the targets; all of them without.
     touched: Option<&'s dyn Fn(&Subject) -> bool>,
-    /// Whether nothing but the targets is measured.
+    /// True if only the targets are measured.
     alone: bool,
     launches: usize,
     /// Seconds of the longest launch so far.
@@ -85,9 +85,9 @@ pub struct Trials<'s, 'a> {
 pub struct Refusal {
     /// The kind.
     pub what: FaultKind,
-    /// What was seen.
+    /// The observed failure.
     pub detail: String,
-    /// Whether the job ended by it.
+    /// True if it ended the job.
     pub ended_the_job: bool,
     /// The collective that was measured then, where it was one.
     pub collective: Option<Collective>,
@@ -144,7 +144,7 @@ impl<'s, 'a> Trials<'s, 'a> {
         format!("{id} for {}", names.join(", "))
     }
 
-    /// Whether these settings have failed before.
+    /// True if these settings have failed before.
     #[must_use]
     pub fn is_put_away(&self, assignments: &[Assignment]) -> bool {
         self.context.quarantine.contains(&self.put_away_as(&id(assignments)))
@@ -239,8 +239,8 @@ impl<'s, 'a> Trials<'s, 'a> {
         Ok(Ok(times))
     }
 
-    /// Whether the library carries `subject` out as asked, by its strict mode; what it does not is in quarantine then. Where it has no
-    /// such mode, nothing is launched.
+    /// True if the library's strict mode carries `subject` out as asked; if not, the settings go into quarantine. Without a strict mode nothing
+    /// is launched and the answer is true.
     ///
     /// # Errors
     /// A failure that no candidate explains.
@@ -338,8 +338,8 @@ impl<'s, 'a> Trials<'s, 'a> {
     }
 }
 
-/// Whether something became slower: in every launch slower than in every launch before (by chance 1 in 252 with five each), and by
-/// more than launches differ.
+/// True if every launch after is slower than every launch before (by chance 1 in 252 with five each), and the medians differ by more than
+/// launches do.
 #[must_use]
 pub fn is_slower(before: &Sample, after: &Sample) -> bool {
     after.min() > before.max() && after.median() > (1.0 + DAMAGE_FLOOR) * before.median()
@@ -353,7 +353,7 @@ pub fn damaged<'t>(before: &'t Samples, after: &'t Samples) -> impl Iterator<Ite
     after.iter().filter(is_damage).map(|(subject, _)| subject)
 }
 
-/// Whether it is a collective of the library's by itself.
+/// True if the subject is a single collective of the library.
 #[must_use]
 pub fn is_library(subject: &Subject) -> bool {
     subject.collective().is_some()

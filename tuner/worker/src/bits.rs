@@ -1,8 +1,8 @@
-//! What an item leaves of random doubles, as a digest: where two items have one digest, their results are equal bit by bit on all ranks.
+//! Digests of an item's results on random doubles: items with equal digests have results that are equal bit by bit on all ranks.
 //!
-//! The sum of doubles depends on the order of its additions, which is what an algorithm chooses. So each item that combines data is called on
-//! doubles of many magnitudes, at the volumes that the header names and with the first and the last rank as the root; and three times, with
-//! the ranks coming in different orders, since what arrives first may be added first.
+//! The sum of doubles depends on the order of its additions, which an algorithm chooses. So each item that combines data is called on doubles of
+//! many magnitudes, at the volumes that the header names, with the first and the last rank as the root. It is called three times with the ranks
+//! arriving in different orders, since the first to arrive may be added first.
 
 use std::collections::BTreeSet;
 
@@ -130,7 +130,7 @@ fn call(session: &Session, item: &Item, root: usize, of: &Candidate, left: &mut 
     twin.free()
 }
 
-/// What one rank's calls have left.
+/// Results of one rank's calls.
 #[derive(Debug, Default)]
 struct Left {
     digests: Vec<u64>,
@@ -144,7 +144,7 @@ impl Left {
     }
 }
 
-/// For the report: one digest of all ranks, or that results vary on one.
+/// The text for the report: one digest of all ranks, or that results vary on one.
 fn text(ranks: &[(u64, bool)]) -> String {
     if ranks.iter().any(|(_, varies)| *varies) {
         return BITS_VARY.to_owned();

@@ -386,7 +386,7 @@ fn try_out(
     Ok(Ok(candidate.check()))
 }
 
-/// How long the last rank keeps the others waiting in a barrier that is checked.
+/// Delay of the last rank while a barrier is checked.
 const BARRIER_DELAY: Duration = Duration::from_millis(2);
 
 /// A barrier delivers no bytes; what it promises is that no rank leaves before the last has entered. Called by all ranks.

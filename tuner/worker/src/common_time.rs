@@ -21,7 +21,7 @@ pub(crate) struct CommonTime {
     /// From the rank's clock to the common time, where they differ.
     model: Option<Line>,
     round_time: RoundTime,
-    /// What rank 0's clock was made, for tests.
+    /// The invented line of rank 0's clock, for tests.
     truth: Option<Line>,
 }
 
@@ -30,14 +30,14 @@ pub(crate) struct CommonTime {
 pub(crate) struct Begun {
     /// How.
     pub(crate) arrival: Arrival,
-    /// How long before the start this rank was ready, in nanoseconds, below 0 where it was not; 0 with a barrier, which has no start.
+    /// Nanoseconds before the start at which this rank was ready, negative if it was late; 0 with a barrier, which has no start.
     spare_ns: i64,
     /// The agreed start minus the actual one, in nanoseconds, where only the local duration counts; else 0.
     shift_ns: i64,
 }
 
 impl Begun {
-    /// What this rank needed of a lead of `lead_ns`, in nanoseconds.
+    /// The part of a lead of `lead_ns` that this rank needed, in nanoseconds.
     #[inline]
     pub(crate) fn needed_ns(&self, lead_ns: u64) -> u64 {
         lead_ns.saturating_add_signed(self.spare_ns.saturating_neg())
@@ -85,7 +85,7 @@ impl CommonTime {
         }
     }
 
-    /// Whether the ranks share a clock; where they do not and must, an error on rank 0.
+    /// Finds out if the ranks share a clock; if they do not but must, an error on rank 0.
     fn shared_or_not(&self, control: &Control) -> anyhow::Result<Synchronisation> {
         let offsets = shared_clock::ask_all(control, || own_ns(self.fault))?;
         let other = offsets.iter().find(|offset| !offset.is_within_tolerance());

@@ -1,5 +1,5 @@
-//! What the ranks say to each other besides what is measured: point-to-point messages on a communicator of their own, so
-//! that no measured collective, nor a setting of one, influences it.
+//! Messages between the ranks besides the measured ones: point-to-point, on a communicator of their own, so that no measured collective, nor a
+//! setting of one, influences them.
 
 use std::ffi::c_int;
 use std::mem::MaybeUninit;
@@ -19,7 +19,7 @@ const TAG_GATHER: c_int = 3;
 const TAG_PING: c_int = 4;
 const TAG_TREE: c_int = 5;
 
-/// How long a rank that waits for a line sleeps between two looks: first and longest.
+/// First and longest sleep between two looks of a rank that waits for a line.
 const FIRST_SLEEP: Duration = Duration::from_micros(50);
 const LONGEST_SLEEP: Duration = Duration::from_millis(1);
 
@@ -75,7 +75,7 @@ impl Control {
         self.p_ranks
     }
 
-    /// Whether this rank reads the plan and writes the report.
+    /// True on the rank that reads the plan and writes the report.
     pub(crate) fn is_root(&self) -> bool {
         self.rank == 0
     }

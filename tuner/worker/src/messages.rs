@@ -1,4 +1,4 @@
-//! What every rank sends to every other during one call of an item, as the library counts it: the fingerprint of an algorithm.
+//! Messages of every rank to every other during one call of an item, as the library counts them: the fingerprint of an algorithm.
 //!
 //! The counters of a rank grow when it sends, so what it reads before and after its own call belongs to that call, whatever the other
 //! ranks do meanwhile. With roots that are taken in turn it is one call for each root.

@@ -33,7 +33,7 @@ pub(crate) fn bound() -> String {
     allowed_list("self")
 }
 
-/// What the kernel says of a process.
+/// Processors that the kernel allows a process.
 fn allowed_list(process: &str) -> String {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
     status

@@ -1,4 +1,4 @@
-//! What is compared: what each measures before it chooses the best that was measured.
+//! The strategies compared: each measures points, then chooses the best measured one.
 
 use std::cell::RefCell;
 

@@ -147,7 +147,7 @@ impl Call {
         log2(1024, self.longest())
     }
 
-    /// What is screened of a library's algorithm: one segment, and two lengths; the second parameter at its default.
+    /// Screened points of a library's algorithm: one segment, and two lengths; the second parameter at its default.
     fn screened(self, second: &[u64]) -> Vec<Point> {
         let grid = [self.longest(), self.n / 32, self.n / 8];
         grid.iter().map(|bytes| [&[*bytes], second].concat()).collect()

@@ -15,7 +15,7 @@ pub const EXPLAINS_WITHIN: f64 = 0.3;
 pub struct Explained {
     /// The sum.
     pub total: Price,
-    /// Its parts, what costs nothing being left out.
+    /// Its terms; those that cost nothing are left out.
     pub because: String,
 }
 
@@ -95,7 +95,7 @@ pub fn unexplained(model: f64, measured: f64) -> Option<String> {
     ))
 }
 
-/// What prices that were fitted to other times, and not measured, make of a call: `6 rounds x 12.1 us + 448 KiB sent x 0.80 ns/B`.
+/// A call's terms by prices that were fitted to other times, not measured: `6 rounds x 12.1 us + 448 KiB sent x 0.80 ns/B`.
 #[must_use]
 pub fn fitted(cost: Cost, fit: &Fit) -> String {
     let rounds = if cost.rounds == 1.0 { "round" } else { "rounds" };

@@ -13,8 +13,8 @@ use kilter_algorithms::Cost;
 /// Fewer points say nothing about three prices.
 pub const MIN_POINTS: usize = 6;
 
-/// Where [`MOST`] fitted times do not lie within this factor of the measured ones, the model is wrong here and decides nothing: beyond
-/// it two predictions would have to be a factor of six apart, which is more than most algorithms differ by.
+/// A model decides nothing if less than the share [`MOST`] of fitted times lies within this factor of the measured ones. Beyond it two
+/// predictions would have to be a factor of six apart, which is more than most algorithms differ by.
 pub const MAX_MISFIT: f64 = 2.0;
 
 /// Share of the times that the [misfit](Fit::misfit) covers. All of them would be one disturbed time, or one algorithm that the model
@@ -114,13 +114,13 @@ impl Fit {
         })
     }
 
-    /// Whether it fits well enough to decide anything.
+    /// True if it fits well enough to decide anything.
     #[must_use]
     pub fn is_trusted(&self) -> bool {
         self.misfit <= MAX_MISFIT
     }
 
-    /// What a call with these counts should take; `None` where it costs nothing in the model.
+    /// Predicted time of a call with these counts; `None` if it costs nothing in the model.
     ///
     /// The interval is the fit's [`misfit`](Fit::misfit) either way, widened by two standard errors of the prediction: a call that
     /// depends on a price which the points do not tell has an interval that excludes nothing.
@@ -228,7 +228,7 @@ fn eliminate(matrix: &[Triple; 3], right: &Triple, used: &[usize]) -> Option<Tri
     Some(solution)
 }
 
-/// Of the prices, in their units squared.
+/// Covariance of the prices, in their units squared.
 fn covariance(rows: &[Triple], weights: &[f64], noise: f64) -> [Triple; 3] {
     let (mut matrix, lengths, _) = normal(rows, weights);
     for (i, row) in matrix.iter_mut().enumerate() {

@@ -9,22 +9,22 @@ use super::Medium;
 use super::counts::Counts;
 use super::fit::{Fit, Predicted};
 
-/// How far the intervals have to be apart. They cover what was measured; half as much again is for what no point shows: a
-/// candidate that was not among them may keep its buffers in another cache or meet another protocol.
+/// Factor that the intervals have to be apart. They cover the measured points; the margin is for what no point shows: a candidate that was not
+/// among them may keep its buffers in another cache or meet another protocol.
 pub const MARGIN: f64 = 1.5;
 
 /// An algorithm that could be measured.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Candidate {
-    /// What carries it.
+    /// The carrier of its data.
     pub medium: Medium,
-    /// Its counts, one for each setting of its parameters that a search could come to.
+    /// Its counts, one for each parameter setting that a search could try.
     pub costs: Vec<Counts>,
 }
 
 /// The basis of predictions: measured prices, fitted ones, or none.
 pub trait Model {
-    /// Whether it is right often enough to decide anything.
+    /// True if it is right often enough to decide anything.
     fn is_trusted(&self) -> bool;
 
     /// Predicted time of a call with these counts; `None` where the basis does not say.
@@ -41,12 +41,12 @@ impl Model for Fit {
     }
 }
 
-/// What the model says of a candidate.
+/// The model's judgement of a candidate.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Judged {
     /// With the best of its settings; `None` where it cannot be predicted.
     pub predicted: Option<Predicted>,
-    /// Whether it need not be measured.
+    /// True if it need not be measured.
     pub left_out: bool,
 }
 

@@ -10,7 +10,7 @@ mod quadratic;
 
 use std::collections::BTreeMap;
 
-/// How values are spaced.
+/// Spacing of an axis's values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scale {
     /// Powers of two.
@@ -26,7 +26,7 @@ pub struct Axis {
     pub min: u64,
     /// Largest value.
     pub max: u64,
-    /// Where the best value known so far is.
+    /// The best value known so far.
     pub start: u64,
     /// Spacing.
     pub scale: Scale,
@@ -47,7 +47,7 @@ pub type Point = Vec<u64>;
 /// Points with their costs.
 pub type Costs = BTreeMap<Point, f64>;
 
-/// What a search found.
+/// The result of a search.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Found {
     /// The best values.

@@ -29,7 +29,7 @@ pub(super) struct FirstPass {
     pub(super) repetitions: BTreeMap<String, u32>,
     /// Costs; empty where it was no screening.
     pub(super) learnt: Learnt,
-    /// Whether cells that it finds clear need no more launches.
+    /// True if cells that it finds clear need no more launches.
     pub(super) screened: bool,
 }
 

@@ -51,7 +51,7 @@ impl Timed {
         self.medians.entry(subject).or_default().insert(launch, seconds);
     }
 
-    /// How many subjects were timed.
+    /// Number of timed subjects.
     pub(super) fn len(&self) -> usize {
         self.medians.len()
     }
@@ -154,15 +154,15 @@ fn reference_medians(blocks: &[Block], outcomes: &[BlockOutcome]) -> Vec<f64> {
         .collect()
 }
 
-/// What a launch gave besides its samples.
+/// The results of a launch besides its samples.
 pub(super) struct Launched {
-    /// Its blocks and what became of them, the reference cell not among them.
+    /// Its blocks and their outcomes, without the reference cell.
     pub(super) blocks: Vec<Block>,
     /// One per block.
     pub(super) outcomes: Vec<BlockOutcome>,
     /// Medians of the reference cell.
     pub(super) reference: Vec<f64>,
-    /// What it cost, in seconds, its start included.
+    /// Its cost in seconds, its start included.
     pub(super) seconds: f64,
 }
 

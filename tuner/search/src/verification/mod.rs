@@ -54,11 +54,11 @@ pub struct JudgedCell {
     pub cell: PlannedCell,
     /// With what evidence.
     pub comparison: Comparison,
-    /// What else is to be known about the verdict: why it is unstable.
+    /// A remark on the verdict: why it is unstable.
     pub note: Option<String>,
 }
 
-/// What a verification found.
+/// The findings of a verification.
 #[derive(Debug, Clone, Default)]
 pub struct Verification {
     /// Every cell that could be judged.
@@ -73,11 +73,11 @@ pub struct Verification {
     pub clock_tick_seconds: f64,
     /// Cost of one reading of the clock in seconds.
     pub clock_read_seconds: f64,
-    /// What rank 0 measures for an empty repetition by itself, in seconds.
+    /// Time of an empty repetition on rank 0, in seconds.
     pub loop_overhead_seconds: f64,
-    /// How repetitions were started, and how well where it was worst.
+    /// The synchronisation of repetitions, and its quality in the worst launch.
     pub sync: Option<Synchronised>,
-    /// How often the drop-in ran each implementation, over all launches.
+    /// Calls of each implementation by the drop-in, over all launches.
     pub dropin_calls: BTreeMap<String, u64>,
     /// The last launch as a command line.
     pub command_line: String,
@@ -101,7 +101,7 @@ impl Verification {
             .filter(|judged| judged.comparison.verdict == Outcome::Violated)
     }
 
-    /// The same with the cells of `before` that it did not measure: what is deployed does not act on them.
+    /// Adds the cells of `before` that it did not measure: the deployed change does not act on them.
     #[must_use]
     pub fn beside(&self, before: &Verification) -> Verification {
         let known: BTreeSet<screened::Key> = self.cells.iter().map(|judged| screened::key(&judged.cell)).collect();
@@ -135,32 +135,32 @@ pub const REPETITIONS: Repetitions = Repetitions::until(8, 60, 0.02, 0.25);
 /// Fewer launches than this decide nothing.
 const MIN_LAUNCHES: usize = 3;
 
-/// What the launches of a verification share.
+/// State that the launches of a verification share.
 struct Work<'a, 'b> {
     context: &'a Context<'b>,
     label: &'a str,
     setup: &'a Setup,
     verification: Verification,
-    /// What was found before the launches that are judged.
+    /// Findings from before the launches that are judged.
     pass: FirstPass,
     screening: Screening,
     timed: Timed,
     noise: Vec<f64>,
     /// Names of the launches, in order.
     keys: Vec<String>,
-    /// What is judged, in the order in which it was admitted.
+    /// The judged cells, in the order of admission.
     cells: Cells,
-    /// Where the launches end.
+    /// The time limit of the launches.
     limit: Limit,
     /// Launches that a cell may have.
     most_launches: usize,
     /// Launches without which nothing can be violated among what is confirmed.
     needed_launches: usize,
-    /// What each launch took, over what it was expected to take.
+    /// Time of each launch over the expected time.
     paces: Vec<f64>,
-    /// All that was admitted.
+    /// All admitted subjects.
     order: Vec<Waiting<()>>,
-    /// What each launch is followed by, in a proof.
+    /// The untouched library's launches that follow each launch in a proof.
     beside: Option<Beside>,
 }
 
@@ -280,7 +280,7 @@ impl<'a, 'b> Work<'a, 'b> {
         self.limit.left(self.context.budget.spent_seconds())
     }
 
-    /// Whether it goes on with the seconds of what would follow, a launch of so many at least.
+    /// True if it goes on with the seconds of the steps that would follow, for at least one launch of `launch_seconds`.
     fn goes_on_for(&mut self, launch_seconds: f64) -> bool {
         let (budget, is_violated) = (&self.context.budget, self.is_violated());
         let goes_on = self
@@ -519,7 +519,7 @@ impl<'a, 'b> Work<'a, 'b> {
     }
 }
 
-/// What the ids of blocks of splits end with.
+/// Suffix of the ids of blocks of splits.
 pub const OF_SPLITS: &str = " in parts";
 
 /// Names what neither was timed nor failed: its launches had to end before.

@@ -17,7 +17,7 @@ use crate::context::Context;
 /// Launches that prove a deployment, unless fewer are asked for.
 const PROOF_LAUNCHES: usize = 10;
 
-/// What the keys of jobs of the untouched library end with.
+/// Suffix of the keys of the untouched library's jobs.
 pub const UNTOUCHED: &str = "/untouched";
 
 /// The untouched library beside what is deployed.

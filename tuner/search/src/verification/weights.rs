@@ -1,4 +1,4 @@
-//! How alpha is shared among what is confirmed: by what the screening, whose launches are not judged, expects of each cell.
+//! Shares of alpha among the cells to confirm, by the screening's expectation of each; the screening's launches are not judged.
 
 use std::collections::BTreeMap;
 

@@ -21,7 +21,7 @@ use crate::place::Place;
 use crate::schedule::{Outcome, Schedule, Series, WARM_UPS};
 use crate::session::{Session, fail};
 
-/// How long rank 0 sleeps after a void round: after the first, and at most after several in a row.
+/// Sleep of rank 0 after a void round: after the first, and at most after several in a row.
 const PAUSE: Duration = Duration::from_millis(1);
 const LONGEST_PAUSE: Duration = Duration::from_millis(16);
 
@@ -129,7 +129,7 @@ fn prepare(session: &mut Session, comm: MPI_Comm, item: &Item) -> anyhow::Result
     Ok(Ok(prepared))
 }
 
-/// What rank 0 does until the block has enough.
+/// Rank 0 chooses rounds and times them until the block has enough.
 fn lead(session: &mut Session, block: &Block, team: &Team, live: &[(&Item, Prepared)]) -> anyhow::Result<Vec<Series>> {
     let mut schedule = Schedule::new(live.len(), WARM_UPS, block.repetitions, block.seed);
     let mut pause = PAUSE;
@@ -153,7 +153,7 @@ fn lead(session: &mut Session, block: &Block, team: &Team, live: &[(&Item, Prepa
     Ok(schedule.into_series())
 }
 
-/// What the others of the team do meanwhile.
+/// The other ranks of the team follow rank 0's commands.
 fn follow(session: &mut Session, team: &Team, live: &[(&Item, Prepared)]) -> anyhow::Result<()> {
     while let Some(next) = team.hear()? {
         let (_, prepared) = live
@@ -177,7 +177,7 @@ fn round(session: &mut Session, team: &Team, prepared: &Prepared) -> anyhow::Res
     Ok(Outcome::Void)
 }
 
-/// Where caches are to be cold, they are before every round.
+/// Sweeps the caches before a round, if they are to be cold.
 fn sweep(session: &mut Session) {
     if let Some(sweep) = &mut session.sweep {
         sweep.run();

@@ -23,7 +23,7 @@ const NO_MESSAGE: MpiError = MpiError {
     code: -1,
 };
 
-/// How data lies in memory.
+/// Layout of data in memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
     /// Byte behind byte.
@@ -33,7 +33,7 @@ pub(super) enum Form {
 }
 
 impl Form {
-    /// Where byte `i` of the data lies.
+    /// Position of byte `i` of the data.
     fn position(self, i: usize) -> usize {
         match self {
             Form::Contiguous => i,
@@ -46,10 +46,7 @@ impl Form {
         bytes.checked_sub(1).map_or(0, |last| self.position(last) + 1)
     }
 
-    /// Whether so many bytes can lie so: a strided message has blocks of one length.
-    ///
-    /// # Errors
-    /// They cannot.
+    /// Checks that so many bytes fit the layout: a strided message has blocks of one length.
     pub(super) fn fits(self, bytes: u64) -> Result<(), String> {
         let block = BLOCK as u64;
         if self == Form::Contiguous || bytes < block || bytes.is_multiple_of(block) {
@@ -82,10 +79,10 @@ pub(super) struct Messages {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Piece {
     peer: usize,
-    /// Where it begins in this rank's data, in bytes.
+    /// Offset in this rank's data, in bytes.
     begin: usize,
     bytes: usize,
-    /// Where it begins in the data of the rank that gives it.
+    /// Offset in the data of the rank that gives it.
     origin: usize,
 }
 
@@ -143,7 +140,7 @@ impl Messages {
         })
     }
 
-    /// Where they travel.
+    /// The communicator of the messages.
     pub(super) fn comm(&self) -> MPI_Comm {
         self.comm
     }
@@ -171,12 +168,12 @@ impl Messages {
         self.got().next().ok_or(NO_MESSAGE)
     }
 
-    /// What this rank gives.
+    /// Messages that this rank sends.
     pub(super) fn given(&self) -> impl ExactSizeIterator<Item = Envelope> {
         self.gives.iter().map(|piece| self.envelope(&self.send, piece))
     }
 
-    /// What this rank gets.
+    /// Messages that this rank receives.
     pub(super) fn got(&self) -> impl ExactSizeIterator<Item = Envelope> {
         self.gets.iter().map(|piece| self.envelope(&self.recv, piece))
     }

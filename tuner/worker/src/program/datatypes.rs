@@ -27,7 +27,7 @@ pub(crate) fn element_op(element: Element) -> MPI_Op {
     }
 }
 
-/// What an item has made and must free.
+/// Datatypes and operator that an item has made and must free.
 #[derive(Debug, Default)]
 pub(crate) struct Datatypes {
     made: Vec<((Layout, usize), MPI_Datatype)>,
