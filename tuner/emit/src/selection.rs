@@ -108,8 +108,8 @@ impl Tree {
         )])
     }
 
-    /// The same with rules for calls of `collective` on intracommunicators of exactly `ranks` ranks. `test` is the test on the
-    /// message size, `avg_msg_size` or `total_msg_size`; without one the only rule holds for all sizes.
+    /// Adds rules for calls of `collective` on intracommunicators of exactly `ranks` ranks. `test` is the test on the message size,
+    /// `avg_msg_size` or `total_msg_size`; without one the only rule holds for all sizes.
     ///
     /// # Errors
     /// See [`RuleError`].
@@ -147,8 +147,8 @@ impl Tree {
         Ok(tree)
     }
 
-    /// What is left where the size of the communicator is known: its tests are carried out as far as the library does so when it
-    /// makes a communicator, that is before the first test on a call.
+    /// The rest of the tree for a known communicator size: its tests are carried out as far as the library does so when it makes a communicator,
+    /// that is before the first test on a call.
     fn for_ranks(&self, ranks: u64) -> Tree {
         let mut kept = Vec::new();
         for (position, (key, tree)) in self.0.iter().enumerate() {

@@ -29,7 +29,7 @@ pub use taking_back::Gone;
 /// A change that a step of the search proposes, since launches have confirmed it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Proposal {
-    /// All of it.
+    /// The whole change.
     pub change: Change,
     /// Names of the targets (`reduce 4096`) that it fixes by itself, and that were not fixed before. None for what was chosen for overlap.
     pub fixes: BTreeSet<String>,
@@ -38,15 +38,15 @@ pub struct Proposal {
 /// A change and its state.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Decision {
-    /// All of it.
+    /// The whole change.
     pub change: Change,
     /// Names of the targets that it was confirmed to fix.
     pub fixes: BTreeSet<String>,
-    /// How far it has come.
+    /// State of the change.
     pub state: State,
 }
 
-/// How far a change has come.
+/// State of a change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum State {
     /// Launches have confirmed it; it is in force for the rest of the search.
@@ -106,7 +106,7 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// All of them.
+    /// All decisions.
     #[must_use]
     pub fn decisions(&self) -> &[Decision] {
         &self.decisions
@@ -147,7 +147,7 @@ impl Ledger {
         of(self.standing())
     }
 
-    /// The same with the changes that launches have confirmed in this round of the search.
+    /// The deployment, with the changes that launches have confirmed in this round of the search.
     #[must_use]
     pub fn in_force(&self) -> Deployment {
         let is_in_force = |decision: &&Decision| decision.stands() || decision.state == State::Confirmed;

@@ -32,12 +32,12 @@ pub struct ProcessingUnits {
     pub granted: String,
     /// Those to which the launcher bound each rank of this host, in the order of the ranks.
     pub of_ranks: Vec<String>,
-    /// Who says so, such as `hwloc`.
+    /// Source of the numbers, such as `hwloc`.
     pub by: String,
 }
 
 impl ProcessingUnits {
-    /// How many there are, at least 1: something runs.
+    /// Number of processing units, at least 1: something runs.
     #[must_use]
     pub fn count(&self) -> u32 {
         u32::try_from(parse(&self.granted).len()).unwrap_or(u32::MAX).max(1)

@@ -1,4 +1,4 @@
-//! What `kilter-worker describe` says of a job and its hosts: one line of JSON on standard output, after [`MARK`].
+//! Output of `kilter-worker describe` on a job and its hosts: one line of JSON on standard output, after [`MARK`].
 
 use std::collections::BTreeMap;
 
@@ -27,11 +27,11 @@ pub struct Machine {
     pub malloc_maps_from_bytes: Option<u64>,
     /// Control variables on rank 0: name, value; absent if unknown to the library.
     pub variables: BTreeMap<String, String>,
-    /// For each host the files that were asked for: path, text. What cannot be read is absent.
+    /// Files asked for, by host: path, text. Unreadable files are absent.
     pub hosts: BTreeMap<String, BTreeMap<String, String>>,
 }
 
-/// Where a rank is.
+/// Place of a rank.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct RankPlace {
     /// Host.

@@ -21,16 +21,16 @@ pub enum PlanLine {
     End,
 }
 
-/// What holds for the whole job.
+/// Settings of the whole job.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Header {
     /// [`crate::VERSION`].
     pub v: u32,
-    /// How ranks wait for the agreed start of a repetition.
+    /// Waiting of ranks for the agreed start of a repetition.
     pub wait: Wait,
     /// Root of rooted collectives.
     pub root: Root,
-    /// What an element is where data is combined: bytes by a bitwise OR, numbers by a sum.
+    /// Element of data that is combined: bytes by a bitwise OR, numbers by a sum.
     #[serde(default)]
     pub element: Element,
     /// Seed of what the worker draws by itself: permuted communicators.
@@ -44,16 +44,16 @@ pub struct Header {
     pub noise_repetitions: u32,
     /// The worker ends by itself when the plan file has not grown for so long (the tuner has gone), in seconds.
     pub idle_seconds: f64,
-    /// How a repetition is started together.
+    /// Method by which ranks start a repetition together.
     #[serde(default)]
     pub sync: Synchronisation,
-    /// What the caches hold when it starts.
+    /// Contents of the caches when it starts.
     #[serde(default)]
     pub cache: Cache,
     /// On what the settings of an item act.
     #[serde(default)]
     pub settings: SettingsAct,
-    /// Whether the start shall say what processing units rank 0's host has: asking for them takes milliseconds, and memory.
+    /// True if the start shall report the processing units of rank 0's host: asking for them takes milliseconds, and memory.
     #[serde(default)]
     pub asks_processing_units: bool,
     /// MPI_T performance variables with a number for each rank: how much they grow during one call of an item, on every rank, is
@@ -91,7 +91,7 @@ pub enum Root {
     Rotating,
 }
 
-/// What an element is.
+/// Type of an element.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Element {
@@ -132,7 +132,7 @@ impl Element {
     }
 }
 
-/// How ranks wait for the agreed start of a repetition.
+/// Waiting of ranks for the agreed start of a repetition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Wait {
@@ -149,7 +149,7 @@ pub struct Block {
     pub id: String,
     /// Seed of the order of the repetitions.
     pub seed: u64,
-    /// What is compared with what.
+    /// The items that are compared.
     pub items: Vec<Item>,
     /// When to stop.
     pub repetitions: Repetitions,
@@ -160,7 +160,7 @@ pub struct Block {
 pub struct Item {
     /// Unique in the block.
     pub id: String,
-    /// What is achieved: gives inputs and the expected result. (Databases of the first version call it `collective`.)
+    /// The task: it gives inputs and the expected result. (Databases of the first version call it `collective`.)
     #[serde(alias = "collective")]
     pub task: Task,
     /// Total volume `n` in bytes; a multiple of `p` where blocks are involved.
@@ -171,7 +171,7 @@ pub struct Item {
     pub settings: Vec<(String, String)>,
 }
 
-/// How a task is achieved.
+/// Implementation of a task.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(tag = "by", rename_all = "snake_case")]
 pub enum Implementation {

@@ -16,7 +16,7 @@ pub struct Repetitions {
     pub max: u32,
     /// `stop` is asked after `min` repetitions and then after every so many; 0 stands for 1.
     pub step: u32,
-    /// What must hold before `max` is reached; without any method, `max` repetitions are made.
+    /// Rules that stop before `max`; without any method, `max` repetitions are made.
     pub stop: StopRules,
     /// Time limit of the block's repetitions.
     pub seconds: f64,
@@ -44,7 +44,7 @@ pub struct Window {
 }
 
 impl StopRules {
-    /// Whether no method is in use.
+    /// True if no method is in use.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.relative_standard_error.is_none() && self.mean.is_none() && self.median.is_none()
@@ -84,7 +84,7 @@ impl Repetitions {
         }
     }
 
-    /// Whether the methods are asked after `made` valid repetitions.
+    /// True if the methods are asked after `made` valid repetitions.
     #[must_use]
     pub fn is_asked_after(&self, made: u64) -> bool {
         let min = u64::from(self.min.max(1));

@@ -21,21 +21,21 @@ pub struct Rows {
 /// A row.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Row {
-    /// Its id, such as `bcast.example_chain`.
+    /// The row's id, such as `bcast.example_chain`.
     pub id: String,
     /// The collective that it implements.
     #[serde(with = "by_name")]
     pub collective: Collective,
-    /// What it needs of a call.
+    /// Needs that a call must meet.
     pub needs: Needs,
     /// Its tunables.
     pub parameters: Vec<Parameter>,
-    /// What it keeps of scratch, where it says so. Kilter's own rows do not: their tables say it more closely.
+    /// Scratch memory that it keeps, if it says so. Kilter's own rows do not: their tables say it more closely.
     #[serde(default)]
     pub scratch: Option<Scratch>,
 }
 
-/// What a row needs of a call: the bits of `kilter_algorithm.needs`, by name.
+/// Needs of a row that a call must meet: the bits of `kilter_algorithm.needs`, by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 pub struct Needs {
     /// The operator commutes.
@@ -53,7 +53,7 @@ pub struct Needs {
     pub one_node: bool,
 }
 
-/// What a row keeps of scratch on the rank that needs most: at most the sum of these. `kilter_scratch` of `kilter_plugin.h`.
+/// Scratch memory of a row on the rank that needs most: at most the sum of these. `kilter_scratch` of `kilter_plugin.h`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 pub struct Scratch {
     /// Whatever the call.
@@ -72,7 +72,7 @@ pub struct Scratch {
 pub const SEGMENT: &str = "segment_bytes";
 
 impl Scratch {
-    /// Its bytes for calls of a volume.
+    /// Bytes of scratch for calls of a volume.
     #[must_use]
     pub fn bytes(self, p_ranks: usize, n_bytes: u64, segment_bytes: Option<u64>) -> u64 {
         let ranks = p_ranks.max(1) as u64;
@@ -96,7 +96,7 @@ impl Scratch {
 /// A tunable of a row.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Parameter {
-    /// As in profiles.
+    /// The name in profiles.
     pub name: String,
     /// Smallest legal value.
     pub min: u64,

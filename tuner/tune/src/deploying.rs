@@ -182,7 +182,7 @@ fn emit_what_acts(
     Ok(None)
 }
 
-/// What is slower than the untouched library, of what is `touched`, with a note of how much.
+/// Subjects among the `touched` ones that are slower than in the untouched library, each with a note of how much.
 pub(crate) fn spoilt(
     context: &Context<'_>,
     after: &Verification,

@@ -26,20 +26,20 @@ pub mod layouts;
 mod searching;
 mod taking_back;
 
-/// What the loop ended with.
+/// Result of the loop.
 #[derive(Debug)]
 pub struct Tuned {
     /// The untouched library.
     pub before: Verification,
-    /// What is deployed; `None` where nothing is.
+    /// Verification of the deployment; `None` if nothing is deployed.
     pub after: Option<Verification>,
     /// The untouched library, measured in turn with what is deployed: its left sides.
     pub untouched: Medians,
-    /// All decisions, and what became of each.
+    /// All decisions and their states.
     pub ledger: Ledger,
     /// The deployment in force.
     pub deployment: Deployment,
-    /// What was written.
+    /// The written files.
     pub emitted: Option<Emitted>,
     /// Everything that competed.
     pub contests: Vec<Contest>,

@@ -18,12 +18,12 @@ use kilter_model::deployment::{Assignment, Deployment, Selection};
 use kilter_model::layout::Layout;
 use kilter_model::ledger::Ledger;
 
-/// What a layout chose.
+/// A layout's choice.
 #[derive(Debug, Clone, Copy)]
 pub struct Chosen<'a> {
     /// The layout.
     pub layout: Layout,
-    /// What it deploys.
+    /// The deployment of the layout.
     pub deployment: &'a Deployment,
     /// Its decisions.
     pub ledger: &'a Ledger,
@@ -32,9 +32,9 @@ pub struct Chosen<'a> {
 /// Which settings of the launch are taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Extent {
-    /// What any layout chose and no other chose otherwise.
+    /// Everything that some layout chose and no other chose otherwise.
     Any,
-    /// What every layout chose.
+    /// Everything that every layout chose.
     Every,
 }
 
@@ -45,7 +45,7 @@ pub struct Merged {
     pub assignments: Vec<Assignment>,
     /// Selections by number of ranks; every layout has an entry.
     pub selections: BTreeMap<usize, Selections>,
-    /// What was left out.
+    /// Parts that were left out.
     pub left_out: Vec<LeftOut>,
 }
 
@@ -61,7 +61,7 @@ pub struct LeftOut {
 }
 
 impl LeftOut {
-    /// In one line.
+    /// The reason in one line.
     #[must_use]
     pub fn line(&self) -> String {
         format!(
@@ -74,7 +74,7 @@ impl LeftOut {
 }
 
 impl Merged {
-    /// What is in force in a layout.
+    /// The deployment in force in a layout.
     #[must_use]
     pub fn deployment(&self, layout: Layout) -> Deployment {
         Deployment {
@@ -83,7 +83,7 @@ impl Merged {
         }
     }
 
-    /// Whether nothing is to be deployed.
+    /// True if nothing is to be deployed.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.assignments.is_empty() && self.selections.values().all(BTreeMap::is_empty)
@@ -409,7 +409,7 @@ mod tests {
         assert!(lines(&merged)[0].contains("layouts chose different values"));
     }
 
-    /// As with HAN, which has to be taken out of the way of an algorithm.
+    /// HAN is an example: it has to be taken out of the way of an algorithm.
     #[test]
     fn a_selection_and_the_setting_that_it_needs_are_taken_together_or_not_at_all() {
         let gate = |value: &str| set("coll_han_priority", value);
@@ -456,7 +456,7 @@ mod tests {
         assert_eq!(both.deployment(layout("1x3")), with("0", "a").0);
     }
 
-    /// What a variable needs does not stay without it.
+    /// Settings that a variable needs do not stay without it.
     #[test]
     fn what_stands_beside_a_variable_goes_with_it() {
         let mvapich2 = find_for("Version: mvapich2-2.3.7").unwrap();
