@@ -89,7 +89,7 @@ fn of(
     }
 }
 
-/// All that a job's environment must have: the environment of the ranks, and the library's parameters as variables.
+/// Variables that a job's environment must have: the environment of the ranks, and the library's parameters as variables.
 fn variables(emitted: &Emitted, site_file: Option<&SiteFile>) -> anyhow::Result<Vec<(String, String)>> {
     let mut variables = Vec::new();
     if let (Some(name), Some(site_file)) = (emitted.files.get(&File::Parameters), site_file) {

@@ -1,4 +1,4 @@
-//! From decisions to files: a staging directory that holds exactly what would be deployed, and the launch that uses it. [`emitters`] has a
+//! Writes decisions as files: a staging directory that holds exactly what would be deployed, and the launch that uses it. [`emitters`] has a
 //! file for each kind of library; [`apply`] installs a staging directory and takes it back.
 
 mod announced;

@@ -27,7 +27,7 @@ pub struct Choice {
 
 /// Choices by the message size from which they hold.
 type ByBytes = BTreeMap<u64, Choice>;
-/// The same by the communicator size from which they hold.
+/// Choices by message size, by the communicator size from which they hold.
 type ByRanks = BTreeMap<u64, ByBytes>;
 
 /// The rules: per collective id and communicator size, choices from a message size upward.
@@ -36,7 +36,7 @@ pub struct Rules {
     collectives: BTreeMap<u64, ByRanks>,
 }
 
-/// Why Open MPI would ignore the file, or take it for something else.
+/// The reason why Open MPI would ignore the file, or take it for something else.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("rules file, line {line}: {message}")]
 pub struct RulesError {
@@ -120,7 +120,7 @@ impl Rules {
             .map(|(_, by_bytes)| by_bytes)
     }
 
-    /// These rules, and where they leave the choice to the library, those of `below`.
+    /// Lays these rules over those of `below`, which decide where these leave the choice to the library.
     #[must_use]
     pub fn over(&self, below: &Rules) -> Rules {
         let ids: BTreeSet<u64> = self
@@ -158,7 +158,7 @@ impl Rules {
             .collect()
     }
 
-    /// The same choices with nothing said twice: rules that change nothing are left out.
+    /// The same choices without rules that change nothing.
     #[must_use]
     pub fn normalized(&self) -> Rules {
         let one = |(id, by_ranks): (&u64, &ByRanks)| {

@@ -243,7 +243,7 @@ fn is_of_communicator(key: &str) -> bool {
 /// A call, as far as the library's tests look at it.
 #[derive(Clone, Copy)]
 pub struct Call<'a> {
-    /// Such as `bcast`.
+    /// The collective, such as `bcast`.
     pub collective: &'a str,
     /// Ranks of the intracommunicator.
     pub ranks: u64,

@@ -20,7 +20,7 @@ pub struct SiteFile {
     pub parse: fn(&str) -> anyhow::Result<Pairs>,
     /// Refuses a name or a value that it cannot carry.
     pub check: fn(&[(String, String)]) -> anyhow::Result<()>,
-    /// The same as variables of the environment, which wins over such files.
+    /// The parameters as variables of the environment, which wins over such files.
     pub as_environment: fn(&[(String, String)]) -> Pairs,
     /// The programs that its library's launchers start on other hosts.
     pub daemons: &'static [Daemon],

@@ -51,7 +51,7 @@ pub(super) fn begin(directory: &Path) -> anyhow::Result<()> {
     fs::create_dir_all(directory).with_context(|| format!("`{}` cannot be made", directory.display()))
 }
 
-/// All that lies in a staging directory; the outer directories first.
+/// Contents of a staging directory; the outer directories first.
 struct Contents {
     files: Vec<PathBuf>,
     directories: Vec<PathBuf>,

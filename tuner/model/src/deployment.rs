@@ -19,9 +19,9 @@ pub const PROGRESS_VARIABLE: &str = "KILTER_PROGRESS";
 /// A parameter of the library or of its environment.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Assignment {
-    /// As the library spells it.
+    /// The library's spelling.
     pub name: String,
-    /// As the library reads it.
+    /// The value as the library reads it.
     pub value: String,
     /// True for an environment variable of the ranks, false for a parameter of the library.
     pub environment: bool,

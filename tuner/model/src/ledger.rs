@@ -51,7 +51,7 @@ pub struct Decision {
 pub enum State {
     /// Launches have confirmed it; it is in force for the rest of the search.
     Confirmed,
-    /// It is in the files, and launches have yet to prove it.
+    /// The change is in the files, and launches have yet to prove it.
     Deployed,
     /// Launches from the files have proved it.
     Proven,
@@ -59,11 +59,11 @@ pub enum State {
     Replaced,
     /// Other changes that are deployed fix the same targets.
     Superfluous,
-    /// It was deployed, and is no more.
+    /// The change was deployed, and is no more.
     TakenBack(TakenBack),
 }
 
-/// Why a change is deployed no more.
+/// The reason why a change is deployed no more.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TakenBack {
     /// The observation.
@@ -97,7 +97,7 @@ impl Decision {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Ledger {
     decisions: Vec<Decision>,
-    /// By the name of a cell of a guideline, why nothing fixes it.
+    /// Reasons why nothing fixes a cell, by the name of the guideline's cell.
     given_up: BTreeMap<String, String>,
     /// The deployment that was proven last.
     verified: Deployment,
@@ -165,7 +165,7 @@ impl Ledger {
         self.decisions.iter().filter(|decision| decision.stands())
     }
 
-    /// By cell, the settings of whole launches that its selection needs.
+    /// Settings of whole launches that the selection of each cell needs.
     pub fn needs(&self) -> impl Iterator<Item = (Cell, &[Assignment])> {
         let of = |decision: &Decision| decision.change.cell().is_some() && !decision.change.settings.is_empty();
         let with_needs = self.standing().filter(move |decision| of(decision));

@@ -30,7 +30,7 @@ pub fn list(cpus: impl IntoIterator<Item = usize>) -> String {
 pub struct ProcessingUnits {
     /// Their numbers in the operating system, as a list such as `0-3,8`.
     pub granted: String,
-    /// Those to which the launcher bound each rank of this host, in the order of the ranks.
+    /// Processing units to which the launcher bound each rank of this host, in the order of the ranks.
     pub of_ranks: Vec<String>,
     /// Source of the numbers, such as `hwloc`.
     pub by: String,

@@ -62,7 +62,7 @@ pub enum Relation {
 /// Calls one after the other.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Side {
-    /// At least one.
+    /// Terms of the sum, at least one.
     pub terms: Vec<Term>,
 }
 
@@ -84,7 +84,7 @@ pub struct Call {
     pub size: Option<Quantity>,
     /// Layout and combination of its data.
     pub attributes: Attributes,
-    /// On which ranks.
+    /// The communicator.
     pub on: Communicator,
 }
 

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// Begins the line; launchers and libraries may print others.
 pub const MARK: &str = "kilter-machine: ";
 
-/// In a path: the control group of the reading process, as `/proc/self/cgroup` says (version 2).
+/// Placeholder in a path for the control group of the reading process, as `/proc/self/cgroup` says (version 2).
 pub const CGROUP: &str = "{cgroup}";
 
 /// A job and its hosts.

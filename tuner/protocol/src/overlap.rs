@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 pub struct Overlap {
     /// The communication beside the computation.
     pub benchmark: Benchmark,
-    /// Which of the benchmark's times is taken.
+    /// The one of the benchmark's times that is taken.
     pub part: Part,
     /// Duration of the computation by itself, in nanoseconds of an undisturbed core.
     pub computation_ns: u64,
@@ -54,7 +54,7 @@ pub enum Benchmark {
 }
 
 impl Benchmark {
-    /// All of them: first the six of the paper.
+    /// All benchmarks: first the six of the paper.
     pub const ALL: [Benchmark; 12] = [
         Benchmark::Sender,
         Benchmark::Receiver,
@@ -109,7 +109,7 @@ impl Benchmark {
     }
 }
 
-/// Which of a benchmark's times is taken.
+/// The one of a benchmark's times that is taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Part {

@@ -50,7 +50,7 @@ pub struct Header {
     /// Contents of the caches when it starts.
     #[serde(default)]
     pub cache: Cache,
-    /// On what the settings of an item act.
+    /// Objects on which the settings of an item act.
     #[serde(default)]
     pub settings: SettingsAct,
     /// True if the start shall report the processing units of rank 0's host: asking for them takes milliseconds, and memory.
@@ -69,19 +69,19 @@ pub struct Header {
     pub clock_faults: Vec<ClockFault>,
 }
 
-/// On what a control variable acts that is written while the program runs, and so when the settings of an item must hold.
+/// Objects on which a control variable acts if it is written while the program runs. They decide when the settings of an item must hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SettingsAct {
-    /// On communicators that are made afterwards (Open MPI): they hold while the item's is made.
+    /// Communicators that are made afterwards (Open MPI): the settings hold while the item's is made.
     #[default]
     OnNewCommunicators,
-    /// On calls (MPICH): they hold during each of the item's, and not while its communicator is made, for which the library makes
-    /// calls of its own.
+    /// Calls (MPICH): the settings hold during each of the item's, and not while its communicator is made, for which the library makes calls of
+    /// its own.
     OnCalls,
 }
 
-/// Which rank is the root.
+/// Choice of the root.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Root {
@@ -107,7 +107,7 @@ pub enum Element {
 }
 
 impl Element {
-    /// All of them.
+    /// All elements.
     pub const ALL: [Element; 4] = [Element::Byte, Element::Int, Element::Float, Element::Double];
 
     /// The word in options.
@@ -177,7 +177,7 @@ pub struct Item {
 pub enum Implementation {
     /// Library calls: the function itself, or a mock-up; a side of a guideline with no `k` and no `A` left in it.
     Expression {
-        /// For example `reduce_scatter_block(n) + gather(n)`.
+        /// The side, such as `reduce_scatter_block(n) + gather(n)`.
         text: String,
     },
     /// A row of the registry, called as the drop-in calls it.

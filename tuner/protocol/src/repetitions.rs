@@ -1,4 +1,4 @@
-//! When the repetitions of a block end.
+//! End of a block's repetitions.
 //!
 //! Three methods predict how many repetitions make a result that another launch reproduces (Hunold, Carpen-Amarie, Luebbe,
 //! Traeff: Automatic Verification of Self-Consistent MPI Performance Guidelines, Euro-Par 2016,
@@ -6,13 +6,13 @@
 
 use serde::{Deserialize, Serialize};
 
-/// When the repetitions of a block end: every item has as many valid ones as `stop` asks for, between `min` and `max`, or the
-/// block has taken `seconds`.
+/// End of a block's repetitions: every item has as many valid ones as `stop` asks for, between `min` and `max`, or the block has taken
+/// `seconds`.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Repetitions {
-    /// At least so many per item (time permitting; never fewer than 1).
+    /// Least number per item (time permitting; never fewer than 1).
     pub min: u32,
-    /// At most so many per item.
+    /// Greatest number per item.
     pub max: u32,
     /// `stop` is asked after `min` repetitions and then after every so many; 0 stands for 1.
     pub step: u32,

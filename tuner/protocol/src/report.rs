@@ -60,7 +60,7 @@ pub enum Event {
         block: String,
         /// Item id.
         item: String,
-        /// Why.
+        /// The reason.
         fault: Fault,
     },
     /// Times of one item: latest end over the ranks minus the agreed start, in seconds.

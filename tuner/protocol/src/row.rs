@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 pub struct Rows {
     /// [`crate::VERSION`].
     pub v: u32,
-    /// In the plugin's order.
+    /// The rows, in the plugin's order.
     pub rows: Vec<Row>,
 }
 
@@ -184,7 +184,7 @@ mod by_name {
 }
 
 impl Needs {
-    /// Why a call does not suit, whatever its operator; `None` where it does.
+    /// The reason why a call does not suit, whatever its operator; `None` if it does.
     #[must_use]
     pub fn unmet(self, p_ranks: usize, n_bytes: u64, one_node: bool) -> Option<&'static str> {
         if self.power_of_two_ranks && !p_ranks.is_power_of_two() {

@@ -132,7 +132,7 @@ impl Bits {
         }
     }
 
-    /// Both together.
+    /// Sum of two counts.
     #[must_use]
     pub fn and(&self, more: &Bits) -> Bits {
         Bits {

@@ -146,7 +146,7 @@ impl CostFunction for Problem<'_> {
     }
 }
 
-/// From the present fit on, over its prices that are not zero.
+/// Improves the present fit over its prices that are not zero.
 fn robust(points: &[(Cost, f64)], start: Prices, loss: fn(f64) -> f64) -> Prices {
     let used: Vec<usize> = (0..3).filter(|i| start[*i] > 0.0).collect();
     let first: Vec<f64> = used.iter().map(|i| start[*i].ln()).collect();

@@ -1,5 +1,4 @@
-//! Which of the measured candidates is deployed: the simplest among those that fix the cell and are as fast as the fastest
-//! of them. Pure.
+//! Choice of the candidate to deploy: the simplest among those that fix the cell and are as fast as the fastest of them. Pure.
 
 use kilter_model::change::Change;
 use kilter_model::deployment::{Assignment, Selection};
@@ -30,7 +29,7 @@ pub struct Choice {
     pub unfixed_because: Option<String>,
     /// Something else decides which algorithm runs, so that none of the library's was credited.
     pub hidden: bool,
-    /// For the report.
+    /// The contest, for the report.
     pub contest: Contest,
 }
 

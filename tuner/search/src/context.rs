@@ -284,7 +284,7 @@ impl<'a> Context<'a> {
         Some(("LD_PRELOAD".to_owned(), path.display().to_string()))
     }
 
-    /// Those of a setup, and all that are described: what a site or a user has set is known from the ranks.
+    /// Variables to read from the ranks: a setup's, and all described ones, since the ranks know what a site or a user has set.
     fn environment_to_read(&self, mut names: Vec<String>) -> Vec<String> {
         let described = self.library.parameters.iter().filter(|row| row.environment);
         for row in described {
@@ -441,7 +441,7 @@ impl<'a> Context<'a> {
         self.library_string.borrow().clone()
     }
 
-    /// Which ranks share a node, as a launch has shown it, or because all are on one; `None` where nothing is known.
+    /// Nodes that ranks share, from a launch, or a single one if all ranks are on it; `None` if unknown.
     #[must_use]
     pub fn nodes(&self) -> Option<Nodes> {
         let hosts = self.hosts.borrow();

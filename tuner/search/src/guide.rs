@@ -65,7 +65,7 @@ impl Guide {
         }
     }
 
-    /// The same, explaining by measured prices.
+    /// Explains by measured prices.
     #[must_use]
     pub fn with_prices(self, prices: Prices) -> Guide {
         Guide { prices, ..self }

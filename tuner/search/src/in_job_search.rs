@@ -54,7 +54,7 @@ pub struct Held {
     pub bounds: Vec<Sample>,
 }
 
-/// By item, a median of each launch in seconds.
+/// Medians of each launch in seconds, by item.
 type Medians = BTreeMap<String, Vec<f64>>;
 
 /// Runs the contests of one round of tuning.
@@ -270,7 +270,7 @@ impl<'c, 'a> Contests<'c, 'a> {
         Ok(candidates.into_iter().filter(is_right).collect())
     }
 
-    /// Why the options forbid a candidate; `None` where they do not.
+    /// The reason why the options forbid a candidate; `None` if they do not.
     fn refusal(&self, target: &Target, selection: &Selection) -> Option<String> {
         let nodes = self.context.nodes();
         let call = Call {

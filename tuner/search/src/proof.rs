@@ -30,7 +30,7 @@ use crate::target::Target;
 
 /// Fewer algorithms may send the same messages (pairwise and linear alltoallv do).
 const LEAST_FORCED: usize = 3;
-/// On fewer ranks trees, chains and direct messages are the same.
+/// Least ranks for a proof: on fewer, trees, chains and direct messages are the same.
 const LEAST_RANKS: usize = 4;
 /// Longest time of a block, in seconds; nothing in it is used as a time.
 const BLOCK_SECONDS: f64 = 1.0;
@@ -51,17 +51,17 @@ pub enum Finding {
         /// Number of different message patterns, the default's included.
         kinds: usize,
     },
-    /// Whichever is chosen, the same is sent.
+    /// All algorithms send the same.
     NoEffect {
         /// Algorithms that were forced.
         forced: usize,
     },
-    /// It cannot be told: why.
+    /// It cannot be told; the reason.
     Unknown(String),
 }
 
 impl Finding {
-    /// By what the default and each algorithm that was forced have sent.
+    /// The finding from the messages of the default and of each forced algorithm.
     #[must_use]
     pub fn of(default: Option<&str>, forced: &[String], ranks: usize) -> Finding {
         let kinds: BTreeSet<&str> = forced.iter().map(String::as_str).chain(default).collect();

@@ -11,6 +11,6 @@ use kilter_model::deployment::Selection;
 pub struct Proofs {
     /// Messages of a selection when it was switched in a running job, by cell and selection.
     pub(crate) sent: RefCell<BTreeMap<(Collective, u64, Selection), String>>,
-    /// Why nothing can be counted here, once that is known.
+    /// The reason why nothing can be counted here, once it is known.
     pub(crate) uncountable: RefCell<Option<String>>,
 }

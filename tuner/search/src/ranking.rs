@@ -1,4 +1,4 @@
-//! Which candidates go on: into the walk along their ordered knobs, and into a final. Pure.
+//! Ranks candidates for the walk along their ordered knobs and for a final. Pure.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! Why candidates of a contest that were faster than the default are not deployed. Pure.
+//! Reasons why candidates faster than the default are not deployed. Pure.
 
 use std::collections::BTreeMap;
 
@@ -34,7 +34,7 @@ pub struct Finalist {
 }
 
 impl Final<'_> {
-    /// Why a candidate that is not chosen is not; `None` where it was no faster than the default.
+    /// The reason why a candidate was not chosen; `None` if it was no faster than the default.
     #[must_use]
     pub fn why_not(&self, one: Finalist) -> Option<NotDeployed> {
         let default = self.default?;

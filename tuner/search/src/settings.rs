@@ -237,7 +237,7 @@ pub fn screen(
 /// Costs of launches, and the candidates that are worth more of them.
 struct Search<'s, 'a> {
     trials: Trials<'s, 'a>,
-    /// Why a confirmed candidate is not taken, by its id.
+    /// Reasons why confirmed candidates are not taken, by id.
     not_taken: BTreeMap<String, NotDeployed>,
 }
 

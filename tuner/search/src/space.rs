@@ -382,7 +382,7 @@ pub fn with_value(
     mended(library, launch_candidate(row, &Value::Number(value)), situation)
 }
 
-/// Those of [`launch_candidates`] that decide whether the library's algorithms are asked for.
+/// Candidates of [`launch_candidates`] that decide if the library's algorithms are asked for.
 #[must_use]
 pub fn admitting_candidates(library: &Library, transports: &[String], targets: &[Target]) -> Vec<LaunchCandidate> {
     let admitting: Vec<&str> = library.admitting(transports).map(|row| row.name.as_str()).collect();
@@ -391,8 +391,8 @@ pub fn admitting_candidates(library: &Library, transports: &[String], targets: &
     candidates
 }
 
-/// Those of [`launch_candidates`] that belong to the collectives of the targets, rather than to all messages: where a library's
-/// algorithms are settings of a whole launch, its algorithms.
+/// Candidates of [`launch_candidates`] that belong to the collectives of the targets, rather than to all messages. They are a library's
+/// algorithms if those are settings of a whole launch.
 #[must_use]
 pub fn own_launch_candidates(library: &Library, transports: &[String], targets: &[Target]) -> Vec<LaunchCandidate> {
     let of_all = |one: &LaunchCandidate| {

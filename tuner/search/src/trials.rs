@@ -71,7 +71,7 @@ pub struct Trials<'s, 'a> {
     base: Setup,
     /// Blocks that are measured beside everything else.
     further: Vec<Block>,
-    /// Which of the library's collectives are measured beside the targets; all of them without.
+    /// Selects the library's collectives that are measured beside the targets; all of them without it.
     touched: Option<&'s dyn Fn(&Subject) -> bool>,
     /// True if only the targets are measured.
     alone: bool,
@@ -80,7 +80,7 @@ pub struct Trials<'s, 'a> {
     pub(super) trial_seconds: f64,
 }
 
-/// Why a launch says nothing for what was set in it.
+/// The reason why a launch gives no times for its settings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
     /// The kind.
@@ -110,7 +110,7 @@ impl<'s, 'a> Trials<'s, 'a> {
         }
     }
 
-    /// The same, with these blocks in every launch. Their ids must differ from those of collectives.
+    /// Adds blocks to every launch. Their ids must differ from those of collectives.
     #[must_use]
     pub fn beside(self, further: Vec<Block>) -> Trials<'s, 'a> {
         Trials { further, ..self }

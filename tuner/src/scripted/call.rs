@@ -19,7 +19,7 @@ impl<'l> Settings<'l> {
         Settings { set, library }
     }
 
-    /// The same with further settings, where nothing else is set for them.
+    /// Adds further settings for names that have no value.
     pub(super) fn with_defaults(&self, further: BTreeMap<String, String>) -> Settings<'l> {
         let mut set = further;
         set.extend(self.set.clone());

@@ -28,12 +28,12 @@ type SettingsTest = Box<dyn Fn(&Settings<'_>) -> bool>;
 
 /// A library that costs what a scenario says, and fails where it says so.
 ///
-/// Without a scenario, all guidelines hold: every collective takes the same time whatever is set, and Kilter's own algorithms take
+/// A scripted library. By default all guidelines hold: every collective takes the same time whatever is set, and Kilter's own algorithms take
 /// [`OWN`] times as long.
 pub struct ScriptedLibrary {
     description: String,
     pub(super) noise: Noise,
-    /// By what everything is multiplied.
+    /// Factor of all times.
     slower: f64,
     costs: Vec<(Collective, Cost)>,
     rows: BTreeMap<String, Cost>,
@@ -169,7 +169,7 @@ impl ScriptedLibrary {
         self.fault(when, Ends::Hangs)
     }
 
-    /// These calls deliver wrong data.
+    /// Makes calls deliver wrong data.
     #[must_use]
     pub fn wrong_data(self, when: impl Fn(&Call<'_>) -> bool + 'static) -> ScriptedLibrary {
         let wrong = WrongData {

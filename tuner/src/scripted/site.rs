@@ -80,7 +80,7 @@ impl Site {
         self.tune_on(Box::new(self.bench()), arguments)
     }
 
-    /// The same on another bench, such as [`Replay`](kilter_bench::launch::Replay).
+    /// Tunes on another bench, such as [`Replay`](kilter_bench::launch::Replay).
     pub fn tune_on(&self, bench: Box<dyn Bench>, arguments: &[&str]) -> anyhow::Result<Run> {
         let options = self.tune_options(arguments)?;
         self.run(bench, &options.common, arguments, |context| {

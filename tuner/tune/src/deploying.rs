@@ -1,4 +1,4 @@
-//! From decisions to files, and what fresh launches under these files say.
+//! Turns decisions into files, and judges fresh launches under these files.
 
 use kilter_emit::{self as emit, Emitted};
 use kilter_model::change::id;

@@ -195,5 +195,5 @@ fn give_up(ledger: &mut Ledger, target: &Target, reason: &str) {
 /// compare many candidates in one.
 const SETTINGS_SHARE: f64 = 0.4;
 
-/// The same for algorithms that are chosen at the start, which are all of a library's where there are any.
+/// Share of the time left for searching that algorithms chosen at the start may spend; a library that has any has no others.
 const STARTUP_SHARE: f64 = 0.8;

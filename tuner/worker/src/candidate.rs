@@ -27,13 +27,13 @@ pub(crate) struct Candidate {
     turns: Vec<Turn>,
     /// The turn that runs next.
     next: usize,
-    /// Why it cannot run on its communicator, once its row has said so: it is not called any more.
+    /// The reason why it cannot run on its communicator, once its row has said so; it is not called any more.
     unavailable: Option<Fault>,
 }
 
 /// State that calls keep on a communicator.
 struct Kept {
-    /// For calls of the library and compositions of them.
+    /// Memory for calls of the library and compositions of them.
     arena: Arena,
     /// State of the plugin whose rows the item runs: Kilter's own or a user's, never both.
     host: Option<Host>,

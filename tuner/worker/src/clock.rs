@@ -63,17 +63,17 @@ pub(crate) fn read_seconds() -> f64 {
 /// Start of a repetition on a rank; ordered, so that the maximum over the ranks is the worst.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Arrival {
-    /// It was waiting, and the operating system let it go on so late: another lead would not have helped.
+    /// The rank was waiting, and the operating system woke it late: a longer lead would not have helped.
     Waited {
         /// Nanoseconds after the agreed start.
         late_ns: u64,
     },
-    /// It came to wait after the start: the lead was too short.
+    /// The rank was ready only after the start: the lead was too short.
     Missed,
 }
 
 impl Arrival {
-    /// At the agreed start.
+    /// Arrival at the agreed start.
     pub(crate) const IN_TIME: Arrival = Arrival::Waited { late_ns: 0 };
 
     /// Encodes it as a number for the exchange.

@@ -16,7 +16,7 @@ use crate::shared_clock::{self, Offset};
 pub(crate) struct CommonTime {
     method: Synchronisation,
     wait: Wait,
-    /// From the host's clock to the rank's; other than it only where a test made it wrong.
+    /// Line from the host's clock to the rank's; they differ only if a test made the clock wrong.
     fault: Option<Line>,
     /// From the rank's clock to the common time, where they differ.
     model: Option<Line>,

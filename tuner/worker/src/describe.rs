@@ -26,7 +26,7 @@ pub(crate) struct Question {
 }
 
 impl Question {
-    /// From the arguments after `describe`.
+    /// Reads the arguments after `describe`.
     pub(crate) fn parse(arguments: impl Iterator<Item = String>) -> Question {
         let mut question = Question::default();
         let mut arguments = arguments;

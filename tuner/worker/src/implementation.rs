@@ -1,4 +1,4 @@
-//! From an item of the plan to the calls that carry it out.
+//! Turns an item of the plan into the calls that carry it out.
 
 use std::ffi::c_int;
 use std::path::Path;

@@ -32,7 +32,7 @@ pub(crate) struct Agreed {
 /// One rank's view of a repetition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Repetition {
-    /// When this rank was through, in nanoseconds.
+    /// End of this rank's repetition, in nanoseconds.
     pub(crate) end_ns: u64,
     /// Its start.
     pub(crate) arrival: Arrival,

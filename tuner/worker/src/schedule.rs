@@ -126,7 +126,7 @@ impl Schedule {
         }
     }
 
-    /// The same for items that were tried out before: what takes [`SLOW_SECONDS`] needs no warming up.
+    /// A schedule for items that were tried out before: an item that takes [`SLOW_SECONDS`] needs no warming up.
     pub(crate) fn of_tried_out(self) -> Schedule {
         Schedule {
             slow_seconds: SLOW_SECONDS,

@@ -36,7 +36,7 @@ pub(crate) struct Session {
     pub(crate) speed: Speed,
     /// Communicator of plain calls of the library.
     pub(crate) shared_comm: Option<MPI_Comm>,
-    /// On rank 0.
+    /// The report, on rank 0.
     pub(crate) report: Option<ReportFile>,
 }
 

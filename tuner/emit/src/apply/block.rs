@@ -29,7 +29,7 @@ pub struct Conflict {
     pub ours: String,
 }
 
-/// Why a block cannot be put in.
+/// The reason why a block cannot be put in.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BlockError {
     /// The marks do not make one block.

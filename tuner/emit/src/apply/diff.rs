@@ -16,7 +16,7 @@ pub fn text(changes: &[Change]) -> String {
     visible(&text)
 }
 
-/// With control characters, and those that turn the direction of writing, as escapes: what is asked about must be what is seen.
+/// Shows control characters, and those that turn the direction of writing, as escapes: the text shown must be the text asked about.
 #[must_use]
 pub fn visible(text: &str) -> String {
     let is_hidden = |c: char| {

@@ -59,7 +59,7 @@ pub struct Entry {
     pub directories: Vec<PathBuf>,
     /// Files that changed, in order.
     pub changes: Vec<Recorded>,
-    /// That of the [`Journal`]: in memory paths are what they are now.
+    /// The root of the [`Journal`]; it is not stored, since paths in memory are the present ones.
     #[serde(skip)]
     pub root: Option<PathBuf>,
 }
@@ -129,7 +129,7 @@ impl Entry {
         }
     }
 
-    /// With other paths.
+    /// Replaces the paths.
     fn with_paths(self, path: impl Fn(&Path) -> PathBuf) -> Entry {
         let changed = |recorded: Recorded| Recorded {
             path: path(&recorded.path),
@@ -225,7 +225,7 @@ impl Stored {
     }
 }
 
-/// All entries of a journal, oldest first. What was killed before its entry was complete has changed nothing and is left out.
+/// All entries of a journal, oldest first. An installation that was killed before its entry was complete has changed nothing and is left out.
 ///
 /// # Errors
 /// A journal that cannot be read.

@@ -1,4 +1,4 @@
-//! From a staging directory and what is installed to the list of changes: a function of contents.
+//! Computes the list of changes from a staging directory and the installed files: a function of contents.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

@@ -33,14 +33,14 @@ pub enum Step {
 /// A step that failed.
 #[derive(Debug, thiserror::Error)]
 pub enum StepError {
-    /// By the file system.
+    /// The file system refused.
     #[error("`{path}` cannot be {what}: {source}")]
     Failed {
         /// The file or directory.
         path: String,
         /// The attempt.
         what: &'static str,
-        /// Why not.
+        /// The reason.
         source: std::io::Error,
     },
     /// The tests' fail point.

@@ -57,7 +57,7 @@ pub struct FormError {
     pub name: String,
     /// Its value.
     pub value: String,
-    /// Why, and what is allowed.
+    /// The reason, and the allowed values.
     pub message: &'static str,
 }
 
@@ -104,15 +104,15 @@ impl Exported {
         Ok(exported)
     }
 
-    /// The same for a launcher with these daemons.
+    /// Sets the launcher's daemons.
     #[must_use]
     pub fn with_daemons(self, daemons: &'static [Daemon]) -> Exported {
         Exported { daemons, ..self }
     }
 
-    /// For each daemon, with what its command has to begin so that the variables reach ranks of other hosts: `env NAME=value ...`. `None` where
-    /// there is nothing to say; and where a value has more than letters, digits and a path's signs, since launchers take the command apart
-    /// at blanks and a shell of the other host reads it.
+    /// Prefix that each daemon's command needs so that the variables reach ranks of other hosts: `env NAME=value ...`. `None` if there is
+    /// nothing to hand on, or if a value has more than letters, digits and a path's signs, since launchers take the command apart at blanks and
+    /// a shell of the other host reads it.
     fn started_with(&self, preload: bool) -> Option<String> {
         let handed_on = |name: &str| {
             let mut begins = self.daemons.iter().flat_map(|daemon| daemon.handed_on);
@@ -148,7 +148,7 @@ impl Exported {
     }
 }
 
-/// Without anything that would end a comment.
+/// Removes everything that would end a comment.
 pub(crate) fn one_line(text: &str) -> String {
     text.replace(char::is_control, " ")
 }

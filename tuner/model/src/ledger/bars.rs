@@ -55,7 +55,7 @@ impl Ledger {
         self.given_up.contains_key(cell)
     }
 
-    /// Why cells have no fix, by name, with what was taken back of those for which nothing else was found.
+    /// Reasons why cells have no fix, by name. They include fixes that were taken back and not replaced.
     #[must_use]
     pub fn reasons(&self) -> BTreeMap<String, String> {
         let mut lost: BTreeMap<&String, String> = BTreeMap::new();

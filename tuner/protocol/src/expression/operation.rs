@@ -189,7 +189,7 @@ pub enum Communicator {
     Reversed,
     /// A periodic two-dimensional Cartesian grid, ranks in their order.
     Grid,
-    /// The same, and the library may reorder the ranks.
+    /// The same grid, on which the library may reorder the ranks.
     GridReordered,
 }
 

@@ -84,7 +84,7 @@ impl FromStr for Guideline {
     }
 }
 
-/// Why and where parsing stopped; `remaining` is the number of bytes from there to the end.
+/// Reason and place at which parsing stopped; `remaining` is the number of bytes from there to the end.
 #[derive(Debug)]
 struct Fault {
     remaining: usize,

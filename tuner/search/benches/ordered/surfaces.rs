@@ -95,7 +95,7 @@ pub(crate) fn every(axes: &[Axis]) -> Vec<Point> {
     })
 }
 
-/// Those that constants were chosen on, or others.
+/// Surfaces on which constants were chosen, or the ones held out.
 pub(crate) fn all(held_out: bool) -> Vec<Surface> {
     let networks: &[Network] = if held_out { &HELD_OUT } else { &CHOSEN_ON };
     let (ranks, sizes) = if held_out {

@@ -40,7 +40,7 @@ pub(super) enum End {
     In {
         announced: Announced,
         reason: String,
-        /// It did not end by itself.
+        /// True if it did not end by itself.
         hung: bool,
     },
 }

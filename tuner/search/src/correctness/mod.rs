@@ -187,7 +187,7 @@ fn alone(wanted: &[Wanted], row: &str) -> Vec<Wanted> {
     }
 }
 
-/// Why runs of a row were not made that ended its job.
+/// Reason for the runs not made of a row that ended its job.
 const ENDED: &str = "not compared before it ended its job";
 
 /// A job's report of all its rows, finished or not.

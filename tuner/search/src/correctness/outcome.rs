@@ -46,7 +46,7 @@ pub enum Judgement {
 }
 
 impl Judgement {
-    /// From numbers of runs.
+    /// Judges by the numbers of runs.
     #[must_use]
     pub fn of(compared: u64, failed: u64) -> Judgement {
         match (compared, failed) {

@@ -75,7 +75,7 @@ pub fn by_prices(counts: &Counts, prices: &Prices, distance: Distance) -> Option
     })
 }
 
-/// Why a time of the model's explains a measured one in seconds not; `None` where it does.
+/// The reason why a modelled time does not explain a measured one, in seconds; `None` if it does.
 #[must_use]
 pub fn unexplained(model: f64, measured: f64) -> Option<String> {
     let off = (model / measured - 1.0).abs();

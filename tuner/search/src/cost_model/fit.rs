@@ -61,9 +61,9 @@ pub struct Fit {
 pub struct Predicted {
     /// The model's time.
     pub seconds: f64,
-    /// It may be as short as this.
+    /// Lower end of the interval.
     pub low: f64,
-    /// It may be as long as this.
+    /// Upper end of the interval.
     pub high: f64,
 }
 

@@ -48,7 +48,7 @@ pub(super) fn more(bytes: u64, (whole, most): More) -> u64 {
 /// A priced operation: its name, how often it is repeated, and the expression of so many.
 type Work<'w> = (&'static str, u64, &'w dyn Fn(u64) -> String);
 
-/// Both items of a work.
+/// The operation's items, done once and done several times.
 fn items((name, count, text): Work<'_>, functionality: Functionality, bytes: impl Fn(u64) -> u64) -> [Item; 2] {
     [1, count].map(|times| item(&item_id(name, times), functionality, bytes(times), text(times)))
 }

@@ -54,7 +54,7 @@ impl Price {
         }
     }
 
-    /// Both together.
+    /// Sum of two prices.
     #[must_use]
     pub fn plus(self, other: Price) -> Price {
         Price {
@@ -169,7 +169,7 @@ pub struct Level {
 }
 
 impl Level {
-    /// From measured times; `None` where there are none.
+    /// A level from measured times; `None` without any.
     #[must_use]
     pub fn of(measured: &[Messages]) -> Option<Level> {
         let mut sizes: Vec<OfSize> = measured
@@ -195,7 +195,7 @@ impl Level {
         self.sizes[0].one_way
     }
 
-    /// From one of the smallest messages to the next one.
+    /// Gap between two of the smallest messages.
     #[must_use]
     pub fn gap(&self) -> Price {
         self.sizes[0].gap

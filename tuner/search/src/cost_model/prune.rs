@@ -1,9 +1,9 @@
-//! Which candidates need not be measured, because the model puts them far above the best.
+//! Leaves out candidates that need not be measured, because the model puts them far above the best.
 //!
-//! A prediction is an interval, [`Predicted::low`](super::fit::Predicted::low) to `high`. A candidate is left out if the best that
-//! it could take, with the most favourable values of its parameters, is more than [`MARGIN`] times the worst that the model's best
-//! could take. So whatever the truth is within the intervals, what is left out is slower than something that stays. Never left
-//! out: what has no counts (the default, settings of the library, mock-ups), what the model cannot predict, the model's best.
+//! A prediction is an interval, [`Predicted::low`](super::fit::Predicted::low) to `high`. A candidate is left out if its shortest time, with the
+//! most favourable values of its parameters, is more than [`MARGIN`] times the longest time of the model's best. So whatever the truth within
+//! the intervals, a candidate that is left out is slower than one that stays. Never left out: candidates without counts (the default, settings
+//! of the library, mock-ups), those that the model cannot predict, and the model's best.
 
 use super::Medium;
 use super::counts::Counts;
@@ -44,7 +44,7 @@ impl Model for Fit {
 /// The model's judgement of a candidate.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Judged {
-    /// With the best of its settings; `None` where it cannot be predicted.
+    /// Prediction with the best of its settings; `None` if there is none.
     pub predicted: Option<Predicted>,
     /// True if it need not be measured.
     pub left_out: bool,

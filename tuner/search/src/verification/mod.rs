@@ -50,7 +50,7 @@ pub type Medians = BTreeMap<Subject, Vec<f64>>;
 /// A judged cell.
 #[derive(Debug, Clone)]
 pub struct JudgedCell {
-    /// Which.
+    /// The cell.
     pub cell: PlannedCell,
     /// With what evidence.
     pub comparison: Comparison,

@@ -73,7 +73,7 @@ pub fn prove(
 }
 
 impl Work<'_, '_> {
-    /// These and the left sides of a proof.
+    /// Adds the left sides of a proof to `subjects`.
     pub(super) fn with_left(&self, mut subjects: BTreeSet<Subject>) -> BTreeSet<Subject> {
         if let Some(beside) = &self.beside {
             subjects.extend(beside.left.iter().cloned());

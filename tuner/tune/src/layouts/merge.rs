@@ -1,7 +1,7 @@
-//! From the decisions of several layouts to one set of them. Pure.
+//! Merges the decisions of several layouts into one set. Pure.
 //!
-//! A selection is fenced by the size of the communicator, so layouts with different numbers of ranks do not meet. What acts on several
-//! layouts is a setting of the whole launch, and a selection where layouts have the same number of ranks (16x1 and 8x2). The rule:
+//! A selection is fenced by the size of the communicator, so layouts with different numbers of ranks do not meet. A setting of the whole launch
+//! acts on all layouts, and a selection on all layouts with its number of ranks (16x1 and 8x2). The rule:
 //!
 //! * Layouts that chose different values do not get either.
 //! * A selection for a number of ranks that several layouts have is taken where all of them chose it.
@@ -29,7 +29,7 @@ pub struct Chosen<'a> {
     pub ledger: &'a Ledger,
 }
 
-/// Which settings of the launch are taken.
+/// Extent to which settings of the launch are taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Extent {
     /// Everything that some layout chose and no other chose otherwise.
@@ -52,11 +52,11 @@ pub struct Merged {
 /// A decision of some layouts that is not taken.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeftOut {
-    /// Such as `btl_vader_eager_limit=32768`.
+    /// The part, such as `btl_vader_eager_limit=32768`.
     pub what: String,
     /// The layouts that chose it.
     pub chosen_by: Vec<Layout>,
-    /// Why not.
+    /// The reason.
     pub because: String,
 }
 

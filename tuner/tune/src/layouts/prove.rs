@@ -18,7 +18,7 @@ use crate::{Tuned, spoilt};
 
 /// A layout that was tuned.
 pub struct Member<'a, 'c> {
-    /// Which.
+    /// The layout.
     pub layout: Layout,
     /// Its run.
     pub context: &'a Context<'c>,

@@ -91,7 +91,7 @@ pub(crate) fn carry_out(session: &mut Session, block: &Block) -> anyhow::Result<
     })
 }
 
-/// Those who carry out these items; `None` on a rank that is not among them.
+/// The team that carries out these items; `None` on a rank that is not in it.
 fn team<'i>(session: &Session, comm: MPI_Comm, mut items: impl Iterator<Item = &'i Prepared>) -> Option<Team> {
     let control = &session.control;
     let place = (control.rank(), control.p_ranks());

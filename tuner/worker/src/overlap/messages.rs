@@ -87,7 +87,7 @@ struct Piece {
 }
 
 impl Messages {
-    /// Those of `flows` that this rank gives or gets; a strided one is the only one of its rank.
+    /// Messages of `flows` that this rank sends or receives; a strided one is the only one of its rank.
     ///
     /// # Errors
     /// Why there is no memory or no type.

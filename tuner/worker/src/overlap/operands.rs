@@ -31,8 +31,8 @@ pub(super) struct Operands {
 }
 
 impl Operands {
-    /// Those of `collective` with a total volume of `bytes`, from or to rank 0 where there is a root. Volumes that are no whole
-    /// number of elements are bytes.
+    /// Operands of `collective` with a total volume of `bytes`, from or to rank 0 if there is a root. Volumes that are no whole number of
+    /// elements are bytes.
     ///
     /// # Errors
     /// A volume that cannot be divided, or for which there is no memory.

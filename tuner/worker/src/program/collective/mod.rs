@@ -39,7 +39,7 @@ struct Data {
     layout: Layout,
     /// Strided data that was packed moves as `MPI_PACKED`.
     packed: bool,
-    /// It is what the caller gave to be combined; everything else has only to be moved.
+    /// True for the caller's data before it is combined; all other data has only to be moved.
     uncombined: bool,
     /// Blocks lie part by part instead of rank by rank.
     by_parts: bool,
