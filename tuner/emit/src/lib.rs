@@ -88,9 +88,6 @@ pub fn clear(context: &Context<'_>) -> anyhow::Result<()> {
 
 /// Refuses what could not be written in the end: no emitter, or a staging directory that holds what is not Kilter's. For the time before
 /// anything is measured.
-///
-/// # Errors
-/// Why.
 pub fn check(context: &Context<'_>) -> anyhow::Result<()> {
     emitter(context)?;
     staging::check(&directory(context))

@@ -110,9 +110,6 @@ impl Tree {
 
     /// Adds rules for calls of `collective` on intracommunicators of exactly `ranks` ranks. `test` is the test on the message size,
     /// `avg_msg_size` or `total_msg_size`; without one the only rule holds for all sizes.
-    ///
-    /// # Errors
-    /// See [`RuleError`].
     pub fn with_rules(
         &self,
         collective: &str,

@@ -32,9 +32,6 @@ const NOISE_SECONDS: f64 = 10.0;
 
 impl Session {
     /// Measures the empty operation: what the timer and the synchronisation add to every time. Called by all ranks.
-    ///
-    /// # Errors
-    /// The library's.
     pub(crate) fn measure_noise(&mut self) -> anyhow::Result<()> {
         let repetitions = self.header.noise_repetitions;
         if repetitions == 0 {

@@ -241,9 +241,6 @@ impl Candidate {
     }
 
     /// Gives the communicator back. Called by all ranks.
-    ///
-    /// # Errors
-    /// The library's.
     pub(crate) fn free(mut self) -> anyhow::Result<()> {
         // SAFETY: all ranks free the same items in the same order, and none is carried out any more.
         unsafe {
@@ -372,9 +369,6 @@ impl Turn {
 }
 
 /// Looks whether a byte was written beside the buffers of an item.
-///
-/// # Errors
-/// The first one.
 pub(crate) fn check_guards(rank: usize, send: &GuardedBuffer, recv: &GuardedBuffer) -> Result<(), Fault> {
     for (guarded, buffer) in [(recv, Buffer::Output), (send, Buffer::Input)] {
         if let Some((zone, wrong)) = guarded.check_guards() {

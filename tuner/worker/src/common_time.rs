@@ -141,9 +141,6 @@ impl CommonTime {
     }
 
     /// Keeps the ranks' models true; whether that took time. `now_ns` is agreed. Called by all ranks.
-    ///
-    /// # Errors
-    /// The library's.
     #[inline]
     pub(crate) fn keep(&mut self, control: &Control, now_ns: u64) -> anyhow::Result<bool> {
         if self.method != Synchronisation::RoundTime || !self.round_time.is_due(now_ns) {
@@ -155,9 +152,6 @@ impl CommonTime {
     }
 
     /// Asks all ranks what the common time is; the facts on rank 0, elsewhere without the differences. Called by all ranks.
-    ///
-    /// # Errors
-    /// The library's.
     pub(crate) fn survey(&self, control: &Control) -> Result<Synchronised, MpiError> {
         let offsets = match self.method {
             Synchronisation::Barrier => Vec::new(),

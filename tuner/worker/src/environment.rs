@@ -22,9 +22,6 @@ const ALLOCATIONS: std::ops::RangeInclusive<u32> = 12..=26;
 const FREE_IN_HEAP: usize = 4 << 20;
 
 /// Gathers the facts on rank 0; elsewhere a line without them. Called by all ranks.
-///
-/// # Errors
-/// The library's.
 pub(crate) fn start(control: &Control, variables: &ControlVariables, header: &Header) -> anyhow::Result<Start> {
     let own = json!({
         "host": info::host_name()?,

@@ -58,9 +58,6 @@ pub(crate) enum How {
 }
 
 /// Finds out how an item is carried out; decided by the plan alone, so alike on every rank.
-///
-/// # Errors
-/// Why it cannot be.
 pub(crate) fn recipe(item: &Item, place: Place) -> Result<Recipe, String> {
     let functionality = item.task.functionality;
     if functionality == Functionality::Function(Collective::ReduceLocal) {

@@ -20,9 +20,6 @@ pub struct OtherLibrary {
 }
 
 /// Compares what was tuned with the version line of the launcher that is here.
-///
-/// # Errors
-/// They are not the same.
 pub fn check(tuned: &TunedLibrary, launcher: &str, line: &str) -> Result<(), OtherLibrary> {
     let found = library::find_for(line).ok();
     let version = library::version_in(line);

@@ -104,9 +104,6 @@ pub fn text(outcomes: &[Outcome], further: &str) -> String {
 }
 
 /// The outcomes as JSON, for programs.
-///
-/// # Errors
-/// None that is expected: all parts are plain data.
 pub fn json(
     (library, machine): (&str, &str),
     inquiry: &Inquiry,

@@ -160,9 +160,6 @@ impl Messages {
     }
 
     /// The one message that this rank gets, or the first of them.
-    ///
-    /// # Errors
-    /// It gets none.
     #[inline]
     pub(super) fn first_got(&self) -> Result<Envelope, MpiError> {
         self.got().next().ok_or(NO_MESSAGE)

@@ -36,9 +36,6 @@ pub(crate) struct Datatypes {
 
 impl Datatypes {
     /// A datatype of which one element is `bytes` bytes of data in this layout, and whose extent is the layout's span.
-    ///
-    /// # Errors
-    /// The library's.
     pub(crate) fn get(&mut self, layout: Layout, bytes: usize) -> Result<MPI_Datatype, MpiError> {
         if let Some((_, datatype)) = self.made.iter().find(|(key, _)| *key == (layout, bytes)) {
             return Ok(*datatype);
@@ -54,9 +51,6 @@ impl Datatypes {
     }
 
     /// An operator of the program's own that does what the built-in one does.
-    ///
-    /// # Errors
-    /// The library's.
     pub(crate) fn user_operator(&mut self) -> Result<MPI_Op, MpiError> {
         if let Some(op) = self.op {
             return Ok(op);
@@ -70,9 +64,6 @@ impl Datatypes {
     }
 
     /// Frees everything.
-    ///
-    /// # Errors
-    /// The library's.
     pub(crate) fn free(self) -> Result<(), MpiError> {
         for (_, mut datatype) in self.made {
             // SAFETY: made and committed here, and used no more.

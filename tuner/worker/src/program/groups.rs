@@ -170,9 +170,6 @@ impl Groups {
     }
 
     /// Frees them all. Called by all ranks.
-    ///
-    /// # Errors
-    /// The library's.
     pub(crate) fn free(self) -> Result<(), MpiError> {
         for group in self.made {
             if group.comm != constants::comm_null() {
@@ -236,9 +233,6 @@ unsafe fn grid(world: MPI_Comm, p_ranks: usize, reorder: bool) -> Result<MPI_Com
 }
 
 /// The ranks of a grid's communicator before and after this one in its last dimension.
-///
-/// # Errors
-/// The library's.
 ///
 /// # Safety
 /// `comm` was made by `MPI_Cart_create`.

@@ -225,9 +225,6 @@ impl Program {
     }
 
     /// Gives everything back. Called by all ranks.
-    ///
-    /// # Errors
-    /// The library's.
     pub(crate) fn free(mut self) -> Result<(), MpiError> {
         for request in &mut self.state.requests {
             if *request != constants::request_null() {

@@ -80,9 +80,6 @@ static TABLE: [&Row; 12] = [
 ];
 
 /// The row of a benchmark.
-///
-/// # Errors
-/// There is none.
 pub(super) fn row(benchmark: Benchmark) -> Result<&'static Row, String> {
     let row = TABLE.iter().copied().find(|row| row.benchmark == benchmark);
     row.ok_or_else(|| format!("not available: this worker has no benchmark `{}`", benchmark.name()))
