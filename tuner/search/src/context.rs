@@ -375,7 +375,7 @@ impl<'a> Context<'a> {
         other_load::most_cores(self.options.ranks)
     }
 
-    /// Says what happened to the jobs that ended since this was last called: other load, and time that was over.
+    /// Warns about the jobs that ended since the last call: other load, and time that was over.
     pub fn heed_jobs(&self) {
         for job in self.watch.news() {
             if job.unanswered > 0 {
@@ -395,8 +395,8 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// Sets aside what verifying the result will cost, and takes over what the first verification found about the machine: its seconds, the
-    /// spread of the empty operation, and on how many hosts ranks were.
+    /// Sets aside the seconds that verifying the result will cost, and takes over the first verification's findings on the machine: its seconds,
+    /// the spread of the empty operation, and the number of hosts.
     pub fn begin_search(&self, seconds: f64, noise_seconds: f64, hosts: usize) {
         // The verification of what is deployed measures the untouched library's left sides as well.
         self.budget.reserve(1.6 * self.budget.spent_seconds().max(seconds));
@@ -406,7 +406,7 @@ impl<'a> Context<'a> {
             .replace(self.library.transports_in_use(hosts <= 1, site));
     }
 
-    /// Takes over what messages and local work cost here.
+    /// Takes over the measured prices of messages and local work.
     pub fn set_prices(&self, prices: Prices) {
         self.prices.replace(prices);
     }

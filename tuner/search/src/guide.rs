@@ -142,8 +142,8 @@ impl Guide {
         (kept, note)
     }
 
-    /// Adds to a contest what the model says of it: by measured prices, or where there are none each candidate from the times of the
-    /// others, so that a prediction is one.
+    /// Adds the model's explanation to a contest. It uses measured prices; without any, each candidate's time is predicted from the times of the
+    /// others.
     pub fn explain(&self, library: &Library, target: &Target, measured: &[Measured], contest: &mut Contest) {
         let Some(nodes) = &self.nodes else { return };
         let fits = self.fits(target, None);

@@ -92,7 +92,7 @@ impl<'c, 'a> Contests<'c, 'a> {
         &self.setup
     }
 
-    /// Measures what the cost model would leave out, too.
+    /// Measures the candidates that the cost model would leave out, too.
     #[must_use]
     pub fn measuring_all(self) -> Contests<'c, 'a> {
         Contests {
@@ -151,7 +151,7 @@ impl<'c, 'a> Contests<'c, 'a> {
         }
     }
 
-    /// Puts into the choice, and where it matters into the list of what had no effect, what proves that the library's algorithms act.
+    /// Adds to the choice the evidence on the library's algorithms. If they have no effect, it also warns and puts them into quarantine.
     fn tell(&self, target: &Target, finding: &Finding, choice: &mut Choice) {
         let context = self.context;
         let mut text = finding.text();
@@ -306,7 +306,7 @@ impl<'c, 'a> Contests<'c, 'a> {
         allowed
     }
 
-    /// Adds to a choice what the options forbid.
+    /// Adds to a choice the candidates that the options forbid.
     fn add_refused(&self, target: &Target, choice: &mut Choice) {
         let Some(refused) = self.refused.borrow().get(&target.name()).cloned() else {
             return;
@@ -321,7 +321,7 @@ impl<'c, 'a> Contests<'c, 'a> {
         choice.contest.refused = refused;
     }
 
-    /// Searches the ordered knobs of one candidate, all together, from what the screening measured of its family.
+    /// Searches the ordered knobs of one candidate, all together, from the screening's times of its family.
     fn refine(
         &self,
         job: &mut Job<'_, 'c, 'a>,

@@ -1,8 +1,8 @@
 //! Proves by the library's messages that its settings act. A wrong setting is mostly ignored in silence, and a candidate would be credited with
 //! the default's time.
 //!
-//! A fingerprint is what every rank sends to every other during one call, as the library itself counts it (`messages` in its
-//! description), in a launch that times nothing. Two rules, each one launch, or one more for each cell where that one fails:
+//! A fingerprint is the list of messages from every rank to every other during one call, as the library itself counts them (`messages` in its
+//! description), in a launch that times nothing. There are two rules. Each takes one launch, or one more for each cell if that one fails:
 //!
 //! * **In the search**, before a choice is made: every algorithm that the library has for the collective is forced in turn, beside the
 //!   default. If two of them differ, choosing acts. If all are alike ([`LEAST_FORCED`] or more, on [`LEAST_RANKS`] ranks or more, where
@@ -44,7 +44,7 @@ type CountedBlock<'c> = Result<(&'c Messages, BlockOutcome), String>;
 /// Evidence that forcing the library's algorithms acts on a cell.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Finding {
-    /// Choosing one changes what is sent.
+    /// Choosing one changes the messages.
     Acts {
         /// Algorithms that were forced.
         forced: usize,
@@ -165,8 +165,8 @@ pub fn of_finalists(
     Ok(findings)
 }
 
-/// The deployed selections of the library's algorithms that a launch under `staged`, the emitted files, does not carry out, with what
-/// is to be said of each. What was never counted is not asked.
+/// The deployed selections of the library's algorithms that a launch under `staged`, the emitted files, does not carry out, each with the
+/// reason. Selections that were never counted are not checked.
 ///
 /// # Errors
 /// A failure that no candidate explains.

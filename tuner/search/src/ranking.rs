@@ -42,8 +42,7 @@ pub fn best_of_kinds(ranked: &[(Selection, f64)], number: usize) -> Vec<Selectio
     front
 }
 
-/// The candidates of a kind whose knobs are walked, each family once and with its best values so far. One that has no knobs takes
-/// nobody's place.
+/// The candidates of a kind whose knobs are walked, each family once and with its best values so far. A candidate without knobs takes no place.
 #[must_use]
 pub fn to_refine(
     ratios: &BTreeMap<Selection, f64>,

@@ -71,8 +71,8 @@ pub fn lost(calls: &Calls, cells: &[JudgedCell]) -> Vec<Saving> {
     savings
 }
 
-/// Seconds that an application saves in all its calls, below zero where it loses; `before` and `after` are seconds of a call. What
-/// was not measured both times saves nothing.
+/// Seconds that an application saves in all its calls, below zero if it loses; `before` and `after` are seconds of a call. A subject that was
+/// not measured both times saves nothing.
 #[must_use]
 pub fn net_seconds(
     calls: &Calls,

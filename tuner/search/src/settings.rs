@@ -33,11 +33,11 @@ use crate::trials::{CONFIRMING, Samples, Times, Trials, damaged, is_library};
 const FINALISTS: usize = 3;
 /// Values that argmin may measure for one parameter.
 const EVALUATIONS: usize = 7;
-/// A slowdown of a cell that counts as damage in a single launch, as a ratio: well above what launches differ by.
+/// A slowdown of a cell that counts as damage in a single launch, as a ratio: well above the difference of launches.
 const DAMAGE: f64 = 1.3;
 
-/// Searches from `base`, the launch as it is deployed so far, files and drop-in included: what slows an algorithm that an earlier
-/// round has chosen is damage like any other. `banned` settings are not proposed.
+/// Searches from `base`, the launch as it is deployed so far, files and drop-in included: a setting that slows an earlier round's algorithm does
+/// damage like any other. `banned` settings are not proposed.
 ///
 /// # Errors
 /// A failure that no candidate explains.

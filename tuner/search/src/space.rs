@@ -33,7 +33,7 @@ pub struct Knob {
 pub struct LaunchCandidate {
     /// The parameter it is a value of.
     pub parameter: String,
-    /// It, and what goes along with it.
+    /// The setting, and those that go along with it.
     pub assignments: Vec<Assignment>,
     /// Range and spacing, where it is ordered.
     pub ordered: Option<(u64, u64, Scale)>,
@@ -118,8 +118,8 @@ fn with_longer_segment(library: &Library, target: &Target, default: Selection) -
     std::iter::once(default).chain(longer).collect()
 }
 
-/// Every candidate with every value of its ordered knobs that a search could come to, together with [`selections`]: powers of two or
-/// integers, all combinations. What an exhaustive search has to measure.
+/// Every candidate with every value of its ordered knobs that a search could come to, together with [`selections`]: powers of two or integers,
+/// all combinations. An exhaustive search has to measure them all.
 #[must_use]
 pub fn every(library: &Library, target: &Target, ranks: usize, one_node: bool) -> Vec<Selection> {
     let mut all = BTreeSet::new();
@@ -173,8 +173,8 @@ pub fn at_point(knobs: &[Knob], selection: &Selection, values: &[u64]) -> Select
 
 /// Suffix of the segment size's name in the library's algorithms.
 const SEGMENT: &str = "segmentsize";
-/// The second point of the grid of Kilter's segments, in times of the first: which rows reach the final is decided before segments are
-/// refined, and what a library takes for each message differs by more than that.
+/// The second point of the grid of Kilter's segments, in times of the first. The rows of the final are decided before segments are refined, and
+/// a library's cost of a message differs by more than that.
 const LONGER_SEGMENT: u64 = 4;
 
 /// The name that selections share if they differ only in ordered knobs.
@@ -281,8 +281,8 @@ pub fn knob_value(selection: &Selection, name: &str) -> Option<u64> {
     }
 }
 
-/// The settings of a whole launch, most promising first, for the transports in use and the targets there are; what decides whether the
-/// library's algorithms are asked for comes before all others, since contests depend on it.
+/// The settings of a whole launch, most promising first, for the transports in use and the given targets. Settings that decide if the library's
+/// algorithms are asked for come before all others, since contests depend on them.
 #[must_use]
 pub fn launch_candidates(library: &Library, transports: &[String], targets: &[Target]) -> Vec<LaunchCandidate> {
     let acts_on = |row: &Parameter, target: &Target| {
@@ -352,7 +352,7 @@ pub fn in_situation(
         .collect()
 }
 
-/// A candidate with what must be set beside it, so that nothing is broken; `None` where that cannot be had.
+/// A candidate with the settings that it needs to break no constraint; `None` if there are none.
 fn mended(library: &Library, mut candidate: LaunchCandidate, situation: &Situation) -> Option<LaunchCandidate> {
     let own = candidate
         .assignments
@@ -404,9 +404,8 @@ pub fn own_launch_candidates(library: &Library, transports: &[String], targets: 
     candidates
 }
 
-/// The settings of a whole launch that overlap can depend on: how messages travel over the transports in use, and who looks after
-/// them meanwhile; what is there for overlap alone comes first. `spare` are processing units that are free for a thread of each rank of
-/// a host, if there are.
+/// The settings of a whole launch that overlap can depend on: the way of messages over the transports in use, and their progress meanwhile.
+/// Settings for overlap alone come first. `spare` are free processing units for a thread of each rank of a host, if there are any.
 #[must_use]
 pub fn overlap_candidates(library: &Library, transports: &[String], spare: Option<&[usize]>) -> Vec<LaunchCandidate> {
     let rows = || library.parameters.iter().filter(|row| is_carried(row, transports));
@@ -443,7 +442,7 @@ fn for_overlap(row: &Parameter, tried: &ForOverlap, spare: Option<&str>) -> Opti
     Some(candidate)
 }
 
-/// One value of it, with what goes along.
+/// The candidate for one value, with the settings that go along.
 fn launch_candidate(row: &Parameter, value: &Value) -> LaunchCandidate {
     let assignment = |name: &String, value: String| Assignment {
         name: name.clone(),

@@ -28,9 +28,9 @@ pub const PLACES: usize = 2;
 /// A choice that takes more than this of the default's time in the screening is no finalist.
 pub const PROMISING: f64 = 0.97;
 
-/// A choice for each of some collectives: what one launch tries.
+/// The choices that one launch tries, one for each of some collectives.
 pub type Trial = Vec<(Collective, u64)>;
-/// A choice for each of some volumes of some collectives: what is deployed.
+/// The choices to deploy, one for each of some volumes of some collectives.
 type Picks = BTreeMap<(Collective, u64), u64>;
 
 /// Searches from `base`, the launch as it is deployed so far; `assignments` are those in force, whose ranges stay where nothing better
@@ -208,7 +208,7 @@ pub fn screen(
     Ok(screened.into_iter().collect())
 }
 
-/// Takes out what the library would not carry out, but replace by another algorithm: in its strict mode the job ends then.
+/// Takes out choices that the library would not carry out but replace by another algorithm: in its strict mode the job ends then.
 fn prove(
     launches: &mut Trials<'_, '_>,
     context: &Context<'_>,
@@ -261,7 +261,7 @@ pub fn values(library: &Library, trial: &[(Collective, u64)]) -> Vec<Assignment>
     each_once(trial.iter().filter_map(one).flatten())
 }
 
-/// The variable, and what is set along with it.
+/// The variable, and the settings that go along with it.
 fn assignments(row: &Algorithms, value: String) -> Vec<Assignment> {
     let own = std::iter::once((row.parameter.clone(), value));
     own.chain(row.together.clone())

@@ -116,7 +116,7 @@ impl<'s, 'a> Trials<'s, 'a> {
         Trials { further, ..self }
     }
 
-    /// Measures of everything else only what `touched` says: a change cannot slow what it does not act on.
+    /// Restricts the other measurements to `touched` subjects: a change cannot slow a subject on which it does not act.
     #[must_use]
     pub fn within(self, touched: &'s dyn Fn(&Subject) -> bool) -> Trials<'s, 'a> {
         Trials {
@@ -125,7 +125,7 @@ impl<'s, 'a> Trials<'s, 'a> {
         }
     }
 
-    /// Measures the targets with their bounds and nothing else: what fails then is put away for them, and not for other sizes.
+    /// Measures only the targets with their bounds: a candidate that fails then goes into quarantine for them, and not for other sizes.
     #[must_use]
     pub fn of_targets_alone(self) -> Trials<'s, 'a> {
         Trials {
@@ -173,7 +173,7 @@ impl<'s, 'a> Trials<'s, 'a> {
         Ok(None)
     }
 
-    /// The same, and nobody is put away: where several settings share the launch, only one of them is to blame.
+    /// Measures without putting anything into quarantine: if several settings share the launch, only one of them is to blame.
     ///
     /// # Errors
     /// A failure that no candidate explains.

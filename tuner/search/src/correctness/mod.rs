@@ -1,7 +1,7 @@
 //! Correctness of a plugin's rows on this library: jobs of `kilter-verify` until every row has run or failed.
 //!
-//! A row that crashes or hangs takes its job down, and the others go on in a new job without it. One that crashed is run again
-//! alone: it has failed if it does so there, too. What was found is stored, and [`admit`] lets `tune` deploy only what passed.
+//! A row that crashes or hangs takes its job down, and the others go on in a new job without it. A row that crashed is run again alone: it has
+//! failed if it crashes there, too. Results are stored, and [`admit`] lets `tune` deploy only rows that passed.
 
 mod admission;
 mod job;
@@ -198,7 +198,7 @@ struct Taken {
     open: BTreeMap<String, Vec<Failure>>,
 }
 
-/// Takes over what a job reported of the rows that it finished.
+/// Takes over a job's report of the rows that it finished.
 fn take(found: &mut Found, lines: Vec<Line>, ranks: usize) -> Taken {
     let mut started = BTreeMap::new();
     let mut open: BTreeMap<String, Vec<Failure>> = BTreeMap::new();
@@ -304,7 +304,7 @@ pub fn machine(options: &Options) -> String {
     }
 }
 
-/// The library as the database names it: what the launcher says, and the description that it is taken for.
+/// The library's name in the database: the launcher's words, and the description that it is taken for.
 #[must_use]
 pub fn library_name(library: &Library, version: &str) -> String {
     format!("{} {version}", library.name)

@@ -15,7 +15,7 @@ const SEGMENTS: u64 = 4;
 pub struct Counts {
     /// Messages and bytes that keep a rank busy on the critical path.
     pub cost: Cost,
-    /// Messages that wait for each other, one after the other: each is under way once more. `None` where nobody has counted.
+    /// Messages that wait for each other, one after the other: each is under way once more. `None` if they were not counted.
     pub hops: Option<f64>,
 }
 

@@ -1,4 +1,4 @@
-//! A time made of measured prices, in words, and whether it explains what was measured.
+//! A time made of measured prices, in words, and the test that it explains the measured time.
 
 use kilter_algorithms::Cost;
 use kilter_render::format;
@@ -19,7 +19,7 @@ pub struct Explained {
     pub because: String,
 }
 
-/// The time of a call whose messages all go over one distance; `None` where a price was not measured or nobody counted.
+/// The time of a call whose messages all go over one distance; `None` if a price was not measured or the messages were not counted.
 #[must_use]
 pub fn by_prices(counts: &Counts, prices: &Prices, distance: Distance) -> Option<Explained> {
     let Cost {

@@ -1,10 +1,9 @@
 //! Prices from measured times: least squares on relative errors, no price below zero, outliers held down.
 //!
-//! Times span orders of magnitude and their noise grows with them, so what is minimised is the sum of `((x * theta - t) / t)^2`.
-//! Three prices make the constraint easy: the best non-negative solution is the unconstrained one on the prices that are not
-//! zero, so all seven sets of prices are solved and the best feasible one is it. Launches that were disturbed are held down by
-//! Huber's weights (P. J. Huber, Robust estimation of a location parameter, Annals of Mathematical Statistics 35(1), 1964,
-//! doi:10.1214/aoms/1177703732), solved again until they settle.
+//! Times span orders of magnitude and their noise grows with them, so the fit minimises the sum of `((x * theta - t) / t)^2`. Three prices make
+//! the constraint easy: the best non-negative solution is the unconstrained one on the prices that are not zero, so all seven sets of prices are
+//! solved and the best feasible one is taken. Huber's weights hold down disturbed launches (P. J. Huber, Robust estimation of a location
+//! parameter, Annals of Mathematical Statistics 35(1), 1964, doi:10.1214/aoms/1177703732), solved again until they settle.
 //!
 //! The equations have three unknowns: elimination is a dozen lines here, a crate for matrices would be most of the build.
 

@@ -12,7 +12,7 @@ use kilter_protocol::task::{Functionality, Task};
 
 use super::prices::{Distance, Level, Local, Messages, OnceAndMore, Price, Prices};
 
-/// Sizes of messages, in bytes: eager and rendezvous messages and what lies between.
+/// Sizes of messages, in bytes: eager ones, rendezvous ones and those between.
 pub(super) const MESSAGES: [u64; 7] = [1, 1024, 8192, 32_768, 65_536, 262_144, 1 << 20];
 /// Sizes of local work in bytes, within a core's caches and beyond; whole numbers of all elements.
 pub(super) const LOCAL: [u64; 3] = [16_384, 262_144, 4 << 20];
@@ -21,7 +21,7 @@ type More = (u64, u64);
 pub(super) const MORE_ROUND_TRIPS: More = (1 << 20, 5);
 pub(super) const MORE_MESSAGES: More = (1 << 20, 16);
 pub(super) const MORE_LOCAL: More = (16 << 20, 64);
-/// Names of what is done.
+/// Names of the operations.
 pub(super) const ROUND_TRIPS: &str = "round trip";
 pub(super) const STREAM: &str = "message";
 pub(super) const COPY: &str = "copy";
@@ -109,7 +109,7 @@ pub(super) fn local_id(bytes: u64) -> String {
     format!("local {bytes}")
 }
 
-/// Prices from the outcomes of blocks by their ids, of `least` times each or more; what is missing is left out.
+/// Prices from the outcomes of blocks by their ids, of `least` times each or more; missing ones are left out.
 pub fn read<'o>(outcomes: impl Iterator<Item = (&'o str, &'o BlockOutcome)>, least: usize) -> Prices {
     let known: Vec<(&str, &BlockOutcome)> = outcomes.collect();
     let price = |id: &str, item: &str| {

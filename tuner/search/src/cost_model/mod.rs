@@ -7,7 +7,7 @@
 //! * [`measure`]: the launch that measures prices; [`crate::pricing`] makes it. All here is pure.
 //! * [`prices`]: the measured prices, with intervals, by size and distance.
 //! * [`counts`]: the counts of a call.
-//! * [`explain`]: a time in words, and whether it explains the measured one.
+//! * [`explain`]: a time in words, and the test that it explains the measured one.
 //! * [`calibrated`]: the error of prices for collectives, and what these need beside them.
 //! * [`fit`]: prices fitted to collectives' times, for copies in shared memory and where no price was measured: Hockney's model with a term
 //!   for combining (R. W. Hockney, The communication challenge for MPP, Parallel Computing 20(3), 1994,
@@ -61,7 +61,7 @@ impl Medium {
     }
 }
 
-/// A measured time and the counts of what was measured.
+/// A measured time and the counts of its call.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Point {
     /// The measured row, such as `reduce.ring`.

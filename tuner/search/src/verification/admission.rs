@@ -50,9 +50,9 @@ pub(super) struct Means<'a> {
     pub(super) left_seconds: f64,
 }
 
-/// Takes out of `waiting` what is measured from the next launch on, beside `active`: in the order told above, as long as all that is active
-/// could be decided in the seconds left. Where nothing is active and not even one fits, the
-/// first is taken all the same: its launches end with the seconds.
+/// Moves cells from `waiting` to the next launches, beside the `active` subjects, in the order told above, as long as all active cells could be
+/// decided in the seconds left. If nothing is active and not even one cell fits, the first is taken all the same: its launches end with the
+/// seconds.
 pub(super) fn admit<T>(
     waiting: &mut Vec<Waiting<T>>,
     active: &BTreeSet<Subject>,

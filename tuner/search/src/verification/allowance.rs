@@ -60,8 +60,7 @@ impl Limit {
         (end - spent).max(0.0)
     }
 
-    /// Takes the seconds of what would follow where nothing is violated, as far as is known, and they suffice for a launch; `true` where it
-    /// does.
+    /// Takes the seconds of the later steps if nothing is violated so far and the seconds suffice for a launch; true if it does.
     pub(super) fn goes_on_for(&mut self, spent: f64, launch_seconds: f64, is_violated: bool) -> bool {
         let goes_on = self.goes_on && !is_violated && self.seconds < self.total && spent + launch_seconds <= self.total;
         if goes_on {

@@ -201,7 +201,7 @@ impl Cells {
         open
     }
 
-    /// Leaves out what nothing was measured for, so that every look sees the same cells.
+    /// Drops cells without measurements, so that every look sees the same cells.
     pub(super) fn retain_timed(&mut self, timed: &Timed) {
         self.pairs
             .retain(|cell| timed.common(&cell.left, &cell.right).is_some());

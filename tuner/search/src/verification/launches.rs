@@ -1,4 +1,4 @@
-//! The launches of a verification: what is measured in each, and the medians that come back.
+//! The launches of a verification: their items, and the medians that come back.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,7 +23,7 @@ const REFERENCE_REPETITIONS: u32 = 7;
 /// Volume of the reference cell in bytes, before rounding: small, so that it costs little, and large enough to be no special case.
 const REFERENCE_BYTES: u64 = 1024;
 
-/// Medians by launch: what was measured in which.
+/// Medians by launch.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Timed {
     medians: BTreeMap<Subject, BTreeMap<usize, f64>>,
@@ -90,7 +90,7 @@ impl Timed {
             .collect()
     }
 
-    /// Adds each item's median of a launch, and what failed.
+    /// Adds each item's median of a launch, and the failures.
     pub(super) fn collect(
         &mut self,
         launch: usize,

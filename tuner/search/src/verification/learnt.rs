@@ -1,5 +1,5 @@
-//! Costs and variance components that the screening saw, block by block, and what follows from them: how often to repeat in a
-//! launch, and what a launch of some subjects will cost.
+//! Costs and variance components of the screening, block by block, and their consequences: the repetitions in a launch, and the cost of a launch
+//! of some subjects.
 
 use std::collections::BTreeMap;
 
@@ -35,7 +35,7 @@ struct Seen {
 struct SeenItem {
     /// Medians, launch by launch, in seconds.
     medians: Vec<f64>,
-    /// Means, launch by launch, in seconds: what is paid for, where one call of ten waits for a timer of 40 ms.
+    /// Means, launch by launch, in seconds. The budget pays the mean: one call of ten may wait for a timer of 40 ms.
     means: Vec<f64>,
     /// Variance of the logarithm of a time within a launch, launch by launch.
     within: Vec<f64>,

@@ -1,9 +1,10 @@
 //! One verification: all cells are screened in a cheap pass, those that can be violated are confirmed in fresh launches, the dearest
 //! first, until all are decided or the seconds end.
 //!
-//! The method is [`kilter_stats::verdict`]'s. [`mod@first_pass`] makes the launches that are not judged, [`learnt`] draws costs and repetitions from
-//! them, [`screened`] what needs no more launches, [`admission`] says who comes next, [`weights`] how alpha is shared, [`pacing`] how many launches they get, [`launches`] makes a launch, [`cells`] is the way
-//! between the plan's cells and the judged families, and [`side_by_side`] proves what is deployed.
+//! The method is [`kilter_stats::verdict`]'s. [`mod@first_pass`] makes the launches that are not judged, [`learnt`] draws costs and repetitions
+//! from them, [`screened`] finds the cells that need no more launches, [`admission`] chooses the next cells, [`weights`] shares alpha among
+//! them, [`pacing`] plans the number of launches, [`launches`] makes a launch, [`cells`] maps between the plan's cells and the judged families,
+//! and [`side_by_side`] proves the deployment.
 
 mod admission;
 mod allowance;
@@ -52,7 +53,7 @@ pub type Medians = BTreeMap<Subject, Vec<f64>>;
 pub struct JudgedCell {
     /// The cell.
     pub cell: PlannedCell,
-    /// With what evidence.
+    /// The evidence.
     pub comparison: Comparison,
     /// A remark on the verdict: why it is unstable.
     pub note: Option<String>,
@@ -118,7 +119,7 @@ impl Verification {
         all
     }
 
-    /// Keeps the worst of what the launches found out about their common time.
+    /// Keeps the worst finding of the launches on their common time.
     fn heed(&mut self, found: Option<Synchronised>) {
         let Some(found) = found else { return };
         let worst = self.sync.get_or_insert(found);
@@ -154,7 +155,7 @@ struct Work<'a, 'b> {
     limit: Limit,
     /// Launches that a cell may have.
     most_launches: usize,
-    /// Launches without which nothing can be violated among what is confirmed.
+    /// Launches without which no cell to confirm can be violated.
     needed_launches: usize,
     /// Time of each launch over the expected time.
     paces: Vec<f64>,
@@ -164,8 +165,8 @@ struct Work<'a, 'b> {
     beside: Option<Beside>,
 }
 
-/// Screens everything that is planned, confirms what can be violated, and judges. `label` names it in launch keys; `setup` is what is in
-/// force. It spends what is `allowed`, and at most what is left of the budget.
+/// Screens everything that is planned, confirms the cells that can be violated, and judges. `label` names the verification in launch keys;
+/// `setup` is in force. It spends the `allowed` seconds, and at most the rest of the budget.
 ///
 /// # Errors
 /// A launch that failed although nothing but the verified library ran in it.
@@ -236,7 +237,7 @@ impl<'a, 'b> Work<'a, 'b> {
         }
     }
 
-    /// One launch of these subjects; returns what it cost in seconds.
+    /// Makes one launch of these subjects; returns its cost in seconds.
     fn launch(&mut self, subjects: &BTreeSet<Subject>) -> anyhow::Result<f64> {
         let number = self.verification.launches;
         // Who is measured may follow from the clock: a run that is resumed and takes another decision asks for another launch.
@@ -308,8 +309,8 @@ impl<'a, 'b> Work<'a, 'b> {
             .flatten()
     }
 
-    /// Confirms what the first pass leaves open: the dearest cells first, as many as the seconds can decide; whose launches are enough makes
-    /// room for the next.
+    /// Confirms the cells that the first pass leaves open: the dearest first, as many as the seconds can decide. A cell with enough launches
+    /// makes room for the next.
     fn confirm(&mut self, planned: &Cells) -> anyhow::Result<()> {
         let (context, options) = (self.context, self.context.options);
         let rule = context.rule(self.verification.noise_seconds);
@@ -400,7 +401,7 @@ impl<'a, 'b> Work<'a, 'b> {
         Ok(())
     }
 
-    /// The launches until the next look at cells that have `had` as many. What the last of them measured comes back; `None` where the seconds
+    /// Makes the launches until the next look at cells that have `had` as many. Returns the subjects of the last launch; `None` if the seconds
     /// reach for none.
     fn launches_until_look(
         &mut self,
@@ -522,7 +523,7 @@ impl<'a, 'b> Work<'a, 'b> {
 /// Suffix of the ids of blocks of splits.
 pub const OF_SPLITS: &str = " in parts";
 
-/// Names what neither was timed nor failed: its launches had to end before.
+/// Reports subjects that were neither timed nor failed: their launches had to end before.
 fn note_unreached(subjects: &BTreeSet<Subject>, found: &mut Verification) {
     for subject in subjects.iter().filter(|one| !found.medians.contains_key(one)) {
         let reason = || UNREACHED.to_owned();
@@ -530,7 +531,7 @@ fn note_unreached(subjects: &BTreeSet<Subject>, found: &mut Verification) {
     }
 }
 
-/// Empty where everything that can be timed is; else what tells launches of other subjects apart.
+/// Suffix of a launch's name that tells its subjects apart; empty if it times all that can be timed.
 fn suffix(subjects: &BTreeSet<Subject>, all: &Timed) -> String {
     if subjects.len() == all.len() {
         return String::new();

@@ -11,7 +11,7 @@ use super::admission::{Means, Waiting, admit, dearest};
 use super::cells::Cells;
 
 impl Work<'_, '_> {
-    /// More launches for a cell than usual, where the machine is so noisy that these would miss what is worth finding.
+    /// Plans more launches for a cell than usual if the machine is so noisy that the usual number would miss relevant violations.
     pub(super) fn plan_launches(&mut self, hypotheses: usize) {
         let (context, usual) = (self.context, self.most_launches);
         let Some(deviation) = self.screening.deviation.filter(|_| context.options.plans_launches) else {
@@ -41,7 +41,7 @@ impl Work<'_, '_> {
             .min(most)
     }
 
-    /// Plans no more launches for a cell than the seconds reach for: what alpha is kept for launches that are never made is lost.
+    /// Plans no more launches for a cell than the seconds reach for: alpha that is kept for launches never made is lost.
     pub(super) fn limit_launches(&mut self, first: BTreeSet<Subject>) {
         if self.context.options.fixed || self.beside.is_some() || first.is_empty() {
             return;

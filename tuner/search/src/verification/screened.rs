@@ -85,7 +85,7 @@ impl Screening {
             .collect()
     }
 
-    /// Says what is expected of everything that waits, where launches reach so far.
+    /// Sets the expectation of each waiting cell, by the number of launches that are within reach.
     pub(super) fn expect(&self, waiting: &mut [Waiting<Cells>], reach: Option<Reach>) {
         let mut most: BTreeMap<Key, Expected> = BTreeMap::new();
         for (planned, _, screened) in &self.all {
@@ -216,7 +216,7 @@ mod tests {
         Plan::new(&wanted, &["reduce".to_owned()], sizes, Place::on_one_node(2))
     }
 
-    /// Two launches in which reduce takes what is said for each size, in microseconds, and allreduce ten; all vary by 2 %, each by itself.
+    /// Two launches in which reduce takes the given time for each size, in microseconds, and allreduce ten; all vary by 2 %, each by itself.
     fn screened(reduce: &[(u64, f64)]) -> (Cells, Timed, Plan) {
         let sizes: Vec<u64> = reduce.iter().map(|(bytes, _)| *bytes).collect();
         let plan = plan(&sizes);
