@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-/// The numbers of a list such as `0-3,8`; what is no number is left out.
+/// The numbers of a list such as `0-3,8`; other words are left out.
 #[must_use]
 pub fn parse(text: &str) -> BTreeSet<usize> {
     let mut cpus = BTreeSet::new();
@@ -18,7 +18,7 @@ pub fn parse(text: &str) -> BTreeSet<usize> {
     cpus
 }
 
-/// The list of these numbers, each by itself: what every reader of such lists understands.
+/// The list of these numbers, each by itself: every reader of such lists understands that form.
 #[must_use]
 pub fn list(cpus: impl IntoIterator<Item = usize>) -> String {
     let words: Vec<String> = cpus.into_iter().map(|cpu| cpu.to_string()).collect();

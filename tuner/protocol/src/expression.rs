@@ -71,7 +71,7 @@ pub struct Side {
 pub struct Term {
     /// Number of calls.
     pub repeat: Quantity,
-    /// What.
+    /// The call.
     pub call: Call,
 }
 
@@ -95,7 +95,7 @@ pub struct Attributes {
     pub in_place: bool,
     /// The receive is posted, and the sender knows it, before the send begins.
     pub posted: bool,
-    /// A user-defined operator that does what the built-in one does.
+    /// A user-defined operator with the built-in one's function.
     pub user_operator: bool,
     /// Division of a v-variant.
     pub counts: Counts,

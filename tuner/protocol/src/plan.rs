@@ -33,7 +33,7 @@ pub struct Header {
     /// Element of data that is combined: bytes by a bitwise OR, numbers by a sum.
     #[serde(default)]
     pub element: Element,
-    /// Seed of what the worker draws by itself: permuted communicators.
+    /// Seed of the worker's own draws: permuted communicators.
     #[serde(default)]
     pub seed: u64,
     /// Names of MPI_T control variables to read back on every rank after `MPI_Init`.
@@ -56,12 +56,12 @@ pub struct Header {
     /// True if the start shall report the processing units of rank 0's host: asking for them takes milliseconds, and memory.
     #[serde(default)]
     pub asks_processing_units: bool,
-    /// MPI_T performance variables with a number for each rank: how much they grow during one call of an item, on every rank, is
-    /// reported beside its settings. What the library does not have is left out.
+    /// MPI_T performance variables with a number for each rank. Their growth during one call of an item, on every rank, is reported beside its
+    /// settings. Variables that the library does not have are left out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub counters: Vec<String>,
-    /// Volume of an item that combines data, in bytes, and the volumes at which it also says what it leaves of random doubles
-    /// ([`crate::report::BITS`]); its own where none are given. Where this is empty, nothing is said.
+    /// Volume of an item that combines data, in bytes, and the volumes at which it also reports its results on random doubles
+    /// ([`crate::report::BITS`]); its own volume if none are given. If this is empty, nothing is reported.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bits_at: Vec<(u64, Vec<u64>)>,
     /// For tests: ranks with a wrong clock.

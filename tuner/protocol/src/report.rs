@@ -8,7 +8,7 @@ use crate::cpus::ProcessingUnits;
 use crate::fault::Fault;
 use crate::measuring::Synchronisation;
 
-/// Name under which [`Event::Settings`] has what an item leaves of random doubles: a digest over all ranks, equal for results that are equal bit
+/// Name under which [`Event::Settings`] has an item's results on random doubles: a digest over all ranks, equal for results that are equal bit
 /// by bit; or [`BITS_VARY`].
 pub const BITS: &str = "bits of random doubles";
 
@@ -43,8 +43,8 @@ pub enum Event {
         /// Item id.
         item: String,
     },
-    /// The settings of an item as the library reports them after they were written; what its counters say of one call; what it leaves of
-    /// random doubles ([`BITS`]). An item may have each, in lines of their own.
+    /// The settings of an item as the library reports them after they were written; its counters' growth in one call; its results on random
+    /// doubles ([`BITS`]). An item may have each, in lines of their own.
     Settings {
         /// Block id.
         block: String,
@@ -101,7 +101,7 @@ pub struct Costs {
     pub own_seconds: f64,
     /// Repetitions in it: counted, void, and warming up.
     pub runs: u64,
-    /// Checking the data at the end, and giving back what the items held, in seconds.
+    /// Checking the data at the end, and freeing the items, in seconds.
     pub check_seconds: f64,
 }
 

@@ -1,4 +1,4 @@
-//! The description of a row: an implementation of a collective that the drop-in can run, an algorithm, a mock-up or what a plugin has.
+//! The description of a row: an implementation of a collective that the drop-in can run, be it an algorithm, a mock-up or a plugin's.
 //!
 //! Kilter's own rows are described by tables (`kilter_algorithms`), and all of them by structures of the plugin ABI (`kilter_abi`). Whatever
 //! else speaks of a row speaks of a [`Row`].

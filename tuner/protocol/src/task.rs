@@ -34,9 +34,9 @@ pub struct Task {
     pub functionality: Functionality,
     /// Division of the volume, where it is divided.
     pub counts: Counts,
-    /// Layout of what is given.
+    /// Layout of the input.
     pub sendtype: Layout,
-    /// Layout of what is got.
+    /// Layout of the output.
     pub recvtype: Layout,
 }
 
@@ -175,7 +175,7 @@ impl From<Collective> for Task {
 }
 
 impl fmt::Display for Task {
-    /// The functionality's name, and what is not plain about it.
+    /// The functionality's name, and its attributes that are not plain.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.functionality.name())?;
         if self.counts != Counts::Uniform {

@@ -123,7 +123,7 @@ pub struct Bits {
 }
 
 impl Bits {
-    /// Counts a run in this case, with what was found other than in the library's.
+    /// Counts a run in this case, with its difference from the library's results, if any.
     pub fn add(&mut self, case: String, other: Option<String>) {
         self.compared += 1;
         if let Some(reason) = other {

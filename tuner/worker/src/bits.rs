@@ -20,8 +20,8 @@ use crate::implementation::{self, Recipe};
 use crate::place::Place;
 use crate::session::Session;
 
-/// Calls an item, whose settings hold, on random doubles and reports what it leaves; does nothing where that is not asked for, or nothing is
-/// combined. Called by all ranks.
+/// Calls an item, whose settings hold, on random doubles and reports the digest of its results; does nothing if that is not asked for, or
+/// nothing is combined. Called by all ranks.
 ///
 /// # Errors
 /// The library's, or a report that cannot be written.
@@ -68,8 +68,8 @@ fn roots(session: &Session, item: &Item) -> BTreeSet<usize> {
     [0, own, session.control.p_ranks() - 1].into()
 }
 
-/// A volume in whole doubles, and in as many blocks as the item's own. From the item's task and volume alone: what is compared has to be of one
-/// volume.
+/// A volume in whole doubles, and in as many blocks as the item's own. It depends on the item's task and volume alone, since compared items must
+/// have one volume.
 fn rounded(item: &Item, bytes: u64, p_ranks: usize) -> u64 {
     let (double, p) = (Element::Double.bytes(), p_ranks as u64);
     let unit = if item.task.functionality.has_blocks() {

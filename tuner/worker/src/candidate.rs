@@ -177,7 +177,7 @@ impl Candidate {
         }
     }
 
-    /// Keeps what a row says that cannot run here, which the ranks then agree on; any other error ends the job.
+    /// Keeps the error of a row that cannot run here, on which the ranks then agree; any other error ends the job.
     #[cold]
     fn excuse(&mut self, error: anyhow::Error) -> anyhow::Result<()> {
         if !error.is::<Unavailable>() {
@@ -214,7 +214,7 @@ impl Candidate {
         self.comm
     }
 
-    /// Writes doubles that `value` says, by rank and index, as what this rank gives.
+    /// Writes doubles by rank and index, from `value`, as this rank's input.
     pub(crate) fn give(&mut self, value: fn(usize, usize) -> f64) {
         self.turns.iter_mut().for_each(|turn| turn.give(value));
     }
@@ -231,7 +231,7 @@ impl Candidate {
         hash::fnv_1a(&turns.collect::<Vec<_>>())
     }
 
-    /// Compares outputs with what they must be, and everything else with what it was; of the turns that have run.
+    /// Compares outputs with the expected ones, and all other bytes with their former values; of the turns that have run.
     ///
     /// # Errors
     /// Why the item did not run, or the first byte that is wrong on this rank.

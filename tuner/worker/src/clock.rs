@@ -28,9 +28,8 @@ const SPIN_TOLERANCE_NS: u64 = 5_000;
 /// The least tolerance for sleeping ranks, which the kernel wakes some time after the start.
 const SLEEP_TOLERANCE_NS: u64 = 1_000_000;
 
-/// Sleeping ranks share cores, so that one may have to wait, a few time slices of 4 ms, for what the others do in the very call
-/// that is measured, such as their copies of long vectors: this is the call's time there. It voids a repetition only where it is a
-/// larger part of it than one in so many.
+/// Sleeping ranks share cores, so a rank may have to wait, a few time slices of 4 ms, for the others' work in the measured call, such as their
+/// copies of long vectors: this is the call's time there. The delay voids a repetition only if it is a larger part of it than one in so many.
 const SLEEP_TOLERANCE_PART: u64 = 2;
 
 /// The smallest positive difference of two readings, in seconds.

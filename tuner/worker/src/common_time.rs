@@ -1,4 +1,4 @@
-//! One time for all ranks, whatever clocks they have: what a repetition's start is agreed in, waited for and measured by.
+//! One time for all ranks, whatever clocks they have. A repetition's start is agreed on, waited for and measured in it.
 
 use anyhow::bail;
 use kilter_mpi::MpiError;
@@ -45,7 +45,7 @@ impl Begun {
 }
 
 impl CommonTime {
-    /// Chooses the method and learns what it needs. Called by all ranks.
+    /// Chooses the method and learns the models that it needs. Called by all ranks.
     ///
     /// # Errors
     /// The library's; a shared clock is asked for where the ranks have none.
@@ -134,7 +134,7 @@ impl CommonTime {
         }
     }
 
-    /// The end of what has begun, in nanoseconds of the common time; with a barrier, the agreed start plus what it took here.
+    /// The end of a repetition that has begun, in nanoseconds of the common time; with a barrier, the agreed start plus the local time.
     #[inline]
     pub(crate) fn end_ns(&self, begun: Begun) -> u64 {
         self.now_ns().wrapping_add_signed(begun.shift_ns)
@@ -151,7 +151,7 @@ impl CommonTime {
         Ok(true)
     }
 
-    /// Asks all ranks what the common time is; the facts on rank 0, elsewhere without the differences. Called by all ranks.
+    /// Asks all ranks for the common time. Returns the facts, with the differences only on rank 0. Called by all ranks.
     pub(crate) fn survey(&self, control: &Control) -> Result<Synchronised, MpiError> {
         let offsets = match self.method {
             Synchronisation::Barrier => Vec::new(),
@@ -173,7 +173,7 @@ impl CommonTime {
         })
     }
 
-    /// The common time minus what it should be, where a test knows it: all processes of the host read one clock.
+    /// The error of the common time, where a test knows it: all processes of the host read one clock.
     fn true_error_ns(&self) -> u64 {
         let Some(truth) = self.truth else { return 0 };
         let host_ns = clock::now_ns().cast_signed();

@@ -30,7 +30,7 @@ pub(crate) struct Control {
     p_ranks: usize,
 }
 
-/// Some rank could not do what all were to do.
+/// Refusal by some rank of a step that all ranks had to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Refusal {
     /// The fault of the lowest rank that could not: on rank 0 and on that rank itself. Elsewhere one's own, if there is one.
@@ -130,7 +130,7 @@ impl Control {
         Ok(Err(Refusal { fault }))
     }
 
-    /// Makes refusals of one rank refusals of all, for many things at once: one exchange where nobody refuses anything.
+    /// Makes refusals of one rank refusals of all, for many steps at once: one exchange if no rank refuses anything.
     pub(crate) fn agree_all<T>(&self, own: Vec<Result<T, Fault>>) -> Result<Vec<Result<T, Refusal>>, MpiError> {
         let refuses = own.iter().any(Result::is_err);
         let [refused, ..] = self.exchange_max([u64::from(refuses), 0, 0, 0])?;

@@ -1,4 +1,4 @@
-//! `kilter-worker describe [-v VARIABLE]... [FILE]...`: what the job is and what its hosts are, for `kilter doctor`.
+//! `kilter-worker describe [-v VARIABLE]... [FILE]...`: describes the job and its hosts, for `kilter doctor`.
 
 use std::collections::BTreeMap;
 use std::io::Write as _;

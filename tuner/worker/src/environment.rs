@@ -74,7 +74,7 @@ pub(crate) fn start(control: &Control, variables: &ControlVariables, header: &He
     })
 }
 
-/// One value for each name, or what each rank has where they differ; names that no rank knows are left out.
+/// One value for each name, or each rank's value if they differ; names that no rank knows are left out.
 fn combine(names: &[String], ranks: &[serde_json::Value]) -> BTreeMap<String, String> {
     let mut combined = BTreeMap::new();
     for (i, name) in names.iter().enumerate() {

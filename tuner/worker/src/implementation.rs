@@ -48,7 +48,7 @@ pub(crate) struct Part {
 pub(crate) enum How {
     /// The library's own collective.
     Library(Collective),
-    /// A row: an algorithm or a mock-up of Kilter's own, or what a plugin has.
+    /// A row: an algorithm or a mock-up of Kilter's own, or a plugin's.
     Row(Box<RowCall>),
     /// Library calls with the semantics of the collective that are no row: the right side of a site's own guideline, say, which no
     /// drop-in runs.

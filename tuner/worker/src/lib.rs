@@ -1,4 +1,4 @@
-//! `kilter-worker PLAN REPORT`, run under `mpirun`: measures what the plan asks for and appends what it finds to the report.
+//! `kilter-worker PLAN REPORT`, run under `mpirun`: measures the plan's blocks and appends the results to the report.
 //!
 //! Read [`measure`] first, which takes the times; then [`block`], which does everything around that.
 //!

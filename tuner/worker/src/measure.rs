@@ -42,13 +42,13 @@ pub(crate) struct Repetition {
 
 /// The ranks, or a script of them.
 pub(crate) trait Machine {
-    /// Makes ready what each repetition is to find, such as cold caches. Before the exchange, so that it is in no time.
+    /// Prepares the state that each repetition is to find, such as cold caches. It comes before the exchange, so that no time includes it.
     fn prepare(&mut self);
 
     /// Exchanges own facts for the maxima over the ranks.
     fn agree(&mut self, previous: Repetition) -> anyhow::Result<Agreed>;
 
-    /// Waits for `start_ns`, which is `lead_ns` after what was agreed as now, and carries out the item.
+    /// Waits for `start_ns`, which is `lead_ns` after the agreed present, and carries out the item.
     fn repeat(&mut self, item: usize, start_ns: u64, lead_ns: u64) -> anyhow::Result<Repetition>;
 }
 
@@ -99,7 +99,7 @@ mod tests {
     const IN_TIME: Arrival = Arrival::IN_TIME;
     const DISTURBED: Arrival = Arrival::Waited { late_ns: 5_001 };
 
-    /// Two ranks on a simulated clock: rank 0 takes 10 us, rank 1 what the script says; an exchange takes 1 us.
+    /// Two ranks on a simulated clock: rank 0 takes 10 us, rank 1 the script's time; an exchange takes 1 us.
     struct Script {
         now_ns: u64,
         others_end_ns: u64,

@@ -85,8 +85,7 @@ impl PlanFile {
         Some(line)
     }
 
-    /// Reads what has been appended. The file is opened anew each time: a network file system shows what other hosts have
-    /// written at the latest on opening.
+    /// Reads the appended bytes. The file is opened anew each time: a network file system shows other hosts' writes at the latest on opening.
     fn look(&mut self) -> io::Result<()> {
         let mut file = match File::open(&self.path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),

@@ -36,7 +36,7 @@ pub(crate) struct Problem {
     pub(crate) in_place: bool,
 }
 
-/// A byte that is not what it should be.
+/// A byte with a wrong value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Wrong {
     /// Index in the buffer.
@@ -63,8 +63,7 @@ impl Problem {
         self.collective() == Some(collective)
     }
 
-    /// Bytes of the buffer that this rank gives from; 0 where the task reads nothing here (a broadcast's one buffer is what
-    /// it gets).
+    /// Bytes of this rank's input buffer; 0 if the task reads nothing here (a broadcast's only buffer is its output).
     pub(crate) fn send_bytes(&self) -> usize {
         self.send_view().span()
     }
@@ -151,7 +150,7 @@ impl Problem {
         (block.start, block.len())
     }
 
-    /// Writes what this rank gives.
+    /// Writes this rank's input.
     pub(crate) fn fill_send(&self, send: &mut [u8]) {
         let view = self.send_view();
         fill_gaps(view, send);
@@ -160,13 +159,13 @@ impl Problem {
         }
     }
 
-    /// Looks whether what this rank gives has been changed.
+    /// Finds a changed byte in this rank's input.
     pub(crate) fn check_send(&self, send: &[u8]) -> Option<Wrong> {
         first_wrong(self.send_view(), send, |i| self.given(self.rank, i))
     }
 
-    /// Writes what the output holds before the call: where it is defined, at every byte something else than is expected there
-    /// (the root of a broadcast, and a rank's own block in place: its data).
+    /// Writes the output's contents before the call: where the output is defined, every byte differs from the expected one (the root of a
+    /// broadcast, and a rank's own block in place: its data).
     pub(crate) fn fill_recv(&self, recv: &mut [u8]) {
         let (view, mut expectation) = (self.recv_view(), self.expectation());
         fill_gaps(view, recv);
@@ -218,7 +217,7 @@ impl Problem {
         }
     }
 
-    /// Byte `i` of what `rank` gives.
+    /// Byte `i` of `rank`'s input.
     fn given(&self, rank: usize, i: usize) -> u8 {
         let combines = self.task.functionality == Functionality::Combining;
         if combines || self.collective().is_some_and(Collective::has_operator) {
@@ -228,7 +227,7 @@ impl Problem {
         }
     }
 
-    /// Byte `i` of what this rank gives, combined with itself.
+    /// Byte `i` of this rank's input, combined with itself.
     fn doubled(&self, i: usize) -> u8 {
         let size = self.element.bytes() as usize;
         let twice = 2 * closed_form::sum_of_small_numbers(self.rank..self.rank + 1, self.slice, i / size);
@@ -240,7 +239,7 @@ impl Problem {
         }
     }
 
-    /// Byte `i` of the combination of what the ranks of a range give.
+    /// Byte `i` of the combined inputs of a range of ranks.
     fn combined(&self, ranks: Range<usize>, i: usize) -> u8 {
         let size = self.element.bytes() as usize;
         let sum = || closed_form::sum_of_small_numbers(ranks.clone(), self.slice, i / size);

@@ -44,7 +44,7 @@ fn allowed_list(process: &str) -> String {
         .to_owned()
 }
 
-/// A parent in other control groups may be allowed what this process is not.
+/// A parent in other control groups may be allowed more than this process.
 fn by_kernel(parent: u32) -> BTreeSet<usize> {
     let groups = |process: &str| std::fs::read_to_string(format!("/proc/{process}/cgroup")).ok();
     let mut units = cpus::parse(&bound());
@@ -107,7 +107,7 @@ impl Hwloc {
         }
     }
 
-    /// `hwloc 2.8`: of its interface, which is what it tells.
+    /// `hwloc 2.8`: the version of the interface, since hwloc tells no other.
     fn name(&self) -> String {
         // SAFETY: asks for a number.
         let version = unsafe { (self.get_api_version)() };
@@ -131,7 +131,7 @@ fn by_hwloc(parent: u32) -> Option<(String, String)> {
     Some((units??, hwloc.name()))
 }
 
-/// The list of what is allowed, to this process or to its parent; `None` where hwloc does not say.
+/// The list of units allowed to this process or to its parent; `None` if hwloc does not say.
 ///
 /// # Safety
 /// The topology is loaded.

@@ -10,7 +10,7 @@ use anyhow::Context;
 use kilter_protocol::VERSION;
 use kilter_protocol::report::{Event, ReportLine};
 
-/// Half of what the tuner is promised, since heartbeats are written between other things.
+/// Half of the interval that the tuner is promised, since heartbeats are written between other things.
 const HEARTBEAT: Duration = Duration::from_millis(500);
 
 /// The report file, open for appending.

@@ -82,7 +82,7 @@ impl fmt::Debug for RowCall {
 }
 
 impl RowCall {
-    /// Looks up a row of a plugin and checks what it is given.
+    /// Looks up a row of a plugin and checks its parameters.
     ///
     /// # Errors
     /// Why the problem cannot be solved by it.
@@ -102,7 +102,7 @@ impl RowCall {
         RowCall::new(loaded.plugin, callable, Some(parameters), collective, problem, place)
     }
 
-    /// Looks up a row of Kilter's own, an algorithm or a mock-up, and checks what it is given; `None` for its default parameters.
+    /// Looks up a row of Kilter's own, an algorithm or a mock-up, and checks its parameters; `None` for the default ones.
     ///
     /// # Errors
     /// Why the problem cannot be solved by it.
@@ -358,7 +358,7 @@ impl Host {
         }
     }
 
-    /// Lets the plugin free what it keeps.
+    /// Lets the plugin free its state.
     ///
     /// # Safety
     /// No call is under way; all ranks of the communicator make this call before it is freed.

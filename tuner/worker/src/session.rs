@@ -28,7 +28,7 @@ pub(crate) struct Session {
     pub(crate) time: CommonTime,
     /// Cleans caches, if they are to be cold.
     pub(crate) sweep: Option<Sweep>,
-    /// Kept over the blocks: what was learnt about the machine stays true.
+    /// The lead. It is kept over the blocks: knowledge about the machine stays true.
     pub(crate) lead: Lead,
     /// True if all ranks are on one node.
     pub(crate) one_node: bool,

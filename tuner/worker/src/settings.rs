@@ -9,7 +9,7 @@ use kilter_protocol::fault::Fault;
 #[derive(Debug, Default)]
 pub(crate) struct Before(Vec<(String, String)>);
 
-/// Writes all settings; what was there before is added to `before`, also where a later one fails.
+/// Writes all settings; the former values are added to `before`, even if a later write fails.
 ///
 /// # Errors
 /// Why the first one that failed did.
@@ -68,7 +68,7 @@ pub(crate) fn ineffective<'a>(
     })
 }
 
-/// One value for each setting out of those that the ranks read: the first that is not what was asked for, else rank 0's.
+/// One value for each setting out of those that the ranks read: the first that is not the one asked for, else rank 0's.
 pub(crate) fn worst(
     variables: &ControlVariables,
     settings: &[(String, String)],

@@ -1,7 +1,7 @@
 //! The parser of guideline expressions, and its errors.
 //!
-//! One function per rule of the grammar in [`super`]. An error is raised at the token that is wrong, and is final: the
-//! grammar decides on one token what comes next, so there is nothing to go back to.
+//! One function per rule of the grammar in [`super`]. An error is raised at the wrong token and is final: one token decides how the grammar goes
+//! on, so there is nothing to go back to.
 
 use kilter_algorithms::Collective;
 use std::fmt;
@@ -90,7 +90,7 @@ struct Fault {
     remaining: usize,
     message: String,
     allowed: String,
-    /// Raised by a rule that knows what is wrong, not by a token that did not match.
+    /// True if a rule that knows the error raised it, rather than a token that did not match.
     refused: bool,
 }
 

@@ -16,7 +16,7 @@ const LOOK: Duration = Duration::from_millis(20);
 /// Time that a job gets to end once it was told to.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// Seconds that a job may take to start, in addition to a row's.
+/// Seconds that a job may take to start, in addition to the limit of one run.
 const START_SECONDS: f64 = 20.0;
 
 /// The run that was announced last.

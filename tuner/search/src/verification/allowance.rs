@@ -69,7 +69,7 @@ impl Limit {
         goes_on
     }
 
-    /// Gives them back as soon as something is violated.
+    /// Gives the later steps' seconds back as soon as something is violated.
     pub(super) fn heed(&mut self, is_violated: bool) {
         if is_violated {
             self.seconds = self.allowed;

@@ -1,7 +1,7 @@
 //! A block of items that measure overlap: each is prepared, carried out once and checked; then all are measured together, their
 //! rounds interleaved, and checked once more.
 //!
-//! Rank 0 decides what is next and says so, since most times are its alone. Ranks that do not take part sleep meanwhile.
+//! Rank 0 decides which round is next and announces it, since most times are its alone. Ranks that do not take part sleep meanwhile.
 
 use std::time::{Duration, Instant};
 
@@ -165,7 +165,7 @@ fn follow(session: &mut Session, team: &Team, live: &[(&Item, Prepared)]) -> any
     Ok(())
 }
 
-/// One round of an item on any rank of the team; what came of it, which rank 0 alone knows of messages.
+/// One round of an item on any rank of the team. Returns its outcome, which for messages only rank 0 knows.
 fn round(session: &mut Session, team: &Team, prepared: &Prepared) -> anyhow::Result<Outcome> {
     if prepared.is_collective() {
         return together::round(session, prepared);

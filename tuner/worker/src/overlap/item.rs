@@ -42,7 +42,7 @@ enum Data {
 }
 
 impl Prepared {
-    /// Allocates and starts what the item needs on this rank.
+    /// Allocates the item's memory on this rank and starts its threads.
     ///
     /// # Errors
     /// Why it cannot be measured.
@@ -122,7 +122,7 @@ impl Prepared {
         Ok(())
     }
 
-    /// Sequences in what is timed.
+    /// Sequences in one timed round.
     fn sequences(&self) -> u32 {
         match self.part {
             Part::Latency => 2,
@@ -197,7 +197,7 @@ impl Prepared {
         Ok(())
     }
 
-    /// Writes what is given, and what is wrong where something is got.
+    /// Writes the input, and wrong bytes into the output.
     pub(super) fn fill(&mut self) {
         match &mut self.data {
             Data::Nothing => {}

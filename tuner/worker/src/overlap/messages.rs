@@ -1,4 +1,4 @@
-//! The messages of an item on this rank: their memory, what is in it before, and what must be in it after.
+//! The messages of an item on this rank: their memory, its contents before, and those that it must have after.
 
 use std::ffi::c_int;
 
@@ -28,7 +28,7 @@ const NO_MESSAGE: MpiError = MpiError {
 pub(super) enum Form {
     /// Byte behind byte.
     Contiguous,
-    /// A vector of blocks of 32 characters at a stride of 64; what is shorter than a block is one.
+    /// A vector of blocks of 32 characters at a stride of 64; a message shorter than a block is one block.
     Strided,
 }
 
@@ -193,7 +193,7 @@ impl Messages {
         }
     }
 
-    /// Writes what this rank gives, and what is wrong at every byte that it gets.
+    /// Writes this rank's input, and a wrong byte at every place of its output.
     pub(super) fn fill(&mut self) {
         let Messages {
             rank,

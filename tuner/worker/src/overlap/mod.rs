@@ -8,7 +8,7 @@
 //!
 //! * [`benchmark`]: the table of benchmarks, a file each.
 //! * [`round`]: the words that the sequences are made of; [`calls`] has the MPI functions behind them.
-//! * [`messages`], [`flow`], [`operands`]: who gives what to whom, in which memory, and if it arrived.
+//! * [`messages`], [`flow`], [`operands`]: senders, receivers and memory of the data, and the check that it arrived.
 //! * [`computation`], [`load`]: computing, and computing in the background.
 //! * [`team`]: the ranks that take part, and their messages around a round.
 //! * [`together`]: rounds of collectives, in which nobody leads.

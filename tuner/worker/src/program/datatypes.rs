@@ -50,7 +50,7 @@ impl Datatypes {
         Ok(datatype)
     }
 
-    /// An operator of the program's own that does what the built-in one does.
+    /// An operator of the program's own, with the built-in one's function.
     pub(crate) fn user_operator(&mut self) -> Result<MPI_Op, MpiError> {
         if let Some(op) = self.op {
             return Ok(op);
@@ -140,7 +140,7 @@ unsafe fn make(layout: Layout, bytes: usize) -> Result<MPI_Datatype, MpiError> {
     }
 }
 
-/// A bitwise OR of bytes, a sum of numbers: what the built-in operators do.
+/// A bitwise OR of bytes, a sum of numbers: the same as the built-in operators.
 ///
 /// # Safety
 /// Called by the library with `length` elements of `datatype`.

@@ -69,7 +69,7 @@ struct Compiler<'a> {
     scratch: Vec<GuardedBuffer>,
     requests: usize,
     persistent: Vec<(usize, Call)>,
-    /// Bytes of the window over what is given (`get`) or over what is got (`put`).
+    /// Bytes of the window over the input (`get`) or over the output (`put`).
     window: Option<(*mut u8, usize)>,
 }
 
