@@ -1,5 +1,5 @@
-//! Files beside every library's own: for which library and under what they were tuned, the environment in the forms of sites, and the
-//! manifest that lists it all.
+//! Files beside every library's own: a page on the tuned library and its conditions, the environment in the forms of sites, and the manifest
+//! that lists it all.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;

@@ -1,9 +1,8 @@
 //! The rules by which Open MPI's `coll_tuned` chooses algorithms, whatever the form of their file.
 //!
-//! Open MPI ignores a file with any mistake without a word, lets a rule for one communicator size leak to all larger ones, and
-//! for Gather and Scatter compares sizes that differ between ranks. So what is written here is fenced by communicator size,
-//! never switches an unsafe collective on size, and is read back by a reader that mirrors the library's own ([`numbers`],
-//! [`json`]) before anything relies on it.
+//! Open MPI silently ignores a file with any mistake, lets a rule for one communicator size leak to all larger ones, and for Gather and Scatter
+//! compares sizes that differ between ranks. So the rules written here are fenced by communicator size, never switch an unsafe collective on
+//! size, and are read back by a reader that mirrors the library's own ([`numbers`], [`json`]) before anything relies on them.
 
 pub mod json;
 pub mod numbers;

@@ -1,8 +1,8 @@
 //! MPICH's selection of algorithms: a tree of tests in JSON, as `MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE` names it.
 //!
 //! Each key of an object is a test, tried in the order of the file; the first that is true leads into its object. A path ends at
-//! `"algorithm=NAME": {}`. A selection file replaces the library's own selection as a whole, so what is written here is the library's
-//! own tree with rules put in for one size of communicator, and everything else as it was: see [`Tree::with_rules`].
+//! `"algorithm=NAME": {}`. A selection file replaces the library's own selection as a whole, so the written file is the library's own tree with
+//! rules put in for one size of communicator, and everything else as it was: see [`Tree::with_rules`].
 //!
 //! Two things were found by counting messages on MPICH 4.0.2 (`comm_size<8` below a test on the message is true on 8 ranks), and
 //! decide how it is written: only `comm_size<=` is used, and what the library has for other calls on the same communicator is put

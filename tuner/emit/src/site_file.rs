@@ -35,7 +35,7 @@ pub struct SiteFile {
 pub struct Places {
     /// The file that changes; without one the modules carry the parameters.
     pub parameters: Option<PathBuf>,
-    /// The site's file, over which `parameters` wins; the same file where the site's is what changes.
+    /// The site's file, over which `parameters` wins; the same file if the site's is the one that changes.
     pub site: Option<PathBuf>,
     /// The site's file whose parameters win over everything.
     pub overrides: Option<PathBuf>,

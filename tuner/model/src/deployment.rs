@@ -119,7 +119,7 @@ impl Selection {
         }
     }
 
-    /// The id by which a profile names what the drop-in runs; `None` for settings of the library.
+    /// The id by which a profile names the implementation that the drop-in runs; `None` for settings of the library.
     #[must_use]
     pub fn implementation(&self) -> Option<&str> {
         match self {
@@ -129,7 +129,7 @@ impl Selection {
         }
     }
 
-    /// Names and values: settings of the library, or parameters of what the drop-in runs.
+    /// Names and values: settings of the library, or parameters of the implementation that the drop-in runs.
     #[must_use]
     pub fn parameters(&self) -> Vec<(String, String)> {
         match self {
@@ -220,9 +220,8 @@ impl Deployment {
             .map(|(key, _)| *key)
     }
 
-    /// The selection that must have slowed `subject`: its own, or one whose rule holds for every size. `None` blames the
-    /// launch-wide assignments: where nothing is selected for the subject, or where what is selected was `verified` before and
-    /// assignments have changed since.
+    /// The selection that must have slowed `subject`: its own, or one whose rule holds for every size. `None` blames the launch-wide
+    /// assignments: if nothing is selected for the subject, or if its selection was `verified` before and assignments have changed since.
     #[must_use]
     pub fn to_blame(&self, subject: &Subject, verified: &Deployment, library: &Library) -> Option<(Collective, u64)> {
         let collective = subject.collective()?;

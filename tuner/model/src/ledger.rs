@@ -1,4 +1,4 @@
-//! The ledger of decisions: each is a [`Change`] with what it was confirmed to fix and how far it has come. Pure.
+//! The ledger of decisions: each is a [`Change`] with the targets that it was confirmed to fix and its state. Pure.
 //!
 //! A change goes one way: a step of the search proposes it when launches have confirmed it ([`Ledger::confirm`]), it is deployed or found
 //! superfluous ([`Ledger::deploy`], [`Ledger::leave_out`]), launches from the emitted files prove it ([`Ledger::prove`]) or it is taken back
@@ -31,7 +31,8 @@ pub use taking_back::Gone;
 pub struct Proposal {
     /// The whole change.
     pub change: Change,
-    /// Names of the targets (`reduce 4096`) that it fixes by itself, and that were not fixed before. None for what was chosen for overlap.
+    /// Names of the targets (`reduce 4096`) that it fixes by itself, and that were not fixed before. None for a change that was chosen for
+    /// overlap.
     pub fixes: BTreeSet<String>,
 }
 
@@ -133,7 +134,7 @@ impl Ledger {
         self.decisions.push(Decision { change, fixes, state });
     }
 
-    /// Marks all changes that stand as proven: they were verified from their files, and what spoke against others took them back.
+    /// Marks all standing changes as proven: they were verified from their files, and evidence against others took those back.
     pub fn prove(&mut self) {
         for decision in self.decisions.iter_mut().filter(|decision| decision.stands()) {
             decision.state = State::Proven;

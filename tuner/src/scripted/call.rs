@@ -32,7 +32,7 @@ impl<'l> Settings<'l> {
         !self.value(name).is_empty()
     }
 
-    /// The value in force: what is set, else the default that the description says, else nothing.
+    /// The value in force: the one set, else the description's default, else nothing.
     #[must_use]
     pub fn value(&self, name: &str) -> &str {
         let set = self.set.get(name).map(String::as_str);

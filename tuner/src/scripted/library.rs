@@ -1,4 +1,4 @@
-//! A library that does what a scenario says.
+//! A library that follows a scenario.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -13,11 +13,11 @@ use kilter_bench::launch::scripted::{Ends, Noise, RowEnds};
 use kilter_model::config::ConfigError;
 use kilter_model::config::library::Library;
 
-/// The descriptions, but for what scenarios add.
+/// The descriptions, to which scenarios add tables.
 const SWITCHED: &str = include_str!("library.toml");
 const AT_START: &str = include_str!("at_start.toml");
 
-/// Seconds of a call, from the call and what it usually takes.
+/// Seconds of a call, from the call and its usual time.
 type Cost = Box<dyn Fn(&Call<'_>, f64) -> f64>;
 type Test = Box<dyn Fn(&Call<'_>) -> bool>;
 /// Share of communication that is hidden behind computation, from benchmark, bytes and settings.
@@ -52,7 +52,7 @@ pub struct ScriptedLibrary {
     pub(super) other_cores: Option<f64>,
 }
 
-/// Kilter's own rows take so many times what the library takes, where a scenario says nothing of them.
+/// Time of Kilter's own rows over the library's, unless a scenario sets it.
 const OWN: f64 = 4.0;
 
 /// Latency of a message, in seconds.

@@ -413,8 +413,8 @@ fn check_barrier(session: &Session, candidate: &mut Candidate) -> anyhow::Result
     Ok(Ok(()))
 }
 
-/// Calls `act` while the item's settings hold, and sets them back. Returns its result, unless the settings could not be written, and if they
-/// took.
+/// Calls `act` while the item's settings hold, and sets them back. Returns its result if the settings could be written, and a refusal if they
+/// did not take.
 fn with_settings<T>(
     session: &mut Session,
     block: &Block,

@@ -9,7 +9,7 @@ use super::Change;
 /// Lines of context.
 const CONTEXT: usize = 3;
 
-/// The diff of all changes; `patch` reads it where files are text. Links and what is no text are said in a line.
+/// The diff of all changes; `patch` reads it for text files. Links and files that are no text are described in a line.
 #[must_use]
 pub fn text(changes: &[Change]) -> String {
     let text: String = changes.iter().map(of).collect();

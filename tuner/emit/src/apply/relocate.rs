@@ -1,4 +1,4 @@
-//! Paths inside the files: what named the staging directory names the place where its files go.
+//! Moves the paths inside the files: those in the staging directory become those of the files' destination.
 
 /// A directory's old and new path, both absolute and without a `/` at the end.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -43,7 +43,7 @@ pub struct Exported {
 pub struct Daemon {
     /// The variable that names the command which starts it.
     pub variable: &'static str,
-    /// The command where nobody names another.
+    /// The default command.
     pub command: &'static str,
     /// Beginnings of variables that the launcher hands on by itself.
     pub handed_on: &'static [&'static str],
@@ -62,8 +62,8 @@ pub struct FormError {
 }
 
 impl Exported {
-    /// Variables under a title of a few lines; the entries of `LD_PRELOAD` are put before what a job already has there, all
-    /// other variables are set.
+    /// Variables under a title of a few lines. The entries of `LD_PRELOAD` are put before those that a job already has there; all other
+    /// variables are set.
     ///
     /// # Errors
     /// A name that is no variable of a shell, a value of more than one line, or a shared object that `LD_PRELOAD` cannot name.

@@ -83,7 +83,7 @@ fn of_selection(collective: Collective, selection: &Selection, library: &Library
     }
 }
 
-/// The collectives, and what a library may build of one of them.
+/// The collectives, and those that a library may build from one of them.
 fn with_built_of(mut collectives: BTreeSet<Collective>) -> BTreeSet<Collective> {
     let built = MOCKUPS.iter().filter(|mockup| {
         let mut calls = mockup.calls.iter();

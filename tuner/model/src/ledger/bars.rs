@@ -16,7 +16,7 @@ impl Ledger {
         })
     }
 
-    /// Settings of whole launches that were taken back for what they did.
+    /// Settings of whole launches that were taken back for their effects.
     #[must_use]
     pub fn barred_settings(&self) -> BTreeSet<Assignment> {
         let barred = self

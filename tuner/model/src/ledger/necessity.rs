@@ -9,8 +9,8 @@ use super::{Decision, Ledger, Proposal, State};
 use crate::change::Change;
 
 impl Ledger {
-    /// Deploys the confirmed settings of whole launches that are needed beside what was chosen for single cells, and leaves the others out;
-    /// gives both. `covered` names the targets that a selection fixes; `stays` is for what is needed for another reason.
+    /// Deploys the confirmed settings of whole launches that are needed beside the choices for single cells, and leaves the others out; gives
+    /// both. `covered` names the targets that a selection fixes; `stays` is true for changes that are needed for another reason.
     pub fn deploy_needed(
         &mut self,
         covered: &BTreeSet<String>,

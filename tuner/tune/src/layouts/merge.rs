@@ -166,7 +166,7 @@ fn assignments(merged: &mut Merged, chosen: &[Chosen<'_>], extent: Extent, libra
     drop_companions(merged, &dropped, library);
 }
 
-/// Notes what layouts of the same number of ranks do not agree on; nothing where none of them chose anything.
+/// Notes the values on which layouts of the same number of ranks do not agree; nothing if none of them chose any.
 fn leave_out<T>(merged: &mut Merged, values: Values<Option<T>>, name: impl Fn(&T) -> String, ranks: usize) {
     let silent = values.iter().find(|(value, _)| value.is_none());
     let silent = silent.map(|(_, layouts)| list(layouts));
@@ -184,7 +184,7 @@ fn leave_out<T>(merged: &mut Merged, values: Values<Option<T>>, name: impl Fn(&T
     }
 }
 
-/// Takes out what stands beside variables that are not taken, and beside none that is.
+/// Drops the companions of variables that are not taken, unless a taken variable needs them, too.
 fn drop_companions(merged: &mut Merged, dropped: &[String], library: &Library) {
     let beside = |name: &str| {
         let row = library.chosen_by(name).and_then(|one| library.chosen_at_start(one));

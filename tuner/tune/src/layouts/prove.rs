@@ -174,7 +174,7 @@ fn measure(members: &[Member<'_, '_>], label: &str, emitted: &Emitted) -> anyhow
     Ok(all)
 }
 
-/// Says what is left to say: what got slower, what never ran, what was left out.
+/// Warns about everything that got slower, never ran or was left out.
 fn warn(members: &[Member<'_, '_>], merged: &Merged, measured: &[Measured], emitted: &Emitted) {
     for (Member { layout, context, .. }, measured) in members.iter().zip(measured) {
         if !measured.spoilt.is_empty() {

@@ -161,7 +161,7 @@ fn a_file_that_is_not_there_or_not_read_is_no_rule() {
     }
 }
 
-/// They are kept as they are, and it is said what they can do.
+/// Such rules are kept as they are, with a warning of their danger.
 #[test]
 fn a_site_that_switches_gather_on_size_is_warned() {
     let home = with_rules(b"1\n9\n1\n0\n2\n0 1 0 0\n1024 2 0 0\n");
