@@ -1,4 +1,4 @@
-//! What every step of a run needs: options, library, store, launcher, plan, budget, progress.
+//! The state that every step of a run shares: options, library, store, launcher, plan, budget, progress.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -35,7 +35,7 @@ const FOR_EVER_SECONDS: f64 = 30.0 * 86_400.0;
 /// Names and values.
 type Pairs = Vec<(String, String)>;
 
-/// What every step of a run needs.
+/// The state that every step of a run shares: options, library, store, launcher, plan, budget, progress.
 pub struct Context<'a> {
     /// Options.
     pub options: &'a Options,
@@ -49,25 +49,25 @@ pub struct Context<'a> {
     pub run: Run,
     /// The command line of this run.
     pub typed: String,
-    /// What is verified.
+    /// The cells to verify.
     pub plan: Plan,
     /// Progress and warnings.
     pub progress: Progress,
     /// Candidates never to be proposed again.
     pub quarantine: Quarantine,
-    /// What proved that candidates ran.
+    /// The evidence that candidates ran.
     pub proofs: Proofs,
-    /// What the untouched library leaves of random doubles, where that is asked for.
+    /// Results of the untouched library on random doubles, where the options ask for reproducibility.
     pub reference: Reference,
     /// Directory of plans, reports and logs of the launches.
     pub directory: PathBuf,
-    /// How a command is built.
+    /// The launch command's template.
     pub template: CommandTemplate,
     /// Worker, drop-in and plugin for the library.
     pub programs: Programs,
     /// Plugins of the user, whose rows compete.
     pub plugins: Vec<Plugin>,
-    /// What starts the programs of launches.
+    /// Starts the programs of launches.
     pub bench: Box<dyn Bench>,
     /// Seconds of measuring.
     pub budget: Budget,
@@ -85,9 +85,9 @@ pub struct Context<'a> {
     pub predicted: RefCell<BTreeMap<String, u32>>,
 }
 
-/// Parameters and environment of a launch: the site's, and then those of a setup, which win, since to change one of the site's may be just
-/// what is tried. Of files that are to be proven the site's own words for the same are left out: on the command line they would win, so they
-/// must go where the files are deployed.
+/// Parameters and environment of a launch: the site's, then those of a setup. The setup wins, since the candidate may be a change of the site's
+/// own setting. Where files are to be proven, the site's settings of the same names are left out: on the command line they would win, and they
+/// must be removed where the files are deployed.
 fn combined(
     (site_parameters, site_environment): (&Pairs, &Pairs),
     setup: &Setup,
@@ -157,7 +157,7 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// The same on another bench, whose clock the budget goes by.
+    /// Replaces the bench; its clock becomes the budget's.
     #[must_use]
     pub fn on(mut self, bench: Box<dyn Bench>) -> Context<'a> {
         let clock = bench.clock();
@@ -228,8 +228,8 @@ impl<'a> Context<'a> {
         })
     }
 
-    /// What the site and the user have set before anything is tried: options, what ranks had in their environment when nothing was
-    /// tried yet, and parameters in the environment of this process, which the library's launcher hands on. Last ones win.
+    /// Settings of the site and the user, before anything is tried: the ranks' environment at the first launch, the library's parameters in this
+    /// process's environment (its launcher hands them on), and options. The last setting of a name wins.
     #[must_use]
     pub fn set_by_site(&self) -> Vec<(String, String)> {
         let mut set: Vec<(String, String)> = self.found.borrow().clone().into_iter().collect();
@@ -248,7 +248,7 @@ impl<'a> Context<'a> {
         set
     }
 
-    /// Whether the site or the user has set this: a file of ours would not win over it.
+    /// True if the site or the user has set this name: a file of ours would not win over it.
     #[must_use]
     pub fn is_set_by_site(&self, name: &str) -> bool {
         self.set_by_site().iter().any(|(other, _)| other == name)
@@ -274,7 +274,7 @@ impl<'a> Context<'a> {
         combined((site_parameters, site_environment), &setup, switching, measuring)
     }
 
-    /// What loads the progress thread where a setup switches it on; files that are staged load their own copy.
+    /// The variable that loads the progress thread, if a setup switches it on; staged files load their own copy.
     fn progress_library(&self, setup: &Setup) -> Option<(String, String)> {
         let has =
             |wanted: &dyn Fn(&str, &str) -> bool| setup.environment.iter().any(|(name, value)| wanted(name, value));
@@ -284,7 +284,7 @@ impl<'a> Context<'a> {
         Some(("LD_PRELOAD".to_owned(), path.display().to_string()))
     }
 
-    /// Those of a setup, and all that are described: what a site or a user has set is known from the ranks.
+    /// Variables to read from the ranks: a setup's, and all described ones, since the ranks know what a site or a user has set.
     fn environment_to_read(&self, mut names: Vec<String>) -> Vec<String> {
         let described = self.library.parameters.iter().filter(|row| row.environment);
         for row in described {
@@ -375,7 +375,7 @@ impl<'a> Context<'a> {
         other_load::most_cores(self.options.ranks)
     }
 
-    /// Says what happened to the jobs that ended since this was last called: other load, and time that was over.
+    /// Warns about the jobs that ended since the last call: other load, and time that was over.
     pub fn heed_jobs(&self) {
         for job in self.watch.news() {
             if job.unanswered > 0 {
@@ -395,8 +395,8 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// Sets aside what verifying the result will cost, and takes over what the first verification found about the machine: its seconds, the
-    /// spread of the empty operation, and on how many hosts ranks were.
+    /// Sets aside the seconds that verifying the result will cost, and takes over the first verification's findings on the machine: its seconds,
+    /// the spread of the empty operation, and the number of hosts.
     pub fn begin_search(&self, seconds: f64, noise_seconds: f64, hosts: usize) {
         // The verification of what is deployed measures the untouched library's left sides as well.
         self.budget.reserve(1.6 * self.budget.spent_seconds().max(seconds));
@@ -406,7 +406,7 @@ impl<'a> Context<'a> {
             .replace(self.library.transports_in_use(hosts <= 1, site));
     }
 
-    /// Takes over what messages and local work cost here.
+    /// Takes over the measured prices of messages and local work.
     pub fn set_prices(&self, prices: Prices) {
         self.prices.replace(prices);
     }
@@ -429,19 +429,19 @@ impl<'a> Context<'a> {
         self.transports.borrow().clone()
     }
 
-    /// What the library said of its device and transports where nothing was set: name, value.
+    /// The library's report of its device and transports where nothing was set: name, value.
     #[must_use]
     pub fn device(&self) -> BTreeMap<String, String> {
         self.device.borrow().clone()
     }
 
-    /// What the library said of itself when ranks last started; empty before.
+    /// The library's version string of the last launch; empty before the first.
     #[must_use]
     pub fn library_string(&self) -> String {
         self.library_string.borrow().clone()
     }
 
-    /// Which ranks share a node, as a launch has shown it, or because all are on one; `None` where nothing is known.
+    /// Nodes that ranks share, from a launch, or a single one if all ranks are on it; `None` if unknown.
     #[must_use]
     pub fn nodes(&self) -> Option<Nodes> {
         let hosts = self.hosts.borrow();
@@ -490,7 +490,7 @@ mod tests {
         words.iter().map(owned).collect()
     }
 
-    /// What is tried against a site's setting is in force, and what a file says is not hidden by it.
+    /// A tried setting wins over the site's, and the site's setting does not hide a file's.
     #[test]
     fn a_setup_wins_over_the_site() {
         let site = (

@@ -1,4 +1,4 @@
-//! What proved that selections ran.
+//! The evidence that selections ran.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -6,11 +6,11 @@ use std::collections::BTreeMap;
 use kilter_algorithms::Collective;
 use kilter_model::deployment::Selection;
 
-/// What was found out so far, over the rounds of a run.
+/// Evidence of all rounds of a run so far.
 #[derive(Debug, Default)]
 pub struct Proofs {
-    /// What a selection sent when it was switched in a running job, by cell and selection.
+    /// Messages of a selection when it was switched in a running job, by cell and selection.
     pub(crate) sent: RefCell<BTreeMap<(Collective, u64, Selection), String>>,
-    /// Why nothing can be counted here, once that is known.
+    /// The reason why nothing can be counted here, once it is known.
     pub(crate) uncountable: RefCell<Option<String>>,
 }

@@ -1,4 +1,4 @@
-//! The proof of what is deployed takes changes back, and says so.
+//! The proof of the deployment takes changes back, and says so.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,7 +23,7 @@ pub(super) fn take_back_idle(
     forgo(ledger, context, cell, (FaultKind::NoEffect, reason), before);
 }
 
-/// Takes back the selection of a cell, of which another kind may still fix it, and puts it away there for `what` it did.
+/// Takes back the selection of a cell and puts it into quarantine there for `what` it did. Another kind of fix may still be found for the cell.
 fn forgo(
     ledger: &mut Ledger,
     context: &Context<'_>,
@@ -41,7 +41,7 @@ fn forgo(
     context.quarantine.add(&id, what, reason);
 }
 
-/// Takes back what acts only together with something that is not deployed any more.
+/// Takes back changes that act only together with a part that is not deployed any more.
 pub(super) fn take_back_halves(ledger: &mut Ledger, context: &Context<'_>, before: &Verification) {
     let fallen = ledger.settle();
     give_up_halves(ledger, context, &fallen.selections, before);
@@ -53,7 +53,7 @@ pub(super) fn take_back_halves(ledger: &mut Ledger, context: &Context<'_>, befor
     }
 }
 
-/// Gives up what was violated at the volumes of selections that fell with a setting.
+/// Gives up the cells that were violated at the volumes of selections that fell with a setting.
 fn give_up_halves(ledger: &mut Ledger, context: &Context<'_>, halves: &[Half], before: &Verification) {
     for half in halves {
         let selection = half.selection.id();
@@ -65,7 +65,7 @@ fn give_up_halves(ledger: &mut Ledger, context: &Context<'_>, halves: &[Half], b
     }
 }
 
-/// Says of settings of whole launches that they are taken back, and of what acted only with them; whether there are any.
+/// Warns about settings of whole launches that are taken back, and about selections that acted only with them; true if there are any.
 fn say_gone(ledger: &mut Ledger, context: &Context<'_>, gone: &Gone, because: &str, before: &Verification) -> bool {
     for Assignment { name, value, .. } in &gone.settings {
         context
@@ -76,8 +76,8 @@ fn say_gone(ledger: &mut Ledger, context: &Context<'_>, gone: &Gone, because: &s
     !gone.settings.is_empty()
 }
 
-/// Takes back what may have ended a job of the deployment; in the next round another kind of fix may be found. Returns whether there was
-/// such a thing: false where the job ended for a reason that has nothing to do with what is deployed.
+/// Takes back the changes that may have ended a job of the deployment; in the next round another kind of fix may be found. False if there are
+/// none: the job then ended for a reason that has nothing to do with the deployment.
 pub(super) fn take_back_broken(
     ledger: &mut Ledger,
     context: &Context<'_>,
@@ -113,7 +113,7 @@ pub(super) fn take_back_broken(
     say_gone(ledger, context, &gone, &because, before)
 }
 
-/// Takes back what spoilt something, each with a note of how. Returns whether anything was taken back.
+/// Takes back changes that slowed a subject, each with a note of how. True if any was taken back.
 pub(super) fn take_back(
     ledger: &mut Ledger,
     context: &Context<'_>,
