@@ -60,7 +60,7 @@ pub fn of_tune(context: &Context<'_>, tuned: &Tuned) -> Report {
             let ratio = in_force.ratio;
             cell.unfixed_because = Some(format!(
                 "no longer violated, but {} launches do not decide whether it holds (ratio {ratio:.2}); use more --launches",
-                context.options.launches
+                context.site.options.launches
             ));
         }
         report.cells.push(cell);
@@ -87,7 +87,7 @@ pub fn of_tune(context: &Context<'_>, tuned: &Tuned) -> Report {
         // from the verification.
         let mut before = tuned.before.medians.clone();
         before.extend(tuned.untouched.clone());
-        let rule = context.rule(after.noise_seconds);
+        let rule = context.site.rule(after.noise_seconds);
         report.savings = savings::of(&context.plan.calls, &before, &after.medians, &rule);
     }
     report
@@ -120,11 +120,11 @@ pub(crate) fn date(unix_seconds: f64) -> String {
 
 /// Says what other load did, where it was there.
 fn warn_of_load(context: &Context<'_>) {
-    let allowed = context.most_other_cores();
-    let Ok((most, launches)) = context.run.other_load(allowed) else {
+    let allowed = context.jobs.most_other_cores();
+    let Ok((most, launches)) = context.jobs.run.other_load(allowed) else {
         return;
     };
-    let here = context.watch.other_load(allowed);
+    let here = context.jobs.watch.other_load(allowed);
     if launches > 0 {
         let longer = if here.slower > 0.0 {
             format!(" (they lasted {:.1} times as long as the others)", here.slower)
@@ -146,25 +146,26 @@ fn warn_of_load(context: &Context<'_>) {
 
 fn empty(context: &Context<'_>, command: &str, verification: &Verification) -> Report {
     warn_of_load(context);
-    let options = context.options;
+    let options = context.site.options;
     Report {
         schema: SCHEMA,
         command: command.to_owned(),
         library: Library {
-            name: context.library.name.clone(),
-            version: context.version.clone(),
+            name: context.site.library.name.clone(),
+            version: context.site.version.clone(),
         },
         ranks: options.ranks,
         provenance: Provenance {
             library_string: verification.library_string.clone(),
             hosts: verification.hosts.clone(),
-            seed: context.run.seed,
+            seed: context.jobs.run.seed,
             command_line: context.typed.clone(),
             launch_before: verification.command_line.clone(),
             launch_after: String::new(),
-            started: date(context.run.started_unix_seconds),
-            measuring_seconds: context.budget.spent_seconds(),
+            started: date(context.jobs.run.started_unix_seconds),
+            measuring_seconds: context.jobs.budget.spent_seconds(),
             budget: context
+                .jobs
                 .budget
                 .phases()
                 .into_iter()
@@ -227,7 +228,7 @@ fn cell(context: &Context<'_>, judged: &JudgedCell) -> Cell {
         bytes: cell.bytes,
         measured_bytes: cell.left.bytes,
         right_bytes: (cell.right.bytes != cell.left.bytes).then_some(cell.right.bytes),
-        ranks: context.options.ranks,
+        ranks: context.site.options.ranks,
         before: judged.comparison.clone(),
         after: None,
         fix: None,

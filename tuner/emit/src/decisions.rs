@@ -50,12 +50,12 @@ impl<'a> Decisions<'a> {
         Decisions {
             assignments: &deployment.assignments,
             parts: vec![Part {
-                ranks: context.options.ranks,
+                ranks: context.site.options.ranks,
                 selections: &deployment.selections,
                 volumes: &context.plan.volumes,
             }],
-            layouts: context.options.layout.into_iter().collect(),
-            transports: context.transports(),
+            layouts: context.site.options.layout.into_iter().collect(),
+            transports: context.learnt.transports(),
             left_out: Vec::new(),
         }
     }

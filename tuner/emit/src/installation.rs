@@ -43,20 +43,20 @@ impl<'a> Installation<'a> {
     /// The installation of a run.
     #[must_use]
     pub fn of(context: &'a Context<'_>) -> Installation<'a> {
-        let options = context.options;
+        let options = context.site.options;
         Installation {
-            library: &context.library,
-            version: &context.version,
+            library: &context.site.library,
+            version: &context.site.version,
             mpirun: &options.mpirun,
-            programs: &context.programs,
+            programs: &context.jobs.programs,
             ranks: options.ranks,
             platform: options.platform.as_ref().map(|platform| platform.id.as_str()),
             limits: &options.limits,
             site_parameters: &options.site_parameters,
             site_environment: &options.site_environment,
-            set_by_site: context.set_by_site(),
-            device: context.device(),
-            library_string: context.library_string(),
+            set_by_site: context.site.set_by_site(),
+            device: context.site.device(),
+            library_string: context.site.library_string(),
             progress: &context.progress,
         }
     }

@@ -75,7 +75,7 @@ pub enum File {
 
 /// The staging directory.
 fn directory(context: &Context<'_>) -> PathBuf {
-    context.options.out.join("emit")
+    context.site.options.out.join("emit")
 }
 
 /// Empties the staging directory: nothing is to be deployed.
@@ -101,11 +101,11 @@ pub fn check(context: &Context<'_>) -> anyhow::Result<()> {
 /// # Errors
 /// The library has none.
 fn emitter(context: &Context<'_>) -> anyhow::Result<&'static dyn Emitter> {
-    emitters::of(&context.library)?.with_context(|| {
+    emitters::of(&context.site.library)?.with_context(|| {
         format!(
             "tuning {name} is not there yet: its algorithms are not described for the search, and nothing writes files for it; \
              `kilter check` verifies {name}, and `kilter tune` works on the libraries that `kilter list libraries` shows so",
-            name = context.library.name
+            name = context.site.library.name
         )
     })
 }

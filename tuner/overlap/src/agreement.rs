@@ -70,7 +70,7 @@ pub struct Shares {
 
 /// Measures every benchmark of the suite in both ways.
 pub fn run(context: &Context<'_>, suite: &Suite) -> anyhow::Result<Agreement> {
-    let ranks = context.options.ranks;
+    let ranks = context.site.options.ranks;
     let untouched = Setup::default();
     let mut rows = Vec::new();
     let mut library = String::new();

@@ -79,10 +79,13 @@ impl<'c, 'a> Surveyor<'c, 'a> {
         setup: &Setup,
         key: &str,
     ) -> anyhow::Result<Surveyor<'c, 'a>> {
-        let mut session = context.session(key, setup, true)?.asking_processing_units();
-        let failed = || format!("job `{key}` failed; its log is in {}", context.directory.display());
+        let mut session = context
+            .jobs
+            .session(&context.site, key, setup, true)?
+            .asking_processing_units();
+        let failed = || format!("job `{key}` failed; its log is in {}", context.jobs.directory.display());
         let start = session.start().with_context(failed)?;
-        context.confirm(setup, &start)?;
+        context.site.confirm(setup, &start)?;
         Ok(Surveyor {
             context,
             suite,
@@ -115,7 +118,7 @@ impl<'c, 'a> Surveyor<'c, 'a> {
     #[must_use]
     pub fn grid(&self, benchmark: Benchmark) -> Grid {
         self.suite
-            .grid(benchmark, self.context.options.ranks, self.units.count())
+            .grid(benchmark, self.context.site.options.ranks, self.units.count())
     }
 
     /// Seconds of measuring since the last call.
@@ -193,7 +196,7 @@ impl<'c, 'a> Surveyor<'c, 'a> {
 
     /// True if a survey must end now.
     fn is_over(&self) -> bool {
-        self.bounded && self.context.budget.exhausted()
+        self.bounded && self.context.jobs.budget.exhausted()
     }
 
     /// Measures cells in an order of their own; answers are in the order of `positions`.
@@ -205,7 +208,7 @@ impl<'c, 'a> Surveyor<'c, 'a> {
     ) -> anyhow::Result<Vec<Option<Cell>>> {
         let mut order: Vec<usize> = (0..positions.len()).collect();
         let name = format!("{}/{}/{}", self.key, benchmark.name(), positions.len());
-        let seed = derived_seed(self.context.run.seed, &name);
+        let seed = derived_seed(self.context.jobs.run.seed, &name);
         order.shuffle(&mut Xoshiro256PlusPlus::seed_from_u64(seed));
         let mut cells = vec![None; positions.len()];
         for batch in order.chunks(BATCH) {
@@ -232,7 +235,7 @@ impl<'c, 'a> Surveyor<'c, 'a> {
     /// Measures points together.
     fn batch(&mut self, benchmark: Benchmark, points: &[Point]) -> anyhow::Result<Vec<Option<(Cell, Widths)>>> {
         if self.is_over() {
-            let budget = self.context.options.budget_seconds;
+            let budget = self.context.site.options.budget_seconds;
             let reason = format!("not measured: the budget of {budget} s was spent before; raise --budget");
             self.context.progress.warn(&format!("overlap: {reason}"));
             self.failed
@@ -267,7 +270,7 @@ impl<'c, 'a> Surveyor<'c, 'a> {
                     JobFailure::Hung { seconds, .. } => *seconds,
                     _ => 0.0,
                 };
-                self.spend(silence + self.context.launch_seconds());
+                self.spend(silence + self.context.jobs.launch_seconds());
                 let block = failure.place().block.as_deref().unwrap_or_default();
                 let what = failure.kind();
                 self.context
@@ -293,7 +296,7 @@ impl<'c, 'a> Surveyor<'c, 'a> {
 
     fn block(&self, benchmark: Benchmark, point: Point) -> Block {
         block::question(self.suite, benchmark, point, |id| {
-            derived_seed(self.context.run.seed, &format!("{}/{id}", self.key))
+            derived_seed(self.context.jobs.run.seed, &format!("{}/{id}", self.key))
         })
     }
 
@@ -316,8 +319,8 @@ impl<'c, 'a> Surveyor<'c, 'a> {
         }
         Ok(Survey {
             schema: SCHEMA,
-            library: format!("{} {}", self.context.library.name, self.context.version),
-            ranks: self.context.options.ranks,
+            library: format!("{} {}", self.context.site.library.name, self.context.site.version),
+            ranks: self.context.site.options.ranks,
             transport: transport(self.context, &self.start),
             hosts: self.start.hosts,
             processing_units: self.units.count(),
@@ -342,13 +345,14 @@ fn failed_at(point: Point, reason: &str) -> Failed {
 /// chose them.
 fn transport(context: &Context<'_>, start: &Start) -> String {
     let one_host = start.hosts.windows(2).all(|pair| pair[0] == pair[1]);
-    let variables = &context.library.transports.variables;
+    let variables = &context.site.library.transports.variables;
     let chosen_by_site = context
+        .site
         .options
         .site_parameters
         .iter()
         .any(|(name, _)| variables.contains(name));
-    let usual = context.library.transports.on(one_host).iter().cloned();
+    let usual = context.site.library.transports.on(one_host).iter().cloned();
     let names = usual.filter(|_| !chosen_by_site);
     let told = variables.iter().filter_map(|name| {
         let value = start.variables.get(name).filter(|value| !value.is_empty())?;

@@ -124,15 +124,16 @@ impl Goals {
             (launches, seconds) = goals.first_look(context, "targets/before/precisely")?;
         }
         // The proof takes as many launches, and as many of the untouched library in turn with them.
-        context.budget.reserve(2.0 * seconds);
+        context.jobs.budget.reserve(2.0 * seconds);
         let before = looks::judge_in_looks(
-            (&goals.targets, &context.rule(context.noise_seconds())),
+            (&goals.targets, &context.site.rule(context.learnt.noise_seconds())),
             &mut launches,
             |further| {
                 let seconds = seconds / LAUNCHES as f64 * further as f64;
                 context
+                    .jobs
                     .budget
-                    .with_share(DECIDING_SHARE, || !context.budget.search_exhausted(seconds))
+                    .with_share(DECIDING_SHARE, || !context.jobs.budget.search_exhausted(seconds))
             },
             // Missed targets are searched for, which needs the budget.
             |judged| !judged.iter().any(is_open) && looks::is_nearly_met(judged),
@@ -153,12 +154,12 @@ impl Goals {
 
     /// First launches of the untouched library, and their seconds of measuring.
     fn first_look(&self, context: &Context<'_>, label: &str) -> anyhow::Result<(Launches, f64)> {
-        let before = context.budget.spent_seconds();
+        let before = context.jobs.budget.spent_seconds();
         let mut launches = Launches::default();
         for launch in 0..LAUNCHES {
             self.base_launch(context, label, &mut launches, launch)?;
         }
-        Ok((launches, context.budget.spent_seconds() - before))
+        Ok((launches, context.jobs.budget.spent_seconds() - before))
     }
 
     /// Adds the launch of this number of the untouched library.
@@ -176,7 +177,7 @@ impl Goals {
 
     /// True if some target cannot be judged because what could be hidden is near the noise in all of its cells.
     fn are_lost_in_noise(&self, context: &Context<'_>, launches: &Launches) -> bool {
-        let rule = context.rule(context.noise_seconds());
+        let rule = context.site.rule(context.learnt.noise_seconds());
         let judged = targets::judge_all(&self.targets, &launches.base, &launches.base, &rule);
         judged.iter().any(Judgement::is_lost_in_noise)
     }
@@ -216,18 +217,18 @@ impl Goals {
             launches.now.get_or_insert_default().push(now);
             Ok(())
         };
-        let spent_before = context.budget.spent_seconds();
+        let spent_before = context.jobs.budget.spent_seconds();
         for launch in 0..LAUNCHES {
             measure(&mut launches, launch)?;
         }
-        let spent = context.budget.spent_seconds();
-        let rule = context.rule(context.noise_seconds());
+        let spent = context.jobs.budget.spent_seconds();
+        let rule = context.site.rule(context.learnt.noise_seconds());
         let judged = looks::judge_in_looks(
             (&self.targets, &rule),
             &mut launches,
             |further| {
                 let seconds = (spent - spent_before) / LAUNCHES as f64 * further as f64;
-                spent + seconds <= context.options.budget_seconds
+                spent + seconds <= context.site.options.budget_seconds
             },
             looks::is_nearly_met,
             measure,

@@ -45,14 +45,17 @@ pub fn search(
     let mut opened: Vec<Assignment> = Vec::new();
     for gate in candidates(context, &open(choices, &|_| true), banned) {
         let is_set = |one: &Assignment| base.assignments.iter().any(|other| other.name == one.name);
-        let targets = open(choices, &|target| acts_on(&context.library, &gate.parameter, target));
+        let targets = open(choices, &|target| {
+            acts_on(&context.site.library, &gate.parameter, target)
+        });
         if targets.is_empty() || gate.assignments.iter().any(is_set) {
             continue;
         }
-        let launches = 2 * FINAL_LAUNCHES.min(context.options.launches) + OTHER_LAUNCHES;
+        let launches = 2 * FINAL_LAUNCHES.min(context.site.options.launches) + OTHER_LAUNCHES;
         if context
+            .jobs
             .budget
-            .search_exhausted(launches as f64 * context.launch_seconds())
+            .search_exhausted(launches as f64 * context.jobs.launch_seconds())
         {
             let why = "the budget ended before algorithms were compared under it; raise --budget";
             context.progress.warn(&format!("`{}`: {why}", id(&gate.assignments)));
@@ -92,8 +95,8 @@ fn open(choices: &[(Target, Choice)], wanted: &dyn Fn(&Target) -> bool) -> Vec<T
 
 /// The gates that may be tried.
 fn candidates(context: &Context<'_>, targets: &[Target], banned: &BTreeSet<Assignment>) -> Vec<LaunchCandidate> {
-    let (library, options) = (&context.library, context.options);
-    let mut candidates = space::admitting_candidates(library, &context.transports(), targets);
+    let (library, options) = (&context.site.library, context.site.options);
+    let mut candidates = space::admitting_candidates(library, &context.learnt.transports(), targets);
     candidates.retain(|gate| {
         let is_banned = gate.assignments.iter().any(|one| banned.contains(one));
         let is_the_sites = gate.assignments.iter().all(|one| {
@@ -146,10 +149,11 @@ fn hold(
     let outside_label = format!("{label}/without");
     let without = Contests::new(context, base, &outside_label);
     // What was to be known before: how long a launch of these cells takes. The screening counts as one.
-    let launches = 2 * FINAL_LAUNCHES.min(context.options.launches) + 1;
+    let launches = 2 * FINAL_LAUNCHES.min(context.site.options.launches) + 1;
     let (finals, why) = if context
+        .jobs
         .budget
-        .search_exhausted(launches as f64 * (context.launch_seconds() + alone.trial_seconds))
+        .search_exhausted(launches as f64 * (context.jobs.launch_seconds() + alone.trial_seconds))
     {
         (
             Vec::new(),
@@ -169,7 +173,7 @@ fn hold(
     let held = under.finals_in_turn(&without, finals, FINAL_LAUNCHES)?;
     let (held, of_library): (Vec<Held>, Vec<Held>) = held.into_iter().unzip();
     let findings = proof::of_finalists(context, &label, under.setup(), &held)?;
-    let rule = context.rule(context.noise_seconds());
+    let rule = context.site.rule(context.learnt.noise_seconds());
     let mut chosen = Vec::new();
     for (held, of_library) in held.iter().zip(&of_library) {
         let finding = findings.get(&held.target.name());

@@ -15,23 +15,23 @@ use crate::cost_model::prices::{LEAST_TIMES, Prices};
 /// # Errors
 /// The database, files, an interruption; a setup that did not take effect.
 pub fn measure(context: &Context<'_>, label: &str, setup: &Setup) -> anyhow::Result<Prices> {
-    if context.budget.exhausted() {
+    if context.jobs.budget.exhausted() {
         context
             .progress
             .warn("the budget ended before the prices of messages were measured, so nothing is explained by them");
         return Ok(Prices::default());
     }
-    let Some(nodes) = context.nodes() else {
+    let Some(nodes) = context.site.nodes() else {
         context
             .progress
             .warn("no prices of messages are measured: it is not known which ranks share a node");
         return Ok(Prices::default());
     };
-    let repetitions = context.options.repetitions_or(REPETITIONS);
-    let blocks: Vec<Block> = asked(&nodes, context.options.element.bytes())
+    let repetitions = context.site.options.repetitions_or(REPETITIONS);
+    let blocks: Vec<Block> = asked(&nodes, context.site.options.element.bytes())
         .into_iter()
         .map(|(id, items)| Block {
-            seed: plan::derived_seed(context.run.seed, &format!("{label}/{id}")),
+            seed: plan::derived_seed(context.jobs.run.seed, &format!("{label}/{id}")),
             id,
             items,
             repetitions,
@@ -40,13 +40,13 @@ pub fn measure(context: &Context<'_>, label: &str, setup: &Setup) -> anyhow::Res
     context
         .progress
         .phase("prices of messages and local work", blocks.len() as u64);
-    let mut session = context.session(label, setup, false)?;
+    let mut session = context.jobs.session(&context.site, label, setup, false)?;
     let measured = session
         .measure_all(&blocks, &mut |_| context.progress.step(1))
         .and_then(|outcomes| Ok((outcomes, session.start()?)));
     let outcomes = match measured {
         Ok((outcomes, start)) => {
-            context.confirm(setup, &start)?;
+            context.site.confirm(setup, &start)?;
             session.finish()?;
             outcomes
         }
@@ -65,7 +65,11 @@ pub fn measure(context: &Context<'_>, label: &str, setup: &Setup) -> anyhow::Res
                 .warn(&format!("no price from `{}`, `{item}`: {fault}", block.id));
         }
     }
-    let least = if context.options.is_exact() { 1 } else { LEAST_TIMES };
+    let least = if context.site.options.is_exact() {
+        1
+    } else {
+        LEAST_TIMES
+    };
     let prices = read(blocks.iter().map(|block| block.id.as_str()).zip(&outcomes), least);
     if prices.within.is_none() && prices.between.is_none() {
         context.progress.warn(

@@ -153,11 +153,11 @@ pub fn of_finalists(
         let of_selections: Vec<Option<String>> = block.items[1..].iter().map(sent).collect();
         let forced: Vec<String> = of_selections[..*count].iter().flatten().cloned().collect();
         let default = sent(&block.items[0]);
-        let finding = Finding::of(default.as_deref(), &forced, context.options.ranks);
+        let finding = Finding::of(default.as_deref(), &forced, context.site.options.ranks);
         for (selection, text) in selections.iter().zip(of_selections) {
             if let (Some(text), Some(collective)) = (text, target.collective()) {
-                let key = (collective, target.bytes(), selection.clone());
-                context.proofs.sent.borrow_mut().insert(key, text);
+                let cell = (collective, target.bytes());
+                context.proofs.keep(cell, selection, text);
             }
         }
         findings.insert(target.name(), finding);
@@ -181,14 +181,13 @@ pub fn not_carried_out(
         let key = (*collective, *bytes);
         // One rule for all sizes is that of the largest.
         let of_another_size = |(other, size): &(Collective, u64)| {
-            !context.library.keeps_other_sizes(*collective) && other == collective && size > bytes
+            !context.site.library.keeps_other_sizes(*collective) && other == collective && size > bytes
         };
         if deployment.selections.keys().any(of_another_size) {
             continue;
         }
-        let proven = context.proofs.sent.borrow();
-        if let Some(text) = proven.get(&(*collective, *bytes, selection.clone())) {
-            asked.push((key, Target::unbounded(*collective, *bytes), text.clone()));
+        if let Some(text) = context.proofs.sent(key, selection) {
+            asked.push((key, Target::unbounded(*collective, *bytes), text));
         }
     }
     if asked.is_empty() {
@@ -231,11 +230,13 @@ pub fn not_carried_out(
 
 /// Every algorithm that the library has for the target and that was not put away.
 fn forced(context: &Context<'_>, target: &Target) -> Vec<Selection> {
-    let row = target.collective().and_then(|one| context.library.algorithms_of(one));
+    let row = target
+        .collective()
+        .and_then(|one| context.site.library.algorithms_of(one));
     let Some(row) = row.filter(|row| row.at_start.is_none()) else {
         return Vec::new();
     };
-    let choices = row.choices_on(context.options.ranks);
+    let choices = row.choices_on(context.site.options.ranks);
     choices
         .map(|choice| Selection::Settings(row.settings(choice)))
         .filter(|selection| !context.quarantine.contains(&selection.id()))
@@ -245,7 +246,7 @@ fn forced(context: &Context<'_>, target: &Target) -> Vec<Selection> {
 fn block(context: &Context<'_>, label: &str, target: &Target, items: Vec<Item>) -> Block {
     let id = format!("messages: {}", target.name());
     Block {
-        seed: plan::derived_seed(context.run.seed, &format!("{label}/proof/{id}")),
+        seed: plan::derived_seed(context.jobs.run.seed, &format!("{label}/proof/{id}")),
         repetitions: Repetitions::fixed(1, BLOCK_SECONDS),
         items,
         id,
@@ -254,36 +255,36 @@ fn block(context: &Context<'_>, label: &str, target: &Target, items: Vec<Item>) 
 
 /// The blocks in a job whose messages are counted; why they are not, where they are not.
 fn counted<'c>(context: &'c Context<'_>, name: &str, setup: &Setup, blocks: &[Block]) -> anyhow::Result<Counted<'c>> {
-    let Some(messages) = &context.library.messages else {
+    let Some(messages) = &context.site.library.messages else {
         return Ok(Err(format!(
             "nothing is known that counts the messages of {}",
-            context.library.name
+            context.site.library.name
         )));
     };
-    if let Some(why) = context.proofs.uncountable.borrow().clone() {
+    if let Some(why) = context.proofs.uncountable() {
         return Ok(Err(why));
     }
     let setup = Setup {
         counters: messages.counters.clone(),
         compares_bits: false,
-        ..setup.clone().with(&assignments(messages, &context.device()))
+        ..setup.clone().with(&assignments(messages, &context.site.device()))
     };
-    let mut session = context.session(name, &setup, false)?;
+    let mut session = context.jobs.session(&context.site, name, &setup, false)?;
     let measured = session
         .measure_all(blocks, &mut |_| ())
         .and_then(|outcomes| Ok((outcomes, session.start()?)));
     match measured {
         Ok((outcomes, start)) => {
             session.finish()?;
-            if let Err(error) = context.confirm(&setup, &start) {
+            if let Err(error) = context.site.confirm(&setup, &start) {
                 let why = format!("messages cannot be counted: {error:#}");
                 // What else the launch has may fail as well, and says nothing of other launches.
                 let took = |name: &String, value: &String| {
                     let reported = start.variables.get(name);
-                    reported.is_some_and(|reported| context.library.same_value(name, value, reported))
+                    reported.is_some_and(|reported| context.site.library.same_value(name, value, reported))
                 };
                 if !messages.parameters.iter().all(|(name, value)| took(name, value)) {
-                    context.proofs.uncountable.replace(Some(why.clone()));
+                    context.proofs.give_up(&why);
                 }
                 return Ok(Err(why));
             }
@@ -311,7 +312,7 @@ fn counted_each<'c>(
             let mut given_up = None;
             let mut each = Vec::with_capacity(blocks.len());
             for (number, block) in blocks.iter().enumerate() {
-                if given_up.is_none() && context.budget.exhausted() {
+                if given_up.is_none() && context.jobs.budget.exhausted() {
                     given_up = Some("the budget ended before the messages of this cell were counted".to_owned());
                 }
                 if let Some(why) = &given_up {

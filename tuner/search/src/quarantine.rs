@@ -3,8 +3,10 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
+use kilter_bench::progress::Progress;
+use kilter_model::plan::is_candidate;
 use kilter_model::report::Quarantined;
-use kilter_protocol::fault::FaultKind;
+use kilter_protocol::fault::{Fault, FaultKind};
 
 /// The list, by candidate id.
 #[derive(Debug, Default)]
@@ -23,6 +25,20 @@ impl Quarantine {
                 what,
                 detail: detail.to_owned(),
             });
+    }
+
+    /// Puts a candidate away that failed its self-check, or that says that it cannot run here, with a warning; the library's own failures are
+    /// warnings only.
+    pub fn add_failed(&self, item: &str, fault: &Fault, progress: &Progress) {
+        let what = fault.kind();
+        if is_candidate(item) {
+            progress.warn(&format!("candidate `{item}` {what} and is not proposed again: {fault}"));
+            self.add(item, what, &fault.to_string());
+        } else {
+            progress.warn(&format!(
+                "the library's own `{item}` {what}: {fault}; report it to its developers"
+            ));
+        }
     }
 
     /// Whether it is there.

@@ -50,19 +50,24 @@ pub fn different(context: &Context<'_>, label: &str, staged: &Setup) -> anyhow::
 /// Everything that combines data in one launch: what failed, by item.
 fn compared(context: &Context<'_>, label: &str, setup: &Setup) -> anyhow::Result<BTreeMap<String, Fault>> {
     let mut failed = BTreeMap::new();
-    if !context.options.limits.reproducible {
+    if !context.site.options.limits.reproducible {
         return Ok(failed);
     }
     let mut subjects = context.plan.library_subjects();
     subjects.retain(|subject| subject.collective().is_some_and(Collective::has_operator));
-    let blocks = plan::blocks(&subjects, context.run.seed, label, Repetitions::fixed(1, BLOCK_SECONDS));
+    let blocks = plan::blocks(
+        &subjects,
+        context.jobs.run.seed,
+        label,
+        Repetitions::fixed(1, BLOCK_SECONDS),
+    );
     let setup = setup.clone().comparing_bits();
-    let mut session = context.session(label, &setup, false)?;
+    let mut session = context.jobs.session(&context.site, label, &setup, false)?;
     for outcome in session.measure_all(&blocks, &mut |_| ())? {
         failed.extend(outcome.failed);
     }
     let start = session.start()?;
-    context.confirm(&setup, &start)?;
+    context.site.confirm(&setup, &start)?;
     session.finish()?;
     Ok(failed)
 }

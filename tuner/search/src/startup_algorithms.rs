@@ -46,9 +46,9 @@ pub fn search(
     targets: &[Target],
     banned: &BTreeSet<Assignment>,
 ) -> anyhow::Result<Findings> {
-    let library = &context.library;
-    let ranks = context.options.ranks;
-    let trials = trials(library, targets, ranks, &context.hosts());
+    let library = &context.site.library;
+    let ranks = context.site.options.ranks;
+    let trials = trials(library, targets, ranks, &context.site.hosts());
     let mut findings = Findings::default();
     if trials.is_empty() {
         return Ok(findings);
@@ -116,7 +116,12 @@ pub fn search(
             .iter()
             .filter_map(|bound| samples[0].get(bound).cloned())
             .collect();
-        let choice = choose(target, &candidates, &bounds, &context.rule(context.noise_seconds()));
+        let choice = choose(
+            target,
+            &candidates,
+            &bounds,
+            &context.site.rule(context.learnt.noise_seconds()),
+        );
         if let Some(number) = choice.chosen.as_ref().and_then(number) {
             chosen.insert((row.0.collective, target.bytes()), number);
         }
@@ -189,7 +194,7 @@ pub fn screen(
     let member = |choice: (Collective, u64)| Member {
         what: choice,
         collectives: vec![choice.0],
-        assignments: values(&context.library, &[choice]),
+        assignments: values(&context.site.library, &[choice]),
     };
     let groups = trials
         .into_iter()
@@ -197,7 +202,7 @@ pub fn screen(
         .collect();
     let screened = shared_launches::screen(launches, groups, present, |launches| {
         let confirming = launches.trial_seconds * (1 + (1 + PLACES) * CONFIRMING) as f64;
-        let has_room = !context.budget.search_exhausted(confirming);
+        let has_room = !context.jobs.budget.search_exhausted(confirming);
         if !has_room {
             context
                 .progress
@@ -215,7 +220,7 @@ fn prove(
     targets: &[Target],
     picks: &mut Picks,
 ) -> anyhow::Result<()> {
-    let library = &context.library;
+    let library = &context.site.library;
     for target in targets {
         let key = target.collective().map(|collective| (collective, target.bytes()));
         let Some((key, choice)) = key.and_then(|key| Some((key, *picks.get(&key)?))) else {
@@ -288,12 +293,12 @@ fn number(selection: &Selection) -> Option<u64> {
 fn standing(context: &Context<'_>, assignments: &[Assignment]) -> anyhow::Result<Picks> {
     let mut picks = Picks::new();
     for assignment in assignments {
-        let collective = context.library.chosen_by(&assignment.name);
-        let Some((row, _)) = collective.and_then(|one| context.library.chosen_at_start(one)) else {
+        let collective = context.site.library.chosen_by(&assignment.name);
+        let Some((row, _)) = collective.and_then(|one| context.site.library.chosen_at_start(one)) else {
             continue;
         };
         let volumes = context.plan.volumes_of(row.collective);
-        let held = ranged::standing(row, context.options.ranks as u64, &volumes, &assignment.value)?;
+        let held = ranged::standing(row, context.site.options.ranks as u64, &volumes, &assignment.value)?;
         picks.extend(
             held.into_iter()
                 .map(|(volume, choice)| ((row.collective, volume), choice)),
@@ -308,7 +313,7 @@ fn composed(context: &Context<'_>, standing: &Picks, picks: &Picks) -> Vec<Vec<A
     let mut all = Vec::new();
     for (row, _) in collectives
         .into_iter()
-        .filter_map(|one| context.library.chosen_at_start(one))
+        .filter_map(|one| context.site.library.chosen_at_start(one))
     {
         let of_row = |picks: &Picks| -> BTreeMap<u64, u64> {
             let own = picks
@@ -324,7 +329,7 @@ fn composed(context: &Context<'_>, standing: &Picks, picks: &Picks) -> Vec<Vec<A
         }
         let chosen: Vec<(u64, u64)> = together.into_iter().collect();
         let volumes = context.plan.volumes_of(row.collective);
-        let value = ranged::compose(row, context.options.ranks as u64, &volumes, &chosen);
+        let value = ranged::compose(row, context.site.options.ranks as u64, &volumes, &chosen);
         all.extend(value.map(|value| assignments(row, value)));
     }
     all

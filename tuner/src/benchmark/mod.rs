@@ -129,7 +129,7 @@ pub fn run(context: &Context<'_>, options: &BenchmarkOptions) -> anyhow::Result<
             let left = targets.iter().filter(|target| !reached.contains(target));
             not_reached.extend(left.map(Target::name));
         }
-        if context.budget.search_exhausted(0.0) {
+        if context.jobs.budget.search_exhausted(0.0) {
             not_reached.extend(fields.iter().map(|(target, _)| target.name()));
             continue;
         }
@@ -149,7 +149,7 @@ pub fn run(context: &Context<'_>, options: &BenchmarkOptions) -> anyhow::Result<
         }
     }
     Ok(Benchmark {
-        library: format!("{} {}", context.library.name, context.version),
+        library: format!("{} {}", context.site.library.name, context.site.version),
         ranks: options.common.ranks,
         command: context.typed.clone(),
         network: options.network,
@@ -168,11 +168,11 @@ pub fn run(context: &Context<'_>, options: &BenchmarkOptions) -> anyhow::Result<
 
 /// The library's algorithms, each with Kilter's row of the same one; with equal segments if both have them.
 fn pairs(context: &Context<'_>, collective: Collective) -> Vec<[Selection; 2]> {
-    let Some(algorithms) = context.library.algorithms_of(collective) else {
+    let Some(algorithms) = context.site.library.algorithms_of(collective) else {
         return Vec::new();
     };
-    let ranks = context.options.ranks;
-    let one_node = !context.options.place().several_nodes;
+    let ranks = context.site.options.ranks;
+    let one_node = !context.site.options.place().several_nodes;
     let mut pairs = Vec::new();
     for choice in algorithms.choices_on(ranks) {
         let Some(row) = choice.kilter.as_deref().and_then(registry::find) else {

@@ -115,7 +115,7 @@ pub fn run(context: &Context<'_>, options: &BenchmarkOptions) -> anyhow::Result<
     let in_turn = whole_launch::search(context, SEARCH, &all)?;
     let searching = Contests::new(context, &nothing_deployed, SEARCH);
     let fields = searching.screen_all(&all, &|_, _| true, &front)?;
-    let rule = context.rule(context.noise_seconds());
+    let rule = context.site.rule(context.learnt.noise_seconds());
     let choices: Vec<(Target, Option<Selection>)> = searching
         .finals(fields, FINAL_LAUNCHES)?
         .into_iter()
@@ -159,8 +159,11 @@ pub fn run(context: &Context<'_>, options: &BenchmarkOptions) -> anyhow::Result<
         })
         .collect();
     let effort = |label: &str| -> anyhow::Result<Effort> {
-        let (launches, seconds) = context.run.launches_of(&format!("{label}/"))?;
-        let (of_settings, _) = context.run.launches_of(&format!("{label}/{}/", whole_launch::LABEL))?;
+        let (launches, seconds) = context.jobs.run.launches_of(&format!("{label}/"))?;
+        let (of_settings, _) = context
+            .jobs
+            .run
+            .launches_of(&format!("{label}/{}/", whole_launch::LABEL))?;
         Ok(Effort {
             launches,
             seconds,
@@ -168,8 +171,8 @@ pub fn run(context: &Context<'_>, options: &BenchmarkOptions) -> anyhow::Result<
         })
     };
     Ok(SearchBenchmark {
-        library: format!("{} {}", context.library.name, context.version),
-        ranks: context.options.ranks,
+        library: format!("{} {}", context.site.library.name, context.site.version),
+        ranks: context.site.options.ranks,
         command: context.typed.clone(),
         search: effort(SEARCH)?,
         exhaustive: effort(EXHAUSTIVE)?,
@@ -198,10 +201,10 @@ fn exhaust(
     collective: Collective,
     targets: &[&Target],
 ) -> anyhow::Result<Option<Vec<Ratios>>> {
-    let one_node = !context.options.place().several_nodes;
+    let one_node = !context.site.options.place().several_nodes;
     let mut candidates: BTreeMap<Selection, Vec<usize>> = BTreeMap::new();
     for (index, target) in targets.iter().enumerate() {
-        for selection in space::every(&context.library, target, context.options.ranks, one_node) {
+        for selection in space::every(&context.site.library, target, context.site.options.ranks, one_node) {
             candidates.entry(selection).or_default().push(index);
         }
     }
@@ -211,7 +214,7 @@ fn exhaust(
     let ended = format!("the budget ended while {collective} was measured in full; raise --budget");
     let mut ratios = vec![Ratios::new(); targets.len()];
     for (number, (selection, fits)) in candidates.iter().enumerate() {
-        if context.budget.exhausted() {
+        if context.jobs.budget.exhausted() {
             context.progress.warn(&ended);
             return Ok(None);
         }

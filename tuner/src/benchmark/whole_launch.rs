@@ -34,10 +34,10 @@ pub(super) struct InTurn(BTreeMap<Option<Selection>, Samples>);
 pub(super) fn candidates(context: &Context<'_>, target: &Target) -> Candidates {
     let situation = settings::situation(context, &Setup::default());
     of(
-        &context.library,
+        &context.site.library,
         &transports(context),
         target,
-        context.options.ranks,
+        context.site.options.ranks,
         &situation,
     )
 }
@@ -60,8 +60,8 @@ fn of(
 }
 
 fn transports(context: &Context<'_>) -> Vec<String> {
-    let one_host = !context.options.place().several_nodes;
-    context.library.transports.on(one_host).to_vec()
+    let one_host = !context.site.options.place().several_nodes;
+    context.site.library.transports.on(one_host).to_vec()
 }
 
 fn selection(assignments: &[Assignment]) -> Selection {
@@ -71,11 +71,11 @@ fn selection(assignments: &[Assignment]) -> Selection {
 
 /// Searches as `tune` does; the most promising of each target are measured in turn.
 pub(super) fn search(context: &Context<'_>, label: &str, targets: &[Target]) -> anyhow::Result<InTurn> {
-    let library = &context.library;
+    let library = &context.site.library;
     let situation = settings::situation(context, &Setup::default());
     let of_launches = space::own_launch_candidates(library, &transports(context), targets);
     let of_launches = space::in_situation(library, of_launches, &situation);
-    let at_start = startup_algorithms::trials(library, targets, context.options.ranks, &situation.hosts);
+    let at_start = startup_algorithms::trials(library, targets, context.site.options.ranks, &situation.hosts);
     let of_launches = shared_launches::groups(library, of_launches);
     let count = of_launches.len() + at_start.len();
     if count == 0 {
@@ -128,7 +128,7 @@ pub(super) fn exhaust(
         anyhow::bail!("the library's own {} could not be measured", target.name());
     };
     for (selection, assignments) in candidates {
-        if context.budget.exhausted() {
+        if context.jobs.budget.exhausted() {
             return Ok(None);
         }
         // A candidate that failed has no time and still counts as one.

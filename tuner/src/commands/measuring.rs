@@ -42,8 +42,8 @@ pub(super) fn with_report(
     };
     with_context(options, command, further, work, |context, report| {
         write(options, &report)?;
-        context.run.record_report(&report)?;
-        context.run.finish()?;
+        context.jobs.run.record_report(&report)?;
+        context.jobs.run.finish()?;
         print(&if options.json {
             json::to_string(&report)?
         } else {
@@ -90,7 +90,7 @@ pub(super) fn with_context<R>(
         Ok(result) => result,
         Err(error) => return failed(&context, error),
     };
-    context.heed_jobs();
+    context.jobs.heed_jobs();
     context.progress.finish();
     present(&context, result)
 }
@@ -176,7 +176,7 @@ pub(super) fn begin<'a>(
         (template, programs),
     );
     context.plugins = plugins;
-    if let Some(measuring) = &context.library.measuring {
+    if let Some(measuring) = &context.site.library.measuring {
         let set = measuring
             .environment
             .iter()
@@ -187,16 +187,16 @@ pub(super) fn begin<'a>(
             measuring.because
         ));
     }
-    if let Some(broken) = context.library.broken(&context.set_by_site()) {
+    if let Some(broken) = context.site.library.broken(&context.site.set_by_site()) {
         context.progress.warn(&broken.to_string());
     }
     for warning in doctor::quick(options) {
         context.progress.warn(&warning.text);
     }
-    if context.run.resumed {
+    if context.jobs.run.resumed {
         // The last job's report may hold lines that nobody has read; they come first.
-        launch::recover(&context.run)?;
-        let taken = context.run.take_over(context.most_other_cores())?;
+        launch::recover(&context.jobs.run)?;
+        let taken = context.jobs.run.take_over(context.jobs.most_other_cores())?;
         context.progress.note(&taken_over(&taken, &context));
     }
     if let Some(mix) = &options.mix {
@@ -223,7 +223,7 @@ fn taken_over(taken: &TakenOver, context: &Context<'_>) -> String {
     };
     format!(
         "resuming the run of {}: {} blocks of {} launches ({:.0} s) are taken over and cost nothing{again}; --fresh begins anew",
-        reporting::date(context.run.started_unix_seconds),
+        reporting::date(context.jobs.run.started_unix_seconds),
         taken.blocks,
         taken.launches,
         taken.seconds
@@ -256,7 +256,7 @@ pub(super) fn failed_together(contexts: &[Context<'_>], error: anyhow::Error) ->
 /// Forgets a failure that ends the command, because the machine may have been repaired before the next one.
 fn forget_failure(context: &Context<'_>, error: &anyhow::Error) -> anyhow::Result<()> {
     if let Some(failure) = JobFailure::behind(error) {
-        context.run.forget_failures(&failure.place().key)?;
+        context.jobs.run.forget_failures(&failure.place().key)?;
     }
     Ok(())
 }

@@ -21,7 +21,7 @@ pub(super) fn run(typed: cli::Overlap) -> anyhow::Result<Status> {
         return measuring::with_context(common, "overlap", &further, work, |context, found| {
             let json = serde_json::to_string_pretty(&found)? + "\n";
             reporting::write(common, "overlap-agreement.json", &json)?;
-            context.run.finish()?;
+            context.jobs.run.finish()?;
             print(&if common.json { json } else { agreement::text(&found) })?;
             Ok(Status::Holds)
         });
@@ -32,7 +32,7 @@ pub(super) fn run(typed: cli::Overlap) -> anyhow::Result<Status> {
         reporting::write(common, json::FILE, &json)?;
         reporting::write(common, "overlap.csv", &write::csv(&survey))?;
         reporting::write(common, "overlap.html", &html::render(&survey)?)?;
-        context.run.finish()?;
+        context.jobs.run.finish()?;
         let classes = || classify::text(&classify::classify(&survey));
         print(&if common.json {
             json

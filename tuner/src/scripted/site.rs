@@ -225,17 +225,17 @@ impl Site {
     ) -> anyhow::Result<Run> {
         let store = Store::open(&options.db)?;
         let context = self.context(bench, options, &store, arguments)?;
-        let before = context.run.launch_count()?;
+        let before = context.jobs.run.launch_count()?;
         let report = work(&context);
-        context.heed_jobs();
+        context.jobs.heed_jobs();
         context.progress.finish();
         let report = report?;
-        context.run.record_report(&report)?;
-        context.run.finish()?;
+        context.jobs.run.record_report(&report)?;
+        context.jobs.run.finish()?;
         Ok(Run {
             report,
-            jobs: context.run.launch_count()? - before,
-            seconds: context.budget.spent_seconds(),
+            jobs: context.jobs.run.launch_count()? - before,
+            seconds: context.jobs.budget.spent_seconds(),
         })
     }
 }

@@ -48,7 +48,7 @@ pub(super) fn deploy_and_verify(
         };
         emit::confirm_ran(context, &emitted, &after);
         let deployed = ledger.deployment();
-        let touched = |subject: &Subject| deployed.touches(subject, &context.library);
+        let touched = |subject: &Subject| deployed.touches(subject, &context.site.library);
         let spoilt = spoilt(context, &after, &untouched, &touched)?;
         tuned.deployment.clone_from(&deployed);
         tuned.emitted = Some(emitted);
@@ -80,7 +80,7 @@ fn emit_and_prove(
         return Ok(None);
     };
     let deployed = ledger.deployment();
-    let touched = |subject: &Subject| deployed.touches(subject, &context.library);
+    let touched = |subject: &Subject| deployed.touches(subject, &context.site.library);
     let proven = prove(context, label, &setup, &touched)?;
     Ok(Some((emitted, proven)))
 }
@@ -105,7 +105,7 @@ pub(super) fn prove_overlap(
     } else {
         let label = format!("{label}/without what was chosen for overlap");
         deploy_and_verify(context, &label, ledger, tuned)?;
-        if context.budget.exhausted() {
+        if context.jobs.budget.exhausted() {
             context
                 .progress
                 .warn("the budget ended before the targets were judged without what was taken back; raise --budget");
@@ -217,7 +217,7 @@ fn slower(
         }
     }
     // The untouched library is measured in launches of its own.
-    let rule = context.rule(after.noise_seconds).unpaired();
+    let rule = context.site.rule(after.noise_seconds).unpaired();
     let rule = Rule {
         effect_floor: rule.effect_floor.max(DAMAGE_FLOOR),
         noise_seconds: rule.noise_seconds.max(DROPIN_SECONDS / 2.0),

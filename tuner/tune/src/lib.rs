@@ -71,17 +71,19 @@ impl Tuned {
 /// # Errors
 /// A failure that no candidate explains, or a staging directory that cannot be written.
 pub fn tune(context: &Context<'_>, options: &TuneOptions) -> anyhow::Result<Tuned> {
-    let seconds = FIRST_SHARE * context.options.budget_seconds;
+    let seconds = FIRST_SHARE * context.site.options.budget_seconds;
     let allowed = Allowance {
         seconds,
         goes_on: options.targets.is_empty() && options.contests.is_empty(),
     };
     let first = || verify(context, "before", &Setup::default(), allowed);
-    let before = context.budget.phase(FIRST, seconds, first)?;
+    let before = context.jobs.budget.phase(FIRST, seconds, first)?;
     context.begin_search(before.seconds, before.noise_seconds, before.hosts.len());
-    let allotted = context.budget.search_seconds();
-    let goals = context.budget.phase(SEARCH, allotted, || {
-        context.set_prices(pricing::measure(context, "prices", &Setup::default())?);
+    let allotted = context.jobs.budget.search_seconds();
+    let goals = context.jobs.budget.phase(SEARCH, allotted, || {
+        context
+            .learnt
+            .set_prices(pricing::measure(context, "prices", &Setup::default())?);
         reproducibility::learn(context)?;
         Goals::begin(context, &options.targets, options.model)
     })?;
@@ -106,14 +108,14 @@ pub fn tune(context: &Context<'_>, options: &TuneOptions) -> anyhow::Result<Tune
         let violated = targets.len();
         if round == 1 {
             let volume = |(collective, bytes): &(Collective, u64)| {
-                (*collective, context.options.place().volume(*collective, *bytes))
+                (*collective, context.site.options.place().volume(*collective, *bytes))
             };
             ask_for(&mut targets, options.contests.iter().map(volume));
         }
         if targets.is_empty() && !tuned.goals.are_missed() {
             break;
         }
-        if round > 1 && context.budget.search_exhausted(0.0) {
+        if round > 1 && context.jobs.budget.search_exhausted(0.0) {
             context
                 .progress
                 .warn("the budget ended while violations were left to fix; raise --budget");
@@ -129,26 +131,26 @@ pub fn tune(context: &Context<'_>, options: &TuneOptions) -> anyhow::Result<Tune
             _ => Setup::default(),
         };
         if !targets.is_empty() {
-            let allotted = context.budget.search_seconds();
+            let allotted = context.jobs.budget.search_seconds();
             let (launch, contests) = (launch.clone(), &mut tuned.contests);
             let search = || searching::search(&mut ledger, context, options, round, launch, &targets, contests);
-            context.budget.phase(SEARCH, allotted, search)?;
+            context.jobs.budget.phase(SEARCH, allotted, search)?;
             taking_back::take_back_halves(&mut ledger, context, &tuned.before);
         }
         if options.parameters && tuned.goals.are_missed() {
-            let allotted = context.budget.search_seconds();
+            let allotted = context.jobs.budget.search_seconds();
             let search = || search_for_overlap(&mut ledger, context, round, launch, &mut tuned.goals);
-            context.budget.phase(SEARCH, allotted, search)?;
+            context.jobs.budget.phase(SEARCH, allotted, search)?;
         }
         if ledger.deployment() == *ledger.verified() {
             break;
         }
         let label = format!("after/{round}");
-        let allotted = kilter_bench::budget::PROOF_SHARE * context.options.budget_seconds;
+        let allotted = kilter_bench::budget::PROOF_SHARE * context.site.options.budget_seconds;
         let proof = || deploy_and_verify(context, &label, &mut ledger, &mut tuned);
-        context.budget.last_phase(PROOF, allotted, proof)?;
+        context.jobs.budget.last_phase(PROOF, allotted, proof)?;
         let proof = || prove_overlap(context, &label, &mut ledger, &mut tuned);
-        context.budget.last_phase(PROOF, allotted, proof)?;
+        context.jobs.budget.last_phase(PROOF, allotted, proof)?;
         ledger.prove();
     }
     ledger.mark(&mut tuned.contests);

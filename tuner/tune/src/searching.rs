@@ -49,12 +49,12 @@ fn launch_wide(
         return Ok(Findings::default());
     }
     let barred = ledger.barred_settings();
-    let found = context.budget.with_share(SETTINGS_SHARE, || {
+    let found = context.jobs.budget.with_share(SETTINGS_SHARE, || {
         settings::search(context, label, launch.clone(), targets, &barred)
     })?;
     confirm(ledger, &found.proposals);
     let (launch, held) = (launch.with(&found.settings()), ledger.in_force().assignments);
-    let more = context.budget.with_share(STARTUP_SHARE, || {
+    let more = context.jobs.budget.with_share(STARTUP_SHARE, || {
         startup_algorithms::search(context, label, launch, &held, targets, &barred)
     })?;
     confirm(ledger, &more.proposals);
@@ -91,7 +91,7 @@ fn for_cells(
         let barred = ledger.barred_settings();
         gates::search(context, label, &in_force, &barred, &allowed, &mut choices)?;
     }
-    let needed = |cell: Cell, selection: &Selection| ledger.needed_by(cell.0, selection, &context.library);
+    let needed = |cell: Cell, selection: &Selection| ledger.needed_by(cell.0, selection, &context.site.library);
     Ok(Findings::of_choices(choices, &needed))
 }
 
@@ -139,7 +139,7 @@ fn deploy_needed(ledger: &mut Ledger, context: &Context<'_>, launch_wide: &mut F
     let is_algorithm = |one: &Proposal| matches!(one.change.selection, Some((_, Selection::Settings(_))));
     let has_algorithm = for_cells.iter().any(is_algorithm);
     let admits = |change: &Change| {
-        let rows = context.library.parameters.iter();
+        let rows = context.site.library.parameters.iter();
         let mut rows = rows.filter(|row| change.settings.iter().any(|one| row.name == one.name));
         has_algorithm && rows.any(|row| row.admits_algorithms)
     };
@@ -174,7 +174,7 @@ fn covered(for_cells: &[Proposal], verified: &Deployment) -> BTreeSet<String> {
 /// Gives up what no fix may touch.
 pub(super) fn leave(ledger: &mut Ledger, context: &Context<'_>, targets: &mut Vec<Target>) {
     targets.retain(|target| {
-        let left = context.options.limits.leaves(&target.function);
+        let left = context.site.options.limits.leaves(&target.function);
         if let Some(reason) = &left {
             context
                 .progress

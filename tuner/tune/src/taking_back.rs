@@ -101,7 +101,7 @@ pub(super) fn take_back_broken(
     context.progress.warn(&format!("what was to be deployed: {failure}"));
     let culprits = ledger
         .deployment()
-        .culprits(&subjects, ledger.verified(), &context.library);
+        .culprits(&subjects, ledger.verified(), &context.site.library);
     for cell in &culprits {
         forgo(ledger, context, *cell, (failure.kind(), &because), before);
     }
@@ -109,7 +109,7 @@ pub(super) fn take_back_broken(
         return true;
     }
     let functions = subjects.iter().map(|subject| subject.task.collective()).collect();
-    let gone = ledger.take_back_settings(&functions, &context.library, &because);
+    let gone = ledger.take_back_settings(&functions, &context.site.library, &because);
     say_gone(ledger, context, &gone, &because, before)
 }
 
@@ -125,7 +125,7 @@ pub(super) fn take_back(
     let mut slowed = BTreeSet::new();
     let mut selections: BTreeMap<Cell, Vec<&str>> = BTreeMap::new();
     for (subject, note) in spoilt {
-        match deployed.to_blame(subject, ledger.verified(), &context.library) {
+        match deployed.to_blame(subject, ledger.verified(), &context.site.library) {
             Some(cell) => selections.entry(cell).or_default().push(note),
             None => {
                 launch_wide.push(note.as_str());
@@ -144,7 +144,7 @@ pub(super) fn take_back(
     }
     if !launch_wide.is_empty() {
         let because = launch_wide.join(", ");
-        let gone = ledger.take_back_settings(&slowed, &context.library, &because);
+        let gone = ledger.take_back_settings(&slowed, &context.site.library, &because);
         changed |= say_gone(ledger, context, &gone, &because, before);
     }
     changed

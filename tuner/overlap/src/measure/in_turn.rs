@@ -41,7 +41,7 @@ pub(super) fn maps(surveyor: &mut Surveyor<'_, '_>) -> anyhow::Result<Vec<Map>> 
         kept[index].swap(surveyor);
         cells.map(Some)
     })?;
-    let budget = context.options.budget_seconds;
+    let budget = context.site.options.budget_seconds;
     match reached {
         Reached::Whole => {}
         Reached::Coarse => context.progress.warn(&format!(

@@ -63,9 +63,9 @@ impl<'g, 'c, 'a> OnMachine<'g, 'c, 'a> {
     }
 
     fn timed<T>(&mut self, launch: impl FnOnce(&Self) -> anyhow::Result<T>) -> anyhow::Result<T> {
-        let before = self.context.budget.spent_seconds();
+        let before = self.context.jobs.budget.spent_seconds();
         let result = launch(self)?;
-        let seconds = self.context.budget.spent_seconds() - before;
+        let seconds = self.context.jobs.budget.spent_seconds() - before;
         self.longest_seconds = self.longest_seconds.max(seconds);
         Ok(result)
     }
@@ -101,7 +101,7 @@ impl Bench for OnMachine<'_, '_, '_> {
 
     fn affords(&self, launches: usize) -> bool {
         let seconds = launches as f64 * self.longest_seconds;
-        !self.context.budget.search_exhausted(seconds)
+        !self.context.jobs.budget.search_exhausted(seconds)
     }
 
     fn note(&mut self, text: &str) {

@@ -34,21 +34,22 @@ impl Goals {
         let Some(judged) = together::of_launches(&self.base) else {
             return Ok(());
         };
-        let ranks = context.options.ranks;
+        let ranks = context.site.options.ranks;
         let points: BTreeMap<Benchmark, Vec<Point>> = judged
             .maps
             .iter()
             .filter_map(|map| Some((map.benchmark, around(map, ranks)?)))
             .collect();
         let repetitions = self.suite.repetitions;
-        let once = context.launch_seconds()
+        let once = context.jobs.launch_seconds()
             + judged
                 .maps
                 .iter()
                 .map(|map| seconds(&points, map, repetitions))
                 .sum::<f64>();
         let times = if staged.is_some() { 2.0 } else { 1.0 };
-        if points.is_empty() || context.budget.spent_seconds() + times * once > context.options.budget_seconds {
+        if points.is_empty() || context.jobs.budget.spent_seconds() + times * once > context.site.options.budget_seconds
+        {
             return Ok(());
         }
         let surveys = self

@@ -38,7 +38,7 @@ impl Goals {
                 .or_default()
                 .extend([low, middle.next_power_of_two().min(high), high]);
         }
-        let ranks = context.options.ranks;
+        let ranks = context.site.options.ranks;
         let mut probe = Surveyor::new(context, &self.suite, &Setup::default(), "targets/sizes")?.whatever_it_costs();
         self.spare = probe.units().spare();
         for (benchmark, sizes) in sizes {
@@ -72,10 +72,10 @@ impl Goals {
     /// True if the search's budget covers the first launches, which took so many seconds, once more with the higher
     /// number of repetitions, and a search of the same cost.
     pub(super) fn affords_more_precision(&self, context: &Context<'_>, seconds: f64) -> bool {
-        let starting = FIRST_LAUNCHES as f64 * context.launch_seconds();
+        let starting = FIRST_LAUNCHES as f64 * context.jobs.launch_seconds();
         let further = starting + f64::from(MORE_PRECISELY) * (seconds - starting).max(0.0);
         // And as much again at least for the search, which looks as often.
-        !context.budget.search_exhausted(2.0 * further)
+        !context.jobs.budget.search_exhausted(2.0 * further)
     }
 }
 

@@ -60,7 +60,7 @@ impl Goals {
         } else {
             Vec::new()
         };
-        let rule = context.rule(context.noise_seconds());
+        let rule = context.site.rule(context.learnt.noise_seconds());
         let mut bench = OnMachine::new(self, context, label, launch);
         let mut search = Search {
             targets: &self.targets,
@@ -92,7 +92,7 @@ impl Goals {
     /// Candidates. Those that were made for overlap come first, because the budget may end.
     fn candidates(&self, context: &Context<'_>, banned: &BTreeSet<Assignment>) -> Vec<Vec<Assignment>> {
         let mut all: Vec<Vec<Assignment>> = Vec::new();
-        if context.programs.progress().is_ok() {
+        if context.jobs.programs.progress().is_ok() {
             let variable = |(name, value): &(&str, &str)| Assignment {
                 name: (*name).to_owned(),
                 value: (*value).to_owned(),
@@ -100,7 +100,11 @@ impl Goals {
             };
             all.extend(PROGRESS.iter().map(|pairs| pairs.iter().map(variable).collect()));
         }
-        let of_library = space::overlap_candidates(&context.library, &context.transports(), self.spare.as_deref());
+        let of_library = space::overlap_candidates(
+            &context.site.library,
+            &context.learnt.transports(),
+            self.spare.as_deref(),
+        );
         all.extend(of_library.into_iter().map(|one| one.assignments));
         all.retain(|assignments| !assignments.iter().any(|one| banned.contains(one)));
         all

@@ -28,21 +28,21 @@ pub fn admit(context: &Context<'_>, selection: &Selection) -> anyhow::Result<Res
     let inquiry = Inquiry {
         plugin: match selection {
             Selection::Plugin(row) => row.file.clone(),
-            _ => context.programs.plugin()?,
+            _ => context.jobs.programs.plugin()?,
         },
         rows: vec![wanted],
         case: None,
         depth: Depth::Reduced,
     };
     let (library, machine) = (
-        library_name(&context.library, &context.version),
-        machine(context.options),
+        library_name(&context.site.library, &context.site.version),
+        machine(context.site.options),
     );
     let (plugin, digest) = (inquiry.plugin.display().to_string(), digest(&inquiry.plugin)?);
     let of = Verified {
         library: &library,
         machine: &machine,
-        ranks: context.options.ranks,
+        ranks: context.site.options.ranks,
         plugin: &plugin,
         digest: &digest,
         row: id,
@@ -50,13 +50,13 @@ pub fn admit(context: &Context<'_>, selection: &Selection) -> anyhow::Result<Res
     };
     if context.store.verified(&of)?.is_none() {
         let launching = Launching {
-            bench: &*context.bench,
-            options: context.options,
-            program: context.programs.verifier()?,
-            template: &context.template,
-            directory: context.directory.clone(),
+            bench: &*context.jobs.bench,
+            options: context.site.options,
+            program: context.jobs.programs.verifier()?,
+            template: &context.jobs.template,
+            directory: context.jobs.directory.clone(),
         };
-        let found = verify(&launching, context.options.ranks, &inquiry, &context.progress)?;
+        let found = verify(&launching, context.site.options.ranks, &inquiry, &context.progress)?;
         for failure in &found.library_failures {
             context.progress.warn(&format!(
                 "the library's own collective is wrong ({}: {}); report it to its developers",

@@ -44,7 +44,7 @@ pub(super) fn first_pass(
     subjects: &BTreeSet<Subject>,
     (verification, limit_seconds): (&mut Verification, f64),
 ) -> anyhow::Result<FirstPass> {
-    let options = context.options;
+    let options = context.site.options;
     if options.is_exact() || options.fixed || !options.by_variance {
         return pilot(context, label, setup, subjects, verification);
     }
@@ -57,7 +57,7 @@ pub(super) fn first_pass(
         (SCREENING_LAUNCHES * subjects.len()) as u64,
     );
     for number in 0..SCREENING_LAUNCHES {
-        if number > 0 && context.budget.spent_seconds() >= limit_seconds {
+        if number > 0 && context.jobs.budget.spent_seconds() >= limit_seconds {
             context.progress.warn(
                 "the seconds of the first verification ended before all was screened twice: nothing can be told apart from noise; raise --budget",
             );
@@ -68,7 +68,7 @@ pub(super) fn first_pass(
             seconds: SCREENING.seconds.min(options.repetitions.seconds),
             ..SCREENING
         };
-        let blocks = plan::blocks(subjects, context.run.seed, &name, rule);
+        let blocks = plan::blocks(subjects, context.jobs.run.seed, &name, rule);
         let launched = launch(context, &name, setup, blocks, verification, None)?;
         pass.timed
             .collect(number, &launched.blocks, &launched.outcomes, &mut verification.failed);
@@ -77,16 +77,16 @@ pub(super) fn first_pass(
         }
     }
     pass.repeat(context, &BTreeMap::new());
-    context.predicted.replace(pass.repetitions.clone());
+    context.learnt.set_predicted(pass.repetitions.clone());
     Ok(pass)
 }
 
 impl FirstPass {
     /// Repeats from now on as the screening says, to tell ratios from the floor that lie so far from it.
     pub(super) fn repeat(&mut self, context: &Context<'_>, distances: &BTreeMap<Subject, f64>) {
-        let (options, rule) = (context.options, context.options.repetitions);
+        let (options, rule) = (context.site.options, context.site.options.repetitions);
         self.repetitions = self.learnt.repetitions(&Aim {
-            launch_seconds: context.launch_seconds(),
+            launch_seconds: context.jobs.launch_seconds(),
             launches: options.launches.div_ceil(2),
             margin: options.effect_floor.ln_1p(),
             distances,
@@ -111,15 +111,15 @@ pub(super) fn pilot(
     verification: &mut Verification,
 ) -> anyhow::Result<FirstPass> {
     let name = format!("{label}/predict");
-    let given = context.options.repetitions;
+    let given = context.site.options.repetitions;
     let is_given = given.min == given.max;
     // A number that is given, or was predicted by an earlier verification, need not be predicted.
-    let is_known = is_given || context.options.by_variance || !context.predicted.borrow().is_empty();
-    let mut blocks = plan::blocks(subjects, context.run.seed, &name, given);
+    let is_known = is_given || context.site.options.by_variance || !context.learnt.predicted().is_empty();
+    let mut blocks = plan::blocks(subjects, context.jobs.run.seed, &name, given);
     if is_known {
         for block in &mut blocks {
             let few = Repetitions::fixed(FEW, block.repetitions.seconds);
-            block.repetitions = context.options.repetitions_or(few);
+            block.repetitions = context.site.options.repetitions_or(few);
         }
     }
     let measured = if is_known {
@@ -137,11 +137,11 @@ pub(super) fn pilot(
         .collect(0, &launched.blocks, &launched.outcomes, &mut verification.failed);
     if is_given {
         let all = blocks.iter().map(|block| (block.id.clone(), given.max)).collect();
-        context.predicted.replace(all);
+        context.learnt.set_predicted(all);
     } else if !is_known {
         let outcomes: Vec<(Block, _)> = launched.blocks.into_iter().zip(launched.outcomes).collect();
-        context.predicted.replace(prediction::predicted(&blocks, &outcomes));
+        context.learnt.set_predicted(prediction::predicted(&blocks, &outcomes));
     }
-    pass.repetitions = context.predicted.borrow().clone();
+    pass.repetitions = context.learnt.predicted();
     Ok(pass)
 }

@@ -112,7 +112,11 @@ impl Timed {
 
 /// The cell that is measured again and again to see whether the machine stays as it is.
 fn reference(context: &Context<'_>) -> Subject {
-    let bytes = context.options.place().volume(Collective::Allreduce, REFERENCE_BYTES);
+    let bytes = context
+        .site
+        .options
+        .place()
+        .volume(Collective::Allreduce, REFERENCE_BYTES);
     Subject::library(Collective::Allreduce, bytes)
 }
 
@@ -122,7 +126,7 @@ pub(super) fn with_reference(context: &Context<'_>, name: &str, blocks: Vec<Bloc
     let block = |position: usize| {
         let id = format!("{REFERENCE}{position}");
         Block {
-            seed: plan::derived_seed(context.run.seed, &format!("{name}/{id}")),
+            seed: plan::derived_seed(context.jobs.run.seed, &format!("{name}/{id}")),
             items: vec![reference.item()],
             repetitions: Repetitions::fixed(REFERENCE_REPETITIONS, 0.1),
             id,
@@ -179,25 +183,30 @@ pub(super) fn launch(
     noise: Option<&mut Vec<f64>>,
 ) -> anyhow::Result<Launched> {
     // A simulated machine stays as it is.
-    let blocks = if context.options.is_exact() {
+    let blocks = if context.site.options.is_exact() {
         blocks
     } else {
         with_reference(context, name, blocks)
     };
-    let begin = context.budget.spent_seconds();
-    let mut session = context.session(name, setup, noise.is_some())?;
+    let begin = context.jobs.budget.spent_seconds();
+    let mut session = context.jobs.session(&context.site, name, setup, noise.is_some())?;
     let outcomes = session
         .measure_all(&blocks, &mut |_| context.progress.step(1))
-        .with_context(|| format!("launch `{name}` failed; its log is in {}", context.directory.display()))?;
+        .with_context(|| {
+            format!(
+                "launch `{name}` failed; its log is in {}",
+                context.jobs.directory.display()
+            )
+        })?;
     let start = session.start()?;
-    context.confirm(setup, &start)?;
+    context.site.confirm(setup, &start)?;
     verification.clock_tick_seconds = verification.clock_tick_seconds.max(start.clock_tick_seconds);
     verification.clock_read_seconds = verification.clock_read_seconds.max(start.clock_read_seconds);
     verification.loop_overhead_seconds = verification.loop_overhead_seconds.max(start.loop_overhead_seconds);
     verification.heed(start.sync);
     verification.library_string = start.library;
     verification.hosts = start.hosts.into_iter().collect::<BTreeSet<_>>().into_iter().collect();
-    verification.command_line = context.command_line(setup);
+    verification.command_line = context.jobs.command_line(&context.site, setup);
     if let (Some(noise), Some(seconds)) = (noise, session.noise()) {
         noise.extend(Sample::new(seconds).map(|sample| describe::interquartile_range(&sample)));
     }
@@ -207,12 +216,12 @@ pub(super) fn launch(
         *verification.dropin_calls.entry(id).or_default() += calls;
     }
     let measuring: f64 = outcomes.iter().map(|outcome| outcome.seconds).sum();
-    let beside = context.budget.spent_seconds() - begin - measuring;
+    let beside = context.jobs.budget.spent_seconds() - begin - measuring;
     // What comes from the store starts nothing.
     if beside > 0.0 {
-        context.budget.learn_start(beside);
+        context.jobs.budget.learn_start(beside);
     }
-    let seconds = measuring + context.launch_seconds();
+    let seconds = measuring + context.jobs.launch_seconds();
     verification.seconds += seconds;
     let reference = reference_medians(&blocks, &outcomes);
     let (blocks, outcomes) = blocks

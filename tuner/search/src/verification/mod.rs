@@ -171,12 +171,16 @@ struct Work<'a, 'b> {
 /// A launch that failed although nothing but the verified library ran in it.
 pub fn verify(context: &Context<'_>, label: &str, setup: &Setup, allowed: Allowance) -> anyhow::Result<Verification> {
     let mut verification = Verification::default();
-    let limit = Limit::new(allowed, context.budget.spent_seconds(), context.options.budget_seconds);
+    let limit = Limit::new(
+        allowed,
+        context.jobs.budget.spent_seconds(),
+        context.site.options.budget_seconds,
+    );
     let subjects = context.plan.subjects();
     let limited = (&mut verification, limit.seconds);
     let pass = first_pass(context, label, setup, &subjects, limited)?;
     let mut work = Work::new(context, (label, setup), verification, pass, limit);
-    let planned = Cells::new(&context.plan, &work.pass.timed, context.options.effect_floor);
+    let planned = Cells::new(&context.plan, &work.pass.timed, context.site.options.effect_floor);
     work.confirm(&planned)?;
     let mut found = work.into_verification();
     note_unreached(&subjects, &mut found);
@@ -203,7 +207,7 @@ impl<'a, 'b> Work<'a, 'b> {
             keys: Vec::new(),
             cells: Cells::default(),
             limit,
-            most_launches: context.options.launches,
+            most_launches: context.site.options.launches,
             needed_launches: 0,
             paces: Vec::new(),
             order: Vec::new(),
@@ -222,7 +226,7 @@ impl<'a, 'b> Work<'a, 'b> {
     }
 
     fn warn_of_few_launches(&self, cells: usize) {
-        let options = self.context.options;
+        let options = self.context.site.options;
         if options.is_exact() || cells == 0 {
             return;
         }
@@ -257,7 +261,7 @@ impl<'a, 'b> Work<'a, 'b> {
     /// The blocks of a launch, repeated as the first pass says. Splits that a screening has not seen have blocks of their own: each of their
     /// repetitions is many calls, and few of them are enough.
     fn blocks(&self, subjects: &BTreeSet<Subject>, name: &str) -> Vec<Block> {
-        let (seed, rule) = (self.context.run.seed, self.context.options.repetitions);
+        let (seed, rule) = (self.context.jobs.run.seed, self.context.site.options.repetitions);
         let is_seen = |one: &&Subject| !self.pass.screened || self.pass.learnt.has_seen(one);
         let (seen, splits): (BTreeSet<Subject>, BTreeSet<Subject>) =
             subjects.iter().cloned().partition(|one| is_seen(&one));
@@ -277,12 +281,12 @@ impl<'a, 'b> Work<'a, 'b> {
     }
 
     fn left_seconds(&self) -> f64 {
-        self.limit.left(self.context.budget.spent_seconds())
+        self.limit.left(self.context.jobs.budget.spent_seconds())
     }
 
     /// Whether it goes on with the seconds of what would follow, a launch of so many at least.
     fn goes_on_for(&mut self, launch_seconds: f64) -> bool {
-        let (budget, is_violated) = (&self.context.budget, self.is_violated());
+        let (budget, is_violated) = (&self.context.jobs.budget, self.is_violated());
         let goes_on = self
             .limit
             .goes_on_for(budget.spent_seconds(), launch_seconds, is_violated);
@@ -301,7 +305,7 @@ impl<'a, 'b> Work<'a, 'b> {
     }
 
     fn stability(&self) -> Option<Stability> {
-        let rule = self.context.rule(self.verification.noise_seconds);
+        let rule = self.context.site.rule(self.verification.noise_seconds);
         let measured = self.verification.reference.iter().all(|medians| !medians.is_empty());
         measured
             .then(|| Stability::of(&self.verification.reference, &rule).ok())
@@ -311,8 +315,8 @@ impl<'a, 'b> Work<'a, 'b> {
     /// Confirms what the first pass leaves open: the dearest cells first, as many as the seconds can decide; whose launches are enough makes
     /// room for the next.
     fn confirm(&mut self, planned: &Cells) -> anyhow::Result<()> {
-        let (context, options) = (self.context, self.context.options);
-        let rule = context.rule(self.verification.noise_seconds);
+        let (context, options) = (self.context, self.context.site.options);
+        let rule = context.site.rule(self.verification.noise_seconds);
         self.screening = Screening::of(planned, &self.pass.timed, &rule, self.pass.screened);
         let mut waiting = self.screening.open(planned, &|left| context.plan.calls_of(left));
         let hypotheses = waiting.iter().map(|one| one.what.hypotheses()).sum();
@@ -349,7 +353,7 @@ impl<'a, 'b> Work<'a, 'b> {
         let mut admitted = self.admit(&mut waiting, &BTreeSet::new(), 0);
         self.limit_launches(admitted.iter().flat_map(|one| one.subjects.iter().cloned()).collect());
         let most = self.most_launches;
-        let mut design = Looks::new(context.rule(0.0), most)
+        let mut design = Looks::new(context.site.rule(0.0), most)
             .of_hypotheses(hypotheses)
             .of_weight(weights.total);
         let mut entered: BTreeSet<Subject> = BTreeSet::new();
@@ -373,7 +377,7 @@ impl<'a, 'b> Work<'a, 'b> {
             fresh.retain_timed(&self.timed);
             self.cells.append(fresh);
             design.weigh(weights.by_cell(&self.cells));
-            design.set_rule(context.rule(self.verification.noise_seconds));
+            design.set_rule(context.site.rule(self.verification.noise_seconds));
             let judged = self.look(&mut design, last)?;
             let fallen = self.finish(judged, Some(&design))?;
             self.limit.heed(self.is_violated());
@@ -407,7 +411,7 @@ impl<'a, 'b> Work<'a, 'b> {
         entered: &BTreeSet<Subject>,
         had: usize,
     ) -> anyhow::Result<Option<BTreeSet<Subject>>> {
-        let is_fixed = self.context.options.fixed;
+        let is_fixed = self.context.site.options.fixed;
         let step = if is_fixed {
             self.most_launches
         } else {
@@ -444,9 +448,9 @@ impl<'a, 'b> Work<'a, 'b> {
     /// A look at all that was admitted, on units of launches where these depend on each other.
     fn look(&self, design: &mut Looks, last: bool) -> anyhow::Result<Vec<Vec<verdict::Judged>>> {
         let context = self.context;
-        let known = context.run.allocations(&self.keys)?;
+        let known = context.jobs.run.allocations(&self.keys)?;
         let numbers = allocation::numbered(&known);
-        let units = allocation::as_units(numbers.as_deref(), context.options.allocations);
+        let units = allocation::as_units(numbers.as_deref(), context.site.options.allocations);
         let families = self.cells.families(&self.timed)?;
         Ok(design.look(&families, &self.cells.launches(&self.timed), units, last))
     }
@@ -456,7 +460,7 @@ impl<'a, 'b> Work<'a, 'b> {
         waiting.into_iter().for_each(|one| self.cells.append(one.what));
         self.timed = self.pass.timed.clone();
         self.verification.launches += 1;
-        let mut design = Sequential::new(self.context.rule(0.0), self.context.options.launches);
+        let mut design = Sequential::new(self.context.site.rule(0.0), self.context.site.options.launches);
         let judged = design.look(&self.cells.families(&self.timed)?, true);
         self.finish(judged, None)?;
         Ok(())
@@ -472,7 +476,7 @@ impl<'a, 'b> Work<'a, 'b> {
             self.context.progress.warn(&format!(
                 "{:.0} s of the budget were spent after {} launches; {open} cells are undecided and {screened} were only screened; \
                  raise --budget for surer verdicts",
-                self.context.budget.spent_seconds(),
+                self.context.jobs.budget.spent_seconds(),
                 self.verification.launches
             ));
         }
@@ -481,7 +485,7 @@ impl<'a, 'b> Work<'a, 'b> {
     /// Takes over the verdicts of a look, marks those that the machine does not let stand, and returns these.
     fn finish(&mut self, judged: Vec<Vec<verdict::Judged>>, design: Option<&Looks>) -> anyhow::Result<Vec<CellIndex>> {
         let stability = self.stability();
-        let rule = self.context.rule(self.verification.noise_seconds);
+        let rule = self.context.site.rule(self.verification.noise_seconds);
         let mut fallen = Vec::new();
         let mut confirmed = Vec::new();
         let hypotheses = self.cells.hypotheses();

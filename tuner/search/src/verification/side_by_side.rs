@@ -41,12 +41,16 @@ pub fn prove(
     setup: &Setup,
     touched: &dyn Fn(&Subject) -> bool,
 ) -> anyhow::Result<(Verification, Medians)> {
-    let options = context.options;
+    let options = context.site.options;
     let mut verification = Verification::default();
     let subjects = Cells::planned(&context.plan, touched).subjects();
     let is_screened = !options.is_exact() && !options.fixed && options.by_variance;
     let (pass, limit) = if is_screened {
-        let limit = Limit::new(Allowance::ALL, context.budget.spent_seconds(), options.budget_seconds);
+        let limit = Limit::new(
+            Allowance::ALL,
+            context.jobs.budget.spent_seconds(),
+            options.budget_seconds,
+        );
         let limited = (&mut verification, limit.seconds);
         (first_pass(context, label, setup, &subjects, limited)?, limit)
     } else {
@@ -87,9 +91,9 @@ impl Work<'_, '_> {
             return Ok(0.0);
         };
         let context = self.context;
-        let rule = context.options.repetitions;
+        let rule = context.site.options.repetitions;
         let name = format!("{}/{number}{UNTOUCHED}", self.label);
-        let blocks = plan::blocks(&beside.left, context.run.seed, &name, rule);
+        let blocks = plan::blocks(&beside.left, context.jobs.run.seed, &name, rule);
         let blocks = prediction::measuring_blocks(blocks, &self.pass.repetitions, rule.seconds);
         let mut unused = Verification::default();
         let launched = launch(context, &name, &Setup::default(), blocks, &mut unused, None)?;
@@ -133,14 +137,14 @@ impl Work<'_, '_> {
             (launches * subjects.len()) as u64,
         );
         for number in 0..launches {
-            if number > 0 && context.budget.exhausted() {
+            if number > 0 && context.jobs.budget.exhausted() {
                 context.progress.warn(&format!(
                     "the budget ended after {number} of the {launches} launches that prove what is deployed; what they leave open is reported as \
                      undecided; raise --budget"
                 ));
                 break;
             }
-            if context.options.is_exact() {
+            if context.site.options.is_exact() {
                 self.timed = self.pass.timed.clone();
                 self.verification.launches += 1;
                 self.launch_untouched(number)?;
@@ -149,7 +153,7 @@ impl Work<'_, '_> {
             }
         }
         self.cells.retain_timed(&self.timed);
-        let mut design = Looks::new(context.rule(self.verification.noise_seconds), launches);
+        let mut design = Looks::new(context.site.rule(self.verification.noise_seconds), launches);
         let judged = self.look(&mut design, true)?;
         self.finish(judged, Some(&design))?;
         self.report_dependence(&design);

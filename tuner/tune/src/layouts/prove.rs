@@ -48,7 +48,7 @@ struct Measured {
 /// # Errors
 /// What no file can carry, files that cannot be written, a launch that fails under them.
 pub fn prove(members: &mut [Member<'_, '_>], directory: &Path) -> anyhow::Result<Proven> {
-    let Some(library) = members.first().map(|member| member.context.library.clone()) else {
+    let Some(library) = members.first().map(|member| member.context.site.library.clone()) else {
         anyhow::bail!("no layout is given; give one, such as 8x16");
     };
     let own = members.iter().map(|member| &member.tuned);
@@ -134,7 +134,7 @@ fn write(members: &[Member<'_, '_>], merged: &Merged, directory: &Path) -> anyho
         }
     }
     let mut transports: Vec<String> = Vec::new();
-    for transport in members.iter().flat_map(|member| member.context.transports()) {
+    for transport in members.iter().flat_map(|member| member.context.learnt.transports()) {
         if !transports.contains(&transport) {
             transports.push(transport);
         }
