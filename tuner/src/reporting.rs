@@ -159,7 +159,7 @@ fn empty(context: &Context<'_>, command: &str, verification: &Verification) -> R
             library_string: verification.library_string.clone(),
             hosts: verification.hosts.clone(),
             seed: context.jobs.run.seed,
-            command_line: context.typed.clone(),
+            command_line: context.jobs.typed.clone(),
             launch_before: verification.command_line.clone(),
             launch_after: String::new(),
             started: date(context.jobs.run.started_unix_seconds),

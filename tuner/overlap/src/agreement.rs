@@ -103,7 +103,7 @@ pub fn run(context: &Context<'_>, suite: &Suite) -> anyhow::Result<Agreement> {
     Ok(Agreement {
         library,
         ranks,
-        command: context.typed.clone(),
+        command: context.jobs.typed.clone(),
         rows,
     })
 }

@@ -79,10 +79,7 @@ impl<'c, 'a> Surveyor<'c, 'a> {
         setup: &Setup,
         key: &str,
     ) -> anyhow::Result<Surveyor<'c, 'a>> {
-        let mut session = context
-            .jobs
-            .session(&context.site, key, setup, true)?
-            .asking_processing_units();
+        let mut session = context.jobs.session(key, setup, true)?.asking_processing_units();
         let failed = || format!("job `{key}` failed; its log is in {}", context.jobs.directory.display());
         let start = session.start().with_context(failed)?;
         context.site.confirm(setup, &start)?;
@@ -326,7 +323,7 @@ impl<'c, 'a> Surveyor<'c, 'a> {
             processing_units: self.units.count(),
             processing_units_by: self.units.by,
             computation: self.suite.model,
-            command: self.context.typed.clone(),
+            command: self.context.jobs.typed.clone(),
             maps,
         })
     }

@@ -26,9 +26,9 @@ use crate::quarantine::Quarantine;
 /// The whole state of a run.
 pub struct Context<'a> {
     /// The place that is tuned.
-    pub site: Site<'a>,
+    pub site: Rc<Site<'a>>,
     /// The jobs.
-    pub jobs: Jobs,
+    pub jobs: Jobs<'a>,
     /// The guidelines' cells.
     pub plan: Plan,
     /// Facts about the machine.
@@ -43,8 +43,6 @@ pub struct Context<'a> {
     pub progress: Rc<Progress>,
     /// Samples of all runs.
     pub store: &'a Store,
-    /// The command line of this run.
-    pub typed: String,
 }
 
 impl<'a> Context<'a> {
@@ -53,14 +51,15 @@ impl<'a> Context<'a> {
     pub fn new(
         options: &'a Options,
         (library, version): (Library, String),
-        (store, run, command_line): (&'a Store, Run, String),
+        (store, run, typed): (&'a Store, Run, String),
         plan: Plan,
         launching: (CommandTemplate, Programs),
     ) -> Context<'a> {
+        let site = Rc::new(Site::new(options, library, version));
         let progress = Rc::new(Progress::new(options.quiet));
         Context {
-            jobs: Jobs::new(options, run, &plan, launching, Rc::clone(&progress)),
-            site: Site::new(options, library, version),
+            jobs: Jobs::new(Rc::clone(&site), Rc::clone(&progress), (run, typed), &plan, launching),
+            site,
             plan,
             learnt: Learnt::default(),
             quarantine: Quarantine::default(),
@@ -68,7 +67,6 @@ impl<'a> Context<'a> {
             plugins: Vec::new(),
             progress,
             store,
-            typed: command_line,
         }
     }
 

@@ -665,7 +665,7 @@ impl<'r, 'c, 'a> Job<'r, 'c, 'a> {
             let setup = &self.contests.setup;
             let session = match &mut self.session {
                 Some(session) => session,
-                none => none.insert(context.jobs.session(&context.site, &key, setup, false)?),
+                none => none.insert(context.jobs.session(&key, setup, false)?),
             };
             match session.measure(&block) {
                 Ok(outcome) => {

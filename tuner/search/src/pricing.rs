@@ -40,7 +40,7 @@ pub fn measure(context: &Context<'_>, label: &str, setup: &Setup) -> anyhow::Res
     context
         .progress
         .phase("prices of messages and local work", blocks.len() as u64);
-    let mut session = context.jobs.session(&context.site, label, setup, false)?;
+    let mut session = context.jobs.session(label, setup, false)?;
     let measured = session
         .measure_all(&blocks, &mut |_| context.progress.step(1))
         .and_then(|outcomes| Ok((outcomes, session.start()?)));

@@ -269,7 +269,7 @@ fn counted<'c>(context: &'c Context<'_>, name: &str, setup: &Setup, blocks: &[Bl
         compares_bits: false,
         ..setup.clone().with(&assignments(messages, &context.site.device()))
     };
-    let mut session = context.jobs.session(&context.site, name, &setup, false)?;
+    let mut session = context.jobs.session(name, &setup, false)?;
     let measured = session
         .measure_all(blocks, &mut |_| ())
         .and_then(|outcomes| Ok((outcomes, session.start()?)));

@@ -62,7 +62,7 @@ fn compared(context: &Context<'_>, label: &str, setup: &Setup) -> anyhow::Result
         Repetitions::fixed(1, BLOCK_SECONDS),
     );
     let setup = setup.clone().comparing_bits();
-    let mut session = context.jobs.session(&context.site, label, &setup, false)?;
+    let mut session = context.jobs.session(label, &setup, false)?;
     for outcome in session.measure_all(&blocks, &mut |_| ())? {
         failed.extend(outcome.failed);
     }

@@ -186,7 +186,7 @@ impl<'s, 'a> Trials<'s, 'a> {
             let item = items.find(|item| item.id == wanted)?;
             Subject::timed_by(item).collective()
         };
-        let mut session = self.context.jobs.session(&self.context.site, &name, &setup, false)?;
+        let mut session = self.context.jobs.session(&name, &setup, false)?;
         let measured = session
             .measure_all(&blocks, &mut |_| ())
             .and_then(|outcomes| Ok((outcomes, session.start()?)));
@@ -262,7 +262,7 @@ impl<'s, 'a> Trials<'s, 'a> {
             &name,
             repetitions(self.context.site.options, Purpose::Trial),
         );
-        let mut session = self.context.jobs.session(&self.context.site, &name, &setup, false)?;
+        let mut session = self.context.jobs.session(&name, &setup, false)?;
         match session.measure_all(&blocks, &mut |_| ()) {
             Ok(_) => {
                 session.finish()?;

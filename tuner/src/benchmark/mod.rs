@@ -151,7 +151,7 @@ pub fn run(context: &Context<'_>, options: &BenchmarkOptions) -> anyhow::Result<
     Ok(Benchmark {
         library: format!("{} {}", context.site.library.name, context.site.version),
         ranks: options.common.ranks,
-        command: context.typed.clone(),
+        command: context.jobs.typed.clone(),
         network: options.network,
         same: options.same,
         rows,

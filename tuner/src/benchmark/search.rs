@@ -173,7 +173,7 @@ pub fn run(context: &Context<'_>, options: &BenchmarkOptions) -> anyhow::Result<
     Ok(SearchBenchmark {
         library: format!("{} {}", context.site.library.name, context.site.version),
         ranks: context.site.options.ranks,
-        command: context.typed.clone(),
+        command: context.jobs.typed.clone(),
         search: effort(SEARCH)?,
         exhaustive: effort(EXHAUSTIVE)?,
         rows,

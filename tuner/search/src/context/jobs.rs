@@ -26,9 +26,15 @@ use super::site::Site;
 const FOR_EVER_SECONDS: f64 = 30.0 * 86_400.0;
 
 /// Jobs of a run.
-pub struct Jobs {
+pub struct Jobs<'a> {
+    /// The place where they run.
+    pub site: Rc<Site<'a>>,
+    /// Progress and warnings on them.
+    pub progress: Rc<Progress>,
     /// The run that keeps their samples.
     pub run: Run,
+    /// The command line that began the run.
+    pub typed: String,
     /// Seconds of measuring.
     pub budget: Budget,
     /// Worker, drop-in and plugin for the library.
@@ -41,7 +47,6 @@ pub struct Jobs {
     pub bench: Box<dyn Bench>,
     /// The jobs that are over.
     pub watch: Watch,
-    progress: Rc<Progress>,
     /// Results of the untouched library for random doubles, where the options ask for the same.
     reference: Reference,
     /// Volumes at which a launch that compares bits combines data; empty where the options do not ask for it.
@@ -52,41 +57,44 @@ pub struct Jobs {
     other_load_is_known: Cell<bool>,
 }
 
-impl Jobs {
+impl<'a> Jobs<'a> {
     /// Jobs on this machine.
     #[must_use]
     pub fn new(
-        options: &Options,
-        run: Run,
+        site: Rc<Site<'a>>,
+        progress: Rc<Progress>,
+        (run, typed): (Run, String),
         plan: &Plan,
         (template, programs): (CommandTemplate, Programs),
-        progress: Rc<Progress>,
-    ) -> Jobs {
+    ) -> Jobs<'a> {
+        let options = site.options;
         let compared = if options.limits.reproducible {
             combining_volumes(plan)
         } else {
             Vec::new()
         };
         Jobs {
+            progress,
             run,
+            typed,
             budget: Budget::new(options.budget_seconds),
             programs,
             directory: options.out.join("launches"),
             template,
             bench: Box::new(Machine),
             watch: Watch::default(),
-            progress,
             reference: Reference::default(),
             compared,
             first_start_seconds: if options.several_hosts { 2.0 } else { 0.5 },
             most_other_cores: other_load::most_cores(options.ranks),
             other_load_is_known: Cell::new(false),
+            site,
         }
     }
 
     /// The same on another bench, whose clock the budget goes by.
     #[must_use]
-    pub(super) fn on(mut self, bench: Box<dyn Bench>, budget_seconds: f64) -> Jobs {
+    pub(super) fn on(mut self, bench: Box<dyn Bench>, budget_seconds: f64) -> Jobs<'a> {
         let clock = bench.clock();
         let seconds = move || clock.elapsed().as_secs_f64();
         self.budget = Budget::by_clock(budget_seconds, seconds);
@@ -98,27 +106,28 @@ impl Jobs {
     ///
     /// # Errors
     /// A launcher's template that cannot express the setup.
-    pub fn session(&self, site: &Site<'_>, key: &str, setup: &Setup, noise: bool) -> anyhow::Result<Session<'_>> {
-        let compares_bits = site.options.limits.reproducible && setup.compares_bits;
+    pub fn session(&self, key: &str, setup: &Setup, noise: bool) -> anyhow::Result<Session<'_>> {
+        let compares_bits = self.site.options.limits.reproducible && setup.compares_bits;
         let read = |pairs: &[(String, String)]| pairs.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>();
         let header = Header {
             v: kilter_protocol::VERSION,
-            wait: site.options.wait,
-            root: site.options.root,
-            element: site.options.element,
+            wait: self.site.options.wait,
+            root: self.site.options.root,
+            element: self.site.options.element,
             seed: kilter_model::plan::derived_seed(self.run.seed, "worker"),
             read_variables: read(&setup.parameters)
                 .into_iter()
                 .chain(read(&setup.expected))
-                .chain(site.library.transports.variables.iter().cloned())
+                .chain(self.site.library.transports.variables.iter().cloned())
                 .collect(),
-            read_environment: site
+            read_environment: self
+                .site
                 .environment_to_read([read(&setup.environment), read(&setup.expected_environment)].concat()),
-            noise_repetitions: if noise && !site.options.is_exact() { 50 } else { 0 },
-            idle_seconds: site.options.stall_seconds.max(30.0),
-            sync: site.options.sync,
-            cache: site.options.cache,
-            settings: site.library.switching.acts,
+            noise_repetitions: if noise && !self.site.options.is_exact() { 50 } else { 0 },
+            idle_seconds: self.site.options.stall_seconds.max(30.0),
+            sync: self.site.options.sync,
+            cache: self.site.options.cache,
+            settings: self.site.library.switching.acts,
             asks_processing_units: false,
             counters: setup.counters.clone(),
             bits_at: if compares_bits {
@@ -128,11 +137,11 @@ impl Jobs {
             },
             clock_faults: Vec::new(),
         };
-        let command = self.command(site, setup, &[])?;
+        let command = self.command(setup, &[])?;
         let limits = Limits {
-            start_seconds: site.options.stall_seconds + 20.0,
-            stall_seconds: site.options.stall_seconds,
-            finish_seconds: site.options.stall_seconds,
+            start_seconds: self.site.options.stall_seconds + 20.0,
+            stall_seconds: self.site.options.stall_seconds,
+            finish_seconds: self.site.options.stall_seconds,
         };
         let spec = JobSpec {
             key: key.to_owned(),
@@ -156,16 +165,16 @@ impl Jobs {
     }
 
     /// The site's settings and then the setup's.
-    fn in_force(&self, site: &Site<'_>, setup: &Setup) -> (Pairs, Pairs) {
+    fn in_force(&self, setup: &Setup) -> (Pairs, Pairs) {
         let Options {
             site_parameters,
             site_environment,
             ..
-        } = site.options;
-        let measuring = site.library.measuring.as_ref().map(|one| &one.environment);
+        } = self.site.options;
+        let measuring = self.site.library.measuring.as_ref().map(|one| &one.environment);
         let mut setup = setup.clone();
         setup.environment.extend(self.progress_library(&setup));
-        let switching = &site.library.switching.parameters;
+        let switching = &self.site.library.switching.parameters;
         combined((site_parameters, site_environment), &setup, switching, measuring)
     }
 
@@ -183,24 +192,19 @@ impl Jobs {
     ///
     /// # Errors
     /// A template that cannot express it.
-    fn command(
-        &self,
-        site: &Site<'_>,
-        setup: &Setup,
-        program_and_args: &[String],
-    ) -> Result<CommandSpec, TemplateError> {
-        let (parameters, environment) = self.in_force(site, setup);
+    fn command(&self, setup: &Setup, program_and_args: &[String]) -> Result<CommandSpec, TemplateError> {
+        let (parameters, environment) = self.in_force(setup);
         let mut command = self
             .template
-            .build(site.options.ranks, &parameters, &environment, program_and_args)?;
+            .build(self.site.options.ranks, &parameters, &environment, program_and_args)?;
         command.environment.extend(setup.launcher_environment.iter().cloned());
         Ok(command)
     }
 
     /// A launch under `setup` as a command line for people.
     #[must_use]
-    pub fn command_line(&self, site: &Site<'_>, setup: &Setup) -> String {
-        self.command(site, setup, &["APPLICATION".to_owned()])
+    pub fn command_line(&self, setup: &Setup) -> String {
+        self.command(setup, &["APPLICATION".to_owned()])
             .map(|command| command.to_string())
             .unwrap_or_default()
     }

@@ -189,7 +189,7 @@ pub(super) fn launch(
         with_reference(context, name, blocks)
     };
     let begin = context.jobs.budget.spent_seconds();
-    let mut session = context.jobs.session(&context.site, name, setup, noise.is_some())?;
+    let mut session = context.jobs.session(name, setup, noise.is_some())?;
     let outcomes = session
         .measure_all(&blocks, &mut |_| context.progress.step(1))
         .with_context(|| {
@@ -206,7 +206,7 @@ pub(super) fn launch(
     verification.heed(start.sync);
     verification.library_string = start.library;
     verification.hosts = start.hosts.into_iter().collect::<BTreeSet<_>>().into_iter().collect();
-    verification.command_line = context.jobs.command_line(&context.site, setup);
+    verification.command_line = context.jobs.command_line(setup);
     if let (Some(noise), Some(seconds)) = (noise, session.noise()) {
         noise.extend(Sample::new(seconds).map(|sample| describe::interquartile_range(&sample)));
     }
