@@ -1,6 +1,8 @@
 //! Decisions as they are written: settings of every launch, and selections by the size of the communicator. One deployment has selections for one
 //! number of ranks; layouts that were tuned together have a part each.
 
+use kilter_model::plan::Plan;
+use kilter_search::context::{Learnt, Site};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
@@ -9,7 +11,6 @@ use kilter_model::deployment::{Assignment, Deployment, PROGRESS_VARIABLE, Select
 use kilter_model::layout::Layout;
 use kilter_model::report::FixKind;
 use kilter_render::format;
-use kilter_search::context::Context;
 
 /// Selections by collective and measured volume in bytes.
 pub type Selections = BTreeMap<(Collective, u64), Selection>;
@@ -46,16 +47,16 @@ pub struct Part<'a> {
 impl<'a> Decisions<'a> {
     /// Those of one run.
     #[must_use]
-    pub fn of(context: &'a Context<'_>, deployment: &'a Deployment) -> Decisions<'a> {
+    pub fn of(site: &'a Site<'_>, plan: &'a Plan, learnt: &'a Learnt, deployment: &'a Deployment) -> Decisions<'a> {
         Decisions {
             assignments: &deployment.assignments,
             parts: vec![Part {
-                ranks: context.site.options.ranks,
+                ranks: site.options.ranks,
                 selections: &deployment.selections,
-                volumes: &context.plan.volumes,
+                volumes: &plan.volumes,
             }],
-            layouts: context.site.options.layout.into_iter().collect(),
-            transports: context.learnt.transports(),
+            layouts: site.options.layout.into_iter().collect(),
+            transports: learnt.transports(),
             left_out: Vec::new(),
         }
     }

@@ -1,5 +1,6 @@
 //! The MPI installation that files are written for: all that an emitter knows beside the decisions.
 
+use kilter_search::context::Jobs;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -7,7 +8,6 @@ use kilter_bench::programs::Programs;
 use kilter_bench::progress::Progress;
 use kilter_model::config::library::Library;
 use kilter_model::limits::Limits;
-use kilter_search::context::Context;
 
 /// The MPI installation that files are written for.
 pub struct Installation<'a> {
@@ -42,22 +42,22 @@ pub struct Installation<'a> {
 impl<'a> Installation<'a> {
     /// The installation of a run.
     #[must_use]
-    pub fn of(context: &'a Context<'_>) -> Installation<'a> {
-        let options = context.site.options;
+    pub fn of(jobs: &'a Jobs<'_>) -> Installation<'a> {
+        let options = jobs.site.options;
         Installation {
-            library: &context.site.library,
-            version: &context.site.version,
+            library: &jobs.site.library,
+            version: &jobs.site.version,
             mpirun: &options.mpirun,
-            programs: &context.jobs.programs,
+            programs: &jobs.programs,
             ranks: options.ranks,
             platform: options.platform.as_ref().map(|platform| platform.id.as_str()),
             limits: &options.limits,
             site_parameters: &options.site_parameters,
             site_environment: &options.site_environment,
-            set_by_site: context.site.set_by_site(),
-            device: context.site.device(),
-            library_string: context.site.library_string(),
-            progress: &context.progress,
+            set_by_site: jobs.site.set_by_site(),
+            device: jobs.site.device(),
+            library_string: jobs.site.library_string(),
+            progress: &jobs.progress,
         }
     }
 

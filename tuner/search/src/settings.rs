@@ -4,6 +4,8 @@
 //! Such a setting touches every collective at every size, so each candidate launch measures the violated cells with their
 //! bounds and, briefly, everything else: a value that fixes one cell and slows another is charged for it.
 
+use crate::context::{Context, Site};
+use kilter_bench::progress::Progress;
 use std::collections::{BTreeMap, BTreeSet};
 
 use kilter_model::change::{Change, id};
@@ -20,7 +22,6 @@ use kilter_stats::verdict;
 use kilter_stats::verdict::improves;
 
 use crate::DAMAGE_FLOOR;
-use crate::context::Context;
 use crate::findings::Findings;
 use crate::ordered::{self, Axis, Costs, Space};
 use crate::savings;
@@ -52,14 +53,14 @@ pub fn search(
     if targets.is_empty() {
         return Ok(findings);
     }
-    let situation = situation(context, &base);
+    let situation = situation(&context.site, &base);
     let trials = Trials::new(context, format!("{label}/settings"), targets, base);
     let mut search = Search {
         trials,
         not_taken: BTreeMap::new(),
     };
     let candidates = space::launch_candidates(&context.site.library, &context.learnt.transports(), targets);
-    say_what_cannot_be_put_back(context, &candidates, &situation);
+    say_what_cannot_be_put_back(&context.site, &context.progress, &candidates, &situation);
     let mut candidates = space::in_situation(&context.site.library, candidates, &situation);
     let limits = &context.site.options.limits;
     candidates.retain(|candidate| !limits.leaves_parameter(&context.site.library, &candidate.parameter));
@@ -161,8 +162,8 @@ pub fn search(
 
 /// Where the ranks are, and what is set there and by `base`.
 #[must_use]
-pub fn situation(context: &Context<'_>, base: &Setup) -> space::Situation {
-    let mut in_force = context.site.set_by_site();
+pub fn situation(site: &Site<'_>, base: &Setup) -> space::Situation {
+    let mut in_force = site.set_by_site();
     for list in [
         &base.expected,
         &base.expected_environment,
@@ -172,26 +173,26 @@ pub fn situation(context: &Context<'_>, base: &Setup) -> space::Situation {
         in_force.extend(list.iter().cloned());
     }
     space::Situation {
-        hosts: context.site.hosts(),
+        hosts: site.hosts(),
         in_force,
     }
 }
 
 /// A setting of the site's for which no value is the library's own: nothing but removing it can be tried, and only the site can do that.
-fn say_what_cannot_be_put_back(context: &Context<'_>, candidates: &[LaunchCandidate], situation: &space::Situation) {
+fn say_what_cannot_be_put_back(
+    site: &Site<'_>,
+    progress: &Progress,
+    candidates: &[LaunchCandidate],
+    situation: &space::Situation,
+) {
     let names: BTreeSet<&String> = candidates.iter().map(|candidate| &candidate.parameter).collect();
-    let site = context.site.set_by_site();
-    let without_default = context
-        .site
-        .library
-        .parameters
-        .iter()
-        .filter(|row| row.default.is_empty());
+    let set = site.set_by_site();
+    let without_default = site.library.parameters.iter().filter(|row| row.default.is_empty());
     for row in without_default.filter(|row| names.contains(&row.name)) {
         let is_deployed = situation.in_force.iter().rev().find(|(name, _)| *name == row.name);
-        let is_sites = |pair: &&(String, String)| site.contains(pair);
+        let is_sites = |pair: &&(String, String)| set.contains(pair);
         if let Some((name, value)) = is_deployed.filter(is_sites) {
-            context.progress.note(&format!(
+            progress.note(&format!(
                 "`{name}={value}` is set here, and no value of it stands for what the library would take by itself: run once more without it"
             ));
         }

@@ -120,7 +120,7 @@ pub fn run(context: &Context<'_>, options: &BenchmarkOptions) -> anyhow::Result<
         .finals(fields, FINAL_LAUNCHES)?
         .into_iter()
         .filter_map(|mut held| {
-            in_turn.join(&whole_launch::candidates(context, &held.target), &mut held);
+            in_turn.join(&whole_launch::candidates(&context.site, &held.target), &mut held);
             let chosen = simplest_of_best(&held.candidates, &rule)?.selection.clone();
             Some((held.target, chosen))
         })
@@ -246,7 +246,7 @@ fn again(
     let mut in_jobs = Vec::new();
     let mut joining = Vec::new();
     for (target, mut field) in fields {
-        let own = whole_launch::candidates(context, &target);
+        let own = whole_launch::candidates(&context.site, &target);
         let in_turn = whole_launch::again(context, AGAIN_LABEL, &target, &field)?;
         field.retain(|selection| !own.contains_key(selection));
         in_jobs.push((target, field));

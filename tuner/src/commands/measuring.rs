@@ -37,7 +37,7 @@ pub(super) fn with_report(
         return Ok(Status::Holds);
     }
     let work = |context: &Context<'_>| {
-        ensure_work(context)?;
+        ensure_work(&context.plan)?;
         work(context)
     };
     with_context(options, command, further, work, |context, report| {
@@ -54,9 +54,9 @@ pub(super) fn with_report(
 }
 
 /// Refuses a run with nothing to verify.
-pub(super) fn ensure_work(context: &Context<'_>) -> anyhow::Result<()> {
+pub(super) fn ensure_work(plan: &Plan) -> anyhow::Result<()> {
     anyhow::ensure!(
-        !context.plan.subjects().is_empty(),
+        !plan.subjects().is_empty(),
         "no guideline is left to verify: --guidelines, --functions and --mix exclude each other; see `kilter list guidelines`"
     );
     Ok(())

@@ -29,7 +29,7 @@ pub(super) fn run(options: &TuneOptions, own_options: String) -> anyhow::Result<
         .map(|(own, found)| measuring::begin(own, found, &store, "tune", &further))
         .collect::<anyhow::Result<Vec<_>>>()?;
     for context in &contexts {
-        measuring::ensure_work(context)?;
+        measuring::ensure_work(&context.plan)?;
     }
     let mut members = Vec::new();
     for (layout, context) in layouts.iter().zip(&contexts) {

@@ -242,7 +242,7 @@ impl Site {
 
 /// The loop, after what is looked at before anything is measured.
 fn tuned(context: &Context<'_>, options: &TuneOptions) -> anyhow::Result<Tuned> {
-    kilter_emit::check(context)?;
+    kilter_emit::check(&context.site)?;
     tune::tune(context, options)
 }
 

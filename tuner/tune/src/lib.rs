@@ -1,6 +1,7 @@
 //! The loop: verify, search, deploy into a staging directory, verify what is deployed, until nothing violated remains or no
 //! candidate is left.
 
+use kilter_model::options::Options;
 use std::collections::BTreeSet;
 
 use kilter_algorithms::Collective;
@@ -56,13 +57,13 @@ impl Tuned {
     }
 
     /// Everything was taken back: what was measured with it says nothing of the library as it is.
-    fn deploy_nothing(&mut self, context: &Context<'_>) -> anyhow::Result<()> {
+    fn deploy_nothing(&mut self, options: &Options) -> anyhow::Result<()> {
         self.deployment = Deployment::default();
         self.after = None;
         self.untouched.clear();
         self.emitted = None;
         self.goals.nothing_deployed();
-        emit::clear(context)
+        emit::clear(options)
     }
 }
 
@@ -104,7 +105,7 @@ pub fn tune(context: &Context<'_>, options: &TuneOptions) -> anyhow::Result<Tune
         if !context.plan.calls.is_empty() {
             dearest_first(&mut targets, &|left| context.plan.calls_of(left));
         }
-        searching::leave(&mut ledger, context, &mut targets);
+        searching::leave(&mut ledger, &context.progress, context.site.options, &mut targets);
         let violated = targets.len();
         if round == 1 {
             let volume = |(collective, bytes): &(Collective, u64)| {
@@ -127,7 +128,7 @@ pub fn tune(context: &Context<'_>, options: &TuneOptions) -> anyhow::Result<Tune
                 .note(&format!("round {round}: {violated} violated cell group(s) to fix"));
         }
         let launch = match &tuned.emitted {
-            Some(emitted) if !ledger.deployment().is_empty() => emit::staged(context, emitted)?,
+            Some(emitted) if !ledger.deployment().is_empty() => emit::staged(&context.jobs, emitted)?,
             _ => Setup::default(),
         };
         if !targets.is_empty() {
@@ -135,7 +136,7 @@ pub fn tune(context: &Context<'_>, options: &TuneOptions) -> anyhow::Result<Tune
             let (launch, contests) = (launch.clone(), &mut tuned.contests);
             let search = || searching::search(&mut ledger, context, options, round, launch, &targets, contests);
             context.jobs.budget.phase(SEARCH, allotted, search)?;
-            taking_back::take_back_halves(&mut ledger, context, &tuned.before);
+            taking_back::take_back_halves(&mut ledger, &context.progress, &tuned.before);
         }
         if options.parameters && tuned.goals.are_missed() {
             let allotted = context.jobs.budget.search_seconds();
@@ -160,7 +161,10 @@ pub fn tune(context: &Context<'_>, options: &TuneOptions) -> anyhow::Result<Tune
         tuned.emitted = None;
         tuned.goals.nothing_deployed();
     }
-    let staged = tuned.emitted.as_ref().map(|emitted| emit::staged(context, emitted));
+    let staged = tuned
+        .emitted
+        .as_ref()
+        .map(|emitted| emit::staged(&context.jobs, emitted));
     tuned.goals.draw(context, staged.transpose()?.as_ref())?;
     Ok(tuned)
 }

@@ -146,7 +146,7 @@ fn write(members: &[Member<'_, '_>], merged: &Merged, directory: &Path) -> anyho
         transports,
         left_out: merged.left_out.iter().map(LeftOut::line).collect(),
     };
-    emit::write_to(members[0].context, &decisions, directory)
+    emit::write_to(&members[0].context.jobs, &decisions, directory)
 }
 
 /// Verifies every layout from the files.
@@ -156,10 +156,10 @@ fn measure(members: &[Member<'_, '_>], label: &str, emitted: &Emitted) -> anyhow
         context
             .progress
             .note(&format!("layout {layout}: verifying the files of all layouts"));
-        let setup = emit::staged(context, emitted)?;
+        let setup = emit::staged(&context.jobs, emitted)?;
         let (after, untouched) = verification::prove(context, label, &setup, &|_| true)?;
         // Files of several layouts together: each may act on any.
-        let mut spoilt = spoilt(context, &after, &untouched, &|_| true)?;
+        let mut spoilt = spoilt(&context.site, &after, &untouched, &|_| true)?;
         let different = reproducibility::different(context, label, &setup)?;
         let is_different = !different.is_empty();
         spoilt.extend(different);
@@ -187,7 +187,7 @@ fn warn(members: &[Member<'_, '_>], merged: &Merged, measured: &[Measured], emit
             implementations: implementations(&merged.deployment(*layout)),
             ..emitted.clone()
         };
-        emit::confirm_ran(context, &own, &measured.after);
+        emit::confirm_ran(&context.progress, &context.quarantine, &own, &measured.after);
     }
 }
 
@@ -249,7 +249,7 @@ fn take_over(
         Some(measured) => {
             match emitted.filter(|_| deployment != Deployment::default()) {
                 Some(emitted) => {
-                    let setup: Setup = emit::staged(context, emitted)?;
+                    let setup: Setup = emit::staged(&context.jobs, emitted)?;
                     // Confirmed layout by layout: nothing is proposed any more that this could speak against.
                     tuned.goals.judge_deployed(context, "merged", &setup)?;
                 }
