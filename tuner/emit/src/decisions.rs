@@ -2,7 +2,7 @@
 //! number of ranks; layouts that were tuned together have a part each.
 
 use kilter_model::plan::Plan;
-use kilter_search::context::{Learnt, Site};
+use kilter_search::context::{Facts, Site};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
@@ -47,7 +47,7 @@ pub struct Part<'a> {
 impl<'a> Decisions<'a> {
     /// Those of one run.
     #[must_use]
-    pub fn of(site: &'a Site<'_>, plan: &'a Plan, learnt: &'a Learnt, deployment: &'a Deployment) -> Decisions<'a> {
+    pub fn of(site: &'a Site<'_>, plan: &'a Plan, facts: &'a Facts, deployment: &'a Deployment) -> Decisions<'a> {
         Decisions {
             assignments: &deployment.assignments,
             parts: vec![Part {
@@ -56,7 +56,7 @@ impl<'a> Decisions<'a> {
                 volumes: &plan.volumes,
             }],
             layouts: site.options.layout.into_iter().collect(),
-            transports: learnt.transports(),
+            transports: facts.transports(),
             left_out: Vec::new(),
         }
     }

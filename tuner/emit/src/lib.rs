@@ -30,7 +30,7 @@ use kilter_bench::progress::Progress;
 use kilter_model::config::library::Library;
 use kilter_model::options::Options;
 use kilter_model::plan::Plan;
-use kilter_search::context::{Jobs, Learnt, Site};
+use kilter_search::context::{Facts, Jobs, Site};
 use kilter_search::quarantine::Quarantine;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -119,10 +119,10 @@ fn emitter(library: &Library) -> anyhow::Result<&'static dyn Emitter> {
 ///
 /// # Errors
 /// A decision that no file can carry, or a file that cannot be written.
-pub fn emit(jobs: &Jobs<'_>, plan: &Plan, learnt: &Learnt, deployment: &Deployment) -> anyhow::Result<Emitted> {
+pub fn emit(jobs: &Jobs<'_>, plan: &Plan, facts: &Facts, deployment: &Deployment) -> anyhow::Result<Emitted> {
     write_to(
         jobs,
-        &Decisions::of(&jobs.site, plan, learnt, deployment),
+        &Decisions::of(&jobs.site, plan, facts, deployment),
         &directory(jobs.site.options),
     )
 }

@@ -126,7 +126,7 @@ impl Goals {
         // The proof takes as many launches, and as many of the untouched library in turn with them.
         context.jobs.budget.reserve(2.0 * seconds);
         let before = looks::judge_in_looks(
-            (&goals.targets, &context.site.rule(context.learnt.noise_seconds())),
+            (&goals.targets, &context.site.rule(context.facts.noise_seconds())),
             &mut launches,
             |further| {
                 let seconds = seconds / LAUNCHES as f64 * further as f64;
@@ -177,7 +177,7 @@ impl Goals {
 
     /// True if some target cannot be judged because what could be hidden is near the noise in all of its cells.
     fn are_lost_in_noise(&self, context: &Context<'_>, launches: &Launches) -> bool {
-        let rule = context.site.rule(context.learnt.noise_seconds());
+        let rule = context.site.rule(context.facts.noise_seconds());
         let judged = targets::judge_all(&self.targets, &launches.base, &launches.base, &rule);
         judged.iter().any(Judgement::is_lost_in_noise)
     }
@@ -222,7 +222,7 @@ impl Goals {
             measure(&mut launches, launch)?;
         }
         let spent = context.jobs.budget.spent_seconds();
-        let rule = context.site.rule(context.learnt.noise_seconds());
+        let rule = context.site.rule(context.facts.noise_seconds());
         let judged = looks::judge_in_looks(
             (&self.targets, &rule),
             &mut launches,

@@ -1,9 +1,9 @@
-//! The state of a run, by subject: its [`Site`], its [`Jobs`], and the facts [`Learnt`] so far. A step takes the parts that it needs; only the
+//! The state of a run, by subject: its [`Site`], its [`Jobs`], and the [`Facts`] measured so far. A step takes the parts that it needs; only the
 //! loop and steps that need most of them take the whole.
 
+mod facts;
 mod in_force;
 mod jobs;
-mod learnt;
 mod site;
 
 use std::rc::Rc;
@@ -16,8 +16,8 @@ use kilter_model::config::library::Library;
 use kilter_model::options::Options;
 use kilter_model::plan::Plan;
 
+pub use self::facts::Facts;
 pub use self::jobs::Jobs;
-pub use self::learnt::Learnt;
 pub use self::site::Site;
 use crate::plugins::Plugin;
 use crate::proofs::Proofs;
@@ -32,7 +32,7 @@ pub struct Context<'a> {
     /// The guidelines' cells.
     pub plan: Plan,
     /// Facts about the machine.
-    pub learnt: Learnt,
+    pub facts: Facts,
     /// Candidates never to be proposed again.
     pub quarantine: Quarantine,
     /// Evidence that candidates ran.
@@ -61,7 +61,7 @@ impl<'a> Context<'a> {
             jobs: Jobs::new(Rc::clone(&site), Rc::clone(&progress), (run, typed), &plan, launching),
             site,
             plan,
-            learnt: Learnt::default(),
+            facts: Facts::default(),
             quarantine: Quarantine::default(),
             proofs: Proofs::default(),
             plugins: Vec::new(),
@@ -85,6 +85,6 @@ impl<'a> Context<'a> {
         budget.reserve(1.6 * budget.spent_seconds().max(seconds));
         let site = &self.site.options.site_parameters;
         let transports = self.site.library.transports_in_use(hosts <= 1, site);
-        self.learnt.begin(noise_seconds, transports);
+        self.facts.begin(noise_seconds, transports);
     }
 }

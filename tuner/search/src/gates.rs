@@ -7,6 +7,8 @@
 //! that were asked for. The pair has to meet the bounds as they are with the gate and as they are without it (a bound that became slower
 //! mends nothing), and to be faster than the library without it, significantly.
 
+use crate::context::{Context, Facts, Site};
+use crate::quarantine::Quarantine;
 use std::collections::BTreeSet;
 
 use kilter_model::config::library::{Library, Parameter};
@@ -18,7 +20,6 @@ use kilter_stats::verdict::Rule;
 use kilter_stats::verdict::improves;
 
 use crate::choose::{Choice, Measured};
-use crate::context::Context;
 use crate::in_job_search::{Contests, FINAL_LAUNCHES, Held, front};
 use crate::proof::{self, Finding};
 use crate::space::{self, LaunchCandidate};
@@ -43,7 +44,13 @@ pub fn search(
     let mut base = deployed.clone();
     // Those of gates that something was chosen under: what is tried later is tried beside them.
     let mut opened: Vec<Assignment> = Vec::new();
-    for gate in candidates(context, &open(choices, &|_| true), banned) {
+    for gate in candidates(
+        &context.site,
+        &context.facts,
+        &context.quarantine,
+        &open(choices, &|_| true),
+        banned,
+    ) {
         let is_set = |one: &Assignment| base.assignments.iter().any(|other| other.name == one.name);
         let targets = open(choices, &|target| {
             acts_on(&context.site.library, &gate.parameter, target)
@@ -94,9 +101,15 @@ fn open(choices: &[(Target, Choice)], wanted: &dyn Fn(&Target) -> bool) -> Vec<T
 }
 
 /// The gates that may be tried.
-fn candidates(context: &Context<'_>, targets: &[Target], banned: &BTreeSet<Assignment>) -> Vec<LaunchCandidate> {
-    let (library, options) = (&context.site.library, context.site.options);
-    let mut candidates = space::admitting_candidates(library, &context.learnt.transports(), targets);
+fn candidates(
+    site: &Site<'_>,
+    facts: &Facts,
+    quarantine: &Quarantine,
+    targets: &[Target],
+    banned: &BTreeSet<Assignment>,
+) -> Vec<LaunchCandidate> {
+    let (library, options) = (&site.library, site.options);
+    let mut candidates = space::admitting_candidates(library, &facts.transports(), targets);
     candidates.retain(|gate| {
         let is_banned = gate.assignments.iter().any(|one| banned.contains(one));
         let is_the_sites = gate.assignments.iter().all(|one| {
@@ -104,7 +117,7 @@ fn candidates(context: &Context<'_>, targets: &[Target], banned: &BTreeSet<Assig
             site.any(|(name, value)| (name, value) == (&one.name, &one.value))
         });
         let is_left = options.limits.leaves_parameter(library, &gate.parameter);
-        let is_away = context.quarantine.contains(&id(&gate.assignments));
+        let is_away = quarantine.contains(&id(&gate.assignments));
         !(is_banned || is_the_sites || is_left || is_away)
     });
     candidates
@@ -172,8 +185,15 @@ fn hold(
     }
     let held = under.finals_in_turn(&without, finals, FINAL_LAUNCHES)?;
     let (held, of_library): (Vec<Held>, Vec<Held>) = held.into_iter().unzip();
-    let findings = proof::of_finalists(context, &label, under.setup(), &held)?;
-    let rule = context.site.rule(context.learnt.noise_seconds());
+    let findings = proof::of_finalists(
+        &context.jobs,
+        &context.proofs,
+        &context.quarantine,
+        &label,
+        under.setup(),
+        &held,
+    )?;
+    let rule = context.site.rule(context.facts.noise_seconds());
     let mut chosen = Vec::new();
     for (held, of_library) in held.iter().zip(&of_library) {
         let finding = findings.get(&held.target.name());

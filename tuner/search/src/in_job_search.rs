@@ -80,7 +80,7 @@ impl<'c, 'a> Contests<'c, 'a> {
             setup,
             deployment,
             label: label.to_owned(),
-            guide: Guide::new(context.site.nodes(), true).with_prices(context.learnt.prices()),
+            guide: Guide::new(context.site.nodes(), true).with_prices(context.facts.prices()),
             refused: RefCell::default(),
             left_behind: RefCell::default(),
         }
@@ -96,7 +96,7 @@ impl<'c, 'a> Contests<'c, 'a> {
     #[must_use]
     pub fn measuring_all(self) -> Contests<'c, 'a> {
         Contests {
-            guide: Guide::new(self.context.site.nodes(), false).with_prices(self.context.learnt.prices()),
+            guide: Guide::new(self.context.site.nodes(), false).with_prices(self.context.facts.prices()),
             ..self
         }
     }
@@ -112,8 +112,15 @@ impl<'c, 'a> Contests<'c, 'a> {
     ) -> anyhow::Result<Vec<(Target, Choice)>> {
         let finals = self.screen_all(targets, kinds, &front)?;
         let held = self.finals(finals, FINAL_LAUNCHES)?;
-        let findings = proof::of_finalists(self.context, &self.label, &self.setup, &held)?;
-        let rule = self.context.site.rule(self.context.learnt.noise_seconds());
+        let findings = proof::of_finalists(
+            &self.context.jobs,
+            &self.context.proofs,
+            &self.context.quarantine,
+            &self.label,
+            &self.setup,
+            &held,
+        )?;
+        let rule = self.context.site.rule(self.context.facts.noise_seconds());
         held.into_iter()
             .map(|held| {
                 let Held {
@@ -156,7 +163,7 @@ impl<'c, 'a> Contests<'c, 'a> {
         let context = self.context;
         let mut text = finding.text();
         if let Finding::NoEffect { .. } = finding {
-            let transports = context.learnt.transports();
+            let transports = context.facts.transports();
             let admitting: Vec<String> = context
                 .site
                 .library
@@ -262,7 +269,7 @@ impl<'c, 'a> Contests<'c, 'a> {
             seen.push(family.clone());
             if self.context.quarantine.contains(&family) {
                 wrong.push(family);
-            } else if let Err(reason) = admit(self.context, selection)? {
+            } else if let Err(reason) = admit(&self.context.jobs, self.context.store, selection)? {
                 let text = format!("`{family}` is no candidate: it failed the correctness matrix: {reason}");
                 self.context.progress.warn(&text);
                 self.context.quarantine.add(&family, FaultKind::Incorrect, &reason);
@@ -501,7 +508,7 @@ impl<'c, 'a> Contests<'c, 'a> {
             let Some(chosen) = &choice.chosen else {
                 return Ok(choice);
             };
-            let Err(reason) = admit(self.context, chosen)? else {
+            let Err(reason) = admit(&self.context.jobs, self.context.store, chosen)? else {
                 return Ok(choice);
             };
             let id = chosen.id();
@@ -642,7 +649,8 @@ impl<'r, 'c, 'a> Job<'r, 'c, 'a> {
     /// the rest is measured again in a new job.
     fn measure(&mut self, target: &Target, candidates: &[Selection], purpose: Purpose) -> anyhow::Result<BlockOutcome> {
         let context = self.contests.context;
-        let repetitions = trials::repetitions_of(context, purpose, &target.left.block_id());
+        let repetitions =
+            trials::repetitions_of(context.site.options, &context.facts, purpose, &target.left.block_id());
         loop {
             let mut items = vec![item(target, None)];
             items.extend(target.bounds.iter().map(|bound| self.bound_item(bound)));

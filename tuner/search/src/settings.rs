@@ -59,7 +59,7 @@ pub fn search(
         trials,
         not_taken: BTreeMap::new(),
     };
-    let candidates = space::launch_candidates(&context.site.library, &context.learnt.transports(), targets);
+    let candidates = space::launch_candidates(&context.site.library, &context.facts.transports(), targets);
     say_what_cannot_be_put_back(&context.site, &context.progress, &candidates, &situation);
     let mut candidates = space::in_situation(&context.site.library, candidates, &situation);
     let limits = &context.site.options.limits;
@@ -353,11 +353,7 @@ impl Search<'_, '_> {
         configurations.extend(finalists.iter().map(|(_, candidate)| candidate.assignments.clone()));
         let samples = self.trials.in_turn("confirm launch settings", &configurations)?;
         let median = |times: &Samples, subject: &Subject| times.get(subject).map(Sample::median);
-        let rule = self
-            .trials
-            .context
-            .site
-            .rule(self.trials.context.learnt.noise_seconds());
+        let rule = self.trials.context.site.rule(self.trials.context.facts.noise_seconds());
         let fixed_before = self.fixed(|subject| median(&samples[0], subject));
         let mut fixed_so_far = fixed_before.clone();
         for (position, (cost, candidate)) in finalists.iter().enumerate() {
@@ -448,11 +444,7 @@ impl Search<'_, '_> {
     }
 
     fn record(&self, finalists: &[(f64, LaunchCandidate)], samples: &[Samples], findings: &mut Findings) {
-        let rule = self
-            .trials
-            .context
-            .site
-            .rule(self.trials.context.learnt.noise_seconds());
+        let rule = self.trials.context.site.rule(self.trials.context.facts.noise_seconds());
         for target in self.trials.targets {
             let subject = target.left.clone();
             let measured: Vec<(Option<&LaunchCandidate>, &Sample)> = samples

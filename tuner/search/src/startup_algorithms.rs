@@ -5,6 +5,7 @@
 //! What is tried acts on all sizes. What is confirmed, in launches in turn with the library's own choice, is what would be deployed:
 //! the value with its ranges of sizes.
 
+use kilter_model::plan::Plan;
 use std::collections::{BTreeMap, BTreeSet};
 
 use kilter_algorithms::Collective;
@@ -61,18 +62,30 @@ pub fn search(
         anyhow::bail!("the library's own collectives failed under the settings so far")
     };
     let tried = screen(&mut launches, trials, &present)?;
-    let standing = standing(context, assignments)?;
+    let standing = standing(
+        &context.site.library,
+        &context.plan,
+        context.site.options.ranks,
+        assignments,
+    )?;
     let mut places = Vec::new();
     for place in 0..PLACES {
         let mut picks = picks(library, targets, &tried, &present, place);
-        prove(&mut launches, context, targets, &mut picks)?;
+        prove(&mut launches, &context.site.library, targets, &mut picks)?;
         places.extend((!picks.is_empty()).then_some(picks));
     }
     if places.is_empty() {
         return Ok(findings);
     }
     let deployed = |picks: &Picks| -> Vec<Assignment> {
-        let all = composed(context, &standing, picks).into_iter();
+        let all = composed(
+            &context.site.library,
+            &context.plan,
+            context.site.options.ranks,
+            &standing,
+            picks,
+        )
+        .into_iter();
         // The first one of each is the variable that chooses.
         each_once(
             all.filter(|own| own.first().is_some_and(|first| !banned.contains(first)))
@@ -120,7 +133,7 @@ pub fn search(
             target,
             &candidates,
             &bounds,
-            &context.site.rule(context.learnt.noise_seconds()),
+            &context.site.rule(context.facts.noise_seconds()),
         );
         if let Some(number) = choice.chosen.as_ref().and_then(number) {
             chosen.insert((row.0.collective, target.bytes()), number);
@@ -132,7 +145,13 @@ pub fn search(
         };
         findings.evidence.insert(target.name(), evidence);
     }
-    let mut accepted: Vec<Vec<Assignment>> = composed(context, &standing, &chosen);
+    let mut accepted: Vec<Vec<Assignment>> = composed(
+        &context.site.library,
+        &context.plan,
+        context.site.options.ranks,
+        &standing,
+        &chosen,
+    );
     accepted.retain(|own| own.first().is_some_and(|first| !banned.contains(first)));
     let all = each_once(accepted.iter().flatten().cloned());
     if !all.is_empty() && !configurations.contains(&all) {
@@ -216,11 +235,11 @@ pub fn screen(
 /// Takes out what the library would not carry out, but replace by another algorithm: in its strict mode the job ends then.
 fn prove(
     launches: &mut Trials<'_, '_>,
-    context: &Context<'_>,
+    library: &Library,
     targets: &[Target],
     picks: &mut Picks,
 ) -> anyhow::Result<()> {
-    let library = &context.site.library;
+    let library = library;
     for target in targets {
         let key = target.collective().map(|collective| (collective, target.bytes()));
         let Some((key, choice)) = key.and_then(|key| Some((key, *picks.get(&key)?))) else {
@@ -290,15 +309,15 @@ fn number(selection: &Selection) -> Option<u64> {
 }
 
 /// What the variables in force choose for the measured volumes.
-fn standing(context: &Context<'_>, assignments: &[Assignment]) -> anyhow::Result<Picks> {
+fn standing(library: &Library, plan: &Plan, ranks: usize, assignments: &[Assignment]) -> anyhow::Result<Picks> {
     let mut picks = Picks::new();
     for assignment in assignments {
-        let collective = context.site.library.chosen_by(&assignment.name);
-        let Some((row, _)) = collective.and_then(|one| context.site.library.chosen_at_start(one)) else {
+        let collective = library.chosen_by(&assignment.name);
+        let Some((row, _)) = collective.and_then(|one| library.chosen_at_start(one)) else {
             continue;
         };
-        let volumes = context.plan.volumes_of(row.collective);
-        let held = ranged::standing(row, context.site.options.ranks as u64, &volumes, &assignment.value)?;
+        let volumes = plan.volumes_of(row.collective);
+        let held = ranged::standing(row, ranks as u64, &volumes, &assignment.value)?;
         picks.extend(
             held.into_iter()
                 .map(|(volume, choice)| ((row.collective, volume), choice)),
@@ -308,13 +327,10 @@ fn standing(context: &Context<'_>, assignments: &[Assignment]) -> anyhow::Result
 }
 
 /// For each collective, the value that makes `picks` hold, and what stands for its other volumes; and what is set along with it.
-fn composed(context: &Context<'_>, standing: &Picks, picks: &Picks) -> Vec<Vec<Assignment>> {
+fn composed(library: &Library, plan: &Plan, ranks: usize, standing: &Picks, picks: &Picks) -> Vec<Vec<Assignment>> {
     let collectives: BTreeSet<Collective> = picks.keys().map(|(collective, _)| *collective).collect();
     let mut all = Vec::new();
-    for (row, _) in collectives
-        .into_iter()
-        .filter_map(|one| context.site.library.chosen_at_start(one))
-    {
+    for (row, _) in collectives.into_iter().filter_map(|one| library.chosen_at_start(one)) {
         let of_row = |picks: &Picks| -> BTreeMap<u64, u64> {
             let own = picks
                 .iter()
@@ -328,8 +344,8 @@ fn composed(context: &Context<'_>, standing: &Picks, picks: &Picks) -> Vec<Vec<A
             together = of_row(picks);
         }
         let chosen: Vec<(u64, u64)> = together.into_iter().collect();
-        let volumes = context.plan.volumes_of(row.collective);
-        let value = ranged::compose(row, context.site.options.ranks as u64, &volumes, &chosen);
+        let volumes = plan.volumes_of(row.collective);
+        let value = ranged::compose(row, ranks as u64, &volumes, &chosen);
         all.extend(value.map(|value| assignments(row, value)));
     }
     all

@@ -1,5 +1,6 @@
 //! Launches under further settings: each measures the targets with their bounds and, briefly, everything else; or the targets alone.
 
+use crate::context::{Context, Facts};
 use std::collections::{BTreeMap, BTreeSet};
 
 use kilter_algorithms::Collective;
@@ -13,7 +14,6 @@ use kilter_protocol::plan::{Block, Repetitions};
 use kilter_stats::sample::Sample;
 
 use crate::DAMAGE_FLOOR;
-use crate::context::Context;
 use crate::target::Target;
 use crate::verification::FEWEST;
 use kilter_model::change::id;
@@ -44,10 +44,10 @@ pub fn repetitions(options: &Options, purpose: Purpose) -> Repetitions {
 /// The same for what is measured in a block of the verification by this id: where the verification has learnt how times vary within and
 /// between launches, this decides here, too.
 #[must_use]
-pub fn repetitions_of(context: &Context<'_>, purpose: Purpose, block: &str) -> Repetitions {
-    let usual = repetitions(context.site.options, purpose);
-    match context.learnt.predicted_of(block) {
-        Some(count) if context.site.options.by_variance && purpose != Purpose::Screening => {
+pub fn repetitions_of(options: &Options, facts: &Facts, purpose: Purpose, block: &str) -> Repetitions {
+    let usual = repetitions(options, purpose);
+    match facts.predicted_of(block) {
+        Some(count) if options.by_variance && purpose != Purpose::Screening => {
             Repetitions::fixed(count.clamp(FEWEST.min(usual.max), usual.max), usual.seconds)
         }
         _ => usual,
@@ -293,7 +293,12 @@ impl<'s, 'a> Trials<'s, 'a> {
         let repetitions = repetitions(self.context.site.options, Purpose::Trial);
         let mut blocks = plan::blocks(&subjects, self.context.jobs.run.seed, name, repetitions);
         for block in &mut blocks {
-            let rule = repetitions_of(self.context, Purpose::Trial, &block.id);
+            let rule = repetitions_of(
+                self.context.site.options,
+                &self.context.facts,
+                Purpose::Trial,
+                &block.id,
+            );
             block.repetitions = Repetitions {
                 seconds: rule.seconds * block.items.len() as f64,
                 ..rule

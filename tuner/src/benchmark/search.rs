@@ -115,7 +115,7 @@ pub fn run(context: &Context<'_>, options: &BenchmarkOptions) -> anyhow::Result<
     let in_turn = whole_launch::search(context, SEARCH, &all)?;
     let searching = Contests::new(context, &nothing_deployed, SEARCH);
     let fields = searching.screen_all(&all, &|_, _| true, &front)?;
-    let rule = context.site.rule(context.learnt.noise_seconds());
+    let rule = context.site.rule(context.facts.noise_seconds());
     let choices: Vec<(Target, Option<Selection>)> = searching
         .finals(fields, FINAL_LAUNCHES)?
         .into_iter()

@@ -158,11 +158,18 @@ fn emit_what_acts(
     // Each time with less in it.
     for time in 0.. {
         let deployed = ledger.deployment();
-        let emitted = emit::emit(&context.jobs, &context.plan, &context.learnt, &deployed)?;
+        let emitted = emit::emit(&context.jobs, &context.plan, &context.facts, &deployed)?;
         let setup = emit::staged(&context.jobs, &emitted)?;
-        let idle = proof::not_carried_out(context, &format!("{label}/{time}"), &setup, &deployed)?;
+        let idle = proof::not_carried_out(
+            &context.jobs,
+            &context.proofs,
+            &format!("{label}/{time}"),
+            &setup,
+            &deployed,
+        )?;
         if idle.is_empty() {
-            let different = reproducibility::different(context, &format!("{label}/{time}"), &setup)?;
+            let different =
+                reproducibility::different(&context.jobs, &context.plan, &format!("{label}/{time}"), &setup)?;
             if different.is_empty() {
                 return Ok(Some((emitted, setup)));
             }

@@ -83,9 +83,9 @@ pub fn tune(context: &Context<'_>, options: &TuneOptions) -> anyhow::Result<Tune
     let allotted = context.jobs.budget.search_seconds();
     let goals = context.jobs.budget.phase(SEARCH, allotted, || {
         context
-            .learnt
-            .set_prices(pricing::measure(context, "prices", &Setup::default())?);
-        reproducibility::learn(context)?;
+            .facts
+            .set_prices(pricing::measure(&context.jobs, "prices", &Setup::default())?);
+        reproducibility::learn(&context.jobs, &context.plan)?;
         Goals::begin(context, &options.targets, options.model)
     })?;
     let mut ledger = Ledger::default();

@@ -60,7 +60,7 @@ impl Goals {
         } else {
             Vec::new()
         };
-        let rule = context.site.rule(context.learnt.noise_seconds());
+        let rule = context.site.rule(context.facts.noise_seconds());
         let mut bench = OnMachine::new(self, context, label, launch);
         let mut search = Search {
             targets: &self.targets,
@@ -102,7 +102,7 @@ impl Goals {
         }
         let of_library = space::overlap_candidates(
             &context.site.library,
-            &context.learnt.transports(),
+            &context.facts.transports(),
             self.spare.as_deref(),
         );
         all.extend(of_library.into_iter().map(|one| one.assignments));

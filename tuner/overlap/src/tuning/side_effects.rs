@@ -49,7 +49,7 @@ pub(super) fn refusal(
         .within(&touched);
     let both = [Vec::new(), assignments.to_vec()];
     let samples = trials.in_turn("look for side effects", &both)?;
-    Ok(objection(&samples[0], &samples[1], context.learnt.noise_seconds()))
+    Ok(objection(&samples[0], &samples[1], context.facts.noise_seconds()))
 }
 
 /// Ping-pongs: a block for each size, so that the ways to send it are interleaved.

@@ -178,7 +178,7 @@ pub fn verify(context: &Context<'_>, label: &str, setup: &Setup, allowed: Allowa
     );
     let subjects = context.plan.subjects();
     let limited = (&mut verification, limit.seconds);
-    let pass = first_pass(context, label, setup, &subjects, limited)?;
+    let pass = first_pass(&context.jobs, &context.facts, label, setup, &subjects, limited)?;
     let mut work = Work::new(context, (label, setup), verification, pass, limit);
     let planned = Cells::new(&context.plan, &work.pass.timed, context.site.options.effect_floor);
     work.confirm(&planned)?;
@@ -247,7 +247,14 @@ impl<'a, 'b> Work<'a, 'b> {
         let name = format!("{}/{number}{}", self.label, suffix(subjects, &self.pass.timed));
         let blocks = self.blocks(subjects, &name);
         let noise = Some(&mut self.noise);
-        let launched = launch(self.context, &name, self.setup, blocks, &mut self.verification, noise)?;
+        let launched = launch(
+            &self.context.jobs,
+            &name,
+            self.setup,
+            blocks,
+            &mut self.verification,
+            noise,
+        )?;
         let failed = &mut self.verification.failed;
         self.timed.collect(number, &launched.blocks, &launched.outcomes, failed);
         self.verification.reference.push(launched.reference);
@@ -325,7 +332,7 @@ impl<'a, 'b> Work<'a, 'b> {
         if self.pass.screened && self.beside.is_none() {
             // Only here: a search compares others with these, and a proof all left sides with the untouched library's; those ratios nobody
             // knows yet.
-            self.pass.repeat(context, &self.screening.distances(&rule));
+            self.pass.repeat(&context.jobs, &self.screening.distances(&rule));
         }
         let of_launches = |deviation| verdict::Reach::of(deviation, self.deciding_launches(), hypotheses, &rule);
         let reach = self.screening.deviation.map(of_launches);

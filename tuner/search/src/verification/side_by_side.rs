@@ -52,9 +52,19 @@ pub fn prove(
             options.budget_seconds,
         );
         let limited = (&mut verification, limit.seconds);
-        (first_pass(context, label, setup, &subjects, limited)?, limit)
+        (
+            first_pass(&context.jobs, &context.facts, label, setup, &subjects, limited)?,
+            limit,
+        )
     } else {
-        let pass = pilot(context, label, setup, &subjects, &mut verification)?;
+        let pass = pilot(
+            &context.jobs,
+            &context.facts,
+            label,
+            setup,
+            &subjects,
+            &mut verification,
+        )?;
         (pass, Limit::NONE)
     };
     let left = context.plan.library_subjects().into_iter().filter(|one| touched(one));
@@ -96,7 +106,7 @@ impl Work<'_, '_> {
         let blocks = plan::blocks(&beside.left, context.jobs.run.seed, &name, rule);
         let blocks = prediction::measuring_blocks(blocks, &self.pass.repetitions, rule.seconds);
         let mut unused = Verification::default();
-        let launched = launch(context, &name, &Setup::default(), blocks, &mut unused, None)?;
+        let launched = launch(&context.jobs, &name, &Setup::default(), blocks, &mut unused, None)?;
         let failed = &mut self.verification.failed;
         beside
             .timed

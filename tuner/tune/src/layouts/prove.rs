@@ -134,7 +134,7 @@ fn write(members: &[Member<'_, '_>], merged: &Merged, directory: &Path) -> anyho
         }
     }
     let mut transports: Vec<String> = Vec::new();
-    for transport in members.iter().flat_map(|member| member.context.learnt.transports()) {
+    for transport in members.iter().flat_map(|member| member.context.facts.transports()) {
         if !transports.contains(&transport) {
             transports.push(transport);
         }
@@ -160,7 +160,7 @@ fn measure(members: &[Member<'_, '_>], label: &str, emitted: &Emitted) -> anyhow
         let (after, untouched) = verification::prove(context, label, &setup, &|_| true)?;
         // Files of several layouts together: each may act on any.
         let mut spoilt = spoilt(&context.site, &after, &untouched, &|_| true)?;
-        let different = reproducibility::different(context, label, &setup)?;
+        let different = reproducibility::different(&context.jobs, &context.plan, label, &setup)?;
         let is_different = !different.is_empty();
         spoilt.extend(different);
         all.push(Measured {
