@@ -115,7 +115,14 @@ impl Site {
         };
         let options = crate::options::measuring(typed)?;
         self.run(Box::new(self.bench()), &options, arguments, |context| {
-            let found = verify(context, "check", &Setup::default(), Allowance::ALL)?;
+            let found = verify(
+                &context.jobs,
+                &context.plan,
+                &context.facts,
+                "check",
+                &Setup::default(),
+                Allowance::ALL,
+            )?;
             Ok(reporting::of_check(context, &found))
         })
     }

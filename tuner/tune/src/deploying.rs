@@ -84,7 +84,7 @@ fn emit_and_prove(
     };
     let deployed = ledger.deployment();
     let touched = |subject: &Subject| deployed.touches(subject, &context.site.library);
-    let proven = prove(context, label, &setup, &touched)?;
+    let proven = prove(&context.jobs, &context.plan, &context.facts, label, &setup, &touched)?;
     Ok(Some((emitted, proven)))
 }
 

@@ -77,7 +77,16 @@ pub fn tune(context: &Context<'_>, options: &TuneOptions) -> anyhow::Result<Tune
         seconds,
         goes_on: options.targets.is_empty() && options.contests.is_empty(),
     };
-    let first = || verify(context, "before", &Setup::default(), allowed);
+    let first = || {
+        verify(
+            &context.jobs,
+            &context.plan,
+            &context.facts,
+            "before",
+            &Setup::default(),
+            allowed,
+        )
+    };
     let before = context.jobs.budget.phase(FIRST, seconds, first)?;
     context.begin_search(before.seconds, before.noise_seconds, before.hosts.len());
     let allotted = context.jobs.budget.search_seconds();

@@ -157,7 +157,8 @@ fn measure(members: &[Member<'_, '_>], label: &str, emitted: &Emitted) -> anyhow
             .progress
             .note(&format!("layout {layout}: verifying the files of all layouts"));
         let setup = emit::staged(&context.jobs, emitted)?;
-        let (after, untouched) = verification::prove(context, label, &setup, &|_| true)?;
+        let (after, untouched) =
+            verification::prove(&context.jobs, &context.plan, &context.facts, label, &setup, &|_| true)?;
         // Files of several layouts together: each may act on any.
         let mut spoilt = spoilt(&context.site, &after, &untouched, &|_| true)?;
         let different = reproducibility::different(&context.jobs, &context.plan, label, &setup)?;
