@@ -4,6 +4,7 @@
 //! one measurement to the next, so that no mode can agree with a full map better than another full map does. The adaptive mode is also
 //! replayed on the first full map, which leaves only the cells that it infers.
 
+use kilter_search::context::Jobs;
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 
@@ -13,7 +14,6 @@ use kilter_model::survey::Cell;
 use kilter_protocol::overlap::Benchmark;
 use kilter_render::format;
 use kilter_render::table::trimmed;
-use kilter_search::context::Context;
 use serde::Serialize;
 
 use super::adaptive::{self, Explored, SHARE};
@@ -69,8 +69,8 @@ pub struct Shares {
 }
 
 /// Measures every benchmark of the suite in both ways.
-pub fn run(context: &Context<'_>, suite: &Suite) -> anyhow::Result<Agreement> {
-    let ranks = context.site.options.ranks;
+pub fn run(jobs: &Jobs<'_>, suite: &Suite) -> anyhow::Result<Agreement> {
+    let ranks = jobs.site.options.ranks;
     let untouched = Setup::default();
     let mut rows = Vec::new();
     let mut library = String::new();
@@ -78,7 +78,7 @@ pub fn run(context: &Context<'_>, suite: &Suite) -> anyhow::Result<Agreement> {
         // One job after the other: even one that waits takes cycles from the other.
         let surveyor = |what: &str| {
             let label = format!("overlap/{what}/{}", benchmark.name());
-            Surveyor::new(context, suite, &untouched, &label)
+            Surveyor::new(jobs, suite, &untouched, &label)
         };
         let mut full = surveyor("full")?;
         let grid = full.grid(benchmark);
@@ -103,7 +103,7 @@ pub fn run(context: &Context<'_>, suite: &Suite) -> anyhow::Result<Agreement> {
     Ok(Agreement {
         library,
         ranks,
-        command: context.jobs.typed.clone(),
+        command: jobs.typed.clone(),
         rows,
     })
 }

@@ -17,7 +17,7 @@ pub(super) fn run(typed: cli::Overlap) -> anyhow::Result<Status> {
     let (common, suite) = (&options.common, &options.suite);
     let further = [json!({"suite": suite, "adaptive": options.benchmark_adaptive}).to_string()];
     if options.benchmark_adaptive {
-        let work = |context: &Context<'_>| agreement::run(context, suite);
+        let work = |context: &Context<'_>| agreement::run(&context.jobs, suite);
         return measuring::with_context(common, "overlap", &further, work, |context, found| {
             let json = serde_json::to_string_pretty(&found)? + "\n";
             reporting::write(common, "overlap-agreement.json", &json)?;
@@ -26,7 +26,7 @@ pub(super) fn run(typed: cli::Overlap) -> anyhow::Result<Status> {
             Ok(Status::Holds)
         });
     }
-    let work = |context: &Context<'_>| measure::survey(context, suite, &Setup::default(), KEY);
+    let work = |context: &Context<'_>| measure::survey(&context.jobs, suite, &Setup::default(), KEY);
     measuring::with_context(common, "overlap", &further, work, |context, survey| {
         let json = json::to_string(&survey)?;
         reporting::write(common, json::FILE, &json)?;

@@ -8,6 +8,7 @@ use kilter_model::plan::Subject;
 use kilter_model::setup::Setup;
 use kilter_overlap::tuning::Disproved;
 use kilter_search::context::{Context, Site};
+use kilter_search::context::{Facts, Jobs};
 use kilter_search::reproducibility;
 use kilter_search::verification::{Medians, Verification, prove};
 use kilter_search::{DAMAGE_FLOOR, proof};
@@ -97,7 +98,7 @@ pub(super) fn prove_overlap(
     tuned: &mut Tuned,
 ) -> anyhow::Result<()> {
     forget_what_fell(ledger, tuned);
-    let Some(disproved) = judge_overlap(context, label, tuned)? else {
+    let Some(disproved) = judge_overlap(&context.jobs, &context.facts, label, tuned)? else {
         return Ok(());
     };
     context.progress.warn(&format!("taken back: {}", disproved.because));
@@ -114,7 +115,7 @@ pub(super) fn prove_overlap(
                 .warn("the budget ended before the targets were judged without what was taken back; raise --budget");
             tuned.goals.judged_as_before();
         } else {
-            judge_overlap(context, &label, tuned)?;
+            judge_overlap(&context.jobs, &context.facts, &label, tuned)?;
         }
     }
     forget_what_fell(ledger, tuned);
@@ -122,12 +123,12 @@ pub(super) fn prove_overlap(
 }
 
 /// Judges the targets by the emitted files, where there are any.
-fn judge_overlap(context: &Context<'_>, label: &str, tuned: &mut Tuned) -> anyhow::Result<Option<Disproved>> {
+fn judge_overlap(jobs: &Jobs<'_>, facts: &Facts, label: &str, tuned: &mut Tuned) -> anyhow::Result<Option<Disproved>> {
     let Some(emitted) = tuned.emitted.as_ref().filter(|_| !tuned.deployment.is_empty()) else {
         return Ok(None);
     };
-    let setup = emit::staged(&context.jobs, emitted)?;
-    tuned.goals.judge_deployed(context, label, &setup)
+    let setup = emit::staged(jobs, emitted)?;
+    tuned.goals.judge_deployed(jobs, facts, label, &setup)
 }
 
 /// Takes out of what was chosen for overlap what is not deployed any more.

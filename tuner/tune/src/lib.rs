@@ -95,7 +95,7 @@ pub fn tune(context: &Context<'_>, options: &TuneOptions) -> anyhow::Result<Tune
             .facts
             .set_prices(pricing::measure(&context.jobs, "prices", &Setup::default())?);
         reproducibility::learn(&context.jobs, &context.plan)?;
-        Goals::begin(context, &options.targets, options.model)
+        Goals::begin(&context.jobs, &context.facts, &options.targets, options.model)
     })?;
     let mut ledger = Ledger::default();
     let mut tuned = Tuned {
@@ -174,7 +174,7 @@ pub fn tune(context: &Context<'_>, options: &TuneOptions) -> anyhow::Result<Tune
         .emitted
         .as_ref()
         .map(|emitted| emit::staged(&context.jobs, emitted));
-    tuned.goals.draw(context, staged.transpose()?.as_ref())?;
+    tuned.goals.draw(&context.jobs, staged.transpose()?.as_ref())?;
     Ok(tuned)
 }
 

@@ -75,14 +75,20 @@ impl Bench for OnMachine<'_, '_, '_> {
     fn untouched(&mut self, key: &str) -> anyhow::Result<Survey> {
         self.timed(|bench| {
             let key = format!("{}/targets/{key}", bench.label);
-            bench.goals.survey(bench.context, &key, &Setup::default())
+            bench.goals.survey(&bench.context.jobs, &key, &Setup::default())
         })
     }
 
     fn candidate(&mut self, key: &str, assignments: &[Assignment]) -> anyhow::Result<Option<Survey>> {
         self.timed(|bench| {
             let key = format!("{}/targets/{key}", bench.label);
-            bench.goals.candidate(bench.context, &key, bench.launch, assignments)
+            bench.goals.candidate(
+                &bench.context.jobs,
+                &bench.context.quarantine,
+                &key,
+                bench.launch,
+                assignments,
+            )
         })
     }
 

@@ -6,6 +6,7 @@
 //! came nearer wait until all were tried; the best is confirmed first. Candidates that looked better and are not
 //! deployed are kept with their reasons.
 
+use kilter_search::context::{Context, Facts, Jobs};
 use std::collections::BTreeSet;
 
 use kilter_model::change::id;
@@ -14,7 +15,6 @@ use kilter_model::deployment::{Assignment, PROGRESS_VARIABLE};
 use kilter_model::not_deployed::{Measure, NotDeployed, Step};
 use kilter_model::setup::Setup;
 use kilter_model::survey::Survey;
-use kilter_search::context::Context;
 use kilter_search::space;
 use kilter_stats::verdict::Rule;
 
@@ -56,7 +56,7 @@ impl Goals {
             self.tried.push(one.refused(NotDeployed::Banned));
         }
         let candidates = if waiting.is_empty() {
-            self.candidates(context, banned)
+            self.candidates(&context.jobs, &context.facts, banned)
         } else {
             Vec::new()
         };
@@ -90,9 +90,9 @@ impl Goals {
     }
 
     /// Candidates. Those that were made for overlap come first, because the budget may end.
-    fn candidates(&self, context: &Context<'_>, banned: &BTreeSet<Assignment>) -> Vec<Vec<Assignment>> {
+    fn candidates(&self, jobs: &Jobs<'_>, facts: &Facts, banned: &BTreeSet<Assignment>) -> Vec<Vec<Assignment>> {
         let mut all: Vec<Vec<Assignment>> = Vec::new();
-        if context.jobs.programs.progress().is_ok() {
+        if jobs.programs.progress().is_ok() {
             let variable = |(name, value): &(&str, &str)| Assignment {
                 name: (*name).to_owned(),
                 value: (*value).to_owned(),
@@ -100,11 +100,7 @@ impl Goals {
             };
             all.extend(PROGRESS.iter().map(|pairs| pairs.iter().map(variable).collect()));
         }
-        let of_library = space::overlap_candidates(
-            &context.site.library,
-            &context.facts.transports(),
-            self.spare.as_deref(),
-        );
+        let of_library = space::overlap_candidates(&jobs.site.library, &facts.transports(), self.spare.as_deref());
         all.extend(of_library.into_iter().map(|one| one.assignments));
         all.retain(|assignments| !assignments.iter().any(|one| banned.contains(one)));
         all

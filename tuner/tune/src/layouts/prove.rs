@@ -252,7 +252,9 @@ fn take_over(
                 Some(emitted) => {
                     let setup: Setup = emit::staged(&context.jobs, emitted)?;
                     // Confirmed layout by layout: nothing is proposed any more that this could speak against.
-                    tuned.goals.judge_deployed(context, "merged", &setup)?;
+                    tuned
+                        .goals
+                        .judge_deployed(&context.jobs, &context.facts, "merged", &setup)?;
                 }
                 None => tuned.goals.nothing_deployed(),
             }
