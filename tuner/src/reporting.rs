@@ -1,7 +1,5 @@
 //! Makes the report's model, and files, from the results of a run.
 
-use kilter_model::plan::Plan;
-use kilter_search::context::{Context, Jobs, Site};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -10,10 +8,12 @@ use kilter_emit::{Emitted, File};
 use kilter_model::config::guideline::Kind;
 use kilter_model::deployment::{Assignment, Selection};
 use kilter_model::options::Options;
+use kilter_model::plan::Plan;
 use kilter_model::report::{
     BudgetPart, Cell, DeployedChange, Fix, FixKind, Library, Provenance, Report, SCHEMA, Setting,
 };
 use kilter_render::format;
+use kilter_search::context::{Context, Jobs, Site};
 use kilter_search::savings;
 use kilter_search::verification::{JudgedCell, Verification};
 use kilter_stats::verdict::{Comparison, Outcome};

@@ -1,16 +1,16 @@
 //! Decisions as they are written: settings of every launch, and selections by the size of the communicator. One deployment has selections for one
 //! number of ranks; layouts that were tuned together have a part each.
 
-use kilter_model::plan::Plan;
-use kilter_search::context::{Facts, Site};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use kilter_algorithms::Collective;
 use kilter_model::deployment::{Assignment, Deployment, PROGRESS_VARIABLE, Selection};
 use kilter_model::layout::Layout;
+use kilter_model::plan::Plan;
 use kilter_model::report::FixKind;
 use kilter_render::format;
+use kilter_search::context::{Facts, Site};
 
 /// Selections by collective and measured volume in bytes.
 pub type Selections = BTreeMap<(Collective, u64), Selection>;

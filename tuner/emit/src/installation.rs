@@ -1,6 +1,5 @@
 //! The MPI installation that files are written for: all that an emitter knows beside the decisions.
 
-use kilter_search::context::Jobs;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -8,6 +7,7 @@ use kilter_bench::programs::Programs;
 use kilter_bench::progress::Progress;
 use kilter_model::config::library::Library;
 use kilter_model::limits::Limits;
+use kilter_search::context::Jobs;
 
 /// The MPI installation that files are written for.
 pub struct Installation<'a> {

@@ -26,19 +26,19 @@ pub mod selection_lint;
 pub mod site_file;
 pub mod staging;
 
-use kilter_bench::progress::Progress;
-use kilter_model::config::library::Library;
-use kilter_model::options::Options;
-use kilter_model::plan::Plan;
-use kilter_search::context::{Facts, Jobs, Site};
-use kilter_search::quarantine::Quarantine;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
+use kilter_bench::progress::Progress;
+use kilter_model::config::library::Library;
 use kilter_model::deployment::{Assignment, Deployment};
+use kilter_model::options::Options;
+use kilter_model::plan::Plan;
 use kilter_model::setup::Setup;
 use kilter_protocol::fault::FaultKind;
+use kilter_search::context::{Facts, Jobs, Site};
+use kilter_search::quarantine::Quarantine;
 use kilter_search::verification::Verification;
 
 use decisions::Decisions;

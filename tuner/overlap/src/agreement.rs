@@ -4,7 +4,6 @@
 //! one measurement to the next, so that no mode can agree with a full map better than another full map does. The adaptive mode is also
 //! replayed on the first full map, which leaves only the cells that it infers.
 
-use kilter_search::context::Jobs;
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 
@@ -14,6 +13,7 @@ use kilter_model::survey::Cell;
 use kilter_protocol::overlap::Benchmark;
 use kilter_render::format;
 use kilter_render::table::trimmed;
+use kilter_search::context::Jobs;
 use serde::Serialize;
 
 use super::adaptive::{self, Explored, SHARE};

@@ -9,7 +9,6 @@
 //! one comes nearer, by launches [`in_turn`], and [`side_effects`] tells its cost. [`tried`] keeps the fate of each, [`picture`] draws maps of
 //! the change, and [`account`] makes the report.
 
-use kilter_search::context::{Facts, Jobs, Site};
 use std::collections::{BTreeMap, BTreeSet};
 
 use kilter_model::change::id;
@@ -19,6 +18,7 @@ use kilter_model::not_deployed::NotDeployed;
 use kilter_model::setup::Setup;
 use kilter_model::survey::Survey;
 use kilter_protocol::overlap::{Benchmark, Model};
+use kilter_search::context::{Facts, Jobs, Site};
 
 use super::grid::Point;
 use super::options::Suite;

@@ -7,8 +7,6 @@
 //! that were asked for. The pair has to meet the bounds as they are with the gate and as they are without it (a bound that became slower
 //! mends nothing), and to be faster than the library without it, significantly.
 
-use crate::context::{Context, Facts, Site};
-use crate::quarantine::Quarantine;
 use std::collections::BTreeSet;
 
 use kilter_model::config::library::{Library, Parameter};
@@ -20,8 +18,10 @@ use kilter_stats::verdict::Rule;
 use kilter_stats::verdict::improves;
 
 use crate::choose::{Choice, Measured};
+use crate::context::{Context, Facts, Site};
 use crate::in_job_search::{Contests, FINAL_LAUNCHES, Held, front};
 use crate::proof::{self, Finding};
+use crate::quarantine::Quarantine;
 use crate::space::{self, LaunchCandidate};
 use crate::target::Target;
 use crate::trials::Trials;

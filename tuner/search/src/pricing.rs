@@ -1,11 +1,11 @@
 //! The launch that measures the prices of messages and of local work ([`crate::cost_model::measure`] says what it asks for).
 
-use crate::context::Jobs;
 use kilter_bench::launch::session::SessionError;
 use kilter_model::plan;
 use kilter_model::setup::Setup;
 use kilter_protocol::plan::Block;
 
+use crate::context::Jobs;
 use crate::cost_model::measure::{REPETITIONS, asked, read};
 use crate::cost_model::prices::{LEAST_TIMES, Prices};
 

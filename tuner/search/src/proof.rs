@@ -14,9 +14,6 @@
 //!
 //! Where nothing counts, settings are read back, and the report says that this is all.
 
-use crate::context::{Jobs, Site};
-use crate::proofs::Proofs;
-use crate::quarantine::Quarantine;
 use std::collections::{BTreeMap, BTreeSet};
 
 use kilter_algorithms::Collective;
@@ -27,7 +24,10 @@ use kilter_model::plan;
 use kilter_model::setup::Setup;
 use kilter_protocol::plan::{Block, Item, Repetitions};
 
+use crate::context::{Jobs, Site};
 use crate::in_job_search::{Held, item};
+use crate::proofs::Proofs;
+use crate::quarantine::Quarantine;
 use crate::target::Target;
 
 /// Fewer algorithms may send the same messages (pairwise and linear alltoallv do).

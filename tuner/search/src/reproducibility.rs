@@ -3,15 +3,15 @@
 //! Launches of the untouched library say what is right ([`Reference`](kilter_bench::reference::Reference)). One launch under the emitted files
 //! says whether all of it together leaves the same.
 
-use crate::context::Jobs;
-use kilter_model::plan::Plan;
 use std::collections::BTreeMap;
 
 use kilter_algorithms::Collective;
-use kilter_model::plan::{self, Subject};
+use kilter_model::plan::{self, Plan, Subject};
 use kilter_model::setup::Setup;
 use kilter_protocol::fault::Fault;
 use kilter_protocol::plan::Repetitions;
+
+use crate::context::Jobs;
 
 /// Longest time of a block, in seconds; nothing in it is used as a time.
 const BLOCK_SECONDS: f64 = 1.0;

@@ -4,10 +4,9 @@
 //! Such a setting touches every collective at every size, so each candidate launch measures the violated cells with their
 //! bounds and, briefly, everything else: a value that fixes one cell and slows another is charged for it.
 
-use crate::context::{Context, Site};
-use kilter_bench::progress::Progress;
 use std::collections::{BTreeMap, BTreeSet};
 
+use kilter_bench::progress::Progress;
 use kilter_model::change::{Change, id};
 use kilter_model::config::library::Library;
 use kilter_model::deployment::Assignment;
@@ -22,6 +21,7 @@ use kilter_stats::verdict;
 use kilter_stats::verdict::improves;
 
 use crate::DAMAGE_FLOOR;
+use crate::context::{Context, Site};
 use crate::findings::Findings;
 use crate::ordered::{self, Axis, Costs, Space};
 use crate::savings;

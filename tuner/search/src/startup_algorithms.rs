@@ -5,7 +5,6 @@
 //! What is tried acts on all sizes. What is confirmed, in launches in turn with the library's own choice, is what would be deployed:
 //! the value with its ranges of sizes.
 
-use kilter_model::plan::Plan;
 use std::collections::{BTreeMap, BTreeSet};
 
 use kilter_algorithms::Collective;
@@ -13,6 +12,7 @@ use kilter_model::change::Change;
 use kilter_model::config::library::{Algorithms, Library};
 use kilter_model::deployment::{Assignment, Selection};
 use kilter_model::ledger::Proposal;
+use kilter_model::plan::Plan;
 use kilter_model::ranged;
 use kilter_model::setup::Setup;
 use kilter_stats::sample::Sample;

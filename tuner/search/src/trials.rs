@@ -1,6 +1,5 @@
 //! Launches under further settings: each measures the targets with their bounds and, briefly, everything else; or the targets alone.
 
-use crate::context::{Context, Facts};
 use std::collections::{BTreeMap, BTreeSet};
 
 use kilter_algorithms::Collective;
@@ -14,6 +13,7 @@ use kilter_protocol::plan::{Block, Repetitions};
 use kilter_stats::sample::Sample;
 
 use crate::DAMAGE_FLOOR;
+use crate::context::{Context, Facts};
 use crate::target::Target;
 use crate::verification::FEWEST;
 use kilter_model::change::id;

@@ -13,7 +13,6 @@ pub mod present;
 pub mod search;
 mod whole_launch;
 
-use kilter_search::context::{Context, Site};
 use std::collections::BTreeMap;
 
 use kilter_algorithms::{Collective, registry};
@@ -21,6 +20,7 @@ use kilter_model::deployment::{Deployment, Selection};
 use kilter_model::options::Options;
 use kilter_model::report::FixKind;
 use kilter_search::choose::Measured;
+use kilter_search::context::{Context, Site};
 use kilter_search::in_job_search::{Contests, Held};
 use kilter_search::ranking::{best_of_kinds, ranked};
 use kilter_search::target::Target;

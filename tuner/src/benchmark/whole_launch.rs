@@ -5,13 +5,13 @@
 //! if a variable chooses at the start, with all targets in it. Then the most promising are measured in turn with the launch as it is. The
 //! exhaustive side makes a launch for each value and each cell. Unlike in `tune`, a cell is charged only with its own time.
 
-use kilter_search::context::{Context, Site};
 use std::collections::BTreeMap;
 
 use kilter_model::config::library::Library;
 use kilter_model::deployment::{Assignment, Selection};
 use kilter_model::setup::Setup;
 use kilter_search::choose::Measured;
+use kilter_search::context::{Context, Site};
 use kilter_search::in_job_search::Held;
 use kilter_search::ranking::ranked;
 use kilter_search::startup_algorithms::{self, PLACES, PROMISING};

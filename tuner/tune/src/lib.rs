@@ -1,7 +1,6 @@
 //! The loop: verify, search, deploy into a staging directory, verify what is deployed, until nothing violated remains or no
 //! candidate is left.
 
-use kilter_model::options::Options;
 use std::collections::BTreeSet;
 
 use kilter_algorithms::Collective;
@@ -9,7 +8,7 @@ use kilter_emit::{self as emit, Emitted};
 use kilter_model::change::Change;
 use kilter_model::deployment::{Assignment, Deployment};
 use kilter_model::ledger::{Ledger, Proposal};
-use kilter_model::options::TuneOptions;
+use kilter_model::options::{Options, TuneOptions};
 use kilter_model::report::Contest;
 use kilter_model::setup::Setup;
 use kilter_overlap::tuning::Goals;

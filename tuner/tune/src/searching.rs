@@ -1,15 +1,14 @@
 //! A round of the search: its steps propose changes, and the ledger takes over those that are needed.
 
-use kilter_bench::progress::Progress;
-use kilter_model::config::library::Library;
-use kilter_model::options::Options;
 use std::collections::BTreeSet;
 
+use kilter_bench::progress::Progress;
 use kilter_model::change::{Cell, Change, id};
+use kilter_model::config::library::Library;
 use kilter_model::deployment::{Assignment, Deployment, Selection};
 use kilter_model::ledger::{Ledger, Proposal};
 use kilter_model::not_deployed::NotDeployed;
-use kilter_model::options::TuneOptions;
+use kilter_model::options::{Options, TuneOptions};
 use kilter_model::report::{Contest, FixKind};
 use kilter_model::setup::Setup;
 use kilter_search::context::Context;

@@ -1,17 +1,17 @@
 //! The proof of what is deployed takes changes back, and says so.
 
-use kilter_bench::progress::Progress;
-use kilter_model::config::library::Library;
-use kilter_search::quarantine::Quarantine;
 use std::collections::{BTreeMap, BTreeSet};
 
 use kilter_bench::launch::JobFailure;
+use kilter_bench::progress::Progress;
 use kilter_model::change::{Cell, id};
+use kilter_model::config::library::Library;
 use kilter_model::deployment::Assignment;
 use kilter_model::ledger::{Bar, Gone, Half, Ledger};
 use kilter_model::plan::Subject;
 use kilter_protocol::fault::FaultKind;
 use kilter_search::context::Context;
+use kilter_search::quarantine::Quarantine;
 use kilter_search::verification::{JudgedCell, OF_SPLITS, UNTOUCHED, Verification};
 
 /// Takes back a selection whose rule the library does not follow; in the next round the cell may be fixed in another way.

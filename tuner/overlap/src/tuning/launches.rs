@@ -1,7 +1,5 @@
 //! Launch of the targets' points.
 
-use kilter_search::context::Jobs;
-use kilter_search::quarantine::Quarantine;
 use std::collections::BTreeMap;
 
 use kilter_bench::launch::session::SessionError;
@@ -11,6 +9,8 @@ use kilter_model::setup::Setup;
 use kilter_model::survey::{Cell, Map, Survey};
 use kilter_protocol::fault::FaultKind;
 use kilter_protocol::overlap::Benchmark;
+use kilter_search::context::Jobs;
+use kilter_search::quarantine::Quarantine;
 
 use super::Goals;
 use crate::grid::Point;

@@ -4,12 +4,12 @@
 //! Targets are judged by few cells, whose computation covers communication. The cells around them are not judged, and a reader wants to see
 //! them. They are measured last, in one launch each, if the budget has room.
 
-use kilter_search::context::Jobs;
 use std::collections::{BTreeMap, BTreeSet};
 
 use kilter_model::setup::Setup;
 use kilter_model::survey::{Map, Survey};
 use kilter_protocol::overlap::Benchmark;
+use kilter_search::context::Jobs;
 
 use super::Goals;
 use super::launches::ends_the_run;

@@ -1,11 +1,11 @@
 //! Points at which a target is measured, and their repetitions.
 
-use kilter_search::context::Jobs;
 use std::collections::{BTreeMap, BTreeSet};
 
 use kilter_model::config::target::Target;
 use kilter_model::setup::Setup;
 use kilter_protocol::overlap::{Benchmark, Model};
+use kilter_search::context::Jobs;
 
 use super::Goals;
 use crate::grid::{Grid, Load, Point};

@@ -6,7 +6,6 @@
 //! came nearer wait until all were tried; the best is confirmed first. Candidates that looked better and are not
 //! deployed are kept with their reasons.
 
-use kilter_search::context::{Context, Facts, Jobs};
 use std::collections::BTreeSet;
 
 use kilter_model::change::id;
@@ -15,6 +14,7 @@ use kilter_model::deployment::{Assignment, PROGRESS_VARIABLE};
 use kilter_model::not_deployed::{Measure, NotDeployed, Step};
 use kilter_model::setup::Setup;
 use kilter_model::survey::Survey;
+use kilter_search::context::{Context, Facts, Jobs};
 use kilter_search::space;
 use kilter_stats::verdict::Rule;
 

@@ -1,13 +1,12 @@
 //! Which implementations may be deployed: those that passed on this library, this machine and this number of ranks.
 
-use crate::context::Jobs;
 use kilter_bench::programs::digest;
-use kilter_bench::store::Store;
-use kilter_bench::store::{Verified, VerifiedResult};
+use kilter_bench::store::{Store, Verified, VerifiedResult};
 use kilter_model::deployment::Selection;
 use kilter_protocol::verifying::{Depth, Wanted};
 
 use super::{Inquiry, Judgement, Launching, library_name, machine, record, skipped_text, verify};
+use crate::context::Jobs;
 
 /// Whether `selection` may be deployed; why not, where it may not. What was not verified yet is verified now, in a second's worth of
 /// the matrix with the values that are to be deployed; what the database has is not run again.

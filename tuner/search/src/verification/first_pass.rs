@@ -1,7 +1,6 @@
 //! The launches before all others, whose times are not judged: they say what can be carried out here, how often to repeat it, which
 //! splits to measure, and, where they are a screening, which cells can be violated at all.
 
-use crate::context::{Facts, Jobs};
 use std::collections::{BTreeMap, BTreeSet};
 
 use kilter_bench::prediction;
@@ -13,6 +12,7 @@ use kilter_stats::verdict::screening::SCREENING_LAUNCHES;
 use super::Verification;
 use super::launches::{Timed, launch};
 use super::learnt::{Aim, Learnt};
+use crate::context::{Facts, Jobs};
 
 /// Repetitions where there is nothing to predict.
 const FEW: u32 = 3;

@@ -1,12 +1,11 @@
 //! The launches of a verification: what is measured in each, and the medians that come back.
 
-use crate::context::Jobs;
-use kilter_model::options::Options;
 use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Context as _;
 use kilter_algorithms::Collective;
 use kilter_bench::launch::session::BlockOutcome;
+use kilter_model::options::Options;
 use kilter_model::plan::{self, Subject};
 use kilter_model::setup::Setup;
 use kilter_protocol::plan::{Block, Repetitions};
@@ -14,6 +13,7 @@ use kilter_stats::describe;
 use kilter_stats::sample::Sample;
 
 use super::{Medians, Verification};
+use crate::context::Jobs;
 
 /// The reference cell is measured so often in each launch: at its start, its end, and evenly in between.
 const REFERENCE_POSITIONS: usize = 5;

@@ -16,13 +16,11 @@ mod screened;
 mod side_by_side;
 mod weights;
 
-use crate::context::{Facts, Jobs};
-use kilter_model::plan::Plan;
 use std::collections::{BTreeMap, BTreeSet};
 
 use kilter_bench::allocation;
 use kilter_bench::prediction;
-use kilter_model::plan::{self, PlannedCell, Subject};
+use kilter_model::plan::{self, Plan, PlannedCell, Subject};
 use kilter_model::report::UNREACHED;
 use kilter_model::setup::Setup;
 use kilter_protocol::plan::{Block, Repetitions};
@@ -44,6 +42,8 @@ use screened::Screening;
 use side_by_side::Beside;
 pub use side_by_side::{UNTOUCHED, prove};
 use weights::Weights;
+
+use crate::context::{Facts, Jobs};
 
 /// Medians of one subject, one per launch, in seconds.
 pub type Medians = BTreeMap<Subject, Vec<f64>>;

@@ -1,11 +1,9 @@
 //! The proof of what is deployed: its launches and those of the library as it is, in turn, so that both see the same minutes of the machine.
 
-use crate::context::{Facts, Jobs};
-use kilter_model::plan::Plan;
 use std::collections::BTreeSet;
 
 use kilter_bench::prediction;
-use kilter_model::plan::{self, Subject};
+use kilter_model::plan::{self, Plan, Subject};
 use kilter_model::setup::Setup;
 use kilter_stats::verdict::dependence::Looks;
 
@@ -14,6 +12,7 @@ use super::cells::Cells;
 use super::first_pass::{first_pass, pilot};
 use super::launches::{Timed, launch};
 use super::{Medians, Verification, Work};
+use crate::context::{Facts, Jobs};
 
 /// Launches that prove a deployment, unless fewer are asked for.
 const PROOF_LAUNCHES: usize = 10;
