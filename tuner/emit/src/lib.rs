@@ -101,7 +101,7 @@ pub fn check(site: &Site<'_>) -> anyhow::Result<()> {
     staging::check(&directory(site.options))
 }
 
-/// The emitter of the context's library.
+/// The library's emitter.
 ///
 /// # Errors
 /// The library has none.

@@ -59,3 +59,23 @@ impl Quarantine {
         self.entries.borrow().values().cloned().collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use kilter_model::plan::DEFAULT;
+
+    use super::*;
+
+    #[test]
+    fn only_candidates_are_put_away() {
+        let (quarantine, progress) = (Quarantine::default(), Progress::new(true));
+        let fault = Fault::BrokenBarrier;
+        quarantine.add_failed("bcast.binomial", &fault, &progress);
+        quarantine.add_failed(DEFAULT, &fault, &progress);
+        let put_away: Vec<String> = quarantine.list().into_iter().map(|entry| entry.id).collect();
+        assert_eq!(put_away, ["bcast.binomial"]);
+        let warnings = progress.warnings();
+        assert_eq!(warnings.len(), 2, "{warnings:?}");
+        assert!(warnings[1].contains("report it to its developers"), "{warnings:?}");
+    }
+}

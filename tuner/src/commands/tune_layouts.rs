@@ -54,7 +54,7 @@ pub(super) fn run(options: &TuneOptions, own_options: String) -> anyhow::Result<
                     tuned,
                 });
             }
-            Err(error) => return measuring::failed(context, error.context(format!("layout {layout}"))),
+            Err(error) => return measuring::failed(&context.jobs, error.context(format!("layout {layout}"))),
         }
     }
     let proven = match prove(&mut members, &directory) {
