@@ -1,7 +1,7 @@
 //! The ledger of decisions: each is a [`Change`] with what it was confirmed to fix and how far it has come. Pure.
 //!
 //! A change goes one way: a step of the search proposes it when launches have confirmed it ([`Ledger::confirm`]), it is deployed or found
-//! superfluous ([`Ledger::deploy`], [`Ledger::leave_out`]), launches from the emitted files prove it ([`Ledger::prove`]) or it is taken back
+//! superfluous ([`Ledger::deploy`], [`Ledger::deploy_needed`]), launches from the emitted files prove it ([`Ledger::prove`]) or it is taken back
 //! (`taking_back`). Everything else is a rule about the ledger:
 //!
 //! * [`Ledger::deployment`] is what files and launches read: the settings of all standing changes, the latest for each name, and their

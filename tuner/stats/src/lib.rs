@@ -24,6 +24,7 @@ pub mod sample;
 pub mod signed_rank;
 pub mod two_modes;
 pub mod unpaired;
+mod untied;
 pub mod variance;
 pub mod verdict;
 pub mod yuen;

@@ -19,6 +19,7 @@ use statrs::function::erf::erfc;
 
 use super::rank_distribution::{binomial, cumulative};
 use super::sample::Sample;
+use super::untied;
 
 /// The p-value for "left is stochastically larger": the probability of a rank sum of the left sample at least as large
 /// as the one seen, if both samples come from one distribution.
@@ -149,6 +150,9 @@ impl Ranks {
 
 /// P(sum of k weights <= smallest sum + observed).
 fn tail(weights: &[u64], k: usize, observed: u64) -> f64 {
+    if weights.iter().copied().eq(0..weights.len() as u64) {
+        return untied::rank_sum(weights.len(), k)[observed as usize];
+    }
     let distribution = cumulative(weights, k, observed as usize);
     distribution[distribution.len() - 1]
 }

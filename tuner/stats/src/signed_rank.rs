@@ -20,6 +20,7 @@ use statrs::function::erf::erfc_inv;
 use super::hodges_lehmann::{RatioEstimate, SHORTEST_SECONDS};
 use super::rank_sum::upper_normal_tail;
 use super::sample::{Sample, median_of_sorted};
+use super::untied;
 
 /// Launches up to which the distribution is exact: a million updates.
 pub const EXACT_LENGTH: usize = 100;
@@ -80,11 +81,14 @@ fn normal(doubled: &[usize], positive: usize, ties: f64) -> f64 {
 
 /// P(sum of a random subset of the ranks <= limit).
 fn lower_tail(ranks: &[usize], limit: usize) -> f64 {
+    if ranks.iter().copied().eq((1..=ranks.len()).map(|rank| 2 * rank)) {
+        return untied::signed_rank(ranks.len(), distribution)[limit].min(1.0);
+    }
     distribution(ranks, limit).iter().sum::<f64>().min(1.0)
 }
 
 /// P(sum of a random subset of the ranks = s) for s = 0, ..., `limit`.
-fn distribution(ranks: &[usize], limit: usize) -> Vec<f64> {
+pub(super) fn distribution(ranks: &[usize], limit: usize) -> Vec<f64> {
     let mut probabilities = vec![0.0; limit + 1];
     probabilities[0] = 1.0;
     for &rank in ranks {
