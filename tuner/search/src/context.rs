@@ -73,7 +73,7 @@ impl<'a> Context<'a> {
     /// The same on another bench, whose clock the budget goes by.
     #[must_use]
     pub fn on(mut self, bench: Box<dyn Bench>) -> Context<'a> {
-        self.jobs = self.jobs.on(bench, self.site.options.budget_seconds);
+        self.jobs = self.jobs.on(bench);
         self
     }
 

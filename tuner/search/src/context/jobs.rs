@@ -51,9 +51,6 @@ pub struct Jobs<'a> {
     reference: Reference,
     /// Volumes at which a launch that compares bits combines data; empty where the options do not ask for it.
     compared: Vec<(u64, Vec<u64>)>,
-    /// Guess of the start and end of a job, in seconds, before the first.
-    first_start_seconds: f64,
-    most_other_cores: f64,
     other_load_is_known: Cell<bool>,
 }
 
@@ -85,8 +82,6 @@ impl<'a> Jobs<'a> {
             watch: Watch::default(),
             reference: Reference::default(),
             compared,
-            first_start_seconds: if options.several_hosts { 2.0 } else { 0.5 },
-            most_other_cores: other_load::most_cores(options.ranks),
             other_load_is_known: Cell::new(false),
             site,
         }
@@ -94,10 +89,10 @@ impl<'a> Jobs<'a> {
 
     /// The same on another bench, whose clock the budget goes by.
     #[must_use]
-    pub(super) fn on(mut self, bench: Box<dyn Bench>, budget_seconds: f64) -> Jobs<'a> {
+    pub(super) fn on(mut self, bench: Box<dyn Bench>) -> Jobs<'a> {
         let clock = bench.clock();
         let seconds = move || clock.elapsed().as_secs_f64();
-        self.budget = Budget::by_clock(budget_seconds, seconds);
+        self.budget = Budget::by_clock(self.site.options.budget_seconds, seconds);
         self.bench = bench;
         self
     }
@@ -178,7 +173,7 @@ impl<'a> Jobs<'a> {
         combined((site_parameters, site_environment), &setup, switching, measuring)
     }
 
-    /// What loads the progress thread where a setup switches it on; files that are staged load their own copy.
+    /// The variable that loads the progress thread where a setup switches it on; files that are staged load their own copy.
     fn progress_library(&self, setup: &Setup) -> Option<(String, String)> {
         let has =
             |wanted: &dyn Fn(&str, &str) -> bool| setup.environment.iter().any(|(name, value)| wanted(name, value));
@@ -212,13 +207,14 @@ impl<'a> Jobs<'a> {
     /// Start and end of a job, in seconds: as the last ones took here, or, before the first, a guess.
     #[must_use]
     pub fn launch_seconds(&self) -> f64 {
-        self.budget.start_seconds().unwrap_or(self.first_start_seconds)
+        let guess = if self.site.options.several_hosts { 2.0 } else { 0.5 };
+        self.budget.start_seconds().unwrap_or(guess)
     }
 
     /// Processors that other programs may take beside a launch.
     #[must_use]
     pub fn most_other_cores(&self) -> f64 {
-        self.most_other_cores
+        other_load::most_cores(self.site.options.ranks)
     }
 
     /// Says what happened to the jobs that ended since this was last called: other load, and time that was over.
@@ -230,7 +226,7 @@ impl<'a> Jobs<'a> {
                     job.key, job.seconds, job.unanswered
                 ));
             }
-            let busy = job.other_cores.filter(|cores| *cores > self.most_other_cores);
+            let busy = job.other_cores.filter(|cores| *cores > self.most_other_cores());
             if let Some(cores) = busy.filter(|_| !self.other_load_is_known.replace(true)) {
                 self.progress.note(&format!(
                     "other programs took {cores:.1} processors beside launch `{}`: launches last longer and decide less; end them, or wait for \

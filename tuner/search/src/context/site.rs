@@ -46,8 +46,8 @@ impl<'a> Site<'a> {
         }
     }
 
-    /// What the site and the user have set before anything is tried: options, what ranks had in their environment when nothing was
-    /// tried yet, and parameters in the environment of this process, which the library's launcher hands on. Last ones win.
+    /// Settings of the site and the user before anything is tried: the environment that ranks had then, parameters in the environment of
+    /// this process, which the library's launcher hands on, and options. Last ones win.
     #[must_use]
     pub fn set_by_site(&self) -> Vec<(String, String)> {
         let mut set: Vec<(String, String)> = self.said.borrow().environment.clone().into_iter().collect();
@@ -66,19 +66,13 @@ impl<'a> Site<'a> {
         set
     }
 
-    /// Whether the site or the user has set this: a file of ours would not win over it.
-    #[must_use]
-    pub fn is_set_by_site(&self, name: &str) -> bool {
-        self.set_by_site().iter().any(|(other, _)| other == name)
-    }
-
     /// Hosts of the ranks in their order, as the last job had them.
     #[must_use]
     pub fn hosts(&self) -> Vec<String> {
         self.said.borrow().hosts.clone()
     }
 
-    /// Which ranks share a node, as a launch has shown it, or because all are on one; `None` where nothing is known.
+    /// The ranks that share a node, as a launch has shown, or because all are on one; `None` where nothing is known.
     #[must_use]
     pub fn nodes(&self) -> Option<Nodes> {
         let hosts = &self.said.borrow().hosts;
@@ -89,13 +83,13 @@ impl<'a> Site<'a> {
         (!self.options.place().several_nodes).then(|| Nodes::one(ranks))
     }
 
-    /// What the library said of its device and transports where nothing was set: name, value.
+    /// The library's words on its device and transports where nothing was set: name, value.
     #[must_use]
     pub fn device(&self) -> BTreeMap<String, String> {
         self.said.borrow().device.clone()
     }
 
-    /// What the library said of itself when ranks last started; empty before.
+    /// The library's words on itself when ranks last started; empty before.
     #[must_use]
     pub fn library_string(&self) -> String {
         self.said.borrow().library.clone()
@@ -164,7 +158,7 @@ impl<'a> Site<'a> {
         said.library.clone_from(&start.library);
         said.hosts.clone_from(&start.hosts);
         if setup.parameters.is_empty() && setup.expected.is_empty() && !setup.switching {
-            // Of the library as the site has it: a candidate may be to change just this.
+            // Only of the library as the site has it, since a candidate may change just this.
             let about_device = |name: &String| Some((name.clone(), start.variables.get(name)?.clone()));
             let known = self.library.transports.variables.iter().filter_map(about_device);
             said.device = known.collect();
