@@ -233,7 +233,7 @@ fn cell(ranks: usize, judged: &JudgedCell) -> Cell {
         bytes: cell.bytes,
         measured_bytes: cell.left.bytes,
         right_bytes: (cell.right.bytes != cell.left.bytes).then_some(cell.right.bytes),
-        ranks: ranks,
+        ranks,
         before: judged.comparison.clone(),
         after: None,
         fix: None,

@@ -239,7 +239,6 @@ fn prove(
     targets: &[Target],
     picks: &mut Picks,
 ) -> anyhow::Result<()> {
-    let library = library;
     for target in targets {
         let key = target.collective().map(|collective| (collective, target.bytes()));
         let Some((key, choice)) = key.and_then(|key| Some((key, *picks.get(&key)?))) else {

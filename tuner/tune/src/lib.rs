@@ -71,30 +71,21 @@ impl Tuned {
 /// # Errors
 /// A failure that no candidate explains, or a staging directory that cannot be written.
 pub fn tune(context: &Context<'_>, options: &TuneOptions) -> anyhow::Result<Tuned> {
-    let seconds = FIRST_SHARE * context.site.options.budget_seconds;
+    let (site, jobs, plan) = (&context.site, &context.jobs, &context.plan);
+    let (facts, progress, budget) = (&context.facts, &context.progress, &jobs.budget);
+    let seconds = FIRST_SHARE * site.options.budget_seconds;
     let allowed = Allowance {
         seconds,
         goes_on: options.targets.is_empty() && options.contests.is_empty(),
     };
-    let first = || {
-        verify(
-            &context.jobs,
-            &context.plan,
-            &context.facts,
-            "before",
-            &Setup::default(),
-            allowed,
-        )
-    };
-    let before = context.jobs.budget.phase(FIRST, seconds, first)?;
+    let first = || verify(jobs, plan, facts, "before", &Setup::default(), allowed);
+    let before = budget.phase(FIRST, seconds, first)?;
     context.begin_search(before.seconds, before.noise_seconds, before.hosts.len());
-    let allotted = context.jobs.budget.search_seconds();
-    let goals = context.jobs.budget.phase(SEARCH, allotted, || {
-        context
-            .facts
-            .set_prices(pricing::measure(&context.jobs, "prices", &Setup::default())?);
-        reproducibility::learn(&context.jobs, &context.plan)?;
-        Goals::begin(&context.jobs, &context.facts, &options.targets, options.model)
+    let allotted = budget.search_seconds();
+    let goals = budget.phase(SEARCH, allotted, || {
+        facts.set_prices(pricing::measure(jobs, "prices", &Setup::default())?);
+        reproducibility::learn(jobs, plan)?;
+        Goals::begin(jobs, facts, &options.targets, options.model)
     })?;
     let mut ledger = Ledger::default();
     let mut tuned = Tuned {
@@ -110,56 +101,52 @@ pub fn tune(context: &Context<'_>, options: &TuneOptions) -> anyhow::Result<Tune
     for round in 1..=options.rounds {
         let current = tuned.current();
         let mut targets = targets(&current, &|judged| ledger.is_given_up(&judged.cell.name()));
-        if !context.plan.calls.is_empty() {
-            dearest_first(&mut targets, &|left| context.plan.calls_of(left));
+        if !plan.calls.is_empty() {
+            dearest_first(&mut targets, &|left| plan.calls_of(left));
         }
-        searching::leave(&mut ledger, &context.progress, context.site.options, &mut targets);
+        searching::leave(&mut ledger, progress, site.options, &mut targets);
         let violated = targets.len();
         if round == 1 {
             let volume = |(collective, bytes): &(Collective, u64)| {
-                (*collective, context.site.options.place().volume(*collective, *bytes))
+                (*collective, site.options.place().volume(*collective, *bytes))
             };
             ask_for(&mut targets, options.contests.iter().map(volume));
         }
         if targets.is_empty() && !tuned.goals.are_missed() {
             break;
         }
-        if round > 1 && context.jobs.budget.search_exhausted(0.0) {
-            context
-                .progress
-                .warn("the budget ended while violations were left to fix; raise --budget");
+        if round > 1 && budget.search_exhausted(0.0) {
+            progress.warn("the budget ended while violations were left to fix; raise --budget");
             break;
         }
         if violated > 0 {
-            context
-                .progress
-                .note(&format!("round {round}: {violated} violated cell group(s) to fix"));
+            progress.note(&format!("round {round}: {violated} violated cell group(s) to fix"));
         }
         let launch = match &tuned.emitted {
-            Some(emitted) if !ledger.deployment().is_empty() => emit::staged(&context.jobs, emitted)?,
+            Some(emitted) if !ledger.deployment().is_empty() => emit::staged(jobs, emitted)?,
             _ => Setup::default(),
         };
         if !targets.is_empty() {
-            let allotted = context.jobs.budget.search_seconds();
+            let allotted = budget.search_seconds();
             let (launch, contests) = (launch.clone(), &mut tuned.contests);
             let search = || searching::search(&mut ledger, context, options, round, launch, &targets, contests);
-            context.jobs.budget.phase(SEARCH, allotted, search)?;
-            taking_back::take_back_halves(&mut ledger, &context.progress, &tuned.before);
+            budget.phase(SEARCH, allotted, search)?;
+            taking_back::take_back_halves(&mut ledger, progress, &tuned.before);
         }
         if options.parameters && tuned.goals.are_missed() {
-            let allotted = context.jobs.budget.search_seconds();
+            let allotted = budget.search_seconds();
             let search = || search_for_overlap(&mut ledger, context, round, launch, &mut tuned.goals);
-            context.jobs.budget.phase(SEARCH, allotted, search)?;
+            budget.phase(SEARCH, allotted, search)?;
         }
         if ledger.deployment() == *ledger.verified() {
             break;
         }
         let label = format!("after/{round}");
-        let allotted = kilter_bench::budget::PROOF_SHARE * context.site.options.budget_seconds;
+        let allotted = kilter_bench::budget::PROOF_SHARE * site.options.budget_seconds;
         let proof = || deploy_and_verify(context, &label, &mut ledger, &mut tuned);
-        context.jobs.budget.last_phase(PROOF, allotted, proof)?;
+        budget.last_phase(PROOF, allotted, proof)?;
         let proof = || prove_overlap(context, &label, &mut ledger, &mut tuned);
-        context.jobs.budget.last_phase(PROOF, allotted, proof)?;
+        budget.last_phase(PROOF, allotted, proof)?;
         ledger.prove();
     }
     ledger.mark(&mut tuned.contests);
@@ -169,11 +156,8 @@ pub fn tune(context: &Context<'_>, options: &TuneOptions) -> anyhow::Result<Tune
         tuned.emitted = None;
         tuned.goals.nothing_deployed();
     }
-    let staged = tuned
-        .emitted
-        .as_ref()
-        .map(|emitted| emit::staged(&context.jobs, emitted));
-    tuned.goals.draw(&context.jobs, staged.transpose()?.as_ref())?;
+    let staged = tuned.emitted.as_ref().map(|emitted| emit::staged(jobs, emitted));
+    tuned.goals.draw(jobs, staged.transpose()?.as_ref())?;
     Ok(tuned)
 }
 
