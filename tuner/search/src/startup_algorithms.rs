@@ -47,9 +47,9 @@ pub fn search(
     targets: &[Target],
     banned: &BTreeSet<Assignment>,
 ) -> anyhow::Result<Findings> {
-    let library = &context.site.library;
-    let ranks = context.site.options.ranks;
-    let trials = trials(library, targets, ranks, &context.site.hosts());
+    let (site, plan) = (&context.site, &context.plan);
+    let (library, ranks) = (&site.library, site.options.ranks);
+    let trials = trials(library, targets, ranks, &site.hosts());
     let mut findings = Findings::default();
     if trials.is_empty() {
         return Ok(findings);
@@ -62,30 +62,18 @@ pub fn search(
         anyhow::bail!("the library's own collectives failed under the settings so far")
     };
     let tried = screen(&mut launches, trials, &present)?;
-    let standing = standing(
-        &context.site.library,
-        &context.plan,
-        context.site.options.ranks,
-        assignments,
-    )?;
+    let standing = standing(library, plan, ranks, assignments)?;
     let mut places = Vec::new();
     for place in 0..PLACES {
         let mut picks = picks(library, targets, &tried, &present, place);
-        prove(&mut launches, &context.site.library, targets, &mut picks)?;
+        prove(&mut launches, library, targets, &mut picks)?;
         places.extend((!picks.is_empty()).then_some(picks));
     }
     if places.is_empty() {
         return Ok(findings);
     }
     let deployed = |picks: &Picks| -> Vec<Assignment> {
-        let all = composed(
-            &context.site.library,
-            &context.plan,
-            context.site.options.ranks,
-            &standing,
-            picks,
-        )
-        .into_iter();
+        let all = composed(library, plan, ranks, &standing, picks).into_iter();
         // The first one of each is the variable that chooses.
         each_once(
             all.filter(|own| own.first().is_some_and(|first| !banned.contains(first)))
@@ -95,6 +83,7 @@ pub fn search(
     let mut configurations = vec![Vec::new()];
     configurations.extend(places.iter().map(deployed));
     let samples = launches.in_turn("confirm algorithms that are chosen at the start", &configurations)?;
+    let rule = site.rule(context.facts.noise_seconds());
     let mut chosen = Picks::new();
     for target in targets {
         let Some(row) = target.collective().and_then(|one| library.chosen_at_start(one)) else {
@@ -129,12 +118,7 @@ pub fn search(
             .iter()
             .filter_map(|bound| samples[0].get(bound).cloned())
             .collect();
-        let choice = choose(
-            target,
-            &candidates,
-            &bounds,
-            &context.site.rule(context.facts.noise_seconds()),
-        );
+        let choice = choose(target, &candidates, &bounds, &rule);
         if let Some(number) = choice.chosen.as_ref().and_then(number) {
             chosen.insert((row.0.collective, target.bytes()), number);
         }
@@ -145,13 +129,7 @@ pub fn search(
         };
         findings.evidence.insert(target.name(), evidence);
     }
-    let mut accepted: Vec<Vec<Assignment>> = composed(
-        &context.site.library,
-        &context.plan,
-        context.site.options.ranks,
-        &standing,
-        &chosen,
-    );
+    let mut accepted: Vec<Vec<Assignment>> = composed(library, plan, ranks, &standing, &chosen);
     accepted.retain(|own| own.first().is_some_and(|first| !banned.contains(first)));
     let all = each_once(accepted.iter().flatten().cloned());
     if !all.is_empty() && !configurations.contains(&all) {
