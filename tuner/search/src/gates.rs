@@ -185,14 +185,8 @@ fn hold(
     }
     let held = under.finals_in_turn(&without, finals, FINAL_LAUNCHES)?;
     let (held, of_library): (Vec<Held>, Vec<Held>) = held.into_iter().unzip();
-    let findings = proof::of_finalists(
-        &context.jobs,
-        &context.proofs,
-        &context.quarantine,
-        &label,
-        under.setup(),
-        &held,
-    )?;
+    let (jobs, proofs) = (&context.jobs, &context.proofs);
+    let findings = proof::of_finalists(jobs, proofs, &context.quarantine, &label, under.setup(), &held)?;
     let rule = context.site.rule(context.facts.noise_seconds());
     let mut chosen = Vec::new();
     for (held, of_library) in held.iter().zip(&of_library) {

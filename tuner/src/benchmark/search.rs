@@ -158,12 +158,10 @@ pub fn run(context: &Context<'_>, options: &BenchmarkOptions) -> anyhow::Result<
             row(&held, chosen.as_ref(), ratios.len())
         })
         .collect();
+    let stored = &context.jobs.run;
     let effort = |label: &str| -> anyhow::Result<Effort> {
-        let (launches, seconds) = context.jobs.run.launches_of(&format!("{label}/"))?;
-        let (of_settings, _) = context
-            .jobs
-            .run
-            .launches_of(&format!("{label}/{}/", whole_launch::LABEL))?;
+        let (launches, seconds) = stored.launches_of(&format!("{label}/"))?;
+        let (of_settings, _) = stored.launches_of(&format!("{label}/{}/", whole_launch::LABEL))?;
         Ok(Effort {
             launches,
             seconds,
