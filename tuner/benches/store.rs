@@ -1,5 +1,5 @@
-//! How long a million samples take to store and to read, and how long two stored runs take to compare:
-//! `cargo bench -p kilter --bench store`, with a number behind `--` for another million. Results are in `docs/method/store.md`.
+//! Times to store and to read a million samples, and to compare two stored runs: `cargo bench -p kilter --bench store`, with a number behind
+//! `--` for another million. Results are in `docs/method/store.md`.
 //!
 //! Not timed by a framework: every step is one that a user waits for once, and seconds are enough.
 

@@ -96,7 +96,7 @@ fn expanded(above: &[String], tree: &str, paths: &mut Vec<Name>) {
     }
 }
 
-/// What a module names: imports, with whether they are exported, and paths in its code.
+/// Names that a module uses: imports, each with true if exported, and paths in its code.
 fn named(text: &str) -> Vec<(Name, bool)> {
     let mut found = Vec::new();
     let mut rest = String::new();

@@ -165,7 +165,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("kilter-waiter", &[]),
 ];
 
-/// What tests, benchmarks and examples depend on besides.
+/// Further dependencies of tests, benchmarks and examples.
 const FOR_TESTS: &[(&str, &[&str])] = &[
     ("kilter-bench", &["kilter-fixtures"]),
     ("kilter-search", &["kilter-fixtures"]),
@@ -225,7 +225,7 @@ fn found() -> (BTreeSet<String>, Edges, Edges) {
     (crates, code, tests)
 }
 
-/// What is new, and what is listed and gone, in words.
+/// Arrows that are new, and listed ones that are gone, in words.
 fn differences(allowed: &Edges, found: &Edges, list: &str) -> Vec<String> {
     let new = found.difference(allowed).map(|(from, to)| {
         format!(

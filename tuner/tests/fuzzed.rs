@@ -1,5 +1,5 @@
-//! What comes from outside in damaged form: configuration, manifests, profiles, reports, databases. Each reader gives an answer or an error, in
-//! finite time, and never panics; what it accepts can be used.
+//! Damaged input from outside: configuration, manifests, profiles, reports, databases. Each reader gives an answer or an error, in finite time,
+//! and never panics; an accepted input can be used.
 //!
 //! Every kind of input is damaged for [`SECONDS`], or for as long as `KILTER_FUZZ_SECONDS` says (`scripts/fuzz` runs for minutes). The first case of a
 //! kind is the same in every run; `KILTER_FUZZ_SEED` chooses others.
@@ -28,13 +28,13 @@ use kilter_report::query::{Filter, Form, What, write};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 
-/// Of each kind of input, where nobody says otherwise.
+/// Seconds for each kind of input by default.
 const SECONDS: f64 = 5.0;
 
 /// No reader takes longer for inputs of this size.
 const LONGEST: Duration = Duration::from_secs(5);
 
-/// What happens to an input; places are fractions of its length, in 65536ths.
+/// Damage to an input; places are fractions of its length, in 65536ths.
 #[derive(Debug, Clone)]
 enum Damage {
     Flip(u16, u8),

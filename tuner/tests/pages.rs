@@ -135,7 +135,7 @@ fn plain(path: &Path) -> PathBuf {
     parts
 }
 
-/// What is wrong with the links of these pages, a line each.
+/// Broken links of these pages, a line each.
 fn broken_links(pages: &[PathBuf]) -> Vec<String> {
     let mut broken = Vec::new();
     for page in pages {

@@ -18,7 +18,7 @@ pub type Selections = BTreeMap<(Collective, u64), Selection>;
 /// The volumes at which collectives were measured.
 pub type Volumes = BTreeMap<Collective, BTreeSet<u64>>;
 
-/// All that is written.
+/// The decisions to write.
 #[derive(Debug, Clone)]
 pub struct Decisions<'a> {
     /// Settings of every launch.
@@ -45,7 +45,7 @@ pub struct Part<'a> {
 }
 
 impl<'a> Decisions<'a> {
-    /// Those of one run.
+    /// Decisions of one run.
     #[must_use]
     pub fn of(site: &'a Site<'_>, plan: &'a Plan, facts: &'a Facts, deployment: &'a Deployment) -> Decisions<'a> {
         Decisions {
@@ -100,7 +100,7 @@ impl<'a> Decisions<'a> {
         self.assignments.iter().any(|one| one.name == PROGRESS_VARIABLE)
     }
 
-    /// For how many ranks, in words: `2 ranks`, `2 or 16 ranks`.
+    /// The numbers of ranks in words: `2 ranks`, `2 or 16 ranks`.
     #[must_use]
     pub fn ranks(&self) -> String {
         let ranks: Vec<usize> = self.parts.iter().map(|part| part.ranks).collect();

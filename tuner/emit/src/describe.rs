@@ -1,5 +1,5 @@
-//! Files beside every library's own: for which library and under what they were tuned, the environment in the forms of sites, and the
-//! manifest that lists it all.
+//! Files beside every library's own: a page on the tuned library and its conditions, the environment in the forms of sites, and the manifest
+//! that lists it all.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
@@ -89,7 +89,7 @@ fn of(
     }
 }
 
-/// All that a job's environment must have: the environment of the ranks, and the library's parameters as variables.
+/// Variables that a job's environment must have: the environment of the ranks, and the library's parameters as variables.
 fn variables(emitted: &Emitted, site_file: Option<&SiteFile>) -> anyhow::Result<Vec<(String, String)>> {
     let mut variables = Vec::new();
     if let (Some(name), Some(site_file)) = (emitted.files.get(&File::Parameters), site_file) {

@@ -13,7 +13,7 @@ const PROFILE: &str = "kilter-profile.json";
 /// Directory of the shared objects, beside the profile.
 const LIBRARIES: &str = "lib";
 
-/// Writes what a deployment needs to be preloaded, if it does; returns the variables of the ranks.
+/// Writes the shared objects that a deployment preloads, if it needs any; returns the variables of the ranks.
 pub(super) fn install(
     installation: &Installation<'_>,
     decisions: &Decisions<'_>,

@@ -1,4 +1,4 @@
-//! From decisions to files: a staging directory that holds exactly what would be deployed, and the launch that uses it. [`emitters`] has a
+//! Writes decisions as files: a staging directory that holds exactly what would be deployed, and the launch that uses it. [`emitters`] has a
 //! file for each kind of library; [`apply`] installs a staging directory and takes it back.
 
 mod announced;
@@ -50,12 +50,12 @@ const ENVIRONMENT: &str = "kilter.env";
 /// The page that says how to install everything.
 const README: &str = "README.txt";
 
-/// Files of a staging directory: name, what it carries.
+/// Files of a staging directory.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Emitted {
     /// The directory.
     pub directory: PathBuf,
-    /// File names by what they carry.
+    /// File names by content.
     pub files: BTreeMap<File, String>,
     /// Implementations that the drop-in must run in a verification.
     pub implementations: Vec<String>,
@@ -86,22 +86,19 @@ fn directory(options: &Options) -> PathBuf {
 /// Empties the staging directory: nothing is to be deployed.
 ///
 /// # Errors
-/// The directory cannot be removed, or holds what is not Kilter's.
+/// The directory cannot be removed, or holds files that are not Kilter's.
 pub fn clear(options: &Options) -> anyhow::Result<()> {
     staging::clear(&directory(options))
 }
 
-/// Refuses what could not be written in the end: no emitter, or a staging directory that holds what is not Kilter's. For the time before
-/// anything is measured.
-///
-/// # Errors
-/// Why.
+/// Refuses a deployment that could not be written in the end: no emitter, or a staging directory that holds files that are not Kilter's. It is
+/// called before anything is measured.
 pub fn check(site: &Site<'_>) -> anyhow::Result<()> {
     emitter(&site.library)?;
     staging::check(&directory(site.options))
 }
 
-/// The library's emitter.
+/// The emitter of the context's library.
 ///
 /// # Errors
 /// The library has none.
@@ -201,7 +198,7 @@ pub(crate) fn comments(lines: &[String]) -> String {
     lines.iter().map(|line| format!("# {line}\n")).collect()
 }
 
-/// Settings of the site's that a decision changes: a job must no longer be given them, since the command line wins over what is deployed.
+/// Settings of the site's that a decision changes: a job must no longer be given them, since the command line wins over the deployment.
 fn replaced(installation: &Installation<'_>, decisions: &Decisions<'_>) -> Vec<(String, String)> {
     let site = installation.site_parameters.iter().chain(installation.site_environment);
     let is_replaced = |(name, value): &&(String, String)| {

@@ -151,9 +151,9 @@ pub enum ManifestError {
     Name {
         /// The key.
         key: &'static str,
-        /// As it stands.
+        /// The name in the manifest.
         name: String,
-        /// What is allowed.
+        /// The names that are allowed.
         allowed: &'static str,
     },
 }
@@ -211,7 +211,7 @@ impl Manifest {
         Ok(serde_json::to_string_pretty(self)? + "\n")
     }
 
-    /// What each file says about itself, a line each.
+    /// Header of each file about itself, a line each.
     #[must_use]
     pub fn title(&self) -> Vec<String> {
         let TunedUnder {

@@ -23,7 +23,7 @@ pub fn to_text(parameters: &[(String, String)]) -> Result<String, McaError> {
     Ok(text)
 }
 
-/// The same as variables of the environment, which Open MPI lets win over its files.
+/// The parameters as variables of the environment, which Open MPI lets win over its files.
 #[must_use]
 pub fn as_environment(parameters: &[(String, String)]) -> Vec<(String, String)> {
     parameters

@@ -1,7 +1,7 @@
 //! An MPICH's words on itself: its own selection of algorithms and their names, which are texts in its shared object.
 //!
-//! A selection file must hold what the library has for all collectives, and that differs from release to release. So it is taken
-//! from the library that is tuned, and no copy of any release is kept here.
+//! A selection file must hold the library's entries for all collectives, which differ from release to release. So they are taken from the tuned
+//! library, and no copy of any release is kept here.
 
 use std::collections::BTreeSet;
 use std::path::Path;

@@ -8,7 +8,7 @@ use kilter_profile::{Profile, Rule, VERSION};
 
 use super::decisions::Decisions;
 
-/// The profile of what is decided; `None` where nothing needs the drop-in. A rule ends where its implementation would do what `limits`
+/// The profile of the decisions; `None` if nothing needs the drop-in. A rule ends where its implementation would do something that `limits`
 /// forbid.
 #[must_use]
 pub fn of(decisions: &Decisions<'_>, library: &str, plugins: Vec<String>, limits: &Limits) -> Option<Profile> {

@@ -6,7 +6,7 @@ use kilter_bench::launch::command::quote;
 
 use super::{Emitted, File};
 
-/// Settings of the jobs' own that must go, since they would win over what is deployed.
+/// Settings of the jobs' own that must go, since they would win over the deployment.
 pub(crate) fn replaced(settings: &[(String, String)]) -> String {
     let mut text = String::new();
     for (name, value) in settings {

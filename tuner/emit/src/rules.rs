@@ -1,9 +1,8 @@
 //! The rules by which Open MPI's `coll_tuned` chooses algorithms, whatever the form of their file.
 //!
-//! Open MPI ignores a file with any mistake without a word, lets a rule for one communicator size leak to all larger ones, and
-//! for Gather and Scatter compares sizes that differ between ranks. So what is written here is fenced by communicator size,
-//! never switches an unsafe collective on size, and is read back by a reader that mirrors the library's own ([`numbers`],
-//! [`json`]) before anything relies on it.
+//! Open MPI silently ignores a file with any mistake, lets a rule for one communicator size leak to all larger ones, and for Gather and Scatter
+//! compares sizes that differ between ranks. So the rules written here are fenced by communicator size, never switch an unsafe collective on
+//! size, and are read back by a reader that mirrors the library's own ([`numbers`], [`json`]) before anything relies on them.
 
 pub mod json;
 pub mod numbers;
@@ -27,7 +26,7 @@ pub struct Choice {
 
 /// Choices by the message size from which they hold.
 type ByBytes = BTreeMap<u64, Choice>;
-/// The same by the communicator size from which they hold.
+/// Choices by message size, by the communicator size from which they hold.
 type ByRanks = BTreeMap<u64, ByBytes>;
 
 /// The rules: per collective id and communicator size, choices from a message size upward.
@@ -36,7 +35,7 @@ pub struct Rules {
     collectives: BTreeMap<u64, ByRanks>,
 }
 
-/// Why Open MPI would ignore the file, or take it for something else.
+/// The reason why Open MPI would ignore the file, or take it for something else.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("rules file, line {line}: {message}")]
 pub struct RulesError {
@@ -120,7 +119,7 @@ impl Rules {
             .map(|(_, by_bytes)| by_bytes)
     }
 
-    /// These rules, and where they leave the choice to the library, those of `below`.
+    /// Lays these rules over those of `below`, which decide where these leave the choice to the library.
     #[must_use]
     pub fn over(&self, below: &Rules) -> Rules {
         let ids: BTreeSet<u64> = self
@@ -158,7 +157,7 @@ impl Rules {
             .collect()
     }
 
-    /// The same choices with nothing said twice: rules that change nothing are left out.
+    /// The same choices without rules that change nothing.
     #[must_use]
     pub fn normalized(&self) -> Rules {
         let one = |(id, by_ranks): (&u64, &ByRanks)| {

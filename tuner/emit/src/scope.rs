@@ -1,11 +1,11 @@
-//! For whom files are installed.
+//! Scopes for which files are installed.
 
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use kilter_bench::launch::command::quote;
 
-/// For whom.
+/// The users for whom files are installed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Scope {
     /// The user, in the home directory.
@@ -17,7 +17,7 @@ pub enum Scope {
 }
 
 impl Scope {
-    /// As it is typed.
+    /// The option as typed.
     #[must_use]
     pub fn option(&self) -> String {
         match self {

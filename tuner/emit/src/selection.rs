@@ -1,8 +1,8 @@
 //! MPICH's selection of algorithms: a tree of tests in JSON, as `MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE` names it.
 //!
 //! Each key of an object is a test, tried in the order of the file; the first that is true leads into its object. A path ends at
-//! `"algorithm=NAME": {}`. A selection file replaces the library's own selection as a whole, so what is written here is the library's
-//! own tree with rules put in for one size of communicator, and everything else as it was: see [`Tree::with_rules`].
+//! `"algorithm=NAME": {}`. A selection file replaces the library's own selection as a whole, so the written file is the library's own tree with
+//! rules put in for one size of communicator, and everything else as it was: see [`Tree::with_rules`].
 //!
 //! Two things were found by counting messages on MPICH 4.0.2 (`comm_size<8` below a test on the message is true on 8 ranks), and
 //! decide how it is written: only `comm_size<=` is used, and what the library has for other calls on the same communicator is put
@@ -108,11 +108,8 @@ impl Tree {
         )])
     }
 
-    /// The same with rules for calls of `collective` on intracommunicators of exactly `ranks` ranks. `test` is the test on the
-    /// message size, `avg_msg_size` or `total_msg_size`; without one the only rule holds for all sizes.
-    ///
-    /// # Errors
-    /// See [`RuleError`].
+    /// Adds rules for calls of `collective` on intracommunicators of exactly `ranks` ranks. `test` is the test on the message size,
+    /// `avg_msg_size` or `total_msg_size`; without one the only rule holds for all sizes.
     pub fn with_rules(
         &self,
         collective: &str,
@@ -147,8 +144,8 @@ impl Tree {
         Ok(tree)
     }
 
-    /// What is left where the size of the communicator is known: its tests are carried out as far as the library does so when it
-    /// makes a communicator, that is before the first test on a call.
+    /// The rest of the tree for a known communicator size: its tests are carried out as far as the library does so when it makes a communicator,
+    /// that is before the first test on a call.
     fn for_ranks(&self, ranks: u64) -> Tree {
         let mut kept = Vec::new();
         for (position, (key, tree)) in self.0.iter().enumerate() {
@@ -243,7 +240,7 @@ fn is_of_communicator(key: &str) -> bool {
 /// A call, as far as the library's tests look at it.
 #[derive(Clone, Copy)]
 pub struct Call<'a> {
-    /// Such as `bcast`.
+    /// The collective, such as `bcast`.
     pub collective: &'a str,
     /// Ranks of the intracommunicator.
     pub ranks: u64,

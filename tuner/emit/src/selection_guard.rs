@@ -1,7 +1,7 @@
-//! Of which calls an algorithm of MPICH is capable, as tests of a selection file.
+//! Calls that an algorithm of MPICH can carry out, as tests of a selection file.
 //!
-//! An algorithm that a control variable asks for is checked against the call and replaced where it cannot carry it out. One that a
-//! selection file names is not: it runs, and fails an assertion or delivers wrong data. So what the library checks is written as
+//! MPICH checks an algorithm that a control variable asks for against the call and replaces it if it cannot carry the call out. An algorithm
+//! that a selection file names is not checked: it runs, and fails an assertion or delivers wrong data. So the library's checks are written as
 //! tests around the algorithm, and all other calls keep the library's own choice.
 //!
 //! Source: the list of restrictions in MPICH's `src/mpi/coll/coll_algorithms.txt`.
@@ -35,7 +35,7 @@ const CONSECUTIVE: Guard = Guard {
     holds: "is_node_consecutive=yes",
     fails: "is_node_consecutive=no",
 };
-/// In place, the size of what is sent is not significant either, so that sizes cannot be compared.
+/// In place, the size of the send buffer is not significant either, so that sizes cannot be compared.
 const SENT: Guard = Guard {
     holds: "is_sendbuf_inplace=no",
     fails: "is_sendbuf_inplace=yes",

@@ -228,7 +228,7 @@ impl Lint<'_> {
         }
     }
 
-    /// Whether every call passes one of the tests.
+    /// Checks that every call passes one of the tests.
     fn ends(&self, tree: &Tree) -> Result<(), String> {
         let Some((last, _)) = tree.0.last() else {
             return Err("the object is empty, and a call that comes here finds no algorithm".to_owned());

@@ -20,7 +20,7 @@ pub struct SiteFile {
     pub parse: fn(&str) -> anyhow::Result<Pairs>,
     /// Refuses a name or a value that it cannot carry.
     pub check: fn(&[(String, String)]) -> anyhow::Result<()>,
-    /// The same as variables of the environment, which wins over such files.
+    /// The parameters as variables of the environment, which wins over such files.
     pub as_environment: fn(&[(String, String)]) -> Pairs,
     /// The programs that its library's launchers start on other hosts.
     pub daemons: &'static [Daemon],
@@ -35,7 +35,7 @@ pub struct SiteFile {
 pub struct Places {
     /// The file that changes; without one the modules carry the parameters.
     pub parameters: Option<PathBuf>,
-    /// The site's file, over which `parameters` wins; the same file where the site's is what changes.
+    /// The site's file, over which `parameters` wins; the same file if the site's is the one that changes.
     pub site: Option<PathBuf>,
     /// The site's file whose parameters win over everything.
     pub overrides: Option<PathBuf>,

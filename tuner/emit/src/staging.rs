@@ -1,9 +1,9 @@
 //! The staging directory is Kilter's own, and nothing else in it is ever removed.
 //!
-//! `--out .` in somebody's project puts the staging directory where their own `emit/` may lie. So a directory is emptied only of what Kilter has
-//! written there: what its manifest lists, and what [`JOURNAL`] lists, where a run ended before the manifest was written. Where anything
-//! else lies there, nothing is removed, and it is said before anything is measured. What is removed is unlinked: a job that has a
-//! file open, or mapped, keeps it.
+//! `--out .` in somebody's project puts the staging directory where their own `emit/` may lie. So a directory is emptied only of files that
+//! Kilter has written there: those that its manifest lists, and those that [`JOURNAL`] lists if a run ended before the manifest was written. If
+//! anything else lies there, nothing is removed, and the user is told before anything is measured. Removed files are unlinked: a job that has
+//! one open, or mapped, keeps it.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -18,15 +18,15 @@ use super::manifest::{self, Manifest};
 /// Refuses a directory that holds something that is not Kilter's.
 ///
 /// # Errors
-/// The error names what lies there, and what to do.
+/// The error names the foreign files, and the remedy.
 pub fn check(directory: &Path) -> anyhow::Result<()> {
     contents(directory).map(drop)
 }
 
-/// Removes what Kilter has written into a staging directory, and the directory.
+/// Removes Kilter's files from a staging directory, and the directory.
 ///
 /// # Errors
-/// As [`check`], or what cannot be removed.
+/// As [`check`], or a file that cannot be removed.
 pub fn clear(directory: &Path) -> anyhow::Result<()> {
     let Some(contents) = contents(directory)? else {
         return Ok(());
@@ -51,7 +51,7 @@ pub(super) fn begin(directory: &Path) -> anyhow::Result<()> {
     fs::create_dir_all(directory).with_context(|| format!("`{}` cannot be made", directory.display()))
 }
 
-/// All that lies in a staging directory; the outer directories first.
+/// Contents of a staging directory; the outer directories first.
 struct Contents {
     files: Vec<PathBuf>,
     directories: Vec<PathBuf>,
@@ -132,7 +132,7 @@ mod tests {
     use super::*;
     use crate::announced::announce;
 
-    /// A directory `emit` with these files, and what keeps it.
+    /// A directory `emit` with these files, and the guard that keeps it.
     fn staged(files: &[&str]) -> (tempfile::TempDir, PathBuf) {
         let home = tempfile::tempdir().unwrap();
         let directory = home.path().join("emit");

@@ -1,4 +1,4 @@
-//! What is to be deployed: the decisions so far. Pure data; `kilter-emit` writes it, `kilter-search` extends it.
+//! The deployment: the decisions so far. Pure data; `kilter-emit` writes it, `kilter-search` extends it.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -13,21 +13,21 @@ use crate::plan::Subject;
 mod culprits;
 mod touches;
 
-/// What switches Kilter's progress thread on; whoever sets it preloads its library.
+/// The variable that switches Kilter's progress thread on; the library has to be preloaded with it.
 pub const PROGRESS_VARIABLE: &str = "KILTER_PROGRESS";
 
 /// A parameter of the library or of its environment.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Assignment {
-    /// As the library spells it.
+    /// The library's spelling.
     pub name: String,
-    /// As the library reads it.
+    /// The value as the library reads it.
     pub value: String,
-    /// Whether it is an environment variable of the ranks; a parameter of the library otherwise.
+    /// True for an environment variable of the ranks, false for a parameter of the library.
     pub environment: bool,
 }
 
-/// What carries out a collective at one volume.
+/// Implementation of a collective at one volume.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Selection {
     /// The library with these settings for this collective (algorithm, segment size, fan-out): name, value.
@@ -90,7 +90,7 @@ impl PluginRow {
             .map(|(_, value)| *value)
     }
 
-    /// What it keeps of scratch on the rank that needs most, at most; `None` where it does not say.
+    /// Most scratch memory that it keeps on any rank; `None` if it does not say.
     #[must_use]
     pub fn scratch_bytes(&self, p_ranks: usize, n_bytes: u64) -> Option<u64> {
         Some(self.row.scratch?.bytes(p_ranks, n_bytes, self.value(SEGMENT)))
@@ -119,7 +119,7 @@ impl Selection {
         }
     }
 
-    /// The id by which a profile names what the drop-in runs; `None` for settings of the library.
+    /// The id by which a profile names the implementation that the drop-in runs; `None` for settings of the library.
     #[must_use]
     pub fn implementation(&self) -> Option<&str> {
         match self {
@@ -129,7 +129,7 @@ impl Selection {
         }
     }
 
-    /// Names and values: settings of the library, or parameters of what the drop-in runs.
+    /// Names and values: settings of the library, or parameters of the implementation that the drop-in runs.
     #[must_use]
     pub fn parameters(&self) -> Vec<(String, String)> {
         match self {
@@ -155,7 +155,7 @@ impl Selection {
         }
     }
 
-    /// As the report shows it.
+    /// The fix in the report's form.
     #[must_use]
     pub fn fix(&self) -> Fix {
         Fix {
@@ -195,7 +195,7 @@ pub struct Deployment {
 }
 
 impl Deployment {
-    /// Whether nothing is to be deployed.
+    /// True if nothing is to be deployed.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.assignments.is_empty() && self.selections.is_empty()
@@ -220,9 +220,8 @@ impl Deployment {
             .map(|(key, _)| *key)
     }
 
-    /// The selection that must have slowed `subject`: its own, or one whose rule holds for every size. `None` blames the
-    /// launch-wide assignments: where nothing is selected for the subject, or where what is selected was `verified` before and
-    /// assignments have changed since.
+    /// The selection that must have slowed `subject`: its own, or one whose rule holds for every size. `None` blames the launch-wide
+    /// assignments: if nothing is selected for the subject, or if its selection was `verified` before and assignments have changed since.
     #[must_use]
     pub fn to_blame(&self, subject: &Subject, verified: &Deployment, library: &Library) -> Option<(Collective, u64)> {
         let collective = subject.collective()?;

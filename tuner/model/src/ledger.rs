@@ -1,4 +1,4 @@
-//! The ledger of decisions: each is a [`Change`] with what it was confirmed to fix and how far it has come. Pure.
+//! The ledger of decisions: each is a [`Change`] with the targets that it was confirmed to fix and its state. Pure.
 //!
 //! A change goes one way: a step of the search proposes it when launches have confirmed it ([`Ledger::confirm`]), it is deployed or found
 //! superfluous ([`Ledger::deploy`], [`Ledger::deploy_needed`]), launches from the emitted files prove it ([`Ledger::prove`]) or it is taken back
@@ -29,29 +29,30 @@ pub use taking_back::Gone;
 /// A change that a step of the search proposes, since launches have confirmed it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Proposal {
-    /// All of it.
+    /// The whole change.
     pub change: Change,
-    /// Names of the targets (`reduce 4096`) that it fixes by itself, and that were not fixed before. None for what was chosen for overlap.
+    /// Names of the targets (`reduce 4096`) that it fixes by itself, and that were not fixed before. None for a change that was chosen for
+    /// overlap.
     pub fixes: BTreeSet<String>,
 }
 
 /// A change and its state.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Decision {
-    /// All of it.
+    /// The whole change.
     pub change: Change,
     /// Names of the targets that it was confirmed to fix.
     pub fixes: BTreeSet<String>,
-    /// How far it has come.
+    /// State of the change.
     pub state: State,
 }
 
-/// How far a change has come.
+/// State of a change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum State {
     /// Launches have confirmed it; it is in force for the rest of the search.
     Confirmed,
-    /// It is in the files, and launches have yet to prove it.
+    /// The change is in the files, and launches have yet to prove it.
     Deployed,
     /// Launches from the files have proved it.
     Proven,
@@ -59,11 +60,11 @@ pub enum State {
     Replaced,
     /// Other changes that are deployed fix the same targets.
     Superfluous,
-    /// It was deployed, and is no more.
+    /// The change was deployed, and is no more.
     TakenBack(TakenBack),
 }
 
-/// Why a change is deployed no more.
+/// The reason why a change is deployed no more.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TakenBack {
     /// The observation.
@@ -97,7 +98,7 @@ impl Decision {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Ledger {
     decisions: Vec<Decision>,
-    /// By the name of a cell of a guideline, why nothing fixes it.
+    /// Reasons why nothing fixes a cell, by the name of the guideline's cell.
     given_up: BTreeMap<String, String>,
     /// The deployment that was proven last.
     verified: Deployment,
@@ -106,7 +107,7 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// All of them.
+    /// All decisions.
     #[must_use]
     pub fn decisions(&self) -> &[Decision] {
         &self.decisions
@@ -133,7 +134,7 @@ impl Ledger {
         self.decisions.push(Decision { change, fixes, state });
     }
 
-    /// Marks all changes that stand as proven: they were verified from their files, and what spoke against others took them back.
+    /// Marks all standing changes as proven: they were verified from their files, and evidence against others took those back.
     pub fn prove(&mut self) {
         for decision in self.decisions.iter_mut().filter(|decision| decision.stands()) {
             decision.state = State::Proven;
@@ -147,7 +148,7 @@ impl Ledger {
         of(self.standing())
     }
 
-    /// The same with the changes that launches have confirmed in this round of the search.
+    /// The deployment, with the changes that launches have confirmed in this round of the search.
     #[must_use]
     pub fn in_force(&self) -> Deployment {
         let is_in_force = |decision: &&Decision| decision.stands() || decision.state == State::Confirmed;
@@ -165,7 +166,7 @@ impl Ledger {
         self.decisions.iter().filter(|decision| decision.stands())
     }
 
-    /// By cell, the settings of whole launches that its selection needs.
+    /// Settings of whole launches that the selection of each cell needs.
     pub fn needs(&self) -> impl Iterator<Item = (Cell, &[Assignment])> {
         let of = |decision: &Decision| decision.change.cell().is_some() && !decision.change.settings.is_empty();
         let with_needs = self.standing().filter(move |decision| of(decision));

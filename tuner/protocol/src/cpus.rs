@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-/// The numbers of a list such as `0-3,8`; what is no number is left out.
+/// The numbers of a list such as `0-3,8`; other words are left out.
 #[must_use]
 pub fn parse(text: &str) -> BTreeSet<usize> {
     let mut cpus = BTreeSet::new();
@@ -18,7 +18,7 @@ pub fn parse(text: &str) -> BTreeSet<usize> {
     cpus
 }
 
-/// The list of these numbers, each by itself: what every reader of such lists understands.
+/// The list of these numbers, each by itself: every reader of such lists understands that form.
 #[must_use]
 pub fn list(cpus: impl IntoIterator<Item = usize>) -> String {
     let words: Vec<String> = cpus.into_iter().map(|cpu| cpu.to_string()).collect();
@@ -30,14 +30,14 @@ pub fn list(cpus: impl IntoIterator<Item = usize>) -> String {
 pub struct ProcessingUnits {
     /// Their numbers in the operating system, as a list such as `0-3,8`.
     pub granted: String,
-    /// Those to which the launcher bound each rank of this host, in the order of the ranks.
+    /// Processing units to which the launcher bound each rank of this host, in the order of the ranks.
     pub of_ranks: Vec<String>,
-    /// Who says so, such as `hwloc`.
+    /// Source of the numbers, such as `hwloc`.
     pub by: String,
 }
 
 impl ProcessingUnits {
-    /// How many there are, at least 1: something runs.
+    /// Number of processing units, at least 1: something runs.
     #[must_use]
     pub fn count(&self) -> u32 {
         u32::try_from(parse(&self.granted).len()).unwrap_or(u32::MAX).max(1)

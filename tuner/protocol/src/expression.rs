@@ -44,13 +44,13 @@ mod quantity;
 pub struct Guideline {
     /// The functionality that should not be slower.
     pub left: Side,
-    /// Whether it bounds in one direction or in both.
+    /// Bound in one direction or in both.
     pub relation: Relation,
-    /// What bounds it.
+    /// The side that bounds it.
     pub right: Side,
 }
 
-/// How two sides are ordered.
+/// Order of two sides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Relation {
     /// The left side takes no longer.
@@ -62,46 +62,46 @@ pub enum Relation {
 /// Calls one after the other.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Side {
-    /// At least one.
+    /// Terms of the sum, at least one.
     pub terms: Vec<Term>,
 }
 
 /// A call, perhaps several times.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Term {
-    /// How often.
+    /// Number of calls.
     pub repeat: Quantity,
-    /// What.
+    /// The call.
     pub call: Call,
 }
 
 /// One call.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Call {
-    /// What is called.
+    /// The operation that is called.
     pub operation: Operation,
     /// Its volume in bytes; `None` for calls that have none.
     pub size: Option<Quantity>,
-    /// How its data lies and is combined.
+    /// Layout and combination of its data.
     pub attributes: Attributes,
-    /// On which ranks.
+    /// The communicator.
     pub on: Communicator,
 }
 
-/// What stands behind the size.
+/// Attributes of a call, written behind its size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Attributes {
     /// `MPI_IN_PLACE` where the function allows it.
     pub in_place: bool,
     /// The receive is posted, and the sender knows it, before the send begins.
     pub posted: bool,
-    /// A user-defined operator that does what the built-in one does.
+    /// A user-defined operator with the built-in one's function.
     pub user_operator: bool,
     /// Division of a v-variant.
     pub counts: Counts,
-    /// Layout of what is given.
+    /// Layout of the input.
     pub sendtype: Layout,
-    /// Layout of what is got.
+    /// Layout of the output.
     pub recvtype: Layout,
 }
 
@@ -139,7 +139,7 @@ impl Call {
         }
     }
 
-    /// Whether data of it lies in another way than one byte after the other.
+    /// True if some of its data is not contiguous.
     #[must_use]
     pub fn is_typed(&self) -> bool {
         self.attributes.sendtype != Layout::Contiguous || self.attributes.recvtype != Layout::Contiguous
@@ -176,7 +176,7 @@ impl Side {
             .collect()
     }
 
-    /// The same with `k` filled in.
+    /// Replaces `k` by a number.
     #[must_use]
     pub fn with_k(&self, k: u64) -> Side {
         self.map_calls(|term| Term {
@@ -188,7 +188,7 @@ impl Side {
         })
     }
 
-    /// The same with `A` filled in.
+    /// Replaces `A` by a function.
     #[must_use]
     pub fn with_function(&self, function: Collective) -> Side {
         self.map_calls(|term| {
@@ -209,7 +209,7 @@ impl Side {
         }
     }
 
-    /// Whether a `k` is left in it.
+    /// True if it still contains `k`.
     #[must_use]
     pub fn mentions_k(&self) -> bool {
         self.terms.iter().any(|term| {
@@ -218,7 +218,7 @@ impl Side {
         })
     }
 
-    /// Whether any size or repeat depends on the total volume.
+    /// True if any size or repeat depends on the total volume.
     #[must_use]
     pub fn mentions_n(&self) -> bool {
         self.terms.iter().any(|term| {
@@ -227,8 +227,8 @@ impl Side {
         })
     }
 
-    /// Whether `n_bytes` is a volume that the side can be stated for: every repeat that depends on it is a whole number above
-    /// one, and every size a whole number.
+    /// True if the side can be stated for a volume of `n_bytes`: every repeat that depends on it is a whole number above one, and every size a
+    /// whole number.
     #[must_use]
     pub fn divides(&self, n_bytes: u64, p_ranks: u64) -> bool {
         let values = Values {
@@ -243,7 +243,7 @@ impl Side {
         })
     }
 
-    /// Whether an `A` is left in it.
+    /// True if it still contains `A`.
     #[must_use]
     pub fn mentions_any(&self) -> bool {
         self.terms
@@ -251,7 +251,7 @@ impl Side {
             .any(|term| matches!(term.call.operation, Operation::Collective(None, _)))
     }
 
-    /// Whether something that was started is waited for.
+    /// True if it waits for something started.
     #[must_use]
     pub fn has_wait(&self) -> bool {
         self.terms
@@ -259,7 +259,7 @@ impl Side {
             .any(|term| term.call.operation == Operation::Single(Single::Wait))
     }
 
-    /// Whether any call divides its buffer into `p` blocks.
+    /// True if any call divides its buffer into `p` blocks.
     #[must_use]
     pub fn has_blocks(&self) -> bool {
         self.terms
@@ -267,7 +267,7 @@ impl Side {
             .any(|term| term.call.function().is_some_and(Collective::has_blocks))
     }
 
-    /// What `n` must be a multiple of, in bytes, for every call to move whole elements of `element_bytes` and whole blocks.
+    /// Divisor of `n`, in bytes, that lets every call move whole elements of `element_bytes` and whole blocks.
     #[must_use]
     pub fn unit_bytes(&self, p_ranks: u64, element_bytes: u64) -> u64 {
         self.terms.iter().fold(1, |unit, term| {
@@ -317,7 +317,7 @@ pub fn lcm(a: u64, b: u64) -> u64 {
 }
 
 impl Guideline {
-    /// The same with `k` filled in.
+    /// Replaces `k` by a number.
     #[must_use]
     pub fn with_k(&self, k: u64) -> Guideline {
         Guideline {
@@ -327,7 +327,7 @@ impl Guideline {
         }
     }
 
-    /// The same with `A` filled in.
+    /// Replaces `A` by a function.
     #[must_use]
     pub fn with_function(&self, function: Collective) -> Guideline {
         Guideline {

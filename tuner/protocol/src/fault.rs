@@ -1,5 +1,5 @@
-//! Faults: what can be wrong with an item or a job, as data. The worker reports them, the store keeps them, the search decides by them, and
-//! [`Fault`] and [`FaultKind`] alone put them into words.
+//! Faults of an item or a job, as data. The worker reports them, the store keeps them, the search decides by them, and [`Fault`] and
+//! [`FaultKind`] alone put them into words.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "fault", rename_all = "snake_case")]
 pub enum Fault {
-    /// A byte is not what it must be.
+    /// A byte has a wrong value.
     WrongData(WrongData),
     /// A rank left a barrier before the last one had entered.
     BrokenBarrier,
@@ -93,7 +93,7 @@ pub enum Zone {
     Behind,
 }
 
-/// A difference from what the untouched library leaves of random doubles.
+/// A difference from the untouched library's results on random doubles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Difference {
@@ -107,7 +107,7 @@ pub enum Difference {
     DefaultUnknown,
 }
 
-/// The kind of a fault, of an item or of a job: it says what becomes of the candidate.
+/// The kind of a fault, of an item or of a job: it decides what happens to the candidate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum FaultKind {
     /// Nothing was heard of the job for too long.
@@ -119,7 +119,7 @@ pub enum FaultKind {
     /// The job never said that it had started.
     #[serde(rename = "did not start")]
     DidNotStart,
-    /// A byte was not what it must be. Reports before schema 7 of the store also say `wrong data`.
+    /// A byte had a wrong value. Reports before schema 7 of the store also say `wrong data`.
     #[serde(rename = "delivered wrong data", alias = "wrong data")]
     WrongData,
     /// The library did not follow.

@@ -1,4 +1,4 @@
-//! What the tuner tells the worker and what the worker reports: guideline expressions, plan lines, report lines.
+//! The protocol between tuner and worker: guideline expressions, plan lines, report lines.
 //!
 //! Both channels are files of JSON lines in the launch's directory: the tuner appends to the plan while the job runs, so that
 //! a search can ask its next question in the same job; rank 0 of the worker appends to the report, which the tuner follows.

@@ -1,4 +1,4 @@
-//! What `kilter-worker describe` says of a job and its hosts: one line of JSON on standard output, after [`MARK`].
+//! Output of `kilter-worker describe` on a job and its hosts: one line of JSON on standard output, after [`MARK`].
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// Begins the line; launchers and libraries may print others.
 pub const MARK: &str = "kilter-machine: ";
 
-/// In a path: the control group of the reading process, as `/proc/self/cgroup` says (version 2).
+/// Placeholder in a path for the control group of the reading process, as `/proc/self/cgroup` says (version 2).
 pub const CGROUP: &str = "{cgroup}";
 
 /// A job and its hosts.
@@ -27,11 +27,11 @@ pub struct Machine {
     pub malloc_maps_from_bytes: Option<u64>,
     /// Control variables on rank 0: name, value; absent if unknown to the library.
     pub variables: BTreeMap<String, String>,
-    /// For each host the files that were asked for: path, text. What cannot be read is absent.
+    /// Files asked for, by host: path, text. Unreadable files are absent.
     pub hosts: BTreeMap<String, BTreeMap<String, String>>,
 }
 
-/// Where a rank is.
+/// Place of a rank.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct RankPlace {
     /// Host.

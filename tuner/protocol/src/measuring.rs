@@ -1,8 +1,8 @@
-//! How a repetition is started and what state the caches are in: parts of the plan's header.
+//! Start of a repetition and state of the caches: parts of the plan's header.
 
 use serde::{Deserialize, Serialize};
 
-/// How the ranks start a repetition together, and what its time is.
+/// Method by which the ranks start a repetition together, and the definition of its time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Synchronisation {
@@ -13,12 +13,12 @@ pub enum Synchronisation {
     SharedClock,
     /// Each rank has a clock of its own, and a model of how rank 0's differs: otherwise as with a shared clock.
     RoundTime,
-    /// A barrier, then the longest of the local times. The fall-back: what leaves the barrier late is missing from the time.
+    /// A barrier, then the longest of the local times. The fall-back: a delay in leaving the barrier is missing from the time.
     Barrier,
 }
 
 impl Synchronisation {
-    /// As a report spells it.
+    /// The name in reports.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -30,11 +30,11 @@ impl Synchronisation {
     }
 }
 
-/// What the caches hold when a repetition starts.
+/// Contents of the caches when a repetition starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Cache {
-    /// What the repetition before left there: the user's buffers, as far as they fit.
+    /// The leftovers of the repetition before: the user's buffers, as far as they fit.
     #[default]
     Warm,
     /// Nothing of the user's buffers: every rank sweeps other memory before each start.
@@ -49,8 +49,8 @@ pub enum Cache {
 pub struct ClockFault {
     /// The rank.
     pub rank: usize,
-    /// What the clock is ahead by, in seconds.
+    /// Lead of the clock, in seconds.
     pub offset_seconds: f64,
-    /// How much too fast it is, in parts per million.
+    /// Excess of its speed, in parts per million.
     pub drift_ppm: f64,
 }

@@ -1,4 +1,4 @@
-//! Overlap of communication and computation: what an item of a plan does that measures it.
+//! Items of a plan that measure the overlap of communication and computation.
 //!
 //! After Denis, Trahay: MPI Overlap: Benchmark and Analysis (ICPP 2016, doi:10.1109/ICPP.2016.37). A cell of a map is one block whose
 //! items are the parts of one benchmark at one size and one computation time, their repetitions interleaved, so that a machine that
@@ -6,16 +6,16 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What an item measures.
+/// Measurement of an item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Overlap {
-    /// Who communicates how while it computes.
+    /// The communication beside the computation.
     pub benchmark: Benchmark,
-    /// Which of the benchmark's times is taken.
+    /// The one of the benchmark's times that is taken.
     pub part: Part,
-    /// How long the computation takes by itself, in nanoseconds of an undisturbed core.
+    /// Duration of the computation by itself, in nanoseconds of an undisturbed core.
     pub computation_ns: u64,
-    /// What computing is.
+    /// Kind of computation.
     pub model: Model,
     /// Threads that compute: beside the communicating one for [`Benchmark::ThreadLoad`], else 1.
     pub threads: u32,
@@ -23,7 +23,7 @@ pub struct Overlap {
     pub requests: u32,
 }
 
-/// Who communicates how while it computes.
+/// The communication beside the computation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Benchmark {
@@ -33,15 +33,15 @@ pub enum Benchmark {
     Receiver,
     /// Both ranks: `Isend`, computation, `Wait`, then `Irecv`, computation, `Wait`; half the time.
     BothSides,
-    /// As [`Benchmark::Sender`], of a vector of 32 characters at a stride of 64.
+    /// [`Benchmark::Sender`] with a vector of 32 characters at a stride of 64.
     NonContiguous,
     /// Rank 0: `Isend`, computation, `Wait`, no acknowledgement; communication is a blocking `Send`.
     CpuOverhead,
     /// Blocking round trips while threads compute; half the time.
     ThreadLoad,
-    /// As [`Benchmark::Sender`], the bytes divided over several requests to one peer.
+    /// [`Benchmark::Sender`] with the bytes divided over several requests to one peer.
     ManyRequests,
-    /// As [`Benchmark::Sender`], the bytes divided over requests to all other ranks.
+    /// [`Benchmark::Sender`] with the bytes divided over requests to all other ranks.
     ManyPeers,
     /// All ranks: `Ibcast` from rank 0, computation, `Wait`.
     Ibcast,
@@ -54,7 +54,7 @@ pub enum Benchmark {
 }
 
 impl Benchmark {
-    /// All of them: first the six of the paper.
+    /// All benchmarks: first the six of the paper.
     pub const ALL: [Benchmark; 12] = [
         Benchmark::Sender,
         Benchmark::Receiver,
@@ -95,7 +95,7 @@ impl Benchmark {
         Benchmark::ALL.into_iter().find(|benchmark| benchmark.name() == name)
     }
 
-    /// Whether all ranks take part, rather than two.
+    /// True if all ranks take part, rather than two.
     #[must_use]
     pub const fn is_of_all_ranks(self) -> bool {
         matches!(
@@ -109,7 +109,7 @@ impl Benchmark {
     }
 }
 
-/// Which of a benchmark's times is taken.
+/// The one of a benchmark's times that is taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Part {
@@ -123,11 +123,11 @@ pub enum Part {
     Overlapped,
 }
 
-/// What computing is.
+/// Kind of computation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Model {
-    /// A fixed amount of work, calibrated before `MPI_Init`: whoever takes cycles away makes it longer.
+    /// A fixed amount of work, calibrated before `MPI_Init`: stolen cycles make it longer.
     #[default]
     FixedWork,
     /// Spinning until the clock says so, as the paper does: stolen cycles do not show.

@@ -21,19 +21,19 @@ pub enum PlanLine {
     End,
 }
 
-/// What holds for the whole job.
+/// Settings of the whole job.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Header {
     /// [`crate::VERSION`].
     pub v: u32,
-    /// How ranks wait for the agreed start of a repetition.
+    /// Waiting of ranks for the agreed start of a repetition.
     pub wait: Wait,
     /// Root of rooted collectives.
     pub root: Root,
-    /// What an element is where data is combined: bytes by a bitwise OR, numbers by a sum.
+    /// Element of data that is combined: bytes by a bitwise OR, numbers by a sum.
     #[serde(default)]
     pub element: Element,
-    /// Seed of what the worker draws by itself: permuted communicators.
+    /// Seed of the worker's own draws: permuted communicators.
     #[serde(default)]
     pub seed: u64,
     /// Names of MPI_T control variables to read back on every rank after `MPI_Init`.
@@ -44,24 +44,24 @@ pub struct Header {
     pub noise_repetitions: u32,
     /// The worker ends by itself when the plan file has not grown for so long (the tuner has gone), in seconds.
     pub idle_seconds: f64,
-    /// How a repetition is started together.
+    /// Method by which ranks start a repetition together.
     #[serde(default)]
     pub sync: Synchronisation,
-    /// What the caches hold when it starts.
+    /// Contents of the caches when it starts.
     #[serde(default)]
     pub cache: Cache,
-    /// On what the settings of an item act.
+    /// Objects on which the settings of an item act.
     #[serde(default)]
     pub settings: SettingsAct,
-    /// Whether the start shall say what processing units rank 0's host has: asking for them takes milliseconds, and memory.
+    /// True if the start shall report the processing units of rank 0's host: asking for them takes milliseconds, and memory.
     #[serde(default)]
     pub asks_processing_units: bool,
-    /// MPI_T performance variables with a number for each rank: how much they grow during one call of an item, on every rank, is
-    /// reported beside its settings. What the library does not have is left out.
+    /// MPI_T performance variables with a number for each rank. Their growth during one call of an item, on every rank, is reported beside its
+    /// settings. Variables that the library does not have are left out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub counters: Vec<String>,
-    /// Volume of an item that combines data, in bytes, and the volumes at which it also says what it leaves of random doubles
-    /// ([`crate::report::BITS`]); its own where none are given. Where this is empty, nothing is said.
+    /// Volume of an item that combines data, in bytes, and the volumes at which it also reports its results on random doubles
+    /// ([`crate::report::BITS`]); its own volume if none are given. If this is empty, nothing is reported.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bits_at: Vec<(u64, Vec<u64>)>,
     /// For tests: ranks with a wrong clock.
@@ -69,19 +69,19 @@ pub struct Header {
     pub clock_faults: Vec<ClockFault>,
 }
 
-/// On what a control variable acts that is written while the program runs, and so when the settings of an item must hold.
+/// Objects on which a control variable acts if it is written while the program runs. They decide when the settings of an item must hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SettingsAct {
-    /// On communicators that are made afterwards (Open MPI): they hold while the item's is made.
+    /// Communicators that are made afterwards (Open MPI): the settings hold while the item's is made.
     #[default]
     OnNewCommunicators,
-    /// On calls (MPICH): they hold during each of the item's, and not while its communicator is made, for which the library makes
-    /// calls of its own.
+    /// Calls (MPICH): the settings hold during each of the item's, and not while its communicator is made, for which the library makes calls of
+    /// its own.
     OnCalls,
 }
 
-/// Which rank is the root.
+/// Choice of the root.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Root {
@@ -91,7 +91,7 @@ pub enum Root {
     Rotating,
 }
 
-/// What an element is.
+/// Type of an element.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Element {
@@ -107,7 +107,7 @@ pub enum Element {
 }
 
 impl Element {
-    /// All of them.
+    /// All elements.
     pub const ALL: [Element; 4] = [Element::Byte, Element::Int, Element::Float, Element::Double];
 
     /// The word in options.
@@ -132,7 +132,7 @@ impl Element {
     }
 }
 
-/// How ranks wait for the agreed start of a repetition.
+/// Waiting of ranks for the agreed start of a repetition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Wait {
@@ -149,7 +149,7 @@ pub struct Block {
     pub id: String,
     /// Seed of the order of the repetitions.
     pub seed: u64,
-    /// What is compared with what.
+    /// The items that are compared.
     pub items: Vec<Item>,
     /// When to stop.
     pub repetitions: Repetitions,
@@ -160,7 +160,7 @@ pub struct Block {
 pub struct Item {
     /// Unique in the block.
     pub id: String,
-    /// What is achieved: gives inputs and the expected result. (Databases of the first version call it `collective`.)
+    /// The task: it gives inputs and the expected result. (Databases of the first version call it `collective`.)
     #[serde(alias = "collective")]
     pub task: Task,
     /// Total volume `n` in bytes; a multiple of `p` where blocks are involved.
@@ -171,13 +171,13 @@ pub struct Item {
     pub settings: Vec<(String, String)>,
 }
 
-/// How a task is achieved.
+/// Implementation of a task.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(tag = "by", rename_all = "snake_case")]
 pub enum Implementation {
     /// Library calls: the function itself, or a mock-up; a side of a guideline with no `k` and no `A` left in it.
     Expression {
-        /// For example `reduce_scatter_block(n) + gather(n)`.
+        /// The side, such as `reduce_scatter_block(n) + gather(n)`.
         text: String,
     },
     /// A row of the registry, called as the drop-in calls it.

@@ -1,4 +1,4 @@
-//! When the repetitions of a block end.
+//! End of a block's repetitions.
 //!
 //! Three methods predict how many repetitions make a result that another launch reproduces (Hunold, Carpen-Amarie, Luebbe,
 //! Traeff: Automatic Verification of Self-Consistent MPI Performance Guidelines, Euro-Par 2016,
@@ -6,17 +6,17 @@
 
 use serde::{Deserialize, Serialize};
 
-/// When the repetitions of a block end: every item has as many valid ones as `stop` asks for, between `min` and `max`, or the
-/// block has taken `seconds`.
+/// End of a block's repetitions: every item has as many valid ones as `stop` asks for, between `min` and `max`, or the block has taken
+/// `seconds`.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Repetitions {
-    /// At least so many per item (time permitting; never fewer than 1).
+    /// Least number per item (time permitting; never fewer than 1).
     pub min: u32,
-    /// At most so many per item.
+    /// Greatest number per item.
     pub max: u32,
     /// `stop` is asked after `min` repetitions and then after every so many; 0 stands for 1.
     pub step: u32,
-    /// What must hold before `max` is reached; without any method, `max` repetitions are made.
+    /// Rules that stop before `max`; without any method, `max` repetitions are made.
     pub stop: StopRules,
     /// Time limit of the block's repetitions.
     pub seconds: f64,
@@ -44,7 +44,7 @@ pub struct Window {
 }
 
 impl StopRules {
-    /// Whether no method is in use.
+    /// True if no method is in use.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.relative_standard_error.is_none() && self.mean.is_none() && self.median.is_none()
@@ -84,7 +84,7 @@ impl Repetitions {
         }
     }
 
-    /// Whether the methods are asked after `made` valid repetitions.
+    /// True if the methods are asked after `made` valid repetitions.
     #[must_use]
     pub fn is_asked_after(&self, made: u64) -> bool {
         let min = u64::from(self.min.max(1));

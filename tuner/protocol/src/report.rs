@@ -8,11 +8,11 @@ use crate::cpus::ProcessingUnits;
 use crate::fault::Fault;
 use crate::measuring::Synchronisation;
 
-/// Name under which [`Event::Settings`] has what an item leaves of random doubles: a digest over all ranks, equal for results that are equal bit
+/// Name under which [`Event::Settings`] has an item's results on random doubles: a digest over all ranks, equal for results that are equal bit
 /// by bit; or [`BITS_VARY`].
 pub const BITS: &str = "bits of random doubles";
 
-/// What is said of results that differ from call to call.
+/// Text for results that differ from call to call.
 pub const BITS_VARY: &str = "vary";
 
 /// One line of the report file.
@@ -20,12 +20,12 @@ pub const BITS_VARY: &str = "vary";
 pub struct ReportLine {
     /// [`crate::VERSION`].
     pub v: u32,
-    /// What is reported.
+    /// The reported event.
     #[serde(flatten)]
     pub event: Event,
 }
 
-/// What is reported.
+/// The reported event.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Event {
@@ -43,8 +43,8 @@ pub enum Event {
         /// Item id.
         item: String,
     },
-    /// The settings of an item as the library reports them after they were written; what its counters say of one call; what it leaves of
-    /// random doubles ([`BITS`]). An item may have each, in lines of their own.
+    /// The settings of an item as the library reports them after they were written; its counters' growth in one call; its results on random
+    /// doubles ([`BITS`]). An item may have each, in lines of their own.
     Settings {
         /// Block id.
         block: String,
@@ -60,7 +60,7 @@ pub enum Event {
         block: String,
         /// Item id.
         item: String,
-        /// Why.
+        /// The reason.
         fault: Fault,
     },
     /// Times of one item: latest end over the ranks minus the agreed start, in seconds.
@@ -101,11 +101,11 @@ pub struct Costs {
     pub own_seconds: f64,
     /// Repetitions in it: counted, void, and warming up.
     pub runs: u64,
-    /// Checking the data at the end, and giving back what the items held, in seconds.
+    /// Checking the data at the end, and freeing the items, in seconds.
     pub check_seconds: f64,
 }
 
-/// What the job is.
+/// Description of the job.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Start {
     /// `MPI_Get_library_version`, first line.
@@ -119,10 +119,10 @@ pub struct Start {
     /// Cost of one reading of the clock, in seconds.
     #[serde(default)]
     pub clock_read_seconds: f64,
-    /// What rank 0 measures for an empty repetition by itself (waiting for a start, ending), median in seconds.
+    /// Time of an empty repetition on rank 0 by itself (waiting for a start, ending), median in seconds.
     #[serde(default)]
     pub loop_overhead_seconds: f64,
-    /// How repetitions are started, and how well, before the first one.
+    /// Synchronisation of repetitions, and its quality before the first one.
     #[serde(default)]
     pub sync: Option<Synchronised>,
     /// Bytes that rank 0 sweeps before each repetition so that caches are cold; `None` where they stay warm.
@@ -134,39 +134,39 @@ pub struct Start {
     pub environment: BTreeMap<String, String>,
     /// Bytes above which `malloc` maps fresh pages, found by asking the allocator (smallest size mapped, rounded to a power of two).
     pub malloc_maps_from_bytes: Option<u64>,
-    /// What rank 0's host has, where the header asked for it.
+    /// Processing units of rank 0's host, if the header asked for them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub processing_units: Option<ProcessingUnits>,
 }
 
-/// What the job was.
+/// Account of the job at its end.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct End {
-    /// How often the drop-in ran each implementation on rank 0, where one is loaded: implementation id, calls.
+    /// Calls of each implementation by the drop-in on rank 0, if one is loaded: implementation id, calls.
     pub dropin_calls: BTreeMap<String, u64>,
-    /// The same as in [`Start::sync`], after the last repetition.
+    /// As [`Start::sync`], after the last repetition.
     #[serde(default)]
     pub sync: Option<Synchronised>,
-    /// How often rank 0 swept its caches.
+    /// Number of times that rank 0 swept its caches.
     #[serde(default)]
     pub sweeps: u64,
 }
 
-/// How well the ranks agree on the time: rank 0 asks each for it and compares with the middle of question and answer.
+/// Agreement of the ranks on the time: rank 0 asks each for it and compares with the middle of question and answer.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Synchronised {
     /// The method in use, never `Auto`.
     pub method: Synchronisation,
     /// Largest difference found, in seconds; 0 with a barrier, which needs no common time.
     pub residual_seconds: f64,
-    /// What a difference found can be wrong by: half the longest of the round trips, in seconds.
+    /// Possible error of a difference: half the longest of the round trips, in seconds.
     pub bound_seconds: f64,
     /// Largest drift in the ranks' models, in parts per million; 0 where there are none.
     pub drift_ppm_max: f64,
-    /// How often the models were checked, and made better, between repetitions.
+    /// Number of times that the models were checked, and improved, between repetitions.
     #[serde(default)]
     pub checks: u32,
-    /// How often the models were learnt anew because a check contradicted them.
+    /// Number of times that the models were learnt anew because a check contradicted them.
     pub relearnt: u32,
     /// For tests, where clocks are made wrong on purpose: the largest true difference, in seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -1,4 +1,4 @@
-//! The description of a row: an implementation of a collective that the drop-in can run, an algorithm, a mock-up or what a plugin has.
+//! The description of a row: an implementation of a collective that the drop-in can run, be it an algorithm, a mock-up or a plugin's.
 //!
 //! Kilter's own rows are described by tables (`kilter_algorithms`), and all of them by structures of the plugin ABI (`kilter_abi`). Whatever
 //! else speaks of a row speaks of a [`Row`].
@@ -14,28 +14,28 @@ use serde::{Deserialize, Serialize};
 pub struct Rows {
     /// [`crate::VERSION`].
     pub v: u32,
-    /// In the plugin's order.
+    /// The rows, in the plugin's order.
     pub rows: Vec<Row>,
 }
 
 /// A row.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Row {
-    /// Its id, such as `bcast.example_chain`.
+    /// The row's id, such as `bcast.example_chain`.
     pub id: String,
     /// The collective that it implements.
     #[serde(with = "by_name")]
     pub collective: Collective,
-    /// What it needs of a call.
+    /// Needs that a call must meet.
     pub needs: Needs,
     /// Its tunables.
     pub parameters: Vec<Parameter>,
-    /// What it keeps of scratch, where it says so. Kilter's own rows do not: their tables say it more closely.
+    /// Scratch memory that it keeps, if it says so. Kilter's own rows do not: their tables say it more closely.
     #[serde(default)]
     pub scratch: Option<Scratch>,
 }
 
-/// What a row needs of a call: the bits of `kilter_algorithm.needs`, by name.
+/// Needs of a row that a call must meet: the bits of `kilter_algorithm.needs`, by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 pub struct Needs {
     /// The operator commutes.
@@ -53,7 +53,7 @@ pub struct Needs {
     pub one_node: bool,
 }
 
-/// What a row keeps of scratch on the rank that needs most: at most the sum of these. `kilter_scratch` of `kilter_plugin.h`.
+/// Scratch memory of a row on the rank that needs most: at most the sum of these. `kilter_scratch` of `kilter_plugin.h`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 pub struct Scratch {
     /// Whatever the call.
@@ -72,7 +72,7 @@ pub struct Scratch {
 pub const SEGMENT: &str = "segment_bytes";
 
 impl Scratch {
-    /// Its bytes for calls of a volume.
+    /// Bytes of scratch for calls of a volume.
     #[must_use]
     pub fn bytes(self, p_ranks: usize, n_bytes: u64, segment_bytes: Option<u64>) -> u64 {
         let ranks = p_ranks.max(1) as u64;
@@ -96,7 +96,7 @@ impl Scratch {
 /// A tunable of a row.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Parameter {
-    /// As in profiles.
+    /// The name in profiles.
     pub name: String,
     /// Smallest legal value.
     pub min: u64,
@@ -184,7 +184,7 @@ mod by_name {
 }
 
 impl Needs {
-    /// Why a call does not suit, whatever its operator; `None` where it does.
+    /// The reason why a call does not suit, whatever its operator; `None` if it does.
     #[must_use]
     pub fn unmet(self, p_ranks: usize, n_bytes: u64, one_node: bool) -> Option<&'static str> {
         if self.power_of_two_ranks && !p_ranks.is_power_of_two() {

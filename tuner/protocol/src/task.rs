@@ -1,4 +1,4 @@
-//! What an item has to achieve, whatever calls achieve it: gives every rank's input and expected output.
+//! The task of an item, whatever calls achieve it: gives every rank's input and expected output.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,10 +8,10 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::expression::{Communicator, Counts, Layout, Operation, Side, Single};
 
-/// What is achieved.
+/// The functionality that is achieved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Functionality {
-    /// What this collective does.
+    /// The task of this collective.
     Function(Collective),
     /// Rank 0's `n` bytes reach the last rank.
     Transfer,
@@ -30,13 +30,13 @@ pub enum Functionality {
 /// A functionality and how its data lies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Task {
-    /// What is achieved.
+    /// The functionality that is achieved.
     pub functionality: Functionality,
     /// Division of the volume, where it is divided.
     pub counts: Counts,
-    /// Layout of what is given.
+    /// Layout of the input.
     pub sendtype: Layout,
-    /// Layout of what is got.
+    /// Layout of the output.
     pub recvtype: Layout,
 }
 
@@ -73,7 +73,7 @@ impl Functionality {
             .find(|functionality| functionality.name() == name)
     }
 
-    /// Whether a buffer is divided into blocks, one per rank.
+    /// True if a buffer is divided into blocks, one per rank.
     #[must_use]
     pub const fn has_blocks(self) -> bool {
         match self {
@@ -113,7 +113,7 @@ impl Task {
         }
     }
 
-    /// What a side achieves, read from the call that it is named after.
+    /// Reads a side's task from the call that it is named after.
     ///
     /// # Errors
     /// The side is named after a call that alone achieves nothing, or a function is still to be filled in.
@@ -175,7 +175,7 @@ impl From<Collective> for Task {
 }
 
 impl fmt::Display for Task {
-    /// The functionality's name, and what is not plain about it.
+    /// The functionality's name, and its attributes that are not plain.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.functionality.name())?;
         if self.counts != Counts::Uniform {

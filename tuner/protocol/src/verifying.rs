@@ -1,4 +1,4 @@
-//! What `kilter verify-algorithms` tells `kilter-verify`, and what that reports.
+//! The protocol between `kilter verify-algorithms` and `kilter-verify`.
 //!
 //! The request is the program's one argument, as JSON: no rank needs to read a file. Rank 0 appends [`Line`]s to the report and
 //! writes the run that is about to begin into the announcement, over the one before; so a run that crashes or hangs has a name.
@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-/// What is to be verified.
+/// Request to verify rows.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Request {
     /// [`crate::VERSION`].
@@ -25,22 +25,22 @@ pub struct Request {
     pub skip: Vec<String>,
     /// The only case, as a report names it; all of `depth` where there is none.
     pub case: Option<String>,
-    /// How many cases.
+    /// Extent of the matrix.
     pub depth: Depth,
-    /// Whether each case is compared with the library's own collective, too.
+    /// True if each case is compared with the library's own collective, too.
     pub with_library: bool,
 }
 
 /// A row that is wanted.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Wanted {
-    /// Its id, or the name of a collective for all rows of it.
+    /// Id of a row, or the name of a collective for all rows of it.
     pub name: String,
     /// Values of its parameters to verify it with, beside the defaults; may be empty.
     pub values: Vec<u64>,
 }
 
-/// How many cases.
+/// Extent of the matrix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Depth {
@@ -67,11 +67,11 @@ pub enum Line {
     },
     /// A row was wrong.
     Failure {
-        /// Its id.
+        /// The row's id.
         row: String,
         /// The case, which `--case` takes.
         case: String,
-        /// What was wrong, on which rank.
+        /// The fault, and its rank.
         reason: String,
     },
     /// The library's own collective was wrong: no row's fault.
@@ -80,7 +80,7 @@ pub enum Line {
         collective: String,
         /// The case.
         case: String,
-        /// What was wrong, on which rank.
+        /// The fault, and its rank.
         reason: String,
     },
     /// The library's own collective leaves other bits of random doubles from call to call: no row can equal it.
@@ -89,16 +89,16 @@ pub enum Line {
         collective: String,
         /// The case.
         case: String,
-        /// Where, on which rank.
+        /// The place, and its rank.
         reason: String,
     },
     /// A row is done.
     Row {
-        /// Its id.
+        /// The row's id.
         row: String,
         /// Runs of it that were compared with the reference.
         cases: u64,
-        /// Of these, runs that were wrong.
+        /// Number of wrong runs among these.
         failed: u64,
         /// Planned runs that were not made, by reason.
         skipped: BTreeMap<String, u64>,
@@ -110,12 +110,12 @@ pub enum Line {
     End {},
 }
 
-/// Runs of a row on random doubles: whether it leaves the bits that the library leaves.
+/// Runs of a row on random doubles, compared bit by bit with the library's.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Bits {
     /// Runs that were compared with the library's.
     pub compared: u64,
-    /// Of these, runs that left other bits, or other bits from call to call.
+    /// Number of these that left other bits, or other bits from call to call.
     pub other: u64,
     /// The first of those: the case, which `--case` takes, and where.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -123,7 +123,7 @@ pub struct Bits {
 }
 
 impl Bits {
-    /// Counts a run in this case, with what was found other than in the library's.
+    /// Counts a run in this case, with its difference from the library's results, if any.
     pub fn add(&mut self, case: String, other: Option<String>) {
         self.compared += 1;
         if let Some(reason) = other {
@@ -132,7 +132,7 @@ impl Bits {
         }
     }
 
-    /// Both together.
+    /// Sum of two counts.
     #[must_use]
     pub fn and(&self, more: &Bits) -> Bits {
         Bits {

@@ -3,7 +3,7 @@
 use kilter_model::report::{Report, SCHEMA};
 use thiserror::Error;
 
-/// Why a `report.json` could not be written or read.
+/// The reason why a `report.json` could not be written or read.
 #[derive(Debug, Error)]
 pub enum JsonError {
     /// The text is not a report.

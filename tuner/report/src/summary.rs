@@ -62,7 +62,7 @@ impl Standing {
         }
     }
 
-    /// In words.
+    /// The state in words.
     pub fn words(self) -> &'static str {
         match self {
             Self::Violated => "violated",
@@ -129,7 +129,7 @@ impl Counts {
         counts
     }
 
-    /// All of them.
+    /// Number of all cells.
     pub fn total(&self) -> usize {
         self.holds + self.violated + self.undecided + self.unstable + self.screened
     }
@@ -138,9 +138,9 @@ impl Counts {
 /// Targets for overlap by what became of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct TargetCounts {
-    /// All that were asked for.
+    /// Number of targets asked for.
     pub asked: usize,
-    /// That could not be met on this machine, and are not.
+    /// Number that could not be met on this machine, and are not.
     pub unattainable: usize,
     /// Attainable targets that the untouched library misses.
     pub missed_before: usize,
@@ -148,11 +148,11 @@ pub struct TargetCounts {
     pub met: usize,
     /// Missed now, with what is deployed where something is.
     pub missed: usize,
-    /// That the samples do not decide now.
+    /// Number that the samples do not decide now.
     pub undecided: usize,
     /// Undecided targets that were missed before.
     pub unproven: usize,
-    /// That hold now.
+    /// Number that hold now.
     pub hold: usize,
     /// True if they were measured again with what is deployed.
     pub measured_again: bool,

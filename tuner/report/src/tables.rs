@@ -1,8 +1,8 @@
 //! The tables of PGMPI (Hunold, Carpen-Amarie, Träff, EuroMPI 2016, doi:10.1145/2966884.2966906): violations per type (its
 //! table 2), libraries side by side (table 3), function against message size (table 4). For one report or several.
 //!
-//! As there, a guideline of a function counts as violated if it is violated at any size. Counted is what is in force: with what
-//! is deployed where cells were measured again, else the untouched library.
+//! As there, a guideline of a function counts as violated if it is violated at any size. The state in force counts: the deployed one if cells
+//! were measured again with it, else the untouched library's.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -48,7 +48,7 @@ pub fn by_type(columns: &[Column<'_>]) -> Sheet {
     sheet
 }
 
-/// The same per function: which collective breaks how many of its guidelines.
+/// Violated guidelines per function: which collective breaks how many of its guidelines.
 #[must_use]
 pub fn by_function(columns: &[Column<'_>]) -> Sheet {
     let key = |group: &Group<'_>| (group.ranks, group.function.to_owned());

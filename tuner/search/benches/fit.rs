@@ -146,7 +146,7 @@ impl CostFunction for Problem<'_> {
     }
 }
 
-/// From the present fit on, over its prices that are not zero.
+/// Improves the present fit over its prices that are not zero.
 fn robust(points: &[(Cost, f64)], start: Prices, loss: fn(f64) -> f64) -> Prices {
     let used: Vec<usize> = (0..3).filter(|i| start[*i] > 0.0).collect();
     let first: Vec<f64> = used.iter().map(|i| start[*i].ln()).collect();
@@ -250,7 +250,7 @@ fn main() {
     }
 }
 
-/// What a screening of other collectives measures near a size.
+/// Times that a screening of other collectives measures near a size.
 fn disturbed(case: Disturbed, p: usize, n: u64, truth: Prices, random: &mut Xoshiro256PlusPlus) -> Vec<(Cost, f64)> {
     let sizes = [(n / 16).max(1), n];
     let known = [Collective::Reduce, Collective::Bcast].map(|collective| of_row(p, collective, &sizes));

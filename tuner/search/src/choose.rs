@@ -1,5 +1,4 @@
-//! Which of the measured candidates is deployed: the simplest among those that fix the cell and are as fast as the fastest
-//! of them. Pure.
+//! Choice of the candidate to deploy: the simplest among those that fix the cell and are as fast as the fastest of them. Pure.
 
 use kilter_model::change::Change;
 use kilter_model::deployment::{Assignment, Selection};
@@ -22,7 +21,7 @@ pub struct Measured {
 /// The outcome of a contest.
 #[derive(Debug, Clone)]
 pub struct Choice {
-    /// What to deploy; `None` leaves the cell alone.
+    /// The selection to deploy; `None` leaves the cell alone.
     pub chosen: Option<Selection>,
     /// Settings of whole launches that it was found under, and is not deployed without.
     pub needs: Vec<Assignment>,
@@ -30,7 +29,7 @@ pub struct Choice {
     pub unfixed_because: Option<String>,
     /// Something else decides which algorithm runs, so that none of the library's was credited.
     pub hidden: bool,
-    /// For the report.
+    /// The contest, for the report.
     pub contest: Contest,
 }
 
@@ -44,7 +43,7 @@ pub fn choose(target: &Target, candidates: &[Measured], bounds: &[Sample], rule:
     choose_among(target, candidates, bounds, rule, &|_| true)
 }
 
-/// As [`choose`], where only some candidates can be `deployable`; the others are measured to be compared with.
+/// [`choose`] among the `deployable` candidates; the others are measured for comparison.
 #[must_use]
 pub fn choose_among(
     target: &Target,

@@ -70,7 +70,7 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// The same on another bench, whose clock the budget goes by.
+    /// Replaces the bench; its clock becomes the budget's.
     #[must_use]
     pub fn on(mut self, bench: Box<dyn Bench>) -> Context<'a> {
         self.jobs = self.jobs.on(bench);

@@ -1,7 +1,6 @@
-//! A setting of whole launches together with an algorithm. Where something else decides which of the library's algorithms runs
-//! ([`proof`]), none of them can be credited; where the library's description names a setting that admits them (`admits_algorithms`), a
-//! gate, the contest is held again in launches with it, in turn with launches without it. What is chosen is chosen together: the gate and
-//! the selection.
+//! A gate: a setting of whole launches that admits the library's algorithms (`admits_algorithms` in its description). If something else decides
+//! which of the library's algorithms runs ([`proof`]), none of them can be credited. The contest is then held again in launches with the gate,
+//! in turn with launches without it. Gate and selection are chosen together.
 //!
 //! A gate touches every call of the collectives it belongs to, and so it is tried only for cells that nothing else fixes, and for contests
 //! that were asked for. The pair has to meet the bounds as they are with the gate and as they are without it (a bound that became slower
@@ -27,9 +26,8 @@ use crate::target::Target;
 use crate::trials::Trials;
 use kilter_model::change::id;
 
-/// Tries the gates for what `choices` leave unfixed since the library's algorithms are hidden; puts into them what came of it, and
-/// notes the settings of whole launches that what was chosen needs. `deployed` is in force besides, `banned` settings
-/// are not proposed.
+/// Tries the gates for targets that `choices` leave unfixed because the library's algorithms are hidden. It enters the results into the choices,
+/// and notes the gate of each chosen selection. `deployed` is in force besides, `banned` settings are not proposed.
 ///
 /// # Errors
 /// A failure that no candidate explains.
@@ -123,14 +121,14 @@ fn candidates(
     candidates
 }
 
-/// Whether a parameter belongs to the collective of a target.
+/// True if a parameter acts on the collective of a target; one that lists no collectives acts on all.
 fn acts_on(library: &Library, parameter: &str, target: &Target) -> bool {
     let its = |row: &Parameter| target.collective().is_some_and(|one| row.collectives.contains(&one));
     let row = library.parameters.iter().find(|row| row.name == parameter);
     row.is_some_and(|row| row.collectives.is_empty() || its(row))
 }
 
-/// Holds the contests of `targets` under a gate, and puts into the choices what came of it; the targets for which something is chosen.
+/// Holds the contests of `targets` under a gate and enters the results into the choices; returns the targets for which something is chosen.
 fn hold(
     context: &Context<'_>,
     label: &str,
@@ -215,8 +213,8 @@ fn default_of(held: &Held) -> Option<&Sample> {
     default.map(|one| &one.medians)
 }
 
-/// What is chosen from, and the bounds that it has to meet: those under the gate and those without it. The library's algorithms are credited
-/// only where messages prove that they act under it: that they do not without it is known.
+/// The candidates under the gate, and the bounds that they have to meet, with and without it. The library's algorithms count only if messages
+/// prove that they act under the gate; without the gate they are known not to act.
 fn field(under: &Held, without: &Held, finding: Option<&Finding>) -> (Vec<Measured>, Vec<Sample>) {
     let acts = matches!(finding, Some(Finding::Acts { .. }));
     let is_the_librarys = |one: &Measured| matches!(one.selection, Some(Selection::Settings(_)));
@@ -227,17 +225,17 @@ fn field(under: &Held, without: &Held, finding: Option<&Finding>) -> (Vec<Measur
 
 /// A contest under a gate.
 struct Judged<'h> {
-    /// What was decided by the times under the gate.
+    /// The choice by the times under the gate.
     judged: Choice,
-    /// What it was decided on.
+    /// The candidates that it was chosen from.
     candidates: Vec<Measured>,
     /// The library's own choice without the gate, in launches in turn.
     default_without: Option<&'h Sample>,
-    /// Whether the library's algorithms act under the gate, where one was among the finalists.
+    /// Evidence that the library's algorithms act under the gate, if one of them was a finalist.
     finding: Option<&'h Finding>,
 }
 
-/// Puts into the choice that was made without a gate what a contest under it came to; whether the pair is chosen.
+/// Enters the result of a contest under a gate into the choice made without it; true if the pair is chosen.
 fn settle(choice: &mut Choice, gate: &[Assignment], contest: Judged<'_>, rule: &Rule) -> bool {
     let Judged {
         judged,
@@ -306,7 +304,7 @@ fn settle(choice: &mut Choice, gate: &[Assignment], contest: Judged<'_>, rule: &
     choice.chosen.is_some()
 }
 
-/// Says of what is unfixed what came of a gate.
+/// Adds a gate's result to the reason why a target is unfixed.
 fn add_reason(choice: &mut Choice, gate: &[Assignment], reason: &str) {
     if let Some(text) = &mut choice.unfixed_because {
         *text += &format!("; with `{}`: {reason}", id(gate));
@@ -376,7 +374,7 @@ mod tests {
         }
     }
 
-    /// Without the gate: the library's own choice takes 10 ms, what is hidden is not credited, and the bound is 4 ms.
+    /// Without the gate, the library's own choice takes 10 ms, the hidden algorithm is not credited, and the bound is 4 ms.
     fn unfixed() -> Choice {
         let without = held(10_000.0, &[(own(), 9000.0)], 4000.0);
         Choice {
@@ -385,7 +383,7 @@ mod tests {
         }
     }
 
-    /// What `under` leads to, beside the library without the gate.
+    /// The choice that `under` leads to, beside the library without the gate.
     fn settled(under: &Held, finding: &Finding) -> Choice {
         let without = held(10_000.0, &[], 4000.0);
         let (candidates, bounds) = field(under, &without, Some(finding));

@@ -1,9 +1,9 @@
-//! The cost model at work in a round of contests: it learns from every algorithm of Kilter's that the screening measures, says which
-//! of the next target's need not be measured, and explains what was.
+//! The cost model during an in-job search. It learns from every algorithm of Kilter's that the screening measures, says which of the next
+//! target's candidates need not be measured, and explains the measured times.
 //!
-//! Where the prices of messages were measured ([`crate::cost_model::measure`]), they explain, and what the model learns is how far off they are
-//! for collectives. Where they were not, prices are fitted to what was measured, and named so: the first targets pay for what it knows about the
-//! later ones. It knows one round's launch settings on one placement of ranks, since prices depend on both.
+//! Measured prices of messages ([`crate::cost_model::measure`]) explain the times, and the model learns how far off they are for collectives.
+//! Without them, prices are fitted to the times of collectives and named so: the first targets pay for the knowledge about the later ones. A
+//! guide knows one round's launch settings on one placement of ranks, since prices depend on both.
 
 mod basis;
 
@@ -33,12 +33,12 @@ const MEDIA: [Medium; 2] = [Medium::Messages, Medium::SharedMemory];
 /// A prediction whose interval is wider than this factor says nothing, and is not said.
 const TELLING: f64 = 25.0;
 
-/// What a round of contests knows about its prices.
+/// A round's knowledge of its prices.
 #[derive(Debug)]
 pub struct Guide {
-    /// Where the ranks are; without it there are no counts, and nothing is said.
+    /// Placement of the ranks. Without it there are no counts, so the guide says nothing.
     nodes: Option<Nodes>,
-    /// Whether candidates are left out.
+    /// True if candidates may be left out.
     prunes: bool,
     /// Prices of messages and local work, where they were measured.
     prices: Prices,
@@ -65,13 +65,13 @@ impl Guide {
         }
     }
 
-    /// The same, explaining by measured prices.
+    /// Explains by measured prices.
     #[must_use]
     pub fn with_prices(self, prices: Prices) -> Guide {
         Guide { prices, ..self }
     }
 
-    /// How far all messages go, where that is one distance whose price was measured.
+    /// The distance that all messages go, if there is just one and its price was measured.
     fn priced(&self, medium: Medium) -> Option<Distance> {
         let distance = Distance::of_all(self.nodes.as_ref()?)?;
         (medium == Medium::Messages && self.prices.level(distance).is_some()).then_some(distance)
@@ -142,8 +142,8 @@ impl Guide {
         (kept, note)
     }
 
-    /// Adds to a contest what the model says of it: by measured prices, or where there are none each candidate from the times of the
-    /// others, so that a prediction is one.
+    /// Adds the model's explanation to a contest. It uses measured prices; without any, each candidate's time is predicted from the times of the
+    /// others.
     pub fn explain(&self, library: &Library, target: &Target, measured: &[Measured], contest: &mut Contest) {
         let Some(nodes) = &self.nodes else { return };
         let fits = self.fits(target, None);
@@ -251,7 +251,7 @@ impl Guide {
         }
     }
 
-    /// What was left out, or, the first time, that a model is not trusted.
+    /// A note for the user: the candidates left out, or, once, that a model is not trusted.
     fn note(&self, target: &Target, left_out: &[LeftOut], fits: &BTreeMap<Medium, Basis>) -> Option<String> {
         if !left_out.is_empty() {
             let ids: Vec<&str> = left_out.iter().map(|one| one.id.as_str()).collect();

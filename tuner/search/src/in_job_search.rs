@@ -46,7 +46,7 @@ const HOPELESS: f64 = 3.0;
 /// A contest that was held, before anything is chosen.
 #[derive(Debug, Clone)]
 pub struct Held {
-    /// What it was about.
+    /// The target of this contest.
     pub target: Target,
     /// The default and the finalists.
     pub candidates: Vec<Measured>,
@@ -54,7 +54,7 @@ pub struct Held {
     pub bounds: Vec<Sample>,
 }
 
-/// By item, a median of each launch in seconds.
+/// Medians of each launch in seconds, by item.
 type Medians = BTreeMap<String, Vec<f64>>;
 
 /// Runs the contests of one round of tuning.
@@ -64,7 +64,7 @@ pub struct Contests<'c, 'a> {
     deployment: &'c Deployment,
     label: String,
     guide: Guide,
-    /// What the options forbid, by the name of the target.
+    /// Candidates that the options forbid, by the name of the target.
     refused: RefCell<BTreeMap<String, Vec<Refused>>>,
     /// Candidates that the screening found faster and left behind, by the name of the target.
     left_behind: RefCell<BTreeMap<String, Vec<Screened>>>,
@@ -86,13 +86,13 @@ impl<'c, 'a> Contests<'c, 'a> {
         }
     }
 
-    /// How its jobs are launched.
+    /// The setup of its launches.
     #[must_use]
     pub fn setup(&self) -> &Setup {
         &self.setup
     }
 
-    /// Measures what the cost model would leave out, too.
+    /// Measures the candidates that the cost model would leave out, too.
     #[must_use]
     pub fn measuring_all(self) -> Contests<'c, 'a> {
         Contests {
@@ -158,7 +158,7 @@ impl<'c, 'a> Contests<'c, 'a> {
         }
     }
 
-    /// Puts into the choice, and where it matters into the list of what had no effect, what proves that the library's algorithms act.
+    /// Adds to the choice the evidence on the library's algorithms. If they have no effect, it also warns and puts them into quarantine.
     fn tell(&self, target: &Target, finding: &Finding, choice: &mut Choice) {
         let context = self.context;
         let mut text = finding.text();
@@ -220,7 +220,7 @@ impl<'c, 'a> Contests<'c, 'a> {
         Ok(finals)
     }
 
-    /// What is asked for, allowed, and, where a plugin has it, right.
+    /// Candidates of the kinds asked for that the options allow; a plugin's rows must also have passed the correctness matrix.
     fn candidates(&self, target: &Target, kinds: &dyn Fn(&Target, FixKind) -> bool) -> anyhow::Result<Vec<Selection>> {
         let context = self.context;
         let one_node = !context.site.options.place().several_nodes;
@@ -255,8 +255,8 @@ impl<'c, 'a> Contests<'c, 'a> {
         Ok(ratios)
     }
 
-    /// All but rows of plugins that fail the correctness matrix: what is not known to be right with its defaults is not run beside others
-    /// at all. (What is chosen is admitted with its own values, whoever's it is.)
+    /// Drops plugin rows whose defaults fail the correctness matrix, so that no wrong code runs beside others. The winner of any kind is checked
+    /// again with its tuned values.
     fn proven(&self, candidates: Vec<Selection>) -> anyhow::Result<Vec<Selection>> {
         let mut wrong: Vec<String> = Vec::new();
         let mut seen: Vec<String> = Vec::new();
@@ -280,7 +280,7 @@ impl<'c, 'a> Contests<'c, 'a> {
         Ok(candidates.into_iter().filter(is_right).collect())
     }
 
-    /// Why the options forbid a candidate; `None` where they do not.
+    /// The reason why the options forbid a candidate; `None` if they do not.
     fn refusal(&self, target: &Target, selection: &Selection) -> Option<String> {
         let nodes = self.context.site.nodes();
         let call = Call {
@@ -316,7 +316,7 @@ impl<'c, 'a> Contests<'c, 'a> {
         allowed
     }
 
-    /// Adds to a choice what the options forbid.
+    /// Adds to a choice the candidates that the options forbid.
     fn add_refused(&self, target: &Target, choice: &mut Choice) {
         let Some(refused) = self.refused.borrow().get(&target.name()).cloned() else {
             return;
@@ -331,7 +331,7 @@ impl<'c, 'a> Contests<'c, 'a> {
         choice.contest.refused = refused;
     }
 
-    /// Searches the ordered knobs of one candidate, all together, from what the screening measured of its family.
+    /// Searches the ordered knobs of one candidate, all together, from the screening's times of its family.
     fn refine(
         &self,
         job: &mut Job<'_, 'c, 'a>,
@@ -371,7 +371,7 @@ impl<'c, 'a> Contests<'c, 'a> {
         Ok(())
     }
 
-    /// All finals together, in a few launches of their own.
+    /// Runs all finals together, in a few launches of their own.
     ///
     /// # Errors
     /// A failure that no candidate explains.
@@ -387,8 +387,8 @@ impl<'c, 'a> Contests<'c, 'a> {
         Ok(self.held(finals, medians))
     }
 
-    /// As [`Contests::finals`], in turn with launches of `without`, where the defaults and the bounds are measured alone: each contest, and
-    /// what was measured without.
+    /// Runs [`Contests::finals`] in turn with launches of `without`, which measure only the defaults and the bounds. Returns each final with its
+    /// counterpart without.
     ///
     /// # Errors
     /// A failure that no candidate explains.
@@ -520,8 +520,8 @@ impl<'c, 'a> Contests<'c, 'a> {
     }
 }
 
-/// Who goes on to the final when one is to be deployed: the best of each kind, so that the final can prefer the simplest among
-/// equals, and the fastest of all.
+/// Finalists of the screening when one is to be deployed: the best of each kind, so that the final can prefer the simplest among equals, and the
+/// fastest overall.
 #[must_use]
 pub fn front(ratios: &BTreeMap<Selection, f64>) -> Vec<Selection> {
     let ranked = ranked(ratios);

@@ -73,7 +73,7 @@ pub fn from_rows(file: &Path, said: Rows) -> anyhow::Result<Plugin> {
     })
 }
 
-/// Refuses what the drop-in would refuse when all is measured.
+/// Refuses now the ids that the drop-in would refuse after all measurements.
 fn ensure_unique(plugins: &[Plugin]) -> anyhow::Result<()> {
     let mut known: BTreeMap<&str, &Path> = BTreeMap::new();
     for plugin in plugins {

@@ -1,4 +1,4 @@
-//! The launch that measures the prices of messages and of local work ([`crate::cost_model::measure`] says what it asks for).
+//! The launch that measures the prices of messages and of local work ([`crate::cost_model::measure`] makes its blocks).
 
 use kilter_bench::launch::session::SessionError;
 use kilter_model::plan;

@@ -1,8 +1,8 @@
-//! Whether what the library was told acts, by the messages that it sends: a wrong setting is mostly ignored in silence, and a candidate
-//! would be credited with the default's time.
+//! Proves by the library's messages that its settings act. A wrong setting is mostly ignored in silence, and a candidate would be credited with
+//! the default's time.
 //!
-//! A fingerprint is what every rank sends to every other during one call, as the library itself counts it (`messages` in its
-//! description), in a launch that times nothing. Two rules, each one launch, or one more for each cell where that one fails:
+//! A fingerprint is the list of messages from every rank to every other during one call, as the library itself counts them (`messages` in its
+//! description), in a launch that times nothing. There are two rules. Each takes one launch, or one more for each cell if that one fails:
 //!
 //! * **In the search**, before a choice is made: every algorithm that the library has for the collective is forced in turn, beside the
 //!   default. If two of them differ, choosing acts. If all are alike ([`LEAST_FORCED`] or more, on [`LEAST_RANKS`] ranks or more, where
@@ -12,7 +12,7 @@
 //!   sent when they were switched in the running job. A file of rules that the library does not take, or asks for other communicators
 //!   only, is found so.
 //!
-//! Where nothing counts, settings are read back, and the report says that this is all.
+//! If the library counts no messages, settings are read back, and the report says that this is all.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -32,38 +32,38 @@ use crate::target::Target;
 
 /// Fewer algorithms may send the same messages (pairwise and linear alltoallv do).
 const LEAST_FORCED: usize = 3;
-/// On fewer ranks trees, chains and direct messages are the same.
+/// Least ranks for a proof: on fewer, trees, chains and direct messages are the same.
 const LEAST_RANKS: usize = 4;
 /// Longest time of a block, in seconds; nothing in it is used as a time.
 const BLOCK_SECONDS: f64 = 1.0;
 
-/// What a launch that counts has answered, or why there is none.
+/// Blocks of a counting launch, or why there are none.
 type Counted<'c> = Result<(&'c Messages, Vec<BlockOutcome>), String>;
 
-/// The same for one block.
+/// One block of a counting launch, or why there is none.
 type CountedBlock<'c> = Result<(&'c Messages, BlockOutcome), String>;
 
-/// What is known of the library's algorithms for a cell.
+/// Evidence that forcing the library's algorithms acts on a cell.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Finding {
-    /// Choosing one changes what is sent.
+    /// Choosing one changes the messages.
     Acts {
         /// Algorithms that were forced.
         forced: usize,
-        /// How many different messages they sent, with the default's.
+        /// Number of different message patterns, the default's included.
         kinds: usize,
     },
-    /// Whichever is chosen, the same is sent.
+    /// All algorithms send the same.
     NoEffect {
         /// Algorithms that were forced.
         forced: usize,
     },
-    /// It cannot be told: why.
+    /// It cannot be told; the reason.
     Unknown(String),
 }
 
 impl Finding {
-    /// By what the default and each algorithm that was forced have sent.
+    /// The finding from the messages of the default and of each forced algorithm.
     #[must_use]
     pub fn of(default: Option<&str>, forced: &[String], ranks: usize) -> Finding {
         let kinds: BTreeSet<&str> = forced.iter().map(String::as_str).chain(default).collect();
@@ -82,13 +82,13 @@ impl Finding {
         }
     }
 
-    /// Whether a candidate that is a choice of algorithm may be credited.
+    /// False for a choice among the library's algorithms if forcing them has no effect.
     #[must_use]
     pub fn credits(&self, selection: &Selection) -> bool {
         !matches!((self, selection), (Finding::NoEffect { .. }, Selection::Settings(_)))
     }
 
-    /// For the report.
+    /// The finding's text in reports.
     #[must_use]
     pub fn text(&self) -> String {
         match self {
@@ -169,8 +169,8 @@ pub fn of_finalists(
     Ok(findings)
 }
 
-/// The deployed selections of the library's algorithms that a launch under `staged`, the emitted files, does not carry out, with what
-/// is to be said of each. What was never counted is not asked.
+/// The deployed selections of the library's algorithms that a launch under `staged`, the emitted files, does not carry out, each with the
+/// reason. Selections that were never counted are not checked.
 ///
 /// # Errors
 /// A failure that no candidate explains.
@@ -303,8 +303,8 @@ fn counted<'c>(
     }
 }
 
-/// As [`counted`], block by block; where the job fails, each block has a job of its own. Every item has a communicator of its own, and Open MPI
-/// 5.0.11 under HAN does not survive many of them while it counts.
+/// [`counted`] for each block. If the job fails, each block gets a job of its own: every item has its own communicator, and Open MPI 5.0.11
+/// under HAN does not survive many of them while it counts.
 fn counted_each<'c>(
     jobs: &'c Jobs<'_>,
     proofs: &'c Proofs,
@@ -352,11 +352,11 @@ fn counted_each<'c>(
     }
 }
 
-/// What makes a launch count; `device` is what the library reports where the site alone has set it up.
+/// Settings that make a launch count messages; `device` is the library's report of its transports where only the site has set them.
 fn assignments(messages: &Messages, device: &BTreeMap<String, String>) -> Vec<Assignment> {
     let named = messages.among.iter().filter_map(|(name, component)| {
         let site = device.get(name)?;
-        // What is left out, and nothing, leave all others in.
+        // An empty list, and one of exclusions (`^`), leave all others in.
         let is_list = !site.is_empty() && !site.starts_with('^');
         let is_there = site.split(',').any(|one| one == component);
         (is_list && !is_there).then(|| (name.clone(), format!("{site},{component}")))
@@ -374,7 +374,7 @@ fn assignments(messages: &Messages, device: &BTreeMap<String, String>) -> Vec<As
         .collect()
 }
 
-/// What was sent for an item, where the worker has said so.
+/// Messages that the worker reported for an item, if it did.
 fn sent(messages: &Messages, outcome: &BlockOutcome, item: &str) -> Option<String> {
     let said = outcome.read_back.get(item)?;
     let of = |counter: &String| {

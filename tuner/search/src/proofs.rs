@@ -1,4 +1,4 @@
-//! What proved that selections ran.
+//! The evidence that selections ran.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -6,12 +6,12 @@ use std::collections::BTreeMap;
 use kilter_algorithms::Collective;
 use kilter_model::deployment::Selection;
 
-/// What was found out so far, over the rounds of a run.
+/// Evidence of all rounds of a run so far.
 #[derive(Debug, Default)]
 pub struct Proofs {
-    /// What a selection sent when it was switched in a running job, by cell and selection.
+    /// Messages of a selection when it was switched in a running job, by cell and selection.
     sent: RefCell<BTreeMap<(Collective, u64, Selection), String>>,
-    /// Why nothing can be counted here, once that is known.
+    /// The reason why nothing can be counted here, once it is known.
     uncountable: RefCell<Option<String>>,
 }
 
@@ -22,7 +22,7 @@ impl Proofs {
         self.sent.borrow_mut().insert(key, sent);
     }
 
-    /// Messages of a selection when it was switched in a running job, if they were counted.
+    /// Messages of a selection when it was switched in a running job, by cell and selection.
     pub(crate) fn sent(&self, (collective, bytes): (Collective, u64), selection: &Selection) -> Option<String> {
         let key = (collective, bytes, selection.clone());
         self.sent.borrow().get(&key).cloned()
@@ -33,7 +33,7 @@ impl Proofs {
         self.uncountable.replace(Some(why.to_owned()));
     }
 
-    /// Reason why nothing can be counted here, once that is known.
+    /// The reason why nothing can be counted here, once it is known.
     pub(crate) fn uncountable(&self) -> Option<String> {
         self.uncountable.borrow().clone()
     }

@@ -41,7 +41,7 @@ impl Quarantine {
         }
     }
 
-    /// Whether it is there.
+    /// True if `id` is in quarantine.
     #[must_use]
     pub fn contains(&self, id: &str) -> bool {
         self.entries.borrow().contains_key(id)
@@ -53,7 +53,7 @@ impl Quarantine {
         self.entries.borrow().get(id).map(|entry| entry.what)
     }
 
-    /// For the report.
+    /// All entries, for the report.
     #[must_use]
     pub fn list(&self) -> Vec<Quarantined> {
         self.entries.borrow().values().cloned().collect()

@@ -1,4 +1,4 @@
-//! Which candidates go on: into the walk along their ordered knobs, and into a final. Pure.
+//! Ranks candidates for the walk along their ordered knobs and for a final. Pure.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -42,8 +42,7 @@ pub fn best_of_kinds(ranked: &[(Selection, f64)], number: usize) -> Vec<Selectio
     front
 }
 
-/// The candidates of a kind whose knobs are walked, each family once and with its best values so far. One that has no knobs takes
-/// nobody's place.
+/// The candidates of a kind whose knobs are walked, each family once and with its best values so far. A candidate without knobs takes no place.
 #[must_use]
 pub fn to_refine(
     ratios: &BTreeMap<Selection, f64>,

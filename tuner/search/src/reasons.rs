@@ -1,4 +1,4 @@
-//! Why candidates of a contest that were faster than the default are not deployed. Pure.
+//! Reasons why candidates faster than the default are not deployed. Pure.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ pub struct Final<'a> {
     pub bound: Option<f64>,
     /// The chosen one: id, and median in seconds.
     pub chosen: Option<(&'a str, f64)>,
-    /// How times are compared.
+    /// The rule that compares times.
     pub rule: &'a Rule,
 }
 
@@ -25,16 +25,16 @@ pub struct Final<'a> {
 pub struct Finalist {
     /// Its median, in seconds.
     pub seconds: f64,
-    /// Whether it is statistically as good as the one that is deployed.
+    /// True if it is statistically as good as the deployed one.
     pub as_good: bool,
-    /// Whether it meets the bound.
+    /// True if it meets the bound.
     pub fixes: bool,
-    /// Whether this library can be told to use it.
+    /// True if this library can be told to use it.
     pub deployable: bool,
 }
 
 impl Final<'_> {
-    /// Why a candidate that is not chosen is not; `None` where it was no faster than the default.
+    /// The reason why a candidate was not chosen; `None` if it was no faster than the default.
     #[must_use]
     pub fn why_not(&self, one: Finalist) -> Option<NotDeployed> {
         let default = self.default?;

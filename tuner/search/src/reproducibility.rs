@@ -1,7 +1,7 @@
-//! Results that are the default's bit by bit: what `--reproducible` asks of everything that is deployed.
+//! Results that equal the default's bit by bit, which `--reproducible` demands of the whole deployment.
 //!
-//! Launches of the untouched library say what is right ([`Reference`](kilter_bench::reference::Reference)). One launch under the emitted files
-//! says whether all of it together leaves the same.
+//! Launches of the untouched library give the right results ([`Reference`](kilter_bench::reference::Reference)). One launch under the emitted
+//! files shows if the whole deployment leaves the same.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ const BLOCK_SECONDS: f64 = 1.0;
 /// Launches of the untouched library.
 const UNTOUCHED_LAUNCHES: usize = 2;
 
-/// Finds out what the untouched library leaves, where the options ask for the same.
+/// Learns the results of the untouched library, if the options demand the same.
 ///
 /// # Errors
 /// A failure of the library itself.
@@ -31,8 +31,8 @@ pub fn learn(jobs: &Jobs<'_>, plan: &Plan) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What leaves other bits under `staged`, the emitted files, than the untouched library, with the reason; nothing where the options do not ask
-/// for the same.
+/// Subjects whose results under `staged`, the emitted files, differ in bits from the untouched library's, each with the reason; none if the
+/// options do not ask for equal bits.
 ///
 /// # Errors
 /// A failure of a launch.
@@ -47,7 +47,7 @@ pub fn different(jobs: &Jobs<'_>, plan: &Plan, label: &str, staged: &Setup) -> a
     Ok(different.collect())
 }
 
-/// Everything that combines data in one launch: what failed, by item.
+/// Runs everything that combines data in one launch; returns the failures by item.
 fn compared(jobs: &Jobs<'_>, plan: &Plan, label: &str, setup: &Setup) -> anyhow::Result<BTreeMap<String, Fault>> {
     let mut failed = BTreeMap::new();
     if !jobs.site.options.limits.reproducible {

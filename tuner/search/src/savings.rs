@@ -1,4 +1,4 @@
-//! What a change saves an application whose calls are known. Pure.
+//! Savings of a change for an application whose calls are known. Pure.
 
 use std::collections::BTreeMap;
 
@@ -41,7 +41,7 @@ pub fn of(calls: &Calls, before: &Medians, after: &Medians, rule: &Rule) -> Vec<
     savings
 }
 
-/// What violations cost an application: calls times left side less the tightest right side.
+/// Costs of violations for an application: calls times the left side's time less the tightest right side's.
 #[must_use]
 pub fn lost(calls: &Calls, cells: &[JudgedCell]) -> Vec<Saving> {
     let mut worst: BTreeMap<&Subject, &JudgedCell> = BTreeMap::new();
@@ -71,8 +71,8 @@ pub fn lost(calls: &Calls, cells: &[JudgedCell]) -> Vec<Saving> {
     savings
 }
 
-/// Seconds that an application saves in all its calls, below zero where it loses; `before` and `after` are seconds of a call. What
-/// was not measured both times saves nothing.
+/// Seconds that an application saves in all its calls, below zero if it loses; `before` and `after` are seconds of a call. A subject that was
+/// not measured both times saves nothing.
 #[must_use]
 pub fn net_seconds(
     calls: &Calls,

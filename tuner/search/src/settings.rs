@@ -34,11 +34,11 @@ use crate::trials::{CONFIRMING, Samples, Times, Trials, damaged, is_library};
 const FINALISTS: usize = 3;
 /// Values that argmin may measure for one parameter.
 const EVALUATIONS: usize = 7;
-/// A slowdown of a cell that counts as damage in a single launch, as a ratio: well above what launches differ by.
+/// A slowdown of a cell that counts as damage in a single launch, as a ratio: well above the difference of launches.
 const DAMAGE: f64 = 1.3;
 
-/// Searches from `base`, the launch as it is deployed so far, files and drop-in included: what slows an algorithm that an earlier
-/// round has chosen is damage like any other. `banned` settings are not proposed.
+/// Searches from `base`, the launch as it is deployed so far, files and drop-in included: a setting that slows an earlier round's algorithm does
+/// damage like any other. `banned` settings are not proposed.
 ///
 /// # Errors
 /// A failure that no candidate explains.
@@ -160,7 +160,7 @@ pub fn search(
     Ok(findings)
 }
 
-/// Where the ranks are, and what is set there and by `base`.
+/// Placement of the ranks, and the settings in force there and by `base`.
 #[must_use]
 pub fn situation(site: &Site<'_>, base: &Setup) -> space::Situation {
     let mut in_force = site.set_by_site();
@@ -199,7 +199,7 @@ fn say_what_cannot_be_put_back(
     }
 }
 
-/// Whether settings can be in force together: no name has two values, and no constraint is broken.
+/// True if settings can be in force together: no name has two values, and no constraint is broken.
 fn agree<'c>(
     library: &Library,
     situation: &space::Situation,
@@ -244,13 +244,12 @@ pub fn screen(
 /// Costs of launches, and the candidates that are worth more of them.
 struct Search<'s, 'a> {
     trials: Trials<'s, 'a>,
-    /// Why a confirmed candidate is not taken, by its id.
+    /// Reasons why confirmed candidates are not taken, by id.
     not_taken: BTreeMap<String, NotDeployed>,
 }
 
 impl Search<'_, '_> {
-    /// How far the targets are from their bounds, plus the damage done elsewhere; natural logarithms of ratios, summed. Smaller
-    /// is better.
+    /// Distance of the targets from their bounds, plus the damage done elsewhere: a sum of natural logarithms of ratios. Smaller is better.
     fn cost(&self, times: &Times, base: &Times) -> f64 {
         let log_ratio = |a: Option<&f64>, b: Option<&f64>| match (a, b) {
             (Some(a), Some(b)) => (a / b).ln(),
@@ -284,7 +283,7 @@ impl Search<'_, '_> {
         cost
     }
 
-    /// What a left side counts for: 1, or with a call mix the time that the application spends in it over the mean of the targets.
+    /// Weight of a left side: 1, or with a call mix the time that the application spends in it over the mean of the targets.
     fn weight(&self, left: &Subject, base: &Times) -> f64 {
         let plan = &self.trials.context.plan;
         if plan.calls.is_empty() {
@@ -296,7 +295,7 @@ impl Search<'_, '_> {
         if mean > 0.0 { spent(left) / mean } else { 1.0 }
     }
 
-    /// Where times are exact, keeps why a candidate that fixes something is not taken.
+    /// Records why a candidate that fixes something is not taken; only where times are exact.
     fn refuse(&self, candidate: &LaunchCandidate, times: &Times, present: &Times, findings: &mut Findings) {
         let slowed = times
             .iter()

@@ -1,10 +1,9 @@
-//! Several settings in one launch, each of which acts on collectives of its own: there are as many launches then as the collective
-//! with most settings has, and not as many as there are settings.
+//! Several settings share a launch if each acts on collectives of its own. There are then as many launches as the collective with most settings
+//! has, rather than as many as there are settings.
 //!
-//! What a setting is credited with is what its own collectives took; everything else stands as it was without it, also expressions of
-//! several collectives, such as bounds, in which another's setting would show. Where the launch
-//! fails, and where exact times show that a collective changed which none of the settings belongs to, nobody is credited or blamed
-//! before it was launched apart from the others.
+//! A setting is credited with the times of its own collectives. All others keep their times without it, and so do expressions of several
+//! collectives, such as bounds, since another's setting would show in them. If the launch fails, or exact times show a change in a collective
+//! that belongs to none of the settings, each setting is launched alone before any is credited or blamed.
 
 use std::collections::VecDeque;
 
@@ -20,11 +19,11 @@ use crate::trials::{Refusal, Times, Trials, is_library};
 /// A setting that may share a launch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Member<T> {
-    /// Whose times are wanted.
+    /// The candidate whose times are wanted.
     pub what: T,
     /// The collectives that it acts on; empty if on all, and then it has a launch of its own.
     pub collectives: Vec<Collective>,
-    /// What is set.
+    /// Its settings.
     pub assignments: Vec<Assignment>,
 }
 
@@ -106,7 +105,7 @@ pub fn screen<T>(
     Ok(screened)
 }
 
-/// What several need is set once.
+/// Drops repeated assignments: a setting that several candidates need is set once.
 pub fn each_once(all: impl Iterator<Item = Assignment>) -> Vec<Assignment> {
     let mut once: Vec<Assignment> = Vec::new();
     for assignment in all {
@@ -131,7 +130,7 @@ fn own(collectives: &[Collective], times: &Times, present: &Times) -> Times {
     own
 }
 
-/// Whether a collective changed that none of the members belongs to: one of them is carried out by another's.
+/// True if a collective changed that belongs to none of the members: it may be carried out by another one's.
 fn touches_others<T>(group: &[Member<T>], times: &Times, present: &Times) -> bool {
     let belongs = |one: Collective| group.iter().any(|member| member.collectives.contains(&one));
     times

@@ -1,5 +1,5 @@
-//! What can be tried for a target: settings of the library, mock-ups, algorithms of the registry. Pure; nothing that the
-//! violation cannot depend on is proposed.
+//! Candidates for a target: settings of the library, mock-ups, algorithms of the registry. Pure. It proposes nothing that the violation cannot
+//! depend on.
 
 use std::collections::BTreeSet;
 
@@ -33,7 +33,7 @@ pub struct Knob {
 pub struct LaunchCandidate {
     /// The parameter it is a value of.
     pub parameter: String,
-    /// It, and what goes along with it.
+    /// The setting, and those that go along with it.
     pub assignments: Vec<Assignment>,
     /// Range and spacing, where it is ordered.
     pub ordered: Option<(u64, u64, Scale)>,
@@ -87,7 +87,7 @@ pub fn selections(library: &Library, target: &Target, ranks: usize, one_node: bo
     selections
 }
 
-/// What plugins of the user have for this target, on the same grid.
+/// Candidates from the user's plugins for this target, on the same grid.
 #[must_use]
 pub fn of_plugins(
     library: &Library,
@@ -118,8 +118,8 @@ fn with_longer_segment(library: &Library, target: &Target, default: Selection) -
     std::iter::once(default).chain(longer).collect()
 }
 
-/// Every candidate with every value of its ordered knobs that a search could come to, together with [`selections`]: powers of two or
-/// integers, all combinations. What an exhaustive search has to measure.
+/// Every candidate with every value of its ordered knobs that a search could come to, together with [`selections`]: powers of two or integers,
+/// all combinations. An exhaustive search has to measure them all.
 #[must_use]
 pub fn every(library: &Library, target: &Target, ranks: usize, one_node: bool) -> Vec<Selection> {
     let mut all = BTreeSet::new();
@@ -139,13 +139,13 @@ pub fn every(library: &Library, target: &Target, ranks: usize, one_node: bool) -
 }
 
 impl Knob {
-    /// All its values, ascending.
+    /// All values of the knob, ascending.
     #[must_use]
     pub fn values(&self) -> Vec<u64> {
         self.axis(self.min).values()
     }
 
-    /// Its range, searched from here.
+    /// The knob's range as an axis that is searched from `start`.
     #[must_use]
     pub fn axis(&self, start: u64) -> Axis {
         Axis {
@@ -171,13 +171,13 @@ pub fn at_point(knobs: &[Knob], selection: &Selection, values: &[u64]) -> Select
     knobs.iter().zip(values).fold(selection.clone(), set)
 }
 
-/// Of the library's algorithms.
+/// Suffix of the segment size's name in the library's algorithms.
 const SEGMENT: &str = "segmentsize";
-/// The second point of the grid of Kilter's segments, in times of the first: which rows reach the final is decided before segments are
-/// refined, and what a library takes for each message differs by more than that.
+/// The second point of the grid of Kilter's segments, in times of the first. The rows of the final are decided before segments are refined, and
+/// a library's cost of a message differs by more than that.
 const LONGER_SEGMENT: u64 = 4;
 
-/// What two selections that differ only in ordered knobs have in common.
+/// The name that selections share if they differ only in ordered knobs.
 #[must_use]
 pub fn family(selection: &Selection) -> String {
     match selection {
@@ -281,8 +281,8 @@ pub fn knob_value(selection: &Selection, name: &str) -> Option<u64> {
     }
 }
 
-/// The settings of a whole launch, most promising first, for the transports in use and the targets there are; what decides whether the
-/// library's algorithms are asked for comes before all others, since contests depend on it.
+/// The settings of a whole launch, most promising first, for the transports in use and the given targets. Settings that decide if the library's
+/// algorithms are asked for come before all others, since contests depend on them.
 #[must_use]
 pub fn launch_candidates(library: &Library, transports: &[String], targets: &[Target]) -> Vec<LaunchCandidate> {
     let acts_on = |row: &Parameter, target: &Target| {
@@ -299,26 +299,25 @@ pub fn launch_candidates(library: &Library, transports: &[String], targets: &[Ta
         .collect()
 }
 
-/// Where the ranks are, and what is set there before anything is tried.
+/// Placement of the ranks, and the settings in force before anything is tried.
 #[derive(Debug, Clone, Default)]
 pub struct Situation {
     /// Hosts of the ranks, in their order; empty where that is not known.
     pub hosts: Vec<String>,
-    /// What the site and the user have set, then what is deployed so far: last ones win.
+    /// Settings of the site and the user, then those deployed so far: the last one of a name wins.
     pub in_force: Vec<(String, String)>,
 }
 
 impl Situation {
-    /// What stands for a name.
+    /// The value in force for a name.
     fn value_of(&self, name: &str) -> Option<&str> {
         let found = self.in_force.iter().rev().find(|(other, _)| other == name)?;
         Some(&found.1)
     }
 }
 
-/// What of these launch settings can act where the ranks are, under what is in force there: what stands already is not tried again, the
-/// library's default is tried where something else stands, and what would break a constraint gets the setting beside it that mends
-/// that, or is left out.
+/// The launch settings that can act on this placement. A value in force is not tried again; where another one stands, the library's default is
+/// tried. A candidate that would break a constraint gets the setting that mends it, or is left out.
 #[must_use]
 pub fn in_situation(
     library: &Library,
@@ -353,7 +352,7 @@ pub fn in_situation(
         .collect()
 }
 
-/// A candidate with what must be set beside it, so that nothing is broken; `None` where that cannot be had.
+/// A candidate with the settings that it needs to break no constraint; `None` if there are none.
 fn mended(library: &Library, mut candidate: LaunchCandidate, situation: &Situation) -> Option<LaunchCandidate> {
     let own = candidate
         .assignments
@@ -371,7 +370,7 @@ fn mended(library: &Library, mut candidate: LaunchCandidate, situation: &Situati
     Some(candidate)
 }
 
-/// What an ordered candidate becomes with another value of its parameter; `None` where that would break a constraint.
+/// An ordered candidate with another value of its parameter; `None` if that would break a constraint.
 #[must_use]
 pub fn with_value(
     library: &Library,
@@ -383,7 +382,7 @@ pub fn with_value(
     mended(library, launch_candidate(row, &Value::Number(value)), situation)
 }
 
-/// Those of [`launch_candidates`] that decide whether the library's algorithms are asked for.
+/// Candidates of [`launch_candidates`] that decide if the library's algorithms are asked for.
 #[must_use]
 pub fn admitting_candidates(library: &Library, transports: &[String], targets: &[Target]) -> Vec<LaunchCandidate> {
     let admitting: Vec<&str> = library.admitting(transports).map(|row| row.name.as_str()).collect();
@@ -392,8 +391,8 @@ pub fn admitting_candidates(library: &Library, transports: &[String], targets: &
     candidates
 }
 
-/// Those of [`launch_candidates`] that belong to the collectives of the targets, rather than to all messages: where a library's
-/// algorithms are settings of a whole launch, its algorithms.
+/// Candidates of [`launch_candidates`] that belong to the collectives of the targets, rather than to all messages. They are a library's
+/// algorithms if those are settings of a whole launch.
 #[must_use]
 pub fn own_launch_candidates(library: &Library, transports: &[String], targets: &[Target]) -> Vec<LaunchCandidate> {
     let of_all = |one: &LaunchCandidate| {
@@ -405,9 +404,8 @@ pub fn own_launch_candidates(library: &Library, transports: &[String], targets: 
     candidates
 }
 
-/// The settings of a whole launch that overlap can depend on: how messages travel over the transports in use, and who looks after
-/// them meanwhile; what is there for overlap alone comes first. `spare` are processing units that are free for a thread of each rank of
-/// a host, if there are.
+/// The settings of a whole launch that overlap can depend on: the way of messages over the transports in use, and their progress meanwhile.
+/// Settings for overlap alone come first. `spare` are free processing units for a thread of each rank of a host, if there are any.
 #[must_use]
 pub fn overlap_candidates(library: &Library, transports: &[String], spare: Option<&[usize]>) -> Vec<LaunchCandidate> {
     let rows = || library.parameters.iter().filter(|row| is_carried(row, transports));
@@ -421,12 +419,12 @@ pub fn overlap_candidates(library: &Library, transports: &[String], spare: Optio
         .collect()
 }
 
-/// Whether what it acts on is in use.
+/// True if the transport that the parameter acts on is in use.
 fn is_carried(row: &Parameter, transports: &[String]) -> bool {
     row.transport.as_ref().is_none_or(|needed| transports.contains(needed))
 }
 
-/// What is tried for overlap; `None` where it needs a free processing unit and there is none.
+/// The candidate for overlap; `None` if it needs a free processing unit and there is none.
 fn for_overlap(row: &Parameter, tried: &ForOverlap, spare: Option<&str>) -> Option<LaunchCandidate> {
     let mut candidate = launch_candidate(row, &tried.value);
     for (name, text) in &tried.together {
@@ -444,7 +442,7 @@ fn for_overlap(row: &Parameter, tried: &ForOverlap, spare: Option<&str>) -> Opti
     Some(candidate)
 }
 
-/// One value of it, with what goes along.
+/// The candidate for one value, with the settings that go along.
 fn launch_candidate(row: &Parameter, value: &Value) -> LaunchCandidate {
     let assignment = |name: &String, value: String| Assignment {
         name: name.clone(),
@@ -647,7 +645,7 @@ mod tests {
         assert_eq!(family(&set), family(&base));
     }
 
-    /// What no file could deploy is not searched.
+    /// A parameter that no file can deploy is not searched.
     #[test]
     fn requests_are_searched_where_the_rules_file_has_a_column_for_them() {
         let base = Selection::Settings(vec![("coll_tuned_alltoall_algorithm".to_owned(), "4".to_owned())]);
@@ -729,7 +727,7 @@ mod tests {
         );
     }
 
-    /// What is there for overlap alone in every description, by the transports of one host and of several.
+    /// Candidates that exist for overlap alone, in every description, by the transports of one host and of several.
     #[test]
     fn what_is_made_for_overlap() {
         let mut text = String::new();
@@ -826,7 +824,7 @@ mod tests {
         }
     }
 
-    /// What is tried of a parameter, with all that is set.
+    /// Candidates of a parameter, each with all its settings.
     fn tried(
         library: &Library,
         transport: &str,

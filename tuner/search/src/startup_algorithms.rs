@@ -1,9 +1,9 @@
-//! Search over algorithms that a variable of the library chooses when a job starts (Intel MPI, MVAPICH2). None can be switched in a
-//! running job, so each needs a launch; but one launch tries another algorithm of every collective at once, and so there are as
-//! many launches as the collective with most algorithms has, and not as many as there are algorithms.
+//! Search over algorithms that a variable of the library chooses when a job starts (Intel MPI, MVAPICH2). None can be switched in a running job,
+//! so each needs a launch. One launch tries another algorithm of every collective at once, so there are as many launches as the collective with
+//! most algorithms has, rather than as many as there are algorithms.
 //!
-//! What is tried acts on all sizes. What is confirmed, in launches in turn with the library's own choice, is what would be deployed:
-//! the value with its ranges of sizes.
+//! A trial acts on all sizes. The confirmation, in launches in turn with the library's own choice, uses the form that would be deployed: the
+//! value with its ranges of sizes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -29,9 +29,9 @@ pub const PLACES: usize = 2;
 /// A choice that takes more than this of the default's time in the screening is no finalist.
 pub const PROMISING: f64 = 0.97;
 
-/// A choice for each of some collectives: what one launch tries.
+/// The choices that one launch tries, one for each of some collectives.
 pub type Trial = Vec<(Collective, u64)>;
-/// A choice for each of some volumes of some collectives: what is deployed.
+/// The choices to deploy, one for each of some volumes of some collectives.
 type Picks = BTreeMap<(Collective, u64), u64>;
 
 /// Searches from `base`, the launch as it is deployed so far; `assignments` are those in force, whose ranges stay where nothing better
@@ -161,8 +161,8 @@ pub fn search(
     Ok(findings)
 }
 
-/// Whether a collective's value, in launches with it (the second) in turn with launches without (the first), makes what it was chosen for
-/// faster and nothing of the collective slower.
+/// True if a collective's value makes its targets faster and slows nothing of the collective. The second samples come from launches with it, in
+/// turn with the launches without it of the first.
 fn keeps_its_promise(collective: Option<Collective>, targets: &[Target], chosen: &Picks, samples: &[Samples]) -> bool {
     let [without, with] = samples else { return false };
     let is_chosen = |target: &&Target| {
@@ -210,7 +210,7 @@ pub fn screen(
     Ok(screened.into_iter().collect())
 }
 
-/// Takes out what the library would not carry out, but replace by another algorithm: in its strict mode the job ends then.
+/// Takes out choices that the library would not carry out but replace by another algorithm: in its strict mode the job ends then.
 fn prove(
     launches: &mut Trials<'_, '_>,
     library: &Library,
@@ -251,7 +251,7 @@ pub fn trials(library: &Library, targets: &[Target], ranks: usize, hosts: &[Stri
     trials
 }
 
-/// What has to be set for these choices, each for all sizes of its collective.
+/// The assignments that make these choices, each for all sizes of its collective.
 #[must_use]
 pub fn values(library: &Library, trial: &[(Collective, u64)]) -> Vec<Assignment> {
     let one = |(collective, choice): &(Collective, u64)| {
@@ -262,7 +262,7 @@ pub fn values(library: &Library, trial: &[(Collective, u64)]) -> Vec<Assignment>
     each_once(trial.iter().filter_map(one).flatten())
 }
 
-/// The variable, and what is set along with it.
+/// The variable, and the settings that go along with it.
 fn assignments(row: &Algorithms, value: String) -> Vec<Assignment> {
     let own = std::iter::once((row.parameter.clone(), value));
     own.chain(row.together.clone())
@@ -285,7 +285,7 @@ fn number(selection: &Selection) -> Option<u64> {
     }
 }
 
-/// What the variables in force choose for the measured volumes.
+/// The choices of the variables in force, for the measured volumes.
 fn standing(library: &Library, plan: &Plan, ranks: usize, assignments: &[Assignment]) -> anyhow::Result<Picks> {
     let mut picks = Picks::new();
     for assignment in assignments {
@@ -303,7 +303,7 @@ fn standing(library: &Library, plan: &Plan, ranks: usize, assignments: &[Assignm
     Ok(picks)
 }
 
-/// For each collective, the value that makes `picks` hold, and what stands for its other volumes; and what is set along with it.
+/// For each collective, the value that makes `picks` hold and keeps the standing choices for its other volumes, with the settings that it needs.
 fn composed(library: &Library, plan: &Plan, ranks: usize, standing: &Picks, picks: &Picks) -> Vec<Vec<Assignment>> {
     let collectives: BTreeSet<Collective> = picks.keys().map(|(collective, _)| *collective).collect();
     let mut all = Vec::new();
@@ -328,8 +328,8 @@ fn composed(library: &Library, plan: &Plan, ranks: usize, standing: &Picks, pick
     all
 }
 
-/// For each target the choice that came in on this place of the screening, if it is promising. Where a collective cannot be switched
-/// on size, its targets have one choice in common: the one that is best over all of them.
+/// For each target, the choice at this place of the screening's ranking, if it is promising. Where a collective cannot be switched by size, its
+/// targets share the choice that is best over all of them.
 fn picks(
     library: &Library,
     targets: &[Target],

@@ -1,4 +1,4 @@
-//! What has to become faster: violated cells, grouped by their left side.
+//! Targets of the search: violated cells, grouped by their left side.
 
 use std::collections::BTreeMap;
 
@@ -9,12 +9,12 @@ use kilter_stats::verdict::Outcome;
 
 use crate::verification::{JudgedCell, Verification};
 
-/// A collective at a volume, and what it must not be slower than.
+/// A collective at a volume, and the subjects that it must not be slower than.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Target {
-    /// What is too slow.
+    /// The slow side.
     pub left: Subject,
-    /// As people name it: `reduce`, `isend`.
+    /// Its name for people: `reduce`, `isend`.
     pub function: String,
     /// Right sides of the violated guidelines.
     pub bounds: Vec<Subject>,
@@ -98,8 +98,8 @@ pub fn targets(verification: &Verification, settled: &dyn Fn(&JudgedCell) -> boo
     targets
 }
 
-/// Puts first what costs an application most: calls times the seconds that each takes too long. `calls` is how often it calls a left
-/// side.
+/// Sorts targets by their cost for an application, the dearest first: calls times the seconds that each takes too long. `calls` is how often it
+/// calls a left side.
 pub fn dearest_first(targets: &mut [Target], calls: &dyn Fn(&Subject) -> f64) {
     let cost = |target: &Target| calls(&target.left) * target.excess_seconds;
     targets.sort_by(|a, b| cost(b).total_cmp(&cost(a)));

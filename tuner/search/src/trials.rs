@@ -41,8 +41,8 @@ pub fn repetitions(options: &Options, purpose: Purpose) -> Repetitions {
     options.repetitions_or(usual)
 }
 
-/// The same for what is measured in a block of the verification by this id: where the verification has learnt how times vary within and
-/// between launches, this decides here, too.
+/// Repetitions of a block of the verification by this id. They follow the variance within and between launches if the verification has learnt
+/// it.
 #[must_use]
 pub fn repetitions_of(options: &Options, facts: &Facts, purpose: Purpose, block: &str) -> Repetitions {
     let usual = repetitions(options, purpose);
@@ -68,25 +68,25 @@ pub struct Trials<'s, 'a> {
     label: String,
     pub(super) targets: &'s [Target],
     base: Setup,
-    /// What is measured beside everything else.
+    /// Blocks that are measured beside everything else.
     further: Vec<Block>,
-    /// Which of the library's collectives are measured beside the targets; all of them without.
+    /// Selects the library's collectives that are measured beside the targets; all of them without it.
     touched: Option<&'s dyn Fn(&Subject) -> bool>,
-    /// Whether nothing but the targets is measured.
+    /// True if only the targets are measured.
     alone: bool,
     launches: usize,
     /// Seconds of the longest launch so far.
     pub(super) trial_seconds: f64,
 }
 
-/// Why a launch says nothing for what was set in it.
+/// The reason why a launch gives no times for its settings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
     /// The kind.
     pub what: FaultKind,
-    /// What was seen.
+    /// The observed failure.
     pub detail: String,
-    /// Whether the job ended by it.
+    /// True if it ended the job.
     pub ended_the_job: bool,
     /// The collective that was measured then, where it was one.
     pub collective: Option<Collective>,
@@ -109,13 +109,13 @@ impl<'s, 'a> Trials<'s, 'a> {
         }
     }
 
-    /// The same, with these blocks in every launch. Their ids must differ from those of collectives.
+    /// Adds blocks to every launch. Their ids must differ from those of collectives.
     #[must_use]
     pub fn beside(self, further: Vec<Block>) -> Trials<'s, 'a> {
         Trials { further, ..self }
     }
 
-    /// Measures of everything else only what `touched` says: a change cannot slow what it does not act on.
+    /// Restricts the other measurements to `touched` subjects: a change cannot slow a subject on which it does not act.
     #[must_use]
     pub fn within(self, touched: &'s dyn Fn(&Subject) -> bool) -> Trials<'s, 'a> {
         Trials {
@@ -124,7 +124,7 @@ impl<'s, 'a> Trials<'s, 'a> {
         }
     }
 
-    /// Measures the targets with their bounds and nothing else: what fails then is put away for them, and not for other sizes.
+    /// Measures only the targets with their bounds: a candidate that fails then goes into quarantine for them, and not for other sizes.
     #[must_use]
     pub fn of_targets_alone(self) -> Trials<'s, 'a> {
         Trials {
@@ -143,7 +143,7 @@ impl<'s, 'a> Trials<'s, 'a> {
         format!("{id} for {}", names.join(", "))
     }
 
-    /// Whether these settings have failed before.
+    /// True if these settings have failed before.
     #[must_use]
     pub fn is_put_away(&self, assignments: &[Assignment]) -> bool {
         self.context.quarantine.contains(&self.put_away_as(&id(assignments)))
@@ -172,7 +172,7 @@ impl<'s, 'a> Trials<'s, 'a> {
         Ok(None)
     }
 
-    /// The same, and nobody is put away: where several settings share the launch, only one of them is to blame.
+    /// Measures without putting anything into quarantine: if several settings share the launch, only one of them is to blame.
     ///
     /// # Errors
     /// A failure that no candidate explains.
@@ -238,8 +238,8 @@ impl<'s, 'a> Trials<'s, 'a> {
         Ok(Ok(times))
     }
 
-    /// Whether the library carries `subject` out as asked, by its strict mode; what it does not is in quarantine then. Where it has no
-    /// such mode, nothing is launched.
+    /// True if the library's strict mode carries `subject` out as asked; if not, the settings go into quarantine. Without a strict mode nothing
+    /// is launched and the answer is true.
     ///
     /// # Errors
     /// A failure that no candidate explains.
@@ -346,8 +346,8 @@ impl<'s, 'a> Trials<'s, 'a> {
     }
 }
 
-/// Whether something became slower: in every launch slower than in every launch before (by chance 1 in 252 with five each), and by
-/// more than launches differ.
+/// True if every launch after is slower than every launch before (by chance 1 in 252 with five each), and the medians differ by more than
+/// launches do.
 #[must_use]
 pub fn is_slower(before: &Sample, after: &Sample) -> bool {
     after.min() > before.max() && after.median() > (1.0 + DAMAGE_FLOOR) * before.median()
@@ -361,7 +361,7 @@ pub fn damaged<'t>(before: &'t Samples, after: &'t Samples) -> impl Iterator<Ite
     after.iter().filter(is_damage).map(|(subject, _)| subject)
 }
 
-/// Whether it is a collective of the library's by itself.
+/// True if the subject is a single collective of the library.
 #[must_use]
 pub fn is_library(subject: &Subject) -> bool {
     subject.collective().is_some()

@@ -19,7 +19,7 @@ impl<'l> Settings<'l> {
         Settings { set, library }
     }
 
-    /// The same with further settings, where nothing else is set for them.
+    /// Adds further settings for names that have no value.
     pub(super) fn with_defaults(&self, further: BTreeMap<String, String>) -> Settings<'l> {
         let mut set = further;
         set.extend(self.set.clone());
@@ -32,7 +32,7 @@ impl<'l> Settings<'l> {
         !self.value(name).is_empty()
     }
 
-    /// The value in force: what is set, else the default that the description says, else nothing.
+    /// The value in force: the one set, else the description's default, else nothing.
     #[must_use]
     pub fn value(&self, name: &str) -> &str {
         let set = self.set.get(name).map(String::as_str);

@@ -1,4 +1,4 @@
-//! A library that does what a scenario says.
+//! A library that follows a scenario.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -13,33 +13,33 @@ use kilter_bench::launch::scripted::{Ends, Noise, RowEnds};
 use kilter_model::config::ConfigError;
 use kilter_model::config::library::Library;
 
-/// The descriptions, but for what scenarios add.
+/// The descriptions, to which scenarios add tables.
 const SWITCHED: &str = include_str!("library.toml");
 const AT_START: &str = include_str!("at_start.toml");
 
-/// Seconds of a call, from the call and what it usually takes.
+/// Seconds of a call, from the call and its usual time.
 type Cost = Box<dyn Fn(&Call<'_>, f64) -> f64>;
 type Test = Box<dyn Fn(&Call<'_>) -> bool>;
 /// Share of communication that is hidden behind computation, from benchmark, bytes and settings.
 type Hidden = Box<dyn Fn(Benchmark, u64, &Settings<'_>) -> f64>;
-/// What a call leaves of random doubles.
+/// A call's results on random doubles.
 type Bits = Box<dyn Fn(&Call<'_>) -> String>;
 type SettingsTest = Box<dyn Fn(&Settings<'_>) -> bool>;
 
 /// A library that costs what a scenario says, and fails where it says so.
 ///
-/// Without a scenario, all guidelines hold: every collective takes the same time whatever is set, and Kilter's own algorithms take
+/// A scripted library. By default all guidelines hold: every collective takes the same time whatever is set, and Kilter's own algorithms take
 /// [`OWN`] times as long.
 pub struct ScriptedLibrary {
     description: String,
     pub(super) noise: Noise,
-    /// By what everything is multiplied.
+    /// Factor of all times.
     slower: f64,
     costs: Vec<(Collective, Cost)>,
     rows: BTreeMap<String, Cost>,
     faults: Vec<(Test, Ends)>,
     fails_to_start: Option<SettingsTest>,
-    /// What decides whether the library asks for the algorithms that are chosen.
+    /// Condition under which the library uses the algorithms that are chosen.
     admits: Option<SettingsTest>,
     /// Settings that read back and act as nothing.
     pub(super) idle: BTreeSet<String>,
@@ -52,7 +52,7 @@ pub struct ScriptedLibrary {
     pub(super) other_cores: Option<f64>,
 }
 
-/// Kilter's own rows take so many times what the library takes, where a scenario says nothing of them.
+/// Time of Kilter's own rows over the library's, unless a scenario sets it.
 const OWN: f64 = 4.0;
 
 /// Latency of a message, in seconds.
@@ -82,13 +82,13 @@ impl ScriptedLibrary {
         ScriptedLibrary::by(SWITCHED)
     }
 
-    /// The same with algorithms that are chosen when a job starts, as Intel MPI's are.
+    /// A library whose algorithms are chosen when a job starts, as Intel MPI's are.
     #[must_use]
     pub fn choosing_at_start() -> ScriptedLibrary {
         ScriptedLibrary::by(AT_START)
     }
 
-    /// The same as another description has it, such as one of another emitter.
+    /// A library by another description, such as one of another emitter.
     #[must_use]
     pub fn by(description: &str) -> ScriptedLibrary {
         ScriptedLibrary {
@@ -139,7 +139,7 @@ impl ScriptedLibrary {
         self
     }
 
-    /// What the library's calls of a collective take, in seconds, from what they usually take.
+    /// Sets the time of the library's calls of a collective, in seconds, from the usual time.
     ///
     /// # Panics
     /// No collective has this name.
@@ -150,7 +150,7 @@ impl ScriptedLibrary {
         self
     }
 
-    /// What a row of Kilter's or a plugin's takes, in seconds, from what the library usually takes for the collective.
+    /// Sets the time of a row of Kilter's or a plugin's, in seconds, from the library's usual time for the collective.
     #[must_use]
     pub fn row(mut self, id: &str, cost: impl Fn(&Call<'_>, f64) -> f64 + 'static) -> ScriptedLibrary {
         self.rows.insert(id.to_owned(), Box::new(cost));
@@ -169,7 +169,7 @@ impl ScriptedLibrary {
         self.fault(when, Ends::Hangs)
     }
 
-    /// These calls deliver wrong data.
+    /// Makes calls deliver wrong data.
     #[must_use]
     pub fn wrong_data(self, when: impl Fn(&Call<'_>) -> bool + 'static) -> ScriptedLibrary {
         let wrong = WrongData {
@@ -224,7 +224,7 @@ impl ScriptedLibrary {
         self
     }
 
-    /// What a call leaves of random doubles, in place of the same for all.
+    /// Sets a call's results on random doubles, in place of the same for all.
     #[must_use]
     pub fn bits(mut self, bits: impl Fn(&Call<'_>) -> String + 'static) -> ScriptedLibrary {
         self.bits = Some(Box::new(bits));
@@ -237,7 +237,7 @@ impl ScriptedLibrary {
         self.verified_row(id, RowEnds::Wrong("rank 1: 7 in place of 8".to_owned()))
     }
 
-    /// How a row of Kilter's or a plugin's ends in the correctness matrix.
+    /// Sets the end of a row of Kilter's or a plugin's in the correctness matrix.
     #[must_use]
     pub fn verified_row(mut self, id: &str, ends: RowEnds) -> ScriptedLibrary {
         self.verified_rows.insert(id.to_owned(), ends);
@@ -272,10 +272,7 @@ impl ScriptedLibrary {
         self
     }
 
-    /// Its description.
-    ///
-    /// # Errors
-    /// What is wrong with the tables that were added.
+    /// The library's description.
     pub fn description(&self) -> Result<Library, ConfigError> {
         Library::parse(&self.description, "scripted library")
     }
@@ -301,7 +298,7 @@ impl ScriptedLibrary {
         self.slower * usual(call)
     }
 
-    /// How a call fails; `None` where it does not.
+    /// The fault of a call; `None` if it has none.
     pub(super) fn fault_of(&self, call: &Call<'_>) -> Option<Ends> {
         let fault = self.faults.iter().find(|(when, _)| when(call));
         fault.map(|(_, ends)| ends.clone())

@@ -1,6 +1,6 @@
 //! A scripted library, and commands that tune it: the whole loop in a second, without MPI.
 //!
-//! A scenario says what calls cost and what goes wrong, and looks at the report:
+//! A scenario sets the costs and faults of calls, and looks at the report:
 //!
 //! ```
 //! use kilter::scripted::{ScriptedLibrary, Site};

@@ -1,4 +1,4 @@
-//! How a scripted library carries out the items of a job.
+//! A scripted library carries out the items of a job.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -89,7 +89,7 @@ impl Playing {
         }
     }
 
-    /// What the library says of its parameters: what is set, else the default where it knows them.
+    /// The library's report of its parameters: the value set, else the default where it knows it.
     fn read(&self, names: &[String]) -> BTreeMap<String, String> {
         let default = |name: &String| {
             let row = self.description.parameters.iter().find(|row| row.name == *name)?;
@@ -112,7 +112,7 @@ impl Playing {
             .collect()
     }
 
-    /// What acts: the launch's settings and then those of an item, but for what acts as nothing.
+    /// Settings that act: the launch's, then an item's, without those that act as nothing.
     fn settings(&self, of_item: &[(String, String)]) -> Settings<'_> {
         let mut set = self.in_force.environment.clone();
         set.extend(self.in_force.parameters.clone());
@@ -289,7 +289,7 @@ impl Playing {
         }
     }
 
-    /// What the worker says of an item beside its times.
+    /// The worker's report of an item beside its times.
     fn said(&self, item: &Item, settings: &Settings<'_>) -> Vec<(String, String)> {
         let mut said = item.settings.clone();
         let Some(collective) = item.task.collective() else {

@@ -1,4 +1,4 @@
-//! Commands on a scripted library: as they are typed, but for the launcher and the programs, which nobody asks.
+//! Commands on a scripted library, as typed; launcher and programs are not needed.
 
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -42,7 +42,7 @@ pub struct Site {
 pub struct Run {
     /// The report.
     pub report: Report,
-    /// Jobs that measured and were started; what came from the store started none.
+    /// Jobs that were started to measure; blocks from the store started none.
     pub jobs: u64,
     /// Seconds by the scripted clock.
     pub seconds: f64,
@@ -80,7 +80,7 @@ impl Site {
         self.tune_on(Box::new(self.bench()), arguments)
     }
 
-    /// The same on another bench, such as [`Replay`](kilter_bench::launch::Replay).
+    /// Tunes on another bench, such as [`Replay`](kilter_bench::launch::Replay).
     pub fn tune_on(&self, bench: Box<dyn Bench>, arguments: &[&str]) -> anyhow::Result<Run> {
         let options = self.tune_options(arguments)?;
         self.run(bench, &options.common, arguments, |context| {
@@ -88,7 +88,7 @@ impl Site {
         })
     }
 
-    /// `kilter tune --layouts` with these arguments: what is found for each layout with the files of all of them.
+    /// `kilter tune --layouts` with these arguments: the findings for each layout with the files of all of them.
     pub fn tune_layouts(&self, arguments: &[&str]) -> anyhow::Result<Vec<Report>> {
         let options = self.tune_options(arguments)?;
         let store = Store::open(&options.common.db)?;
@@ -247,7 +247,7 @@ impl Site {
     }
 }
 
-/// The loop, after what is looked at before anything is measured.
+/// The loop, after the checks that precede all measuring.
 fn tuned(context: &Context<'_>, options: &TuneOptions) -> anyhow::Result<Tuned> {
     kilter_emit::check(&context.site)?;
     tune::tune(context, options)

@@ -1,5 +1,4 @@
-//! How long judging takes: `cargo bench -p kilter-stats --bench judge`, with a number behind `--` for another number of cells. Results are in
-//! `docs/method/statistics.md`.
+//! Time of judging: `cargo bench -p kilter-stats --bench judge`, with a number behind `--` for another number of cells. Results are in
 //!
 //! Not timed by a framework: a run judges once after some launches, each of which takes seconds.
 

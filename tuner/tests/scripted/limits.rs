@@ -1,4 +1,4 @@
-//! What a fix may not do.
+//! Limits of a fix.
 
 use super::*;
 

@@ -82,13 +82,13 @@ fn cell<'r>(run: &'r Run, name: &str) -> &'r Cell {
     found.unwrap_or_else(|| panic!("no cell {name}"))
 }
 
-/// What is deployed, as `name=value`.
+/// Deployed changes, as `name=value`.
 fn changes(run: &Run) -> Vec<String> {
     let text = |change: &DeployedChange| format!("{}={}", change.name, change.value);
     run.report.changes.iter().map(text).collect()
 }
 
-/// Whether a cell was violated and holds with what is deployed.
+/// True if a cell was violated and holds with the deployment.
 fn is_mended(run: &Run, name: &str) -> bool {
     let cell = cell(run, name);
     let after = cell.after.as_ref().map(|after| after.verdict);
@@ -100,7 +100,7 @@ fn unfixed(run: &Run, name: &str) -> String {
     cell(run, name).unfixed_because.clone().unwrap_or_default()
 }
 
-/// What was put away: id, what it did.
+/// Candidates in quarantine: id, fault.
 fn quarantined(run: &Run) -> Vec<(&str, &str)> {
     let all = run.report.quarantined.iter();
     all.map(|one| (one.id.as_str(), one.what.words())).collect()

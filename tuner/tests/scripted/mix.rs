@@ -46,7 +46,7 @@ fn only_the_calls_of_a_mix_are_tuned_and_what_they_save_is_said() {
     );
 }
 
-/// Where there is time for one of two cells alone, it is spent on the one that costs the application more.
+/// If there is time for only one of two cells, it is spent on the one that costs the application more.
 #[test]
 fn the_calls_that_cost_most_are_searched_first() {
     let first = |of_bcast: &str| {

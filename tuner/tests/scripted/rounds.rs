@@ -1,4 +1,4 @@
-//! What a round finds that the one before made necessary.
+//! Findings of a round that the one before made necessary.
 
 use super::*;
 

@@ -34,7 +34,7 @@ fn algorithms_that_the_library_never_asks_for_are_not_credited() {
     );
 }
 
-/// Where one of its algorithms is not followed from the file, none is tried again: there are more of them than rounds.
+/// If the library does not follow the file for one of its algorithms, none of them is tried again: there are more of them than rounds.
 #[test]
 fn where_a_rule_is_not_followed_the_next_fix_is_of_another_kind() {
     let by_file =

@@ -1,4 +1,4 @@
-//! What is chosen, and spoils something.
+//! Chosen changes that spoil something are taken back.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! From decisions to files, and what fresh launches under these files say.
+//! Turns decisions into files, and judges fresh launches under these files.
 
 use kilter_emit::{self as emit, Emitted};
 use kilter_model::change::id;
@@ -24,7 +24,7 @@ const ATTEMPTS: usize = 3;
 /// Cost of the drop-in for a call that it leaves alone, in seconds, below which there is no damage.
 const DROPIN_SECONDS: f64 = 50e-9;
 
-/// Emits what is decided and verifies exactly these files in fresh launches; takes back what slows anything, and verifies again.
+/// Emits the decisions and verifies exactly these files in fresh launches; takes back changes that slow anything, and verifies again.
 pub(super) fn deploy_and_verify(
     context: &Context<'_>,
     label: &str,
@@ -72,7 +72,7 @@ pub(super) fn deploy_and_verify(
     Ok(())
 }
 
-/// Emits what is decided, as far as it acts, and measures it; `None` where nothing is left.
+/// Emits the decisions that act, and measures them; `None` if nothing is left.
 fn emit_and_prove(
     context: &Context<'_>,
     label: &str,
@@ -88,8 +88,8 @@ fn emit_and_prove(
     Ok(Some((emitted, proven)))
 }
 
-/// Judges the targets by what is deployed; takes back what was proposed for them where this does not show that it comes nearer to one, and
-/// verifies and judges what is left.
+/// Judges the targets by the deployment. Takes back the changes proposed for them if no target comes nearer by this evidence, and verifies and
+/// judges the rest.
 pub(super) fn prove_overlap(
     context: &Context<'_>,
     label: &str,
@@ -130,7 +130,7 @@ fn judge_overlap(jobs: &Jobs<'_>, facts: &Facts, label: &str, tuned: &mut Tuned)
     tuned.goals.judge_deployed(jobs, facts, label, &setup)
 }
 
-/// Takes out of what was chosen for overlap what is not deployed any more.
+/// Drops the choices for overlap that are not deployed any more.
 fn forget_what_fell(ledger: &Ledger, tuned: &mut Tuned) {
     let barred = ledger.barred_settings();
     let line = |one: &Assignment| {
@@ -147,8 +147,8 @@ fn forget_what_fell(ledger: &Ledger, tuned: &mut Tuned) {
     tuned.goals.keep_only(&tuned.deployment.assignments, because);
 }
 
-/// Emits what is decided, without the rules that the library does not follow when it is launched with the files, and without what leaves other
-/// results where the options ask for the same; `None` where nothing is left.
+/// Emits the decisions without the rules that the library does not follow when it is launched with the files, and, if the options demand equal
+/// results, without the changes that leave other ones; `None` if nothing is left.
 fn emit_what_acts(
     context: &Context<'_>,
     label: &str,
@@ -205,7 +205,7 @@ fn emit_what_acts(
     Ok(None)
 }
 
-/// What is slower than the untouched library, of what is `touched`, with a note of how much.
+/// Subjects among the `touched` ones that are slower than in the untouched library, each with a note of how much.
 pub(crate) fn spoilt(
     site: &Site<'_>,
     after: &Verification,

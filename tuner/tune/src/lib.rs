@@ -1,5 +1,4 @@
-//! The loop: verify, search, deploy into a staging directory, verify what is deployed, until nothing violated remains or no
-//! candidate is left.
+//! The loop: verify, search, deploy into a staging directory, verify the deployment, until nothing violated remains or no candidate is left.
 
 use std::collections::BTreeSet;
 
@@ -26,20 +25,20 @@ pub mod layouts;
 mod searching;
 mod taking_back;
 
-/// What the loop ended with.
+/// Result of the loop.
 #[derive(Debug)]
 pub struct Tuned {
     /// The untouched library.
     pub before: Verification,
-    /// What is deployed; `None` where nothing is.
+    /// Verification of the deployment; `None` if nothing is deployed.
     pub after: Option<Verification>,
-    /// The untouched library, measured in turn with what is deployed: its left sides.
+    /// Left sides of the untouched library, measured in turn with the deployment.
     pub untouched: Medians,
-    /// All decisions, and what became of each.
+    /// All decisions and their states.
     pub ledger: Ledger,
     /// The deployment in force.
     pub deployment: Deployment,
-    /// What was written.
+    /// The written files.
     pub emitted: Option<Emitted>,
     /// Everything that competed.
     pub contests: Vec<Contest>,
@@ -55,7 +54,7 @@ impl Tuned {
             .map_or_else(|| self.before.clone(), |after| after.beside(&self.before))
     }
 
-    /// Everything was taken back: what was measured with it says nothing of the library as it is.
+    /// Deploys nothing, since everything was taken back: times measured with it say nothing of the library as it is.
     fn deploy_nothing(&mut self, options: &Options) -> anyhow::Result<()> {
         self.deployment = Deployment::default();
         self.after = None;
@@ -161,7 +160,7 @@ pub fn tune(context: &Context<'_>, options: &TuneOptions) -> anyhow::Result<Tune
     Ok(tuned)
 }
 
-/// Searches settings that bring targets for overlap nearer, beside all that is deployed, and enters what was found.
+/// Searches settings that bring targets for overlap nearer, beside the whole deployment, and enters the findings.
 fn search_for_overlap(
     ledger: &mut Ledger,
     context: &Context<'_>,
@@ -184,10 +183,10 @@ fn search_for_overlap(
     Ok(())
 }
 
-/// Share of the budget that the first verification may spend: the search and the proof of what it finds need the rest.
+/// Share of the budget that the first verification may spend: the search and the proof need the rest.
 const FIRST_SHARE: f64 = 0.35;
 
-/// Parts of `tune` and their shares of the budget. The proof sets aside what the first verification took and more, up to its share.
+/// Parts of `tune` and their shares of the budget. The proof sets aside at least the seconds of the first verification, up to its share.
 pub const DIVISION: [(&str, f64); 3] = [
     (FIRST, FIRST_SHARE),
     (SEARCH, 1.0 - FIRST_SHARE - kilter_bench::budget::PROOF_SHARE),

@@ -17,7 +17,7 @@ use kilter_search::in_job_search::Contests;
 use kilter_search::target::Target;
 use kilter_search::{gates, settings, startup_algorithms};
 
-/// Searches changes for `targets` from `launch`, what is deployed so far, and enters into the ledger what is to be deployed.
+/// Searches changes for `targets` from `launch`, the deployment so far, and enters the changes to deploy into the ledger.
 pub(super) fn search(
     ledger: &mut Ledger,
     context: &Context<'_>,
@@ -45,7 +45,8 @@ pub(super) fn search(
     Ok(())
 }
 
-/// Searches settings of whole launches, and then algorithms that are chosen at the start under them. What is confirmed is in force from then on.
+/// Searches settings of whole launches, and then algorithms that are chosen at the start under them. Confirmed changes are in force from then
+/// on.
 fn launch_wide(
     ledger: &mut Ledger,
     context: &Context<'_>,
@@ -104,7 +105,7 @@ fn for_cells(
     Ok(Findings::of_choices(choices, &needed))
 }
 
-/// Enters what was found: changes of whole launches that are needed, and those for single cells; gives up the targets that nothing fixes.
+/// Enters the findings: changes of whole launches that are needed, and those for single cells; gives up the targets that nothing fixes.
 fn enter(
     ledger: &mut Ledger,
     progress: &Progress,
@@ -140,8 +141,8 @@ fn say(progress: &Progress, target: &Target, change: &Change) {
     }
 }
 
-/// Deploys the launch settings that are needed beside what was chosen for single cells. What was deployed and verified before
-/// does not fix a target, or it would be none.
+/// Deploys the launch settings that are needed beside the choices for single cells. Earlier, verified changes do not fix a target, or it would
+/// be none.
 fn deploy_needed(
     ledger: &mut Ledger,
     progress: &Progress,
@@ -184,7 +185,7 @@ fn covered(for_cells: &[Proposal], verified: &Deployment) -> BTreeSet<String> {
     new.flat_map(|one| &one.fixes).cloned().collect()
 }
 
-/// Gives up what no fix may touch.
+/// Gives up the targets that no fix may touch.
 pub(super) fn leave(ledger: &mut Ledger, progress: &Progress, options: &Options, targets: &mut Vec<Target>) {
     targets.retain(|target| {
         let left = options.limits.leaves(&target.function);
@@ -202,9 +203,9 @@ fn give_up(ledger: &mut Ledger, target: &Target, reason: &str) {
     }
 }
 
-/// Share of what is left for searching that settings of whole launches may spend: each costs launches, while the contests that follow
-/// compare many candidates in one.
+/// Share of the time left for searching that settings of whole launches may spend: each costs launches, while the contests that follow compare
+/// many candidates in one.
 const SETTINGS_SHARE: f64 = 0.4;
 
-/// The same for algorithms that are chosen at the start, which are all of a library's where there are any.
+/// Share of the time left for searching that algorithms chosen at the start may spend; a library that has any has no others.
 const STARTUP_SHARE: f64 = 0.8;

@@ -1,4 +1,4 @@
-//! The proof of what is deployed takes changes back, and says so.
+//! The proof of the deployment takes changes back, and says so.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -34,7 +34,7 @@ pub(super) fn take_back_idle(
     );
 }
 
-/// Takes back the selection of a cell, of which another kind may still fix it, and puts it away there for `what` it did.
+/// Takes back the selection of a cell and puts it into quarantine there for `what` it did. Another kind of fix may still be found for the cell.
 fn forgo(
     ledger: &mut Ledger,
     progress: &Progress,
@@ -51,7 +51,7 @@ fn forgo(
     quarantine.add(&id, what, reason);
 }
 
-/// Takes back what acts only together with something that is not deployed any more.
+/// Takes back changes that act only together with a part that is not deployed any more.
 pub(super) fn take_back_halves(ledger: &mut Ledger, progress: &Progress, before: &Verification) {
     let fallen = ledger.settle();
     give_up_halves(ledger, progress, &fallen.selections, before);
@@ -63,7 +63,7 @@ pub(super) fn take_back_halves(ledger: &mut Ledger, progress: &Progress, before:
     }
 }
 
-/// Gives up what was violated at the volumes of selections that fell with a setting.
+/// Gives up the cells that were violated at the volumes of selections that fell with a setting.
 fn give_up_halves(ledger: &mut Ledger, progress: &Progress, halves: &[Half], before: &Verification) {
     for half in halves {
         let selection = half.selection.id();
@@ -75,7 +75,7 @@ fn give_up_halves(ledger: &mut Ledger, progress: &Progress, halves: &[Half], bef
     }
 }
 
-/// Says of settings of whole launches that they are taken back, and of what acted only with them; whether there are any.
+/// Warns about settings of whole launches that are taken back, and about selections that acted only with them; true if there are any.
 fn say_gone(ledger: &mut Ledger, progress: &Progress, gone: &Gone, because: &str, before: &Verification) -> bool {
     for Assignment { name, value, .. } in &gone.settings {
         progress.warn(&format!("`{name}={value}` is taken back: {because}"));
@@ -84,8 +84,8 @@ fn say_gone(ledger: &mut Ledger, progress: &Progress, gone: &Gone, because: &str
     !gone.settings.is_empty()
 }
 
-/// Takes back what may have ended a job of the deployment; in the next round another kind of fix may be found. Returns whether there was
-/// such a thing: false where the job ended for a reason that has nothing to do with what is deployed.
+/// Takes back the changes that may have ended a job of the deployment; in the next round another kind of fix may be found. False if there are
+/// none: the job then ended for a reason that has nothing to do with the deployment.
 pub(super) fn take_back_broken(
     ledger: &mut Ledger,
     context: &Context<'_>,
@@ -128,7 +128,7 @@ pub(super) fn take_back_broken(
     say_gone(ledger, &context.progress, &gone, &because, before)
 }
 
-/// Takes back what spoilt something, each with a note of how. Returns whether anything was taken back.
+/// Takes back changes that slowed a subject, each with a note of how. True if any was taken back.
 pub(super) fn take_back(
     ledger: &mut Ledger,
     progress: &Progress,

@@ -1,8 +1,8 @@
-//! What an item leaves of random doubles, as a digest: where two items have one digest, their results are equal bit by bit on all ranks.
+//! Digests of an item's results on random doubles: items with equal digests have results that are equal bit by bit on all ranks.
 //!
-//! The sum of doubles depends on the order of its additions, which is what an algorithm chooses. So each item that combines data is called on
-//! doubles of many magnitudes, at the volumes that the header names and with the first and the last rank as the root; and three times, with
-//! the ranks coming in different orders, since what arrives first may be added first.
+//! The sum of doubles depends on the order of its additions, which an algorithm chooses. So each item that combines data is called on doubles of
+//! many magnitudes, at the volumes that the header names, with the first and the last rank as the root. It is called three times with the ranks
+//! arriving in different orders, since the first to arrive may be added first.
 
 use std::collections::BTreeSet;
 
@@ -20,8 +20,8 @@ use crate::implementation::{self, Recipe};
 use crate::place::Place;
 use crate::session::Session;
 
-/// Calls an item, whose settings hold, on random doubles and reports what it leaves; does nothing where that is not asked for, or nothing is
-/// combined. Called by all ranks.
+/// Calls an item, whose settings hold, on random doubles and reports the digest of its results; does nothing if that is not asked for, or
+/// nothing is combined. Called by all ranks.
 ///
 /// # Errors
 /// The library's, or a report that cannot be written.
@@ -68,8 +68,8 @@ fn roots(session: &Session, item: &Item) -> BTreeSet<usize> {
     [0, own, session.control.p_ranks() - 1].into()
 }
 
-/// A volume in whole doubles, and in as many blocks as the item's own. From the item's task and volume alone: what is compared has to be of one
-/// volume.
+/// A volume in whole doubles, and in as many blocks as the item's own. It depends on the item's task and volume alone, since compared items must
+/// have one volume.
 fn rounded(item: &Item, bytes: u64, p_ranks: usize) -> u64 {
     let (double, p) = (Element::Double.bytes(), p_ranks as u64);
     let unit = if item.task.functionality.has_blocks() {
@@ -130,7 +130,7 @@ fn call(session: &Session, item: &Item, root: usize, of: &Candidate, left: &mut 
     twin.free()
 }
 
-/// What one rank's calls have left.
+/// Results of one rank's calls.
 #[derive(Debug, Default)]
 struct Left {
     digests: Vec<u64>,
@@ -144,7 +144,7 @@ impl Left {
     }
 }
 
-/// For the report: one digest of all ranks, or that results vary on one.
+/// The text for the report: one digest of all ranks, or that results vary on one.
 fn text(ranks: &[(u64, bool)]) -> String {
     if ranks.iter().any(|(_, varies)| *varies) {
         return BITS_VARY.to_owned();

@@ -31,10 +31,7 @@ use crate::sweep::Sweep;
 const NOISE_SECONDS: f64 = 10.0;
 
 impl Session {
-    /// Measures the empty operation: what the timer and the synchronisation add to every time. Called by all ranks.
-    ///
-    /// # Errors
-    /// The library's.
+    /// Measures the empty operation: the time that the timer and the synchronisation add to every time. Called by all ranks.
     pub(crate) fn measure_noise(&mut self) -> anyhow::Result<()> {
         let repetitions = self.header.noise_repetitions;
         if repetitions == 0 {
@@ -129,7 +126,7 @@ impl<F: FnMut(usize) -> anyhow::Result<()>> Machine for Ranks<'_, F> {
     }
 }
 
-/// An item and what carries it out, or why that cannot be.
+/// An item with the candidate that carries it out, or the reason why it cannot run.
 type Ready<'i> = (&'i Item, Result<Candidate, Refusal>);
 
 /// Carries out a block and reports it. Called by all ranks.
@@ -271,7 +268,7 @@ fn buffers(session: &Session, item: &Item) -> Result<Vec<(Recipe, Buffers)>, Str
     each.collect()
 }
 
-/// Makes what carries an item out. Called by all ranks.
+/// Makes the candidate that carries an item out. Called by all ranks.
 fn make(
     session: &mut Session,
     block: &Block,
@@ -305,8 +302,8 @@ fn make(
     Ok(Ok(candidate))
 }
 
-/// The communicator that plain calls of the library as it is share, made when the first of them comes: making one takes the ranks several
-/// rounds of messages. What has settings or code of its own gets its own, and so has what describes its data differently on different
+/// The communicator that plain calls of the library share. It is made for the first of them, since making one takes the ranks several rounds of
+/// messages. An item with settings or code of its own gets its own communicator. So does an item whose data has different datatypes on different
 /// ranks: a library that divides it by its own ranks' types leaves messages behind, which the next item would take for its own.
 fn lent(session: &mut Session, item: &Item) -> anyhow::Result<Option<MPI_Comm>> {
     let is_typed = item.task.sendtype != Layout::Contiguous || item.task.recvtype != Layout::Contiguous;
@@ -325,8 +322,8 @@ fn lent(session: &mut Session, item: &Item) -> anyhow::Result<Option<MPI_Comm>> 
     Ok(session.shared_comm)
 }
 
-/// Tries an item out while its settings hold: what this rank says of its data, unless all ranks have refused the item already. Called by all
-/// ranks.
+/// Tries an item out while its settings hold. Returns this rank's verdict on its data, unless all ranks have refused the item already. Called by
+/// all ranks.
 fn try_in(
     session: &mut Session,
     block: &Block,
@@ -339,7 +336,7 @@ fn try_in(
             Err(refusal) => return Ok(Err(refusal)),
         };
         bits::report(session, block, item, candidate)?;
-        // What is counted has to be right on all ranks.
+        // A counted item has to be right on all ranks.
         if session.counters.is_some() {
             if let Err(refusal) = session.control.agree(right)? {
                 return Ok(Err(refusal));
@@ -362,7 +359,7 @@ fn try_in(
     }
 }
 
-/// Runs an item once and looks at its data: what this rank says of it, unless all ranks have refused the item already. Called by all ranks.
+/// Runs an item once and looks at its data. Returns this rank's verdict, unless all ranks have refused the item already. Called by all ranks.
 fn try_out(
     session: &mut Session,
     item: &Item,
@@ -386,10 +383,10 @@ fn try_out(
     Ok(Ok(candidate.check()))
 }
 
-/// How long the last rank keeps the others waiting in a barrier that is checked.
+/// Delay of the last rank while a barrier is checked.
 const BARRIER_DELAY: Duration = Duration::from_millis(2);
 
-/// A barrier delivers no bytes; what it promises is that no rank leaves before the last has entered. Called by all ranks.
+/// Checks a barrier. It delivers no bytes; it promises that no rank leaves before the last has entered. Called by all ranks.
 fn check_barrier(session: &Session, candidate: &mut Candidate) -> anyhow::Result<Result<(), Refusal>> {
     let control = &session.control;
     for late in [control.p_ranks() - 1, 0] {
@@ -416,8 +413,8 @@ fn check_barrier(session: &Session, candidate: &mut Candidate) -> anyhow::Result
     Ok(Ok(()))
 }
 
-/// Calls `act` while the item's settings hold, and sets them back: what it returned, unless they could not be written, and whether
-/// they took.
+/// Calls `act` while the item's settings hold, and sets them back. Returns its result if the settings could be written, and a refusal if they
+/// did not take.
 fn with_settings<T>(
     session: &mut Session,
     block: &Block,

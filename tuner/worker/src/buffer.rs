@@ -20,9 +20,6 @@ pub(crate) struct GuardedBuffer {
 
 impl GuardedBuffer {
     /// Allocates `bytes` bytes and writes every page, so that none is mapped for the first time while something is measured.
-    ///
-    /// # Errors
-    /// Where there is no memory.
     pub(crate) fn new(bytes: usize) -> Result<GuardedBuffer, String> {
         let no_memory = || format!("no memory for a buffer of {bytes} bytes");
         let total = bytes
@@ -51,12 +48,12 @@ impl GuardedBuffer {
         unsafe { self.memory.as_ptr().add(PAGE) }
     }
 
-    /// What lies between the zones.
+    /// The payload between the guard zones.
     pub(crate) fn bytes(&self) -> &[u8] {
         self.zones().1
     }
 
-    /// The same to be written.
+    /// The payload, to be written.
     pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
         self.zones_mut().1
     }

@@ -19,32 +19,32 @@ use crate::unit::Unit;
 /// An item with all it needs; buffers are allocated and written once, before anything is measured.
 pub(crate) struct Candidate {
     comm: MPI_Comm,
-    /// Whether the communicator is the item's own.
+    /// True if the communicator is the item's own.
     owns_comm: bool,
-    /// What calls keep on it.
+    /// State that calls keep on it.
     kept: Kept,
     /// One per root that is taken in turn; one alone where the root is fixed.
     turns: Vec<Turn>,
     /// The turn that runs next.
     next: usize,
-    /// Why it cannot run on its communicator, once its row has said so: it is not called any more.
+    /// The reason why it cannot run on its communicator, once its row has said so; it is not called any more.
     unavailable: Option<Fault>,
 }
 
-/// What calls keep on a communicator.
+/// State that calls keep on a communicator.
 struct Kept {
-    /// For calls of the library and compositions of them.
+    /// Memory for calls of the library and compositions of them.
     arena: Arena,
-    /// Of the plugin whose rows the item runs, where it does: Kilter's own or a user's, never both.
+    /// State of the plugin whose rows the item runs: Kilter's own or a user's, never both.
     host: Option<Host>,
 }
 
 /// The item with one root.
 struct Turn {
     recipe: Recipe,
-    /// What each problem's buffers hold.
+    /// Contents of each problem's buffers.
     data: Vec<Data>,
-    /// What each problem's data is made of.
+    /// Elements of each problem's data.
     units: Vec<Unit>,
     /// Programs of each part: one per slice, none where a part needs none.
     programs: Vec<Vec<Program>>,
@@ -63,15 +63,12 @@ struct Offsets {
 pub(crate) struct Buffers {
     send: GuardedBuffer,
     recv: GuardedBuffer,
-    /// Where each problem's data begins in the buffers.
+    /// Offsets of each problem's data in the buffers.
     offsets: Vec<Offsets>,
 }
 
 impl Buffers {
     /// Buffers for all calls of a recipe, slice behind slice.
-    ///
-    /// # Errors
-    /// Where there is no memory.
     pub(crate) fn new(recipe: &Recipe) -> Result<Buffers, String> {
         let mut end = Offsets { send: 0, recv: 0 };
         let mut offsets = Vec::with_capacity(recipe.problems.len());
@@ -150,14 +147,14 @@ impl Candidate {
         Ok((candidate, Ok(())))
     }
 
-    /// Whether it was compiled into programs, the same on all ranks.
+    /// True if it was compiled into programs, the same on all ranks.
     pub(crate) fn has_programs(&self) -> bool {
         let mut parts = self.turns.iter().flat_map(|turn| &turn.recipe.parts);
         // Where making one failed, fewer turns are there, and that one is the last of them.
         parts.any(|part| matches!(part.how, How::Program(_)))
     }
 
-    /// How many runs make every turn run once.
+    /// Number of runs after which every turn has run once.
     pub(crate) fn turns(&self) -> usize {
         self.turns.len()
     }
@@ -180,7 +177,7 @@ impl Candidate {
         }
     }
 
-    /// Keeps what a row says that cannot run here, which the ranks then agree on; any other error ends the job.
+    /// Keeps the error of a row that cannot run here, on which the ranks then agree; any other error ends the job.
     #[cold]
     fn excuse(&mut self, error: anyhow::Error) -> anyhow::Result<()> {
         if !error.is::<Unavailable>() {
@@ -194,15 +191,15 @@ impl Candidate {
         Ok(())
     }
 
-    /// Whether the item can run on its communicator, as far as is known on this rank.
+    /// `Ok` if the item can run on its communicator, as far as this rank knows.
     ///
     /// # Errors
-    /// Why not.
+    /// The reason why it cannot.
     pub(crate) fn availability(&self) -> Result<(), Fault> {
         self.unavailable.clone().map_or(Ok(()), Err)
     }
 
-    /// Whether another's code says if the item can run. Kilter's own rows say so on all ranks together.
+    /// True if a user's plugin says if the item can run. Kilter's own rows say so on all ranks together.
     pub(crate) fn runs_plugin(&self) -> bool {
         self.kept.host.as_ref().is_some_and(|host| !host.is_own)
     }
@@ -217,7 +214,7 @@ impl Candidate {
         self.comm
     }
 
-    /// Writes doubles that `value` says, by rank and index, as what this rank gives.
+    /// Writes doubles by rank and index, from `value`, as this rank's input.
     pub(crate) fn give(&mut self, value: fn(usize, usize) -> f64) {
         self.turns.iter_mut().for_each(|turn| turn.give(value));
     }
@@ -234,7 +231,7 @@ impl Candidate {
         hash::fnv_1a(&turns.collect::<Vec<_>>())
     }
 
-    /// Compares outputs with what they must be, and everything else with what it was; of the turns that have run.
+    /// Compares outputs with the expected ones, and all other bytes with their former values; of the turns that have run.
     ///
     /// # Errors
     /// Why the item did not run, or the first byte that is wrong on this rank.
@@ -244,9 +241,6 @@ impl Candidate {
     }
 
     /// Gives the communicator back. Called by all ranks.
-    ///
-    /// # Errors
-    /// The library's.
     pub(crate) fn free(mut self) -> anyhow::Result<()> {
         // SAFETY: all ranks free the same items in the same order, and none is carried out any more.
         unsafe {
@@ -375,9 +369,6 @@ impl Turn {
 }
 
 /// Looks whether a byte was written beside the buffers of an item.
-///
-/// # Errors
-/// The first one.
 pub(crate) fn check_guards(rank: usize, send: &GuardedBuffer, recv: &GuardedBuffer) -> Result<(), Fault> {
     for (guarded, buffer) in [(recv, Buffer::Output), (send, Buffer::Input)] {
         if let Some((zone, wrong)) = guarded.check_guards() {

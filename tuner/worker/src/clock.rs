@@ -19,18 +19,17 @@ pub(crate) use crate::simulated::now_ns;
 #[cfg(feature = "simulated")]
 use crate::simulated::sleep_until;
 
-/// Whether all ranks read one clock that stands still while they compute: a simulator's.
+/// True under a simulator: all ranks read one clock that stands still while they compute.
 pub(crate) const SIMULATED: bool = cfg!(feature = "simulated");
 
 /// Beginning later than the agreed start by more than this voids a repetition of spinning ranks: the rank was pre-empted.
 const SPIN_TOLERANCE_NS: u64 = 5_000;
 
-/// The same for sleeping ranks, which the kernel wakes some time after the start.
+/// The least tolerance for sleeping ranks, which the kernel wakes some time after the start.
 const SLEEP_TOLERANCE_NS: u64 = 1_000_000;
 
-/// Sleeping ranks share cores, so that one may have to wait, a few time slices of 4 ms, for what the others do in the very call
-/// that is measured, such as their copies of long vectors: this is the call's time there. It voids a repetition only where it is a
-/// larger part of it than one in so many.
+/// Sleeping ranks share cores, so a rank may have to wait, a few time slices of 4 ms, for the others' work in the measured call, such as their
+/// copies of long vectors: this is the call's time there. The delay voids a repetition only if it is a larger part of it than one in so many.
 const SLEEP_TOLERANCE_PART: u64 = 2;
 
 /// The smallest positive difference of two readings, in seconds.
@@ -60,23 +59,23 @@ pub(crate) fn read_seconds() -> f64 {
     cheapest_ns.unwrap_or(0) as f64 / READINGS as f64 / 1e9
 }
 
-/// How a rank began a repetition; ordered, so that the maximum over the ranks is the worst.
+/// Start of a repetition on a rank; ordered, so that the maximum over the ranks is the worst.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Arrival {
-    /// It was waiting, and the operating system let it go on so late: another lead would not have helped.
+    /// The rank was waiting, and the operating system woke it late: a longer lead would not have helped.
     Waited {
         /// Nanoseconds after the agreed start.
         late_ns: u64,
     },
-    /// It came to wait after the start: the lead was too short.
+    /// The rank was ready only after the start: the lead was too short.
     Missed,
 }
 
 impl Arrival {
-    /// At the agreed start.
+    /// Arrival at the agreed start.
     pub(crate) const IN_TIME: Arrival = Arrival::Waited { late_ns: 0 };
 
-    /// As a number that travels.
+    /// Encodes it as a number for the exchange.
     pub(crate) fn to_number(self) -> u64 {
         match self {
             Arrival::Waited { late_ns } => late_ns.min(u64::MAX - 1),
@@ -92,7 +91,7 @@ impl Arrival {
         }
     }
 
-    /// Whether a repetition of `repetition_ns`, begun like this by the last of the ranks, tells the time of what it repeats.
+    /// True if a repetition of `repetition_ns` is a valid time although the last rank began it like this.
     pub(crate) fn is_in_time(self, wait: Wait, repetition_ns: u64) -> bool {
         let tolerance_ns = match wait {
             Wait::Spin => SPIN_TOLERANCE_NS,

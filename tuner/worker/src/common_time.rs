@@ -1,4 +1,4 @@
-//! One time for all ranks, whatever clocks they have: what a repetition's start is agreed in, waited for and measured by.
+//! One time for all ranks, whatever clocks they have. A repetition's start is agreed on, waited for and measured in it.
 
 use anyhow::bail;
 use kilter_mpi::MpiError;
@@ -16,12 +16,12 @@ use crate::shared_clock::{self, Offset};
 pub(crate) struct CommonTime {
     method: Synchronisation,
     wait: Wait,
-    /// From the host's clock to the rank's; other than it only where a test made it wrong.
+    /// Line from the host's clock to the rank's; they differ only if a test made the clock wrong.
     fault: Option<Line>,
     /// From the rank's clock to the common time, where they differ.
     model: Option<Line>,
     round_time: RoundTime,
-    /// What rank 0's clock was made, for tests.
+    /// The invented line of rank 0's clock, for tests.
     truth: Option<Line>,
 }
 
@@ -30,14 +30,14 @@ pub(crate) struct CommonTime {
 pub(crate) struct Begun {
     /// How.
     pub(crate) arrival: Arrival,
-    /// How long before the start this rank was ready, in nanoseconds, below 0 where it was not; 0 with a barrier, which has no start.
+    /// Nanoseconds before the start at which this rank was ready, negative if it was late; 0 with a barrier, which has no start.
     spare_ns: i64,
     /// The agreed start minus the actual one, in nanoseconds, where only the local duration counts; else 0.
     shift_ns: i64,
 }
 
 impl Begun {
-    /// What this rank needed of a lead of `lead_ns`, in nanoseconds.
+    /// The part of a lead of `lead_ns` that this rank needed, in nanoseconds.
     #[inline]
     pub(crate) fn needed_ns(&self, lead_ns: u64) -> u64 {
         lead_ns.saturating_add_signed(self.spare_ns.saturating_neg())
@@ -45,7 +45,7 @@ impl Begun {
 }
 
 impl CommonTime {
-    /// Chooses the method and learns what it needs. Called by all ranks.
+    /// Chooses the method and learns the models that it needs. Called by all ranks.
     ///
     /// # Errors
     /// The library's; a shared clock is asked for where the ranks have none.
@@ -85,7 +85,7 @@ impl CommonTime {
         }
     }
 
-    /// Whether the ranks share a clock; where they do not and must, an error on rank 0.
+    /// Finds out if the ranks share a clock; if they do not but must, an error on rank 0.
     fn shared_or_not(&self, control: &Control) -> anyhow::Result<Synchronisation> {
         let offsets = shared_clock::ask_all(control, || own_ns(self.fault))?;
         let other = offsets.iter().find(|offset| !offset.is_within_tolerance());
@@ -134,16 +134,13 @@ impl CommonTime {
         }
     }
 
-    /// The end of what has begun, in nanoseconds of the common time; with a barrier, the agreed start plus what it took here.
+    /// The end of a repetition that has begun, in nanoseconds of the common time; with a barrier, the agreed start plus the local time.
     #[inline]
     pub(crate) fn end_ns(&self, begun: Begun) -> u64 {
         self.now_ns().wrapping_add_signed(begun.shift_ns)
     }
 
     /// Keeps the ranks' models true; whether that took time. `now_ns` is agreed. Called by all ranks.
-    ///
-    /// # Errors
-    /// The library's.
     #[inline]
     pub(crate) fn keep(&mut self, control: &Control, now_ns: u64) -> anyhow::Result<bool> {
         if self.method != Synchronisation::RoundTime || !self.round_time.is_due(now_ns) {
@@ -154,10 +151,7 @@ impl CommonTime {
         Ok(true)
     }
 
-    /// Asks all ranks what the common time is; the facts on rank 0, elsewhere without the differences. Called by all ranks.
-    ///
-    /// # Errors
-    /// The library's.
+    /// Asks all ranks for the common time. Returns the facts, with the differences only on rank 0. Called by all ranks.
     pub(crate) fn survey(&self, control: &Control) -> Result<Synchronised, MpiError> {
         let offsets = match self.method {
             Synchronisation::Barrier => Vec::new(),
@@ -179,7 +173,7 @@ impl CommonTime {
         })
     }
 
-    /// The common time minus what it should be, where a test knows it: all processes of the host read one clock.
+    /// The error of the common time, where a test knows it: all processes of the host read one clock.
     fn true_error_ns(&self) -> u64 {
         let Some(truth) = self.truth else { return 0 };
         let host_ns = clock::now_ns().cast_signed();

@@ -1,5 +1,5 @@
-//! What the ranks say to each other besides what is measured: point-to-point messages on a communicator of their own, so
-//! that no measured collective, nor a setting of one, influences it.
+//! Messages between the ranks besides the measured ones: point-to-point, on a communicator of their own, so that no measured collective, nor a
+//! setting of one, influences them.
 
 use std::ffi::c_int;
 use std::mem::MaybeUninit;
@@ -19,7 +19,7 @@ const TAG_GATHER: c_int = 3;
 const TAG_PING: c_int = 4;
 const TAG_TREE: c_int = 5;
 
-/// How long a rank that waits for a line sleeps between two looks: first and longest.
+/// First and longest sleep between two looks of a rank that waits for a line.
 const FIRST_SLEEP: Duration = Duration::from_micros(50);
 const LONGEST_SLEEP: Duration = Duration::from_millis(1);
 
@@ -30,7 +30,7 @@ pub(crate) struct Control {
     p_ranks: usize,
 }
 
-/// Some rank could not do what all were to do.
+/// Refusal by some rank of a step that all ranks had to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Refusal {
     /// The fault of the lowest rank that could not: on rank 0 and on that rank itself. Elsewhere one's own, if there is one.
@@ -52,9 +52,6 @@ macro_rules! pmpi {
 
 impl Control {
     /// Makes the communicator. Called by all ranks.
-    ///
-    /// # Errors
-    /// The library's.
     pub(crate) fn new() -> Result<Control, MpiError> {
         // SAFETY: MPI_COMM_WORLD is an intracommunicator and every rank makes this call right after initialisation.
         let comm = unsafe { info::comm_private(constants::comm_world())? };
@@ -75,15 +72,12 @@ impl Control {
         self.p_ranks
     }
 
-    /// Whether this rank reads the plan and writes the report.
+    /// True on the rank that reads the plan and writes the report.
     pub(crate) fn is_root(&self) -> bool {
         self.rank == 0
     }
 
     /// Element-wise maxima over the ranks; returns on no rank before all have entered.
-    ///
-    /// # Errors
-    /// The library's.
     #[inline]
     pub(crate) fn exchange_max(&self, own: Payload) -> Result<Payload, MpiError> {
         const BYTES: c_int = size_of::<Payload>() as c_int;
@@ -113,9 +107,6 @@ impl Control {
     }
 
     /// Makes a refusal of one rank a refusal of all.
-    ///
-    /// # Errors
-    /// The library's.
     pub(crate) fn agree<T>(&self, own: Result<T, Fault>) -> Result<Result<T, Refusal>, MpiError> {
         // The maximum of `p - rank` over those who refuse names the lowest of them.
         let refused = if own.is_err() { self.p_ranks - self.rank } else { 0 };
@@ -139,10 +130,7 @@ impl Control {
         Ok(Err(Refusal { fault }))
     }
 
-    /// Makes refusals of one rank refusals of all, for many things at once: one exchange where nobody refuses anything.
-    ///
-    /// # Errors
-    /// The library's.
+    /// Makes refusals of one rank refusals of all, for many steps at once: one exchange if no rank refuses anything.
     pub(crate) fn agree_all<T>(&self, own: Vec<Result<T, Fault>>) -> Result<Vec<Result<T, Refusal>>, MpiError> {
         let refuses = own.iter().any(Result::is_err);
         let [refused, ..] = self.exchange_max([u64::from(refuses), 0, 0, 0])?;
@@ -156,9 +144,6 @@ impl Control {
     /// Rank 0 gives `line` to all; the others pass `None` and wait asleep, since it may take the tuner seconds to think of one.
     ///
     /// The tree is binomial: the parent of a rank is the rank without its lowest set bit.
-    ///
-    /// # Errors
-    /// The library's.
     pub(crate) fn broadcast(&self, line: Option<&[u8]>) -> Result<Vec<u8>, MpiError> {
         let line = match line {
             Some(line) => line.to_vec(),
@@ -175,9 +160,6 @@ impl Control {
     }
 
     /// Every rank's bytes, on rank 0; elsewhere nothing.
-    ///
-    /// # Errors
-    /// The library's.
     pub(crate) fn gather(&self, own: Vec<u8>) -> Result<Vec<Vec<u8>>, MpiError> {
         if !self.is_root() {
             self.send(0, TAG_GATHER, &own)?;
@@ -191,9 +173,6 @@ impl Control {
     }
 
     /// Sends a number to `peer` and waits for one from it.
-    ///
-    /// # Errors
-    /// The library's.
     pub(crate) fn ask(&self, peer: usize) -> Result<u64, MpiError> {
         self.send(peer, TAG_PING, &[])?;
         let answer = self.receive(peer, TAG_PING)?;
@@ -204,9 +183,6 @@ impl Control {
     }
 
     /// Waits for a question of `peer` and answers it.
-    ///
-    /// # Errors
-    /// The library's.
     pub(crate) fn answer(&self, peer: usize, number: impl FnOnce() -> u64) -> Result<(), MpiError> {
         self.receive(peer, TAG_PING)?;
         self.send(peer, TAG_PING, &number().to_ne_bytes())
@@ -223,25 +199,16 @@ impl Control {
     }
 
     /// Sends to a child of the tree.
-    ///
-    /// # Errors
-    /// The library's.
     pub(crate) fn tell(&self, child: usize, data: &[u8]) -> Result<(), MpiError> {
         self.send(child, TAG_TREE, data)
     }
 
     /// Receives from the parent.
-    ///
-    /// # Errors
-    /// The library's.
     pub(crate) fn hear(&self, parent: usize) -> Result<Vec<u8>, MpiError> {
         self.receive(parent, TAG_TREE)
     }
 
     /// Frees the communicator.
-    ///
-    /// # Errors
-    /// The library's.
     pub(crate) fn free(self) -> Result<(), MpiError> {
         // SAFETY: `self` is consumed, and all ranks end the same way.
         unsafe { info::comm_free(self.comm) }
@@ -289,9 +256,6 @@ impl Control {
 }
 
 /// Sleeps until a message has come; between two looks for as long as `sleeps` say, first and longest.
-///
-/// # Errors
-/// The library's.
 pub(crate) fn sleep_until_message(
     comm: MPI_Comm,
     (from, tag): (usize, c_int),

@@ -1,4 +1,4 @@
-//! `kilter-worker describe [-v VARIABLE]... [FILE]...`: what the job is and what its hosts are, for `kilter doctor`.
+//! `kilter-worker describe [-v VARIABLE]... [FILE]...`: describes the job and its hosts, for `kilter doctor`.
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
@@ -26,7 +26,7 @@ pub(crate) struct Question {
 }
 
 impl Question {
-    /// From the arguments after `describe`.
+    /// Reads the arguments after `describe`.
     pub(crate) fn parse(arguments: impl Iterator<Item = String>) -> Question {
         let mut question = Question::default();
         let mut arguments = arguments;

@@ -1,4 +1,4 @@
-//! Counts of what a loaded drop-in ran.
+//! Counts of the calls that a loaded drop-in carried out.
 
 use std::collections::BTreeMap;
 use std::ffi::{CStr, c_char, c_int, c_ulonglong, c_void};

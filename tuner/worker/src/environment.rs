@@ -1,4 +1,4 @@
-//! What the job is: the report's first line, gathered from all ranks.
+//! Description of the job: the report's first line, gathered from all ranks.
 
 use std::collections::BTreeMap;
 use std::ffi::{c_int, c_void};
@@ -18,13 +18,10 @@ use crate::processing_units;
 /// Sizes that the allocator is asked for, from 4 KiB to 64 MiB.
 const ALLOCATIONS: std::ops::RangeInclusive<u32> = 12..=26;
 
-/// As much may lie free in the heap, in bytes, and is used up first: `malloc` maps nothing while a free block fits.
+/// Free bytes that the heap may hold; they are used up first, since `malloc` maps nothing while a free block fits.
 const FREE_IN_HEAP: usize = 4 << 20;
 
 /// Gathers the facts on rank 0; elsewhere a line without them. Called by all ranks.
-///
-/// # Errors
-/// The library's.
 pub(crate) fn start(control: &Control, variables: &ControlVariables, header: &Header) -> anyhow::Result<Start> {
     let own = json!({
         "host": info::host_name()?,
@@ -77,7 +74,7 @@ pub(crate) fn start(control: &Control, variables: &ControlVariables, header: &He
     })
 }
 
-/// One value for each name, or what each rank has where they differ; names that no rank knows are left out.
+/// One value for each name, or each rank's value if they differ; names that no rank knows are left out.
 fn combine(names: &[String], ranks: &[serde_json::Value]) -> BTreeMap<String, String> {
     let mut combined = BTreeMap::new();
     for (i, name) in names.iter().enumerate() {
@@ -109,10 +106,10 @@ pub(crate) fn malloc_maps_from_bytes() -> Option<u64> {
         .map(|bytes| bytes as u64)
 }
 
-/// Whether a block of this size gets pages of its own once what is free in the heap is used up.
+/// True if a block of this size gets pages of its own once the heap's free memory is used up.
 ///
-/// Freeing a mapped block would raise glibc's threshold and so change what is asked about; so that one block stays. It is
-/// never written: only address space is spent.
+/// Freeing a mapped block would raise glibc's threshold and so change the answer; so that one block stays. It is never written: only address
+/// space is spent.
 fn is_mapped(bytes: usize, mapped_blocks: &impl Fn() -> usize) -> bool {
     let mut blocks = Vec::with_capacity(FREE_IN_HEAP / bytes + 1);
     let before = mapped_blocks();

@@ -10,7 +10,7 @@ use crate::line::Line;
 /// Points whose round trip is longer than so many times the shortest are left out.
 const LONGEST_OVER_SHORTEST: u64 = 2;
 
-/// So many points are kept in any case.
+/// Number of points that are kept in any case.
 const FEWEST: usize = 4;
 
 /// No crystal is so wrong: a steeper line is noise.

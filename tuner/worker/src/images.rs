@@ -42,7 +42,7 @@ pub(crate) struct Data {
 }
 
 impl Data {
-    /// Writes what this rank gives.
+    /// Writes this rank's input.
     pub(crate) fn fill_send(&self, send: &mut [u8]) {
         match &self.images {
             Some(images) => send.copy_from_slice(&images.given),
@@ -50,7 +50,7 @@ impl Data {
         }
     }
 
-    /// Writes what the output holds before the call.
+    /// Writes the output's contents before the call.
     pub(crate) fn fill_recv(&self, recv: &mut [u8]) {
         match &self.images {
             Some(images) => recv.copy_from_slice(&images.before),
@@ -58,7 +58,7 @@ impl Data {
         }
     }
 
-    /// Looks whether what this rank gives has been changed.
+    /// Finds a changed byte in this rank's input.
     pub(crate) fn check_send(&self, send: &[u8]) -> Option<Wrong> {
         let right = self.images.as_ref().is_some_and(|images| send == images.given);
         if right { None } else { self.problem.check_send(send) }

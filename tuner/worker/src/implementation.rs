@@ -1,4 +1,4 @@
-//! From an item of the plan to the calls that carry it out.
+//! Turns an item of the plan into the calls that carry it out.
 
 use std::ffi::c_int;
 use std::path::Path;
@@ -26,14 +26,14 @@ const MAX_PROGRAMS: usize = 256;
 pub(crate) struct Recipe {
     /// The calls' data, slice by slice.
     pub(crate) problems: Vec<Problem>,
-    /// What is done with them, one after the other.
+    /// Operations on them, in order.
     pub(crate) parts: Vec<Part>,
 }
 
 /// Calls of one kind.
 #[derive(Debug)]
 pub(crate) struct Part {
-    /// How a call is carried out.
+    /// Execution of the call.
     pub(crate) how: How,
     /// Number of calls.
     pub(crate) repeat: usize,
@@ -43,12 +43,12 @@ pub(crate) struct Part {
     pub(crate) slices: usize,
 }
 
-/// How one call is carried out.
+/// Execution of one call.
 #[derive(Debug)]
 pub(crate) enum How {
     /// The library's own collective.
     Library(Collective),
-    /// A row: an algorithm or a mock-up of Kilter's own, or what a plugin has.
+    /// A row: an algorithm or a mock-up of Kilter's own, or a plugin's.
     Row(Box<RowCall>),
     /// Library calls with the semantics of the collective that are no row: the right side of a site's own guideline, say, which no
     /// drop-in runs.
@@ -58,9 +58,6 @@ pub(crate) enum How {
 }
 
 /// Finds out how an item is carried out; decided by the plan alone, so alike on every rank.
-///
-/// # Errors
-/// Why it cannot be.
 pub(crate) fn recipe(item: &Item, place: Place) -> Result<Recipe, String> {
     let functionality = item.task.functionality;
     if functionality == Functionality::Function(Collective::ReduceLocal) {
@@ -148,7 +145,7 @@ impl Recipe {
         self.add_program(item, rest, place)
     }
 
-    /// What a term of a side is to the whole.
+    /// Relation of a term to the whole side.
     fn kind(&self, item: &Item, side: &Side, term: &Term) -> Kind {
         let call = &term.call;
         if let Operation::PointToPoint(_) = &call.operation {
@@ -246,7 +243,7 @@ impl Recipe {
     }
 }
 
-/// What a term is to its side.
+/// Relation of a term to its side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     /// Calls of the function itself on slices of the data, or a schedule for it.
@@ -257,7 +254,7 @@ enum Kind {
     Whole,
 }
 
-/// Where a rank stands in the pair of a side that is about one: first, last, or behind both, where nothing is done.
+/// Place of a rank on a side that concerns one pair: first, last, or behind both, where nothing is done.
 ///
 /// # Errors
 /// A rank of the pair does not exist.
@@ -295,10 +292,7 @@ fn plain(target: Collective, calls: &[Collective], problem: &Problem, place: Pla
         .map_err(|error| error.to_string())
 }
 
-/// Whether a volume that is divided among the ranks can be.
-///
-/// # Errors
-/// It cannot.
+/// Checks that a volume can be divided among the ranks if it has to be.
 pub(crate) fn check_blocks(bytes: u64, has_blocks: bool, place: Place) -> Result<(), String> {
     if has_blocks && !bytes.is_multiple_of(place.p_ranks as u64) {
         return Err(format!(

@@ -18,7 +18,7 @@ const REMEMBERED: usize = 16;
 /// Number of needs below which the largest counts, and the lead does not fall below its first value.
 const FEW: usize = 8;
 
-/// The lead and what the last repetitions needed of it.
+/// The lead, and the parts of it that the last repetitions needed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Lead {
     wait: Wait,
@@ -54,9 +54,9 @@ impl Lead {
         self.ns
     }
 
-    /// Adapts to what the slowest of the ranks needed before a repetition that took `repetition_ns`, and tells by how the last of them
-    /// began it whether that was in time. A rank that was waiting in time and then pre-empted says nothing about the lead: waiting longer
-    /// would only make that likelier.
+    /// Adapts to the part of the lead that the slowest rank needed before a repetition that took `repetition_ns`. Returns if the start of the
+    /// last rank was in time. A rank that was waiting in time and then pre-empted says nothing about the lead: waiting longer would only make
+    /// that likelier.
     pub(crate) fn learn(&mut self, arrival: Arrival, repetition_ns: u64, needed_ns: u64) -> bool {
         self.needed_ns[self.count % REMEMBERED] = needed_ns;
         self.count += 1;

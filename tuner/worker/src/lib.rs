@@ -1,30 +1,30 @@
-//! `kilter-worker PLAN REPORT`, run under `mpirun`: measures what the plan asks for and appends what it finds to the report.
+//! `kilter-worker PLAN REPORT`, run under `mpirun`: measures the plan's blocks and appends the results to the report.
 //!
-//! Read [`measure`] first, which says how a time is taken; then [`block`], which says what is done around that.
+//! Read [`measure`] first, which takes the times; then [`block`], which does everything around that.
 //!
-//! * [`control`], [`dissemination`]: what the ranks say to each other, by point-to-point messages only.
+//! * [`control`], [`dissemination`]: messages among the ranks, point-to-point only.
 //! * [`clock`], [`lead`], [`common_time`]: starting at one absolute time.
-//! * [`shared_clock`], [`round_time`], [`fit`], [`mod@line`]: how the ranks come to have one.
-//! * [`sweep`], [`overhead`]: cold caches; what the loop itself costs.
-//! * [`schedule`], [`stop`], [`order`]: what is repeated next, and when it is enough.
+//! * [`shared_clock`], [`round_time`], [`fit`], [`mod@line`]: how the ranks come to share one.
+//! * [`sweep`], [`overhead`]: cold caches; the cost of the loop itself.
+//! * [`schedule`], [`stop`], [`order`]: the next item to repeat, and when it is enough.
 //! * [`implementation`], [`candidate`]: from an item of the plan to calls.
 //! * [`program`]: calls that are more than plain collectives: other forms, strided data, parts of the ranks, messages.
-//! * [`problem`], [`layout`], [`buffer`]: inputs, expected outputs, how they lie, guarded memory.
+//! * [`problem`], [`layout`], [`buffer`]: inputs, expected outputs, their layout, guarded memory.
 //! * [`overlap`]: communication beside computation, which is measured in another way.
 //! * [`row`]: Kilter's own rows and those of a user's plugin, called as the drop-in does.
-//! * [`settings`]: the library's control variables, per item; [`messages`]: what it sends for an item; [`bits`]: what an item leaves of random
-//!   doubles.
-//! * [`environment`], [`mod@processing_units`]: what the job and its hosts are.
+//! * [`settings`]: the library's control variables, per item; [`messages`]: the library's messages for an item; [`bits`]: an item's results on
+//!   random doubles.
+//! * [`environment`], [`mod@processing_units`]: description of the job and its hosts.
 //! * [`plan_file`], [`report_file`]: the two files, which rank 0 alone touches.
 //!
-//! With the feature `simulated` it is a library for SimGrid's SMPI, where ranks are called in one process and time is simulated:
-//! what is different then is in `simulated` and marked there.
+//! With the feature `simulated` it is a library for SimGrid's SMPI, where ranks are called in one process and time is simulated: the differences
+//! are in `simulated` and marked there.
 //!
 //! `kilter-worker library`, run by itself, prints the first line of `MPI_Get_library_version` and the library's file; `kilter-worker describe`, run
 //! under `mpirun`, prints what [`describe`] says; `kilter-worker rows PLUGIN`, run by itself, prints the rows of a plugin.
 //!
-//! Nothing else is printed on standard output. What goes wrong for one item is a line of the report; what stops the job is a message
-//! on standard error and `MPI_Abort`.
+//! Nothing else is printed on standard output. A failure of one item is a line of the report; a failure that stops the job is a message on
+//! standard error and `MPI_Abort`.
 
 mod bits;
 mod block;
@@ -88,7 +88,7 @@ use report_file::ReportFile;
 use session::Session;
 use sweep::Sweep;
 
-/// How long the first line of the plan may take to come.
+/// Time that the first line of the plan may take to come.
 const FIRST_LINE: Duration = Duration::from_secs(60);
 
 /// Exit status of a worker that could not begin.

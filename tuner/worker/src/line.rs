@@ -8,14 +8,14 @@
 pub(crate) struct Line {
     /// A time on the first clock.
     pub(crate) from_ns: i64,
-    /// The same moment on the second.
+    /// The same moment on the second clock.
     pub(crate) to_ns: i64,
     /// Excess speed of the second clock, as a fraction.
     pub(crate) skew: f64,
 }
 
 impl Line {
-    /// The same clock.
+    /// The line of equal clocks.
     pub(crate) const IDENTITY: Line = Line {
         from_ns: 0,
         to_ns: 0,

@@ -1,4 +1,4 @@
-//! The worker as a program; what it does is in the library beside it.
+//! The worker as a program; the library beside it does the work.
 
 use std::process::ExitCode;
 

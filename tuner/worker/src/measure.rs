@@ -4,52 +4,51 @@
 //!
 //! 1. the time of entering it,
 //! 2. the end of the rank's previous repetition,
-//! 3. how late the rank began its previous repetition,
-//! 4. how much of the lead it needed until it was ready to begin it.
+//! 3. the delay with which the rank began its previous repetition,
+//! 4. the part of the lead that it needed until it was ready to begin it.
 //!
-//! So one exchange synchronises, agrees on the next start (the latest entry plus a lead) and tells every rank how the previous
-//! repetition went. All ranks hold the same numbers and decide alike what to repeat and when to stop. A repetition's time is the
-//! latest end over the ranks minus the agreed start: no skew of a barrier's exit is in it, other than with a barrier alone
-//! (Hunold and Carpen-Amarie 2016, doi:10.1109/TPDS.2016.2539167). What "time" means where clocks differ is the business of
-//! [`crate::common_time`].
+//! So one exchange synchronises, agrees on the next start (the latest entry plus a lead) and tells every rank how the previous repetition went.
+//! All ranks hold the same numbers and decide alike what to repeat and when to stop. A repetition's time is the latest end over the ranks minus
+//! the agreed start: no skew of a barrier's exit is in it, other than with a barrier alone (Hunold and Carpen-Amarie 2016,
+//! doi:10.1109/TPDS.2016.2539167). [`crate::common_time`] defines "time" where clocks differ.
 
 use crate::clock::Arrival;
 use crate::lead::Lead;
 use crate::schedule::{Outcome, Schedule};
 
-/// What the ranks agree on between two repetitions, the same on each.
+/// Numbers that the ranks agree on between two repetitions, the same on each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Agreed {
     /// Latest entry into the exchange, in nanoseconds.
     pub(crate) now_ns: u64,
     /// Latest end of the previous repetition, in nanoseconds.
     pub(crate) end_ns: u64,
-    /// How the last of the ranks began it.
+    /// Its start on the last of the ranks.
     pub(crate) arrival: Arrival,
-    /// What the slowest of the ranks needed of the lead, in nanoseconds.
+    /// The part of the lead that the slowest rank needed, in nanoseconds.
     pub(crate) needed_ns: u64,
 }
 
 /// One rank's view of a repetition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Repetition {
-    /// When this rank was through, in nanoseconds.
+    /// End of this rank's repetition, in nanoseconds.
     pub(crate) end_ns: u64,
-    /// How it began.
+    /// Its start.
     pub(crate) arrival: Arrival,
-    /// What it needed of the lead, in nanoseconds.
+    /// The part of the lead that it needed, in nanoseconds.
     pub(crate) needed_ns: u64,
 }
 
 /// The ranks, or a script of them.
 pub(crate) trait Machine {
-    /// Makes ready what each repetition is to find, such as cold caches. Before the exchange, so that it is in no time.
+    /// Prepares the state that each repetition is to find, such as cold caches. It comes before the exchange, so that no time includes it.
     fn prepare(&mut self);
 
     /// Exchanges own facts for the maxima over the ranks.
     fn agree(&mut self, previous: Repetition) -> anyhow::Result<Agreed>;
 
-    /// Waits for `start_ns`, which is `lead_ns` after what was agreed as now, and carries out the item.
+    /// Waits for `start_ns`, which is `lead_ns` after the agreed present, and carries out the item.
     fn repeat(&mut self, item: usize, start_ns: u64, lead_ns: u64) -> anyhow::Result<Repetition>;
 }
 
@@ -100,15 +99,15 @@ mod tests {
     const IN_TIME: Arrival = Arrival::IN_TIME;
     const DISTURBED: Arrival = Arrival::Waited { late_ns: 5_001 };
 
-    /// Two ranks on a simulated clock: rank 0 takes 10 us, rank 1 what the script says; an exchange takes 1 us.
+    /// Two ranks on a simulated clock: rank 0 takes 10 us, rank 1 the script's time; an exchange takes 1 us.
     struct Script {
         now_ns: u64,
         others_end_ns: u64,
         other: Arrival,
         starts: Vec<(u64, u64)>,
-        /// What was called, in order: `p`repare, `a`gree, `r`epeat.
+        /// Calls in order: `p`repare, `a`gree, `r`epeat.
         calls: String,
-        /// What making ready takes, in nanoseconds.
+        /// Time to make ready, in nanoseconds.
         prepare_ns: u64,
         script: fn(usize) -> (u64, Arrival),
     }

@@ -1,7 +1,7 @@
-//! What every rank sends to every other during one call of an item, as the library counts it: the fingerprint of an algorithm.
+//! Messages of every rank to every other during one call of an item, as the library counts them: the fingerprint of an algorithm.
 //!
-//! The counters of a rank grow when it sends, so what it reads before and after its own call belongs to that call, whatever the other
-//! ranks do meanwhile. With roots that are taken in turn it is one call for each root.
+//! The counters of a rank grow when it sends, so their growth over its own call belongs to that call, whatever the other ranks do meanwhile.
+//! With roots that are taken in turn it is one call for each root.
 
 use anyhow::Context;
 use kilter_mpi::counters::Counters;
@@ -40,8 +40,7 @@ pub(crate) fn counters(control: &Control, names: &[String]) -> anyhow::Result<Op
     }
 }
 
-/// Calls an item once more for each of its roots and reports what was sent meanwhile; does nothing where nothing is counted. Called by
-/// all ranks.
+/// Calls an item once more for each of its roots and reports its messages; does nothing if no messages are counted. Called by all ranks.
 ///
 /// # Errors
 /// The library's, or a report that cannot be written.
@@ -81,7 +80,7 @@ pub(crate) fn count(
     })
 }
 
-/// `0>1:2 1>0:1`: of every rank, what it counted for each other; zeros are left out.
+/// `0>1:2 1>0:1`: for every rank, its count for each other; zeros are left out.
 fn text(ranks: &[Vec<u64>]) -> String {
     let pairs = ranks.iter().enumerate().flat_map(|(from, peers)| {
         let counted = peers.iter().enumerate().filter(|(_, number)| **number > 0);

@@ -7,8 +7,8 @@ use crate::common_time::CommonTime;
 /// Empty repetitions.
 const REPETITIONS: usize = 101;
 
-/// Median over empty repetitions of this rank alone of the time from the start to the end, in seconds: what leaving the wait and
-/// reading the clock add to every time.
+/// Median time of an empty repetition of this rank alone, from the start to the end, in seconds: leaving the wait and reading the clock add it
+/// to every time.
 pub(crate) fn loop_overhead_seconds(time: &CommonTime, wait: Wait) -> f64 {
     // Ahead enough to be waiting, little enough not to take long.
     let lead_ns = match wait {

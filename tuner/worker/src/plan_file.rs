@@ -16,7 +16,7 @@ const LONGEST_PAUSE: Duration = Duration::from_millis(5);
 pub(crate) struct PlanFile {
     path: PathBuf,
     read_bytes: u64,
-    /// What has been read of lines not yet given out.
+    /// Bytes read of lines not yet given out.
     pending: Vec<u8>,
     lines: usize,
     grown: Instant,
@@ -34,12 +34,12 @@ impl PlanFile {
         }
     }
 
-    /// Where the line that was last given out stands, for messages.
+    /// Place of the line that was last given out, for messages.
     pub(crate) fn position(&self) -> String {
         format!("{}:{}", self.path.display(), self.lines)
     }
 
-    /// Whether the tuner wants the job to end before the rest of the plan.
+    /// True if the tuner wants the job to end before the rest of the plan.
     pub(crate) fn is_stopped(&self) -> bool {
         self.path.with_extension(STOP_EXTENSION).exists()
     }
@@ -47,7 +47,7 @@ impl PlanFile {
     /// The next line, without its end; `None` when the file has not grown for `idle`. `meanwhile` is called between looks.
     ///
     /// # Errors
-    /// Where the file cannot be read, or `meanwhile` fails.
+    /// The file cannot be read, or `meanwhile` fails.
     pub(crate) fn next_line(
         &mut self,
         idle: Duration,
@@ -85,8 +85,7 @@ impl PlanFile {
         Some(line)
     }
 
-    /// Reads what has been appended. The file is opened anew each time: a network file system shows what other hosts have
-    /// written at the latest on opening.
+    /// Reads the appended bytes. The file is opened anew each time: a network file system shows other hosts' writes at the latest on opening.
     fn look(&mut self) -> io::Result<()> {
         let mut file = match File::open(&self.path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),

@@ -1,7 +1,7 @@
-//! One call's data: what each rank gives, and what each must get, byte by byte.
+//! One call's data: each rank's input, and the output that each must get, byte by byte.
 //!
-//! What a collective delivers is said by [`kilter_algorithms::reference`]; what is here is how that lies in buffers, what a byte of it is, and
-//! the tasks that are no collective's. Inputs are functions of rank and byte index ([`closed_form`]), so that a rank knows what every other gave.
+//! [`kilter_algorithms::reference`] says what a collective delivers. This module adds the layout in buffers, the bytes of the elements, and the
+//! tasks that are no collective's. Inputs are functions of rank and byte index ([`closed_form`]), so that a rank knows every other's.
 
 use std::ops::Range;
 
@@ -16,9 +16,9 @@ use crate::layout::View;
 /// A call as one rank sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Problem {
-    /// What is achieved.
+    /// The task.
     pub(crate) task: Task,
-    /// What is combined, where data is combined.
+    /// Element and operator, where data is combined.
     pub(crate) element: Element,
     /// Total volume `n` in bytes.
     pub(crate) n_bytes: usize,
@@ -32,22 +32,22 @@ pub(crate) struct Problem {
     pub(crate) source: usize,
     /// Tells calls on successive slices apart.
     pub(crate) slice: usize,
-    /// Whether a rank's own block lies in the output from the start.
+    /// True if a rank's own block lies in the output from the start.
     pub(crate) in_place: bool,
 }
 
-/// A byte that is not what it should be.
+/// A byte with a wrong value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Wrong {
     /// Index in the buffer.
     pub(crate) byte: usize,
-    /// What it is.
+    /// The byte found.
     pub(crate) got: u8,
-    /// What it should be.
+    /// The byte expected.
     pub(crate) expected: u8,
 }
 
-/// What lies between strided data, in inputs and in outputs: nobody may write there.
+/// Byte between strided data, in inputs and in outputs: nobody may write there.
 pub(crate) const GAP: u8 = 0xC3;
 
 impl Problem {
@@ -63,8 +63,7 @@ impl Problem {
         self.collective() == Some(collective)
     }
 
-    /// Bytes of the buffer that this rank gives from; 0 where the task reads nothing here (a broadcast's one buffer is what
-    /// it gets).
+    /// Bytes of this rank's input buffer; 0 if the task reads nothing here (a broadcast's only buffer is its output).
     pub(crate) fn send_bytes(&self) -> usize {
         self.send_view().span()
     }
@@ -74,7 +73,7 @@ impl Problem {
         self.recv_view().span()
     }
 
-    /// How the data lies that this rank gives.
+    /// Layout of this rank's input.
     pub(crate) fn send_view(&self) -> View {
         let layout = self.task.sendtype;
         match (self.task.functionality, self.collective()) {
@@ -93,7 +92,7 @@ impl Problem {
         }
     }
 
-    /// How the data lies that this rank gets.
+    /// Layout of this rank's output.
     pub(crate) fn recv_view(&self) -> View {
         let mut layout = self.task.recvtype;
         if self.is(Collective::Bcast) && self.rank == self.root {
@@ -151,7 +150,7 @@ impl Problem {
         (block.start, block.len())
     }
 
-    /// Writes what this rank gives.
+    /// Writes this rank's input.
     pub(crate) fn fill_send(&self, send: &mut [u8]) {
         let view = self.send_view();
         fill_gaps(view, send);
@@ -160,13 +159,13 @@ impl Problem {
         }
     }
 
-    /// Looks whether what this rank gives has been changed.
+    /// Finds a changed byte in this rank's input.
     pub(crate) fn check_send(&self, send: &[u8]) -> Option<Wrong> {
         first_wrong(self.send_view(), send, |i| self.given(self.rank, i))
     }
 
-    /// Writes what the output holds before the call: where it is defined, at every byte something else than is expected there
-    /// (the root of a broadcast, and a rank's own block in place: its data).
+    /// Writes the output's contents before the call: where the output is defined, every byte differs from the expected one (the root of a
+    /// broadcast, and a rank's own block in place: its data).
     pub(crate) fn fill_recv(&self, recv: &mut [u8]) {
         let (view, mut expectation) = (self.recv_view(), self.expectation());
         fill_gaps(view, recv);
@@ -185,7 +184,7 @@ impl Problem {
         first_wrong(self.recv_view(), recv, |i| expectation.after(i))
     }
 
-    /// What the output holds before the call, as [`Problem::fill_recv`] writes it, and what a call leaves there. Each byte is computed once.
+    /// Contents of the output before the call, as [`Problem::fill_recv`] writes them, and after it. Each byte is computed once.
     pub(crate) fn recv_images(&self) -> (Vec<u8>, Vec<u8>) {
         let (view, mut expectation) = (self.recv_view(), self.expectation());
         let mut before = vec![0; view.span()];
@@ -202,7 +201,7 @@ impl Problem {
         (before, after)
     }
 
-    /// Whether the task says nothing of this rank's output.
+    /// True if the task does not define this rank's output.
     pub(crate) fn has_no_output(&self) -> bool {
         self.expectation().is_nothing()
     }
@@ -218,7 +217,7 @@ impl Problem {
         }
     }
 
-    /// Byte `i` of what `rank` gives.
+    /// Byte `i` of `rank`'s input.
     fn given(&self, rank: usize, i: usize) -> u8 {
         let combines = self.task.functionality == Functionality::Combining;
         if combines || self.collective().is_some_and(Collective::has_operator) {
@@ -228,7 +227,7 @@ impl Problem {
         }
     }
 
-    /// Byte `i` of what this rank gives, combined with itself.
+    /// Byte `i` of this rank's input, combined with itself.
     fn doubled(&self, i: usize) -> u8 {
         let size = self.element.bytes() as usize;
         let twice = 2 * closed_form::sum_of_small_numbers(self.rank..self.rank + 1, self.slice, i / size);
@@ -240,7 +239,7 @@ impl Problem {
         }
     }
 
-    /// Byte `i` of the combination of what the ranks of a range give.
+    /// Byte `i` of the combined inputs of a range of ranks.
     fn combined(&self, ranks: Range<usize>, i: usize) -> u8 {
         let size = self.element.bytes() as usize;
         let sum = || closed_form::sum_of_small_numbers(ranks.clone(), self.slice, i / size);
@@ -253,19 +252,19 @@ impl Problem {
     }
 }
 
-/// What this rank's output must be.
+/// The output that this rank must have.
 struct Expectation<'a> {
     problem: &'a Problem,
     /// The call, where the task is a collective's.
     call: Option<Call>,
-    /// What of the output holds this rank's data before the call: nothing, or what is not changed.
+    /// Part of the output that holds this rank's data before the call: none, or the part that does not change.
     own: Range<usize>,
     /// The piece that was asked for last: bytes come one behind the other, and to find it takes longer than a byte.
     piece: Option<Piece>,
 }
 
 impl Expectation<'_> {
-    /// Whether the task says nothing of the output.
+    /// True if the task does not define the output.
     fn is_nothing(&self) -> bool {
         let rank = self.problem.rank;
         // In place, the block of a scatter's root stays where it was.
@@ -355,7 +354,7 @@ mod tests {
         }
     }
 
-    /// What the ranks of a problem give, combined one rank after the other.
+    /// Inputs of a problem's ranks, combined one rank after the other.
     struct OneByOne(Problem);
 
     impl Content for OneByOne {

@@ -1,8 +1,8 @@
 //! The processing units (hardware threads) of this host that the job may use, as hwloc counts them.
 //!
-//! Those that the host's control groups allow, as far as this process or the one that started it may run on them: ranks are bound
-//! to parts of what the job has, and the launcher that started them is not. Where the job's share is set by a launcher's affinity
-//! alone, and that launcher has another one itself, nothing on the host tells it. A quota of processor time is no processing unit.
+//! Processing units that the host's control groups allow, as far as this process or its parent may run on them: ranks are bound to parts of the
+//! job's share, and the launcher that started them is not. Where the job's share is set by a launcher's affinity alone, and that launcher has
+//! another one itself, nothing on the host tells it. A quota of processor time is no processing unit.
 //!
 //! hwloc is found at run time rather than linked. Open MPI and MPICH bring a libhwloc of their own, and the one that is loaded by
 //! its soname is that one, never a second of another version in the same process. The crate `hwlocality` would want hwloc's headers
@@ -22,7 +22,7 @@ const LIBRARIES: [&str; 2] = ["libhwloc.so.15", "libhwloc.so.5"];
 /// Room for a list of processors; a longer one is not used.
 const LIST_BYTES: usize = 64 << 10;
 
-/// Those that the job may use on this host as a list such as `0-3,8`, and who says so.
+/// Processing units that the job may use on this host, as a list such as `0-3,8`, and the source of the list.
 pub(crate) fn granted() -> (String, String) {
     let parent = std::os::unix::process::parent_id();
     by_hwloc(parent).unwrap_or_else(|| (cpus::list(by_kernel(parent)), "the kernel, without hwloc".to_owned()))
@@ -33,7 +33,7 @@ pub(crate) fn bound() -> String {
     allowed_list("self")
 }
 
-/// What the kernel says of a process.
+/// Processors that the kernel allows a process.
 fn allowed_list(process: &str) -> String {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
     status
@@ -44,7 +44,7 @@ fn allowed_list(process: &str) -> String {
         .to_owned()
 }
 
-/// A parent in other control groups may be allowed what this process is not.
+/// A parent in other control groups may be allowed more than this process.
 fn by_kernel(parent: u32) -> BTreeSet<usize> {
     let groups = |process: &str| std::fs::read_to_string(format!("/proc/{process}/cgroup")).ok();
     let mut units = cpus::parse(&bound());
@@ -107,7 +107,7 @@ impl Hwloc {
         }
     }
 
-    /// `hwloc 2.8`: of its interface, which is what it tells.
+    /// `hwloc 2.8`: the version of the interface, since hwloc tells no other.
     fn name(&self) -> String {
         // SAFETY: asks for a number.
         let version = unsafe { (self.get_api_version)() };
@@ -131,7 +131,7 @@ fn by_hwloc(parent: u32) -> Option<(String, String)> {
     Some((units??, hwloc.name()))
 }
 
-/// The list of what is allowed, to this process or to its parent; `None` where hwloc does not say.
+/// The list of units allowed to this process or to its parent; `None` if hwloc does not say.
 ///
 /// # Safety
 /// The topology is loaded.

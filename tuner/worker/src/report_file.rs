@@ -10,7 +10,7 @@ use anyhow::Context;
 use kilter_protocol::VERSION;
 use kilter_protocol::report::{Event, ReportLine};
 
-/// Half of what the tuner is promised, since heartbeats are written between other things.
+/// Half of the interval that the tuner is promised, since heartbeats are written between other things.
 const HEARTBEAT: Duration = Duration::from_millis(500);
 
 /// The report file, open for appending.
@@ -22,9 +22,6 @@ pub(crate) struct ReportFile {
 
 impl ReportFile {
     /// Opens the file, which is made if it is not there.
-    ///
-    /// # Errors
-    /// Where it cannot be opened.
     pub(crate) fn open(path: &Path) -> anyhow::Result<ReportFile> {
         let file = OpenOptions::new()
             .append(true)
@@ -41,9 +38,6 @@ impl ReportFile {
     }
 
     /// Appends one line by one call, so that a reader sees whole lines and a crash cuts none; nothing is kept back.
-    ///
-    /// # Errors
-    /// Where it cannot be written.
     pub(crate) fn write(&mut self, event: Event) -> anyhow::Result<()> {
         let mut line = serde_json::to_vec(&ReportLine { v: VERSION, event }).context("a report line")?;
         line.push(b'\n');
@@ -53,9 +47,6 @@ impl ReportFile {
     }
 
     /// Says that the job is alive, if that is due.
-    ///
-    /// # Errors
-    /// Where it cannot be written.
     pub(crate) fn heartbeat(&mut self) -> anyhow::Result<()> {
         if self.beat.elapsed() < HEARTBEAT {
             return Ok(());

@@ -1,13 +1,13 @@
 //! Rank 0's time on every rank, where each has a clock of its own.
 //!
-//! The scheme is hierarchical, as HCA3 is (Hunold and Carpen-Amarie: Hierarchical Clock Synchronization in MPI, IEEE CLUSTER
-//! 2018, doi:10.1109/CLUSTER.2018.00050): along a binomial tree each rank asks its parent for the time, so that a pass takes
-//! `ceil(log2 p)` rounds of pairs, for any number of ranks. Other than there, a rank keeps what it heard about the parent's own
-//! clock, which stays true when the parent learns better what rank 0's clock is; models are chained down the tree after each
-//! pass. So the history grows with the job and drift is known ever better, and a check in between costs a few messages.
+//! The scheme is hierarchical, as HCA3 is (Hunold and Carpen-Amarie: Hierarchical Clock Synchronization in MPI, IEEE CLUSTER 2018,
+//! doi:10.1109/CLUSTER.2018.00050): along a binomial tree each rank asks its parent for the time, so that a pass takes `ceil(log2 p)` rounds of
+//! pairs, for any number of ranks. Unlike there, a rank keeps its history of the parent's own clock, which stays true when the parent learns
+//! better how rank 0's clock runs; models are chained down the tree after each pass. So the history grows with the job and drift is known ever
+//! better, and a check in between costs a few messages.
 //!
-//! A model is used no further ahead than its history is long ([`Fit::reach_ns`]), at most [`LONGEST_NS`]: then comes a pass, which
-//! first checks the models against what the ranks say now. Where one is contradicted, all learn anew.
+//! A model is used no further ahead than its history is long ([`Fit::reach_ns`]), at most [`LONGEST_NS`]. Then comes a pass, which first checks
+//! the models against the ranks' present answers. If one is contradicted, all learn anew.
 
 use std::time::Duration;
 
@@ -111,7 +111,7 @@ fn due_ns(latest_ns: u64, reach_ns: u64) -> u64 {
     latest_ns.saturating_add(reach_ns.clamp(SHORTEST_NS, LONGEST_NS))
 }
 
-/// Asks the parent, then answers the children; what the parent said, except on rank 0. Called by all ranks.
+/// Asks the parent, then answers the children. Returns the parent's answer, except on rank 0. Called by all ranks.
 fn pass(control: &Control, own_ns: &impl Fn() -> u64) -> anyhow::Result<Option<Point>> {
     let point = match control.parent() {
         Some(parent) => Some(shared_clock::ask(control, parent, QUESTIONS, own_ns)?),

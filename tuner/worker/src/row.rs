@@ -49,10 +49,10 @@ fn load(file: &Path) -> Result<&'static Loaded, String> {
     Ok(fresh)
 }
 
-/// What a plugin has.
+/// The rows of a plugin.
 ///
 /// # Errors
-/// Why it is not used.
+/// The reason why the plugin is not used.
 pub(crate) fn rows(file: &Path) -> Result<Rows, String> {
     Ok(Rows {
         v: kilter_protocol::VERSION,
@@ -82,7 +82,7 @@ impl fmt::Debug for RowCall {
 }
 
 impl RowCall {
-    /// Looks up a row of a plugin and checks what it is given.
+    /// Looks up a row of a plugin and checks its parameters.
     ///
     /// # Errors
     /// Why the problem cannot be solved by it.
@@ -102,7 +102,7 @@ impl RowCall {
         RowCall::new(loaded.plugin, callable, Some(parameters), collective, problem, place)
     }
 
-    /// Looks up a row of Kilter's own, an algorithm or a mock-up, and checks what it is given; `None` for its default parameters.
+    /// Looks up a row of Kilter's own, an algorithm or a mock-up, and checks its parameters; `None` for the default ones.
     ///
     /// # Errors
     /// Why the problem cannot be solved by it.
@@ -211,7 +211,7 @@ impl RowCall {
     /// Makes the call.
     ///
     /// # Errors
-    /// What the row returned; [`Unavailable`] where it is that.
+    /// The row's return code; [`Unavailable`] if it says that it is unavailable.
     ///
     /// # Safety
     /// `send` and `recv` are valid for the bytes of the problem; `host` is this plugin's on a communicator all of whose ranks make the
@@ -277,7 +277,7 @@ fn checked(
     Ok(given.to_vec())
 }
 
-/// What a row says that lacks what it needs on its communicator: a drop-in would leave the call to the library.
+/// Error of a row that lacks a need on its communicator: a drop-in would leave the call to the library.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Unavailable {
     id: &'static str,
@@ -297,7 +297,7 @@ impl fmt::Display for Unavailable {
 
 impl std::error::Error for Unavailable {}
 
-/// What a row is told of one side of a call.
+/// Description of one side of a call for a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Side {
     /// Nothing: MPI has no such argument, or it means nothing on this rank.
@@ -310,7 +310,7 @@ enum Side {
     Lists,
 }
 
-/// What the ABI names of the send or the receive side of a collective on this rank.
+/// Fields of the ABI that describe the send or the receive side of a collective on this rank.
 fn sides(collective: Collective, is_root: bool, is_send: bool) -> Side {
     match (collective, is_send) {
         (Collective::Barrier | Collective::ReduceLocal, _) => Side::Nothing,
@@ -338,17 +338,17 @@ fn sides(collective: Collective, is_root: bool, is_send: bool) -> Side {
     }
 }
 
-/// What a plugin has on an item's communicator.
+/// State of a plugin on an item's communicator.
 pub(crate) struct Host {
     /// The plugin may keep its address.
     hosted: Box<Hosted>,
     plugin: &'static Plugin,
-    /// Whether the plugin is Kilter's own.
+    /// True if the plugin is Kilter's own.
     pub(crate) is_own: bool,
 }
 
 impl Host {
-    /// For calls of this row on the private communicator of an item.
+    /// The host for calls of this row on an item's private communicator.
     pub(crate) fn new(call: &RowCall, comm: MPI_Comm, place: (usize, usize)) -> Host {
         let (rank, size) = place;
         Host {
@@ -358,7 +358,7 @@ impl Host {
         }
     }
 
-    /// Lets the plugin free what it keeps.
+    /// Lets the plugin free its state.
     ///
     /// # Safety
     /// No call is under way; all ranks of the communicator make this call before it is freed.
@@ -374,7 +374,7 @@ mod tests {
 
     use super::*;
 
-    /// What comes back through the structures of the ABI.
+    /// Descriptions survive the structures of the ABI.
     #[test]
     fn own_rows_are_described_as_their_tables_do() {
         let described: Vec<&Row> = own().unwrap().rows.iter().map(|callable| &callable.row).collect();
@@ -385,7 +385,7 @@ mod tests {
         assert_eq!(described, tables.iter().collect::<Vec<_>>());
     }
 
-    /// As the table of `kilter_plugin.h` has it.
+    /// Arguments are those of the table in `kilter_plugin.h`.
     #[test]
     fn arguments_are_those_that_the_abi_names() {
         use Side::{Block, Lists, Nothing, Whole};

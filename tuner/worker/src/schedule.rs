@@ -17,8 +17,8 @@ const VAIN: u64 = 25;
 /// Tries that an item without a valid repetition gets when the time is up.
 const LAST_TRIES: u32 = 3;
 
-/// A repetition that takes so long, in seconds, warms nothing up: what a first call adds is a small part of it, and the item has been tried
-/// out before.
+/// A repetition of this length, in seconds, needs no warming up: the extra time of a first call is a small part of it, and the item has been
+/// tried out before.
 const SLOW_SECONDS: f64 = 1e-3;
 
 /// End of a repetition, the same on every rank.
@@ -126,7 +126,7 @@ impl Schedule {
         }
     }
 
-    /// The same for items that were tried out before: what takes [`SLOW_SECONDS`] needs no warming up.
+    /// A schedule for items that were tried out before: an item that takes [`SLOW_SECONDS`] needs no warming up.
     pub(crate) fn of_tried_out(self) -> Schedule {
         Schedule {
             slow_seconds: SLOW_SECONDS,
@@ -219,7 +219,7 @@ mod tests {
         Repetitions::until(min, max, relative_standard_error, seconds)
     }
 
-    /// Runs a block whose repetitions take what `script` says (none: void); returns the items in order and the series.
+    /// Runs a block whose repetitions take the times of `script` (none: void); returns the items in order and the series.
     fn run(mut schedule: Schedule, mut script: impl FnMut(usize, usize) -> Option<f64>) -> (Vec<usize>, Vec<Series>) {
         let (mut now_ns, mut order) = (5_000_000_000_u64, Vec::new());
         let mut made = vec![0; schedule.series.len()];

@@ -1,4 +1,4 @@
-//! What a rank has at hand while the job runs.
+//! State of a rank while the job runs.
 
 use kilter_mpi::MPI_Comm;
 use kilter_mpi::counters::Counters;
@@ -14,7 +14,7 @@ use crate::overlap::Speed;
 use crate::report_file::ReportFile;
 use crate::sweep::Sweep;
 
-/// What a rank has at hand while the job runs.
+/// State of a rank while the job runs.
 pub(crate) struct Session {
     /// Messages between the ranks.
     pub(crate) control: Control,
@@ -24,27 +24,24 @@ pub(crate) struct Session {
     pub(crate) counters: Option<Counters>,
     /// The plan's first line.
     pub(crate) header: Header,
-    /// What starts are agreed in.
+    /// The time in which starts are agreed.
     pub(crate) time: CommonTime,
-    /// Where caches are to be cold.
+    /// Cleans caches, if they are to be cold.
     pub(crate) sweep: Option<Sweep>,
-    /// Kept over the blocks: what was learnt about the machine stays true.
+    /// The lead. It is kept over the blocks: knowledge about the machine stays true.
     pub(crate) lead: Lead,
-    /// Whether all ranks are on one node.
+    /// True if all ranks are on one node.
     pub(crate) one_node: bool,
-    /// How fast this rank computes.
+    /// Speed at which this rank computes.
     pub(crate) speed: Speed,
-    /// What plain calls of the library are carried out on.
+    /// Communicator of plain calls of the library.
     pub(crate) shared_comm: Option<MPI_Comm>,
-    /// On rank 0.
+    /// The report, on rank 0.
     pub(crate) report: Option<ReportFile>,
 }
 
 impl Session {
     /// Reports, on rank 0.
-    ///
-    /// # Errors
-    /// Where it cannot be written.
     pub(crate) fn tell(&mut self, event: Event) -> anyhow::Result<()> {
         self.report.as_mut().map_or(Ok(()), |report| report.write(event))
     }
@@ -58,18 +55,12 @@ impl Session {
     }
 
     /// Says on rank 0 that the job is alive, if that is due.
-    ///
-    /// # Errors
-    /// Where it cannot be written.
     pub(crate) fn heartbeat(&mut self) -> anyhow::Result<()> {
         self.report.as_mut().map_or(Ok(()), ReportFile::heartbeat)
     }
 }
 
 /// Reports that an item is out of its block.
-///
-/// # Errors
-/// Where it cannot be written.
 pub(crate) fn fail(session: &mut Session, block: &Block, item: &Item, refusal: Refusal) -> anyhow::Result<()> {
     // Rank 0 knows the fault; the others report nothing.
     let Some(fault) = refusal.fault else { return Ok(()) };

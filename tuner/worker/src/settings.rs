@@ -9,7 +9,7 @@ use kilter_protocol::fault::Fault;
 #[derive(Debug, Default)]
 pub(crate) struct Before(Vec<(String, String)>);
 
-/// Writes all settings; what was there before is added to `before`, also where a later one fails.
+/// Writes all settings; the former values are added to `before`, even if a later write fails.
 ///
 /// # Errors
 /// Why the first one that failed did.
@@ -26,10 +26,7 @@ pub(crate) fn write(
     Ok(())
 }
 
-/// What the library says now.
-///
-/// # Errors
-/// Where a variable cannot be read.
+/// Reads the present values back from the library.
 pub(crate) fn read_back(
     variables: &ControlVariables,
     settings: &[(String, String)],
@@ -71,7 +68,7 @@ pub(crate) fn ineffective<'a>(
     })
 }
 
-/// One value for each setting out of those that the ranks read: the first that is not what was asked for, else rank 0's.
+/// One value for each setting out of those that the ranks read: the first that is not the one asked for, else rank 0's.
 pub(crate) fn worst(
     variables: &ControlVariables,
     settings: &[(String, String)],
@@ -94,7 +91,7 @@ pub(crate) fn worst(
 /// Sets everything back, the last written first.
 ///
 /// # Errors
-/// Where a variable cannot be written: later items would be measured with a setting that is not theirs.
+/// A variable cannot be written: later items would be measured with a setting that is not theirs.
 pub(crate) fn restore(variables: &mut ControlVariables, before: Before) -> anyhow::Result<()> {
     for (name, value) in before.0.into_iter().rev() {
         variables
@@ -107,7 +104,7 @@ pub(crate) fn restore(variables: &mut ControlVariables, before: Before) -> anyho
 /// The settings of the item that is being carried out, where they act on calls.
 pub(crate) struct Held<'a> {
     variables: &'a mut ControlVariables,
-    /// Of each item; none where they hold elsewhere.
+    /// Settings of each item; none if they hold elsewhere.
     items: &'a [&'a [(String, String)]],
     of: Option<usize>,
     before: Before,
@@ -125,9 +122,6 @@ impl<'a> Held<'a> {
     }
 
     /// Makes the settings of an item hold, and no others.
-    ///
-    /// # Errors
-    /// Where a variable cannot be written.
     pub(crate) fn hold(&mut self, item: usize) -> anyhow::Result<()> {
         if self.of == Some(item) {
             return Ok(());
@@ -141,17 +135,14 @@ impl<'a> Held<'a> {
     }
 
     /// Sets everything back.
-    ///
-    /// # Errors
-    /// Where a variable cannot be written.
     pub(crate) fn release(&mut self) -> anyhow::Result<()> {
         self.of = None;
         restore(self.variables, std::mem::take(&mut self.before))
     }
 }
 
-/// Whether two texts mean the same value: the same text, the number and the name of one item of an enumeration, the same
-/// number, or the same truth.
+/// True if two texts mean the same value: the same text, the number and the name of one item of an enumeration, the same number, or the same
+/// truth.
 fn is_same(asked: &str, got: &str, items: &[(i32, String)]) -> bool {
     let (asked, got) = (asked.trim(), got.trim());
     let truth = |text: &str| match text.to_ascii_lowercase().as_str() {

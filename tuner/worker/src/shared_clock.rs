@@ -1,4 +1,4 @@
-//! Asks all ranks what time it is, to check that they read one clock or that what was made of their clocks is one.
+//! Asks all ranks for the time, to check that they read one clock or that the common time made from their clocks is one.
 //!
 //! Names of hosts do not tell: network namespaces of one machine have names of their own and the same clock. So rank 0 asks
 //! each rank for its time and compares it with the middle of question and answer.
@@ -25,7 +25,7 @@ pub(crate) struct Offset {
     pub(crate) round_trip_ns: u64,
 }
 
-/// Asks all ranks what `now_ns` gives; on rank 0, one entry for each other rank. Called by all ranks.
+/// Asks all ranks for their `now_ns`; on rank 0, one entry for each other rank. Called by all ranks.
 pub(crate) fn ask_all(control: &Control, now_ns: impl Fn() -> u64) -> Result<Vec<Offset>, MpiError> {
     if !control.is_root() {
         for _ in 0..QUESTIONS {

@@ -1,4 +1,4 @@
-//! The worker under SimGrid's SMPI: all that is different there.
+//! Differences of the worker under SimGrid's SMPI.
 //!
 //! Ranks are not processes: `smpirun` loads this library once for each (so that each has statics of its own) and calls [`main`] in
 //! turn, all in one thread. Time is simulated: it passes in messages, and in sleeps on its own clock, which all ranks share. So a
@@ -18,7 +18,7 @@ unsafe extern "C" {
 /// Exit status of a rank that panicked, as Rust's own `main` has it.
 const PANICKED: c_int = 101;
 
-/// What SMPI calls for each rank. The arguments are the rank's own; `std::env::args` would give those of the simulator.
+/// Entry point that SMPI calls for each rank. The arguments are the rank's own; `std::env::args` would give those of the simulator.
 ///
 /// # Safety
 /// `argv` points to `argc` C strings.
@@ -31,7 +31,7 @@ unsafe extern "C" fn main(argc: c_int, argv: *const *const c_char) -> c_int {
             PathBuf::from(OsStr::from_bytes(argument.to_bytes()))
         })
         .collect();
-    // What unwinds must not reach the simulator, which is C++.
+    // A panic must not unwind into the simulator, which is C++.
     catch_unwind(|| crate::work(arguments)).map_or(PANICKED, c_int::from)
 }
 

@@ -1,7 +1,7 @@
 //! Decides if the repetitions of an item are enough: the running statistics behind [`StopRules`].
 //!
-//! All are kept up to date repetition by repetition, so that asking costs no more than the window is long. Source of the three
-//! methods: Euro-Par 2016, doi:10.1007/978-3-319-43659-3_32, section 4.2.
+//! All methods are updated repetition by repetition, so that asking costs no more than the window is long. Source of the three methods: Euro-Par
+//! 2016, doi:10.1007/978-3-319-43659-3_32, section 4.2.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};

@@ -29,7 +29,7 @@ pub struct Conflict {
     pub ours: String,
 }
 
-/// Why a block cannot be put in.
+/// The reason why a block cannot be put in.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BlockError {
     /// The marks do not make one block.
@@ -177,8 +177,8 @@ pub fn set_by_others(text: &[u8], name: &str) -> Result<Option<String>, BlockErr
     Ok(active.or(aside))
 }
 
-/// Puts a block with these parameters into a text, in place of the one it has, else at its end; without parameters, takes it out.
-/// Lines for the parameters of `kept` may always be put aside: what they say is kept elsewhere.
+/// Puts a block with these parameters into a text, in place of the one it has, else at its end; without parameters, takes it out. Lines for the
+/// parameters of `kept` may always be put aside: their content is kept elsewhere.
 ///
 /// # Errors
 /// Broken marks; and without `put_aside`, other lines that say something else, or the block of another library.
@@ -224,8 +224,7 @@ pub fn merge(
     })
 }
 
-/// Puts the block of `old` back into a text, or takes the one it has out; lines that were put aside since come back. What else the
-/// text has stays.
+/// Puts the block of `old` back into a text, or takes the one it has out; lines that were put aside since come back. The rest of the text stays.
 ///
 /// # Errors
 /// Marks that do not make one block.

@@ -9,14 +9,14 @@ use super::Change;
 /// Lines of context.
 const CONTEXT: usize = 3;
 
-/// The diff of all changes; `patch` reads it where files are text. Links and what is no text are said in a line.
+/// The diff of all changes; `patch` reads it for text files. Links and files that are no text are described in a line.
 #[must_use]
 pub fn text(changes: &[Change]) -> String {
     let text: String = changes.iter().map(of).collect();
     visible(&text)
 }
 
-/// With control characters, and those that turn the direction of writing, as escapes: what is asked about must be what is seen.
+/// Shows control characters, and those that turn the direction of writing, as escapes: the text shown must be the text asked about.
 #[must_use]
 pub fn visible(text: &str) -> String {
     let is_hidden = |c: char| {

@@ -13,7 +13,7 @@ use crate::apply::staged::{Current, Staged};
 use crate::digest::sha256;
 use crate::manifest::{self, Manifest};
 
-/// Reads a staging directory: what its manifest lists.
+/// Reads the files of a staging directory that its manifest lists.
 ///
 /// # Errors
 /// No staging directory, or a file that it lists and cannot be read.
@@ -55,7 +55,7 @@ pub(super) fn trusted() -> Trusted {
     Trusted::installer(std::env::var("SUDO_UID").ok().and_then(|user| user.parse().ok()))
 }
 
-/// Reads a file that nobody else can have written: what is installed is loaded into every program.
+/// Reads a file that nobody else can have written: installed files are loaded into every program.
 fn read_trusted(path: &Path, trusted: &Trusted) -> anyhow::Result<Vec<u8>> {
     let mut file = trust::open_of(path, trusted)?;
     trust::directory(path.parent().unwrap_or(path), trusted).context(
@@ -70,7 +70,7 @@ fn read_trusted(path: &Path, trusted: &Trusted) -> anyhow::Result<Vec<u8>> {
 /// The state of a path now; links are followed.
 ///
 /// # Errors
-/// A link to nothing, or what is there and is no file that can be read.
+/// A link to nothing, or something there that is no readable file.
 pub fn current(path: &Path) -> anyhow::Result<Current> {
     let unreadable = || format!("`{}` cannot be read", path.display());
     let found = match std::fs::symlink_metadata(path) {

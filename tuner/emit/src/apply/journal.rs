@@ -1,5 +1,5 @@
-//! The journal: a directory for each apply, with the old contents and what became of it. It is complete on the disk before the
-//! first file changes, so the way back is known from any point on.
+//! The journal: a directory for each apply, with the old contents and the outcome. It is complete on the disk before the first file changes, so
+//! the way back is known from any point on.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -59,7 +59,7 @@ pub struct Entry {
     pub directories: Vec<PathBuf>,
     /// Files that changed, in order.
     pub changes: Vec<Recorded>,
-    /// That of the [`Journal`]: in memory paths are what they are now.
+    /// The root of the [`Journal`]; it is not stored, since paths in memory are the present ones.
     #[serde(skip)]
     pub root: Option<PathBuf>,
 }
@@ -74,7 +74,7 @@ pub struct Recorded {
     pub mode: u32,
     /// Its earlier content, by its file in the entry and its checksum; `None` where it was made.
     pub old: Option<Kept>,
-    /// Checksum of what it got; `None` where it was removed.
+    /// Checksum of the new contents; `None` if it was removed.
     pub new: Option<String>,
     /// Kilter's block within it, where the rest is another's; empty where the block was taken out.
     pub block: Option<String>,
@@ -129,7 +129,7 @@ impl Entry {
         }
     }
 
-    /// With other paths.
+    /// Replaces the paths.
     fn with_paths(self, path: impl Fn(&Path) -> PathBuf) -> Entry {
         let changed = |recorded: Recorded| Recorded {
             path: path(&recorded.path),
@@ -206,7 +206,7 @@ impl Stored {
     /// The old content of each file.
     ///
     /// # Errors
-    /// One that cannot be read, or is no longer what was kept.
+    /// Contents that cannot be read, or differ from the kept ones.
     pub fn old_contents(&self) -> anyhow::Result<Vec<Option<Vec<u8>>>> {
         let read = |kept: &Kept| {
             let path = self.directory.join(&kept.file);
@@ -225,7 +225,7 @@ impl Stored {
     }
 }
 
-/// All entries of a journal, oldest first. What was killed before its entry was complete has changed nothing and is left out.
+/// All entries of a journal, oldest first. An installation that was killed before its entry was complete has changed nothing and is left out.
 ///
 /// # Errors
 /// A journal that cannot be read.

@@ -7,11 +7,11 @@ pub use crate::scope::Scope;
 use crate::scope::{below, home, installed};
 use crate::site_file::{Places, SiteFile};
 
-/// Directory of what is Kilter's own, with a folder for each library, below a home's `.local`, the system's `/usr/local` or a prefix.
+/// Directory of Kilter's own files, with a folder for each library, below a home's `.local`, the system's `/usr/local` or a prefix.
 pub(super) const SHARE: &str = "share/kilter";
 
 impl Scope {
-    /// The journal of what was applied there.
+    /// The journal of the installations there.
     ///
     /// # Errors
     /// No home directory is known.
@@ -35,11 +35,11 @@ impl Scope {
 /// Places of the files of one library, as those who read them see it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Layout {
-    /// Directory of what is Kilter's own.
+    /// Directory of Kilter's own files.
     pub share: PathBuf,
     /// The library's installed file of parameters; without one the modules carry them.
     pub parameters: Option<PathBuf>,
-    /// The site's file of parameters, where what is installed wins over it and it is not what changes.
+    /// The site's file of parameters, if the installed one wins over it and is another file.
     pub site: Option<PathBuf>,
     /// The site's file whose parameters win over everything, where the library has one.
     pub overrides: Option<PathBuf>,

@@ -1,8 +1,8 @@
-//! From a staging directory to an installation, and back.
+//! Installs a staging directory, and takes it back.
 //!
-//! The changes are computed from the contents of files alone ([`plan`], [`block`], [`undo`]): a list of changes, shown
-//! as a diff, and a list of single steps on the file system ([`step`]) that carries it out. The journal has the old contents on
-//! the disk before the first file changes, so that a kill between any two steps leaves what the next command finishes.
+//! The changes are computed from the contents of files alone ([`plan`], [`block`], [`undo`]): a list of changes, shown as a diff, and a list of
+//! single steps on the file system ([`step`]) that carries it out. The journal has the old contents on the disk before the first file changes,
+//! so that after a kill between any two steps the next command finishes the work.
 
 pub mod block;
 pub mod consent;

@@ -1,4 +1,4 @@
-//! From a staging directory and what is installed to the list of changes: a function of contents.
+//! Computes the list of changes from a staging directory and the installed files: a function of contents.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -36,7 +36,7 @@ pub enum Desired {
 /// The changes, and the lines that they put aside.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Changes {
-    /// Files that change, in the order in which they are written: what others name comes first.
+    /// Files that change, in the order in which they are written: files that others name come first.
     pub changes: Vec<Change>,
     /// Lines of theirs that are put aside, by file.
     pub put_aside: Vec<(PathBuf, Conflict)>,
@@ -55,8 +55,8 @@ impl Staged {
     }
 }
 
-/// The wanted state of every file under a layout; `earlier` are the files of Kilter's own that an earlier apply made for this library:
-/// what is no longer wanted of them goes; `theirs` are the rules that are in force beside the tuning.
+/// The wanted state of every file under a layout. `earlier` are the files of Kilter's own that an earlier apply made for this library: those no
+/// longer wanted go. `theirs` are the rules that are in force beside the tuning.
 ///
 /// # Errors
 /// A file that its reader would refuse or ignore, or a path that cannot be carried to its new place.
@@ -225,8 +225,8 @@ fn whole(text: String, mode: u32) -> Desired {
     }
 }
 
-/// The changes from what is there to what shall be. `put_aside` allows to put lines of others aside; those of the parameters `kept` always
-/// may be.
+/// The changes from the present to the wanted state. `put_aside` allows to put lines of others aside; those of the parameters `kept` always may
+/// be.
 ///
 /// # Errors
 /// Lines of a site or user that say something else, by file and line.

@@ -1,6 +1,6 @@
-//! Paths inside the files: what named the staging directory names the place where its files go.
+//! Moves the paths inside the files: those in the staging directory become those of the files' destination.
 
-/// From where to where, both absolute and without a `/` at the end.
+/// A directory's old and new path, both absolute and without a `/` at the end.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Relocation {
     /// The staging directory as its files name it.

@@ -35,7 +35,7 @@ impl Prepared {
     /// Carries it out; with `stop_after`, only so many steps, as a kill would.
     ///
     /// # Errors
-    /// A file that changed since it was read, or a step that failed: what was done until then, the next command takes back.
+    /// A file that changed since it was read, or a step that failed: the next command takes the steps until then back.
     pub fn carry_out(&self, stop_after: Option<usize>) -> anyhow::Result<()> {
         for change in &self.changes {
             ensure!(
@@ -129,7 +129,8 @@ pub fn apply(journal: &Journal, staged: &Staged, layout: &Layout, put_aside: boo
     })
 }
 
-/// Refuses what a link leads out of another system's root: there it would change the running one. `link`: what `path` was found by.
+/// Refuses a path that a link leads out of another system's root: it would change the running system. `link` is the link by which `path` was
+/// found.
 ///
 /// # Errors
 /// The path, and where it leads.
@@ -148,7 +149,7 @@ pub fn stays_below(root: &Path, path: &Path, link: Option<&Path>) -> anyhow::Res
     Ok(())
 }
 
-/// Prepares the way back from what was cut off, if anything was.
+/// Prepares the way back from an interrupted command, if there was one.
 ///
 /// # Errors
 /// Files that were edited since, or a journal that cannot be read.

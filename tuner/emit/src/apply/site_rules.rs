@@ -44,7 +44,7 @@ pub enum Found {
 }
 
 impl Found {
-    /// Parameters whose lines may be put aside, because what they name is kept.
+    /// Parameters whose lines may be put aside, because the file that they name is kept.
     #[must_use]
     pub fn kept(&self) -> &'static [&'static str] {
         match self {
@@ -79,7 +79,7 @@ impl Found {
     }
 }
 
-/// The form of a rules file of Open MPI; `None` for what another library reads.
+/// The form of a rules file of Open MPI; `None` for another library's file.
 #[must_use]
 pub fn form(manifest: &Manifest, name: &str) -> Option<RulesForm> {
     if !name.ends_with(".json") {
@@ -92,8 +92,8 @@ pub fn form(manifest: &Manifest, name: &str) -> Option<RulesForm> {
         .then_some(RulesForm::Json)
 }
 
-/// Finds what is in force beside the tuning. `written` are the checksums of what Kilter has written here before; `read` gives the content
-/// of a file, as those name it who read it when all is installed.
+/// Finds the rules in force beside the tuning. `written` are the checksums of the files that Kilter has written here before. `read` gives the
+/// content of a file by the name that it has for its reader once all is installed.
 ///
 /// # Errors
 /// A file of parameters that cannot be read, or with broken marks.
@@ -182,7 +182,7 @@ fn is_kilters(file: &Path, name: &str, read: impl Fn(&Path) -> anyhow::Result<Op
     manifest["kilter"].is_string() && manifest["files"].as_array().is_some_and(lists)
 }
 
-/// True if the release reads how many requests a rule allows; of one that is not described, what was staged says it.
+/// True if the release reads how many requests a rule allows; for a release that is not described, the staged rules tell.
 fn carries_requests(staged: &Staged, ours: &str, form: RulesForm) -> anyhow::Result<bool> {
     let tuned = &staged.manifest.library;
     let described = library::load_embedded()?

@@ -10,8 +10,7 @@ use std::path::{Path, PathBuf};
 pub enum Step {
     /// Makes a directory whose parent is there; one that is there stays as it is.
     MakeDirectory(PathBuf, u32),
-    /// Writes a file of its own to the disk, in place of what a kill left under its name. Mode and owner are those of `like`
-    /// where that is there.
+    /// Writes a file of its own to the disk, over the leftovers of a kill under its name. Mode and owner are those of `like` if that is there.
     Write {
         /// The file.
         path: PathBuf,
@@ -33,14 +32,14 @@ pub enum Step {
 /// A step that failed.
 #[derive(Debug, thiserror::Error)]
 pub enum StepError {
-    /// By the file system.
+    /// The file system refused.
     #[error("`{path}` cannot be {what}: {source}")]
     Failed {
         /// The file or directory.
         path: String,
         /// The attempt.
         what: &'static str,
-        /// Why not.
+        /// The reason.
         source: std::io::Error,
     },
     /// The tests' fail point.

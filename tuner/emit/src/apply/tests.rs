@@ -392,7 +392,7 @@ fn without_a_file_of_parameters_the_modules_carry_them() {
     assert!(made("kilter/openmpi-4.1.lua").contains("setenv(\"OMPI_MCA_btl_vader_eager_limit\", \"32768\")\n"));
 }
 
-/// What is put below another root names what it will name when that is the root, and is found again there.
+/// Files below another root name their paths in the final system, and are found again there.
 #[test]
 fn a_system_below_another_root_is_installed_and_taken_back() {
     let home = Home::new();

@@ -1,5 +1,5 @@
-//! The way back: what is left to change so that every file is what it was. A function of the entry and of contents, and the same
-//! from wherever an apply or an earlier way back was cut off.
+//! The way back: the changes left until every file is as it was. It is a function of the entry and of contents, and the same from wherever an
+//! apply or an earlier way back was cut off.
 
 use super::journal::{Entry, Recorded};
 use super::{Change, block};
@@ -11,7 +11,7 @@ use crate::digest::sha256;
 pub struct Edited {
     /// The file.
     pub path: String,
-    /// The difference, and what to do.
+    /// The difference, and the remedy.
     pub message: String,
 }
 

@@ -19,10 +19,7 @@ pub struct OtherLibrary {
     pub launcher: String,
 }
 
-/// Compares what was tuned with the version line of the launcher that is here.
-///
-/// # Errors
-/// They are not the same.
+/// Compares the tuned library with the version line of the launcher that is here.
 pub fn check(tuned: &TunedLibrary, launcher: &str, line: &str) -> Result<(), OtherLibrary> {
     let found = library::find_for(line).ok();
     let version = library::version_in(line);

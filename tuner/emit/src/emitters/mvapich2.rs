@@ -126,8 +126,8 @@ impl Emitter for Mvapich2 {
     }
 }
 
-/// Divides settings into those of the library's file and those of the environment. The environment wins over the file, so what stands there already can be changed
-/// there alone.
+/// Divides settings into those of the library's file and those of the environment. The environment wins over the file, so settings that already
+/// stand there can be changed there alone.
 fn divided(all: impl Iterator<Item = (String, String)>, set_by_site: &[(String, String)]) -> (Pairs, Pairs) {
     let is_set = |name: &str| set_by_site.iter().any(|(other, _)| other == name);
     all.partition(|(name, _)| name.starts_with(OWN) && !is_set(name))

@@ -206,7 +206,7 @@ fn choice(row: &Algorithms, settings: &[(String, String)]) -> anyhow::Result<Cho
     Ok(choice)
 }
 
-/// The files that Open MPI reads when nothing is said: what the environment names, else the user's, then the site's.
+/// The files that Open MPI reads by default: those that the environment names, else the user's, then the site's.
 fn default_parameter_files(mpirun: &Path) -> Vec<String> {
     if let Ok(list) = std::env::var(PARAMETER_FILES) {
         return list

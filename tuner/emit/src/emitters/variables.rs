@@ -54,7 +54,7 @@ impl Emitter for Variables {
     }
 }
 
-/// Refuses what would have to be switched while a program runs.
+/// Refuses selections, which would have to be switched while a program runs.
 pub(super) fn refuse_selections(installation: &Installation<'_>, decisions: &Decisions<'_>) -> anyhow::Result<()> {
     for (_, collective, bytes, selection) in decisions.selections() {
         if let Selection::Settings(_) = selection {

@@ -43,7 +43,7 @@ pub struct Exported {
 pub struct Daemon {
     /// The variable that names the command which starts it.
     pub variable: &'static str,
-    /// The command where nobody names another.
+    /// The default command.
     pub command: &'static str,
     /// Beginnings of variables that the launcher hands on by itself.
     pub handed_on: &'static [&'static str],
@@ -57,13 +57,13 @@ pub struct FormError {
     pub name: String,
     /// Its value.
     pub value: String,
-    /// Why, and what is allowed.
+    /// The reason, and the allowed values.
     pub message: &'static str,
 }
 
 impl Exported {
-    /// Variables under a title of a few lines; the entries of `LD_PRELOAD` are put before what a job already has there, all
-    /// other variables are set.
+    /// Variables under a title of a few lines. The entries of `LD_PRELOAD` are put before those that a job already has there; all other
+    /// variables are set.
     ///
     /// # Errors
     /// A name that is no variable of a shell, a value of more than one line, or a shared object that `LD_PRELOAD` cannot name.
@@ -104,15 +104,15 @@ impl Exported {
         Ok(exported)
     }
 
-    /// The same for a launcher with these daemons.
+    /// Sets the launcher's daemons.
     #[must_use]
     pub fn with_daemons(self, daemons: &'static [Daemon]) -> Exported {
         Exported { daemons, ..self }
     }
 
-    /// For each daemon, with what its command has to begin so that the variables reach ranks of other hosts: `env NAME=value ...`. `None` where
-    /// there is nothing to say; and where a value has more than letters, digits and a path's signs, since launchers take the command apart
-    /// at blanks and a shell of the other host reads it.
+    /// Prefix that each daemon's command needs so that the variables reach ranks of other hosts: `env NAME=value ...`. `None` if there is
+    /// nothing to hand on, or if a value has more than letters, digits and a path's signs, since launchers take the command apart at blanks and
+    /// a shell of the other host reads it.
     fn started_with(&self, preload: bool) -> Option<String> {
         let handed_on = |name: &str| {
             let mut begins = self.daemons.iter().flat_map(|daemon| daemon.handed_on);
@@ -148,7 +148,7 @@ impl Exported {
     }
 }
 
-/// Without anything that would end a comment.
+/// Removes everything that would end a comment.
 pub(crate) fn one_line(text: &str) -> String {
     text.replace(char::is_control, " ")
 }

@@ -35,7 +35,7 @@ fn text(exported: &Exported) -> String {
     text
 }
 
-/// Command that starts daemons on other hosts with the same variables, before what somebody else has put there.
+/// Command that starts daemons on other hosts with the same variables, before a command that is already there.
 fn daemons(exported: &Exported, preload: bool) -> String {
     let Some(with) = exported.started_with(preload) else {
         return String::new();

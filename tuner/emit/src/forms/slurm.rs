@@ -1,5 +1,5 @@
-//! A task prolog for Slurm: a script that prints `export NAME=value`, which slurmstepd puts into the task's environment. It takes
-//! the value as it is to the end of the line, quotes included; so nothing is quoted in what is printed, only in what prints.
+//! A task prolog for Slurm: a script that prints `export NAME=value`, which slurmstepd puts into the task's environment. It takes the value as
+//! it is to the end of the line, quotes included; so the printed text has no quotes, only the printing script has.
 
 use kilter_bench::launch::command::quote;
 

@@ -1,4 +1,4 @@
-//! What each form's real reader makes of nasty values; Tcl and Lua, which not every machine has, read them in the end-to-end tests.
+//! Each form's real reader reads nasty values; Tcl and Lua, which not every machine has, read them in the end-to-end tests.
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
@@ -30,7 +30,7 @@ fn exported(variables: &[(String, String)]) -> Exported {
     Exported::new(&title, variables).unwrap()
 }
 
-/// What must arrive where `LD_PRELOAD` was set before.
+/// The environment that must arrive if `LD_PRELOAD` was set before.
 fn expected(variables: &[(String, String)]) -> Environment {
     let mut expected: Environment = variables.iter().cloned().collect();
     if let Some(preload) = expected.get_mut(PRELOAD) {
@@ -80,8 +80,8 @@ fn by_shell(variables: &[(String, String)], asked: bool) -> Environment {
     parse(&reader(&["sh"], &script))
 }
 
-/// As slurmstepd reads what a task prolog prints: lines that begin with `export `, white space before the name and before the
-/// first `=` is dropped, the value is the rest of the line.
+/// Reads the output of a task prolog like slurmstepd: in lines that begin with `export `, white space before the name and before the first `=`
+/// is dropped, the value is the rest of the line.
 fn by_slurm(variables: &[(String, String)]) -> Environment {
     let script = format!("LD_PRELOAD={BEFORE}\n{}", (slurm::FORM.text)(&exported(variables)));
     reader(&["sh"], &script)
@@ -110,7 +110,7 @@ const DAEMONS: &[Daemon] = &[Daemon {
     handed_on: &["OMPI_"],
 }];
 
-/// What each form's reader makes of a daemon's command.
+/// A daemon's command as each form's reader reads it.
 fn daemon(variables: &[(&str, &str)]) -> Vec<Option<String>> {
     let exported = exported(&pairs(variables)).with_daemons(DAEMONS);
     let shell = (shell::FORM.text)(&exported);

@@ -48,7 +48,7 @@ const NAMES: [&str; 22] = [
 struct File {
     rule_file_version: u64,
     module: String,
-    /// For editors.
+    /// The schema's address, for editors.
     #[serde(rename = "$schema", default, skip_serializing_if = "Option::is_none")]
     schema: Option<String>,
     collectives: Collectives,
@@ -229,7 +229,7 @@ fn written((first, last, choice): (u64, u64, &Choice)) -> ForBytes {
     }
 }
 
-/// From ranges of which the first holds that fits, to sizes from which something holds.
+/// Turns ranges, of which the first that fits holds, into sizes from which a choice holds.
 fn compiled(ranges: &[ForRanks]) -> ByRanks {
     let starts = starts(ranges.iter().map(|range| (range.comm_size_min, range.last())));
     let of = |ranks: u64| {

@@ -1,4 +1,4 @@
-//! What is written is read back, and what is accepted is what the library reads, character by character.
+//! Written rules are read back, and accepted ones are those that the library reads, character by character.
 
 use proptest::prelude::*;
 
@@ -397,7 +397,7 @@ fn added() -> impl Strategy<Value = Rules> {
     })
 }
 
-/// Where a choice may change, and beside it.
+/// Points at which a choice may change, and their neighbours.
 fn everywhere(rules: &[&Rules]) -> Vec<(u64, u64, u64)> {
     let mut all = Vec::new();
     let near = |size: &u64| [size.saturating_sub(1), *size, size + 1];
@@ -413,7 +413,7 @@ fn everywhere(rules: &[&Rules]) -> Vec<(u64, u64, u64)> {
     all
 }
 
-/// What decides; without an algorithm nothing else does.
+/// The part of a choice that decides; without an algorithm nothing else does.
 fn decided(choice: Choice) -> Choice {
     if choice.algorithm == 0 {
         Choice::default()

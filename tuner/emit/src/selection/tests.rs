@@ -176,7 +176,7 @@ proptest! {
         prop_assert_eq!(name(&tree, &call), expected);
     }
 
-    /// Outside a rule, every call gets what it had, the library's slip on `comm_size<` included.
+    /// Outside a rule, every call keeps its algorithm, the library's slip on `comm_size<` included.
     #[test]
     fn everything_else_stays_as_it_was(
         tuned in 1_u64..20,

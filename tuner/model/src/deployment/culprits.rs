@@ -1,4 +1,4 @@
-//! What of a deployment may have ended a job. Pure.
+//! Parts of a deployment that may have ended a job. Pure.
 
 use std::collections::BTreeSet;
 

@@ -1,13 +1,13 @@
-//! What a deployment can change the time of. Pure.
+//! Subjects whose times a deployment can change. Pure.
 //!
-//! Side effects and the proof are looked for there and nowhere else: a launch that times what nothing acts on pays for noise.
+//! Side effects and the proof are looked for there and nowhere else: a launch that times subjects on which nothing acts pays for noise.
 //!
 //! * A selection touches its collective at every size, since ranges of rules reach beyond the measured volume, and every side of a guideline
 //!   that calls the collective. Settings of the library touch as well the collectives that a library builds from it, as Open MPI's
 //!   allreduce is a reduce and a broadcast; those are the mock-ups of several calls. Where a setting has others set along with it, it touches
 //!   everything.
-//! * A setting of a whole launch touches what its description says that it acts on (`collectives`), in the same way. Everything where that
-//!   is nothing in particular, as eager limits and the progress thread are, or where it is not described.
+//! * A setting of a whole launch touches the collectives that its description names (`collectives`), in the same way. It touches everything if
+//!   the description names none, as for eager limits and the progress thread, or if there is no description.
 
 use std::collections::BTreeSet;
 
@@ -26,7 +26,7 @@ enum Scope {
 }
 
 impl Deployment {
-    /// Whether a subject's time can differ from the untouched library's by what is deployed.
+    /// True if the deployment can change a subject's time from the untouched library's.
     #[must_use]
     pub fn touches(&self, subject: &Subject, library: &Library) -> bool {
         let assigned = |one: &Assignment| acts(&of_assignment(one, library), subject);
@@ -38,7 +38,7 @@ impl Deployment {
     }
 }
 
-/// Whether a subject's time can differ by what is selected for a collective.
+/// True if a selection for a collective can change a subject's time.
 pub(super) fn selection_touches(
     collective: Collective,
     selection: &Selection,
@@ -83,7 +83,7 @@ fn of_selection(collective: Collective, selection: &Selection, library: &Library
     }
 }
 
-/// The collectives, and what a library may build of one of them.
+/// The collectives, and those that a library may build from one of them.
 fn with_built_of(mut collectives: BTreeSet<Collective>) -> BTreeSet<Collective> {
     let built = MOCKUPS.iter().filter(|mockup| {
         let mut calls = mockup.calls.iter();

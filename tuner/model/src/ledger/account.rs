@@ -1,7 +1,7 @@
-//! The report's questions: what fixed a cell, and why a change that was chosen is not deployed.
+//! Answers the report's questions: which change fixed a cell, and why a chosen change is not deployed.
 //!
 //! A setting acts on every call, so a cell that holds with the deployment does not say which of its settings helped. The launches that confirmed
-//! a setting do: each was made with this setting alone beside what stood already.
+//! a setting do: each was made with this setting alone beside the standing ones.
 
 use super::{Decision, Ledger, TakenBack};
 use crate::change::{Cell, Change};
@@ -33,7 +33,7 @@ impl Ledger {
         (!credited.is_empty()).then(|| Change::of_launch(credited).fix())
     }
 
-    /// The deployed settings that were confirmed to fix a target. Where none was, all of them: the cell was fixed by what they do together.
+    /// The deployed settings that were confirmed to fix a target. All of them if none was: the cell was fixed by their combination.
     fn credited(&self, target: &str, deployed: &Deployment) -> Vec<Assignment> {
         let is_credited = |setting: &&Assignment| {
             let of_launch = self.standing().filter(|decision| decision.change.selection.is_none());

@@ -16,7 +16,7 @@ impl Ledger {
         })
     }
 
-    /// Settings of whole launches that were taken back for what they did.
+    /// Settings of whole launches that were taken back for their effects.
     #[must_use]
     pub fn barred_settings(&self) -> BTreeSet<Assignment> {
         let barred = self
@@ -55,7 +55,7 @@ impl Ledger {
         self.given_up.contains_key(cell)
     }
 
-    /// Why cells have no fix, by name, with what was taken back of those for which nothing else was found.
+    /// Reasons why cells have no fix, by name. They include fixes that were taken back and not replaced.
     #[must_use]
     pub fn reasons(&self) -> BTreeMap<String, String> {
         let mut lost: BTreeMap<&String, String> = BTreeMap::new();

@@ -17,9 +17,9 @@ use crate::deployment::{Assignment, Selection};
 pub struct Half {
     /// Its cell.
     pub cell: Cell,
-    /// All of it.
+    /// The selection.
     pub selection: Selection,
-    /// That it acts only with the setting, or fixes its cell only so.
+    /// The reason: the selection acts only with the setting, or fixes its cell only with it.
     pub because: String,
 }
 

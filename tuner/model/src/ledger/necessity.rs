@@ -9,8 +9,8 @@ use super::{Decision, Ledger, Proposal, State};
 use crate::change::Change;
 
 impl Ledger {
-    /// Deploys the confirmed settings of whole launches that are needed beside what was chosen for single cells, and leaves the others out;
-    /// gives both. `covered` names the targets that a selection fixes; `stays` is for what is needed for another reason.
+    /// Deploys the confirmed settings of whole launches that are needed beside the choices for single cells, and leaves the others out; gives
+    /// both. `covered` names the targets that a selection fixes; `stays` is true for changes that are needed for another reason.
     pub fn deploy_needed(
         &mut self,
         covered: &BTreeSet<String>,
@@ -38,12 +38,11 @@ impl Ledger {
     }
 }
 
-/// Which settings of whole launches are needed.
+/// Settings of whole launches that are needed.
 ///
-/// `proposals` are most promising first; `covered` names the targets that something else fixes: an algorithm or a mock-up that was
-/// chosen for them. A setting is not needed if each of its targets is covered or fixed by another setting that stays. What sets
-/// more variables is given up first, then what is less promising. Nothing that stays can be left out; an order that leaves out
-/// still more is not looked for.
+/// `proposals` come most promising first; `covered` names the targets that an algorithm or a mock-up fixes. A setting is not needed if each of
+/// its targets is covered or fixed by another setting that stays. Settings with more variables are given up first, then the less promising. None
+/// of the rest can be left out; an order that leaves out still more is not looked for.
 #[must_use]
 pub fn needed(proposals: &[Proposal], covered: &BTreeSet<String>) -> Vec<bool> {
     let mut order: Vec<usize> = (0..proposals.len()).collect();

@@ -1,4 +1,4 @@
-//! Changes that the proof of what is deployed speaks against.
+//! Takes back changes that the proof of the deployment speaks against.
 
 use std::collections::BTreeSet;
 
@@ -19,7 +19,7 @@ pub struct Gone {
 }
 
 impl Ledger {
-    /// Takes back what is selected for a cell. `cells` names the guidelines' cells that are left without it.
+    /// Takes back the selection of a cell. `cells` names the guidelines' cells that are left without it.
     pub fn take_back_selection(
         &mut self,
         cell: Cell,
@@ -54,7 +54,7 @@ impl Ledger {
         self.end(&guilty, because, &[Bar::Settings])
     }
 
-    /// Takes back the latest change that has all of these settings, which is not proposed again by whoever proposed it.
+    /// Takes back the latest change that has all of these settings. It bars nothing: the caller does not propose the change again.
     pub fn take_back_latest(&mut self, settings: &[Assignment], because: &str) -> Gone {
         let has_all = |decision: &Decision| settings.iter().all(|setting| decision.change.sets(setting));
         let mut latest = self.decisions.iter();

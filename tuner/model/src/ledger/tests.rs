@@ -58,7 +58,7 @@ fn ledger(proposals: &[Proposal]) -> Ledger {
     ledger
 }
 
-/// The same, proven.
+/// A ledger of proven proposals.
 fn proven(proposals: &[Proposal]) -> Ledger {
     let mut ledger = ledger(proposals);
     ledger.prove();

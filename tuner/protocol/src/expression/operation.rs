@@ -1,10 +1,10 @@
-//! What a call of an expression may be: the words of the language.
+//! Calls of an expression: the words of the language.
 
 use std::fmt;
 
 use kilter_algorithms::Collective;
 
-/// How a collective is called.
+/// Form in which a collective is called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Form {
     /// `allreduce`.
@@ -16,7 +16,7 @@ pub enum Form {
 }
 
 impl Form {
-    /// What stands before the function's name.
+    /// Prefix of the function's name.
     #[must_use]
     pub const fn prefix(self) -> &'static str {
         match self {
@@ -27,7 +27,7 @@ impl Form {
     }
 }
 
-/// What is called.
+/// The operation that a call names.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Operation {
     /// A collective; `None` stands for each of the guideline's `functions` in turn, written `A`.
@@ -56,7 +56,7 @@ macro_rules! singles {
             #[must_use]
             pub const fn mpi_name(self) -> &'static str { match self { $(Single::$variant => $mpi,)* } }
 
-            /// Whether it takes a size.
+            /// True if it takes a size.
             #[must_use]
             pub const fn has_size(self) -> bool { match self { $(Single::$variant => $sized,)* } }
         }
@@ -137,7 +137,7 @@ macro_rules! words {
 }
 
 words! {
-    /// How the bytes of a buffer lie, and by which datatype MPI is told so.
+    /// Layout of a buffer's bytes, and the datatype that tells it to MPI.
     Layout {
         /// One after the other.
         #[default]
@@ -152,7 +152,7 @@ words! {
 }
 
 words! {
-    /// How a v-variant's volume is divided among the ranks.
+    /// Division of a v-variant's volume among the ranks.
     Counts {
         /// `n/p` each.
         #[default]
@@ -189,7 +189,7 @@ pub enum Communicator {
     Reversed,
     /// A periodic two-dimensional Cartesian grid, ranks in their order.
     Grid,
-    /// The same, and the library may reorder the ranks.
+    /// The same grid, on which the library may reorder the ranks.
     GridReordered,
 }
 
@@ -210,7 +210,7 @@ impl Communicator {
         }
     }
 
-    /// Whether it divides the ranks into groups.
+    /// True if it divides the ranks into groups.
     #[must_use]
     pub const fn is_group(self) -> bool {
         matches!(self, Communicator::Node | Communicator::Part(_))

@@ -1,7 +1,7 @@
 //! The parser of guideline expressions, and its errors.
 //!
-//! One function per rule of the grammar in [`super`]. An error is raised at the token that is wrong, and is final: the
-//! grammar decides on one token what comes next, so there is nothing to go back to.
+//! One function per rule of the grammar in [`super`]. An error is raised at the wrong token and is final: one token decides how the grammar goes
+//! on, so there is nothing to go back to.
 
 use kilter_algorithms::Collective;
 use std::fmt;
@@ -23,11 +23,11 @@ use super::{
 pub struct ExpressionError {
     /// The whole text.
     pub text: String,
-    /// Where in `text` it is wrong, as a byte offset; `text.len()` where something is missing at the end.
+    /// Byte offset of the error in `text`; `text.len()` if something is missing at the end.
     pub at: usize,
-    /// What is wrong.
+    /// The error.
     pub message: String,
-    /// What may stand there.
+    /// Words allowed there.
     pub allowed: String,
 }
 
@@ -84,13 +84,13 @@ impl FromStr for Guideline {
     }
 }
 
-/// Why and where parsing stopped; `remaining` is the number of bytes from there to the end.
+/// Reason and place at which parsing stopped; `remaining` is the number of bytes from there to the end.
 #[derive(Debug)]
 struct Fault {
     remaining: usize,
     message: String,
     allowed: String,
-    /// Raised by a rule that knows what is wrong, not by a token that did not match.
+    /// True if a rule that knows the error raised it, rather than a token that did not match.
     refused: bool,
 }
 
@@ -344,7 +344,7 @@ fn quantity(input: &mut &str) -> Result<Quantity, Fault> {
     refuse(input, format!("{} instead of {what}", found(input)), FACTOR)
 }
 
-/// What a product was seen to end with.
+/// End of a product.
 enum ProductEnd {
     /// Nothing: there is no factor at all.
     Begin,
@@ -354,7 +354,7 @@ enum ProductEnd {
     Operator(char),
 }
 
-/// As many factors as there are, with `*` and `/` between them, and what stands behind the last.
+/// Parses all factors, with `*` and `/` between them; returns them with the end of the product.
 fn product(input: &mut &str) -> Result<(Quantity, ProductEnd), Fault> {
     let mut quantity = Quantity {
         times: Vec::new(),
@@ -538,7 +538,7 @@ fn end(input: &mut &str) -> Result<(), Fault> {
     }
 }
 
-/// What stands at the start of `rest`, for a message.
+/// The word at the start of `rest`, for a message.
 fn found(rest: &str) -> String {
     let word: String = rest
         .chars()

@@ -62,25 +62,25 @@ impl Quantity {
         }
     }
 
-    /// Whether it is written as 1.
+    /// True if it is written as 1.
     #[must_use]
     pub fn is_one(&self) -> bool {
         *self == Quantity::one()
     }
 
-    /// Whether it is written as `n`.
+    /// True if it is written as `n`.
     #[must_use]
     pub fn is_n(&self) -> bool {
         *self == Quantity::n()
     }
 
-    /// Whether it depends on this letter.
+    /// True if it depends on this letter.
     #[must_use]
     pub fn mentions(&self, factor: Factor) -> bool {
         self.times.contains(&factor) || self.over.contains(&factor)
     }
 
-    /// The same with `k` filled in.
+    /// Replaces `k` by a number.
     #[must_use]
     pub fn with_k(&self, k: u64) -> Quantity {
         let fill = |factors: &[Factor]| {
@@ -131,7 +131,7 @@ impl Quantity {
         u64::try_from(times / over).map_err(|_| format!("`{self}` is too large"))
     }
 
-    /// What `n` must be a multiple of for the quotient to be whole; 1 where `n` does not occur. A `q` cancels nothing.
+    /// Divisor of `n` that makes the quotient whole; 1 if `n` does not occur. A `q` cancels nothing.
     #[must_use]
     pub fn divisor(&self, p_ranks: u64) -> u64 {
         if !self.times.contains(&Factor::N) {

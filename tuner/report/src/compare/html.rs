@@ -7,7 +7,7 @@ use kilter_render::sheet::Sheet;
 use super::Compared;
 use super::text::{changes, conclusions};
 
-/// Why the page could not be made.
+/// The reason why the page could not be made.
 #[derive(Debug, thiserror::Error)]
 #[error("the page could not be rendered; `--format json` has the same content: {0}")]
 pub struct HtmlError(#[from] askama::Error);

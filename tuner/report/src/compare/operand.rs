@@ -18,13 +18,13 @@ const SQLITE: &[u8; 16] = b"SQLite format 3\0";
 pub struct Operand {
     /// `A`, `B`, ...
     pub label: String,
-    /// As typed.
+    /// The side as typed.
     pub source: String,
     /// The report, reduced to the stage that is compared.
     pub report: Report,
 }
 
-/// Why a side cannot be had.
+/// The reason why a side cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum OperandError {
     /// No such file, or unreadable.
@@ -32,7 +32,7 @@ pub enum OperandError {
     Io {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         source: std::io::Error,
     },
     /// Not a report.
@@ -40,7 +40,7 @@ pub enum OperandError {
     Json {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         source: JsonError,
     },
     /// The database.

@@ -25,7 +25,7 @@ pub struct Pair {
     pub common: usize,
     /// Cells that both decide, as holds or violated.
     pub decided: usize,
-    /// Those decided alike.
+    /// Cells decided alike.
     pub agreeing: usize,
     /// Cells decided in the base only.
     pub no_longer_decided: usize,
@@ -35,7 +35,7 @@ pub struct Pair {
     pub moved_but_holding: usize,
     /// Functions at a size whose times were compared.
     pub times: usize,
-    /// Why none were, although both have them.
+    /// The reason why no times were compared, although both sides have them.
     pub times_apart: Option<String>,
     /// Changes for the worse: verdicts, then ratios, then times.
     pub regressions: Vec<Shift>,
@@ -58,9 +58,9 @@ pub struct Shift {
     pub subject: String,
     /// Size in bytes.
     pub bytes: u64,
-    /// In the base, with its interval.
+    /// Value in the base, with its interval.
     pub from: String,
-    /// In the other, with its interval.
+    /// Value in the other, with its interval.
     pub to: String,
     /// Ratio, or time, of the other over that of the base.
     pub factor: f64,
@@ -81,7 +81,7 @@ pub enum ShiftKind {
 }
 
 impl ShiftKind {
-    /// In a word.
+    /// The kind in a word.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {

@@ -15,7 +15,7 @@ pub fn to_text(compared: &Compared) -> String {
     render(compared, Sheet::to_text, "")
 }
 
-/// The same as Markdown.
+/// The comparison as Markdown.
 #[must_use]
 pub fn to_markdown(compared: &Compared) -> String {
     render(compared, Sheet::to_markdown, "- ")

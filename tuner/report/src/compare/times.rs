@@ -21,7 +21,7 @@ const CONFIDENCE: f64 = 0.95;
 /// Left side, measured bytes, ranks.
 type Subject = (String, u64, usize);
 
-/// Why times of two runs say nothing of each other: a model of a network and a network, or two models.
+/// The reason why times of two runs cannot be compared: a model of a network and a network, or two models.
 pub(super) fn apart(base: &Operand, other: &Operand) -> Option<String> {
     (base.machine() != other.machine()).then(|| {
         format!(

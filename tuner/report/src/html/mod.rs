@@ -13,7 +13,7 @@ use thiserror::Error;
 
 use crate::sections::{self, View};
 
-/// Why the page could not be made.
+/// The reason why the page could not be made.
 #[derive(Debug, Error)]
 #[error("the HTML report could not be rendered; report.json has the same content: {source}")]
 pub struct HtmlError {
@@ -30,7 +30,7 @@ pub fn render(report: &Report) -> Result<String, HtmlError> {
     render_with(report, None)
 }
 
-/// The same for a report that lies in `directory`, with the maps of the survey of overlap that lies beside it.
+/// Renders a report that lies in `directory`, with the maps of the survey of overlap beside it.
 ///
 /// # Errors
 ///

@@ -222,7 +222,7 @@ impl<'a> Printer<'a> {
     }
 }
 
-/// For programs.
+/// A value for programs.
 fn plain(value: &Value) -> String {
     match value {
         Value::Null | Value::Blob(_) => String::new(),
@@ -246,7 +246,7 @@ fn json(value: &Value) -> serde_json::Value {
     }
 }
 
-/// For people: with units, on one line, without control characters.
+/// A value for people: with units, on one line, without control characters.
 fn words(head: &str, value: &Value) -> String {
     match value {
         Value::Null | Value::Blob(_) => format::NONE.to_owned(),

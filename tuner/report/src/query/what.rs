@@ -20,7 +20,7 @@ pub(super) const SAMPLE_COLUMNS: [&str; 13] = [
 ];
 
 impl What {
-    /// As it is typed.
+    /// The name as typed.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {

@@ -1,4 +1,4 @@
-//! All cells with all their numbers, and how many have which verdict.
+//! All cells with all their numbers, and the number of each verdict.
 
 use std::fmt::Write as _;
 

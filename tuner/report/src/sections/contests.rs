@@ -97,13 +97,13 @@ struct ContestView {
     title: String,
     bound: String,
     rows: Vec<ContestantView>,
-    /// How many more rows are folded away.
+    /// Rows that are folded away.
     rest: Vec<ContestantView>,
-    /// What shows that the library's algorithms act; may be empty.
+    /// Evidence that the library's algorithms act; may be empty.
     proof: String,
-    /// What the cost models say.
+    /// Statements of the cost models.
     model: Vec<String>,
-    /// What the options forbid, and why.
+    /// Candidates that the options forbid, with the reasons.
     refused: Vec<String>,
 }
 

@@ -38,8 +38,8 @@ struct Row {
     markdown: u8,
 }
 
-/// All sections, in the order of the page. Text and Markdown have the result of the run first and what explains it later, so that their
-/// orders are their own; places are counted in tens to leave room.
+/// All sections, in the order of the page. Text and Markdown begin with the result of the run and explain it later, so they have orders of their
+/// own. Places are counted in tens to leave room.
 static SECTIONS: &[Row] = &[
     row(&answer::SECTION, 10, 10),
     row(&warnings::SECTION, 130, 110),

@@ -52,7 +52,7 @@ fn markdown(view: &View<'_>) -> String {
 struct Fact {
     name: &'static str,
     text: String,
-    /// It is something to type or to compare letter by letter.
+    /// True for text to type, or to compare letter by letter.
     code: bool,
 }
 

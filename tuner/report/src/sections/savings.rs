@@ -79,7 +79,7 @@ struct Table {
     total: String,
 }
 
-/// Such as `0.90 s`, with the sign in front.
+/// The seconds with their sign in front, such as `0.90 s`.
 fn signed(seconds: f64) -> String {
     let sign = if seconds < 0.0 { "-" } else { "" };
     format!("{sign}{}", format::seconds(seconds.abs()))

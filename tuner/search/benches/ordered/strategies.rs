@@ -1,4 +1,4 @@
-//! What is compared: what each measures before it chooses the best that was measured.
+//! The strategies compared: each measures points, then chooses the best measured one.
 
 use std::cell::RefCell;
 
@@ -12,7 +12,7 @@ use crate::surfaces::every;
 
 /// Measurements that one parameter after the other may take, each.
 const ALONE: usize = 7;
-/// Those of several together.
+/// Measurements that several parameters together may take.
 const TOGETHER: usize = 10;
 /// Octaves, or integers, to the other vertices of the first simplex.
 const STEP: f64 = 2.0;
@@ -23,7 +23,7 @@ pub(crate) struct Strategy {
     pub(crate) search: fn(&mut Bench<'_>),
 }
 
-/// All of them.
+/// All strategies.
 pub(crate) const STRATEGIES: &[Strategy] = &[
     Strategy {
         name: "the screening alone",

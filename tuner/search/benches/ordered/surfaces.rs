@@ -95,7 +95,7 @@ pub(crate) fn every(axes: &[Axis]) -> Vec<Point> {
     })
 }
 
-/// Those that constants were chosen on, or others.
+/// Surfaces on which constants were chosen, or the ones held out.
 pub(crate) fn all(held_out: bool) -> Vec<Surface> {
     let networks: &[Network] = if held_out { &HELD_OUT } else { &CHOSEN_ON };
     let (ranks, sizes) = if held_out {
@@ -147,7 +147,7 @@ impl Call {
         log2(1024, self.longest())
     }
 
-    /// What is screened of a library's algorithm: one segment, and two lengths; the second parameter at its default.
+    /// Screened points of a library's algorithm: one segment, and two lengths; the second parameter at its default.
     fn screened(self, second: &[u64]) -> Vec<Point> {
         let grid = [self.longest(), self.n / 32, self.n / 8];
         grid.iter().map(|bytes| [&[*bytes], second].concat()).collect()

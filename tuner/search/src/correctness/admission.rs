@@ -8,8 +8,8 @@ use kilter_protocol::verifying::{Depth, Wanted};
 use super::{Inquiry, Judgement, Launching, library_name, machine, record, skipped_text, verify};
 use crate::context::Jobs;
 
-/// Whether `selection` may be deployed; why not, where it may not. What was not verified yet is verified now, in a second's worth of
-/// the matrix with the values that are to be deployed; what the database has is not run again.
+/// `Ok` if `selection` may be deployed, else the reason. An unverified selection is verified now with the values to deploy, in a second's worth
+/// of the matrix; a stored verification is not run again.
 ///
 /// # Errors
 /// The verification could not be carried out.
@@ -72,7 +72,7 @@ pub fn admit(jobs: &Jobs<'_>, store: &Store, selection: &Selection) -> anyhow::R
     })
 }
 
-/// Whether a result admits its row, which was run with `values`.
+/// `Ok` if a result, of a run with `values`, admits its row; else the reason.
 fn judge(of: &Verified<'_>, values: &[String], result: &VerifiedResult) -> Result<(), String> {
     let Verified { ranks, row, .. } = of;
     let values = match values {

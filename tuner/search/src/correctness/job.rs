@@ -13,34 +13,34 @@ use super::Launching;
 /// Between two looks at the job.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// How long a job may take to end once it was told to.
+/// Time that a job gets to end once it was told to.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// Seconds that a job may take to start, beyond what a row may.
+/// Seconds that a job may take to start, in addition to the limit of one run.
 const START_SECONDS: f64 = 20.0;
 
-/// What was announced last.
+/// The run that was announced last.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Announced {
     /// Number of the run.
     pub(super) run: u64,
     /// Row, or `library COLLECTIVE`.
     pub(super) what: String,
-    /// How many of the row's runs were compared before this one.
+    /// Number of the row's runs that were compared before this one.
     pub(super) compared: u64,
     pub(super) case: String,
 }
 
-/// How a job ended.
+/// The end of a job.
 #[derive(Debug)]
 pub(super) enum End {
-    /// All was run.
+    /// All runs were made.
     Done,
     /// It ended, or had to be ended, in the run that was announced last: why.
     In {
         announced: Announced,
         reason: String,
-        /// It did not end by itself.
+        /// True if it did not end by itself.
         hung: bool,
     },
 }
@@ -139,7 +139,7 @@ pub(super) fn run(
     }
 }
 
-/// What `kilter-verify` said, without the launcher's words around it.
+/// The message of `kilter-verify` itself, without the launcher's text around it.
 fn own_words(log: &str) -> String {
     let own = log.lines().filter_map(|line| line.strip_prefix("kilter: error: "));
     own.map(str::to_owned).next().unwrap_or_else(|| log.to_owned())

@@ -1,7 +1,7 @@
 //! Correctness of a plugin's rows on this library: jobs of `kilter-verify` until every row has run or failed.
 //!
-//! A row that crashes or hangs takes its job down, and the others go on in a new job without it. One that crashed is run again
-//! alone: it has failed if it does so there, too. What was found is stored, and [`admit`] lets `tune` deploy only what passed.
+//! A row that crashes or hangs takes its job down, and the others go on in a new job without it. A row that crashed is run again alone: it has
+//! failed if it crashes there, too. Results are stored, and [`admit`] lets `tune` deploy only rows that passed.
 
 mod admission;
 mod job;
@@ -23,9 +23,9 @@ use kilter_protocol::verifying::{Bits, Depth, Line, Request, Wanted};
 pub use admission::admit;
 pub use outcome::{Failure, Judgement, Outcome, skipped_text};
 
-/// How jobs are launched.
+/// The launching of jobs.
 pub struct Launching<'a> {
-    /// What starts them.
+    /// Starts them.
     pub bench: &'a dyn Bench,
     /// Site and limits.
     pub options: &'a Options,
@@ -37,7 +37,7 @@ pub struct Launching<'a> {
     pub directory: PathBuf,
 }
 
-/// What is asked.
+/// A request to verify rows.
 #[derive(Debug, Clone)]
 pub struct Inquiry {
     /// The plugin.
@@ -46,12 +46,12 @@ pub struct Inquiry {
     pub rows: Vec<Wanted>,
     /// The only case.
     pub case: Option<String>,
-    /// How much of the matrix.
+    /// The depth: full matrix or reduced.
     pub depth: Depth,
 }
 
 impl Inquiry {
-    /// As the database has it.
+    /// The depth's name in the database.
     #[must_use]
     pub fn depth_name(&self) -> &'static str {
         match (&self.case, self.depth) {
@@ -62,16 +62,16 @@ impl Inquiry {
     }
 }
 
-/// What was found on a number of ranks.
+/// Findings on a number of ranks.
 #[derive(Debug, Default)]
 pub struct Found {
     /// The library, in its own words.
     pub library: String,
     /// Rows.
     pub outcomes: Vec<Outcome>,
-    /// Where the library's own collectives were wrong: no row's fault.
+    /// Wrong results of the library's own collectives: no row's fault.
     pub library_failures: Vec<Failure>,
-    /// Where the library's own collectives leave other bits from call to call.
+    /// Collectives of the library whose results differ in bits from call to call.
     pub varying: Vec<Failure>,
 }
 
@@ -167,7 +167,7 @@ fn ended(mut taken: Taken, announced: job::Announced, reason: String, ranks: usi
     }
 }
 
-/// What is wanted of a row, whether it was named itself or by its collective.
+/// The wanted settings of a row that was named itself or by its collective.
 fn alone(wanted: &[Wanted], row: &str) -> Vec<Wanted> {
     let collective = row.split_once('.').map_or(row, |(collective, _)| collective);
     let names = |wanted: &&Wanted| wanted.name == row || wanted.name == collective;
@@ -187,10 +187,10 @@ fn alone(wanted: &[Wanted], row: &str) -> Vec<Wanted> {
     }
 }
 
-/// Why runs of a row were not made that ended its job.
+/// Reason for the runs not made of a row that ended its job.
 const ENDED: &str = "not compared before it ended its job";
 
-/// What a job reported of all its rows, finished or not.
+/// A job's report of all its rows, finished or not.
 struct Taken {
     /// The rows that it was to run, with how many runs each.
     rows: BTreeMap<String, u64>,
@@ -198,7 +198,7 @@ struct Taken {
     open: BTreeMap<String, Vec<Failure>>,
 }
 
-/// Takes over what a job reported of the rows that it finished.
+/// Takes over a job's report of the rows that it finished.
 fn take(found: &mut Found, lines: Vec<Line>, ranks: usize) -> Taken {
     let mut started = BTreeMap::new();
     let mut open: BTreeMap<String, Vec<Failure>> = BTreeMap::new();
@@ -251,10 +251,10 @@ fn take(found: &mut Found, lines: Vec<Line>, ranks: usize) -> Taken {
     Taken { rows: started, open }
 }
 
-/// Stores what was found.
+/// Stores the outcomes.
 ///
 /// # Errors
-/// What the store says, or a plugin that cannot be read.
+/// The store fails, or a plugin cannot be read.
 pub fn record(
     store: &Store,
     (library, machine): (&str, &str),
@@ -288,7 +288,7 @@ pub fn record(
     Ok(())
 }
 
-/// Where jobs run: this host, or those of a host file.
+/// The machine of the jobs: this host, those of a host file, or a simulated platform.
 #[must_use]
 pub fn machine(options: &Options) -> String {
     if let Some(platform) = &options.platform {
@@ -304,7 +304,7 @@ pub fn machine(options: &Options) -> String {
     }
 }
 
-/// The library as the database names it: what the launcher says, and the description that it is taken for.
+/// The library's name in the database: the launcher's words, and the description that it is taken for.
 #[must_use]
 pub fn library_name(library: &Library, version: &str) -> String {
     format!("{} {version}", library.name)

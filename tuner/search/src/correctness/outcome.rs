@@ -1,4 +1,4 @@
-//! What the matrix says of a row: how many runs were compared, skipped and wrong.
+//! The matrix's result for a row: the numbers of runs compared, skipped and wrong.
 
 use std::collections::BTreeMap;
 
@@ -10,20 +10,20 @@ use serde::Serialize;
 pub struct Failure {
     /// The case.
     pub case: String,
-    /// What was wrong, on which rank.
+    /// The fault, and its rank.
     pub reason: String,
 }
 
 /// A row on a number of ranks.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Outcome {
-    /// Its id.
+    /// The row's id.
     pub row: String,
     /// Number of ranks.
     pub ranks: usize,
     /// Runs that were compared with the reference; one that ended its job was.
     pub cases: u64,
-    /// Of these, runs that were wrong.
+    /// Number of wrong runs among these.
     pub failed: u64,
     /// Planned runs that were not made, by reason.
     pub skipped: BTreeMap<String, u64>,
@@ -33,7 +33,7 @@ pub struct Outcome {
     pub bits: Bits,
 }
 
-/// What an [`Outcome`] says of its row.
+/// The judgement of a row by its [`Outcome`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Judgement {
@@ -46,7 +46,7 @@ pub enum Judgement {
 }
 
 impl Judgement {
-    /// From numbers of runs.
+    /// Judges by the numbers of runs.
     #[must_use]
     pub fn of(compared: u64, failed: u64) -> Judgement {
         match (compared, failed) {
@@ -56,7 +56,7 @@ impl Judgement {
         }
     }
 
-    /// For people.
+    /// The judgement's text for people.
     #[must_use]
     pub fn text(self) -> &'static str {
         match self {
@@ -68,7 +68,7 @@ impl Judgement {
 }
 
 impl Outcome {
-    /// What it says of the row.
+    /// The judgement of the row.
     #[must_use]
     pub fn judgement(&self) -> Judgement {
         Judgement::of(self.cases, self.failed)
@@ -82,7 +82,7 @@ pub fn skipped_text(skipped: &BTreeMap<String, u64>) -> String {
     skipped.iter().map(of).collect::<Vec<_>>().join(", ")
 }
 
-/// What runs on random doubles say, for people: `equal`, or how many left other bits; `-` where nothing is combined.
+/// The result on random doubles, for people: `equal`, or the number that left other bits; `-` if nothing is combined.
 #[must_use]
 pub fn bits_text(bits: &Bits) -> String {
     match (bits.compared, bits.other) {

@@ -1,4 +1,4 @@
-//! What was verified, for people and programs.
+//! Tables of verified rows, for people and programs.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ fn by_row(outcomes: &[Outcome]) -> BTreeMap<&str, Vec<&Outcome>> {
     rows
 }
 
-/// What was found of a row, with the numbers of ranks where that differs: what is worst, and where nothing was compared.
+/// The judgement of a row: one word if it is the same on all numbers of ranks, else each judgement with its numbers, the worst first.
 fn judged(outcomes: &[&Outcome]) -> String {
     let on = |judgement: Judgement| -> Vec<String> {
         let those = outcomes.iter().filter(|outcome| outcome.judgement() == judgement);
@@ -39,7 +39,7 @@ fn judged(outcomes: &[&Outcome]) -> String {
     parts.join("; ")
 }
 
-/// What its runs on random doubles say, on all numbers of ranks.
+/// The bits of its runs on random doubles, over all numbers of ranks.
 fn bits(outcomes: &[&Outcome]) -> Bits {
     outcomes
         .iter()
@@ -103,10 +103,7 @@ pub fn text(outcomes: &[Outcome], further: &str) -> String {
     text
 }
 
-/// The same for programs.
-///
-/// # Errors
-/// None that is expected: all parts are plain data.
+/// The outcomes as JSON, for programs.
 pub fn json(
     (library, machine): (&str, &str),
     inquiry: &Inquiry,

@@ -1,8 +1,8 @@
-//! Measured prices as a model of collectives: what their times need beside them, and how far they are off.
+//! Measured prices as a model of collectives, with their residual and their error.
 //!
-//! A collective does more than send: it looks at its arguments, decides, makes requests. What its times have beside the measured
-//! prices is fitted as one number, the *residual*, in seconds a message, and never below zero. It is no price of the network: it helps to say
-//! which candidate is slower, and explains nothing.
+//! A collective does more than send: it looks at its arguments, decides, makes requests. The rest of its times beside the measured prices is
+//! fitted as one number, the *residual*, in seconds a message, and never below zero. It is no price of the network: it helps to say which
+//! candidate is slower, and explains nothing.
 
 use super::counts::Counts;
 use super::explain::by_prices;
@@ -13,7 +13,7 @@ use super::prune::Model;
 /// A larger misfit is as bad, and may be infinite.
 const WORST: f64 = 1e6;
 
-/// Prices and what was seen of collectives.
+/// Prices and the observed times of collectives.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Calibrated {
     prices: Prices,

@@ -1,13 +1,12 @@
-//! What a call counts, for prices to be put on it: the registry's counts of messages and bytes, and the messages that wait for each other,
-//! which are counted by running the algorithm once on threads whose only cost is the time under way.
+//! Counts of a call, which prices are put on: the registry's counts of messages and bytes, and the messages that wait for each other. The latter
+//! are counted by one run of the algorithm on threads whose only cost is the time under way.
 
 use kilter_algorithms::threads::{Config, MAX_RANKS, Network, run};
 use kilter_algorithms::{Algorithm, Arguments, Collective, Cost, Nodes, Shape, Transport as _, registry};
 
 use super::cost;
 
-/// So many bytes of a block are sent when messages in turn are counted, and so many segments: whether there are one, two or more decides, and
-/// not how many.
+/// Bytes of a block and number of segments when messages in turn are counted: it matters only whether there are one, two or more.
 const BLOCK_BYTES: usize = 256;
 const SEGMENTS: u64 = 4;
 
@@ -16,7 +15,7 @@ const SEGMENTS: u64 = 4;
 pub struct Counts {
     /// Messages and bytes that keep a rank busy on the critical path.
     pub cost: Cost,
-    /// Messages that wait for each other, one after the other: each is under way once more. `None` where nobody has counted.
+    /// Messages that wait for each other, one after the other: each is under way once more. `None` if they were not counted.
     pub hops: Option<f64>,
 }
 

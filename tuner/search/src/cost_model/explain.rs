@@ -1,4 +1,4 @@
-//! A time made of measured prices, in words, and whether it explains what was measured.
+//! A time made of measured prices, in words, and the test that it explains the measured time.
 
 use kilter_algorithms::Cost;
 use kilter_render::format;
@@ -15,11 +15,11 @@ pub const EXPLAINS_WITHIN: f64 = 0.3;
 pub struct Explained {
     /// The sum.
     pub total: Price,
-    /// Its parts, what costs nothing being left out.
+    /// Its terms; those that cost nothing are left out.
     pub because: String,
 }
 
-/// The time of a call whose messages all go over one distance; `None` where a price was not measured or nobody counted.
+/// The time of a call whose messages all go over one distance; `None` if a price was not measured or the messages were not counted.
 #[must_use]
 pub fn by_prices(counts: &Counts, prices: &Prices, distance: Distance) -> Option<Explained> {
     let Cost {
@@ -75,7 +75,7 @@ pub fn by_prices(counts: &Counts, prices: &Prices, distance: Distance) -> Option
     })
 }
 
-/// Why a time of the model's explains a measured one in seconds not; `None` where it does.
+/// The reason why a modelled time does not explain a measured one, in seconds; `None` if it does.
 #[must_use]
 pub fn unexplained(model: f64, measured: f64) -> Option<String> {
     let off = (model / measured - 1.0).abs();
@@ -95,7 +95,7 @@ pub fn unexplained(model: f64, measured: f64) -> Option<String> {
     ))
 }
 
-/// What prices that were fitted to other times, and not measured, make of a call: `6 rounds x 12.1 us + 448 KiB sent x 0.80 ns/B`.
+/// A call's terms by prices that were fitted to other times, not measured: `6 rounds x 12.1 us + 448 KiB sent x 0.80 ns/B`.
 #[must_use]
 pub fn fitted(cost: Cost, fit: &Fit) -> String {
     let rounds = if cost.rounds == 1.0 { "round" } else { "rounds" };

@@ -1,10 +1,9 @@
 //! Prices from measured times: least squares on relative errors, no price below zero, outliers held down.
 //!
-//! Times span orders of magnitude and their noise grows with them, so what is minimised is the sum of `((x * theta - t) / t)^2`.
-//! Three prices make the constraint easy: the best non-negative solution is the unconstrained one on the prices that are not
-//! zero, so all seven sets of prices are solved and the best feasible one is it. Launches that were disturbed are held down by
-//! Huber's weights (P. J. Huber, Robust estimation of a location parameter, Annals of Mathematical Statistics 35(1), 1964,
-//! doi:10.1214/aoms/1177703732), solved again until they settle.
+//! Times span orders of magnitude and their noise grows with them, so the fit minimises the sum of `((x * theta - t) / t)^2`. Three prices make
+//! the constraint easy: the best non-negative solution is the unconstrained one on the prices that are not zero, so all seven sets of prices are
+//! solved and the best feasible one is taken. Huber's weights hold down disturbed launches (P. J. Huber, Robust estimation of a location
+//! parameter, Annals of Mathematical Statistics 35(1), 1964, doi:10.1214/aoms/1177703732), solved again until they settle.
 //!
 //! The equations have three unknowns: elimination is a dozen lines here, a crate for matrices would be most of the build.
 
@@ -13,8 +12,8 @@ use kilter_algorithms::Cost;
 /// Fewer points say nothing about three prices.
 pub const MIN_POINTS: usize = 6;
 
-/// Where [`MOST`] fitted times do not lie within this factor of the measured ones, the model is wrong here and decides nothing: beyond
-/// it two predictions would have to be a factor of six apart, which is more than most algorithms differ by.
+/// A model decides nothing if less than the share [`MOST`] of fitted times lies within this factor of the measured ones. Beyond it two
+/// predictions would have to be a factor of six apart, which is more than most algorithms differ by.
 pub const MAX_MISFIT: f64 = 2.0;
 
 /// Share of the times that the [misfit](Fit::misfit) covers. All of them would be one disturbed time, or one algorithm that the model
@@ -61,9 +60,9 @@ pub struct Fit {
 pub struct Predicted {
     /// The model's time.
     pub seconds: f64,
-    /// It may be as short as this.
+    /// Lower end of the interval.
     pub low: f64,
-    /// It may be as long as this.
+    /// Upper end of the interval.
     pub high: f64,
 }
 
@@ -114,13 +113,13 @@ impl Fit {
         })
     }
 
-    /// Whether it fits well enough to decide anything.
+    /// True if it fits well enough to decide anything.
     #[must_use]
     pub fn is_trusted(&self) -> bool {
         self.misfit <= MAX_MISFIT
     }
 
-    /// What a call with these counts should take; `None` where it costs nothing in the model.
+    /// Predicted time of a call with these counts; `None` if it costs nothing in the model.
     ///
     /// The interval is the fit's [`misfit`](Fit::misfit) either way, widened by two standard errors of the prediction: a call that
     /// depends on a price which the points do not tell has an interval that excludes nothing.
@@ -228,7 +227,7 @@ fn eliminate(matrix: &[Triple; 3], right: &Triple, used: &[usize]) -> Option<Tri
     Some(solution)
 }
 
-/// Of the prices, in their units squared.
+/// Covariance of the prices, in their units squared.
 fn covariance(rows: &[Triple], weights: &[f64], noise: f64) -> [Triple; 3] {
     let (mut matrix, lengths, _) = normal(rows, weights);
     for (i, row) in matrix.iter_mut().enumerate() {

@@ -1,7 +1,9 @@
-//! What the launch that measures prices asks for, and how it is read: round trips and streams between two ranks of each distance, copies and combinations on one rank.
+//! The blocks of the launch that measures prices, and their readings: round trips and streams between two ranks of each distance, copies and
+//! combinations on one rank.
 //!
-//! Everything is timed by the clock of the rank that begins and ends it, and done once and several times: a price is what more of it
-//! costs, so that none depends on how well clocks agree or on how ranks wake up. Blocks are items of a plan like all others: they are stored, and a run that is resumed reads them back.
+//! Everything is timed by the clock of the rank that begins and ends it, once and several times. A price is the cost of more of the same, so it
+//! depends neither on how well clocks agree nor on how ranks wake up. Blocks are items of a plan like all others: they are stored, and a resumed
+//! run reads them back.
 
 use kilter_algorithms::Nodes;
 use kilter_bench::launch::session::BlockOutcome;
@@ -10,21 +12,21 @@ use kilter_protocol::task::{Functionality, Task};
 
 use super::prices::{Distance, Level, Local, Messages, OnceAndMore, Price, Prices};
 
-/// Sizes of messages, in bytes: eager and rendezvous messages and what lies between.
+/// Sizes of messages, in bytes: eager ones, rendezvous ones and those between.
 pub(super) const MESSAGES: [u64; 7] = [1, 1024, 8192, 32_768, 65_536, 262_144, 1 << 20];
-/// Of local work, in bytes: within a core's caches, and beyond; whole numbers of all elements.
+/// Sizes of local work in bytes, within a core's caches and beyond; whole numbers of all elements.
 pub(super) const LOCAL: [u64; 3] = [16_384, 262_144, 4 << 20];
-/// How often something is done: so many bytes in all, so often at most, and twice at least.
+/// Bytes in all, and the most times: something is done as often as both allow, and twice at least.
 type More = (u64, u64);
 pub(super) const MORE_ROUND_TRIPS: More = (1 << 20, 5);
 pub(super) const MORE_MESSAGES: More = (1 << 20, 16);
 pub(super) const MORE_LOCAL: More = (16 << 20, 64);
-/// Names of what is done.
+/// Names of the operations.
 pub(super) const ROUND_TRIPS: &str = "round trip";
 pub(super) const STREAM: &str = "message";
 pub(super) const COPY: &str = "copy";
 pub(super) const COMBINE: &str = "copy and combine";
-/// So often each is repeated.
+/// Repetitions of each item.
 pub const REPETITIONS: Repetitions = Repetitions::until(6, 12, 0.01, 1.0);
 
 /// Two ranks that are so far from each other: the first ones.
@@ -38,7 +40,7 @@ fn pair(nodes: &Nodes, distance: Distance) -> Option<(usize, usize)> {
     }
 }
 
-/// How often what moves so many bytes is done, where it is done more than once.
+/// Number of times to do an item of so many bytes, where it is done more than once.
 pub(super) fn more(bytes: u64, (whole, most): More) -> u64 {
     (whole / bytes).clamp(2, most)
 }
@@ -46,7 +48,7 @@ pub(super) fn more(bytes: u64, (whole, most): More) -> u64 {
 /// A priced operation: its name, how often it is repeated, and the expression of so many.
 type Work<'w> = (&'static str, u64, &'w dyn Fn(u64) -> String);
 
-/// Both items of a work.
+/// The operation's items, done once and done several times.
 fn items((name, count, text): Work<'_>, functionality: Functionality, bytes: impl Fn(u64) -> u64) -> [Item; 2] {
     [1, count].map(|times| item(&item_id(name, times), functionality, bytes(times), text(times)))
 }
@@ -107,7 +109,7 @@ pub(super) fn local_id(bytes: u64) -> String {
     format!("local {bytes}")
 }
 
-/// Prices from the outcomes of blocks by their ids, of `least` times each or more; what is missing is left out.
+/// Prices from the outcomes of blocks by their ids, of `least` times each or more; missing ones are left out.
 pub fn read<'o>(outcomes: impl Iterator<Item = (&'o str, &'o BlockOutcome)>, least: usize) -> Prices {
     let known: Vec<(&str, &BlockOutcome)> = outcomes.collect();
     let price = |id: &str, item: &str| {

@@ -1,14 +1,14 @@
-//! What a collective should take: `hops * latency + messages * gap + bytes_sent * byte + bytes_reduced * combine`, by prices that are
-//! measured here with messages between two ranks and with local work, and not taken from collectives' times.
+//! Predicted time of a collective: `hops * latency + messages * gap + bytes_sent * byte + bytes_reduced * combine`. The prices are measured
+//! here, with messages between two ranks and with local work, and are not taken from collectives' times.
 //!
 //! The counts are those of the registry's rows ([`kilter_algorithms::Cost`]), which are tested against messages that were counted, and the
 //! messages that wait for each other.
 //!
-//! * [`measure`]: what the launch that measures prices asks for; [`crate::pricing`] makes it. All here is pure.
-//! * [`prices`]: what it says, with intervals, by size and distance.
-//! * [`counts`]: what a call counts.
-//! * [`explain`]: a time in words, and whether it explains the measured one.
-//! * [`calibrated`]: how far off prices are for collectives, and what these need beside them.
+//! * [`measure`]: the launch that measures prices; [`crate::pricing`] makes it. All here is pure.
+//! * [`prices`]: the measured prices, with intervals, by size and distance.
+//! * [`counts`]: the counts of a call.
+//! * [`explain`]: a time in words, and the test that it explains the measured one.
+//! * [`calibrated`]: the error of prices for collectives, and what these need beside them.
 //! * [`fit`]: prices fitted to collectives' times, for copies in shared memory and where no price was measured: Hockney's model with a term
 //!   for combining (R. W. Hockney, The communication challenge for MPP, Parallel Computing 20(3), 1994,
 //!   doi:10.1016/S0167-8191(06)80021-9). They help to leave candidates out.
@@ -31,7 +31,7 @@ use kilter_algorithms::{Algorithm, Cost, Need, Nodes, Setting};
 /// Points whose volume is within this factor of a target's are fitted for it: protocols and caches change over a few octaves.
 pub const WINDOW: u64 = 16;
 
-/// What carries the data: a price fitted to one says nothing about the other.
+/// The carrier of the data: a price fitted to one says nothing about the other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Medium {
     /// Messages; a round is a message on the critical path.
@@ -41,7 +41,7 @@ pub enum Medium {
 }
 
 impl Medium {
-    /// Of a row of the registry.
+    /// The medium of a row of the registry.
     #[must_use]
     pub fn of(row: &Algorithm) -> Medium {
         if row.needs.contains(&Need::OneNode) {
@@ -51,7 +51,7 @@ impl Medium {
         }
     }
 
-    /// As reports say it.
+    /// The name in reports.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -61,12 +61,12 @@ impl Medium {
     }
 }
 
-/// A measured time and the counts of what was measured.
+/// A measured time and the counts of its call.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Point {
-    /// What was measured, such as `reduce.ring`.
+    /// The measured row, such as `reduce.ring`.
     pub id: String,
-    /// What carried it.
+    /// The carrier of its data.
     pub medium: Medium,
     /// Volume in bytes.
     pub bytes: u64,
@@ -76,7 +76,7 @@ pub struct Point {
     pub seconds: f64,
 }
 
-/// Whether a point of this volume counts for a target of that one.
+/// True if a point of `bytes` counts for a target of `target_bytes`.
 #[must_use]
 pub fn is_near(bytes: u64, target_bytes: u64) -> bool {
     let (a, b) = (bytes.max(1), target_bytes.max(1));

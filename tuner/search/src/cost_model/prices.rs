@@ -1,10 +1,9 @@
-//! What messages and local work cost on this machine, as measured: LogGP's latency, gap and cost per byte (Alexandrov, Ionescu,
-//! Schauser, Scheiman: LogGP: Incorporating Long Messages into the LogP Model, SPAA 1995, doi:10.1145/215399.215427), each at
-//! several sizes, since eager and rendezvous messages and caches differ. Pure.
+//! Prices of messages and local work on this machine, as measured: LogGP's latency, gap and cost per byte (Alexandrov, Ionescu, Schauser,
+//! Scheiman: LogGP: Incorporating Long Messages into the LogP Model, SPAA 1995, doi:10.1145/215399.215427), each at several sizes, since eager
+//! and rendezvous messages and caches differ. Pure.
 //!
-//! A message of `m` bytes is there after `one_way(m)`, half of a round trip. Messages behind each other follow at `gap(m)`, which is how
-//! long one of them keeps its sender and its receiver busy. What is left, `one_way(m) - gap(m)`, is the time under way, in which both are
-//! free for others.
+//! A message of `m` bytes arrives after `one_way(m)`, half of a round trip. Consecutive messages follow at `gap(m)`, the time that one of them
+//! keeps its sender and its receiver busy. The rest, `one_way(m) - gap(m)`, is the time under way, in which both are free for others.
 
 use kilter_algorithms::Nodes;
 use kilter_stats::median_interval::median_interval;
@@ -32,7 +31,7 @@ impl Price {
         interval: (0.0, 0.0),
     };
 
-    /// Of `least` times in seconds or more; `None` of fewer, or where one is no time.
+    /// The median of `times` in seconds; `None` for fewer than `least`, or if one of them is no time.
     #[must_use]
     pub fn of(times: &[f64], least: usize) -> Option<Price> {
         if times.len() < least.max(1) || times.iter().any(|seconds| !seconds.is_finite() || *seconds < 0.0) {
@@ -45,7 +44,7 @@ impl Price {
         })
     }
 
-    /// So many times as much.
+    /// The price multiplied by `factor`.
     #[must_use]
     pub fn times(self, factor: f64) -> Price {
         let Price { seconds, interval } = self;
@@ -55,7 +54,7 @@ impl Price {
         }
     }
 
-    /// Both together.
+    /// Sum of two prices.
     #[must_use]
     pub fn plus(self, other: Price) -> Price {
         Price {
@@ -89,7 +88,7 @@ impl Price {
     }
 }
 
-/// How far two ranks are from each other.
+/// Distance between two ranks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Distance {
     /// On one node.
@@ -112,7 +111,7 @@ impl Distance {
         sizes.all(|ranks| ranks == 1).then_some(Distance::Between)
     }
 
-    /// As reports say it.
+    /// The name in reports.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -122,14 +121,14 @@ impl Distance {
     }
 }
 
-/// The same once and several times: what more of it costs holds nothing of how a repetition begins and ends.
+/// Times of one item done once and done several times. The difference holds nothing of how a repetition begins and ends.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct OnceAndMore {
     /// Once.
     pub once: Price,
-    /// So many times as [`OnceAndMore::count`] says.
+    /// Time of [`OnceAndMore::count`] times.
     pub more: Price,
-    /// How many these are, 2 or more.
+    /// The number of times, 2 or more.
     pub count: u64,
 }
 
@@ -170,7 +169,7 @@ pub struct Level {
 }
 
 impl Level {
-    /// From measured times; `None` where there are none.
+    /// A level from measured times; `None` without any.
     #[must_use]
     pub fn of(measured: &[Messages]) -> Option<Level> {
         let mut sizes: Vec<OfSize> = measured
@@ -196,7 +195,7 @@ impl Level {
         self.sizes[0].one_way
     }
 
-    /// From one of the smallest messages to the next one.
+    /// Gap between two of the smallest messages.
     #[must_use]
     pub fn gap(&self) -> Price {
         self.sizes[0].gap

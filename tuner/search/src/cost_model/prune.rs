@@ -1,30 +1,30 @@
-//! Which candidates need not be measured, because the model puts them far above the best.
+//! Leaves out candidates that need not be measured, because the model puts them far above the best.
 //!
-//! A prediction is an interval, [`Predicted::low`](super::fit::Predicted::low) to `high`. A candidate is left out if the best that
-//! it could take, with the most favourable values of its parameters, is more than [`MARGIN`] times the worst that the model's best
-//! could take. So whatever the truth is within the intervals, what is left out is slower than something that stays. Never left
-//! out: what has no counts (the default, settings of the library, mock-ups), what the model cannot predict, the model's best.
+//! A prediction is an interval, [`Predicted::low`](super::fit::Predicted::low) to `high`. A candidate is left out if its shortest time, with the
+//! most favourable values of its parameters, is more than [`MARGIN`] times the longest time of the model's best. So whatever the truth within
+//! the intervals, a candidate that is left out is slower than one that stays. Never left out: candidates without counts (the default, settings
+//! of the library, mock-ups), those that the model cannot predict, and the model's best.
 
 use super::Medium;
 use super::counts::Counts;
 use super::fit::{Fit, Predicted};
 
-/// How far the intervals have to be apart. They cover what was measured; half as much again is for what no point shows: a
-/// candidate that was not among them may keep its buffers in another cache or meet another protocol.
+/// Factor that the intervals have to be apart. They cover the measured points; the margin is for what no point shows: a candidate that was not
+/// among them may keep its buffers in another cache or meet another protocol.
 pub const MARGIN: f64 = 1.5;
 
 /// An algorithm that could be measured.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Candidate {
-    /// What carries it.
+    /// The carrier of its data.
     pub medium: Medium,
-    /// Its counts, one for each setting of its parameters that a search could come to.
+    /// Its counts, one for each parameter setting that a search could try.
     pub costs: Vec<Counts>,
 }
 
 /// The basis of predictions: measured prices, fitted ones, or none.
 pub trait Model {
-    /// Whether it is right often enough to decide anything.
+    /// True if it is right often enough to decide anything.
     fn is_trusted(&self) -> bool;
 
     /// Predicted time of a call with these counts; `None` where the basis does not say.
@@ -41,12 +41,12 @@ impl Model for Fit {
     }
 }
 
-/// What the model says of a candidate.
+/// The model's judgement of a candidate.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Judged {
-    /// With the best of its settings; `None` where it cannot be predicted.
+    /// Prediction with the best of its settings; `None` if there is none.
     pub predicted: Option<Predicted>,
-    /// Whether it need not be measured.
+    /// True if it need not be measured.
     pub left_out: bool,
 }
 

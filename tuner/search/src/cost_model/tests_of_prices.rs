@@ -1,4 +1,4 @@
-//! Networks whose prices are known: what is measured on them, and what that explains.
+//! Networks whose prices are known: prices measured on them, and times explained by these.
 
 use std::collections::BTreeMap;
 
@@ -75,7 +75,7 @@ pub(crate) fn prices(network: &Network, distance: Distance, noise: f64, seed: u6
     read(outcomes.iter().map(|(id, outcome)| (id.as_str(), outcome)), LEAST_TIMES)
 }
 
-/// The counts of a call of a broadcast, and what it takes on the network, message by message.
+/// The counts of a broadcast's call, and its time on the network, message by message.
 fn broadcast(id: &str, p: usize, n: usize, parameters: &[u64], network: &Network) -> (Counts, f64) {
     let row = registry::find(id).unwrap();
     let config = Config {

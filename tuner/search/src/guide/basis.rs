@@ -1,4 +1,4 @@
-//! What a guide predicts by, and how reports say it.
+//! The basis of a guide's predictions, and its words in reports.
 
 use std::collections::BTreeMap;
 

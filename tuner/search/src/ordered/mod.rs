@@ -1,16 +1,16 @@
 //! Search over the ordered parameters of one change (segment size, fan-out, requests in flight, eager limit) under noise.
 //!
-//! Each value costs cluster time: it is rounded to one that can be deployed and measured once, and the answer is the best that was measured,
-//! not the last. One parameter is searched by golden section ([`golden`], argmin). Several are searched together by a quadratic model of
-//! what was measured ([`quadratic`]): the best length of a segment depends on the fan-out, and walking one parameter after the other ends
-//! where neither step alone improves. `benches/ordered.rs` compares the strategies; its numbers are in `docs/method/search.md`.
+//! Each value costs cluster time: it is rounded to one that can be deployed and measured once, and the answer is the best measured value, not
+//! the last. One parameter is searched by golden section ([`golden`], argmin). Several are searched together by a quadratic model of the
+//! measured costs ([`quadratic`]): the best length of a segment depends on the fan-out, and walking one parameter after the other ends where
+//! neither step alone improves. `benches/ordered.rs` compares the strategies; its numbers are in `docs/method/search.md`.
 
 mod golden;
 mod quadratic;
 
 use std::collections::BTreeMap;
 
-/// How values are spaced.
+/// Spacing of an axis's values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scale {
     /// Powers of two.
@@ -26,13 +26,13 @@ pub struct Axis {
     pub min: u64,
     /// Largest value.
     pub max: u64,
-    /// Where the best value known so far is.
+    /// The best value known so far.
     pub start: u64,
     /// Spacing.
     pub scale: Scale,
 }
 
-/// The ranges of all parameters and what a search may spend on them.
+/// The ranges of all parameters, and the measurements that a search may spend on them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Space {
     /// One per parameter.
@@ -47,7 +47,7 @@ pub type Point = Vec<u64>;
 /// Points with their costs.
 pub type Costs = BTreeMap<Point, f64>;
 
-/// What a search found.
+/// The result of a search.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Found {
     /// The best values.

@@ -16,7 +16,7 @@ const EXPLORE: f64 = 1.5;
 const GAIN: f64 = 0.01;
 /// Standard deviation of a measured logarithm.
 const NOISE: f64 = 0.05;
-/// What the model is wrong by, for each octave squared from the best point.
+/// Error of the model per squared octave from the best point.
 const MISFIT: f64 = 0.02;
 /// Prior of a slope for an octave: standard deviation around zero.
 const SLOPE: f64 = 0.3;
@@ -25,7 +25,7 @@ const CURVATURE: (f64, f64) = (0.03, 0.05);
 /// Values that are nearer to each other than this, in octaves, are one.
 const APART: f64 = 0.125;
 
-/// All that was measured, `known` included, after at most `evaluations` more.
+/// Measures at most `evaluations` more points; returns all costs, `known` ones included.
 pub(super) fn minimise<E>(
     axes: &[Axis],
     evaluations: usize,
@@ -134,7 +134,7 @@ impl Model {
         features
     }
 
-    /// How small the logarithm of the cost may be, beside that of the best point.
+    /// Optimistic bound of the cost's logarithm, relative to the best point.
     fn least(&self, point: &Point) -> f64 {
         let features = self.features(point);
         let variance: f64 = self

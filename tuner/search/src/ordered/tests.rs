@@ -9,7 +9,7 @@ const AXIS: Axis = Axis {
     scale: Scale::Log2,
 };
 
-/// Of one parameter.
+/// Minimises over one parameter.
 fn one<E>(axis: Axis, evaluations: usize, evaluate: &mut dyn FnMut(u64) -> Result<f64, E>) -> Result<Option<Found>, E> {
     let space = Space {
         axes: vec![axis],
@@ -99,7 +99,7 @@ fn seconds(point: &[u64]) -> f64 {
     (bytes / segment).ceil() * fan * busy + (length - 1.0) * (5e-6 + busy) + 5e-6
 }
 
-/// As the screening leaves it: two segments, and the library's number of chains.
+/// The screening's results: two segments, and the library's number of chains.
 fn screened() -> Costs {
     [vec![131_072, 4], vec![524_288, 4]]
         .map(|point| (point.clone(), seconds(&point)))

@@ -1,8 +1,8 @@
-//! Which cells get the next launches, when the time does not reach for all. Pure.
+//! Choice of the cells that get the next launches if the time does not reach for all. Pure.
 //!
-//! What can be shown to be violated comes first, in the order of the seconds that it may save an application for each second of measuring.
-//! Then what is expected to hold, the cheapest first: an answer is all that there is to gain, and the first look gives it. What lies so near the
-//! floor that the launches will hardly tell comes last.
+//! Cells that can be shown to be violated come first, ordered by the seconds that each may save an application per second of measuring. Then
+//! come cells that are expected to hold, the cheapest first: an answer is all that there is to gain, and the first look gives it. Cells so near
+//! the floor that the launches will hardly tell come last.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,18 +12,18 @@ use kilter_stats::verdict::screening::Expected;
 /// Cells that get their launches together: a pair, or a function at several sizes.
 #[derive(Debug, Clone)]
 pub(super) struct Waiting<T> {
-    /// What it is.
+    /// The waiting item.
     pub(super) what: T,
     /// Subjects that have to be timed for it.
     pub(super) subjects: BTreeSet<Subject>,
-    /// What its launches are expected to show.
+    /// The verdict that its launches are expected to show.
     pub(super) expected: Expected,
     /// Seconds of an application that it may save: calls times the seconds that each may take too long.
     pub(super) gain_seconds: f64,
 }
 
 impl<T> Waiting<T> {
-    /// Its subjects and what it promises, alone.
+    /// Its subjects and expectations, without the item.
     pub(super) fn without_what(&self) -> Waiting<()> {
         Waiting {
             what: (),
@@ -42,7 +42,7 @@ pub(super) struct Means<'a> {
     pub(super) launch_seconds: f64,
     /// Launches that a decision is expected to take.
     pub(super) launches: usize,
-    /// Of these, how many are left for what is measured already.
+    /// Number of these that are left for subjects measured already.
     pub(super) left_launches: usize,
     /// Launches at the first look.
     pub(super) first_look: usize,
@@ -50,9 +50,9 @@ pub(super) struct Means<'a> {
     pub(super) left_seconds: f64,
 }
 
-/// Takes out of `waiting` what is measured from the next launch on, beside `active`: in the order told above, as long as all that is active
-/// could be decided in the seconds left. Where nothing is active and not even one fits, the
-/// first is taken all the same: its launches end with the seconds.
+/// Moves cells from `waiting` to the next launches, beside the `active` subjects, in the order told above, as long as all active cells could be
+/// decided in the seconds left. If nothing is active and not even one cell fits, the first is taken all the same: its launches end with the
+/// seconds.
 pub(super) fn admit<T>(
     waiting: &mut Vec<Waiting<T>>,
     active: &BTreeSet<Subject>,

@@ -1,16 +1,16 @@
-//! What a verification may spend, and when it gives back or takes over what others were to have.
+//! The seconds that a verification may spend, and when it gives back or takes over others' shares.
 
 /// Seconds of a verification.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Allowance {
     /// Seconds from its begin.
     pub seconds: f64,
-    /// Whether it may go on until the budget's end as long as it has found nothing violated: nothing that follows has anything to do then.
+    /// True if it may go on until the budget's end while nothing is found violated: nothing that follows has anything to do then.
     pub goes_on: bool,
 }
 
 impl Allowance {
-    /// All that is left of the budget.
+    /// The rest of the budget.
     pub const ALL: Allowance = Allowance {
         seconds: f64::INFINITY,
         goes_on: false,
@@ -20,9 +20,9 @@ impl Allowance {
 /// End of its launches, on the command's clock.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Limit {
-    /// In force.
+    /// The limit in force.
     pub(super) seconds: f64,
-    /// As was allowed at first.
+    /// The limit that was allowed at first.
     allowed: f64,
     /// End of the budget.
     total: f64,
@@ -30,7 +30,7 @@ pub(super) struct Limit {
 }
 
 impl Limit {
-    /// Of a verification that begins at `spent` seconds.
+    /// The limit of a verification that begins at `spent` seconds.
     pub(super) fn new(allowance: Allowance, spent: f64, total: f64) -> Limit {
         let allowed = (spent + allowance.seconds).min(total);
         Limit {
@@ -41,7 +41,7 @@ impl Limit {
         }
     }
 
-    /// None at all: nothing cuts it short.
+    /// No limit: nothing cuts it short.
     pub(super) const NONE: Limit = Limit {
         seconds: f64::INFINITY,
         allowed: f64::INFINITY,
@@ -60,8 +60,7 @@ impl Limit {
         (end - spent).max(0.0)
     }
 
-    /// Takes the seconds of what would follow where nothing is violated, as far as is known, and they suffice for a launch; `true` where it
-    /// does.
+    /// Takes the seconds of the later steps if nothing is violated so far and the seconds suffice for a launch; true if it does.
     pub(super) fn goes_on_for(&mut self, spent: f64, launch_seconds: f64, is_violated: bool) -> bool {
         let goes_on = self.goes_on && !is_violated && self.seconds < self.total && spent + launch_seconds <= self.total;
         if goes_on {
@@ -70,7 +69,7 @@ impl Limit {
         goes_on
     }
 
-    /// Gives them back as soon as something is violated.
+    /// Gives the later steps' seconds back as soon as something is violated.
     pub(super) fn heed(&mut self, is_violated: bool) {
         if is_violated {
             self.seconds = self.allowed;

@@ -13,7 +13,7 @@ use kilter_stats::verdict::{Family, Judged, Pair, split};
 use super::JudgedCell;
 use super::launches::Timed;
 
-/// What is judged in every look, in one order: all pairs, then each function whose sizes belong together.
+/// The cells that every look judges, in a fixed order: all pairs, then each function whose sizes belong together.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Cells {
     pairs: Vec<PlannedCell>,
@@ -104,7 +104,7 @@ impl Cells {
         subjects
     }
 
-    /// What has to be timed for these cells; a function's sizes stay together, so that each has the same launches.
+    /// Subjects to time for these cells. A function's sizes stay together, so that each has the same launches.
     pub(super) fn subjects_of(&self, wanted: &[CellIndex]) -> BTreeSet<Subject> {
         let mut subjects = BTreeSet::new();
         for index in wanted {
@@ -201,7 +201,7 @@ impl Cells {
         open
     }
 
-    /// Leaves out what nothing was measured for, so that every look sees the same cells.
+    /// Drops cells without measurements, so that every look sees the same cells.
     pub(super) fn retain_timed(&mut self, timed: &Timed) {
         self.pairs
             .retain(|cell| timed.common(&cell.left, &cell.right).is_some());

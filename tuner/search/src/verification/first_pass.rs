@@ -1,5 +1,5 @@
-//! The launches before all others, whose times are not judged: they say what can be carried out here, how often to repeat it, which
-//! splits to measure, and, where they are a screening, which cells can be violated at all.
+//! The launches before all others, whose times are not judged. They find out which items can run here, how often to repeat them, and which
+//! splits to measure. If they are a screening, they also find out which cells can be violated at all.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,7 +17,7 @@ use crate::context::{Facts, Jobs};
 /// Repetitions where there is nothing to predict.
 const FEW: u32 = 3;
 
-/// Repetitions of the screening, and the seconds that they may take of each item: what is slow gets fewer.
+/// Repetitions of the screening, and the seconds that they may take of each item: slow items get fewer.
 const SCREENING: Repetitions = Repetitions::fixed(5, 0.025);
 
 /// Findings of the first pass.
@@ -29,7 +29,7 @@ pub(super) struct FirstPass {
     pub(super) repetitions: BTreeMap<String, u32>,
     /// Costs; empty where it was no screening.
     pub(super) learnt: Learnt,
-    /// Whether cells that it finds clear need no more launches.
+    /// True if cells that it finds clear need no more launches.
     pub(super) screened: bool,
 }
 

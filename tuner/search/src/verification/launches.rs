@@ -1,4 +1,4 @@
-//! The launches of a verification: what is measured in each, and the medians that come back.
+//! The launches of a verification: their items, and the medians that come back.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -24,7 +24,7 @@ const REFERENCE_REPETITIONS: u32 = 7;
 /// Volume of the reference cell in bytes, before rounding: small, so that it costs little, and large enough to be no special case.
 const REFERENCE_BYTES: u64 = 1024;
 
-/// Medians by launch: what was measured in which.
+/// Medians by launch.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Timed {
     medians: BTreeMap<Subject, BTreeMap<usize, f64>>,
@@ -52,7 +52,7 @@ impl Timed {
         self.medians.entry(subject).or_default().insert(launch, seconds);
     }
 
-    /// How many subjects were timed.
+    /// Number of timed subjects.
     pub(super) fn len(&self) -> usize {
         self.medians.len()
     }
@@ -91,7 +91,7 @@ impl Timed {
             .collect()
     }
 
-    /// Adds each item's median of a launch, and what failed.
+    /// Adds each item's median of a launch, and the failures.
     pub(super) fn collect(
         &mut self,
         launch: usize,
@@ -155,15 +155,15 @@ fn reference_medians(blocks: &[Block], outcomes: &[BlockOutcome]) -> Vec<f64> {
         .collect()
 }
 
-/// What a launch gave besides its samples.
+/// The results of a launch besides its samples.
 pub(super) struct Launched {
-    /// Its blocks and what became of them, the reference cell not among them.
+    /// Its blocks and their outcomes, without the reference cell.
     pub(super) blocks: Vec<Block>,
     /// One per block.
     pub(super) outcomes: Vec<BlockOutcome>,
     /// Medians of the reference cell.
     pub(super) reference: Vec<f64>,
-    /// What it cost, in seconds, its start included.
+    /// Its cost in seconds, its start included.
     pub(super) seconds: f64,
 }
 

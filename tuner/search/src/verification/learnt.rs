@@ -1,5 +1,5 @@
-//! Costs and variance components that the screening saw, block by block, and what follows from them: how often to repeat in a
-//! launch, and what a launch of some subjects will cost.
+//! Costs and variance components of the screening, block by block, and their consequences: the repetitions in a launch, and the cost of a launch
+//! of some subjects.
 
 use std::collections::BTreeMap;
 
@@ -35,7 +35,7 @@ struct Seen {
 struct SeenItem {
     /// Medians, launch by launch, in seconds.
     medians: Vec<f64>,
-    /// Means, launch by launch, in seconds: what is paid for, where one call of ten waits for a timer of 40 ms.
+    /// Means, launch by launch, in seconds. The budget pays the mean: one call of ten may wait for a timer of 40 ms.
     means: Vec<f64>,
     /// Variance of the logarithm of a time within a launch, launch by launch.
     within: Vec<f64>,
@@ -47,7 +47,7 @@ struct SeenItem {
 #[derive(Debug, Clone, Copy)]
 struct Components {
     within: f64,
-    /// Of one item against the others of its block: what a whole launch is slower by concerns no comparison.
+    /// Variance of one item against the others of its block: a slowdown of the whole launch concerns no comparison.
     between: f64,
     freedom: f64,
 }
@@ -61,7 +61,7 @@ pub(super) struct Aim<'a> {
     pub(super) launches: usize,
     /// Logarithm of the ratio up to which a slowdown is none.
     pub(super) margin: f64,
-    /// How far the log ratios that are to be told from the floor lie from it at least, by subject; empty where nobody knows.
+    /// Least distance of the log ratios from the floor, by subject; empty if unknown.
     pub(super) distances: &'a BTreeMap<Subject, f64>,
     /// Repetitions at most.
     pub(super) max: u32,
@@ -105,11 +105,11 @@ impl Learnt {
         seen.own.push(own);
     }
 
-    /// Repetitions per launch of each block, by its id: where the variance of what is decided is least for the time that it takes
-    /// (Kalibera and Jones, [`variance::optimal_repetitions`]), and no more than tell equal sides from the floor
-    /// ([`variance::enough_repetitions`]); at least [`FEWEST`].
+    /// Repetitions per launch of each block, by its id: the number at which the deciding variance is least for its time (Kalibera and Jones,
+    /// [`variance::optimal_repetitions`]), and no more than tell equal sides from the floor ([`variance::enough_repetitions`]); at least
+    /// [`FEWEST`].
     ///
-    /// What lies far from the floor is told from it by fewer: half of its distance has to be seen, which leaves as much to the test.
+    /// Cells far from the floor need fewer: half of their distance has to be seen, which leaves as much to the test.
     pub(super) fn repetitions(&self, aim: &Aim<'_>) -> BTreeMap<String, u32> {
         let max = aim.max;
         let mut nearest: BTreeMap<&String, f64> = BTreeMap::new();
@@ -147,7 +147,7 @@ impl Learnt {
             .collect()
     }
 
-    /// Whether the screening measured it. Splits follow from what it found, and were not there.
+    /// True if the screening measured the subject. Splits follow from its findings, so it did not measure them.
     pub(super) fn has_seen(&self, subject: &Subject) -> bool {
         self.of_subjects.contains_key(subject)
     }
@@ -174,7 +174,7 @@ impl Learnt {
     }
 }
 
-/// How many parts a split has, and what a part is: `8 * bcast(n)` has 8 of `bcast(n)`.
+/// Number of parts of a split, and the part: `8 * bcast(n)` has 8 of `bcast(n)`.
 fn parts(subject: &Subject) -> Option<(f64, Subject)> {
     let (count, text) = subject.text.split_once(" * ")?;
     let part = Subject {

@@ -1,9 +1,10 @@
 //! One verification: all cells are screened in a cheap pass, those that can be violated are confirmed in fresh launches, the dearest
 //! first, until all are decided or the seconds end.
 //!
-//! The method is [`kilter_stats::verdict`]'s. [`mod@first_pass`] makes the launches that are not judged, [`learnt`] draws costs and repetitions from
-//! them, [`screened`] what needs no more launches, [`admission`] says who comes next, [`weights`] how alpha is shared, [`pacing`] how many launches they get, [`launches`] makes a launch, [`cells`] is the way
-//! between the plan's cells and the judged families, and [`side_by_side`] proves what is deployed.
+//! The method is [`kilter_stats::verdict`]'s. [`mod@first_pass`] makes the launches that are not judged, [`learnt`] draws costs and repetitions
+//! from them, [`screened`] finds the cells that need no more launches, [`admission`] chooses the next cells, [`weights`] shares alpha among
+//! them, [`pacing`] plans the number of launches, [`launches`] makes a launch, [`cells`] maps between the plan's cells and the judged families,
+//! and [`side_by_side`] proves the deployment.
 
 mod admission;
 mod allowance;
@@ -51,15 +52,15 @@ pub type Medians = BTreeMap<Subject, Vec<f64>>;
 /// A judged cell.
 #[derive(Debug, Clone)]
 pub struct JudgedCell {
-    /// Which.
+    /// The cell.
     pub cell: PlannedCell,
-    /// With what evidence.
+    /// The evidence.
     pub comparison: Comparison,
-    /// What else is to be known about the verdict: why it is unstable.
+    /// A remark on the verdict: why it is unstable.
     pub note: Option<String>,
 }
 
-/// What a verification found.
+/// The findings of a verification.
 #[derive(Debug, Clone, Default)]
 pub struct Verification {
     /// Every cell that could be judged.
@@ -74,11 +75,11 @@ pub struct Verification {
     pub clock_tick_seconds: f64,
     /// Cost of one reading of the clock in seconds.
     pub clock_read_seconds: f64,
-    /// What rank 0 measures for an empty repetition by itself, in seconds.
+    /// Time of an empty repetition on rank 0, in seconds.
     pub loop_overhead_seconds: f64,
-    /// How repetitions were started, and how well where it was worst.
+    /// The synchronisation of repetitions, and its quality in the worst launch.
     pub sync: Option<Synchronised>,
-    /// How often the drop-in ran each implementation, over all launches.
+    /// Calls of each implementation by the drop-in, over all launches.
     pub dropin_calls: BTreeMap<String, u64>,
     /// The last launch as a command line.
     pub command_line: String,
@@ -102,7 +103,7 @@ impl Verification {
             .filter(|judged| judged.comparison.verdict == Outcome::Violated)
     }
 
-    /// The same with the cells of `before` that it did not measure: what is deployed does not act on them.
+    /// Adds the cells of `before` that it did not measure: the deployed change does not act on them.
     #[must_use]
     pub fn beside(&self, before: &Verification) -> Verification {
         let known: BTreeSet<screened::Key> = self.cells.iter().map(|judged| screened::key(&judged.cell)).collect();
@@ -119,7 +120,7 @@ impl Verification {
         all
     }
 
-    /// Keeps the worst of what the launches found out about their common time.
+    /// Keeps the worst finding of the launches on their common time.
     fn heed(&mut self, found: Option<Synchronised>) {
         let Some(found) = found else { return };
         let worst = self.sync.get_or_insert(found);
@@ -136,38 +137,38 @@ pub const REPETITIONS: Repetitions = Repetitions::until(8, 60, 0.02, 0.25);
 /// Fewer launches than this decide nothing.
 const MIN_LAUNCHES: usize = 3;
 
-/// What the launches of a verification share.
+/// State that the launches of a verification share.
 struct Work<'a, 'b> {
     jobs: &'a Jobs<'b>,
     plan: &'a Plan,
     label: &'a str,
     setup: &'a Setup,
     verification: Verification,
-    /// What was found before the launches that are judged.
+    /// Findings from before the launches that are judged.
     pass: FirstPass,
     screening: Screening,
     timed: Timed,
     noise: Vec<f64>,
     /// Names of the launches, in order.
     keys: Vec<String>,
-    /// What is judged, in the order in which it was admitted.
+    /// The judged cells, in the order of admission.
     cells: Cells,
-    /// Where the launches end.
+    /// The time limit of the launches.
     limit: Limit,
     /// Launches that a cell may have.
     most_launches: usize,
-    /// Launches without which nothing can be violated among what is confirmed.
+    /// Launches without which no cell to confirm can be violated.
     needed_launches: usize,
-    /// What each launch took, over what it was expected to take.
+    /// Time of each launch over the expected time.
     paces: Vec<f64>,
-    /// All that was admitted.
+    /// All admitted subjects.
     order: Vec<Waiting<()>>,
-    /// What each launch is followed by, in a proof.
+    /// The untouched library's launches that follow each launch in a proof.
     beside: Option<Beside>,
 }
 
-/// Screens everything that is planned, confirms what can be violated, and judges. `label` names it in launch keys; `setup` is what is in
-/// force. It spends what is `allowed`, and at most what is left of the budget.
+/// Screens everything that is planned, confirms the cells that can be violated, and judges. `label` names the verification in launch keys;
+/// `setup` is in force. It spends the `allowed` seconds, and at most the rest of the budget.
 ///
 /// # Errors
 /// A launch that failed although nothing but the verified library ran in it.
@@ -247,7 +248,7 @@ impl<'a, 'b> Work<'a, 'b> {
         }
     }
 
-    /// One launch of these subjects; returns what it cost in seconds.
+    /// Makes one launch of these subjects; returns its cost in seconds.
     fn launch(&mut self, subjects: &BTreeSet<Subject>) -> anyhow::Result<f64> {
         let number = self.verification.launches;
         // Who is measured may follow from the clock: a run that is resumed and takes another decision asks for another launch.
@@ -291,7 +292,7 @@ impl<'a, 'b> Work<'a, 'b> {
         self.limit.left(self.jobs.budget.spent_seconds())
     }
 
-    /// Whether it goes on with the seconds of what would follow, a launch of so many at least.
+    /// True if it goes on with the seconds of the steps that would follow, for at least one launch of `launch_seconds`.
     fn goes_on_for(&mut self, launch_seconds: f64) -> bool {
         let (budget, is_violated) = (&self.jobs.budget, self.is_violated());
         let goes_on = self
@@ -319,8 +320,8 @@ impl<'a, 'b> Work<'a, 'b> {
             .flatten()
     }
 
-    /// Confirms what the first pass leaves open: the dearest cells first, as many as the seconds can decide; whose launches are enough makes
-    /// room for the next.
+    /// Confirms the cells that the first pass leaves open: the dearest first, as many as the seconds can decide. A cell with enough launches
+    /// makes room for the next.
     fn confirm(&mut self, planned: &Cells) -> anyhow::Result<()> {
         let (jobs, options) = (self.jobs, self.jobs.site.options);
         let rule = jobs.site.rule(self.verification.noise_seconds);
@@ -411,7 +412,7 @@ impl<'a, 'b> Work<'a, 'b> {
         Ok(())
     }
 
-    /// The launches until the next look at cells that have `had` as many. What the last of them measured comes back; `None` where the seconds
+    /// Makes the launches until the next look at cells that have `had` as many. Returns the subjects of the last launch; `None` if the seconds
     /// reach for none.
     fn launches_until_look(
         &mut self,
@@ -530,10 +531,10 @@ impl<'a, 'b> Work<'a, 'b> {
     }
 }
 
-/// What the ids of blocks of splits end with.
+/// Suffix of the ids of blocks of splits.
 pub const OF_SPLITS: &str = " in parts";
 
-/// Names what neither was timed nor failed: its launches had to end before.
+/// Reports subjects that were neither timed nor failed: their launches had to end before.
 fn note_unreached(subjects: &BTreeSet<Subject>, found: &mut Verification) {
     for subject in subjects.iter().filter(|one| !found.medians.contains_key(one)) {
         let reason = || UNREACHED.to_owned();
@@ -541,7 +542,7 @@ fn note_unreached(subjects: &BTreeSet<Subject>, found: &mut Verification) {
     }
 }
 
-/// Empty where everything that can be timed is; else what tells launches of other subjects apart.
+/// Suffix of a launch's name that tells its subjects apart; empty if it times all that can be timed.
 fn suffix(subjects: &BTreeSet<Subject>, all: &Timed) -> String {
     if subjects.len() == all.len() {
         return String::new();

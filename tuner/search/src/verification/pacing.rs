@@ -1,4 +1,4 @@
-//! How many launches of what: planned by the noise and by the seconds that are left, and paced by what the launches so far have taken.
+//! Number and contents of launches: planned by the noise and the seconds that are left, paced by the time of the launches so far.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use super::admission::{Means, Waiting, admit, dearest};
 use super::cells::Cells;
 
 impl Work<'_, '_> {
-    /// More launches for a cell than usual, where the machine is so noisy that these would miss what is worth finding.
+    /// Plans more launches for a cell than usual if the machine is so noisy that the usual number would miss relevant violations.
     pub(super) fn plan_launches(&mut self, hypotheses: usize) {
         let (jobs, usual) = (self.jobs, self.most_launches);
         let Some(deviation) = self.screening.deviation.filter(|_| jobs.site.options.plans_launches) else {
@@ -41,7 +41,7 @@ impl Work<'_, '_> {
             .min(most)
     }
 
-    /// Plans no more launches for a cell than the seconds reach for: what alpha is kept for launches that are never made is lost.
+    /// Plans no more launches for a cell than the seconds reach for: alpha that is kept for launches never made is lost.
     pub(super) fn limit_launches(&mut self, first: BTreeSet<Subject>) {
         if self.jobs.site.options.fixed || self.beside.is_some() || first.is_empty() {
             return;
@@ -54,8 +54,8 @@ impl Work<'_, '_> {
         self.most_launches = self.most_launches.min(planned);
     }
 
-    /// What of this gets the next launch, where cells have `had` so many: all of it, if the seconds reach until a violation can be shown;
-    /// else the dearest of it, for a launch less than that shows none at all.
+    /// Subjects that get the next launch, if each has `had` so many: all of them if the seconds reach until a violation can be shown, else the
+    /// most valuable, since one launch fewer shows none at all.
     pub(super) fn affordable(&self, entered: &BTreeSet<Subject>, had: usize) -> BTreeSet<Subject> {
         let all = self.with_left(entered.clone());
         let launches = self.needed_launches.saturating_sub(had).max(1);
@@ -73,7 +73,7 @@ impl Work<'_, '_> {
         if kept.is_empty() { all } else { self.with_left(kept) }
     }
 
-    /// Who is measured from the next launch on, beside those that are `entered` and have had so many.
+    /// Admits waiting cells to the next launches, beside the `entered` ones, which have `had` so many.
     pub(super) fn admit(
         &mut self,
         waiting: &mut Vec<Waiting<Cells>>,
@@ -105,7 +105,7 @@ impl Work<'_, '_> {
         }
     }
 
-    /// What launches took, over what they were expected to take: the median, since one that is stopped by the machine says little of the next.
+    /// Median time of launches over the expected time: one launch that the machine disturbs says little of the next.
     pub(super) fn pace(&self) -> f64 {
         Sample::new(self.paces.clone()).map_or(1.0, |paces| paces.median().clamp(0.1, 10.0))
     }

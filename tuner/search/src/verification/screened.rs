@@ -1,5 +1,5 @@
-//! What the screening says of the cells of the plan: which need no more launches, which are confirmed first, and how those are reported that
-//! never were.
+//! The screening's findings on the cells of the plan: which need no more launches, which are confirmed first, and how the never confirmed ones
+//! are reported.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,7 +15,7 @@ use super::admission::Waiting;
 use super::cells::Cells;
 use super::launches::Timed;
 
-/// What a cell is known by, whatever its size is compared with.
+/// Key of a cell, the same whatever its size is compared with.
 pub(super) type Key = (String, String, Subject);
 
 /// The screening of all cells.
@@ -27,7 +27,7 @@ pub(super) struct Screening {
     clear: BTreeSet<(Key, u64)>,
     /// Standard deviation of a log ratio from launch to launch, pooled over all cells; `None` where the first pass was no screening.
     pub(super) deviation: Option<f64>,
-    /// Whether launches were found to depend on each other: then what two of them find clear is no more than screened.
+    /// True if launches depend on each other: then cells that two launches find clear are only screened.
     pub(super) is_doubtful: bool,
 }
 
@@ -63,7 +63,7 @@ impl Screening {
         self.clear.contains(&(key(planned), planned.right.bytes))
     }
 
-    /// What has to be confirmed, each pair and each function by itself. `calls` is how often an application calls a left side.
+    /// Cells to confirm, each pair and each function by itself. `calls` gives an application's calls of a left side.
     pub(super) fn open(&self, cells: &Cells, calls: &dyn Fn(&Subject) -> f64) -> Vec<Waiting<Cells>> {
         let mut gains: BTreeMap<Key, f64> = BTreeMap::new();
         for (planned, _, screened) in &self.all {
@@ -85,7 +85,7 @@ impl Screening {
             .collect()
     }
 
-    /// Says what is expected of everything that waits, where launches reach so far.
+    /// Sets the expectation of each waiting cell, by the number of launches that are within reach.
     pub(super) fn expect(&self, waiting: &mut [Waiting<Cells>], reach: Option<Reach>) {
         let mut most: BTreeMap<Key, Expected> = BTreeMap::new();
         for (planned, _, screened) in &self.all {
@@ -108,7 +108,7 @@ impl Screening {
         }
     }
 
-    /// How far the log ratios of what has to be confirmed lie from the floor at least, by each of their subjects.
+    /// Least distance of the log ratios from the floor among the cells to confirm, for each of their subjects.
     pub(super) fn distances(&self, rule: &Rule) -> BTreeMap<Subject, f64> {
         let mut distances: BTreeMap<Subject, f64> = BTreeMap::new();
         for (planned, sides, screened) in &self.all {
@@ -125,7 +125,7 @@ impl Screening {
         distances
     }
 
-    /// All cells in order: as `confirmed`, where they are among these; else as the screening found them.
+    /// All cells in order: as `confirmed` if they are there, else as the screening found them.
     pub(super) fn complete(&self, confirmed: Vec<JudgedCell>) -> Vec<JudgedCell> {
         let mut known: BTreeMap<Key, JudgedCell> = confirmed
             .into_iter()
@@ -191,7 +191,7 @@ impl Screening {
     }
 }
 
-/// What a cell is known by.
+/// The key of a cell.
 pub(super) fn key(planned: &PlannedCell) -> Key {
     let what = match planned.kind {
         Kind::Monotony => &planned.function,
@@ -216,7 +216,7 @@ mod tests {
         Plan::new(&wanted, &["reduce".to_owned()], sizes, Place::on_one_node(2))
     }
 
-    /// Two launches in which reduce takes what is said for each size, in microseconds, and allreduce ten; all vary by 2 %, each by itself.
+    /// Two launches in which reduce takes the given time for each size, in microseconds, and allreduce ten; all vary by 2 %, each by itself.
     fn screened(reduce: &[(u64, f64)]) -> (Cells, Timed, Plan) {
         let sizes: Vec<u64> = reduce.iter().map(|(bytes, _)| *bytes).collect();
         let plan = plan(&sizes);

@@ -1,4 +1,4 @@
-//! The proof of what is deployed: its launches and those of the library as it is, in turn, so that both see the same minutes of the machine.
+//! The proof of the deployment: its launches and those of the untouched library, in turn, so that both see the same minutes of the machine.
 
 use std::collections::BTreeSet;
 
@@ -17,10 +17,10 @@ use crate::context::{Facts, Jobs};
 /// Launches that prove a deployment, unless fewer are asked for.
 const PROOF_LAUNCHES: usize = 10;
 
-/// What the keys of jobs of the untouched library end with.
+/// Suffix of the keys of the untouched library's jobs.
 pub const UNTOUCHED: &str = "/untouched";
 
-/// The untouched library beside what is deployed.
+/// The untouched library beside the deployment.
 #[derive(Debug, Default)]
 pub(super) struct Beside {
     /// Its collectives that are timed on both sides.
@@ -29,9 +29,9 @@ pub(super) struct Beside {
     timed: Timed,
 }
 
-/// Verifies what is deployed, in launches each of which is followed by one of the library as it is, left sides only; the medians of these
-/// come back, too. Only what is `touched` is measured. Cells are screened and confirmed as in [`super::verify`]; left sides are in every
-/// launch, since what slows them is looked for with all launches. Where the budget ends in the middle, what is open then is reported so.
+/// Verifies the deployment. Each of its launches is followed by one of the untouched library with left sides only, whose medians are returned,
+/// too. Only `touched` subjects are measured. Cells are screened and confirmed as in [`super::verify`]. Left sides are in every launch, since
+/// slowdowns are looked for with all launches. If the budget ends in the middle, the open cells are reported so.
 ///
 /// # Errors
 /// A launch that failed although nothing but the untouched or verified library ran in it.
@@ -75,7 +75,7 @@ pub fn prove(
 }
 
 impl Work<'_, '_> {
-    /// These and the left sides of a proof.
+    /// Adds the left sides of a proof to `subjects`.
     pub(super) fn with_left(&self, mut subjects: BTreeSet<Subject>) -> BTreeSet<Subject> {
         if let Some(beside) = &self.beside {
             subjects.extend(beside.left.iter().cloned());
@@ -83,7 +83,7 @@ impl Work<'_, '_> {
         subjects
     }
 
-    /// One launch of the untouched library, in a proof; returns what it cost in seconds.
+    /// Makes one launch of the untouched library, in a proof; returns its cost in seconds.
     pub(super) fn launch_untouched(&mut self, number: usize) -> anyhow::Result<f64> {
         let Some(beside) = &mut self.beside else {
             return Ok(0.0);
@@ -102,7 +102,7 @@ impl Work<'_, '_> {
         Ok(launched.seconds)
     }
 
-    /// Launches of the left sides alone, until there are as many as are looked at for what became slower.
+    /// Makes launches of the left sides alone, until there are as many as the search for slowdowns looks at.
     fn complete(&mut self) -> anyhow::Result<()> {
         let left = self.with_left(BTreeSet::new());
         let price = self.launch_price(&left);

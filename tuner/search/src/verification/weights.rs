@@ -1,4 +1,4 @@
-//! How alpha is shared among what is confirmed: by what the screening, whose launches are not judged, expects of each cell.
+//! Shares of alpha among the cells to confirm, by the screening's expectation of each; the screening's launches are not judged.
 
 use std::collections::BTreeMap;
 
@@ -25,7 +25,7 @@ impl Weights {
         }
     }
 
-    /// By what is expected of everything that `waiting` holds; equal weights where that was not learnt from a screening.
+    /// Weights by the expectation of each cell in `waiting`; equal ones if no screening has learnt it.
     pub(super) fn of(waiting: &[Waiting<Cells>], is_screened: bool) -> Weights {
         let mut weights = Weights::default();
         for one in waiting {
@@ -39,7 +39,7 @@ impl Weights {
         weights
     }
 
-    /// Those of cells by their places, family by family.
+    /// Weights of cells by their places, family by family.
     pub(super) fn by_cell(&self, cells: &Cells) -> Vec<Vec<f64>> {
         let mut weights: Vec<Vec<f64>> = Vec::new();
         for (index, planned) in cells.comparisons() {

@@ -1,7 +1,7 @@
-//! From the decisions of several layouts to one set of them. Pure.
+//! Merges the decisions of several layouts into one set. Pure.
 //!
-//! A selection is fenced by the size of the communicator, so layouts with different numbers of ranks do not meet. What acts on several
-//! layouts is a setting of the whole launch, and a selection where layouts have the same number of ranks (16x1 and 8x2). The rule:
+//! A selection is fenced by the size of the communicator, so layouts with different numbers of ranks do not meet. A setting of the whole launch
+//! acts on all layouts, and a selection on all layouts with its number of ranks (16x1 and 8x2). The rule:
 //!
 //! * Layouts that chose different values do not get either.
 //! * A selection for a number of ranks that several layouts have is taken where all of them chose it.
@@ -18,23 +18,23 @@ use kilter_model::deployment::{Assignment, Deployment, Selection};
 use kilter_model::layout::Layout;
 use kilter_model::ledger::Ledger;
 
-/// What a layout chose.
+/// A layout's choice.
 #[derive(Debug, Clone, Copy)]
 pub struct Chosen<'a> {
     /// The layout.
     pub layout: Layout,
-    /// What it deploys.
+    /// The deployment of the layout.
     pub deployment: &'a Deployment,
     /// Its decisions.
     pub ledger: &'a Ledger,
 }
 
-/// Which settings of the launch are taken.
+/// Extent to which settings of the launch are taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Extent {
-    /// What any layout chose and no other chose otherwise.
+    /// Everything that some layout chose and no other chose otherwise.
     Any,
-    /// What every layout chose.
+    /// Everything that every layout chose.
     Every,
 }
 
@@ -45,23 +45,23 @@ pub struct Merged {
     pub assignments: Vec<Assignment>,
     /// Selections by number of ranks; every layout has an entry.
     pub selections: BTreeMap<usize, Selections>,
-    /// What was left out.
+    /// Parts that were left out.
     pub left_out: Vec<LeftOut>,
 }
 
 /// A decision of some layouts that is not taken.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeftOut {
-    /// Such as `btl_vader_eager_limit=32768`.
+    /// The part, such as `btl_vader_eager_limit=32768`.
     pub what: String,
     /// The layouts that chose it.
     pub chosen_by: Vec<Layout>,
-    /// Why not.
+    /// The reason.
     pub because: String,
 }
 
 impl LeftOut {
-    /// In one line.
+    /// The reason in one line.
     #[must_use]
     pub fn line(&self) -> String {
         format!(
@@ -74,7 +74,7 @@ impl LeftOut {
 }
 
 impl Merged {
-    /// What is in force in a layout.
+    /// The deployment in force in a layout.
     #[must_use]
     pub fn deployment(&self, layout: Layout) -> Deployment {
         Deployment {
@@ -83,7 +83,7 @@ impl Merged {
         }
     }
 
-    /// Whether nothing is to be deployed.
+    /// True if nothing is to be deployed.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.assignments.is_empty() && self.selections.values().all(BTreeMap::is_empty)
@@ -166,7 +166,7 @@ fn assignments(merged: &mut Merged, chosen: &[Chosen<'_>], extent: Extent, libra
     drop_companions(merged, &dropped, library);
 }
 
-/// Notes what layouts of the same number of ranks do not agree on; nothing where none of them chose anything.
+/// Notes the values on which layouts of the same number of ranks do not agree; nothing if none of them chose any.
 fn leave_out<T>(merged: &mut Merged, values: Values<Option<T>>, name: impl Fn(&T) -> String, ranks: usize) {
     let silent = values.iter().find(|(value, _)| value.is_none());
     let silent = silent.map(|(_, layouts)| list(layouts));
@@ -184,7 +184,7 @@ fn leave_out<T>(merged: &mut Merged, values: Values<Option<T>>, name: impl Fn(&T
     }
 }
 
-/// Takes out what stands beside variables that are not taken, and beside none that is.
+/// Drops the companions of variables that are not taken, unless a taken variable needs them, too.
 fn drop_companions(merged: &mut Merged, dropped: &[String], library: &Library) {
     let beside = |name: &str| {
         let row = library.chosen_by(name).and_then(|one| library.chosen_at_start(one));
@@ -409,7 +409,7 @@ mod tests {
         assert!(lines(&merged)[0].contains("layouts chose different values"));
     }
 
-    /// As with HAN, which has to be taken out of the way of an algorithm.
+    /// HAN is an example: it has to be taken out of the way of an algorithm.
     #[test]
     fn a_selection_and_the_setting_that_it_needs_are_taken_together_or_not_at_all() {
         let gate = |value: &str| set("coll_han_priority", value);
@@ -456,7 +456,7 @@ mod tests {
         assert_eq!(both.deployment(layout("1x3")), with("0", "a").0);
     }
 
-    /// What a variable needs does not stay without it.
+    /// Settings that a variable needs do not stay without it.
     #[test]
     fn what_stands_beside_a_variable_goes_with_it() {
         let mvapich2 = find_for("Version: mvapich2-2.3.7").unwrap();

@@ -18,15 +18,15 @@ use crate::{Tuned, spoilt};
 
 /// A layout that was tuned.
 pub struct Member<'a, 'c> {
-    /// Which.
+    /// The layout.
     pub layout: Layout,
     /// Its run.
     pub context: &'a Context<'c>,
-    /// What the loop ended with; from the proof on, what is in force with the merged files.
+    /// Result of the loop; from the proof on, the settings in force with the merged files.
     pub tuned: Tuned,
 }
 
-/// What is in the merged files.
+/// Contents of the merged files.
 #[derive(Debug)]
 pub struct Proven {
     /// The decisions.
@@ -46,7 +46,7 @@ struct Measured {
 /// Merges the decisions into `directory` and verifies each layout from its files.
 ///
 /// # Errors
-/// What no file can carry, files that cannot be written, a launch that fails under them.
+/// A setting that no file can carry, a file that cannot be written, a launch that fails under the files.
 pub fn prove(members: &mut [Member<'_, '_>], directory: &Path) -> anyhow::Result<Proven> {
     let Some(library) = members.first().map(|member| member.context.site.library.clone()) else {
         anyhow::bail!("no layout is given; give one, such as 8x16");
@@ -175,7 +175,7 @@ fn measure(members: &[Member<'_, '_>], label: &str, emitted: &Emitted) -> anyhow
     Ok(all)
 }
 
-/// Says what is left to say: what got slower, what never ran, what was left out.
+/// Warns about everything that got slower, never ran or was left out.
 fn warn(members: &[Member<'_, '_>], merged: &Merged, measured: &[Measured], emitted: &Emitted) {
     for (Member { layout, context, .. }, measured) in members.iter().zip(measured) {
         if !measured.spoilt.is_empty() {
@@ -197,7 +197,7 @@ fn in_words(spoilt: &[(Subject, String)]) -> String {
     each.collect::<Vec<_>>().join(", ")
 }
 
-/// What the drop-in must have run.
+/// Implementations that the drop-in must have run.
 fn implementations(deployment: &Deployment) -> Vec<String> {
     let mut ids: Vec<String> = deployment
         .selections
@@ -209,7 +209,7 @@ fn implementations(deployment: &Deployment) -> Vec<String> {
     ids
 }
 
-/// What is in force in a layout now, in place of what its own files brought about.
+/// Takes over the settings in force in a layout, in place of those of its own files.
 fn take_over(
     member: &mut Member<'_, '_>,
     merged: &Merged,

@@ -1,7 +1,7 @@
 //! A block of items that measure overlap: each is prepared, carried out once and checked; then all are measured together, their
 //! rounds interleaved, and checked once more.
 //!
-//! Rank 0 decides what is next and says so, since most times are its alone. Ranks that do not take part sleep meanwhile.
+//! Rank 0 decides which round is next and announces it, since most times are its alone. Ranks that do not take part sleep meanwhile.
 
 use std::time::{Duration, Instant};
 
@@ -21,7 +21,7 @@ use crate::place::Place;
 use crate::schedule::{Outcome, Schedule, Series, WARM_UPS};
 use crate::session::{Session, fail};
 
-/// How long rank 0 sleeps after a void round: after the first, and at most after several in a row.
+/// Sleep of rank 0 after a void round: after the first, and at most after several in a row.
 const PAUSE: Duration = Duration::from_millis(1);
 const LONGEST_PAUSE: Duration = Duration::from_millis(16);
 
@@ -91,7 +91,7 @@ pub(crate) fn carry_out(session: &mut Session, block: &Block) -> anyhow::Result<
     })
 }
 
-/// Those who carry out these items; `None` on a rank that is not among them.
+/// The team that carries out these items; `None` on a rank that is not in it.
 fn team<'i>(session: &Session, comm: MPI_Comm, mut items: impl Iterator<Item = &'i Prepared>) -> Option<Team> {
     let control = &session.control;
     let place = (control.rank(), control.p_ranks());
@@ -129,7 +129,7 @@ fn prepare(session: &mut Session, comm: MPI_Comm, item: &Item) -> anyhow::Result
     Ok(Ok(prepared))
 }
 
-/// What rank 0 does until the block has enough.
+/// Rank 0 chooses rounds and times them until the block has enough.
 fn lead(session: &mut Session, block: &Block, team: &Team, live: &[(&Item, Prepared)]) -> anyhow::Result<Vec<Series>> {
     let mut schedule = Schedule::new(live.len(), WARM_UPS, block.repetitions, block.seed);
     let mut pause = PAUSE;
@@ -153,7 +153,7 @@ fn lead(session: &mut Session, block: &Block, team: &Team, live: &[(&Item, Prepa
     Ok(schedule.into_series())
 }
 
-/// What the others of the team do meanwhile.
+/// The other ranks of the team follow rank 0's commands.
 fn follow(session: &mut Session, team: &Team, live: &[(&Item, Prepared)]) -> anyhow::Result<()> {
     while let Some(next) = team.hear()? {
         let (_, prepared) = live
@@ -165,7 +165,7 @@ fn follow(session: &mut Session, team: &Team, live: &[(&Item, Prepared)]) -> any
     Ok(())
 }
 
-/// One round of an item on any rank of the team; what came of it, which rank 0 alone knows of messages.
+/// One round of an item on any rank of the team. Returns its outcome, which for messages only rank 0 knows.
 fn round(session: &mut Session, team: &Team, prepared: &Prepared) -> anyhow::Result<Outcome> {
     if prepared.is_collective() {
         return together::round(session, prepared);
@@ -177,7 +177,7 @@ fn round(session: &mut Session, team: &Team, prepared: &Prepared) -> anyhow::Res
     Ok(Outcome::Void)
 }
 
-/// Where caches are to be cold, they are before every round.
+/// Sweeps the caches before a round, if they are to be cold.
 fn sweep(session: &mut Session) {
     if let Some(sweep) = &mut session.sweep {
         sweep.run();

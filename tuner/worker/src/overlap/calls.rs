@@ -1,6 +1,6 @@
 //! The MPI functions that are measured.
 //!
-//! By their names without P: a library that is preloaded to make progress interposes those, and is what is measured then.
+//! The functions are called by their names without P: a library that is preloaded to make progress interposes those, and is measured then.
 
 use std::ffi::{c_int, c_void};
 use std::marker::PhantomData;

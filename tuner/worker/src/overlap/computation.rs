@@ -110,7 +110,7 @@ impl Computation {
     }
 }
 
-/// Does so many units. Never inlined: what is calibrated and what is measured are the same instructions.
+/// Does so many units of work. Never inlined, so that the calibrated and the measured instructions are the same.
 #[inline(never)]
 fn work(units: u64) {
     black_box(steps(black_box(FIRST), black_box(units)));

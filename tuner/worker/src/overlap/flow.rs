@@ -40,8 +40,8 @@ impl Extent {
         }
     }
 
-    /// The bytes of rank 0 in `parts` messages of one size, the last of which takes what is left; dealt to `peers` ranks in turn,
-    /// the last rank first.
+    /// The bytes of rank 0 in `parts` messages of one size, the last of which takes the rest; dealt to `peers` ranks in turn, the last rank
+    /// first.
     pub(super) fn divided(self, parts: usize, peers: usize) -> Vec<Flow> {
         let size = self.bytes / parts.max(1);
         (0..parts)

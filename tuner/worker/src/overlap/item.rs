@@ -32,7 +32,7 @@ pub(super) struct Prepared {
     place: Place,
 }
 
-/// What travels in an item.
+/// Data that an item moves.
 #[derive(Debug)]
 enum Data {
     /// Nothing but zero bytes.
@@ -42,7 +42,7 @@ enum Data {
 }
 
 impl Prepared {
-    /// Allocates and starts what the item needs on this rank.
+    /// Allocates the item's memory on this rank and starts its threads.
     ///
     /// # Errors
     /// Why it cannot be measured.
@@ -83,15 +83,12 @@ impl Prepared {
         })
     }
 
-    /// Whether all ranks take part.
+    /// True if all ranks take part.
     pub(super) fn is_of_all_ranks(&self) -> bool {
         self.row.benchmark.is_of_all_ranks()
     }
 
     /// One round as rank 0: its time, where nothing disturbed it.
-    ///
-    /// # Errors
-    /// The library's.
     pub(super) fn lead(&self, team: &Team, wait: Wait) -> Result<Outcome, MpiError> {
         if let Some(load) = &self.load {
             load.begin();
@@ -114,9 +111,6 @@ impl Prepared {
     }
 
     /// One round as any other rank of the team.
-    ///
-    /// # Errors
-    /// The library's.
     pub(super) fn follow(&self, team: &Team) -> Result<(), MpiError> {
         if let Some(load) = &self.load {
             load.begin();
@@ -128,7 +122,7 @@ impl Prepared {
         Ok(())
     }
 
-    /// Sequences in what is timed.
+    /// Sequences in one timed round.
     fn sequences(&self) -> u32 {
         match self.part {
             Part::Latency => 2,
@@ -137,7 +131,7 @@ impl Prepared {
         }
     }
 
-    /// What a rank does in a round; on rank 0 it is timed, elsewhere it begins with being ready.
+    /// One round on this rank; rank 0 times it, the others first say that they are ready.
     #[inline]
     fn sequence(&self, team: &Team, leads: bool) -> Result<(), MpiError> {
         let computation = (self.part == Part::Overlapped).then_some(&self.computation);
@@ -161,15 +155,12 @@ impl Prepared {
         }
     }
 
-    /// Whether it is a collective, whose rounds are [`super::together`]'s and not those of one who leads and others who follow.
+    /// True for a collective, whose rounds are [`super::together`]'s: none leads and none follows.
     pub(super) fn is_collective(&self) -> bool {
         matches!(self.row.how, How::Collective { .. }) && self.part != Part::Latency
     }
 
-    /// What every rank does in a round of a collective.
-    ///
-    /// # Errors
-    /// The library's.
+    /// One round of a collective, the same on every rank.
     #[inline]
     pub(super) fn collective(&self) -> Result<(), MpiError> {
         let started = match (&self.data, &self.row.how) {
@@ -206,7 +197,7 @@ impl Prepared {
         Ok(())
     }
 
-    /// Writes what is given, and what is wrong where something is got.
+    /// Writes the input, and wrong bytes into the output.
     pub(super) fn fill(&mut self) {
         match &mut self.data {
             Data::Nothing => {}
@@ -239,9 +230,9 @@ fn background(threads: u32, speed: Speed) -> Result<Load, String> {
     Load::new(threads, speed)
 }
 
-/// Whether a round in which rank 0 lost its processor so often tells nothing of what it measures.
+/// True if a round tells nothing because rank 0 lost its processor so often.
 ///
-/// Where ranks share cores, and where threads compute in the background, losing it is part of what is measured.
+/// It is not void where ranks share cores or threads compute in the background: losing the processor is part of the measurement there.
 fn is_void(involuntary_switches: u64, is_loaded: bool, wait: Wait) -> bool {
     involuntary_switches > 0 && !is_loaded && wait == Wait::Spin
 }

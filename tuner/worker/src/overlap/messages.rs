@@ -1,4 +1,4 @@
-//! The messages of an item on this rank: their memory, what is in it before, and what must be in it after.
+//! The messages of an item on this rank: their memory, its contents before, and those that it must have after.
 
 use std::ffi::c_int;
 
@@ -23,17 +23,17 @@ const NO_MESSAGE: MpiError = MpiError {
     code: -1,
 };
 
-/// How data lies in memory.
+/// Layout of data in memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
     /// Byte behind byte.
     Contiguous,
-    /// A vector of blocks of 32 characters at a stride of 64; what is shorter than a block is one.
+    /// A vector of blocks of 32 characters at a stride of 64; a message shorter than a block is one block.
     Strided,
 }
 
 impl Form {
-    /// Where byte `i` of the data lies.
+    /// Position of byte `i` of the data.
     fn position(self, i: usize) -> usize {
         match self {
             Form::Contiguous => i,
@@ -46,10 +46,7 @@ impl Form {
         bytes.checked_sub(1).map_or(0, |last| self.position(last) + 1)
     }
 
-    /// Whether so many bytes can lie so: a strided message has blocks of one length.
-    ///
-    /// # Errors
-    /// They cannot.
+    /// Checks that so many bytes fit the layout: a strided message has blocks of one length.
     pub(super) fn fits(self, bytes: u64) -> Result<(), String> {
         let block = BLOCK as u64;
         if self == Form::Contiguous || bytes < block || bytes.is_multiple_of(block) {
@@ -82,15 +79,15 @@ pub(super) struct Messages {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Piece {
     peer: usize,
-    /// Where it begins in this rank's data, in bytes.
+    /// Offset in this rank's data, in bytes.
     begin: usize,
     bytes: usize,
-    /// Where it begins in the data of the rank that gives it.
+    /// Offset in the data of the rank that gives it.
     origin: usize,
 }
 
 impl Messages {
-    /// Those of `flows` that this rank gives or gets; a strided one is the only one of its rank.
+    /// Messages of `flows` that this rank sends or receives; a strided one is the only one of its rank.
     ///
     /// # Errors
     /// Why there is no memory or no type.
@@ -143,7 +140,7 @@ impl Messages {
         })
     }
 
-    /// Where they travel.
+    /// The communicator of the messages.
     pub(super) fn comm(&self) -> MPI_Comm {
         self.comm
     }
@@ -163,20 +160,17 @@ impl Messages {
     }
 
     /// The one message that this rank gets, or the first of them.
-    ///
-    /// # Errors
-    /// It gets none.
     #[inline]
     pub(super) fn first_got(&self) -> Result<Envelope, MpiError> {
         self.got().next().ok_or(NO_MESSAGE)
     }
 
-    /// What this rank gives.
+    /// Messages that this rank sends.
     pub(super) fn given(&self) -> impl ExactSizeIterator<Item = Envelope> {
         self.gives.iter().map(|piece| self.envelope(&self.send, piece))
     }
 
-    /// What this rank gets.
+    /// Messages that this rank receives.
     pub(super) fn got(&self) -> impl ExactSizeIterator<Item = Envelope> {
         self.gets.iter().map(|piece| self.envelope(&self.recv, piece))
     }
@@ -199,7 +193,7 @@ impl Messages {
         }
     }
 
-    /// Writes what this rank gives, and what is wrong at every byte that it gets.
+    /// Writes this rank's input, and a wrong byte at every place of its output.
     pub(super) fn fill(&mut self) {
         let Messages {
             rank,

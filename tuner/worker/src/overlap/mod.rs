@@ -1,20 +1,19 @@
 //! Communication beside computation: blocks whose items are [`Implementation::Overlap`].
 //!
-//! What is done is the benchmark of Denis and Trahay (MPI Overlap: Benchmark and Analysis, ICPP 2016,
-//! doi:10.1109/ICPP.2016.37), on more benchmarks than theirs and with computation that can be a fixed amount of work. A time is not
-//! that of [`crate::measure`], latest end minus agreed start: it is rank 0's alone, from when all others are known to be ready. Of
-//! collectives, in which all ranks do the same, it is.
-//! Read [`benchmark`] first, which has the sequence of each; then `item`, which times one round of it, and `block`, which says
-//! which round is next.
+//! The benchmark is Denis and Trahay's (MPI Overlap: Benchmark and Analysis, ICPP 2016, doi:10.1109/ICPP.2016.37), with more operations than
+//! theirs and with computation that can be a fixed amount of work. A time is rank 0's alone, from when all others are known to be ready, not the
+//! latest end minus the agreed start of [`crate::measure`]. Only collectives, in which all ranks do the same, are timed in that way.
+//! Read [`benchmark`] first, which has the sequence of each; then `item`, which times one round of it, and `block`, which chooses the next
+//! round.
 //!
 //! * [`benchmark`]: the table of benchmarks, a file each.
 //! * [`round`]: the words that the sequences are made of; [`calls`] has the MPI functions behind them.
-//! * [`messages`], [`flow`], [`operands`]: who gives what to whom, in which memory, and whether it arrived.
+//! * [`messages`], [`flow`], [`operands`]: senders, receivers and memory of the data, and the check that it arrived.
 //! * [`computation`], [`load`]: computing, and computing in the background.
-//! * [`team`]: who takes part, and what they say to each other around a round.
+//! * [`team`]: the ranks that take part, and their messages around a round.
 //! * [`together`]: rounds of collectives, in which nobody leads.
-//! * [`refusal`]: what cannot be measured, and why.
-//! * [`switches`]: whether a round was disturbed.
+//! * [`refusal`]: items that cannot be measured, and why.
+//! * [`switches`]: if a round was disturbed.
 
 mod benchmark;
 mod block;

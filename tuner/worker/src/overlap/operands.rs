@@ -1,4 +1,4 @@
-//! What a non-blocking collective works on, on this rank.
+//! Operands of a non-blocking collective on this rank.
 
 use std::ffi::{c_int, c_void};
 
@@ -21,9 +21,9 @@ pub(super) struct Operands {
     pub(super) comm: MPI_Comm,
     /// Elements: of all, or of a rank's block where the volume is divided.
     pub(super) count: c_int,
-    /// What they are.
+    /// Type of the elements.
     pub(super) datatype: MPI_Datatype,
-    /// How they are combined.
+    /// Operator that combines them.
     pub(super) op: MPI_Op,
     problem: Problem,
     send: GuardedBuffer,
@@ -31,8 +31,8 @@ pub(super) struct Operands {
 }
 
 impl Operands {
-    /// Those of `collective` with a total volume of `bytes`, from or to rank 0 where there is a root. Volumes that are no whole
-    /// number of elements are bytes.
+    /// Operands of `collective` with a total volume of `bytes`, from or to rank 0 if there is a root. Volumes that are no whole number of
+    /// elements are bytes.
     ///
     /// # Errors
     /// A volume that cannot be divided, or for which there is no memory.
@@ -66,12 +66,12 @@ impl Operands {
         })
     }
 
-    /// What this rank gives.
+    /// Address of this rank's input.
     pub(super) fn send(&self) -> *const c_void {
         self.send.pointer().cast_const().cast()
     }
 
-    /// What this rank gets; the one buffer of a broadcast.
+    /// Address of this rank's output; the only buffer of a broadcast.
     pub(super) fn recv(&self) -> *mut c_void {
         self.recv.pointer().cast()
     }

@@ -33,19 +33,19 @@ impl<'a> Round<'a> {
         self.computation.is_some()
     }
 
-    /// Tells rank 0 that this rank is ready; for all other ranks. Rank 0 counts on what follows at once.
+    /// Tells rank 0 that this rank is ready; for all other ranks. The next step must follow at once, since rank 0 counts on it.
     pub(super) fn ready(&self) -> Result<(), MpiError> {
         self.team.ready()
     }
 
-    /// Begins to give what this rank gives.
+    /// Begins to send this rank's messages.
     #[inline]
     pub(super) fn isend(&self) -> Result<Started<'a>, MpiError> {
         // SAFETY: the buffers are those of `messages`, which live for `'a` and are shared: nobody writes them meanwhile.
         unsafe { calls::isend(self.messages.first_given()?) }
     }
 
-    /// Begins to get what this rank gets.
+    /// Begins to receive this rank's messages.
     #[inline]
     pub(super) fn irecv(&self) -> Result<Started<'a>, MpiError> {
         // SAFETY: as above; nobody else looks at them before the round is over.
@@ -74,14 +74,14 @@ impl<'a> Round<'a> {
         Ok(batch)
     }
 
-    /// Gives what this rank gives.
+    /// Sends this rank's messages.
     #[inline]
     pub(super) fn send(&self) -> Result<(), MpiError> {
         // SAFETY: the buffers live through the call.
         unsafe { calls::send(self.messages.first_given()?) }
     }
 
-    /// Gets what this rank gets.
+    /// Receives this rank's messages.
     #[inline]
     pub(super) fn receive(&self) -> Result<(), MpiError> {
         // SAFETY: the buffers live through the call, and nobody else looks at them before the round is over.

@@ -1,6 +1,7 @@
 //! Ranks of a block, and their messages around a round: the next item, and that all are ready.
 //!
-//! The names with P are called for this, so that nothing that interposes the names without it counts them to what is measured.
+//! The functions are called by their names with P, so that no library that interposes the names without it counts these messages as measured
+//! ones.
 
 use std::ffi::c_int;
 use std::time::Duration;

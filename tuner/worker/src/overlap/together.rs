@@ -1,8 +1,8 @@
-//! A round of a collective: all ranks begin at one time, and what counts is when the last of them is through.
+//! A round of a collective: all ranks begin at one time, and the end of the last rank counts.
 //!
-//! Nobody is ready before the others here, as the receiver of a message is. A rank that began by the time of a message before rank 0
-//! would have its data there when rank 0 begins, and what rank 0 sees would lack the network's latency: of an allgather of 4 KiB between
-//! two hosts, 200 us apart, it saw 48 us.
+//! No rank is ready before the others here, as the receiver of a message is. A rank that began by the time of a message before rank 0 would have
+//! its data there when rank 0 begins, and rank 0's time would lack the network's latency: for an allgather of 4 KiB between two hosts, 200 us
+//! apart, rank 0 saw 48 us.
 
 use kilter_protocol::plan::Wait;
 

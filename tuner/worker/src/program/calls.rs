@@ -6,7 +6,7 @@ use kilter_algorithms::Collective;
 use kilter_mpi::{MPI_Comm, MPI_Datatype, MPI_Op, MpiError, constants};
 use mpi::ffi::{self, MPI_Info, MPI_Request};
 
-/// A collective call with everything that it takes; what its function does not take is not looked at.
+/// A collective call with all arguments that any function takes; arguments that its function does not take are ignored.
 #[derive(Debug, Clone)]
 pub(crate) struct Call {
     /// The function.

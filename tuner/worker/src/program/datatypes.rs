@@ -27,7 +27,7 @@ pub(crate) fn element_op(element: Element) -> MPI_Op {
     }
 }
 
-/// What an item has made and must free.
+/// Datatypes and operator that an item has made and must free.
 #[derive(Debug, Default)]
 pub(crate) struct Datatypes {
     made: Vec<((Layout, usize), MPI_Datatype)>,
@@ -36,9 +36,6 @@ pub(crate) struct Datatypes {
 
 impl Datatypes {
     /// A datatype of which one element is `bytes` bytes of data in this layout, and whose extent is the layout's span.
-    ///
-    /// # Errors
-    /// The library's.
     pub(crate) fn get(&mut self, layout: Layout, bytes: usize) -> Result<MPI_Datatype, MpiError> {
         if let Some((_, datatype)) = self.made.iter().find(|(key, _)| *key == (layout, bytes)) {
             return Ok(*datatype);
@@ -53,10 +50,7 @@ impl Datatypes {
         Ok(datatype)
     }
 
-    /// An operator of the program's own that does what the built-in one does.
-    ///
-    /// # Errors
-    /// The library's.
+    /// An operator of the program's own, with the built-in one's function.
     pub(crate) fn user_operator(&mut self) -> Result<MPI_Op, MpiError> {
         if let Some(op) = self.op {
             return Ok(op);
@@ -70,9 +64,6 @@ impl Datatypes {
     }
 
     /// Frees everything.
-    ///
-    /// # Errors
-    /// The library's.
     pub(crate) fn free(self) -> Result<(), MpiError> {
         for (_, mut datatype) in self.made {
             // SAFETY: made and committed here, and used no more.
@@ -149,7 +140,7 @@ unsafe fn make(layout: Layout, bytes: usize) -> Result<MPI_Datatype, MpiError> {
     }
 }
 
-/// A bitwise OR of bytes, a sum of numbers: what the built-in operators do.
+/// A bitwise OR of bytes, a sum of numbers: the same as the built-in operators.
 ///
 /// # Safety
 /// Called by the library with `length` elements of `datatype`.

@@ -11,7 +11,7 @@ use crate::order;
 /// A communicator of some or all ranks.
 #[derive(Debug)]
 pub(crate) struct Group {
-    /// What it was asked for as.
+    /// The communicator that the side names.
     pub(crate) on: Communicator,
     /// Its handle; null on ranks outside.
     pub(crate) comm: MPI_Comm,
@@ -35,7 +35,7 @@ impl Groups {
     /// Makes every communicator that the side names. Called by all ranks.
     ///
     /// # Errors
-    /// The library's (outer), or what the side asks for cannot be (inner).
+    /// The library's (outer), or the side asks for what cannot be (inner).
     ///
     /// # Safety
     /// All ranks of `world` make the same call.
@@ -47,7 +47,7 @@ impl Groups {
     ) -> Result<Result<Groups, String>, MpiError> {
         let mut groups = Groups::default();
         let (rank, p_ranks) = (info::rank(world)?, info::size(world)?);
-        // Leaders lead parts, wherever in the side these stand.
+        // Leaders lead parts, so parts are made first, wherever in the side they stand.
         let is_leaders = |on: &Communicator| *on == Communicator::Leaders;
         let on = || side.terms.iter().map(|term| term.call.on);
         for on in on().filter(|on| !is_leaders(on)).chain(on().filter(is_leaders)) {
@@ -170,9 +170,6 @@ impl Groups {
     }
 
     /// Frees them all. Called by all ranks.
-    ///
-    /// # Errors
-    /// The library's.
     pub(crate) fn free(self) -> Result<(), MpiError> {
         for group in self.made {
             if group.comm != constants::comm_null() {
@@ -236,9 +233,6 @@ unsafe fn grid(world: MPI_Comm, p_ranks: usize, reorder: bool) -> Result<MPI_Com
 }
 
 /// The ranks of a grid's communicator before and after this one in its last dimension.
-///
-/// # Errors
-/// The library's.
 ///
 /// # Safety
 /// `comm` was made by `MPI_Cart_create`.

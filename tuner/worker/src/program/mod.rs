@@ -47,18 +47,18 @@ pub(crate) struct Program {
     _scratch: Vec<GuardedBuffer>,
 }
 
-/// Where this rank's data lies.
+/// Memory of this rank's data.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Memory {
     /// The item's communicator.
     pub(crate) comm: MPI_Comm,
-    /// What this rank gives.
+    /// Input of this rank.
     pub(crate) send: *mut u8,
-    /// What it gets.
+    /// Output of this rank.
     pub(crate) recv: *mut u8,
 }
 
-/// What compiling a side needs and makes.
+/// Inputs and products of compiling a side.
 struct Compiler<'a> {
     side: &'a Side,
     problem: &'a Problem,
@@ -69,13 +69,12 @@ struct Compiler<'a> {
     scratch: Vec<GuardedBuffer>,
     requests: usize,
     persistent: Vec<(usize, Call)>,
-    /// Bytes of the window over what is given (`get`) or over what is got (`put`).
+    /// Bytes of the window over the input (`get`) or over the output (`put`).
     window: Option<(*mut u8, usize)>,
 }
 
 impl Program {
-    /// Compiles a side and makes what it needs. Called by all ranks. `problem` is changed to what the data is on the
-    /// communicator of the side.
+    /// Compiles a side and makes what it needs. Called by all ranks. `problem` is adapted to the communicator of the side.
     ///
     /// # Errors
     /// Outer: the library's. Inner: why the side cannot be carried out, the same on all ranks as far as the plan decides it.
@@ -181,8 +180,8 @@ impl Program {
         Ok(())
     }
 
-    /// What the problem is where the side's calls see the ranks in another order, or have other neighbours: decided before
-    /// the program is made, because buffers are checked against it.
+    /// Adapts the problem to a side whose calls see the ranks in another order, or with other neighbours. This precedes making the program,
+    /// because buffers are checked against the problem.
     fn adapt(problem: &mut Problem, side: &Side, groups: &Groups) -> Result<(), MpiError> {
         let on = side.head().on;
         let Some(group) = groups
@@ -226,9 +225,6 @@ impl Program {
     }
 
     /// Gives everything back. Called by all ranks.
-    ///
-    /// # Errors
-    /// The library's.
     pub(crate) fn free(mut self) -> Result<(), MpiError> {
         for request in &mut self.state.requests {
             if *request != constants::request_null() {

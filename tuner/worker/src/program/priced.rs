@@ -9,7 +9,7 @@ use super::step::Step;
 use super::{Compiler, void};
 
 impl Compiler<'_> {
-    /// A message from rank 0 to the last rank, which sends back what it got.
+    /// A message from rank 0 to the last rank, which sends it back.
     pub(super) fn round_trip(
         &mut self,
         term: &Term,
@@ -38,7 +38,7 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    /// Rank 0 copies the whole, or combines it with what it copied.
+    /// Rank 0 copies the whole, or combines it with its copy.
     pub(super) fn local(&mut self, single: Single, term: &Term, copied: &mut usize) -> Result<(), String> {
         let fits = match self.problem.task.functionality {
             Functionality::Copying => single == Single::Copy,

@@ -22,14 +22,14 @@ pub(crate) enum Step {
         from: *const u8,
         /// Destination, elsewhere.
         to: *mut u8,
-        /// So many bytes.
+        /// Number of bytes.
         bytes: usize,
     },
     /// Writes zeros.
     Zero {
         /// Start.
         at: *mut u8,
-        /// So many bytes.
+        /// Number of bytes.
         bytes: usize,
     },
     /// `MPI_Reduce_local`.

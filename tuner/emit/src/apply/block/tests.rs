@@ -43,7 +43,7 @@ fn the_block_comes_last_and_names_its_library() {
     ");
 }
 
-/// What a line says that is kept elsewhere is put aside unasked, and nothing else with it.
+/// A line whose setting is kept elsewhere is put aside unasked, and nothing else with it.
 #[test]
 fn lines_that_are_kept_elsewhere_never_stop_it() {
     let theirs = "btl_vader_eager_limit = 4096\npml = ob1\n";

@@ -4,7 +4,7 @@ use kilter_model::config::library::RulesForm;
 
 use super::*;
 
-/// For every size of communicators at once, as sites write them; with comments in what is no UTF-8.
+/// Rules for all sizes of communicators, as sites write them; with comments that are no UTF-8.
 const THEIRS: &[u8] = b"# m\xfcller\n2\n7\n1\n0\n2\n0 0 0 0\n512 1 0 0\n11\n1\n0\n1\n0 5 0 0\n";
 const PARAMETERS: &str = ".openmpi/mca-params.conf";
 
@@ -24,7 +24,7 @@ fn algorithm(home: &Home, collective: u64, ranks: u64, bytes: u64) -> u64 {
     rules.lookup(collective, ranks, bytes).algorithm
 }
 
-/// What [`staged`] sets: 4 for collective 11 on 2 ranks from 1024 to 4096 bytes.
+/// Asserts that [`staged`] has set 4 for collective 11 on 2 ranks from 1024 to 4096 bytes, and nothing else.
 fn assert_merged(home: &Home) {
     for (collective, ranks, bytes, expected) in [
         (11, 2, 1024, 4),
@@ -161,7 +161,7 @@ fn a_file_that_is_not_there_or_not_read_is_no_rule() {
     }
 }
 
-/// They are kept as they are, and it is said what they can do.
+/// Such rules are kept as they are, with a warning of their danger.
 #[test]
 fn a_site_that_switches_gather_on_size_is_warned() {
     let home = with_rules(b"1\n9\n1\n0\n2\n0 1 0 0\n1024 2 0 0\n");
@@ -193,7 +193,7 @@ fn staged_as_json(limit: u64) -> Staged {
 
 const JSON: &str = "openmpi-coll-rules.json";
 
-/// What Kilter says of rules in JSON that lie in `file` of a home, after `prepare` has been there.
+/// Kilter's answer to rules in JSON that lie in `file` of a home, after `prepare` has been there.
 fn said_of(file: &str, rules: &[u8], prepare: impl Fn(&Home)) -> String {
     let home = Home::new();
     prepare(&home);

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// What `coll_tuned` has after reading; `None`: it ignores the file.
+/// Rules of `coll_tuned` after reading; `None` if it ignores the file.
 type Read = Option<Vec<(u64, Vec<(u64, ByBytesList)>)>>;
 type ByBytesList = Vec<(u64, Choice)>;
 
@@ -111,7 +111,7 @@ fn read(text: &str) -> Read {
     Some(all)
 }
 
-/// The same of what [`Rules::parse`] accepts.
+/// The rules that [`Rules::parse`] accepts.
 fn listed(rules: &Rules) -> Read {
     let by_ranks = |by_ranks: &ByRanks| {
         let one = |(ranks, by_bytes): (&u64, &ByBytes)| {
@@ -160,8 +160,7 @@ proptest! {
         prop_assert_eq!(read(&titled), listed(&rules));
     }
 
-    /// What one mistake makes of a file is refused, or read alike by both: never does Kilter see rules where the library sees none or
-    /// others.
+    /// A file with one mistake is refused, or read alike by both: never does Kilter see rules where the library sees none or others.
     #[test]
     fn a_mistake_is_refused_or_changes_the_same_for_both(rules in added(), (place, removed, put) in mistake()) {
         let text = rules.to_text();

@@ -1,8 +1,8 @@
 //! The benchmarks: a file and a row each.
 //!
-//! `lead` is what rank 0 does and what is timed; `follow` is what the others do, which begins with saying that they are ready.
-//! So the *receiver is always ready first*, by zero bytes that it sends before it begins to receive (or after, where that can be
-//! without waiting), and not by a barrier, which does not tell who leaves it first (section III-A of the paper).
+//! Rank 0 runs `lead`, which is timed; the others run `follow`, which begins with saying that they are ready. So the *receiver is always ready
+//! first*, by zero bytes that it sends before it begins to receive (or after, where that can be without waiting), and not by a barrier, which
+//! does not tell who leaves it first (section III-A of the paper).
 
 mod both_sides;
 mod cpu_overhead;
@@ -80,9 +80,6 @@ static TABLE: [&Row; 12] = [
 ];
 
 /// The row of a benchmark.
-///
-/// # Errors
-/// There is none.
 pub(super) fn row(benchmark: Benchmark) -> Result<&'static Row, String> {
     let row = TABLE.iter().copied().find(|row| row.benchmark == benchmark);
     row.ok_or_else(|| format!("not available: this worker has no benchmark `{}`", benchmark.name()))

@@ -159,7 +159,7 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    /// The counts that make `Alltoallv` and `Allgatherv` move what is wanted.
+    /// The counts that make `Alltoallv` and `Allgatherv` move the wanted data.
     pub(super) fn adjust(
         &self,
         call: &mut Call,
@@ -239,8 +239,8 @@ impl Compiler<'_> {
     }
 }
 
-/// A pointer that is not null where it is not used, because some libraries look at it all the same; what is given and what is
-/// got are apart, because some refuse one buffer for both.
+/// A pointer that is not null even if unused, because some libraries look at it all the same. Input and output get different pointers, because
+/// some refuse one buffer for both.
 fn valid(pointer: *mut u8, bytes: usize, end: End) -> *mut c_void {
     static NOWHERE: [u64; 4] = [0; 4];
     if pointer.is_null() || bytes == 0 {

@@ -1,4 +1,4 @@
-//! Sides that do what a collective does: follows the data from call to call.
+//! Sides that do a collective's task: follows the data from call to call.
 //!
 //! * [`arguments`]: the arguments of one call.
 //! * [`parts`]: calls on parts of the ranks.
@@ -39,7 +39,7 @@ struct Data {
     layout: Layout,
     /// Strided data that was packed moves as `MPI_PACKED`.
     packed: bool,
-    /// It is what the caller gave to be combined; everything else has only to be moved.
+    /// True for the caller's data before it is combined; all other data has only to be moved.
     uncombined: bool,
     /// Blocks lie part by part instead of rank by rank.
     by_parts: bool,
@@ -61,7 +61,7 @@ impl Compiler<'_> {
         function.has_data().then(|| (function.input(), function.output()))
     }
 
-    /// Compiles a side that does what a collective does.
+    /// Compiles a side that does a collective's task.
     pub(super) fn collective(&mut self) -> Result<(), String> {
         let target = self.target();
         let Some((input, wanted)) = Self::shapes(target) else {
