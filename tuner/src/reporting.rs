@@ -8,11 +8,12 @@ use kilter_emit::{Emitted, File};
 use kilter_model::config::guideline::Kind;
 use kilter_model::deployment::{Assignment, Selection};
 use kilter_model::options::Options;
+use kilter_model::plan::Plan;
 use kilter_model::report::{
     BudgetPart, Cell, DeployedChange, Fix, FixKind, Library, Provenance, Report, SCHEMA, Setting,
 };
 use kilter_render::format;
-use kilter_search::context::Context;
+use kilter_search::context::{Context, Jobs, Site};
 use kilter_search::savings;
 use kilter_search::verification::{JudgedCell, Verification};
 use kilter_stats::verdict::{Comparison, Outcome};
@@ -22,7 +23,11 @@ use kilter_tune::Tuned;
 #[must_use]
 pub fn of_check(context: &Context<'_>, verification: &Verification) -> Report {
     let mut report = empty(context, "check", verification);
-    report.cells = verification.cells.iter().map(|judged| cell(context, judged)).collect();
+    report.cells = verification
+        .cells
+        .iter()
+        .map(|judged| cell(context.site.options.ranks, judged))
+        .collect();
     report.savings = savings::lost(&context.plan.calls, &verification.cells);
     report
 }
@@ -46,7 +51,7 @@ pub fn of_tune(context: &Context<'_>, tuned: &Tuned) -> Report {
     let reasons = tuned.ledger.reasons();
     let mut seen = BTreeSet::new();
     for judged in &tuned.before.cells {
-        let mut cell = cell(context, judged);
+        let mut cell = cell(context.site.options.ranks, judged);
         seen.insert(key(judged));
         cell.after = after.get(&key(judged)).map(|comparison| (*comparison).clone());
         let in_force = cell.after.as_ref().unwrap_or(&cell.before);
@@ -60,7 +65,7 @@ pub fn of_tune(context: &Context<'_>, tuned: &Tuned) -> Report {
             let ratio = in_force.ratio;
             cell.unfixed_because = Some(format!(
                 "no longer violated, but {} launches do not decide whether it holds (ratio {ratio:.2}); use more --launches",
-                context.options.launches
+                context.site.options.launches
             ));
         }
         report.cells.push(cell);
@@ -72,7 +77,7 @@ pub fn of_tune(context: &Context<'_>, tuned: &Tuned) -> Report {
         .flat_map(|after| &after.cells)
         .filter(|judged| !seen.contains(&key(judged)))
     {
-        let mut cell = cell(context, judged);
+        let mut cell = cell(context.site.options.ranks, judged);
         if judged.comparison.verdict == Outcome::Violated {
             cell.unfixed_because = Some(reason(&reasons, judged));
         }
@@ -80,14 +85,14 @@ pub fn of_tune(context: &Context<'_>, tuned: &Tuned) -> Report {
         report.cells.push(cell);
     }
     if let Some(emitted) = &tuned.emitted {
-        report.changes = changes(context, tuned, emitted, &report.cells);
+        report.changes = changes(&context.site, tuned, emitted, &report.cells);
     }
     if let Some(after) = &tuned.after {
         // Left sides that are no collectives are not measured in turn with the deployed files. Their times before come
         // from the verification.
         let mut before = tuned.before.medians.clone();
         before.extend(tuned.untouched.clone());
-        let rule = context.rule(after.noise_seconds);
+        let rule = context.site.rule(after.noise_seconds);
         report.savings = savings::of(&context.plan.calls, &before, &after.medians, &rule);
     }
     report
@@ -119,25 +124,25 @@ pub(crate) fn date(unix_seconds: f64) -> String {
 }
 
 /// Says what other load did, where it was there.
-fn warn_of_load(context: &Context<'_>) {
-    let allowed = context.most_other_cores();
-    let Ok((most, launches)) = context.run.other_load(allowed) else {
+fn warn_of_load(jobs: &Jobs<'_>) {
+    let allowed = jobs.most_other_cores();
+    let Ok((most, launches)) = jobs.run.other_load(allowed) else {
         return;
     };
-    let here = context.watch.other_load(allowed);
+    let here = jobs.watch.other_load(allowed);
     if launches > 0 {
         let longer = if here.slower > 0.0 {
             format!(" (they lasted {:.1} times as long as the others)", here.slower)
         } else {
             String::new()
         };
-        context.progress.warn(&format!(
+        jobs.progress.warn(&format!(
             "beside {launches} of the launches{longer} other programs took more than {allowed} processors, up to {most:.1}: times are longer and \
              vary more, and less is decided; run again on a quiet machine"
         ));
     }
     if here.unanswered > 0 {
-        context.progress.warn(&format!(
+        jobs.progress.warn(&format!(
             "{} blocks were not measured, since the time of their launches was over; raise --budget, or end what else runs",
             here.unanswered
         ));
@@ -145,26 +150,27 @@ fn warn_of_load(context: &Context<'_>) {
 }
 
 fn empty(context: &Context<'_>, command: &str, verification: &Verification) -> Report {
-    warn_of_load(context);
-    let options = context.options;
+    warn_of_load(&context.jobs);
+    let options = context.site.options;
     Report {
         schema: SCHEMA,
         command: command.to_owned(),
         library: Library {
-            name: context.library.name.clone(),
-            version: context.version.clone(),
+            name: context.site.library.name.clone(),
+            version: context.site.version.clone(),
         },
         ranks: options.ranks,
         provenance: Provenance {
             library_string: verification.library_string.clone(),
             hosts: verification.hosts.clone(),
-            seed: context.run.seed,
-            command_line: context.typed.clone(),
+            seed: context.jobs.run.seed,
+            command_line: context.jobs.typed.clone(),
             launch_before: verification.command_line.clone(),
             launch_after: String::new(),
-            started: date(context.run.started_unix_seconds),
-            measuring_seconds: context.budget.spent_seconds(),
+            started: date(context.jobs.run.started_unix_seconds),
+            measuring_seconds: context.jobs.budget.spent_seconds(),
             budget: context
+                .jobs
                 .budget
                 .phases()
                 .into_iter()
@@ -202,14 +208,14 @@ fn empty(context: &Context<'_>, command: &str, verification: &Verification) -> R
         targets: Vec::new(),
         overlap: None,
         quarantined: context.quarantine.list(),
-        not_verified: not_verified(context, verification),
+        not_verified: not_verified(&context.plan, verification),
         warnings: context.progress.warnings(),
     }
 }
 
 /// Guidelines and sides that could not be verified, with reasons.
-fn not_verified(context: &Context<'_>, verification: &Verification) -> BTreeMap<String, String> {
-    let guidelines = context.plan.left_out.iter();
+fn not_verified(plan: &Plan, verification: &Verification) -> BTreeMap<String, String> {
+    let guidelines = plan.left_out.iter();
     let failed = verification.failed.iter();
     guidelines
         .chain(failed)
@@ -217,7 +223,7 @@ fn not_verified(context: &Context<'_>, verification: &Verification) -> BTreeMap<
         .collect()
 }
 
-fn cell(context: &Context<'_>, judged: &JudgedCell) -> Cell {
+fn cell(ranks: usize, judged: &JudgedCell) -> Cell {
     let cell = &judged.cell;
     Cell {
         guideline: cell.guideline.clone(),
@@ -227,7 +233,7 @@ fn cell(context: &Context<'_>, judged: &JudgedCell) -> Cell {
         bytes: cell.bytes,
         measured_bytes: cell.left.bytes,
         right_bytes: (cell.right.bytes != cell.left.bytes).then_some(cell.right.bytes),
-        ranks: context.options.ranks,
+        ranks,
         before: judged.comparison.clone(),
         after: None,
         fix: None,
@@ -248,7 +254,7 @@ fn is_part_of(assignment: &Assignment, fix: &Fix) -> bool {
     fix.settings.contains(&Setting::from(assignment))
 }
 
-fn changes(context: &Context<'_>, tuned: &Tuned, emitted: &Emitted, cells: &[Cell]) -> Vec<DeployedChange> {
+fn changes(site: &Site<'_>, tuned: &Tuned, emitted: &Emitted, cells: &[Cell]) -> Vec<DeployedChange> {
     let file = |file: File| emitted.files.get(&file).cloned().unwrap_or_default();
     let mut changes = Vec::new();
     for assignment in &tuned.deployment.assignments {
@@ -260,7 +266,7 @@ fn changes(context: &Context<'_>, tuned: &Tuned, emitted: &Emitted, cells: &[Cel
             kind: FixKind::Parameter,
             name: assignment.name.clone(),
             value: assignment.value.clone(),
-            file: kilter_emit::carrier(context, emitted, assignment),
+            file: kilter_emit::carrier(&site.library, emitted, assignment),
             why: why(&answered),
             gain: gain(&answered),
             cells: answered.iter().map(|cell| name(cell)).collect(),

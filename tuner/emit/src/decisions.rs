@@ -7,9 +7,10 @@ use std::path::Path;
 use kilter_algorithms::Collective;
 use kilter_model::deployment::{Assignment, Deployment, PROGRESS_VARIABLE, Selection};
 use kilter_model::layout::Layout;
+use kilter_model::plan::Plan;
 use kilter_model::report::FixKind;
 use kilter_render::format;
-use kilter_search::context::Context;
+use kilter_search::context::{Facts, Site};
 
 /// Selections by collective and measured volume in bytes.
 pub type Selections = BTreeMap<(Collective, u64), Selection>;
@@ -46,16 +47,16 @@ pub struct Part<'a> {
 impl<'a> Decisions<'a> {
     /// Decisions of one run.
     #[must_use]
-    pub fn of(context: &'a Context<'_>, deployment: &'a Deployment) -> Decisions<'a> {
+    pub fn of(site: &'a Site<'_>, plan: &'a Plan, facts: &'a Facts, deployment: &'a Deployment) -> Decisions<'a> {
         Decisions {
             assignments: &deployment.assignments,
             parts: vec![Part {
-                ranks: context.options.ranks,
+                ranks: site.options.ranks,
                 selections: &deployment.selections,
-                volumes: &context.plan.volumes,
+                volumes: &plan.volumes,
             }],
-            layouts: context.options.layout.into_iter().collect(),
-            transports: context.transports(),
+            layouts: site.options.layout.into_iter().collect(),
+            transports: facts.transports(),
             left_out: Vec::new(),
         }
     }

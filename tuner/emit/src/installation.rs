@@ -7,7 +7,7 @@ use kilter_bench::programs::Programs;
 use kilter_bench::progress::Progress;
 use kilter_model::config::library::Library;
 use kilter_model::limits::Limits;
-use kilter_search::context::Context;
+use kilter_search::context::Jobs;
 
 /// The MPI installation that files are written for.
 pub struct Installation<'a> {
@@ -42,22 +42,22 @@ pub struct Installation<'a> {
 impl<'a> Installation<'a> {
     /// The installation of a run.
     #[must_use]
-    pub fn of(context: &'a Context<'_>) -> Installation<'a> {
-        let options = context.options;
+    pub fn of(jobs: &'a Jobs<'_>) -> Installation<'a> {
+        let options = jobs.site.options;
         Installation {
-            library: &context.library,
-            version: &context.version,
+            library: &jobs.site.library,
+            version: &jobs.site.version,
             mpirun: &options.mpirun,
-            programs: &context.programs,
+            programs: &jobs.programs,
             ranks: options.ranks,
             platform: options.platform.as_ref().map(|platform| platform.id.as_str()),
             limits: &options.limits,
             site_parameters: &options.site_parameters,
             site_environment: &options.site_environment,
-            set_by_site: context.set_by_site(),
-            device: context.device(),
-            library_string: context.library_string(),
-            progress: &context.progress,
+            set_by_site: jobs.site.set_by_site(),
+            device: jobs.site.device(),
+            library_string: jobs.site.library_string(),
+            progress: &jobs.progress,
         }
     }
 

@@ -30,10 +30,15 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
+use kilter_bench::progress::Progress;
+use kilter_model::config::library::Library;
 use kilter_model::deployment::{Assignment, Deployment};
+use kilter_model::options::Options;
+use kilter_model::plan::Plan;
 use kilter_model::setup::Setup;
 use kilter_protocol::fault::FaultKind;
-use kilter_search::context::Context;
+use kilter_search::context::{Facts, Jobs, Site};
+use kilter_search::quarantine::Quarantine;
 use kilter_search::verification::Verification;
 
 use decisions::Decisions;
@@ -74,35 +79,35 @@ pub enum File {
 }
 
 /// The staging directory.
-fn directory(context: &Context<'_>) -> PathBuf {
-    context.options.out.join("emit")
+fn directory(options: &Options) -> PathBuf {
+    options.out.join("emit")
 }
 
 /// Empties the staging directory: nothing is to be deployed.
 ///
 /// # Errors
 /// The directory cannot be removed, or holds files that are not Kilter's.
-pub fn clear(context: &Context<'_>) -> anyhow::Result<()> {
-    staging::clear(&directory(context))
+pub fn clear(options: &Options) -> anyhow::Result<()> {
+    staging::clear(&directory(options))
 }
 
 /// Refuses a deployment that could not be written in the end: no emitter, or a staging directory that holds files that are not Kilter's. It is
 /// called before anything is measured.
-pub fn check(context: &Context<'_>) -> anyhow::Result<()> {
-    emitter(context)?;
-    staging::check(&directory(context))
+pub fn check(site: &Site<'_>) -> anyhow::Result<()> {
+    emitter(&site.library)?;
+    staging::check(&directory(site.options))
 }
 
 /// The emitter of the context's library.
 ///
 /// # Errors
 /// The library has none.
-fn emitter(context: &Context<'_>) -> anyhow::Result<&'static dyn Emitter> {
-    emitters::of(&context.library)?.with_context(|| {
+fn emitter(library: &Library) -> anyhow::Result<&'static dyn Emitter> {
+    emitters::of(library)?.with_context(|| {
         format!(
             "tuning {name} is not there yet: its algorithms are not described for the search, and nothing writes files for it; \
              `kilter check` verifies {name}, and `kilter tune` works on the libraries that `kilter list libraries` shows so",
-            name = context.library.name
+            name = library.name
         )
     })
 }
@@ -111,16 +116,25 @@ fn emitter(context: &Context<'_>) -> anyhow::Result<&'static dyn Emitter> {
 ///
 /// # Errors
 /// A decision that no file can carry, or a file that cannot be written.
-pub fn emit(context: &Context<'_>, deployment: &Deployment) -> anyhow::Result<Emitted> {
-    write_to(context, &Decisions::of(context, deployment), &directory(context))
+pub fn emit(jobs: &Jobs<'_>, plan: &Plan, facts: &Facts, deployment: &Deployment) -> anyhow::Result<Emitted> {
+    write_to(
+        jobs,
+        &Decisions::of(&jobs.site, plan, facts, deployment),
+        &directory(jobs.site.options),
+    )
 }
 
 /// Writes decisions, which may be those of several layouts, into a directory that holds nothing else.
 ///
 /// # Errors
 /// A decision that no file can carry, or a file that cannot be written.
-pub fn write_to(context: &Context<'_>, decisions: &Decisions<'_>, directory: &Path) -> anyhow::Result<Emitted> {
-    write_files(emitter(context)?, &Installation::of(context), decisions, directory)
+pub fn write_to(jobs: &Jobs<'_>, decisions: &Decisions<'_>, directory: &Path) -> anyhow::Result<Emitted> {
+    write_files(
+        emitter(&jobs.site.library)?,
+        &Installation::of(jobs),
+        decisions,
+        directory,
+    )
 }
 
 /// Writes all files of an installation.
@@ -155,28 +169,26 @@ fn write_files(
 ///
 /// # Errors
 /// A file that its reader would refuse or ignore.
-pub fn staged(context: &Context<'_>, emitted: &Emitted) -> anyhow::Result<Setup> {
-    emitter(context)?.staged(&Installation::of(context), emitted)
+pub fn staged(jobs: &Jobs<'_>, emitted: &Emitted) -> anyhow::Result<Setup> {
+    emitter(&jobs.site.library)?.staged(&Installation::of(jobs), emitted)
 }
 
 /// The name of the emitted file that carries a setting of whole launches; empty where there is none.
 #[must_use]
-pub fn carrier(context: &Context<'_>, emitted: &Emitted, assignment: &Assignment) -> String {
-    let emitter = emitter(context).ok();
+pub fn carrier(library: &Library, emitted: &Emitted, assignment: &Assignment) -> String {
+    let emitter = emitter(library).ok();
     let file = emitter.and_then(|emitter| emitted.files.get(&emitter.carrier(assignment, emitted)));
     file.cloned().unwrap_or_default()
 }
 
 /// Warns where the drop-in did not run an implementation that is deployed: its rules were never reached.
-pub fn confirm_ran(context: &Context<'_>, emitted: &Emitted, after: &Verification) {
+pub fn confirm_ran(progress: &Progress, quarantine: &Quarantine, emitted: &Emitted, after: &Verification) {
     for id in &emitted.implementations {
         if after.dropin_calls.get(id).is_none_or(|calls| *calls == 0) {
-            context.progress.warn(&format!(
+            progress.warn(&format!(
                 "the drop-in never ran `{id}` in the verification; do not deploy its rule"
             ));
-            context
-                .quarantine
-                .add(id, FaultKind::NoEffect, "the drop-in never ran it in the verification");
+            quarantine.add(id, FaultKind::NoEffect, "the drop-in never ran it in the verification");
         }
     }
 }

@@ -13,7 +13,7 @@ use kilter_model::survey::Cell;
 use kilter_protocol::overlap::Benchmark;
 use kilter_render::format;
 use kilter_render::table::trimmed;
-use kilter_search::context::Context;
+use kilter_search::context::Jobs;
 use serde::Serialize;
 
 use super::adaptive::{self, Explored, SHARE};
@@ -69,8 +69,8 @@ pub struct Shares {
 }
 
 /// Measures every benchmark of the suite in both ways.
-pub fn run(context: &Context<'_>, suite: &Suite) -> anyhow::Result<Agreement> {
-    let ranks = context.options.ranks;
+pub fn run(jobs: &Jobs<'_>, suite: &Suite) -> anyhow::Result<Agreement> {
+    let ranks = jobs.site.options.ranks;
     let untouched = Setup::default();
     let mut rows = Vec::new();
     let mut library = String::new();
@@ -78,7 +78,7 @@ pub fn run(context: &Context<'_>, suite: &Suite) -> anyhow::Result<Agreement> {
         // One job after the other: even one that waits takes cycles from the other.
         let surveyor = |what: &str| {
             let label = format!("overlap/{what}/{}", benchmark.name());
-            Surveyor::new(context, suite, &untouched, &label)
+            Surveyor::new(jobs, suite, &untouched, &label)
         };
         let mut full = surveyor("full")?;
         let grid = full.grid(benchmark);
@@ -103,7 +103,7 @@ pub fn run(context: &Context<'_>, suite: &Suite) -> anyhow::Result<Agreement> {
     Ok(Agreement {
         library,
         ranks,
-        command: context.typed.clone(),
+        command: jobs.typed.clone(),
         rows,
     })
 }

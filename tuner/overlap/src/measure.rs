@@ -13,7 +13,7 @@ use kilter_protocol::cpus::ProcessingUnits;
 use kilter_protocol::overlap::Benchmark;
 use kilter_protocol::plan::Block;
 use kilter_protocol::report::Start;
-use kilter_search::context::Context;
+use kilter_search::context::{Jobs, Site};
 use kilter_stats::describe::interquartile_range;
 use kilter_stats::sample::Sample;
 use rand::SeedableRng as _;
@@ -43,8 +43,8 @@ const PATIENCE: usize = 5;
 
 /// Measures a suite under `setup`, in jobs named `key`. Errors are a job that does not start, a setting that did not
 /// take effect, the database, and an interruption.
-pub fn survey(context: &Context<'_>, suite: &Suite, setup: &Setup, key: &str) -> anyhow::Result<Survey> {
-    let mut surveyor = Surveyor::new(context, suite, setup, key)?;
+pub fn survey(jobs: &Jobs<'_>, suite: &Suite, setup: &Setup, key: &str) -> anyhow::Result<Survey> {
+    let mut surveyor = Surveyor::new(jobs, suite, setup, key)?;
     let maps = if suite.full {
         let all = suite.benchmarks.iter().map(|benchmark| surveyor.map(*benchmark, true));
         all.collect::<anyhow::Result<Vec<Map>>>()?
@@ -56,7 +56,7 @@ pub fn survey(context: &Context<'_>, suite: &Suite, setup: &Setup, key: &str) ->
 
 /// Asks one job after the other about cells.
 pub struct Surveyor<'c, 'a> {
-    context: &'c Context<'a>,
+    jobs: &'c Jobs<'a>,
     suite: &'c Suite,
     key: String,
     session: Session<'c>,
@@ -73,18 +73,13 @@ pub struct Surveyor<'c, 'a> {
 impl<'c, 'a> Surveyor<'c, 'a> {
     /// Starts a job, unless the store knows its start. An error if it does not start, or if a setting did not take
     /// effect.
-    pub fn new(
-        context: &'c Context<'a>,
-        suite: &'c Suite,
-        setup: &Setup,
-        key: &str,
-    ) -> anyhow::Result<Surveyor<'c, 'a>> {
-        let mut session = context.session(key, setup, true)?.asking_processing_units();
-        let failed = || format!("job `{key}` failed; its log is in {}", context.directory.display());
+    pub fn new(jobs: &'c Jobs<'a>, suite: &'c Suite, setup: &Setup, key: &str) -> anyhow::Result<Surveyor<'c, 'a>> {
+        let mut session = jobs.session(key, setup, true)?.asking_processing_units();
+        let failed = || format!("job `{key}` failed; its log is in {}", jobs.directory.display());
         let start = session.start().with_context(failed)?;
-        context.confirm(setup, &start)?;
+        jobs.site.confirm(setup, &start)?;
         Ok(Surveyor {
-            context,
+            jobs,
             suite,
             key: key.to_owned(),
             session,
@@ -115,7 +110,7 @@ impl<'c, 'a> Surveyor<'c, 'a> {
     #[must_use]
     pub fn grid(&self, benchmark: Benchmark) -> Grid {
         self.suite
-            .grid(benchmark, self.context.options.ranks, self.units.count())
+            .grid(benchmark, self.jobs.site.options.ranks, self.units.count())
     }
 
     /// Seconds of measuring since the last call.
@@ -184,7 +179,7 @@ impl<'c, 'a> Surveyor<'c, 'a> {
     }
 
     fn begin(&mut self, benchmark: Benchmark, cells: usize) {
-        self.context
+        self.jobs
             .progress
             .phase(&format!("overlap: {}", benchmark.name()), cells as u64);
         self.patience = PATIENCE;
@@ -193,7 +188,7 @@ impl<'c, 'a> Surveyor<'c, 'a> {
 
     /// True if a survey must end now.
     fn is_over(&self) -> bool {
-        self.bounded && self.context.budget.exhausted()
+        self.bounded && self.jobs.budget.exhausted()
     }
 
     /// Measures cells in an order of their own; answers are in the order of `positions`.
@@ -205,7 +200,7 @@ impl<'c, 'a> Surveyor<'c, 'a> {
     ) -> anyhow::Result<Vec<Option<Cell>>> {
         let mut order: Vec<usize> = (0..positions.len()).collect();
         let name = format!("{}/{}/{}", self.key, benchmark.name(), positions.len());
-        let seed = derived_seed(self.context.run.seed, &name);
+        let seed = derived_seed(self.jobs.run.seed, &name);
         order.shuffle(&mut Xoshiro256PlusPlus::seed_from_u64(seed));
         let mut cells = vec![None; positions.len()];
         for batch in order.chunks(BATCH) {
@@ -232,15 +227,15 @@ impl<'c, 'a> Surveyor<'c, 'a> {
     /// Measures points together.
     fn batch(&mut self, benchmark: Benchmark, points: &[Point]) -> anyhow::Result<Vec<Option<(Cell, Widths)>>> {
         if self.is_over() {
-            let budget = self.context.options.budget_seconds;
+            let budget = self.jobs.site.options.budget_seconds;
             let reason = format!("not measured: the budget of {budget} s was spent before; raise --budget");
-            self.context.progress.warn(&format!("overlap: {reason}"));
+            self.jobs.progress.warn(&format!("overlap: {reason}"));
             self.failed
                 .extend(points.iter().map(|point| failed_at(*point, &reason)));
             return Ok(vec![None; points.len()]);
         }
         let blocks: Vec<Block> = points.iter().map(|point| self.block(benchmark, *point)).collect();
-        let (session, progress) = (&mut self.session, &self.context.progress);
+        let (session, progress) = (&mut self.session, &self.jobs.progress);
         let answers = asking::ask_all(&blocks, &mut self.patience, &mut |blocks| {
             session.measure_together(blocks, &mut |_| progress.step(1))
         })
@@ -267,10 +262,10 @@ impl<'c, 'a> Surveyor<'c, 'a> {
                     JobFailure::Hung { seconds, .. } => *seconds,
                     _ => 0.0,
                 };
-                self.spend(silence + self.context.launch_seconds());
+                self.spend(silence + self.jobs.launch_seconds());
                 let block = failure.place().block.as_deref().unwrap_or_default();
                 let what = failure.kind();
-                self.context
+                self.jobs
                     .progress
                     .warn(&format!("overlap: `{block}` {what}; the other cells go on"));
                 Err(failure.to_string())
@@ -281,7 +276,7 @@ impl<'c, 'a> Surveyor<'c, 'a> {
                      or its failing sizes out of --sizes",
                     benchmark.name()
                 );
-                self.context.progress.warn(&reason);
+                self.jobs.progress.warn(&reason);
                 Err(reason)
             }
         }
@@ -293,7 +288,7 @@ impl<'c, 'a> Surveyor<'c, 'a> {
 
     fn block(&self, benchmark: Benchmark, point: Point) -> Block {
         block::question(self.suite, benchmark, point, |id| {
-            derived_seed(self.context.run.seed, &format!("{}/{id}", self.key))
+            derived_seed(self.jobs.run.seed, &format!("{}/{id}", self.key))
         })
     }
 
@@ -311,19 +306,19 @@ impl<'c, 'a> Surveyor<'c, 'a> {
         match self.session.close() {
             Ok(()) => {}
             // Every cell was answered before.
-            Err(SessionError::Job(failure)) => self.context.progress.warn(&failure.to_string()),
+            Err(SessionError::Job(failure)) => self.jobs.progress.warn(&failure.to_string()),
             Err(error) => return Err(error.into()),
         }
         Ok(Survey {
             schema: SCHEMA,
-            library: format!("{} {}", self.context.library.name, self.context.version),
-            ranks: self.context.options.ranks,
-            transport: transport(self.context, &self.start),
+            library: format!("{} {}", self.jobs.site.library.name, self.jobs.site.version),
+            ranks: self.jobs.site.options.ranks,
+            transport: transport(&self.jobs.site, &self.start),
             hosts: self.start.hosts,
             processing_units: self.units.count(),
             processing_units_by: self.units.by,
             computation: self.suite.model,
-            command: self.context.typed.clone(),
+            command: self.jobs.typed.clone(),
             maps,
         })
     }
@@ -340,15 +335,15 @@ fn failed_at(point: Point, reason: &str) -> Failed {
 
 /// The library's report on its transports, after those that the description names for this placement, unless the site
 /// chose them.
-fn transport(context: &Context<'_>, start: &Start) -> String {
+fn transport(site: &Site<'_>, start: &Start) -> String {
     let one_host = start.hosts.windows(2).all(|pair| pair[0] == pair[1]);
-    let variables = &context.library.transports.variables;
-    let chosen_by_site = context
+    let variables = &site.library.transports.variables;
+    let chosen_by_site = site
         .options
         .site_parameters
         .iter()
         .any(|(name, _)| variables.contains(name));
-    let usual = context.library.transports.on(one_host).iter().cloned();
+    let usual = site.library.transports.on(one_host).iter().cloned();
     let names = usual.filter(|_| !chosen_by_site);
     let told = variables.iter().filter_map(|name| {
         let value = start.variables.get(name).filter(|value| !value.is_empty())?;

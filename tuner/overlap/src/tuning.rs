@@ -18,7 +18,7 @@ use kilter_model::not_deployed::NotDeployed;
 use kilter_model::setup::Setup;
 use kilter_model::survey::Survey;
 use kilter_protocol::overlap::{Benchmark, Model};
-use kilter_search::context::Context;
+use kilter_search::context::{Facts, Jobs, Site};
 
 use super::grid::Point;
 use super::options::Suite;
@@ -109,38 +109,36 @@ impl Goals {
     }
 
     /// Measures the untouched library; does nothing without a target.
-    pub fn begin(context: &Context<'_>, wanted: &[Target], model: Model) -> anyhow::Result<Goals> {
+    pub fn begin(jobs: &Jobs<'_>, facts: &Facts, wanted: &[Target], model: Model) -> anyhow::Result<Goals> {
         let mut goals = Goals::of(wanted, model);
         if wanted.is_empty() {
             return Ok(goals);
         }
-        goals.find_points(context)?;
-        let (mut launches, mut seconds) = goals.first_look(context, "targets/before")?;
-        if goals.are_lost_in_noise(context, &launches) && goals.affords_more_precision(context, seconds) {
+        goals.find_points(jobs)?;
+        let (mut launches, mut seconds) = goals.first_look(jobs, "targets/before")?;
+        if goals.are_lost_in_noise(&jobs.site, facts, &launches) && goals.affords_more_precision(jobs, seconds) {
             goals.look_more_precisely();
-            context
-                .progress
+            jobs.progress
                 .note("overlap: a target cannot be told from noise; measuring again, with more repetitions");
-            (launches, seconds) = goals.first_look(context, "targets/before/precisely")?;
+            (launches, seconds) = goals.first_look(jobs, "targets/before/precisely")?;
         }
         // The proof takes as many launches, and as many of the untouched library in turn with them.
-        context.budget.reserve(2.0 * seconds);
+        jobs.budget.reserve(2.0 * seconds);
         let before = looks::judge_in_looks(
-            (&goals.targets, &context.rule(context.noise_seconds())),
+            (&goals.targets, &jobs.site.rule(facts.noise_seconds())),
             &mut launches,
             |further| {
                 let seconds = seconds / LAUNCHES as f64 * further as f64;
-                context
-                    .budget
-                    .with_share(DECIDING_SHARE, || !context.budget.search_exhausted(seconds))
+                jobs.budget
+                    .with_share(DECIDING_SHARE, || !jobs.budget.search_exhausted(seconds))
             },
             // Missed targets are searched for, which needs the budget.
             |judged| !judged.iter().any(is_open) && looks::is_nearly_met(judged),
-            |launches, launch| goals.base_launch(context, "targets/before", launches, launch),
+            |launches, launch| goals.base_launch(jobs, "targets/before", launches, launch),
         )?;
         (goals.base, goals.before) = (launches.base, before);
         for judgement in &goals.before {
-            context.progress.note(&format!(
+            jobs.progress.note(&format!(
                 "{}: {}",
                 judgement.target,
                 judgement
@@ -152,31 +150,25 @@ impl Goals {
     }
 
     /// First launches of the untouched library, and their seconds of measuring.
-    fn first_look(&self, context: &Context<'_>, label: &str) -> anyhow::Result<(Launches, f64)> {
-        let before = context.budget.spent_seconds();
+    fn first_look(&self, jobs: &Jobs<'_>, label: &str) -> anyhow::Result<(Launches, f64)> {
+        let before = jobs.budget.spent_seconds();
         let mut launches = Launches::default();
         for launch in 0..LAUNCHES {
-            self.base_launch(context, label, &mut launches, launch)?;
+            self.base_launch(jobs, label, &mut launches, launch)?;
         }
-        Ok((launches, context.budget.spent_seconds() - before))
+        Ok((launches, jobs.budget.spent_seconds() - before))
     }
 
     /// Adds the launch of this number of the untouched library.
-    fn base_launch(
-        &self,
-        context: &Context<'_>,
-        label: &str,
-        launches: &mut Launches,
-        launch: usize,
-    ) -> anyhow::Result<()> {
-        let survey = self.survey(context, &format!("{label}/{launch}"), &Setup::default())?;
+    fn base_launch(&self, jobs: &Jobs<'_>, label: &str, launches: &mut Launches, launch: usize) -> anyhow::Result<()> {
+        let survey = self.survey(jobs, &format!("{label}/{launch}"), &Setup::default())?;
         launches.base.push(survey);
         Ok(())
     }
 
     /// True if some target cannot be judged because what could be hidden is near the noise in all of its cells.
-    fn are_lost_in_noise(&self, context: &Context<'_>, launches: &Launches) -> bool {
-        let rule = context.rule(context.noise_seconds());
+    fn are_lost_in_noise(&self, site: &Site<'_>, facts: &Facts, launches: &Launches) -> bool {
+        let rule = site.rule(facts.noise_seconds());
         let judged = targets::judge_all(&self.targets, &launches.base, &launches.base, &rule);
         judged.iter().any(Judgement::is_lost_in_noise)
     }
@@ -196,7 +188,8 @@ impl Goals {
     /// of which sometimes looks better by chance alone.
     pub fn judge_deployed(
         &mut self,
-        context: &Context<'_>,
+        jobs: &Jobs<'_>,
+        facts: &Facts,
         label: &str,
         staged: &Setup,
     ) -> anyhow::Result<Option<Disproved>> {
@@ -211,23 +204,23 @@ impl Goals {
             let key = |which: &str| format!("{label}/targets/{launch}/{which}");
             launches
                 .base
-                .push(self.survey(context, &key("before"), &Setup::default())?);
-            let now = self.survey(context, &key("after"), staged)?;
+                .push(self.survey(jobs, &key("before"), &Setup::default())?);
+            let now = self.survey(jobs, &key("after"), staged)?;
             launches.now.get_or_insert_default().push(now);
             Ok(())
         };
-        let spent_before = context.budget.spent_seconds();
+        let spent_before = jobs.budget.spent_seconds();
         for launch in 0..LAUNCHES {
             measure(&mut launches, launch)?;
         }
-        let spent = context.budget.spent_seconds();
-        let rule = context.rule(context.noise_seconds());
+        let spent = jobs.budget.spent_seconds();
+        let rule = jobs.site.rule(facts.noise_seconds());
         let judged = looks::judge_in_looks(
             (&self.targets, &rule),
             &mut launches,
             |further| {
                 let seconds = (spent - spent_before) / LAUNCHES as f64 * further as f64;
-                spent + seconds <= context.options.budget_seconds
+                spent + seconds <= jobs.site.options.budget_seconds
             },
             looks::is_nearly_met,
             measure,

@@ -17,9 +17,10 @@ use kilter_stats::verdict::Rule;
 use kilter_stats::verdict::improves;
 
 use crate::choose::{Choice, Measured};
-use crate::context::Context;
+use crate::context::{Context, Facts, Site};
 use crate::in_job_search::{Contests, FINAL_LAUNCHES, Held, front};
 use crate::proof::{self, Finding};
+use crate::quarantine::Quarantine;
 use crate::space::{self, LaunchCandidate};
 use crate::target::Target;
 use crate::trials::Trials;
@@ -41,16 +42,25 @@ pub fn search(
     let mut base = deployed.clone();
     // Those of gates that something was chosen under: what is tried later is tried beside them.
     let mut opened: Vec<Assignment> = Vec::new();
-    for gate in candidates(context, &open(choices, &|_| true), banned) {
+    for gate in candidates(
+        &context.site,
+        &context.facts,
+        &context.quarantine,
+        &open(choices, &|_| true),
+        banned,
+    ) {
         let is_set = |one: &Assignment| base.assignments.iter().any(|other| other.name == one.name);
-        let targets = open(choices, &|target| acts_on(&context.library, &gate.parameter, target));
+        let targets = open(choices, &|target| {
+            acts_on(&context.site.library, &gate.parameter, target)
+        });
         if targets.is_empty() || gate.assignments.iter().any(is_set) {
             continue;
         }
-        let launches = 2 * FINAL_LAUNCHES.min(context.options.launches) + OTHER_LAUNCHES;
+        let launches = 2 * FINAL_LAUNCHES.min(context.site.options.launches) + OTHER_LAUNCHES;
         if context
+            .jobs
             .budget
-            .search_exhausted(launches as f64 * context.launch_seconds())
+            .search_exhausted(launches as f64 * context.jobs.launch_seconds())
         {
             let why = "the budget ended before algorithms were compared under it; raise --budget";
             context.progress.warn(&format!("`{}`: {why}", id(&gate.assignments)));
@@ -89,9 +99,15 @@ fn open(choices: &[(Target, Choice)], wanted: &dyn Fn(&Target) -> bool) -> Vec<T
 }
 
 /// The gates that may be tried.
-fn candidates(context: &Context<'_>, targets: &[Target], banned: &BTreeSet<Assignment>) -> Vec<LaunchCandidate> {
-    let (library, options) = (&context.library, context.options);
-    let mut candidates = space::admitting_candidates(library, &context.transports(), targets);
+fn candidates(
+    site: &Site<'_>,
+    facts: &Facts,
+    quarantine: &Quarantine,
+    targets: &[Target],
+    banned: &BTreeSet<Assignment>,
+) -> Vec<LaunchCandidate> {
+    let (library, options) = (&site.library, site.options);
+    let mut candidates = space::admitting_candidates(library, &facts.transports(), targets);
     candidates.retain(|gate| {
         let is_banned = gate.assignments.iter().any(|one| banned.contains(one));
         let is_the_sites = gate.assignments.iter().all(|one| {
@@ -99,7 +115,7 @@ fn candidates(context: &Context<'_>, targets: &[Target], banned: &BTreeSet<Assig
             site.any(|(name, value)| (name, value) == (&one.name, &one.value))
         });
         let is_left = options.limits.leaves_parameter(library, &gate.parameter);
-        let is_away = context.quarantine.contains(&id(&gate.assignments));
+        let is_away = quarantine.contains(&id(&gate.assignments));
         !(is_banned || is_the_sites || is_left || is_away)
     });
     candidates
@@ -144,10 +160,11 @@ fn hold(
     let outside_label = format!("{label}/without");
     let without = Contests::new(context, base, &outside_label);
     // What was to be known before: how long a launch of these cells takes. The screening counts as one.
-    let launches = 2 * FINAL_LAUNCHES.min(context.options.launches) + 1;
+    let launches = 2 * FINAL_LAUNCHES.min(context.site.options.launches) + 1;
     let (finals, why) = if context
+        .jobs
         .budget
-        .search_exhausted(launches as f64 * (context.launch_seconds() + alone.trial_seconds))
+        .search_exhausted(launches as f64 * (context.jobs.launch_seconds() + alone.trial_seconds))
     {
         (
             Vec::new(),
@@ -166,8 +183,9 @@ fn hold(
     }
     let held = under.finals_in_turn(&without, finals, FINAL_LAUNCHES)?;
     let (held, of_library): (Vec<Held>, Vec<Held>) = held.into_iter().unzip();
-    let findings = proof::of_finalists(context, &label, under.setup(), &held)?;
-    let rule = context.rule(context.noise_seconds());
+    let (jobs, proofs) = (&context.jobs, &context.proofs);
+    let findings = proof::of_finalists(jobs, proofs, &context.quarantine, &label, under.setup(), &held)?;
+    let rule = context.site.rule(context.facts.noise_seconds());
     let mut chosen = Vec::new();
     for (held, of_library) in held.iter().zip(&of_library) {
         let finding = findings.get(&held.target.name());

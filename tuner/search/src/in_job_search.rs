@@ -80,7 +80,7 @@ impl<'c, 'a> Contests<'c, 'a> {
             setup,
             deployment,
             label: label.to_owned(),
-            guide: Guide::new(context.nodes(), true).with_prices(context.prices()),
+            guide: Guide::new(context.site.nodes(), true).with_prices(context.facts.prices()),
             refused: RefCell::default(),
             left_behind: RefCell::default(),
         }
@@ -96,7 +96,7 @@ impl<'c, 'a> Contests<'c, 'a> {
     #[must_use]
     pub fn measuring_all(self) -> Contests<'c, 'a> {
         Contests {
-            guide: Guide::new(self.context.nodes(), false).with_prices(self.context.prices()),
+            guide: Guide::new(self.context.site.nodes(), false).with_prices(self.context.facts.prices()),
             ..self
         }
     }
@@ -112,8 +112,15 @@ impl<'c, 'a> Contests<'c, 'a> {
     ) -> anyhow::Result<Vec<(Target, Choice)>> {
         let finals = self.screen_all(targets, kinds, &front)?;
         let held = self.finals(finals, FINAL_LAUNCHES)?;
-        let findings = proof::of_finalists(self.context, &self.label, &self.setup, &held)?;
-        let rule = self.context.rule(self.context.noise_seconds());
+        let findings = proof::of_finalists(
+            &self.context.jobs,
+            &self.context.proofs,
+            &self.context.quarantine,
+            &self.label,
+            &self.setup,
+            &held,
+        )?;
+        let rule = self.context.site.rule(self.context.facts.noise_seconds());
         held.into_iter()
             .map(|held| {
                 let Held {
@@ -129,7 +136,7 @@ impl<'c, 'a> Contests<'c, 'a> {
                     choice.hidden = matches!(finding, Finding::NoEffect { .. });
                     self.tell(&target, finding, &mut choice);
                 }
-                let library = &self.context.library;
+                let library = &self.context.site.library;
                 self.guide.explain(library, &target, &candidates, &mut choice.contest);
                 self.add_refused(&target, &mut choice);
                 let behind = self.left_behind.borrow_mut().remove(&target.name());
@@ -156,8 +163,9 @@ impl<'c, 'a> Contests<'c, 'a> {
         let context = self.context;
         let mut text = finding.text();
         if let Finding::NoEffect { .. } = finding {
-            let transports = context.transports();
+            let transports = context.facts.transports();
             let admitting: Vec<String> = context
+                .site
                 .library
                 .admitting(&transports)
                 .map(|row| format!("`{}`", row.name))
@@ -165,7 +173,9 @@ impl<'c, 'a> Contests<'c, 'a> {
             if !admitting.is_empty() {
                 text += &format!("; whether they are asked for depends on {}", admitting.join(", "));
             }
-            let row = target.collective().and_then(|one| context.library.algorithms_of(one));
+            let row = target
+                .collective()
+                .and_then(|one| context.site.library.algorithms_of(one));
             let id = format!("{} for {}", row.map_or("", |row| &row.parameter), target.name());
             context.progress.warn(&format!("`{id}` is not credited: {text}"));
             context.quarantine.add(&id, FaultKind::NoEffect, &text);
@@ -193,7 +203,7 @@ impl<'c, 'a> Contests<'c, 'a> {
         let mut finals: Vec<(Target, Vec<Selection>)> = Vec::new();
         self.context.progress.phase("screen candidates", targets.len() as u64);
         for (target, field) in targets.iter().zip(fields) {
-            if self.context.budget.search_exhausted(0.0) {
+            if self.context.jobs.budget.search_exhausted(0.0) {
                 self.context
                     .progress
                     .warn("the budget ended before every violated cell was searched; raise --budget");
@@ -213,11 +223,11 @@ impl<'c, 'a> Contests<'c, 'a> {
     /// Candidates of the kinds asked for that the options allow; a plugin's rows must also have passed the correctness matrix.
     fn candidates(&self, target: &Target, kinds: &dyn Fn(&Target, FixKind) -> bool) -> anyhow::Result<Vec<Selection>> {
         let context = self.context;
-        let one_node = !context.options.place().several_nodes;
-        let (library, ranks) = (&context.library, context.options.ranks);
+        let one_node = !context.site.options.place().several_nodes;
+        let (library, ranks) = (&context.site.library, context.site.options.ranks);
         let mut all = space::selections(library, target, ranks, one_node);
         all.extend(space::of_plugins(library, &context.plugins, target, ranks, one_node));
-        all.retain(|one| kinds(target, one.kind()) && context.options.limits.asks_for(one));
+        all.retain(|one| kinds(target, one.kind()) && context.site.options.limits.asks_for(one));
         self.proven(self.allowed(target, all))
     }
 
@@ -236,7 +246,7 @@ impl<'c, 'a> Contests<'c, 'a> {
         for chunk in candidates.chunks(PER_BLOCK) {
             ratios.extend(job.ratios(target, chunk, Purpose::Screening)?);
         }
-        let has_knobs = |one: &Selection| !space::knobs(&context.library, one, target.bytes()).is_empty();
+        let has_knobs = |one: &Selection| !space::knobs(&context.site.library, one, target.bytes()).is_empty();
         for kind in [FixKind::Parameter, FixKind::Algorithm] {
             for (selection, _) in to_refine(&ratios, kind, &has_knobs) {
                 self.refine(job, target, &selection, &mut ratios)?;
@@ -259,7 +269,7 @@ impl<'c, 'a> Contests<'c, 'a> {
             seen.push(family.clone());
             if self.context.quarantine.contains(&family) {
                 wrong.push(family);
-            } else if let Err(reason) = admit(self.context, selection)? {
+            } else if let Err(reason) = admit(&self.context.jobs, self.context.store, selection)? {
                 let text = format!("`{family}` is no candidate: it failed the correctness matrix: {reason}");
                 self.context.progress.warn(&text);
                 self.context.quarantine.add(&family, FaultKind::Incorrect, &reason);
@@ -272,13 +282,13 @@ impl<'c, 'a> Contests<'c, 'a> {
 
     /// The reason why the options forbid a candidate; `None` if they do not.
     fn refusal(&self, target: &Target, selection: &Selection) -> Option<String> {
-        let nodes = self.context.nodes();
+        let nodes = self.context.site.nodes();
         let call = Call {
-            ranks: self.context.options.ranks,
+            ranks: self.context.site.options.ranks,
             bytes: target.bytes(),
             nodes: nodes.as_ref(),
         };
-        self.context.options.limits.refusal(selection, call)
+        self.context.site.options.limits.refusal(selection, call)
     }
 
     /// The candidates that the options do not forbid, in the order given; says and keeps why the others are none.
@@ -329,7 +339,7 @@ impl<'c, 'a> Contests<'c, 'a> {
         selection: &Selection,
         ratios: &mut BTreeMap<Selection, f64>,
     ) -> anyhow::Result<()> {
-        let knobs = space::knobs(&self.context.library, selection, target.bytes());
+        let knobs = space::knobs(&self.context.site.library, selection, target.bytes());
         let start = knobs.iter().map(|knob| {
             let value = space::knob_value(selection, &knob.name);
             knob.axis(value.unwrap_or(knob.min))
@@ -405,7 +415,7 @@ impl<'c, 'a> Contests<'c, 'a> {
     }
 
     fn launches_of_finals(&self, most: usize) -> usize {
-        most.min(self.context.options.launches).max(1)
+        most.min(self.context.site.options.launches).max(1)
     }
 
     /// One launch with all finals; their medians are added to those that there are.
@@ -491,14 +501,14 @@ impl<'c, 'a> Contests<'c, 'a> {
         bounds: &[Sample],
         rule: &Rule,
     ) -> anyhow::Result<Choice> {
-        let is_simulated = self.context.library.launcher.is_simulator();
+        let is_simulated = self.context.site.library.launcher.is_simulator();
         let deployable = |selection: &Selection| !is_simulated || selection.kind() == FixKind::Parameter;
         loop {
             let choice = choose_among(target, &candidates, bounds, rule, &deployable);
             let Some(chosen) = &choice.chosen else {
                 return Ok(choice);
             };
-            let Err(reason) = admit(self.context, chosen)? else {
+            let Err(reason) = admit(&self.context.jobs, self.context.store, chosen)? else {
                 return Ok(choice);
             };
             let id = chosen.id();
@@ -639,7 +649,8 @@ impl<'r, 'c, 'a> Job<'r, 'c, 'a> {
     /// the rest is measured again in a new job.
     fn measure(&mut self, target: &Target, candidates: &[Selection], purpose: Purpose) -> anyhow::Result<BlockOutcome> {
         let context = self.contests.context;
-        let repetitions = trials::repetitions_of(context, purpose, &target.left.block_id());
+        let repetitions =
+            trials::repetitions_of(context.site.options, &context.facts, purpose, &target.left.block_id());
         loop {
             let mut items = vec![item(target, None)];
             items.extend(target.bounds.iter().map(|bound| self.bound_item(bound)));
@@ -650,7 +661,7 @@ impl<'r, 'c, 'a> Job<'r, 'c, 'a> {
             self.blocks += 1;
             let id = format!("{}: {}", self.blocks, target.name());
             let block = Block {
-                seed: plan::derived_seed(context.run.seed, &format!("{}/{}/{id}", self.name, self.attempt)),
+                seed: plan::derived_seed(context.jobs.run.seed, &format!("{}/{}/{id}", self.name, self.attempt)),
                 repetitions: Repetitions {
                     seconds: repetitions.seconds * items.len() as f64,
                     ..repetitions
@@ -662,7 +673,7 @@ impl<'r, 'c, 'a> Job<'r, 'c, 'a> {
             let setup = &self.contests.setup;
             let session = match &mut self.session {
                 Some(session) => session,
-                none => none.insert(context.session(&key, setup, false)?),
+                none => none.insert(context.jobs.session(&key, setup, false)?),
             };
             match session.measure(&block) {
                 Ok(outcome) => {
@@ -673,7 +684,7 @@ impl<'r, 'c, 'a> Job<'r, 'c, 'a> {
                             context.progress.note(&format!("`{id}` is no candidate: {fault}"));
                             context.quarantine.add(&id, fault.kind(), &fault.to_string());
                         } else {
-                            context.quarantine_failed(item, fault);
+                            context.quarantine.add_failed(item, fault, &context.progress);
                         }
                     }
                     return Ok(outcome);

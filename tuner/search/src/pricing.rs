@@ -5,7 +5,7 @@ use kilter_model::plan;
 use kilter_model::setup::Setup;
 use kilter_protocol::plan::Block;
 
-use crate::context::Context;
+use crate::context::Jobs;
 use crate::cost_model::measure::{REPETITIONS, asked, read};
 use crate::cost_model::prices::{LEAST_TIMES, Prices};
 
@@ -14,44 +14,41 @@ use crate::cost_model::prices::{LEAST_TIMES, Prices};
 ///
 /// # Errors
 /// The database, files, an interruption; a setup that did not take effect.
-pub fn measure(context: &Context<'_>, label: &str, setup: &Setup) -> anyhow::Result<Prices> {
-    if context.budget.exhausted() {
-        context
-            .progress
+pub fn measure(jobs: &Jobs<'_>, label: &str, setup: &Setup) -> anyhow::Result<Prices> {
+    if jobs.budget.exhausted() {
+        jobs.progress
             .warn("the budget ended before the prices of messages were measured, so nothing is explained by them");
         return Ok(Prices::default());
     }
-    let Some(nodes) = context.nodes() else {
-        context
-            .progress
+    let Some(nodes) = jobs.site.nodes() else {
+        jobs.progress
             .warn("no prices of messages are measured: it is not known which ranks share a node");
         return Ok(Prices::default());
     };
-    let repetitions = context.options.repetitions_or(REPETITIONS);
-    let blocks: Vec<Block> = asked(&nodes, context.options.element.bytes())
+    let repetitions = jobs.site.options.repetitions_or(REPETITIONS);
+    let blocks: Vec<Block> = asked(&nodes, jobs.site.options.element.bytes())
         .into_iter()
         .map(|(id, items)| Block {
-            seed: plan::derived_seed(context.run.seed, &format!("{label}/{id}")),
+            seed: plan::derived_seed(jobs.run.seed, &format!("{label}/{id}")),
             id,
             items,
             repetitions,
         })
         .collect();
-    context
-        .progress
+    jobs.progress
         .phase("prices of messages and local work", blocks.len() as u64);
-    let mut session = context.session(label, setup, false)?;
+    let mut session = jobs.session(label, setup, false)?;
     let measured = session
-        .measure_all(&blocks, &mut |_| context.progress.step(1))
+        .measure_all(&blocks, &mut |_| jobs.progress.step(1))
         .and_then(|outcomes| Ok((outcomes, session.start()?)));
     let outcomes = match measured {
         Ok((outcomes, start)) => {
-            context.confirm(setup, &start)?;
+            jobs.site.confirm(setup, &start)?;
             session.finish()?;
             outcomes
         }
         Err(SessionError::Job(failure)) => {
-            context.progress.warn(&format!(
+            jobs.progress.warn(&format!(
                 "the prices of messages could not be measured, so nothing is explained by them: {failure}"
             ));
             return Ok(Prices::default());
@@ -60,15 +57,14 @@ pub fn measure(context: &Context<'_>, label: &str, setup: &Setup) -> anyhow::Res
     };
     for (block, outcome) in blocks.iter().zip(&outcomes) {
         for (item, fault) in &outcome.failed {
-            context
-                .progress
+            jobs.progress
                 .warn(&format!("no price from `{}`, `{item}`: {fault}", block.id));
         }
     }
-    let least = if context.options.is_exact() { 1 } else { LEAST_TIMES };
+    let least = if jobs.site.options.is_exact() { 1 } else { LEAST_TIMES };
     let prices = read(blocks.iter().map(|block| block.id.as_str()).zip(&outcomes), least);
     if prices.within.is_none() && prices.between.is_none() {
-        context.progress.warn(
+        jobs.progress.warn(
             "no price of messages could be measured, since too few repetitions began in time; look for other load on the machine",
         );
     }

@@ -24,8 +24,10 @@ use kilter_model::plan;
 use kilter_model::setup::Setup;
 use kilter_protocol::plan::{Block, Item, Repetitions};
 
-use crate::context::Context;
+use crate::context::{Jobs, Site};
 use crate::in_job_search::{Held, item};
+use crate::proofs::Proofs;
+use crate::quarantine::Quarantine;
 use crate::target::Target;
 
 /// Fewer algorithms may send the same messages (pairwise and linear alltoallv do).
@@ -109,7 +111,9 @@ impl Finding {
 /// # Errors
 /// A failure that no candidate explains.
 pub fn of_finalists(
-    context: &Context<'_>,
+    jobs: &Jobs<'_>,
+    proofs: &Proofs,
+    quarantine: &Quarantine,
     label: &str,
     setup: &Setup,
     held: &[Held],
@@ -121,7 +125,7 @@ pub fn of_finalists(
         if finalists.is_empty() {
             continue;
         }
-        let mut selections = forced(context, &held.target);
+        let mut selections = forced(&jobs.site, quarantine, &held.target);
         let count = selections.len();
         let further = finalists.into_iter().filter(|one| !selections[..count].contains(one));
         let further: Vec<Selection> = further.collect();
@@ -136,10 +140,10 @@ pub fn of_finalists(
         .map(|(target, selections, _)| {
             let all = std::iter::once(item(target, None));
             let all = all.chain(selections.iter().map(|selection| item(target, Some(selection))));
-            block(context, label, target, all.collect())
+            block(jobs, label, target, all.collect())
         })
         .collect();
-    let counted = counted_each(context, &format!("{label}/proof"), setup, &blocks)?;
+    let counted = counted_each(jobs, proofs, &format!("{label}/proof"), setup, &blocks)?;
     let mut findings = BTreeMap::new();
     for ((target, selections, count), (block, counted)) in asked.iter().zip(blocks.iter().zip(counted)) {
         let (messages, outcome) = match &counted {
@@ -153,11 +157,11 @@ pub fn of_finalists(
         let of_selections: Vec<Option<String>> = block.items[1..].iter().map(sent).collect();
         let forced: Vec<String> = of_selections[..*count].iter().flatten().cloned().collect();
         let default = sent(&block.items[0]);
-        let finding = Finding::of(default.as_deref(), &forced, context.options.ranks);
+        let finding = Finding::of(default.as_deref(), &forced, jobs.site.options.ranks);
         for (selection, text) in selections.iter().zip(of_selections) {
             if let (Some(text), Some(collective)) = (text, target.collective()) {
-                let key = (collective, target.bytes(), selection.clone());
-                context.proofs.sent.borrow_mut().insert(key, text);
+                let cell = (collective, target.bytes());
+                proofs.keep(cell, selection, text);
             }
         }
         findings.insert(target.name(), finding);
@@ -171,7 +175,8 @@ pub fn of_finalists(
 /// # Errors
 /// A failure that no candidate explains.
 pub fn not_carried_out(
-    context: &Context<'_>,
+    jobs: &Jobs<'_>,
+    proofs: &Proofs,
     label: &str,
     staged: &Setup,
     deployment: &Deployment,
@@ -181,14 +186,13 @@ pub fn not_carried_out(
         let key = (*collective, *bytes);
         // One rule for all sizes is that of the largest.
         let of_another_size = |(other, size): &(Collective, u64)| {
-            !context.library.keeps_other_sizes(*collective) && other == collective && size > bytes
+            !jobs.site.library.keeps_other_sizes(*collective) && other == collective && size > bytes
         };
         if deployment.selections.keys().any(of_another_size) {
             continue;
         }
-        let proven = context.proofs.sent.borrow();
-        if let Some(text) = proven.get(&(*collective, *bytes, selection.clone())) {
-            asked.push((key, Target::unbounded(*collective, *bytes), text.clone()));
+        if let Some(text) = proofs.sent(key, selection) {
+            asked.push((key, Target::unbounded(*collective, *bytes), text));
         }
     }
     if asked.is_empty() {
@@ -196,14 +200,13 @@ pub fn not_carried_out(
     }
     let blocks: Vec<Block> = asked
         .iter()
-        .map(|(_, target, _)| block(context, label, target, vec![item(target, None)]))
+        .map(|(_, target, _)| block(jobs, label, target, vec![item(target, None)]))
         .collect();
-    let counted = counted(context, &format!("{label}/proof"), staged, &blocks)?;
+    let counted = counted(jobs, proofs, &format!("{label}/proof"), staged, &blocks)?;
     let (messages, outcomes) = match &counted {
         Ok(counted) => counted,
         Err(why) => {
-            context
-                .progress
+            jobs.progress
                 .warn(&format!("that the emitted rules act is not proven: {why}"));
             return Ok(Vec::new());
         }
@@ -212,7 +215,7 @@ pub fn not_carried_out(
     for ((key, _, expected), (block, outcome)) in asked.into_iter().zip(blocks.iter().zip(outcomes)) {
         let Some(got) = sent(messages, outcome, &block.items[0].id) else {
             let (collective, bytes) = key;
-            context.progress.warn(&format!(
+            jobs.progress.warn(&format!(
                 "that the rule for {collective} {bytes} acts is not proven: nothing was counted under the emitted files"
             ));
             continue;
@@ -230,22 +233,22 @@ pub fn not_carried_out(
 }
 
 /// Every algorithm that the library has for the target and that was not put away.
-fn forced(context: &Context<'_>, target: &Target) -> Vec<Selection> {
-    let row = target.collective().and_then(|one| context.library.algorithms_of(one));
+fn forced(site: &Site<'_>, quarantine: &Quarantine, target: &Target) -> Vec<Selection> {
+    let row = target.collective().and_then(|one| site.library.algorithms_of(one));
     let Some(row) = row.filter(|row| row.at_start.is_none()) else {
         return Vec::new();
     };
-    let choices = row.choices_on(context.options.ranks);
+    let choices = row.choices_on(site.options.ranks);
     choices
         .map(|choice| Selection::Settings(row.settings(choice)))
-        .filter(|selection| !context.quarantine.contains(&selection.id()))
+        .filter(|selection| !quarantine.contains(&selection.id()))
         .collect()
 }
 
-fn block(context: &Context<'_>, label: &str, target: &Target, items: Vec<Item>) -> Block {
+fn block(jobs: &Jobs<'_>, label: &str, target: &Target, items: Vec<Item>) -> Block {
     let id = format!("messages: {}", target.name());
     Block {
-        seed: plan::derived_seed(context.run.seed, &format!("{label}/proof/{id}")),
+        seed: plan::derived_seed(jobs.run.seed, &format!("{label}/proof/{id}")),
         repetitions: Repetitions::fixed(1, BLOCK_SECONDS),
         items,
         id,
@@ -253,37 +256,43 @@ fn block(context: &Context<'_>, label: &str, target: &Target, items: Vec<Item>) 
 }
 
 /// The blocks in a job whose messages are counted; why they are not, where they are not.
-fn counted<'c>(context: &'c Context<'_>, name: &str, setup: &Setup, blocks: &[Block]) -> anyhow::Result<Counted<'c>> {
-    let Some(messages) = &context.library.messages else {
+fn counted<'c>(
+    jobs: &'c Jobs<'_>,
+    proofs: &'c Proofs,
+    name: &str,
+    setup: &Setup,
+    blocks: &[Block],
+) -> anyhow::Result<Counted<'c>> {
+    let Some(messages) = &jobs.site.library.messages else {
         return Ok(Err(format!(
             "nothing is known that counts the messages of {}",
-            context.library.name
+            jobs.site.library.name
         )));
     };
-    if let Some(why) = context.proofs.uncountable.borrow().clone() {
+    if let Some(why) = proofs.uncountable() {
         return Ok(Err(why));
     }
     let setup = Setup {
         counters: messages.counters.clone(),
         compares_bits: false,
-        ..setup.clone().with(&assignments(messages, &context.device()))
+        ..setup.clone().with(&assignments(messages, &jobs.site.device()))
     };
-    let mut session = context.session(name, &setup, false)?;
+    let mut session = jobs.session(name, &setup, false)?;
     let measured = session
         .measure_all(blocks, &mut |_| ())
         .and_then(|outcomes| Ok((outcomes, session.start()?)));
     match measured {
         Ok((outcomes, start)) => {
             session.finish()?;
-            if let Err(error) = context.confirm(&setup, &start) {
+            if let Err(error) = jobs.site.confirm(&setup, &start) {
                 let why = format!("messages cannot be counted: {error:#}");
                 // What else the launch has may fail as well, and says nothing of other launches.
                 let took = |name: &String, value: &String| {
                     let reported = start.variables.get(name);
-                    reported.is_some_and(|reported| context.library.same_value(name, value, reported))
+                    reported.is_some_and(|reported| jobs.site.library.same_value(name, value, reported))
                 };
                 if !messages.parameters.iter().all(|(name, value)| took(name, value)) {
-                    context.proofs.uncountable.replace(Some(why.clone()));
+                    proofs.give_up(&why);
                 }
                 return Ok(Err(why));
             }
@@ -297,12 +306,13 @@ fn counted<'c>(context: &'c Context<'_>, name: &str, setup: &Setup, blocks: &[Bl
 /// [`counted`] for each block. If the job fails, each block gets a job of its own: every item has its own communicator, and Open MPI 5.0.11
 /// under HAN does not survive many of them while it counts.
 fn counted_each<'c>(
-    context: &'c Context<'_>,
+    jobs: &'c Jobs<'_>,
+    proofs: &'c Proofs,
     name: &str,
     setup: &Setup,
     blocks: &[Block],
 ) -> anyhow::Result<Vec<CountedBlock<'c>>> {
-    let together = counted(context, name, setup, blocks)?;
+    let together = counted(jobs, proofs, name, setup, blocks)?;
     match together {
         Ok((messages, outcomes)) => Ok(outcomes.into_iter().map(|one| Ok((messages, one))).collect()),
         Err(why) if blocks.len() == 1 => Ok(vec![Err(why)]),
@@ -311,14 +321,20 @@ fn counted_each<'c>(
             let mut given_up = None;
             let mut each = Vec::with_capacity(blocks.len());
             for (number, block) in blocks.iter().enumerate() {
-                if given_up.is_none() && context.budget.exhausted() {
+                if given_up.is_none() && jobs.budget.exhausted() {
                     given_up = Some("the budget ended before the messages of this cell were counted".to_owned());
                 }
                 if let Some(why) = &given_up {
                     each.push(Err(why.clone()));
                     continue;
                 }
-                let one = counted(context, &format!("{name}/{number}"), setup, std::slice::from_ref(block))?;
+                let one = counted(
+                    jobs,
+                    proofs,
+                    &format!("{name}/{number}"),
+                    setup,
+                    std::slice::from_ref(block),
+                )?;
                 let one = one.and_then(|(messages, mut outcomes)| {
                     let outcome = outcomes.pop().ok_or("nothing was counted for this cell")?;
                     Ok((messages, outcome))

@@ -3,8 +3,10 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
+use kilter_bench::progress::Progress;
+use kilter_model::plan::is_candidate;
 use kilter_model::report::Quarantined;
-use kilter_protocol::fault::FaultKind;
+use kilter_protocol::fault::{Fault, FaultKind};
 
 /// The list, by candidate id.
 #[derive(Debug, Default)]
@@ -25,6 +27,20 @@ impl Quarantine {
             });
     }
 
+    /// Puts a candidate away that failed its self-check, or that says that it cannot run here, with a warning; the library's own failures are
+    /// warnings only.
+    pub fn add_failed(&self, item: &str, fault: &Fault, progress: &Progress) {
+        let what = fault.kind();
+        if is_candidate(item) {
+            progress.warn(&format!("candidate `{item}` {what} and is not proposed again: {fault}"));
+            self.add(item, what, &fault.to_string());
+        } else {
+            progress.warn(&format!(
+                "the library's own `{item}` {what}: {fault}; report it to its developers"
+            ));
+        }
+    }
+
     /// True if `id` is in quarantine.
     #[must_use]
     pub fn contains(&self, id: &str) -> bool {
@@ -41,5 +57,25 @@ impl Quarantine {
     #[must_use]
     pub fn list(&self) -> Vec<Quarantined> {
         self.entries.borrow().values().cloned().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use kilter_model::plan::DEFAULT;
+
+    use super::*;
+
+    #[test]
+    fn only_candidates_are_put_away() {
+        let (quarantine, progress) = (Quarantine::default(), Progress::new(true));
+        let fault = Fault::BrokenBarrier;
+        quarantine.add_failed("bcast.binomial", &fault, &progress);
+        quarantine.add_failed(DEFAULT, &fault, &progress);
+        let put_away: Vec<String> = quarantine.list().into_iter().map(|entry| entry.id).collect();
+        assert_eq!(put_away, ["bcast.binomial"]);
+        let warnings = progress.warnings();
+        assert_eq!(warnings.len(), 2, "{warnings:?}");
+        assert!(warnings[1].contains("report it to its developers"), "{warnings:?}");
     }
 }

@@ -6,12 +6,12 @@
 use std::collections::BTreeMap;
 
 use kilter_algorithms::Collective;
-use kilter_model::plan::{self, Subject};
+use kilter_model::plan::{self, Plan, Subject};
 use kilter_model::setup::Setup;
 use kilter_protocol::fault::Fault;
 use kilter_protocol::plan::Repetitions;
 
-use crate::context::Context;
+use crate::context::Jobs;
 
 /// Longest time of a block, in seconds; nothing in it is used as a time.
 const BLOCK_SECONDS: f64 = 1.0;
@@ -23,10 +23,10 @@ const UNTOUCHED_LAUNCHES: usize = 2;
 ///
 /// # Errors
 /// A failure of the library itself.
-pub fn learn(context: &Context<'_>) -> anyhow::Result<()> {
+pub fn learn(jobs: &Jobs<'_>, plan: &Plan) -> anyhow::Result<()> {
     for number in 0..UNTOUCHED_LAUNCHES {
         let label = format!("bits of the untouched library/{number}");
-        compared(context, &label, &Setup::default())?;
+        compared(jobs, plan, &label, &Setup::default())?;
     }
     Ok(())
 }
@@ -36,9 +36,9 @@ pub fn learn(context: &Context<'_>) -> anyhow::Result<()> {
 ///
 /// # Errors
 /// A failure of a launch.
-pub fn different(context: &Context<'_>, label: &str, staged: &Setup) -> anyhow::Result<Vec<(Subject, String)>> {
-    let mut failed = compared(context, &format!("{label}/bits"), staged)?;
-    let all = context.plan.library_subjects().into_iter();
+pub fn different(jobs: &Jobs<'_>, plan: &Plan, label: &str, staged: &Setup) -> anyhow::Result<Vec<(Subject, String)>> {
+    let mut failed = compared(jobs, plan, &format!("{label}/bits"), staged)?;
+    let all = plan.library_subjects().into_iter();
     let different = all.filter_map(|subject| {
         failed
             .remove(&subject.item_id())
@@ -48,21 +48,21 @@ pub fn different(context: &Context<'_>, label: &str, staged: &Setup) -> anyhow::
 }
 
 /// Runs everything that combines data in one launch; returns the failures by item.
-fn compared(context: &Context<'_>, label: &str, setup: &Setup) -> anyhow::Result<BTreeMap<String, Fault>> {
+fn compared(jobs: &Jobs<'_>, plan: &Plan, label: &str, setup: &Setup) -> anyhow::Result<BTreeMap<String, Fault>> {
     let mut failed = BTreeMap::new();
-    if !context.options.limits.reproducible {
+    if !jobs.site.options.limits.reproducible {
         return Ok(failed);
     }
-    let mut subjects = context.plan.library_subjects();
+    let mut subjects = plan.library_subjects();
     subjects.retain(|subject| subject.collective().is_some_and(Collective::has_operator));
-    let blocks = plan::blocks(&subjects, context.run.seed, label, Repetitions::fixed(1, BLOCK_SECONDS));
+    let blocks = plan::blocks(&subjects, jobs.run.seed, label, Repetitions::fixed(1, BLOCK_SECONDS));
     let setup = setup.clone().comparing_bits();
-    let mut session = context.session(label, &setup, false)?;
+    let mut session = jobs.session(label, &setup, false)?;
     for outcome in session.measure_all(&blocks, &mut |_| ())? {
         failed.extend(outcome.failed);
     }
     let start = session.start()?;
-    context.confirm(&setup, &start)?;
+    jobs.site.confirm(&setup, &start)?;
     session.finish()?;
     Ok(failed)
 }

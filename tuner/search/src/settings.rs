@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use kilter_bench::progress::Progress;
 use kilter_model::change::{Change, id};
 use kilter_model::config::library::Library;
 use kilter_model::deployment::Assignment;
@@ -20,7 +21,7 @@ use kilter_stats::verdict;
 use kilter_stats::verdict::improves;
 
 use crate::DAMAGE_FLOOR;
-use crate::context::Context;
+use crate::context::{Context, Site};
 use crate::findings::Findings;
 use crate::ordered::{self, Axis, Costs, Space};
 use crate::savings;
@@ -52,19 +53,19 @@ pub fn search(
     if targets.is_empty() {
         return Ok(findings);
     }
-    let situation = situation(context, &base);
+    let situation = situation(&context.site, &base);
     let trials = Trials::new(context, format!("{label}/settings"), targets, base);
     let mut search = Search {
         trials,
         not_taken: BTreeMap::new(),
     };
-    let candidates = space::launch_candidates(&context.library, &context.transports(), targets);
-    say_what_cannot_be_put_back(context, &candidates, &situation);
-    let mut candidates = space::in_situation(&context.library, candidates, &situation);
-    let limits = &context.options.limits;
-    candidates.retain(|candidate| !limits.leaves_parameter(&context.library, &candidate.parameter));
+    let candidates = space::launch_candidates(&context.site.library, &context.facts.transports(), targets);
+    say_what_cannot_be_put_back(&context.site, &context.progress, &candidates, &situation);
+    let mut candidates = space::in_situation(&context.site.library, candidates, &situation);
+    let limits = &context.site.options.limits;
+    candidates.retain(|candidate| !limits.leaves_parameter(&context.site.library, &candidate.parameter));
     candidates.retain(|candidate| !candidate.assignments.iter().any(|one| banned.contains(one)));
-    let groups = shared_launches::groups(&context.library, candidates);
+    let groups = shared_launches::groups(&context.site.library, candidates);
     context.progress.phase("search launch settings", groups.len() as u64);
     let Some(present) = search.trials.launch(&[])? else {
         anyhow::bail!("the library's own collectives failed under the settings so far")
@@ -90,7 +91,7 @@ pub fn search(
         let is_promising = finalists.len() < FINALISTS && cost < neutral - 0.02;
         // Each could be accepted beside the others.
         let agrees = agree(
-            &context.library,
+            &context.site.library,
             &situation,
             finalists.iter().map(|(_, other)| other).chain([&candidate]),
         );
@@ -117,10 +118,11 @@ pub fn search(
             axes: vec![axis],
             evaluations: EVALUATIONS,
         };
-        let with = |value| space::with_value(&context.library, candidate, value, &situation);
+        let with = |value| space::with_value(&context.site.library, candidate, value, &situation);
         let known = Costs::from([(vec![start], *cost)]);
         let found = ordered::minimise(&space, &known, &mut |values| -> anyhow::Result<f64> {
             if context
+                .jobs
                 .budget
                 .search_exhausted(search.trials.trial_seconds * 2.0 * CONFIRMING as f64)
             {
@@ -160,8 +162,8 @@ pub fn search(
 
 /// Placement of the ranks, and the settings in force there and by `base`.
 #[must_use]
-pub fn situation(context: &Context<'_>, base: &Setup) -> space::Situation {
-    let mut in_force = context.set_by_site();
+pub fn situation(site: &Site<'_>, base: &Setup) -> space::Situation {
+    let mut in_force = site.set_by_site();
     for list in [
         &base.expected,
         &base.expected_environment,
@@ -171,21 +173,26 @@ pub fn situation(context: &Context<'_>, base: &Setup) -> space::Situation {
         in_force.extend(list.iter().cloned());
     }
     space::Situation {
-        hosts: context.hosts(),
+        hosts: site.hosts(),
         in_force,
     }
 }
 
 /// A setting of the site's for which no value is the library's own: nothing but removing it can be tried, and only the site can do that.
-fn say_what_cannot_be_put_back(context: &Context<'_>, candidates: &[LaunchCandidate], situation: &space::Situation) {
+fn say_what_cannot_be_put_back(
+    site: &Site<'_>,
+    progress: &Progress,
+    candidates: &[LaunchCandidate],
+    situation: &space::Situation,
+) {
     let names: BTreeSet<&String> = candidates.iter().map(|candidate| &candidate.parameter).collect();
-    let site = context.set_by_site();
-    let without_default = context.library.parameters.iter().filter(|row| row.default.is_empty());
+    let set = site.set_by_site();
+    let without_default = site.library.parameters.iter().filter(|row| row.default.is_empty());
     for row in without_default.filter(|row| names.contains(&row.name)) {
         let is_deployed = situation.in_force.iter().rev().find(|(name, _)| *name == row.name);
-        let is_sites = |pair: &&(String, String)| site.contains(pair);
+        let is_sites = |pair: &&(String, String)| set.contains(pair);
         if let Some((name, value)) = is_deployed.filter(is_sites) {
-            context.progress.note(&format!(
+            progress.note(&format!(
                 "`{name}={value}` is set here, and no value of it stands for what the library would take by itself: run once more without it"
             ));
         }
@@ -224,7 +231,7 @@ pub fn screen(
     let context = trials.context;
     shared_launches::screen(trials, groups, present, |trials| {
         let confirming = trials.trial_seconds * 2.0 * CONFIRMING as f64;
-        let has_room = !context.budget.search_exhausted(confirming);
+        let has_room = !context.jobs.budget.search_exhausted(confirming);
         if !has_room {
             context
                 .progress
@@ -248,7 +255,7 @@ impl Search<'_, '_> {
             (Some(a), Some(b)) => (a / b).ln(),
             _ => 0.0,
         };
-        let floor = (1.0 + self.trials.context.options.effect_floor).ln();
+        let floor = (1.0 + self.trials.context.site.options.effect_floor).ln();
         let mut cost = 0.0;
         for target in self.trials.targets {
             let left = times.get(&target.left);
@@ -261,7 +268,7 @@ impl Search<'_, '_> {
             cost += self.weight(&target.left, base) * excess.max(0.0);
         }
         // What exact times show in one launch needs no further ones: damage is damage.
-        let exact = self.trials.context.options.is_exact();
+        let exact = self.trials.context.site.options.is_exact();
         let tolerated = if exact { 1.0 + DAMAGE_FLOOR } else { DAMAGE };
         for (subject, time) in times.iter().filter(|(subject, _)| is_library(subject)) {
             let slower = log_ratio(Some(time), base.get(subject));
@@ -298,7 +305,7 @@ impl Search<'_, '_> {
         let Some((slowed, ratio)) = slowed.filter(|(_, ratio)| *ratio > 1.0 + DAMAGE_FLOOR) else {
             return;
         };
-        if self.trials.context.options.is_exact() {
+        if self.trials.context.site.options.is_exact() {
             let reason = format!(
                 "`{}` would fix it, and makes {} {ratio:.2} times slower",
                 id(&candidate.assignments),
@@ -318,7 +325,7 @@ impl Search<'_, '_> {
 
     /// The targets whose bounds are met, by the times of subjects in seconds.
     fn fixed(&self, time: impl Fn(&Subject) -> Option<f64>) -> BTreeSet<String> {
-        let floor = 1.0 + self.trials.context.options.effect_floor;
+        let floor = 1.0 + self.trials.context.site.options.effect_floor;
         self.trials
             .targets
             .iter()
@@ -345,7 +352,7 @@ impl Search<'_, '_> {
         configurations.extend(finalists.iter().map(|(_, candidate)| candidate.assignments.clone()));
         let samples = self.trials.in_turn("confirm launch settings", &configurations)?;
         let median = |times: &Samples, subject: &Subject| times.get(subject).map(Sample::median);
-        let rule = self.trials.context.rule(self.trials.context.noise_seconds());
+        let rule = self.trials.context.site.rule(self.trials.context.facts.noise_seconds());
         let fixed_before = self.fixed(|subject| median(&samples[0], subject));
         let mut fixed_so_far = fixed_before.clone();
         for (position, (cost, candidate)) in finalists.iter().enumerate() {
@@ -436,7 +443,7 @@ impl Search<'_, '_> {
     }
 
     fn record(&self, finalists: &[(f64, LaunchCandidate)], samples: &[Samples], findings: &mut Findings) {
-        let rule = self.trials.context.rule(self.trials.context.noise_seconds());
+        let rule = self.trials.context.site.rule(self.trials.context.facts.noise_seconds());
         for target in self.trials.targets {
             let subject = target.left.clone();
             let measured: Vec<(Option<&LaunchCandidate>, &Sample)> = samples

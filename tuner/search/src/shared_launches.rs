@@ -68,7 +68,7 @@ pub fn screen<T>(
     mut affords: impl FnMut(&Trials<'_, '_>) -> bool,
 ) -> anyhow::Result<Vec<(T, Times)>> {
     let context = trials.context;
-    let is_exact = context.options.is_exact();
+    let is_exact = context.site.options.is_exact();
     let mut screened = Vec::new();
     let mut waiting: VecDeque<(bool, Vec<Member<T>>)> = groups.into_iter().map(|group| (true, group)).collect();
     while let Some((is_whole, mut group)) = waiting.pop_front() {

@@ -12,6 +12,7 @@ use kilter_model::change::Change;
 use kilter_model::config::library::{Algorithms, Library};
 use kilter_model::deployment::{Assignment, Selection};
 use kilter_model::ledger::Proposal;
+use kilter_model::plan::Plan;
 use kilter_model::ranged;
 use kilter_model::setup::Setup;
 use kilter_stats::sample::Sample;
@@ -46,9 +47,9 @@ pub fn search(
     targets: &[Target],
     banned: &BTreeSet<Assignment>,
 ) -> anyhow::Result<Findings> {
-    let library = &context.library;
-    let ranks = context.options.ranks;
-    let trials = trials(library, targets, ranks, &context.hosts());
+    let (site, plan) = (&context.site, &context.plan);
+    let (library, ranks) = (&site.library, site.options.ranks);
+    let trials = trials(library, targets, ranks, &site.hosts());
     let mut findings = Findings::default();
     if trials.is_empty() {
         return Ok(findings);
@@ -61,18 +62,18 @@ pub fn search(
         anyhow::bail!("the library's own collectives failed under the settings so far")
     };
     let tried = screen(&mut launches, trials, &present)?;
-    let standing = standing(context, assignments)?;
+    let standing = standing(library, plan, ranks, assignments)?;
     let mut places = Vec::new();
     for place in 0..PLACES {
         let mut picks = picks(library, targets, &tried, &present, place);
-        prove(&mut launches, context, targets, &mut picks)?;
+        prove(&mut launches, library, targets, &mut picks)?;
         places.extend((!picks.is_empty()).then_some(picks));
     }
     if places.is_empty() {
         return Ok(findings);
     }
     let deployed = |picks: &Picks| -> Vec<Assignment> {
-        let all = composed(context, &standing, picks).into_iter();
+        let all = composed(library, plan, ranks, &standing, picks).into_iter();
         // The first one of each is the variable that chooses.
         each_once(
             all.filter(|own| own.first().is_some_and(|first| !banned.contains(first)))
@@ -82,6 +83,7 @@ pub fn search(
     let mut configurations = vec![Vec::new()];
     configurations.extend(places.iter().map(deployed));
     let samples = launches.in_turn("confirm algorithms that are chosen at the start", &configurations)?;
+    let rule = site.rule(context.facts.noise_seconds());
     let mut chosen = Picks::new();
     for target in targets {
         let Some(row) = target.collective().and_then(|one| library.chosen_at_start(one)) else {
@@ -116,7 +118,7 @@ pub fn search(
             .iter()
             .filter_map(|bound| samples[0].get(bound).cloned())
             .collect();
-        let choice = choose(target, &candidates, &bounds, &context.rule(context.noise_seconds()));
+        let choice = choose(target, &candidates, &bounds, &rule);
         if let Some(number) = choice.chosen.as_ref().and_then(number) {
             chosen.insert((row.0.collective, target.bytes()), number);
         }
@@ -127,7 +129,7 @@ pub fn search(
         };
         findings.evidence.insert(target.name(), evidence);
     }
-    let mut accepted: Vec<Vec<Assignment>> = composed(context, &standing, &chosen);
+    let mut accepted: Vec<Vec<Assignment>> = composed(library, plan, ranks, &standing, &chosen);
     accepted.retain(|own| own.first().is_some_and(|first| !banned.contains(first)));
     let all = each_once(accepted.iter().flatten().cloned());
     if !all.is_empty() && !configurations.contains(&all) {
@@ -189,7 +191,7 @@ pub fn screen(
     let member = |choice: (Collective, u64)| Member {
         what: choice,
         collectives: vec![choice.0],
-        assignments: values(&context.library, &[choice]),
+        assignments: values(&context.site.library, &[choice]),
     };
     let groups = trials
         .into_iter()
@@ -197,7 +199,7 @@ pub fn screen(
         .collect();
     let screened = shared_launches::screen(launches, groups, present, |launches| {
         let confirming = launches.trial_seconds * (1 + (1 + PLACES) * CONFIRMING) as f64;
-        let has_room = !context.budget.search_exhausted(confirming);
+        let has_room = !context.jobs.budget.search_exhausted(confirming);
         if !has_room {
             context
                 .progress
@@ -211,11 +213,10 @@ pub fn screen(
 /// Takes out choices that the library would not carry out but replace by another algorithm: in its strict mode the job ends then.
 fn prove(
     launches: &mut Trials<'_, '_>,
-    context: &Context<'_>,
+    library: &Library,
     targets: &[Target],
     picks: &mut Picks,
 ) -> anyhow::Result<()> {
-    let library = &context.library;
     for target in targets {
         let key = target.collective().map(|collective| (collective, target.bytes()));
         let Some((key, choice)) = key.and_then(|key| Some((key, *picks.get(&key)?))) else {
@@ -285,15 +286,15 @@ fn number(selection: &Selection) -> Option<u64> {
 }
 
 /// The choices of the variables in force, for the measured volumes.
-fn standing(context: &Context<'_>, assignments: &[Assignment]) -> anyhow::Result<Picks> {
+fn standing(library: &Library, plan: &Plan, ranks: usize, assignments: &[Assignment]) -> anyhow::Result<Picks> {
     let mut picks = Picks::new();
     for assignment in assignments {
-        let collective = context.library.chosen_by(&assignment.name);
-        let Some((row, _)) = collective.and_then(|one| context.library.chosen_at_start(one)) else {
+        let collective = library.chosen_by(&assignment.name);
+        let Some((row, _)) = collective.and_then(|one| library.chosen_at_start(one)) else {
             continue;
         };
-        let volumes = context.plan.volumes_of(row.collective);
-        let held = ranged::standing(row, context.options.ranks as u64, &volumes, &assignment.value)?;
+        let volumes = plan.volumes_of(row.collective);
+        let held = ranged::standing(row, ranks as u64, &volumes, &assignment.value)?;
         picks.extend(
             held.into_iter()
                 .map(|(volume, choice)| ((row.collective, volume), choice)),
@@ -303,13 +304,10 @@ fn standing(context: &Context<'_>, assignments: &[Assignment]) -> anyhow::Result
 }
 
 /// For each collective, the value that makes `picks` hold and keeps the standing choices for its other volumes, with the settings that it needs.
-fn composed(context: &Context<'_>, standing: &Picks, picks: &Picks) -> Vec<Vec<Assignment>> {
+fn composed(library: &Library, plan: &Plan, ranks: usize, standing: &Picks, picks: &Picks) -> Vec<Vec<Assignment>> {
     let collectives: BTreeSet<Collective> = picks.keys().map(|(collective, _)| *collective).collect();
     let mut all = Vec::new();
-    for (row, _) in collectives
-        .into_iter()
-        .filter_map(|one| context.library.chosen_at_start(one))
-    {
+    for (row, _) in collectives.into_iter().filter_map(|one| library.chosen_at_start(one)) {
         let of_row = |picks: &Picks| -> BTreeMap<u64, u64> {
             let own = picks
                 .iter()
@@ -323,8 +321,8 @@ fn composed(context: &Context<'_>, standing: &Picks, picks: &Picks) -> Vec<Vec<A
             together = of_row(picks);
         }
         let chosen: Vec<(u64, u64)> = together.into_iter().collect();
-        let volumes = context.plan.volumes_of(row.collective);
-        let value = ranged::compose(row, context.options.ranks as u64, &volumes, &chosen);
+        let volumes = plan.volumes_of(row.collective);
+        let value = ranged::compose(row, ranks as u64, &volumes, &chosen);
         all.extend(value.map(|value| assignments(row, value)));
     }
     all

@@ -13,7 +13,7 @@ use kilter_protocol::plan::{Block, Repetitions};
 use kilter_stats::sample::Sample;
 
 use crate::DAMAGE_FLOOR;
-use crate::context::Context;
+use crate::context::{Context, Facts};
 use crate::target::Target;
 use crate::verification::FEWEST;
 use kilter_model::change::id;
@@ -44,12 +44,11 @@ pub fn repetitions(options: &Options, purpose: Purpose) -> Repetitions {
 /// Repetitions of a block of the verification by this id. They follow the variance within and between launches if the verification has learnt
 /// it.
 #[must_use]
-pub fn repetitions_of(context: &Context<'_>, purpose: Purpose, block: &str) -> Repetitions {
-    let usual = repetitions(context.options, purpose);
-    let predicted = context.predicted.borrow();
-    match predicted.get(block) {
-        Some(count) if context.options.by_variance && purpose != Purpose::Screening => {
-            Repetitions::fixed((*count).clamp(FEWEST.min(usual.max), usual.max), usual.seconds)
+pub fn repetitions_of(options: &Options, facts: &Facts, purpose: Purpose, block: &str) -> Repetitions {
+    let usual = repetitions(options, purpose);
+    match facts.predicted_of(block) {
+        Some(count) if options.by_variance && purpose != Purpose::Screening => {
+            Repetitions::fixed(count.clamp(FEWEST.min(usual.max), usual.max), usual.seconds)
         }
         _ => usual,
     }
@@ -187,13 +186,13 @@ impl<'s, 'a> Trials<'s, 'a> {
             let item = items.find(|item| item.id == wanted)?;
             Subject::timed_by(item).collective()
         };
-        let mut session = self.context.session(&name, &setup, false)?;
+        let mut session = self.context.jobs.session(&name, &setup, false)?;
         let measured = session
             .measure_all(&blocks, &mut |_| ())
             .and_then(|outcomes| Ok((outcomes, session.start()?)));
         let outcomes = match measured {
             Ok((outcomes, start)) => {
-                if let Err(error) = self.context.confirm(&setup, &start) {
+                if let Err(error) = self.context.site.confirm(&setup, &start) {
                     if assignments.is_empty() {
                         return Err(error);
                     }
@@ -217,7 +216,7 @@ impl<'s, 'a> Trials<'s, 'a> {
             Err(error) => return Err(error.into()),
         };
         session.finish()?;
-        let seconds = outcomes.iter().map(|outcome| outcome.seconds).sum::<f64>() + self.context.launch_seconds();
+        let seconds = outcomes.iter().map(|outcome| outcome.seconds).sum::<f64>() + self.context.jobs.launch_seconds();
         self.trial_seconds = self.trial_seconds.max(seconds);
         let mut times = Times::new();
         for (block, outcome) in blocks.iter().zip(&outcomes) {
@@ -245,7 +244,7 @@ impl<'s, 'a> Trials<'s, 'a> {
     /// # Errors
     /// A failure that no candidate explains.
     pub fn carried_out(&mut self, assignments: &[Assignment], subject: &Subject) -> anyhow::Result<bool> {
-        let strict = &self.context.library.switching.strict;
+        let strict = &self.context.site.library.switching.strict;
         if strict.is_empty() {
             return Ok(true);
         }
@@ -259,11 +258,11 @@ impl<'s, 'a> Trials<'s, 'a> {
         let name = format!("{}/{}: {} in strict mode", self.label, self.launches, id(assignments));
         let blocks = plan::blocks(
             &BTreeSet::from([subject.clone()]),
-            self.context.run.seed,
+            self.context.jobs.run.seed,
             &name,
-            repetitions(self.context.options, Purpose::Trial),
+            repetitions(self.context.site.options, Purpose::Trial),
         );
-        let mut session = self.context.session(&name, &setup, false)?;
+        let mut session = self.context.jobs.session(&name, &setup, false)?;
         match session.measure_all(&blocks, &mut |_| ()) {
             Ok(_) => {
                 session.finish()?;
@@ -291,10 +290,15 @@ impl<'s, 'a> Trials<'s, 'a> {
             subjects.insert(target.left.clone());
             subjects.extend(target.bounds.iter().cloned());
         }
-        let repetitions = repetitions(self.context.options, Purpose::Trial);
-        let mut blocks = plan::blocks(&subjects, self.context.run.seed, name, repetitions);
+        let repetitions = repetitions(self.context.site.options, Purpose::Trial);
+        let mut blocks = plan::blocks(&subjects, self.context.jobs.run.seed, name, repetitions);
         for block in &mut blocks {
-            let rule = repetitions_of(self.context, Purpose::Trial, &block.id);
+            let rule = repetitions_of(
+                self.context.site.options,
+                &self.context.facts,
+                Purpose::Trial,
+                &block.id,
+            );
             block.repetitions = Repetitions {
                 seconds: rule.seconds * block.items.len() as f64,
                 ..rule
@@ -311,7 +315,11 @@ impl<'s, 'a> Trials<'s, 'a> {
     /// A failure that no candidate explains.
     pub fn in_turn(&mut self, what: &str, configurations: &[Vec<Assignment>]) -> anyhow::Result<Vec<Samples>> {
         // Exact times are the same in every launch.
-        let launches = if self.context.options.is_exact() { 1 } else { CONFIRMING };
+        let launches = if self.context.site.options.is_exact() {
+            1
+        } else {
+            CONFIRMING
+        };
         self.context
             .progress
             .phase(what, (launches * configurations.len()) as u64);

@@ -20,7 +20,7 @@ use kilter_model::deployment::{Deployment, Selection};
 use kilter_model::options::Options;
 use kilter_model::report::FixKind;
 use kilter_search::choose::Measured;
-use kilter_search::context::Context;
+use kilter_search::context::{Context, Site};
 use kilter_search::in_job_search::{Contests, Held};
 use kilter_search::ranking::{best_of_kinds, ranked};
 use kilter_search::target::Target;
@@ -114,7 +114,7 @@ pub fn run(context: &Context<'_>, options: &BenchmarkOptions) -> anyhow::Result<
     for &collective in &options.collectives {
         let targets = targets(&options.common, collective);
         let fields = if options.same {
-            let pairs = pairs(context, collective);
+            let pairs = pairs(&context.site, collective);
             targets
                 .iter()
                 .map(|target| (target.clone(), pairs.iter().flatten().cloned().collect()))
@@ -129,7 +129,7 @@ pub fn run(context: &Context<'_>, options: &BenchmarkOptions) -> anyhow::Result<
             let left = targets.iter().filter(|target| !reached.contains(target));
             not_reached.extend(left.map(Target::name));
         }
-        if context.budget.search_exhausted(0.0) {
+        if context.jobs.budget.search_exhausted(0.0) {
             not_reached.extend(fields.iter().map(|(target, _)| target.name()));
             continue;
         }
@@ -138,7 +138,7 @@ pub fn run(context: &Context<'_>, options: &BenchmarkOptions) -> anyhow::Result<
                 .network
                 .and_then(|network| network.lower_bound_seconds(collective, held.target.bytes(), options.common.ranks));
             if options.same {
-                let known = pairs(context, collective);
+                let known = pairs(&context.site, collective);
                 rows.extend(known.iter().filter_map(|pair| same(&held, pair, bound_seconds)));
             } else {
                 match best(&held, bound_seconds) {
@@ -149,9 +149,9 @@ pub fn run(context: &Context<'_>, options: &BenchmarkOptions) -> anyhow::Result<
         }
     }
     Ok(Benchmark {
-        library: format!("{} {}", context.library.name, context.version),
+        library: format!("{} {}", context.site.library.name, context.site.version),
         ranks: options.common.ranks,
-        command: context.typed.clone(),
+        command: context.jobs.typed.clone(),
         network: options.network,
         same: options.same,
         rows,
@@ -167,12 +167,12 @@ pub fn run(context: &Context<'_>, options: &BenchmarkOptions) -> anyhow::Result<
 }
 
 /// The library's algorithms, each with Kilter's row of the same one; with equal segments if both have them.
-fn pairs(context: &Context<'_>, collective: Collective) -> Vec<[Selection; 2]> {
-    let Some(algorithms) = context.library.algorithms_of(collective) else {
+fn pairs(site: &Site<'_>, collective: Collective) -> Vec<[Selection; 2]> {
+    let Some(algorithms) = site.library.algorithms_of(collective) else {
         return Vec::new();
     };
-    let ranks = context.options.ranks;
-    let one_node = !context.options.place().several_nodes;
+    let ranks = site.options.ranks;
+    let one_node = !site.options.place().several_nodes;
     let mut pairs = Vec::new();
     for choice in algorithms.choices_on(ranks) {
         let Some(row) = choice.kilter.as_deref().and_then(registry::find) else {

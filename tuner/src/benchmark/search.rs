@@ -115,12 +115,12 @@ pub fn run(context: &Context<'_>, options: &BenchmarkOptions) -> anyhow::Result<
     let in_turn = whole_launch::search(context, SEARCH, &all)?;
     let searching = Contests::new(context, &nothing_deployed, SEARCH);
     let fields = searching.screen_all(&all, &|_, _| true, &front)?;
-    let rule = context.rule(context.noise_seconds());
+    let rule = context.site.rule(context.facts.noise_seconds());
     let choices: Vec<(Target, Option<Selection>)> = searching
         .finals(fields, FINAL_LAUNCHES)?
         .into_iter()
         .filter_map(|mut held| {
-            in_turn.join(&whole_launch::candidates(context, &held.target), &mut held);
+            in_turn.join(&whole_launch::candidates(&context.site, &held.target), &mut held);
             let chosen = simplest_of_best(&held.candidates, &rule)?.selection.clone();
             Some((held.target, chosen))
         })
@@ -158,9 +158,10 @@ pub fn run(context: &Context<'_>, options: &BenchmarkOptions) -> anyhow::Result<
             row(&held, chosen.as_ref(), ratios.len())
         })
         .collect();
+    let stored = &context.jobs.run;
     let effort = |label: &str| -> anyhow::Result<Effort> {
-        let (launches, seconds) = context.run.launches_of(&format!("{label}/"))?;
-        let (of_settings, _) = context.run.launches_of(&format!("{label}/{}/", whole_launch::LABEL))?;
+        let (launches, seconds) = stored.launches_of(&format!("{label}/"))?;
+        let (of_settings, _) = stored.launches_of(&format!("{label}/{}/", whole_launch::LABEL))?;
         Ok(Effort {
             launches,
             seconds,
@@ -168,9 +169,9 @@ pub fn run(context: &Context<'_>, options: &BenchmarkOptions) -> anyhow::Result<
         })
     };
     Ok(SearchBenchmark {
-        library: format!("{} {}", context.library.name, context.version),
-        ranks: context.options.ranks,
-        command: context.typed.clone(),
+        library: format!("{} {}", context.site.library.name, context.site.version),
+        ranks: context.site.options.ranks,
+        command: context.jobs.typed.clone(),
         search: effort(SEARCH)?,
         exhaustive: effort(EXHAUSTIVE)?,
         rows,
@@ -198,10 +199,10 @@ fn exhaust(
     collective: Collective,
     targets: &[&Target],
 ) -> anyhow::Result<Option<Vec<Ratios>>> {
-    let one_node = !context.options.place().several_nodes;
+    let one_node = !context.site.options.place().several_nodes;
     let mut candidates: BTreeMap<Selection, Vec<usize>> = BTreeMap::new();
     for (index, target) in targets.iter().enumerate() {
-        for selection in space::every(&context.library, target, context.options.ranks, one_node) {
+        for selection in space::every(&context.site.library, target, context.site.options.ranks, one_node) {
             candidates.entry(selection).or_default().push(index);
         }
     }
@@ -211,7 +212,7 @@ fn exhaust(
     let ended = format!("the budget ended while {collective} was measured in full; raise --budget");
     let mut ratios = vec![Ratios::new(); targets.len()];
     for (number, (selection, fits)) in candidates.iter().enumerate() {
-        if context.budget.exhausted() {
+        if context.jobs.budget.exhausted() {
             context.progress.warn(&ended);
             return Ok(None);
         }
@@ -243,7 +244,7 @@ fn again(
     let mut in_jobs = Vec::new();
     let mut joining = Vec::new();
     for (target, mut field) in fields {
-        let own = whole_launch::candidates(context, &target);
+        let own = whole_launch::candidates(&context.site, &target);
         let in_turn = whole_launch::again(context, AGAIN_LABEL, &target, &field)?;
         field.retain(|selection| !own.contains_key(selection));
         in_jobs.push((target, field));

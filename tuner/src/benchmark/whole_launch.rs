@@ -11,7 +11,7 @@ use kilter_model::config::library::Library;
 use kilter_model::deployment::{Assignment, Selection};
 use kilter_model::setup::Setup;
 use kilter_search::choose::Measured;
-use kilter_search::context::Context;
+use kilter_search::context::{Context, Site};
 use kilter_search::in_job_search::Held;
 use kilter_search::ranking::ranked;
 use kilter_search::startup_algorithms::{self, PLACES, PROMISING};
@@ -31,15 +31,9 @@ pub(super) type Candidates = BTreeMap<Selection, Vec<Assignment>>;
 pub(super) struct InTurn(BTreeMap<Option<Selection>, Samples>);
 
 /// Candidates of a target; none for a library that switches its algorithms in running jobs.
-pub(super) fn candidates(context: &Context<'_>, target: &Target) -> Candidates {
-    let situation = settings::situation(context, &Setup::default());
-    of(
-        &context.library,
-        &transports(context),
-        target,
-        context.options.ranks,
-        &situation,
-    )
+pub(super) fn candidates(site: &Site<'_>, target: &Target) -> Candidates {
+    let situation = settings::situation(site, &Setup::default());
+    of(&site.library, &transports(site), target, site.options.ranks, &situation)
 }
 
 fn of(
@@ -59,9 +53,9 @@ fn of(
     all.map(|assignments| (selection(&assignments), assignments)).collect()
 }
 
-fn transports(context: &Context<'_>) -> Vec<String> {
-    let one_host = !context.options.place().several_nodes;
-    context.library.transports.on(one_host).to_vec()
+fn transports(site: &Site<'_>) -> Vec<String> {
+    let one_host = !site.options.place().several_nodes;
+    site.library.transports.on(one_host).to_vec()
 }
 
 fn selection(assignments: &[Assignment]) -> Selection {
@@ -71,11 +65,11 @@ fn selection(assignments: &[Assignment]) -> Selection {
 
 /// Searches as `tune` does; the most promising of each target are measured in turn.
 pub(super) fn search(context: &Context<'_>, label: &str, targets: &[Target]) -> anyhow::Result<InTurn> {
-    let library = &context.library;
-    let situation = settings::situation(context, &Setup::default());
-    let of_launches = space::own_launch_candidates(library, &transports(context), targets);
+    let library = &context.site.library;
+    let situation = settings::situation(&context.site, &Setup::default());
+    let of_launches = space::own_launch_candidates(library, &transports(&context.site), targets);
     let of_launches = space::in_situation(library, of_launches, &situation);
-    let at_start = startup_algorithms::trials(library, targets, context.options.ranks, &situation.hosts);
+    let at_start = startup_algorithms::trials(library, targets, context.site.options.ranks, &situation.hosts);
     let of_launches = shared_launches::groups(library, of_launches);
     let count = of_launches.len() + at_start.len();
     if count == 0 {
@@ -95,7 +89,7 @@ pub(super) fn search(context: &Context<'_>, label: &str, targets: &[Target]) -> 
     }
     let mut field = Candidates::new();
     for target in targets {
-        let own = candidates(context, target);
+        let own = candidates(&context.site, target);
         let ratio = |one: &Selection| Some(tried.get(one)?.get(&target.left)? / present.get(&target.left)?);
         let ratios = own.keys().filter_map(|one| Some((one.clone(), ratio(one)?))).collect();
         let promising = ranked(&ratios).into_iter().filter(|(_, ratio)| *ratio < PROMISING);
@@ -112,7 +106,7 @@ pub(super) fn exhaust(
     label: &str,
     target: &Target,
 ) -> anyhow::Result<Option<BTreeMap<Selection, f64>>> {
-    let candidates = candidates(context, target);
+    let candidates = candidates(&context.site, target);
     let mut ratios = BTreeMap::new();
     if candidates.is_empty() {
         return Ok(Some(ratios));
@@ -128,7 +122,7 @@ pub(super) fn exhaust(
         anyhow::bail!("the library's own {} could not be measured", target.name());
     };
     for (selection, assignments) in candidates {
-        if context.budget.exhausted() {
+        if context.jobs.budget.exhausted() {
             return Ok(None);
         }
         // A candidate that failed has no time and still counts as one.
@@ -146,7 +140,7 @@ pub(super) fn again(
     target: &Target,
     field: &[Selection],
 ) -> anyhow::Result<InTurn> {
-    let mut candidates = candidates(context, target);
+    let mut candidates = candidates(&context.site, target);
     candidates.retain(|selection, _| field.contains(selection));
     if candidates.is_empty() {
         return Ok(InTurn::default());

@@ -25,7 +25,7 @@ pub(super) fn run(typed: cli::Benchmark) -> anyhow::Result<Status> {
         return measuring::with_context(common, "benchmark", &further, work, |context, table| {
             let json = serde_json::to_string_pretty(&table)? + "\n";
             reporting::write(common, "benchmark-search.json", &json)?;
-            context.run.finish()?;
+            context.jobs.run.finish()?;
             print(&if common.json {
                 json
             } else {
@@ -39,7 +39,7 @@ pub(super) fn run(typed: cli::Benchmark) -> anyhow::Result<Status> {
         let json = serde_json::to_string_pretty(&table)? + "\n";
         reporting::write(common, "benchmark.json", &json)?;
         reporting::write(common, "benchmark.csv", &present::csv(&table))?;
-        context.run.finish()?;
+        context.jobs.run.finish()?;
         print(&if common.json { json } else { present::text(&table) })?;
         Ok(Status::Holds)
     })

@@ -10,7 +10,14 @@ use crate::{cli, options};
 pub(super) fn run(typed: cli::Measure) -> anyhow::Result<Status> {
     let options = options::measuring(typed)?;
     measuring::with_report(&options, "check", &[], |context| {
-        let verification = verify(context, "check", &Setup::default(), Allowance::ALL)?;
+        let verification = verify(
+            &context.jobs,
+            &context.plan,
+            &context.facts,
+            "check",
+            &Setup::default(),
+            Allowance::ALL,
+        )?;
         Ok(reporting::of_check(context, &verification))
     })
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use anyhow::Context as _;
 use kilter_bench::launch::{self, JobFailure};
 use kilter_bench::programs::Programs;
-use kilter_bench::store::{Store, TakenOver};
+use kilter_bench::store::{Run, Store, TakenOver};
 use kilter_model::config::guideline;
 use kilter_model::config::library::Library;
 use kilter_model::config::mix::Mix;
@@ -14,7 +14,7 @@ use kilter_model::plan::Plan;
 use kilter_model::report::Report;
 use kilter_protocol::plan::Synchronisation;
 use kilter_report::{csv, html, json, junit, markdown, terminal};
-use kilter_search::context::Context;
+use kilter_search::context::{Context, Jobs};
 use kilter_search::plugins;
 
 use super::{Status, dry_run, print, resume_key};
@@ -37,13 +37,13 @@ pub(super) fn with_report(
         return Ok(Status::Holds);
     }
     let work = |context: &Context<'_>| {
-        ensure_work(context)?;
+        ensure_work(&context.plan)?;
         work(context)
     };
     with_context(options, command, further, work, |context, report| {
         write(options, &report)?;
-        context.run.record_report(&report)?;
-        context.run.finish()?;
+        context.jobs.run.record_report(&report)?;
+        context.jobs.run.finish()?;
         print(&if options.json {
             json::to_string(&report)?
         } else {
@@ -54,9 +54,9 @@ pub(super) fn with_report(
 }
 
 /// Refuses a run with nothing to verify.
-pub(super) fn ensure_work(context: &Context<'_>) -> anyhow::Result<()> {
+pub(super) fn ensure_work(plan: &Plan) -> anyhow::Result<()> {
     anyhow::ensure!(
-        !context.plan.subjects().is_empty(),
+        !plan.subjects().is_empty(),
         "no guideline is left to verify: --guidelines, --functions and --mix exclude each other; see `kilter list guidelines`"
     );
     Ok(())
@@ -88,9 +88,9 @@ pub(super) fn with_context<R>(
     let context = begin(options, found, &store, command, further)?;
     let result = match work(&context) {
         Ok(result) => result,
-        Err(error) => return failed(&context, error),
+        Err(error) => return failed(&context.jobs, error),
     };
-    context.heed_jobs();
+    context.jobs.heed_jobs();
     context.progress.finish();
     present(&context, result)
 }
@@ -176,7 +176,7 @@ pub(super) fn begin<'a>(
         (template, programs),
     );
     context.plugins = plugins;
-    if let Some(measuring) = &context.library.measuring {
+    if let Some(measuring) = &context.site.library.measuring {
         let set = measuring
             .environment
             .iter()
@@ -187,17 +187,17 @@ pub(super) fn begin<'a>(
             measuring.because
         ));
     }
-    if let Some(broken) = context.library.broken(&context.set_by_site()) {
+    if let Some(broken) = context.site.library.broken(&context.site.set_by_site()) {
         context.progress.warn(&broken.to_string());
     }
     for warning in doctor::quick(options) {
         context.progress.warn(&warning.text);
     }
-    if context.run.resumed {
+    if context.jobs.run.resumed {
         // The last job's report may hold lines that nobody has read; they come first.
-        launch::recover(&context.run)?;
-        let taken = context.run.take_over(context.most_other_cores())?;
-        context.progress.note(&taken_over(&taken, &context));
+        launch::recover(&context.jobs.run)?;
+        let taken = context.jobs.run.take_over(context.jobs.most_other_cores())?;
+        context.progress.note(&taken_over(&taken, &context.jobs.run));
     }
     if let Some(mix) = &options.mix {
         for text in mix_notes(mix, options.ranks, &context.plan) {
@@ -213,7 +213,7 @@ pub(super) fn begin<'a>(
 }
 
 /// A resumed run's stock, in words: what it takes over and measures again.
-fn taken_over(taken: &TakenOver, context: &Context<'_>) -> String {
+fn taken_over(taken: &TakenOver, run: &Run) -> String {
     let again = match taken.again {
         0 => String::new(),
         again => format!(
@@ -223,7 +223,7 @@ fn taken_over(taken: &TakenOver, context: &Context<'_>) -> String {
     };
     format!(
         "resuming the run of {}: {} blocks of {} launches ({:.0} s) are taken over and cost nothing{again}; --fresh begins anew",
-        reporting::date(context.run.started_unix_seconds),
+        reporting::date(run.started_unix_seconds),
         taken.blocks,
         taken.launches,
         taken.seconds
@@ -231,9 +231,9 @@ fn taken_over(taken: &TakenOver, context: &Context<'_>) -> String {
 }
 
 /// Ends a command whose work failed: as interrupted, or with the error.
-pub(super) fn failed(context: &Context<'_>, error: anyhow::Error) -> anyhow::Result<Status> {
-    context.progress.finish();
-    forget_failure(context, &error)?;
+pub(super) fn failed(jobs: &Jobs<'_>, error: anyhow::Error) -> anyhow::Result<Status> {
+    jobs.progress.finish();
+    forget_failure(&jobs.run, &error)?;
     if let Some(signal) = launch::interrupt::received(launch::interrupt::flag()) {
         eprintln!("kilter: interrupted; what was measured is stored, and the same command resumes");
         return Ok(Status::Interrupted(launch::interrupt::exit_status(signal)));
@@ -245,18 +245,18 @@ pub(super) fn failed(context: &Context<'_>, error: anyhow::Error) -> anyhow::Res
 pub(super) fn failed_together(contexts: &[Context<'_>], error: anyhow::Error) -> anyhow::Result<Status> {
     for context in contexts {
         context.progress.finish();
-        forget_failure(context, &error)?;
+        forget_failure(&context.jobs.run, &error)?;
     }
     match contexts.last() {
-        Some(context) => failed(context, error),
+        Some(context) => failed(&context.jobs, error),
         None => Err(error),
     }
 }
 
 /// Forgets a failure that ends the command, because the machine may have been repaired before the next one.
-fn forget_failure(context: &Context<'_>, error: &anyhow::Error) -> anyhow::Result<()> {
+fn forget_failure(run: &Run, error: &anyhow::Error) -> anyhow::Result<()> {
     if let Some(failure) = JobFailure::behind(error) {
-        context.run.forget_failures(&failure.place().key)?;
+        run.forget_failures(&failure.place().key)?;
     }
     Ok(())
 }

@@ -17,22 +17,22 @@ pub(super) fn run(typed: cli::Overlap) -> anyhow::Result<Status> {
     let (common, suite) = (&options.common, &options.suite);
     let further = [json!({"suite": suite, "adaptive": options.benchmark_adaptive}).to_string()];
     if options.benchmark_adaptive {
-        let work = |context: &Context<'_>| agreement::run(context, suite);
+        let work = |context: &Context<'_>| agreement::run(&context.jobs, suite);
         return measuring::with_context(common, "overlap", &further, work, |context, found| {
             let json = serde_json::to_string_pretty(&found)? + "\n";
             reporting::write(common, "overlap-agreement.json", &json)?;
-            context.run.finish()?;
+            context.jobs.run.finish()?;
             print(&if common.json { json } else { agreement::text(&found) })?;
             Ok(Status::Holds)
         });
     }
-    let work = |context: &Context<'_>| measure::survey(context, suite, &Setup::default(), KEY);
+    let work = |context: &Context<'_>| measure::survey(&context.jobs, suite, &Setup::default(), KEY);
     measuring::with_context(common, "overlap", &further, work, |context, survey| {
         let json = json::to_string(&survey)?;
         reporting::write(common, json::FILE, &json)?;
         reporting::write(common, "overlap.csv", &write::csv(&survey))?;
         reporting::write(common, "overlap.html", &html::render(&survey)?)?;
-        context.run.finish()?;
+        context.jobs.run.finish()?;
         let classes = || classify::text(&classify::classify(&survey));
         print(&if common.json {
             json

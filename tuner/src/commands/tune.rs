@@ -39,11 +39,11 @@ pub(super) fn run(typed: cli::Tune) -> anyhow::Result<Status> {
 /// Runs the loop.
 pub(super) fn tuned(context: &Context<'_>, options: &TuneOptions) -> anyhow::Result<Tuned> {
     // Before anything is measured.
-    kilter_emit::check(context)?;
+    kilter_emit::check(&context.site)?;
     // Into a simulated rank nothing can be loaded: what is not the library's own is compared with, and not deployed.
-    if (options.mockups || options.algorithms) && !context.library.launcher.is_simulator() {
+    if (options.mockups || options.algorithms) && !context.site.library.launcher.is_simulator() {
         // Rows are deployed only if the verifier has proven them.
-        context.programs.verifier()?;
+        context.jobs.programs.verifier()?;
     }
     kilter_tune::tune(context, options)
 }

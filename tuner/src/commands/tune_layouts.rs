@@ -29,7 +29,7 @@ pub(super) fn run(options: &TuneOptions, own_options: String) -> anyhow::Result<
         .map(|(own, found)| measuring::begin(own, found, &store, "tune", &further))
         .collect::<anyhow::Result<Vec<_>>>()?;
     for context in &contexts {
-        measuring::ensure_work(context)?;
+        measuring::ensure_work(&context.plan)?;
     }
     let mut members = Vec::new();
     for (layout, context) in layouts.iter().zip(&contexts) {
@@ -41,20 +41,20 @@ pub(super) fn run(options: &TuneOptions, own_options: String) -> anyhow::Result<
         ));
         // Each has its share of the command's seconds, one after the other.
         if !members.is_empty() {
-            context.budget.restart();
+            context.jobs.budget.restart();
         }
         match tune::tuned(context, options) {
             Ok(tuned) => {
                 context.progress.finish();
                 // Until all layouts are verified together: what its own files bring about.
-                measuring::write(context.options, &reporting::of_tune(context, &tuned))?;
+                measuring::write(context.site.options, &reporting::of_tune(context, &tuned))?;
                 members.push(Member {
                     layout: *layout,
                     context,
                     tuned,
                 });
             }
-            Err(error) => return measuring::failed(context, error.context(format!("layout {layout}"))),
+            Err(error) => return measuring::failed(&context.jobs, error.context(format!("layout {layout}"))),
         }
     }
     let proven = match prove(&mut members, &directory) {
@@ -68,8 +68,8 @@ pub(super) fn run(options: &TuneOptions, own_options: String) -> anyhow::Result<
     let mut reports: Vec<(Layout, Report)> = Vec::new();
     for member in &members {
         let report = reporting::of_tune(member.context, &member.tuned);
-        measuring::write(member.context.options, &report)?;
-        member.context.run.record_report(&report)?;
+        measuring::write(member.context.site.options, &report)?;
+        member.context.jobs.run.record_report(&report)?;
         reports.push((member.layout, report));
     }
     let emitted = proven.emitted.as_ref().map(|_| "emit".to_owned());
@@ -79,7 +79,7 @@ pub(super) fn run(options: &TuneOptions, own_options: String) -> anyhow::Result<
     reporting::write(&options.common, "layouts.json", &index.to_json()?)?;
     // Together, and only now: until here the same command resumes every layout.
     for member in &members {
-        member.context.run.finish()?;
+        member.context.jobs.run.finish()?;
     }
     if options.common.json {
         print(&index.to_json()?)?;

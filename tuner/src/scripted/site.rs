@@ -115,7 +115,14 @@ impl Site {
         };
         let options = crate::options::measuring(typed)?;
         self.run(Box::new(self.bench()), &options, arguments, |context| {
-            let found = verify(context, "check", &Setup::default(), Allowance::ALL)?;
+            let found = verify(
+                &context.jobs,
+                &context.plan,
+                &context.facts,
+                "check",
+                &Setup::default(),
+                Allowance::ALL,
+            )?;
             Ok(reporting::of_check(context, &found))
         })
     }
@@ -225,24 +232,24 @@ impl Site {
     ) -> anyhow::Result<Run> {
         let store = Store::open(&options.db)?;
         let context = self.context(bench, options, &store, arguments)?;
-        let before = context.run.launch_count()?;
+        let before = context.jobs.run.launch_count()?;
         let report = work(&context);
-        context.heed_jobs();
+        context.jobs.heed_jobs();
         context.progress.finish();
         let report = report?;
-        context.run.record_report(&report)?;
-        context.run.finish()?;
+        context.jobs.run.record_report(&report)?;
+        context.jobs.run.finish()?;
         Ok(Run {
             report,
-            jobs: context.run.launch_count()? - before,
-            seconds: context.budget.spent_seconds(),
+            jobs: context.jobs.run.launch_count()? - before,
+            seconds: context.jobs.budget.spent_seconds(),
         })
     }
 }
 
 /// The loop, after the checks that precede all measuring.
 fn tuned(context: &Context<'_>, options: &TuneOptions) -> anyhow::Result<Tuned> {
-    kilter_emit::check(context)?;
+    kilter_emit::check(&context.site)?;
     tune::tune(context, options)
 }
 

@@ -7,7 +7,7 @@ use kilter_model::ledger::Ledger;
 use kilter_model::plan::Subject;
 use kilter_model::setup::Setup;
 use kilter_overlap::tuning::Disproved;
-use kilter_search::context::Context;
+use kilter_search::context::{Context, Facts, Jobs, Site};
 use kilter_search::reproducibility;
 use kilter_search::verification::{Medians, Verification, prove};
 use kilter_search::{DAMAGE_FLOOR, proof};
@@ -35,35 +35,38 @@ pub(super) fn deploy_and_verify(
         let label = format!("{label}/{attempt}");
         let (emitted, (after, untouched)) = match emit_and_prove(context, &label, ledger, tuned) {
             Ok(Some(proven)) => proven,
-            Ok(None) => return tuned.deploy_nothing(context),
+            Ok(None) => return tuned.deploy_nothing(context.site.options),
             Err(error) if take_back_broken(ledger, context, &error, &tuned.before) => {
-                take_back_halves(ledger, context, &tuned.before);
+                take_back_halves(ledger, &context.progress, &tuned.before);
                 if ledger.deployment().is_empty() || attempt + 1 == ATTEMPTS {
                     ledger.take_back_all("jobs of what was to be deployed failed");
-                    return tuned.deploy_nothing(context);
+                    return tuned.deploy_nothing(context.site.options);
                 }
                 continue;
             }
             Err(error) => return Err(error),
         };
-        emit::confirm_ran(context, &emitted, &after);
+        emit::confirm_ran(&context.progress, &context.quarantine, &emitted, &after);
         let deployed = ledger.deployment();
-        let touched = |subject: &Subject| deployed.touches(subject, &context.library);
-        let spoilt = spoilt(context, &after, &untouched, &touched)?;
+        let touched = |subject: &Subject| deployed.touches(subject, &context.site.library);
+        let spoilt = spoilt(&context.site, &after, &untouched, &touched)?;
         tuned.deployment.clone_from(&deployed);
         tuned.emitted = Some(emitted);
         tuned.after = Some(after);
         tuned.untouched = untouched;
-        if spoilt.is_empty() || attempt + 1 == ATTEMPTS || !take_back(ledger, context, &spoilt, &tuned.before) {
+        if spoilt.is_empty()
+            || attempt + 1 == ATTEMPTS
+            || !take_back(ledger, &context.progress, &context.site.library, &spoilt, &tuned.before)
+        {
             for (_, note) in spoilt {
                 context.progress.warn(&format!("{note}; compare before you deploy"));
             }
             return Ok(());
         }
-        take_back_halves(ledger, context, &tuned.before);
+        take_back_halves(ledger, &context.progress, &tuned.before);
         tuned.deployment = ledger.deployment();
         if tuned.deployment.is_empty() {
-            return tuned.deploy_nothing(context);
+            return tuned.deploy_nothing(context.site.options);
         }
     }
     Ok(())
@@ -80,8 +83,8 @@ fn emit_and_prove(
         return Ok(None);
     };
     let deployed = ledger.deployment();
-    let touched = |subject: &Subject| deployed.touches(subject, &context.library);
-    let proven = prove(context, label, &setup, &touched)?;
+    let touched = |subject: &Subject| deployed.touches(subject, &context.site.library);
+    let proven = prove(&context.jobs, &context.plan, &context.facts, label, &setup, &touched)?;
     Ok(Some((emitted, proven)))
 }
 
@@ -94,24 +97,24 @@ pub(super) fn prove_overlap(
     tuned: &mut Tuned,
 ) -> anyhow::Result<()> {
     forget_what_fell(ledger, tuned);
-    let Some(disproved) = judge_overlap(context, label, tuned)? else {
+    let Some(disproved) = judge_overlap(&context.jobs, &context.facts, label, tuned)? else {
         return Ok(());
     };
     context.progress.warn(&format!("taken back: {}", disproved.because));
     ledger.take_back_latest(&disproved.assignments, &disproved.because);
-    take_back_halves(ledger, context, &tuned.before);
+    take_back_halves(ledger, &context.progress, &tuned.before);
     if ledger.deployment().is_empty() {
-        tuned.deploy_nothing(context)?;
+        tuned.deploy_nothing(context.site.options)?;
     } else {
         let label = format!("{label}/without what was chosen for overlap");
         deploy_and_verify(context, &label, ledger, tuned)?;
-        if context.budget.exhausted() {
+        if context.jobs.budget.exhausted() {
             context
                 .progress
                 .warn("the budget ended before the targets were judged without what was taken back; raise --budget");
             tuned.goals.judged_as_before();
         } else {
-            judge_overlap(context, &label, tuned)?;
+            judge_overlap(&context.jobs, &context.facts, &label, tuned)?;
         }
     }
     forget_what_fell(ledger, tuned);
@@ -119,12 +122,12 @@ pub(super) fn prove_overlap(
 }
 
 /// Judges the targets by the emitted files, where there are any.
-fn judge_overlap(context: &Context<'_>, label: &str, tuned: &mut Tuned) -> anyhow::Result<Option<Disproved>> {
+fn judge_overlap(jobs: &Jobs<'_>, facts: &Facts, label: &str, tuned: &mut Tuned) -> anyhow::Result<Option<Disproved>> {
     let Some(emitted) = tuned.emitted.as_ref().filter(|_| !tuned.deployment.is_empty()) else {
         return Ok(None);
     };
-    let setup = emit::staged(context, emitted)?;
-    tuned.goals.judge_deployed(context, label, &setup)
+    let setup = emit::staged(jobs, emitted)?;
+    tuned.goals.judge_deployed(jobs, facts, label, &setup)
 }
 
 /// Drops the choices for overlap that are not deployed any more.
@@ -155,15 +158,28 @@ fn emit_what_acts(
     // Each time with less in it.
     for time in 0.. {
         let deployed = ledger.deployment();
-        let emitted = emit::emit(context, &deployed)?;
-        let setup = emit::staged(context, &emitted)?;
-        let idle = proof::not_carried_out(context, &format!("{label}/{time}"), &setup, &deployed)?;
+        let emitted = emit::emit(&context.jobs, &context.plan, &context.facts, &deployed)?;
+        let setup = emit::staged(&context.jobs, &emitted)?;
+        let idle = proof::not_carried_out(
+            &context.jobs,
+            &context.proofs,
+            &format!("{label}/{time}"),
+            &setup,
+            &deployed,
+        )?;
         if idle.is_empty() {
-            let different = reproducibility::different(context, &format!("{label}/{time}"), &setup)?;
+            let different =
+                reproducibility::different(&context.jobs, &context.plan, &format!("{label}/{time}"), &setup)?;
             if different.is_empty() {
                 return Ok(Some((emitted, setup)));
             }
-            if !take_back(ledger, context, &different, &tuned.before) {
+            if !take_back(
+                ledger,
+                &context.progress,
+                &context.site.library,
+                &different,
+                &tuned.before,
+            ) {
                 for (_, reason) in different {
                     context.progress.warn(&format!("nothing is deployed: {reason}"));
                     ledger.take_back_all(&reason);
@@ -172,9 +188,16 @@ fn emit_what_acts(
             }
         }
         for (key, reason) in idle {
-            take_back_idle(ledger, context, key, &reason, &tuned.before);
+            take_back_idle(
+                ledger,
+                &context.progress,
+                &context.quarantine,
+                key,
+                &reason,
+                &tuned.before,
+            );
         }
-        take_back_halves(ledger, context, &tuned.before);
+        take_back_halves(ledger, &context.progress, &tuned.before);
         if ledger.deployment().is_empty() {
             break;
         }
@@ -184,7 +207,7 @@ fn emit_what_acts(
 
 /// Subjects among the `touched` ones that are slower than in the untouched library, each with a note of how much.
 pub(crate) fn spoilt(
-    context: &Context<'_>,
+    site: &Site<'_>,
     after: &Verification,
     untouched: &Medians,
     touched: &dyn Fn(&Subject) -> bool,
@@ -193,13 +216,13 @@ pub(crate) fn spoilt(
         let note = format!("{} became {ratio:.2} times slower", subject.item_id());
         (subject, note)
     };
-    let slower = slower(context, after, untouched, touched)?;
+    let slower = slower(site, after, untouched, touched)?;
     Ok(slower.into_iter().map(note).collect())
 }
 
 /// The collectives and volumes, of those `touched`, that are significantly slower than the untouched library measured in the same minutes.
 fn slower(
-    context: &Context<'_>,
+    site: &Site<'_>,
     after: &Verification,
     untouched: &Medians,
     touched: &dyn Fn(&Subject) -> bool,
@@ -217,7 +240,7 @@ fn slower(
         }
     }
     // The untouched library is measured in launches of its own.
-    let rule = context.rule(after.noise_seconds).unpaired();
+    let rule = site.rule(after.noise_seconds).unpaired();
     let rule = Rule {
         effect_floor: rule.effect_floor.max(DAMAGE_FLOOR),
         noise_seconds: rule.noise_seconds.max(DROPIN_SECONDS / 2.0),

@@ -7,7 +7,7 @@ use kilter_emit::{self as emit, Emitted};
 use kilter_model::change::Change;
 use kilter_model::deployment::{Assignment, Deployment};
 use kilter_model::ledger::{Ledger, Proposal};
-use kilter_model::options::TuneOptions;
+use kilter_model::options::{Options, TuneOptions};
 use kilter_model::report::Contest;
 use kilter_model::setup::Setup;
 use kilter_overlap::tuning::Goals;
@@ -55,13 +55,13 @@ impl Tuned {
     }
 
     /// Deploys nothing, since everything was taken back: times measured with it say nothing of the library as it is.
-    fn deploy_nothing(&mut self, context: &Context<'_>) -> anyhow::Result<()> {
+    fn deploy_nothing(&mut self, options: &Options) -> anyhow::Result<()> {
         self.deployment = Deployment::default();
         self.after = None;
         self.untouched.clear();
         self.emitted = None;
         self.goals.nothing_deployed();
-        emit::clear(context)
+        emit::clear(options)
     }
 }
 
@@ -70,19 +70,21 @@ impl Tuned {
 /// # Errors
 /// A failure that no candidate explains, or a staging directory that cannot be written.
 pub fn tune(context: &Context<'_>, options: &TuneOptions) -> anyhow::Result<Tuned> {
-    let seconds = FIRST_SHARE * context.options.budget_seconds;
+    let (site, jobs, plan) = (&context.site, &context.jobs, &context.plan);
+    let (facts, progress, budget) = (&context.facts, &context.progress, &jobs.budget);
+    let seconds = FIRST_SHARE * site.options.budget_seconds;
     let allowed = Allowance {
         seconds,
         goes_on: options.targets.is_empty() && options.contests.is_empty(),
     };
-    let first = || verify(context, "before", &Setup::default(), allowed);
-    let before = context.budget.phase(FIRST, seconds, first)?;
+    let first = || verify(jobs, plan, facts, "before", &Setup::default(), allowed);
+    let before = budget.phase(FIRST, seconds, first)?;
     context.begin_search(before.seconds, before.noise_seconds, before.hosts.len());
-    let allotted = context.budget.search_seconds();
-    let goals = context.budget.phase(SEARCH, allotted, || {
-        context.set_prices(pricing::measure(context, "prices", &Setup::default())?);
-        reproducibility::learn(context)?;
-        Goals::begin(context, &options.targets, options.model)
+    let allotted = budget.search_seconds();
+    let goals = budget.phase(SEARCH, allotted, || {
+        facts.set_prices(pricing::measure(jobs, "prices", &Setup::default())?);
+        reproducibility::learn(jobs, plan)?;
+        Goals::begin(jobs, facts, &options.targets, options.model)
     })?;
     let mut ledger = Ledger::default();
     let mut tuned = Tuned {
@@ -98,56 +100,52 @@ pub fn tune(context: &Context<'_>, options: &TuneOptions) -> anyhow::Result<Tune
     for round in 1..=options.rounds {
         let current = tuned.current();
         let mut targets = targets(&current, &|judged| ledger.is_given_up(&judged.cell.name()));
-        if !context.plan.calls.is_empty() {
-            dearest_first(&mut targets, &|left| context.plan.calls_of(left));
+        if !plan.calls.is_empty() {
+            dearest_first(&mut targets, &|left| plan.calls_of(left));
         }
-        searching::leave(&mut ledger, context, &mut targets);
+        searching::leave(&mut ledger, progress, site.options, &mut targets);
         let violated = targets.len();
         if round == 1 {
             let volume = |(collective, bytes): &(Collective, u64)| {
-                (*collective, context.options.place().volume(*collective, *bytes))
+                (*collective, site.options.place().volume(*collective, *bytes))
             };
             ask_for(&mut targets, options.contests.iter().map(volume));
         }
         if targets.is_empty() && !tuned.goals.are_missed() {
             break;
         }
-        if round > 1 && context.budget.search_exhausted(0.0) {
-            context
-                .progress
-                .warn("the budget ended while violations were left to fix; raise --budget");
+        if round > 1 && budget.search_exhausted(0.0) {
+            progress.warn("the budget ended while violations were left to fix; raise --budget");
             break;
         }
         if violated > 0 {
-            context
-                .progress
-                .note(&format!("round {round}: {violated} violated cell group(s) to fix"));
+            progress.note(&format!("round {round}: {violated} violated cell group(s) to fix"));
         }
         let launch = match &tuned.emitted {
-            Some(emitted) if !ledger.deployment().is_empty() => emit::staged(context, emitted)?,
+            Some(emitted) if !ledger.deployment().is_empty() => emit::staged(jobs, emitted)?,
             _ => Setup::default(),
         };
         if !targets.is_empty() {
-            let allotted = context.budget.search_seconds();
+            let allotted = budget.search_seconds();
             let (launch, contests) = (launch.clone(), &mut tuned.contests);
             let search = || searching::search(&mut ledger, context, options, round, launch, &targets, contests);
-            context.budget.phase(SEARCH, allotted, search)?;
-            taking_back::take_back_halves(&mut ledger, context, &tuned.before);
+            budget.phase(SEARCH, allotted, search)?;
+            taking_back::take_back_halves(&mut ledger, progress, &tuned.before);
         }
         if options.parameters && tuned.goals.are_missed() {
-            let allotted = context.budget.search_seconds();
+            let allotted = budget.search_seconds();
             let search = || search_for_overlap(&mut ledger, context, round, launch, &mut tuned.goals);
-            context.budget.phase(SEARCH, allotted, search)?;
+            budget.phase(SEARCH, allotted, search)?;
         }
         if ledger.deployment() == *ledger.verified() {
             break;
         }
         let label = format!("after/{round}");
-        let allotted = kilter_bench::budget::PROOF_SHARE * context.options.budget_seconds;
+        let allotted = kilter_bench::budget::PROOF_SHARE * site.options.budget_seconds;
         let proof = || deploy_and_verify(context, &label, &mut ledger, &mut tuned);
-        context.budget.last_phase(PROOF, allotted, proof)?;
+        budget.last_phase(PROOF, allotted, proof)?;
         let proof = || prove_overlap(context, &label, &mut ledger, &mut tuned);
-        context.budget.last_phase(PROOF, allotted, proof)?;
+        budget.last_phase(PROOF, allotted, proof)?;
         ledger.prove();
     }
     ledger.mark(&mut tuned.contests);
@@ -157,8 +155,8 @@ pub fn tune(context: &Context<'_>, options: &TuneOptions) -> anyhow::Result<Tune
         tuned.emitted = None;
         tuned.goals.nothing_deployed();
     }
-    let staged = tuned.emitted.as_ref().map(|emitted| emit::staged(context, emitted));
-    tuned.goals.draw(context, staged.transpose()?.as_ref())?;
+    let staged = tuned.emitted.as_ref().map(|emitted| emit::staged(jobs, emitted));
+    tuned.goals.draw(jobs, staged.transpose()?.as_ref())?;
     Ok(tuned)
 }
 

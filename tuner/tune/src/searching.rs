@@ -2,11 +2,13 @@
 
 use std::collections::BTreeSet;
 
+use kilter_bench::progress::Progress;
 use kilter_model::change::{Cell, Change, id};
+use kilter_model::config::library::Library;
 use kilter_model::deployment::{Assignment, Deployment, Selection};
 use kilter_model::ledger::{Ledger, Proposal};
 use kilter_model::not_deployed::NotDeployed;
-use kilter_model::options::TuneOptions;
+use kilter_model::options::{Options, TuneOptions};
 use kilter_model::report::{Contest, FixKind};
 use kilter_model::setup::Setup;
 use kilter_search::context::Context;
@@ -32,7 +34,14 @@ pub(super) fn search(
     }
     let launch_wide = launch_wide(ledger, context, options, &label, launch, targets)?;
     let for_cells = for_cells(ledger, context, options, &label, targets)?;
-    enter(ledger, context, launch_wide, for_cells, (targets, contests));
+    enter(
+        ledger,
+        &context.progress,
+        &context.site.library,
+        launch_wide,
+        for_cells,
+        (targets, contests),
+    );
     Ok(())
 }
 
@@ -50,12 +59,12 @@ fn launch_wide(
         return Ok(Findings::default());
     }
     let barred = ledger.barred_settings();
-    let found = context.budget.with_share(SETTINGS_SHARE, || {
+    let found = context.jobs.budget.with_share(SETTINGS_SHARE, || {
         settings::search(context, label, launch.clone(), targets, &barred)
     })?;
     confirm(ledger, &found.proposals);
     let (launch, held) = (launch.with(&found.settings()), ledger.in_force().assignments);
-    let more = context.budget.with_share(STARTUP_SHARE, || {
+    let more = context.jobs.budget.with_share(STARTUP_SHARE, || {
         startup_algorithms::search(context, label, launch, &held, targets, &barred)
     })?;
     confirm(ledger, &more.proposals);
@@ -92,19 +101,20 @@ fn for_cells(
         let barred = ledger.barred_settings();
         gates::search(context, label, &in_force, &barred, &allowed, &mut choices)?;
     }
-    let needed = |cell: Cell, selection: &Selection| ledger.needed_by(cell.0, selection, &context.library);
+    let needed = |cell: Cell, selection: &Selection| ledger.needed_by(cell.0, selection, &context.site.library);
     Ok(Findings::of_choices(choices, &needed))
 }
 
 /// Enters the findings: changes of whole launches that are needed, and those for single cells; gives up the targets that nothing fixes.
 fn enter(
     ledger: &mut Ledger,
-    context: &Context<'_>,
+    progress: &Progress,
+    library: &Library,
     mut launch_wide: Findings,
     for_cells: Findings,
     (targets, contests): (&[Target], &mut Vec<Contest>),
 ) {
-    deploy_needed(ledger, context, &mut launch_wide, &for_cells.proposals);
+    deploy_needed(ledger, progress, library, &mut launch_wide, &for_cells.proposals);
     let mut findings = launch_wide.and(for_cells);
     for target in targets.iter().filter(|target| target.cell().is_some()) {
         let Some((contest, reason)) = findings.told(&target.name()) else {
@@ -114,7 +124,7 @@ fn enter(
         contests.push(contest);
         let mut chosen = findings.proposals.iter();
         if let Some(proposal) = chosen.find(|one| one.change.cell() == target.cell()) {
-            say(context, target, &proposal.change);
+            say(progress, target, &proposal.change);
             ledger.deploy(proposal.clone());
         } else if let Some(reason) = reason {
             give_up(ledger, target, &reason);
@@ -122,8 +132,7 @@ fn enter(
     }
 }
 
-fn say(context: &Context<'_>, target: &Target, change: &Change) {
-    let progress = &context.progress;
+fn say(progress: &Progress, target: &Target, change: &Change) {
     if let Some((_, selection)) = &change.selection {
         progress.note(&format!("chosen for {}: {}", target.name(), selection.id()));
     }
@@ -134,20 +143,26 @@ fn say(context: &Context<'_>, target: &Target, change: &Change) {
 
 /// Deploys the launch settings that are needed beside the choices for single cells. Earlier, verified changes do not fix a target, or it would
 /// be none.
-fn deploy_needed(ledger: &mut Ledger, context: &Context<'_>, launch_wide: &mut Findings, for_cells: &[Proposal]) {
+fn deploy_needed(
+    ledger: &mut Ledger,
+    progress: &Progress,
+    library: &Library,
+    launch_wide: &mut Findings,
+    for_cells: &[Proposal],
+) {
     let covered = covered(for_cells, ledger.verified());
     // The algorithms of the library that were chosen were measured under it, and would not be asked for without it.
     let is_algorithm = |one: &Proposal| matches!(one.change.selection, Some((_, Selection::Settings(_))));
     let has_algorithm = for_cells.iter().any(is_algorithm);
     let admits = |change: &Change| {
-        let rows = context.library.parameters.iter();
+        let rows = library.parameters.iter();
         let mut rows = rows.filter(|row| change.settings.iter().any(|one| row.name == one.name));
         has_algorithm && rows.any(|row| row.admits_algorithms)
     };
     let (deployed, superfluous) = ledger.deploy_needed(&covered, &admits);
     for Proposal { change, fixes } in superfluous {
         let fixes: Vec<String> = fixes.into_iter().collect();
-        context.progress.note(&format!(
+        progress.note(&format!(
             "`{}` is not deployed: what else is deployed fixes {}, too",
             change.id(),
             fixes.join(", ")
@@ -156,9 +171,7 @@ fn deploy_needed(ledger: &mut Ledger, context: &Context<'_>, launch_wide: &mut F
         launch_wide.explain(&change, &why);
     }
     for setting in deployed.iter().flat_map(|proposal| &proposal.change.settings) {
-        context
-            .progress
-            .note(&format!("chosen: {}", id(std::slice::from_ref(setting))));
+        progress.note(&format!("chosen: {}", id(std::slice::from_ref(setting))));
     }
 }
 
@@ -173,13 +186,11 @@ fn covered(for_cells: &[Proposal], verified: &Deployment) -> BTreeSet<String> {
 }
 
 /// Gives up the targets that no fix may touch.
-pub(super) fn leave(ledger: &mut Ledger, context: &Context<'_>, targets: &mut Vec<Target>) {
+pub(super) fn leave(ledger: &mut Ledger, progress: &Progress, options: &Options, targets: &mut Vec<Target>) {
     targets.retain(|target| {
-        let left = context.options.limits.leaves(&target.function);
+        let left = options.limits.leaves(&target.function);
         if let Some(reason) = &left {
-            context
-                .progress
-                .note(&format!("{} is violated, and {reason}", target.name()));
+            progress.note(&format!("{} is violated, and {reason}", target.name()));
             give_up(ledger, target, reason);
         }
         left.is_none()

@@ -3,30 +3,42 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use kilter_bench::launch::JobFailure;
+use kilter_bench::progress::Progress;
 use kilter_model::change::{Cell, id};
+use kilter_model::config::library::Library;
 use kilter_model::deployment::Assignment;
 use kilter_model::ledger::{Bar, Gone, Half, Ledger};
 use kilter_model::plan::Subject;
 use kilter_protocol::fault::FaultKind;
 use kilter_search::context::Context;
+use kilter_search::quarantine::Quarantine;
 use kilter_search::verification::{JudgedCell, OF_SPLITS, UNTOUCHED, Verification};
 
 /// Takes back a selection whose rule the library does not follow; in the next round the cell may be fixed in another way.
 pub(super) fn take_back_idle(
     ledger: &mut Ledger,
-    context: &Context<'_>,
+    progress: &Progress,
+    quarantine: &Quarantine,
     cell: Cell,
     reason: &str,
     before: &Verification,
 ) {
     // For this cell: elsewhere its rule may be followed.
-    forgo(ledger, context, cell, (FaultKind::NoEffect, reason), before);
+    forgo(
+        ledger,
+        progress,
+        quarantine,
+        cell,
+        (FaultKind::NoEffect, reason),
+        before,
+    );
 }
 
 /// Takes back the selection of a cell and puts it into quarantine there for `what` it did. Another kind of fix may still be found for the cell.
 fn forgo(
     ledger: &mut Ledger,
-    context: &Context<'_>,
+    progress: &Progress,
+    quarantine: &Quarantine,
     cell: Cell,
     (what, reason): (FaultKind, &str),
     before: &Verification,
@@ -34,19 +46,17 @@ fn forgo(
     let Some(selection) = ledger.take_back_selection(cell, reason, Bar::Kind, names_at(cell, before)) else {
         return;
     };
-    context
-        .progress
-        .warn(&format!("`{}` is taken back: {reason}", selection.id()));
+    progress.warn(&format!("`{}` is taken back: {reason}", selection.id()));
     let id = format!("{} for {} {}", selection.id(), cell.0, cell.1);
-    context.quarantine.add(&id, what, reason);
+    quarantine.add(&id, what, reason);
 }
 
 /// Takes back changes that act only together with a part that is not deployed any more.
-pub(super) fn take_back_halves(ledger: &mut Ledger, context: &Context<'_>, before: &Verification) {
+pub(super) fn take_back_halves(ledger: &mut Ledger, progress: &Progress, before: &Verification) {
     let fallen = ledger.settle();
-    give_up_halves(ledger, context, &fallen.selections, before);
+    give_up_halves(ledger, progress, &fallen.selections, before);
     for setting in fallen.settings {
-        context.progress.note(&format!(
+        progress.note(&format!(
             "`{}` is not deployed any more: nothing is left that acts only with it",
             id(&[setting])
         ));
@@ -54,11 +64,11 @@ pub(super) fn take_back_halves(ledger: &mut Ledger, context: &Context<'_>, befor
 }
 
 /// Gives up the cells that were violated at the volumes of selections that fell with a setting.
-fn give_up_halves(ledger: &mut Ledger, context: &Context<'_>, halves: &[Half], before: &Verification) {
+fn give_up_halves(ledger: &mut Ledger, progress: &Progress, halves: &[Half], before: &Verification) {
     for half in halves {
         let selection = half.selection.id();
         let text = format!("`{selection}` is taken back: {}, which is taken back", half.because);
-        context.progress.warn(&text);
+        progress.warn(&text);
         for cell in names_at(half.cell, before) {
             ledger.give_up(cell, &text);
         }
@@ -66,13 +76,11 @@ fn give_up_halves(ledger: &mut Ledger, context: &Context<'_>, halves: &[Half], b
 }
 
 /// Warns about settings of whole launches that are taken back, and about selections that acted only with them; true if there are any.
-fn say_gone(ledger: &mut Ledger, context: &Context<'_>, gone: &Gone, because: &str, before: &Verification) -> bool {
+fn say_gone(ledger: &mut Ledger, progress: &Progress, gone: &Gone, because: &str, before: &Verification) -> bool {
     for Assignment { name, value, .. } in &gone.settings {
-        context
-            .progress
-            .warn(&format!("`{name}={value}` is taken back: {because}"));
+        progress.warn(&format!("`{name}={value}` is taken back: {because}"));
     }
-    give_up_halves(ledger, context, &gone.halves, before);
+    give_up_halves(ledger, progress, &gone.halves, before);
     !gone.settings.is_empty()
 }
 
@@ -101,22 +109,30 @@ pub(super) fn take_back_broken(
     context.progress.warn(&format!("what was to be deployed: {failure}"));
     let culprits = ledger
         .deployment()
-        .culprits(&subjects, ledger.verified(), &context.library);
+        .culprits(&subjects, ledger.verified(), &context.site.library);
     for cell in &culprits {
-        forgo(ledger, context, *cell, (failure.kind(), &because), before);
+        forgo(
+            ledger,
+            &context.progress,
+            &context.quarantine,
+            *cell,
+            (failure.kind(), &because),
+            before,
+        );
     }
     if !culprits.is_empty() {
         return true;
     }
     let functions = subjects.iter().map(|subject| subject.task.collective()).collect();
-    let gone = ledger.take_back_settings(&functions, &context.library, &because);
-    say_gone(ledger, context, &gone, &because, before)
+    let gone = ledger.take_back_settings(&functions, &context.site.library, &because);
+    say_gone(ledger, &context.progress, &gone, &because, before)
 }
 
 /// Takes back changes that slowed a subject, each with a note of how. True if any was taken back.
 pub(super) fn take_back(
     ledger: &mut Ledger,
-    context: &Context<'_>,
+    progress: &Progress,
+    library: &Library,
     spoilt: &[(Subject, String)],
     before: &Verification,
 ) -> bool {
@@ -125,7 +141,7 @@ pub(super) fn take_back(
     let mut slowed = BTreeSet::new();
     let mut selections: BTreeMap<Cell, Vec<&str>> = BTreeMap::new();
     for (subject, note) in spoilt {
-        match deployed.to_blame(subject, ledger.verified(), &context.library) {
+        match deployed.to_blame(subject, ledger.verified(), library) {
             Some(cell) => selections.entry(cell).or_default().push(note),
             None => {
                 launch_wide.push(note.as_str());
@@ -138,14 +154,14 @@ pub(super) fn take_back(
         let because = notes.join(", ");
         if let Some(selection) = ledger.take_back_selection(cell, &because, Bar::Cell, Vec::new()) {
             let text = format!("`{}` is taken back: {because}", selection.id());
-            context.progress.warn(&text);
+            progress.warn(&text);
             changed = true;
         }
     }
     if !launch_wide.is_empty() {
         let because = launch_wide.join(", ");
-        let gone = ledger.take_back_settings(&slowed, &context.library, &because);
-        changed |= say_gone(ledger, context, &gone, &because, before);
+        let gone = ledger.take_back_settings(&slowed, library, &because);
+        changed |= say_gone(ledger, progress, &gone, &because, before);
     }
     changed
 }

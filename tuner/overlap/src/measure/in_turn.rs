@@ -22,10 +22,8 @@ pub(super) fn maps(surveyor: &mut Surveyor<'_, '_>) -> anyhow::Result<Vec<Map>> 
     let of = |benchmark| Exploration::new(benchmark, surveyor.grid(benchmark));
     let mut explorations: Vec<Exploration> = surveyor.suite.benchmarks.iter().copied().map(of).collect();
     let cells: usize = explorations.iter().map(|map| map.grid().count()).sum();
-    let context = surveyor.context;
-    context
-        .progress
-        .phase("overlap", (cells as f64 * adaptive::SHARE) as u64);
+    let jobs = surveyor.jobs;
+    jobs.progress.phase("overlap", (cells as f64 * adaptive::SHARE) as u64);
     let benchmarks: Vec<_> = explorations
         .iter()
         .map(|map| (map.benchmark(), map.grid().clone()))
@@ -41,13 +39,13 @@ pub(super) fn maps(surveyor: &mut Surveyor<'_, '_>) -> anyhow::Result<Vec<Map>> 
         kept[index].swap(surveyor);
         cells.map(Some)
     })?;
-    let budget = context.options.budget_seconds;
+    let budget = jobs.site.options.budget_seconds;
     match reached {
         Reached::Whole => {}
-        Reached::Coarse => context.progress.warn(&format!(
+        Reached::Coarse => jobs.progress.warn(&format!(
             "overlap: the budget of {budget} s ended while maps were refined; every map has its coarse grid at least"
         )),
-        Reached::Part => context.progress.warn(&format!(
+        Reached::Part => jobs.progress.warn(&format!(
             "overlap: the budget of {budget} s ended before every map had its coarse grid ({}); raise --budget, or ask for fewer \
              --benchmarks or shorter --computation",
             short_of(&explorations)

@@ -63,9 +63,9 @@ impl<'g, 'c, 'a> OnMachine<'g, 'c, 'a> {
     }
 
     fn timed<T>(&mut self, launch: impl FnOnce(&Self) -> anyhow::Result<T>) -> anyhow::Result<T> {
-        let before = self.context.budget.spent_seconds();
+        let before = self.context.jobs.budget.spent_seconds();
         let result = launch(self)?;
-        let seconds = self.context.budget.spent_seconds() - before;
+        let seconds = self.context.jobs.budget.spent_seconds() - before;
         self.longest_seconds = self.longest_seconds.max(seconds);
         Ok(result)
     }
@@ -75,14 +75,20 @@ impl Bench for OnMachine<'_, '_, '_> {
     fn untouched(&mut self, key: &str) -> anyhow::Result<Survey> {
         self.timed(|bench| {
             let key = format!("{}/targets/{key}", bench.label);
-            bench.goals.survey(bench.context, &key, &Setup::default())
+            bench.goals.survey(&bench.context.jobs, &key, &Setup::default())
         })
     }
 
     fn candidate(&mut self, key: &str, assignments: &[Assignment]) -> anyhow::Result<Option<Survey>> {
         self.timed(|bench| {
             let key = format!("{}/targets/{key}", bench.label);
-            bench.goals.candidate(bench.context, &key, bench.launch, assignments)
+            bench.goals.candidate(
+                &bench.context.jobs,
+                &bench.context.quarantine,
+                &key,
+                bench.launch,
+                assignments,
+            )
         })
     }
 
@@ -101,7 +107,7 @@ impl Bench for OnMachine<'_, '_, '_> {
 
     fn affords(&self, launches: usize) -> bool {
         let seconds = launches as f64 * self.longest_seconds;
-        !self.context.budget.search_exhausted(seconds)
+        !self.context.jobs.budget.search_exhausted(seconds)
     }
 
     fn note(&mut self, text: &str) {

@@ -9,7 +9,8 @@ use kilter_model::setup::Setup;
 use kilter_model::survey::{Cell, Map, Survey};
 use kilter_protocol::fault::FaultKind;
 use kilter_protocol::overlap::Benchmark;
-use kilter_search::context::Context;
+use kilter_search::context::Jobs;
+use kilter_search::quarantine::Quarantine;
 
 use super::Goals;
 use crate::grid::Point;
@@ -17,21 +18,21 @@ use crate::measure::Surveyor;
 
 impl Goals {
     /// Makes one launch of the targets' points under `setup`.
-    pub(super) fn survey(&self, context: &Context<'_>, key: &str, setup: &Setup) -> anyhow::Result<Survey> {
-        self.survey_at(context, &self.points, key, setup)
+    pub(super) fn survey(&self, jobs: &Jobs<'_>, key: &str, setup: &Setup) -> anyhow::Result<Survey> {
+        self.survey_at(jobs, &self.points, key, setup)
     }
 
     /// Makes one launch of these points under `setup`.
     pub(super) fn survey_at(
         &self,
-        context: &Context<'_>,
+        jobs: &Jobs<'_>,
         points: &BTreeMap<Benchmark, Vec<Point>>,
         key: &str,
         setup: &Setup,
     ) -> anyhow::Result<Survey> {
         let cells: usize = points.values().map(Vec::len).sum();
-        context.progress.phase("measure overlap targets", cells as u64);
-        let mut surveyor = Surveyor::new(context, &self.suite, setup, key)?.whatever_it_costs();
+        jobs.progress.phase("measure overlap targets", cells as u64);
+        let mut surveyor = Surveyor::new(jobs, &self.suite, setup, key)?.whatever_it_costs();
         let mut maps = Vec::new();
         for (benchmark, points) in points {
             let mut cells: Vec<Cell> = surveyor.points(*benchmark, points)?.into_iter().flatten().collect();
@@ -49,21 +50,22 @@ impl Goals {
     /// them into quarantine.
     pub(super) fn candidate(
         &self,
-        context: &Context<'_>,
+        jobs: &Jobs<'_>,
+        quarantine: &Quarantine,
         key: &str,
         launch: &Setup,
         assignments: &[Assignment],
     ) -> anyhow::Result<Option<Survey>> {
         let id = id(assignments);
-        if context.quarantine.contains(&id) {
+        if quarantine.contains(&id) {
             return Ok(None);
         }
         let setup = launch.clone().with(assignments);
-        match self.survey(context, key, &setup) {
+        match self.survey(jobs, key, &setup) {
             Ok(survey) => Ok(Some(survey)),
             Err(error) if ends_the_run(&error) => Err(error),
             Err(error) if !assignments.is_empty() => {
-                context.quarantine.add(&id, FaultKind::Refused, &format!("{error:#}"));
+                quarantine.add(&id, FaultKind::Refused, &format!("{error:#}"));
                 Ok(None)
             }
             Err(error) => Err(error),

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use kilter_model::setup::Setup;
 use kilter_model::survey::{Map, Survey};
 use kilter_protocol::overlap::Benchmark;
-use kilter_search::context::Context;
+use kilter_search::context::Jobs;
 
 use super::Goals;
 use super::launches::ends_the_run;
@@ -30,37 +30,37 @@ impl Goals {
     ///
     /// A job that fails leaves it out, because the tuning itself is measured already. Errors are an interruption and
     /// the database.
-    pub fn draw(&mut self, context: &Context<'_>, staged: Option<&Setup>) -> anyhow::Result<()> {
+    pub fn draw(&mut self, jobs: &Jobs<'_>, staged: Option<&Setup>) -> anyhow::Result<()> {
         let Some(judged) = together::of_launches(&self.base) else {
             return Ok(());
         };
-        let ranks = context.options.ranks;
+        let ranks = jobs.site.options.ranks;
         let points: BTreeMap<Benchmark, Vec<Point>> = judged
             .maps
             .iter()
             .filter_map(|map| Some((map.benchmark, around(map, ranks)?)))
             .collect();
         let repetitions = self.suite.repetitions;
-        let once = context.launch_seconds()
+        let once = jobs.launch_seconds()
             + judged
                 .maps
                 .iter()
                 .map(|map| seconds(&points, map, repetitions))
                 .sum::<f64>();
         let times = if staged.is_some() { 2.0 } else { 1.0 };
-        if points.is_empty() || context.budget.spent_seconds() + times * once > context.options.budget_seconds {
+        if points.is_empty() || jobs.budget.spent_seconds() + times * once > jobs.site.options.budget_seconds {
             return Ok(());
         }
         let surveys = self
-            .survey_at(context, &points, "targets/picture/before", &Setup::default())
+            .survey_at(jobs, &points, "targets/picture/before", &Setup::default())
             .and_then(|before| {
-                let after = staged.map(|staged| self.survey_at(context, &points, "targets/picture/after", staged));
+                let after = staged.map(|staged| self.survey_at(jobs, &points, "targets/picture/after", staged));
                 Ok((before, after.transpose()?))
             });
         match surveys {
             Ok(picture) => self.picture = Some(picture),
             Err(error) if ends_the_run(&error) => return Err(error),
-            Err(error) => context
+            Err(error) => jobs
                 .progress
                 .warn(&format!("the report has no small maps of overlap: {error:#}")),
         }

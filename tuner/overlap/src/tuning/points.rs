@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use kilter_model::config::target::Target;
 use kilter_model::setup::Setup;
 use kilter_protocol::overlap::{Benchmark, Model};
-use kilter_search::context::Context;
+use kilter_search::context::Jobs;
 
 use super::Goals;
 use crate::grid::{Grid, Load, Point};
@@ -28,7 +28,7 @@ pub(super) const COMPUTATION_NS: [u64; 2] = [20_000, 400_000_000];
 impl Goals {
     /// Finds the points of the targets: the ends and the middle of a target's sizes, and computations in multiples of
     /// the communication time here.
-    pub(super) fn find_points(&mut self, context: &Context<'_>) -> anyhow::Result<()> {
+    pub(super) fn find_points(&mut self, jobs: &Jobs<'_>) -> anyhow::Result<()> {
         let mut sizes: BTreeMap<Benchmark, BTreeSet<u64>> = BTreeMap::new();
         for target in &self.targets {
             let [low, high] = target.bytes;
@@ -38,8 +38,8 @@ impl Goals {
                 .or_default()
                 .extend([low, middle.next_power_of_two().min(high), high]);
         }
-        let ranks = context.options.ranks;
-        let mut probe = Surveyor::new(context, &self.suite, &Setup::default(), "targets/sizes")?.whatever_it_costs();
+        let ranks = jobs.site.options.ranks;
+        let mut probe = Surveyor::new(jobs, &self.suite, &Setup::default(), "targets/sizes")?.whatever_it_costs();
         self.spare = probe.units().spare();
         for (benchmark, sizes) in sizes {
             let sizes: Vec<u64> = sizes.into_iter().collect();
@@ -71,11 +71,11 @@ impl Goals {
 
     /// True if the search's budget covers the first launches, which took so many seconds, once more with the higher
     /// number of repetitions, and a search of the same cost.
-    pub(super) fn affords_more_precision(&self, context: &Context<'_>, seconds: f64) -> bool {
-        let starting = FIRST_LAUNCHES as f64 * context.launch_seconds();
+    pub(super) fn affords_more_precision(&self, jobs: &Jobs<'_>, seconds: f64) -> bool {
+        let starting = FIRST_LAUNCHES as f64 * jobs.launch_seconds();
         let further = starting + f64::from(MORE_PRECISELY) * (seconds - starting).max(0.0);
         // And as much again at least for the search, which looks as often.
-        !context.budget.search_exhausted(2.0 * further)
+        !jobs.budget.search_exhausted(2.0 * further)
     }
 }
 

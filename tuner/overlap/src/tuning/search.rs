@@ -14,7 +14,7 @@ use kilter_model::deployment::{Assignment, PROGRESS_VARIABLE};
 use kilter_model::not_deployed::{Measure, NotDeployed, Step};
 use kilter_model::setup::Setup;
 use kilter_model::survey::Survey;
-use kilter_search::context::Context;
+use kilter_search::context::{Context, Facts, Jobs};
 use kilter_search::space;
 use kilter_stats::verdict::Rule;
 
@@ -56,11 +56,11 @@ impl Goals {
             self.tried.push(one.refused(NotDeployed::Banned));
         }
         let candidates = if waiting.is_empty() {
-            self.candidates(context, banned)
+            self.candidates(&context.jobs, &context.facts, banned)
         } else {
             Vec::new()
         };
-        let rule = context.rule(context.noise_seconds());
+        let rule = context.site.rule(context.facts.noise_seconds());
         let mut bench = OnMachine::new(self, context, label, launch);
         let mut search = Search {
             targets: &self.targets,
@@ -90,9 +90,9 @@ impl Goals {
     }
 
     /// Candidates. Those that were made for overlap come first, because the budget may end.
-    fn candidates(&self, context: &Context<'_>, banned: &BTreeSet<Assignment>) -> Vec<Vec<Assignment>> {
+    fn candidates(&self, jobs: &Jobs<'_>, facts: &Facts, banned: &BTreeSet<Assignment>) -> Vec<Vec<Assignment>> {
         let mut all: Vec<Vec<Assignment>> = Vec::new();
-        if context.programs.progress().is_ok() {
+        if jobs.programs.progress().is_ok() {
             let variable = |(name, value): &(&str, &str)| Assignment {
                 name: (*name).to_owned(),
                 value: (*value).to_owned(),
@@ -100,7 +100,7 @@ impl Goals {
             };
             all.extend(PROGRESS.iter().map(|pairs| pairs.iter().map(variable).collect()));
         }
-        let of_library = space::overlap_candidates(&context.library, &context.transports(), self.spare.as_deref());
+        let of_library = space::overlap_candidates(&jobs.site.library, &facts.transports(), self.spare.as_deref());
         all.extend(of_library.into_iter().map(|one| one.assignments));
         all.retain(|assignments| !assignments.iter().any(|one| banned.contains(one)));
         all

@@ -38,18 +38,18 @@ pub(super) fn refusal(
     assignments: &[Assignment],
 ) -> anyhow::Result<Option<NotDeployed>> {
     let label = format!("{label}/targets/side effects");
-    let messages = blocks(derived_seed(context.run.seed, &label));
+    let messages = blocks(derived_seed(context.jobs.run.seed, &label));
     let change = Deployment {
         assignments: assignments.to_vec(),
         ..Deployment::default()
     };
-    let touched = |subject: &Subject| change.touches(subject, &context.library);
+    let touched = |subject: &Subject| change.touches(subject, &context.site.library);
     let mut trials = Trials::new(context, label, &[], launch.clone())
         .beside(messages)
         .within(&touched);
     let both = [Vec::new(), assignments.to_vec()];
     let samples = trials.in_turn("look for side effects", &both)?;
-    Ok(objection(&samples[0], &samples[1], context.noise_seconds()))
+    Ok(objection(&samples[0], &samples[1], context.facts.noise_seconds()))
 }
 
 /// Ping-pongs: a block for each size, so that the ways to send it are interleaved.

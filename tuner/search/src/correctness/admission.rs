@@ -1,19 +1,19 @@
 //! Which implementations may be deployed: those that passed on this library, this machine and this number of ranks.
 
 use kilter_bench::programs::digest;
-use kilter_bench::store::{Verified, VerifiedResult};
+use kilter_bench::store::{Store, Verified, VerifiedResult};
 use kilter_model::deployment::Selection;
 use kilter_protocol::verifying::{Depth, Wanted};
 
 use super::{Inquiry, Judgement, Launching, library_name, machine, record, skipped_text, verify};
-use crate::context::Context;
+use crate::context::Jobs;
 
 /// `Ok` if `selection` may be deployed, else the reason. An unverified selection is verified now with the values to deploy, in a second's worth
 /// of the matrix; a stored verification is not run again.
 ///
 /// # Errors
 /// The verification could not be carried out.
-pub fn admit(context: &Context<'_>, selection: &Selection) -> anyhow::Result<Result<(), String>> {
+pub fn admit(jobs: &Jobs<'_>, store: &Store, selection: &Selection) -> anyhow::Result<Result<(), String>> {
     let (id, values) = match selection {
         Selection::Settings(_) => return Ok(Ok(())),
         Selection::Mockup(id) => (id, Vec::new()),
@@ -28,45 +28,45 @@ pub fn admit(context: &Context<'_>, selection: &Selection) -> anyhow::Result<Res
     let inquiry = Inquiry {
         plugin: match selection {
             Selection::Plugin(row) => row.file.clone(),
-            _ => context.programs.plugin()?,
+            _ => jobs.programs.plugin()?,
         },
         rows: vec![wanted],
         case: None,
         depth: Depth::Reduced,
     };
     let (library, machine) = (
-        library_name(&context.library, &context.version),
-        machine(context.options),
+        library_name(&jobs.site.library, &jobs.site.version),
+        machine(jobs.site.options),
     );
     let (plugin, digest) = (inquiry.plugin.display().to_string(), digest(&inquiry.plugin)?);
     let of = Verified {
         library: &library,
         machine: &machine,
-        ranks: context.options.ranks,
+        ranks: jobs.site.options.ranks,
         plugin: &plugin,
         digest: &digest,
         row: id,
         parameters: &parameters,
     };
-    if context.store.verified(&of)?.is_none() {
+    if store.verified(&of)?.is_none() {
         let launching = Launching {
-            bench: &*context.bench,
-            options: context.options,
-            program: context.programs.verifier()?,
-            template: &context.template,
-            directory: context.directory.clone(),
+            bench: &*jobs.bench,
+            options: jobs.site.options,
+            program: jobs.programs.verifier()?,
+            template: &jobs.template,
+            directory: jobs.directory.clone(),
         };
-        let found = verify(&launching, context.options.ranks, &inquiry, &context.progress)?;
+        let found = verify(&launching, jobs.site.options.ranks, &inquiry, &jobs.progress)?;
         for failure in &found.library_failures {
-            context.progress.warn(&format!(
+            jobs.progress.warn(&format!(
                 "the library's own collective is wrong ({}: {}); report it to its developers",
                 failure.case, failure.reason
             ));
         }
-        record(context.store, (&library, &machine), &inquiry, &found.outcomes)?;
+        record(store, (&library, &machine), &inquiry, &found.outcomes)?;
     }
     let values: Vec<String> = inquiry.rows[0].values.iter().map(u64::to_string).collect();
-    Ok(match context.store.verified(&of)? {
+    Ok(match store.verified(&of)? {
         Some(result) => judge(&of, &values, &result),
         None => Err("it was not verified: the plugin has no such row".to_owned()),
     })

@@ -12,7 +12,7 @@ use kilter_stats::verdict::screening::SCREENING_LAUNCHES;
 use super::Verification;
 use super::launches::{Timed, launch};
 use super::learnt::{Aim, Learnt};
-use crate::context::Context;
+use crate::context::{Facts, Jobs};
 
 /// Repetitions where there is nothing to predict.
 const FEW: u32 = 3;
@@ -38,27 +38,28 @@ pub(super) struct FirstPass {
 /// # Errors
 /// As [`launch`].
 pub(super) fn first_pass(
-    context: &Context<'_>,
+    jobs: &Jobs<'_>,
+    facts: &Facts,
     label: &str,
     setup: &Setup,
     subjects: &BTreeSet<Subject>,
     (verification, limit_seconds): (&mut Verification, f64),
 ) -> anyhow::Result<FirstPass> {
-    let options = context.options;
+    let options = jobs.site.options;
     if options.is_exact() || options.fixed || !options.by_variance {
-        return pilot(context, label, setup, subjects, verification);
+        return pilot(jobs, facts, label, setup, subjects, verification);
     }
     let mut pass = FirstPass {
         screened: true,
         ..FirstPass::default()
     };
-    context.progress.phase(
+    jobs.progress.phase(
         &format!("{label}: screening in {SCREENING_LAUNCHES} launches"),
         (SCREENING_LAUNCHES * subjects.len()) as u64,
     );
     for number in 0..SCREENING_LAUNCHES {
-        if number > 0 && context.budget.spent_seconds() >= limit_seconds {
-            context.progress.warn(
+        if number > 0 && jobs.budget.spent_seconds() >= limit_seconds {
+            jobs.progress.warn(
                 "the seconds of the first verification ended before all was screened twice: nothing can be told apart from noise; raise --budget",
             );
             break;
@@ -68,25 +69,25 @@ pub(super) fn first_pass(
             seconds: SCREENING.seconds.min(options.repetitions.seconds),
             ..SCREENING
         };
-        let blocks = plan::blocks(subjects, context.run.seed, &name, rule);
-        let launched = launch(context, &name, setup, blocks, verification, None)?;
+        let blocks = plan::blocks(subjects, jobs.run.seed, &name, rule);
+        let launched = launch(jobs, &name, setup, blocks, verification, None)?;
         pass.timed
             .collect(number, &launched.blocks, &launched.outcomes, &mut verification.failed);
         for (block, outcome) in launched.blocks.iter().zip(&launched.outcomes) {
             pass.learnt.add(block, outcome);
         }
     }
-    pass.repeat(context, &BTreeMap::new());
-    context.predicted.replace(pass.repetitions.clone());
+    pass.repeat(jobs, &BTreeMap::new());
+    facts.set_predicted(pass.repetitions.clone());
     Ok(pass)
 }
 
 impl FirstPass {
     /// Repeats from now on as the screening says, to tell ratios from the floor that lie so far from it.
-    pub(super) fn repeat(&mut self, context: &Context<'_>, distances: &BTreeMap<Subject, f64>) {
-        let (options, rule) = (context.options, context.options.repetitions);
+    pub(super) fn repeat(&mut self, jobs: &Jobs<'_>, distances: &BTreeMap<Subject, f64>) {
+        let (options, rule) = (jobs.site.options, jobs.site.options.repetitions);
         self.repetitions = self.learnt.repetitions(&Aim {
-            launch_seconds: context.launch_seconds(),
+            launch_seconds: jobs.launch_seconds(),
             launches: options.launches.div_ceil(2),
             margin: options.effect_floor.ln_1p(),
             distances,
@@ -104,22 +105,23 @@ impl FirstPass {
 /// # Errors
 /// As [`launch`].
 pub(super) fn pilot(
-    context: &Context<'_>,
+    jobs: &Jobs<'_>,
+    facts: &Facts,
     label: &str,
     setup: &Setup,
     subjects: &BTreeSet<Subject>,
     verification: &mut Verification,
 ) -> anyhow::Result<FirstPass> {
     let name = format!("{label}/predict");
-    let given = context.options.repetitions;
+    let given = jobs.site.options.repetitions;
     let is_given = given.min == given.max;
     // A number that is given, or was predicted by an earlier verification, need not be predicted.
-    let is_known = is_given || context.options.by_variance || !context.predicted.borrow().is_empty();
-    let mut blocks = plan::blocks(subjects, context.run.seed, &name, given);
+    let is_known = is_given || jobs.site.options.by_variance || !facts.predicted().is_empty();
+    let mut blocks = plan::blocks(subjects, jobs.run.seed, &name, given);
     if is_known {
         for block in &mut blocks {
             let few = Repetitions::fixed(FEW, block.repetitions.seconds);
-            block.repetitions = context.options.repetitions_or(few);
+            block.repetitions = jobs.site.options.repetitions_or(few);
         }
     }
     let measured = if is_known {
@@ -128,20 +130,18 @@ pub(super) fn pilot(
         prediction::prediction_blocks(&blocks, given)
     };
     let what = if is_known { "first look" } else { "predict repetitions" };
-    context
-        .progress
-        .phase(&format!("{label}: {what}"), measured.len() as u64);
-    let launched = launch(context, &name, setup, measured, verification, None)?;
+    jobs.progress.phase(&format!("{label}: {what}"), measured.len() as u64);
+    let launched = launch(jobs, &name, setup, measured, verification, None)?;
     let mut pass = FirstPass::default();
     pass.timed
         .collect(0, &launched.blocks, &launched.outcomes, &mut verification.failed);
     if is_given {
         let all = blocks.iter().map(|block| (block.id.clone(), given.max)).collect();
-        context.predicted.replace(all);
+        facts.set_predicted(all);
     } else if !is_known {
         let outcomes: Vec<(Block, _)> = launched.blocks.into_iter().zip(launched.outcomes).collect();
-        context.predicted.replace(prediction::predicted(&blocks, &outcomes));
+        facts.set_predicted(prediction::predicted(&blocks, &outcomes));
     }
-    pass.repetitions = context.predicted.borrow().clone();
+    pass.repetitions = facts.predicted();
     Ok(pass)
 }

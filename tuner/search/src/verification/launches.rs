@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use anyhow::Context as _;
 use kilter_algorithms::Collective;
 use kilter_bench::launch::session::BlockOutcome;
+use kilter_model::options::Options;
 use kilter_model::plan::{self, Subject};
 use kilter_model::setup::Setup;
 use kilter_protocol::plan::{Block, Repetitions};
@@ -12,7 +13,7 @@ use kilter_stats::describe;
 use kilter_stats::sample::Sample;
 
 use super::{Medians, Verification};
-use crate::context::Context;
+use crate::context::Jobs;
 
 /// The reference cell is measured so often in each launch: at its start, its end, and evenly in between.
 const REFERENCE_POSITIONS: usize = 5;
@@ -111,18 +112,18 @@ impl Timed {
 }
 
 /// The cell that is measured again and again to see whether the machine stays as it is.
-fn reference(context: &Context<'_>) -> Subject {
-    let bytes = context.options.place().volume(Collective::Allreduce, REFERENCE_BYTES);
+fn reference(options: &Options) -> Subject {
+    let bytes = options.place().volume(Collective::Allreduce, REFERENCE_BYTES);
     Subject::library(Collective::Allreduce, bytes)
 }
 
 /// The blocks with the reference cell at its positions among them.
-pub(super) fn with_reference(context: &Context<'_>, name: &str, blocks: Vec<Block>) -> Vec<Block> {
-    let reference = reference(context);
+pub(super) fn with_reference(jobs: &Jobs<'_>, name: &str, blocks: Vec<Block>) -> Vec<Block> {
+    let reference = reference(jobs.site.options);
     let block = |position: usize| {
         let id = format!("{REFERENCE}{position}");
         Block {
-            seed: plan::derived_seed(context.run.seed, &format!("{name}/{id}")),
+            seed: plan::derived_seed(jobs.run.seed, &format!("{name}/{id}")),
             items: vec![reference.item()],
             repetitions: Repetitions::fixed(REFERENCE_REPETITIONS, 0.1),
             id,
@@ -171,7 +172,7 @@ pub(super) struct Launched {
 /// # Errors
 /// It failed, or a setting did not take effect.
 pub(super) fn launch(
-    context: &Context<'_>,
+    jobs: &Jobs<'_>,
     name: &str,
     setup: &Setup,
     blocks: Vec<Block>,
@@ -179,25 +180,25 @@ pub(super) fn launch(
     noise: Option<&mut Vec<f64>>,
 ) -> anyhow::Result<Launched> {
     // A simulated machine stays as it is.
-    let blocks = if context.options.is_exact() {
+    let blocks = if jobs.site.options.is_exact() {
         blocks
     } else {
-        with_reference(context, name, blocks)
+        with_reference(jobs, name, blocks)
     };
-    let begin = context.budget.spent_seconds();
-    let mut session = context.session(name, setup, noise.is_some())?;
+    let begin = jobs.budget.spent_seconds();
+    let mut session = jobs.session(name, setup, noise.is_some())?;
     let outcomes = session
-        .measure_all(&blocks, &mut |_| context.progress.step(1))
-        .with_context(|| format!("launch `{name}` failed; its log is in {}", context.directory.display()))?;
+        .measure_all(&blocks, &mut |_| jobs.progress.step(1))
+        .with_context(|| format!("launch `{name}` failed; its log is in {}", jobs.directory.display()))?;
     let start = session.start()?;
-    context.confirm(setup, &start)?;
+    jobs.site.confirm(setup, &start)?;
     verification.clock_tick_seconds = verification.clock_tick_seconds.max(start.clock_tick_seconds);
     verification.clock_read_seconds = verification.clock_read_seconds.max(start.clock_read_seconds);
     verification.loop_overhead_seconds = verification.loop_overhead_seconds.max(start.loop_overhead_seconds);
     verification.heed(start.sync);
     verification.library_string = start.library;
     verification.hosts = start.hosts.into_iter().collect::<BTreeSet<_>>().into_iter().collect();
-    verification.command_line = context.command_line(setup);
+    verification.command_line = jobs.command_line(setup);
     if let (Some(noise), Some(seconds)) = (noise, session.noise()) {
         noise.extend(Sample::new(seconds).map(|sample| describe::interquartile_range(&sample)));
     }
@@ -207,12 +208,12 @@ pub(super) fn launch(
         *verification.dropin_calls.entry(id).or_default() += calls;
     }
     let measuring: f64 = outcomes.iter().map(|outcome| outcome.seconds).sum();
-    let beside = context.budget.spent_seconds() - begin - measuring;
+    let beside = jobs.budget.spent_seconds() - begin - measuring;
     // What comes from the store starts nothing.
     if beside > 0.0 {
-        context.budget.learn_start(beside);
+        jobs.budget.learn_start(beside);
     }
-    let seconds = measuring + context.launch_seconds();
+    let seconds = measuring + jobs.launch_seconds();
     verification.seconds += seconds;
     let reference = reference_medians(&blocks, &outcomes);
     let (blocks, outcomes) = blocks

@@ -21,7 +21,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use kilter_bench::allocation;
 use kilter_bench::prediction;
-use kilter_model::plan::{self, PlannedCell, Subject};
+use kilter_model::plan::{self, Plan, PlannedCell, Subject};
 use kilter_model::report::UNREACHED;
 use kilter_model::setup::Setup;
 use kilter_protocol::plan::{Block, Repetitions};
@@ -32,7 +32,6 @@ use kilter_stats::verdict::sequential::CellIndex;
 use kilter_stats::verdict::{self, Sequential, Stability};
 use kilter_stats::verdict::{Comparison, Outcome};
 
-use crate::context::Context;
 use admission::Waiting;
 pub use allowance::Allowance;
 use allowance::Limit;
@@ -44,6 +43,8 @@ use screened::Screening;
 use side_by_side::Beside;
 pub use side_by_side::{UNTOUCHED, prove};
 use weights::Weights;
+
+use crate::context::{Facts, Jobs};
 
 /// Medians of one subject, one per launch, in seconds.
 pub type Medians = BTreeMap<Subject, Vec<f64>>;
@@ -138,7 +139,8 @@ const MIN_LAUNCHES: usize = 3;
 
 /// State that the launches of a verification share.
 struct Work<'a, 'b> {
-    context: &'a Context<'b>,
+    jobs: &'a Jobs<'b>,
+    plan: &'a Plan,
     label: &'a str,
     setup: &'a Setup,
     verification: Verification,
@@ -170,14 +172,21 @@ struct Work<'a, 'b> {
 ///
 /// # Errors
 /// A launch that failed although nothing but the verified library ran in it.
-pub fn verify(context: &Context<'_>, label: &str, setup: &Setup, allowed: Allowance) -> anyhow::Result<Verification> {
+pub fn verify(
+    jobs: &Jobs<'_>,
+    plan: &Plan,
+    facts: &Facts,
+    label: &str,
+    setup: &Setup,
+    allowed: Allowance,
+) -> anyhow::Result<Verification> {
     let mut verification = Verification::default();
-    let limit = Limit::new(allowed, context.budget.spent_seconds(), context.options.budget_seconds);
-    let subjects = context.plan.subjects();
+    let limit = Limit::new(allowed, jobs.budget.spent_seconds(), jobs.site.options.budget_seconds);
+    let subjects = plan.subjects();
     let limited = (&mut verification, limit.seconds);
-    let pass = first_pass(context, label, setup, &subjects, limited)?;
-    let mut work = Work::new(context, (label, setup), verification, pass, limit);
-    let planned = Cells::new(&context.plan, &work.pass.timed, context.options.effect_floor);
+    let pass = first_pass(jobs, facts, label, setup, &subjects, limited)?;
+    let mut work = Work::new(jobs, plan, (label, setup), verification, pass, limit);
+    let planned = Cells::new(plan, &work.pass.timed, jobs.site.options.effect_floor);
     work.confirm(&planned)?;
     let mut found = work.into_verification();
     note_unreached(&subjects, &mut found);
@@ -186,14 +195,16 @@ pub fn verify(context: &Context<'_>, label: &str, setup: &Setup, allowed: Allowa
 
 impl<'a, 'b> Work<'a, 'b> {
     fn new(
-        context: &'a Context<'b>,
+        jobs: &'a Jobs<'b>,
+        plan: &'a Plan,
         (label, setup): (&'a str, &'a Setup),
         verification: Verification,
         pass: FirstPass,
         limit: Limit,
     ) -> Work<'a, 'b> {
         Work {
-            context,
+            jobs,
+            plan,
             label,
             setup,
             verification,
@@ -204,7 +215,7 @@ impl<'a, 'b> Work<'a, 'b> {
             keys: Vec::new(),
             cells: Cells::default(),
             limit,
-            most_launches: context.options.launches,
+            most_launches: jobs.site.options.launches,
             needed_launches: 0,
             paces: Vec::new(),
             order: Vec::new(),
@@ -223,13 +234,13 @@ impl<'a, 'b> Work<'a, 'b> {
     }
 
     fn warn_of_few_launches(&self, cells: usize) {
-        let options = self.context.options;
+        let options = self.jobs.site.options;
         if options.is_exact() || cells == 0 {
             return;
         }
         let needed = self.needed_launches;
         if options.launches < needed {
-            self.context.progress.warn(&format!(
+            self.jobs.progress.warn(&format!(
                 "{} launches cannot show a violation among {cells} hypotheses, however clear it is; use --launches {needed} or \
                  more, or fewer cells",
                 options.launches
@@ -244,7 +255,7 @@ impl<'a, 'b> Work<'a, 'b> {
         let name = format!("{}/{number}{}", self.label, suffix(subjects, &self.pass.timed));
         let blocks = self.blocks(subjects, &name);
         let noise = Some(&mut self.noise);
-        let launched = launch(self.context, &name, self.setup, blocks, &mut self.verification, noise)?;
+        let launched = launch(self.jobs, &name, self.setup, blocks, &mut self.verification, noise)?;
         let failed = &mut self.verification.failed;
         self.timed.collect(number, &launched.blocks, &launched.outcomes, failed);
         self.verification.reference.push(launched.reference);
@@ -258,7 +269,7 @@ impl<'a, 'b> Work<'a, 'b> {
     /// The blocks of a launch, repeated as the first pass says. Splits that a screening has not seen have blocks of their own: each of their
     /// repetitions is many calls, and few of them are enough.
     fn blocks(&self, subjects: &BTreeSet<Subject>, name: &str) -> Vec<Block> {
-        let (seed, rule) = (self.context.run.seed, self.context.options.repetitions);
+        let (seed, rule) = (self.jobs.run.seed, self.jobs.site.options.repetitions);
         let is_seen = |one: &&Subject| !self.pass.screened || self.pass.learnt.has_seen(one);
         let (seen, splits): (BTreeSet<Subject>, BTreeSet<Subject>) =
             subjects.iter().cloned().partition(|one| is_seen(&one));
@@ -278,18 +289,18 @@ impl<'a, 'b> Work<'a, 'b> {
     }
 
     fn left_seconds(&self) -> f64 {
-        self.limit.left(self.context.budget.spent_seconds())
+        self.limit.left(self.jobs.budget.spent_seconds())
     }
 
     /// True if it goes on with the seconds of the steps that would follow, for at least one launch of `launch_seconds`.
     fn goes_on_for(&mut self, launch_seconds: f64) -> bool {
-        let (budget, is_violated) = (&self.context.budget, self.is_violated());
+        let (budget, is_violated) = (&self.jobs.budget, self.is_violated());
         let goes_on = self
             .limit
             .goes_on_for(budget.spent_seconds(), launch_seconds, is_violated);
         if goes_on {
             budget.prolong_part();
-            self.context.progress.note(&format!(
+            self.jobs.progress.note(&format!(
                 "{}: nothing is violated so far, so that the search has nothing to do: going on with its seconds",
                 self.label
             ));
@@ -302,7 +313,7 @@ impl<'a, 'b> Work<'a, 'b> {
     }
 
     fn stability(&self) -> Option<Stability> {
-        let rule = self.context.rule(self.verification.noise_seconds);
+        let rule = self.jobs.site.rule(self.verification.noise_seconds);
         let measured = self.verification.reference.iter().all(|medians| !medians.is_empty());
         measured
             .then(|| Stability::of(&self.verification.reference, &rule).ok())
@@ -312,17 +323,17 @@ impl<'a, 'b> Work<'a, 'b> {
     /// Confirms the cells that the first pass leaves open: the dearest first, as many as the seconds can decide. A cell with enough launches
     /// makes room for the next.
     fn confirm(&mut self, planned: &Cells) -> anyhow::Result<()> {
-        let (context, options) = (self.context, self.context.options);
-        let rule = context.rule(self.verification.noise_seconds);
+        let (jobs, options) = (self.jobs, self.jobs.site.options);
+        let rule = jobs.site.rule(self.verification.noise_seconds);
         self.screening = Screening::of(planned, &self.pass.timed, &rule, self.pass.screened);
-        let mut waiting = self.screening.open(planned, &|left| context.plan.calls_of(left));
+        let mut waiting = self.screening.open(planned, &|left| self.plan.calls_of(left));
         let hypotheses = waiting.iter().map(|one| one.what.hypotheses()).sum();
         self.needed_launches = verdict::launches_needed(hypotheses, options.alpha, options.test);
         self.plan_launches(hypotheses);
         if self.pass.screened && self.beside.is_none() {
             // Only here: a search compares others with these, and a proof all left sides with the untouched library's; those ratios nobody
             // knows yet.
-            self.pass.repeat(context, &self.screening.distances(&rule));
+            self.pass.repeat(jobs, &self.screening.distances(&rule));
         }
         let of_launches = |deviation| verdict::Reach::of(deviation, self.deciding_launches(), hypotheses, &rule);
         let reach = self.screening.deviation.map(of_launches);
@@ -337,7 +348,7 @@ impl<'a, 'b> Work<'a, 'b> {
                 .iter()
                 .filter(|judged| judged.comparison.verdict == Outcome::Holds)
                 .count();
-            context.progress.note(&format!(
+            jobs.progress.note(&format!(
                 "{}: {} cells screened, {clear} clearly hold, {} to confirm",
                 self.label,
                 cells.len(),
@@ -350,7 +361,7 @@ impl<'a, 'b> Work<'a, 'b> {
         let mut admitted = self.admit(&mut waiting, &BTreeSet::new(), 0);
         self.limit_launches(admitted.iter().flat_map(|one| one.subjects.iter().cloned()).collect());
         let most = self.most_launches;
-        let mut design = Looks::new(context.rule(0.0), most)
+        let mut design = Looks::new(jobs.site.rule(0.0), most)
             .of_hypotheses(hypotheses)
             .of_weight(weights.total);
         let mut entered: BTreeSet<Subject> = BTreeSet::new();
@@ -374,7 +385,7 @@ impl<'a, 'b> Work<'a, 'b> {
             fresh.retain_timed(&self.timed);
             self.cells.append(fresh);
             design.weigh(weights.by_cell(&self.cells));
-            design.set_rule(context.rule(self.verification.noise_seconds));
+            design.set_rule(jobs.site.rule(self.verification.noise_seconds));
             let judged = self.look(&mut design, last)?;
             let fallen = self.finish(judged, Some(&design))?;
             self.limit.heed(self.is_violated());
@@ -408,7 +419,7 @@ impl<'a, 'b> Work<'a, 'b> {
         entered: &BTreeSet<Subject>,
         had: usize,
     ) -> anyhow::Result<Option<BTreeSet<Subject>>> {
-        let is_fixed = self.context.options.fixed;
+        let is_fixed = self.jobs.site.options.fixed;
         let step = if is_fixed {
             self.most_launches
         } else {
@@ -420,7 +431,7 @@ impl<'a, 'b> Work<'a, 'b> {
             self.label,
             first + step - 1
         );
-        self.context.progress.phase(&title, (step * entered.len()) as u64);
+        self.jobs.progress.phase(&title, (step * entered.len()) as u64);
         let mut measured = None;
         for made in 0..step {
             let subjects = if is_fixed {
@@ -444,10 +455,10 @@ impl<'a, 'b> Work<'a, 'b> {
 
     /// A look at all that was admitted, on units of launches where these depend on each other.
     fn look(&self, design: &mut Looks, last: bool) -> anyhow::Result<Vec<Vec<verdict::Judged>>> {
-        let context = self.context;
-        let known = context.run.allocations(&self.keys)?;
+        let jobs = self.jobs;
+        let known = jobs.run.allocations(&self.keys)?;
         let numbers = allocation::numbered(&known);
-        let units = allocation::as_units(numbers.as_deref(), context.options.allocations);
+        let units = allocation::as_units(numbers.as_deref(), jobs.site.options.allocations);
         let families = self.cells.families(&self.timed)?;
         Ok(design.look(&families, &self.cells.launches(&self.timed), units, last))
     }
@@ -457,7 +468,7 @@ impl<'a, 'b> Work<'a, 'b> {
         waiting.into_iter().for_each(|one| self.cells.append(one.what));
         self.timed = self.pass.timed.clone();
         self.verification.launches += 1;
-        let mut design = Sequential::new(self.context.rule(0.0), self.context.options.launches);
+        let mut design = Sequential::new(self.jobs.site.rule(0.0), self.jobs.site.options.launches);
         let judged = design.look(&self.cells.families(&self.timed)?, true);
         self.finish(judged, None)?;
         Ok(())
@@ -470,10 +481,10 @@ impl<'a, 'b> Work<'a, 'b> {
         };
         let (screened, open) = (count(Outcome::Screened), count(Outcome::Undecided));
         if screened + open > 0 && self.left_seconds() <= 0.0 {
-            self.context.progress.warn(&format!(
+            self.jobs.progress.warn(&format!(
                 "{:.0} s of the budget were spent after {} launches; {open} cells are undecided and {screened} were only screened; \
                  raise --budget for surer verdicts",
-                self.context.budget.spent_seconds(),
+                self.jobs.budget.spent_seconds(),
                 self.verification.launches
             ));
         }
@@ -482,7 +493,7 @@ impl<'a, 'b> Work<'a, 'b> {
     /// Takes over the verdicts of a look, marks those that the machine does not let stand, and returns these.
     fn finish(&mut self, judged: Vec<Vec<verdict::Judged>>, design: Option<&Looks>) -> anyhow::Result<Vec<CellIndex>> {
         let stability = self.stability();
-        let rule = self.context.rule(self.verification.noise_seconds);
+        let rule = self.jobs.site.rule(self.verification.noise_seconds);
         let mut fallen = Vec::new();
         let mut confirmed = Vec::new();
         let hypotheses = self.cells.hypotheses();
@@ -507,14 +518,14 @@ impl<'a, 'b> Work<'a, 'b> {
 
     fn report_dependence(&self, design: &Looks) {
         if let Some(warning) = design.dependence().and_then(Dependence::warning) {
-            self.context.progress.warn(&warning);
+            self.jobs.progress.warn(&warning);
         }
     }
 
     fn report_stability(&self) {
         if let Some(stability) = self.stability() {
             for warning in stability.warnings() {
-                self.context.progress.warn(&warning);
+                self.jobs.progress.warn(&warning);
             }
         }
     }

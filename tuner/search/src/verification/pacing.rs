@@ -13,18 +13,18 @@ use super::cells::Cells;
 impl Work<'_, '_> {
     /// Plans more launches for a cell than usual if the machine is so noisy that the usual number would miss relevant violations.
     pub(super) fn plan_launches(&mut self, hypotheses: usize) {
-        let (context, usual) = (self.context, self.most_launches);
-        let Some(deviation) = self.screening.deviation.filter(|_| context.options.plans_launches) else {
+        let (jobs, usual) = (self.jobs, self.most_launches);
+        let Some(deviation) = self.screening.deviation.filter(|_| jobs.site.options.plans_launches) else {
             return;
         };
         // A proof makes as many as its comparison with the untouched library takes.
         if self.beside.is_some() || hypotheses == 0 {
             return;
         }
-        let planned = verdict::launches_planned(deviation, hypotheses, &context.rule(0.0));
+        let planned = verdict::launches_planned(deviation, hypotheses, &jobs.site.rule(0.0));
         if planned > usual {
             self.most_launches = planned;
-            context.progress.note(&format!(
+            jobs.progress.note(&format!(
                 "{}: the ratio of two sides varies by {:.0} % from launch to launch, at which {usual} launches would miss slowdowns by \
                  30 %: up to {planned} are made, as the budget allows (--launches sets another number)",
                 self.label,
@@ -43,10 +43,10 @@ impl Work<'_, '_> {
 
     /// Plans no more launches for a cell than the seconds reach for: alpha that is kept for launches never made is lost.
     pub(super) fn limit_launches(&mut self, first: BTreeSet<Subject>) {
-        if self.context.options.fixed || self.beside.is_some() || first.is_empty() {
+        if self.jobs.site.options.fixed || self.beside.is_some() || first.is_empty() {
             return;
         }
-        let left_seconds = self.limit.most_left(self.context.budget.spent_seconds());
+        let left_seconds = self.limit.most_left(self.jobs.budget.spent_seconds());
         let affordable = (left_seconds / self.launch_price(&first)) as usize;
         // Whole steps between looks.
         let step = verdict::next_look(0, self.most_launches);
@@ -80,7 +80,7 @@ impl Work<'_, '_> {
         entered: &BTreeSet<Subject>,
         had: usize,
     ) -> Vec<Waiting<Cells>> {
-        let admitted = if self.context.options.fixed {
+        let admitted = if self.jobs.site.options.fixed {
             std::mem::take(waiting)
         } else if self.left_seconds() <= 0.0 {
             Vec::new()
@@ -96,7 +96,7 @@ impl Work<'_, '_> {
         let launches = self.deciding_launches();
         Means {
             price: Box::new(move |subject| pace * self.pass.learnt.seconds(subject, &self.pass.repetitions)),
-            launch_seconds: pace * self.context.launch_seconds(),
+            launch_seconds: pace * self.jobs.launch_seconds(),
             launches,
             // At least until the next look.
             left_launches: launches.saturating_sub(had).max(first_look),
@@ -113,8 +113,7 @@ impl Work<'_, '_> {
     /// Seconds that a launch of these is expected to take.
     pub(super) fn launch_price(&self, subjects: &BTreeSet<Subject>) -> f64 {
         let seconds = |subject: &Subject| self.pass.learnt.seconds(subject, &self.pass.repetitions);
-        let of =
-            |subjects: &BTreeSet<Subject>| self.context.launch_seconds() + subjects.iter().map(seconds).sum::<f64>();
+        let of = |subjects: &BTreeSet<Subject>| self.jobs.launch_seconds() + subjects.iter().map(seconds).sum::<f64>();
         let beside = self.beside.as_ref().map_or(0.0, |beside| of(&beside.left));
         (of(subjects) + beside).max(1e-3)
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use kilter_bench::prediction;
-use kilter_model::plan::{self, Subject};
+use kilter_model::plan::{self, Plan, Subject};
 use kilter_model::setup::Setup;
 use kilter_stats::verdict::dependence::Looks;
 
@@ -12,7 +12,7 @@ use super::cells::Cells;
 use super::first_pass::{first_pass, pilot};
 use super::launches::{Timed, launch};
 use super::{Medians, Verification, Work};
-use crate::context::Context;
+use crate::context::{Facts, Jobs};
 
 /// Launches that prove a deployment, unless fewer are asked for.
 const PROOF_LAUNCHES: usize = 10;
@@ -36,31 +36,33 @@ pub(super) struct Beside {
 /// # Errors
 /// A launch that failed although nothing but the untouched or verified library ran in it.
 pub fn prove(
-    context: &Context<'_>,
+    jobs: &Jobs<'_>,
+    plan: &Plan,
+    facts: &Facts,
     label: &str,
     setup: &Setup,
     touched: &dyn Fn(&Subject) -> bool,
 ) -> anyhow::Result<(Verification, Medians)> {
-    let options = context.options;
+    let options = jobs.site.options;
     let mut verification = Verification::default();
-    let subjects = Cells::planned(&context.plan, touched).subjects();
+    let subjects = Cells::planned(plan, touched).subjects();
     let is_screened = !options.is_exact() && !options.fixed && options.by_variance;
     let (pass, limit) = if is_screened {
-        let limit = Limit::new(Allowance::ALL, context.budget.spent_seconds(), options.budget_seconds);
+        let limit = Limit::new(Allowance::ALL, jobs.budget.spent_seconds(), options.budget_seconds);
         let limited = (&mut verification, limit.seconds);
-        (first_pass(context, label, setup, &subjects, limited)?, limit)
+        (first_pass(jobs, facts, label, setup, &subjects, limited)?, limit)
     } else {
-        let pass = pilot(context, label, setup, &subjects, &mut verification)?;
+        let pass = pilot(jobs, facts, label, setup, &subjects, &mut verification)?;
         (pass, Limit::NONE)
     };
-    let left = context.plan.library_subjects().into_iter().filter(|one| touched(one));
-    let mut work = Work::new(context, (label, setup), verification, pass, limit);
+    let left = plan.library_subjects().into_iter().filter(|one| touched(one));
+    let mut work = Work::new(jobs, plan, (label, setup), verification, pass, limit);
     work.most_launches = options.launches.min(PROOF_LAUNCHES);
     work.beside = Some(Beside {
         left: left.collect(),
         timed: Timed::default(),
     });
-    let mut cells = Cells::new(&context.plan, &work.pass.timed, options.effect_floor);
+    let mut cells = Cells::new(plan, &work.pass.timed, options.effect_floor);
     cells.retain_touched(touched);
     if is_screened {
         work.confirm(&cells)?;
@@ -86,13 +88,13 @@ impl Work<'_, '_> {
         let Some(beside) = &mut self.beside else {
             return Ok(0.0);
         };
-        let context = self.context;
-        let rule = context.options.repetitions;
+        let jobs = self.jobs;
+        let rule = jobs.site.options.repetitions;
         let name = format!("{}/{number}{UNTOUCHED}", self.label);
-        let blocks = plan::blocks(&beside.left, context.run.seed, &name, rule);
+        let blocks = plan::blocks(&beside.left, jobs.run.seed, &name, rule);
         let blocks = prediction::measuring_blocks(blocks, &self.pass.repetitions, rule.seconds);
         let mut unused = Verification::default();
-        let launched = launch(context, &name, &Setup::default(), blocks, &mut unused, None)?;
+        let launched = launch(jobs, &name, &Setup::default(), blocks, &mut unused, None)?;
         let failed = &mut self.verification.failed;
         beside
             .timed
@@ -110,7 +112,7 @@ impl Work<'_, '_> {
             self.launch(&left)?;
         }
         if self.verification.launches < self.most_launches {
-            self.context.progress.warn(&format!(
+            self.jobs.progress.warn(&format!(
                 "the budget ended after {} of the {} launches that prove what is deployed; what they leave open is reported so; raise --budget",
                 self.verification.launches, self.most_launches
             ));
@@ -120,12 +122,12 @@ impl Work<'_, '_> {
 
     /// A fixed number of launches of all cells, and one look.
     fn all_at_once(&mut self, cells: Cells) -> anyhow::Result<()> {
-        let context = self.context;
+        let jobs = self.jobs;
         self.cells = cells;
         self.warn_of_few_launches(self.cells.hypotheses());
         let launches = self.most_launches;
         let subjects = self.with_left(self.cells.subjects());
-        context.progress.phase(
+        jobs.progress.phase(
             &format!(
                 "{}: {launches} launches, and as many of the untouched library",
                 self.label
@@ -133,14 +135,14 @@ impl Work<'_, '_> {
             (launches * subjects.len()) as u64,
         );
         for number in 0..launches {
-            if number > 0 && context.budget.exhausted() {
-                context.progress.warn(&format!(
+            if number > 0 && jobs.budget.exhausted() {
+                jobs.progress.warn(&format!(
                     "the budget ended after {number} of the {launches} launches that prove what is deployed; what they leave open is reported as \
                      undecided; raise --budget"
                 ));
                 break;
             }
-            if context.options.is_exact() {
+            if jobs.site.options.is_exact() {
                 self.timed = self.pass.timed.clone();
                 self.verification.launches += 1;
                 self.launch_untouched(number)?;
@@ -149,7 +151,7 @@ impl Work<'_, '_> {
             }
         }
         self.cells.retain_timed(&self.timed);
-        let mut design = Looks::new(context.rule(self.verification.noise_seconds), launches);
+        let mut design = Looks::new(jobs.site.rule(self.verification.noise_seconds), launches);
         let judged = self.look(&mut design, true)?;
         self.finish(judged, Some(&design))?;
         self.report_dependence(&design);

@@ -48,7 +48,7 @@ struct Measured {
 /// # Errors
 /// A setting that no file can carry, a file that cannot be written, a launch that fails under the files.
 pub fn prove(members: &mut [Member<'_, '_>], directory: &Path) -> anyhow::Result<Proven> {
-    let Some(library) = members.first().map(|member| member.context.library.clone()) else {
+    let Some(library) = members.first().map(|member| member.context.site.library.clone()) else {
         anyhow::bail!("no layout is given; give one, such as 8x16");
     };
     let own = members.iter().map(|member| &member.tuned);
@@ -134,7 +134,7 @@ fn write(members: &[Member<'_, '_>], merged: &Merged, directory: &Path) -> anyho
         }
     }
     let mut transports: Vec<String> = Vec::new();
-    for transport in members.iter().flat_map(|member| member.context.transports()) {
+    for transport in members.iter().flat_map(|member| member.context.facts.transports()) {
         if !transports.contains(&transport) {
             transports.push(transport);
         }
@@ -146,7 +146,7 @@ fn write(members: &[Member<'_, '_>], merged: &Merged, directory: &Path) -> anyho
         transports,
         left_out: merged.left_out.iter().map(LeftOut::line).collect(),
     };
-    emit::write_to(members[0].context, &decisions, directory)
+    emit::write_to(&members[0].context.jobs, &decisions, directory)
 }
 
 /// Verifies every layout from the files.
@@ -156,11 +156,12 @@ fn measure(members: &[Member<'_, '_>], label: &str, emitted: &Emitted) -> anyhow
         context
             .progress
             .note(&format!("layout {layout}: verifying the files of all layouts"));
-        let setup = emit::staged(context, emitted)?;
-        let (after, untouched) = verification::prove(context, label, &setup, &|_| true)?;
+        let setup = emit::staged(&context.jobs, emitted)?;
+        let (after, untouched) =
+            verification::prove(&context.jobs, &context.plan, &context.facts, label, &setup, &|_| true)?;
         // Files of several layouts together: each may act on any.
-        let mut spoilt = spoilt(context, &after, &untouched, &|_| true)?;
-        let different = reproducibility::different(context, label, &setup)?;
+        let mut spoilt = spoilt(&context.site, &after, &untouched, &|_| true)?;
+        let different = reproducibility::different(&context.jobs, &context.plan, label, &setup)?;
         let is_different = !different.is_empty();
         spoilt.extend(different);
         all.push(Measured {
@@ -187,7 +188,7 @@ fn warn(members: &[Member<'_, '_>], merged: &Merged, measured: &[Measured], emit
             implementations: implementations(&merged.deployment(*layout)),
             ..emitted.clone()
         };
-        emit::confirm_ran(context, &own, &measured.after);
+        emit::confirm_ran(&context.progress, &context.quarantine, &own, &measured.after);
     }
 }
 
@@ -249,9 +250,11 @@ fn take_over(
         Some(measured) => {
             match emitted.filter(|_| deployment != Deployment::default()) {
                 Some(emitted) => {
-                    let setup: Setup = emit::staged(context, emitted)?;
+                    let setup: Setup = emit::staged(&context.jobs, emitted)?;
                     // Confirmed layout by layout: nothing is proposed any more that this could speak against.
-                    tuned.goals.judge_deployed(context, "merged", &setup)?;
+                    tuned
+                        .goals
+                        .judge_deployed(&context.jobs, &context.facts, "merged", &setup)?;
                 }
                 None => tuned.goals.nothing_deployed(),
             }

@@ -1,0 +1,69 @@
+//! Facts about the machine that a run has measured so far.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+use crate::cost_model::prices::Prices;
+
+/// Facts about the machine that a run has measured so far.
+#[derive(Default)]
+pub struct Facts {
+    known: RefCell<Known>,
+}
+
+#[derive(Default)]
+struct Known {
+    noise_seconds: f64,
+    transports: Vec<String>,
+    prices: Prices,
+    predicted: BTreeMap<String, u32>,
+}
+
+impl Facts {
+    /// Takes over what the first verification found: the spread of the empty operation, and the transports in use.
+    pub(super) fn begin(&self, noise_seconds: f64, transports: Vec<String>) {
+        let mut known = self.known.borrow_mut();
+        known.noise_seconds = noise_seconds;
+        known.transports = transports;
+    }
+
+    /// Spread of the empty operation, in seconds.
+    #[must_use]
+    pub fn noise_seconds(&self) -> f64 {
+        self.known.borrow().noise_seconds
+    }
+
+    /// Names of the transports in use.
+    #[must_use]
+    pub fn transports(&self) -> Vec<String> {
+        self.known.borrow().transports.clone()
+    }
+
+    /// Takes over what messages and local work cost here.
+    pub fn set_prices(&self, prices: Prices) {
+        self.known.borrow_mut().prices = prices;
+    }
+
+    /// Prices of messages and local work, where they were measured.
+    #[must_use]
+    pub fn prices(&self) -> Prices {
+        self.known.borrow().prices.clone()
+    }
+
+    /// Takes over the repetitions that a verification predicts for each block.
+    pub fn set_predicted(&self, predicted: BTreeMap<String, u32>) {
+        self.known.borrow_mut().predicted = predicted;
+    }
+
+    /// Repetitions of each block; empty before they were predicted.
+    #[must_use]
+    pub fn predicted(&self) -> BTreeMap<String, u32> {
+        self.known.borrow().predicted.clone()
+    }
+
+    /// Predicted repetitions of a block.
+    #[must_use]
+    pub fn predicted_of(&self, block: &str) -> Option<u32> {
+        self.known.borrow().predicted.get(block).copied()
+    }
+}

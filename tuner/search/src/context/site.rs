@@ -1,0 +1,172 @@
+//! The place that a run tunes: its options, its library, and the ranks' words on both.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+use kilter_algorithms::Nodes;
+use kilter_model::config::library::Library;
+use kilter_model::options::Options;
+use kilter_model::setup::Setup;
+use kilter_protocol::report::Start;
+use kilter_stats::verdict::Rule;
+
+/// The place that a run tunes.
+pub struct Site<'a> {
+    /// Options.
+    pub options: &'a Options,
+    /// Description of the library.
+    pub library: Library,
+    /// Version of the library.
+    pub version: String,
+    said: RefCell<Said>,
+}
+
+/// Facts that ranks reported when they last started.
+#[derive(Default)]
+struct Said {
+    /// Described variables of the environment before anything was tried.
+    environment: BTreeMap<String, String>,
+    /// The library's words on its device and transports where nothing was set.
+    device: BTreeMap<String, String>,
+    /// The library's words on itself.
+    library: String,
+    /// Hosts of the ranks in their order.
+    hosts: Vec<String>,
+}
+
+impl<'a> Site<'a> {
+    /// A site of which no ranks have said anything yet.
+    #[must_use]
+    pub fn new(options: &'a Options, library: Library, version: String) -> Site<'a> {
+        Site {
+            options,
+            library,
+            version,
+            said: RefCell::default(),
+        }
+    }
+
+    /// Settings of the site and the user before anything is tried: the environment that ranks had then, parameters in the environment of
+    /// this process, which the library's launcher hands on, and options. Last ones win.
+    #[must_use]
+    pub fn set_by_site(&self) -> Vec<(String, String)> {
+        let mut set: Vec<(String, String)> = self.said.borrow().environment.clone().into_iter().collect();
+        let form = &self.library.launcher.variable;
+        let rows = self.library.parameters.iter().filter(|row| !row.environment);
+        for row in rows {
+            let variable = if form.is_empty() {
+                row.name.clone()
+            } else {
+                form.replace("{name}", &row.name)
+            };
+            set.extend(std::env::var(variable).ok().map(|value| (row.name.clone(), value)));
+        }
+        set.extend(self.options.site_parameters.iter().cloned());
+        set.extend(self.options.site_environment.iter().cloned());
+        set
+    }
+
+    /// Hosts of the ranks in their order, as the last job had them.
+    #[must_use]
+    pub fn hosts(&self) -> Vec<String> {
+        self.said.borrow().hosts.clone()
+    }
+
+    /// The ranks that share a node, as a launch has shown, or because all are on one; `None` where nothing is known.
+    #[must_use]
+    pub fn nodes(&self) -> Option<Nodes> {
+        let hosts = &self.said.borrow().hosts;
+        let ranks = self.options.ranks;
+        if hosts.len() == ranks {
+            return Some(Nodes::new(hosts));
+        }
+        (!self.options.place().several_nodes).then(|| Nodes::one(ranks))
+    }
+
+    /// The library's words on its device and transports where nothing was set: name, value.
+    #[must_use]
+    pub fn device(&self) -> BTreeMap<String, String> {
+        self.said.borrow().device.clone()
+    }
+
+    /// The library's words on itself when ranks last started; empty before.
+    #[must_use]
+    pub fn library_string(&self) -> String {
+        self.said.borrow().library.clone()
+    }
+
+    /// The rule of verdicts.
+    #[must_use]
+    pub fn rule(&self, noise_seconds: f64) -> Rule {
+        Rule {
+            alpha: self.options.alpha,
+            effect_floor: self.options.effect_floor,
+            noise_seconds,
+            test: self.options.test,
+            correction: self.options.correction,
+            ..Rule::default()
+        }
+    }
+
+    /// Confirms that every setting reads back from the running library and its ranks: a wrong setting is nearly always silent.
+    ///
+    /// # Errors
+    /// The first setting that did not take effect.
+    pub fn confirm(&self, setup: &Setup, start: &Start) -> anyhow::Result<()> {
+        anyhow::ensure!(
+            self.library.is_reported_by(&self.version, &start.library),
+            "the launcher belongs to {} {}, but the ranks ran with `{}`; does LD_LIBRARY_PATH name another library?",
+            self.library.name,
+            self.version,
+            start.library
+        );
+        if let Some(layout) = self.options.layout {
+            layout.check(&start.hosts)?;
+        }
+        self.take_over(setup, start);
+        for (name, value) in setup.parameters.iter().chain(&setup.expected) {
+            match start.variables.get(name) {
+                Some(got) if self.library.same_value(name, value, got) => {}
+                Some(got) => anyhow::bail!("`{name}` was set to `{value}`, but the library reports `{got}`"),
+                None => anyhow::bail!("`{name}` was set to `{value}`, but the library knows no such variable"),
+            }
+        }
+        let variables = setup.environment.iter().chain(&setup.expected_environment);
+        for (name, value) in variables.filter(|(name, _)| name != "LD_PRELOAD") {
+            match start.environment.get(name) {
+                Some(got) if got == value => {}
+                got => anyhow::bail!("`{name}` was set to `{value}`, but the ranks see {got:?}"),
+            }
+        }
+        Ok(())
+    }
+
+    /// Variables that a job must report: a setup's, and all that are described, since only the ranks know those that a site or a user has set.
+    pub(super) fn environment_to_read(&self, mut names: Vec<String>) -> Vec<String> {
+        let described = self.library.parameters.iter().filter(|row| row.environment);
+        for row in described {
+            if !names.contains(&row.name) {
+                names.push(row.name.clone());
+            }
+        }
+        names
+    }
+
+    /// Keeps the words of ranks that have started under `setup`.
+    fn take_over(&self, setup: &Setup, start: &Start) {
+        let mut said = self.said.borrow_mut();
+        said.library.clone_from(&start.library);
+        said.hosts.clone_from(&start.hosts);
+        if setup.parameters.is_empty() && setup.expected.is_empty() && !setup.switching {
+            // Only of the library as the site has it, since a candidate may change just this.
+            let about_device = |name: &String| Some((name.clone(), start.variables.get(name)?.clone()));
+            let known = self.library.transports.variables.iter().filter_map(about_device);
+            said.device = known.collect();
+        }
+        if setup.environment.is_empty() && setup.expected_environment.is_empty() {
+            let described = self.library.parameters.iter().filter(|row| row.environment);
+            let of_ranks = |name: &String| Some((name.clone(), start.environment.get(name)?.clone()));
+            said.environment = described.filter_map(|row| of_ranks(&row.name)).collect();
+        }
+    }
+}
