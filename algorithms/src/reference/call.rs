@@ -23,13 +23,13 @@ pub enum Division {
 /// A call of a collective. All lengths are in elements.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Call {
-    /// What is called.
+    /// The collective.
     pub collective: Collective,
     /// Number of ranks.
     pub p_ranks: usize,
     /// The root, where the collective has one.
     pub root: usize,
-    /// Whether ranks pass `MPI_IN_PLACE` where the standard lets them.
+    /// True if ranks pass `MPI_IN_PLACE` where the standard lets them.
     pub in_place: bool,
     /// All elements that are divided into blocks, or those that one rank gives or gets where there are no blocks.
     pub volume: usize,
@@ -42,7 +42,7 @@ pub struct Call {
 pub enum Source {
     /// From what `rank` gives, from element `at` on.
     Given {
-        /// Who gives it.
+        /// The rank that gives it.
         rank: usize,
         /// Index in what that rank gives.
         at: usize,

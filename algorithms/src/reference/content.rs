@@ -53,7 +53,7 @@ impl Content for Elements {
 pub struct Given<'a> {
     inputs: &'a [Vec<u8>],
     elements: Elements,
-    /// Of ranks `0..=i`; empty if nothing is combined.
+    /// By rank `i`, the combination of ranks `0..=i`; empty if nothing is combined.
     prefixes: Vec<Vec<u8>>,
 }
 
