@@ -61,3 +61,28 @@ fn noise_does_not_hide_a_violation() {
         assert_eq!(cell(&run, SLOW).before.verdict, Outcome::Violated, "{noise:?}");
     }
 }
+
+/// Launches of one disturbance count as one, so that the usual number forms too few units for a verdict. The budget reaches for more.
+#[test]
+fn launches_that_depend_on_each_other_become_more_until_they_decide() {
+    let noise = Noise {
+        seed: 7,
+        disturbances: (1.5, 0.5, 0.3),
+        ..Noise::default()
+    };
+    let library = || {
+        ScriptedLibrary::new()
+            .cost("reduce", |_, usual| 2.2 * usual)
+            .noise(noise)
+    };
+    let cells =
+        "--guidelines GL* --functions reduce,bcast,scan,gather --sizes 64,256,1024,4096 --rounds 1 --only parameters";
+    let run = tune(library(), &format!("{cells} --budget 200"));
+    warning(&run, "launches depend on each other");
+    let reduce = &cell(&run, SLOW).before;
+    assert_eq!(reduce.verdict, Outcome::Violated);
+    assert!(reduce.left_medians.len() > 60, "{}", reduce.left_medians.len());
+    // Who sets a number of launches gets no more.
+    let few = tune(library(), &format!("{cells} --budget 200 --launches 20"));
+    assert!(few.report.cells.iter().all(|cell| cell.before.left_medians.len() <= 20));
+}

@@ -396,8 +396,10 @@ impl<'a, 'b> Work<'a, 'b> {
             if last {
                 break;
             }
+            let open = design.wanted();
+            self.plan_units(&mut design, &open);
             let has_room = |index: &CellIndex| self.cells.launches_of(*index, &self.timed) < self.most_launches;
-            let wanted: Vec<CellIndex> = design.wanted().into_iter().filter(has_room).collect();
+            let wanted: Vec<CellIndex> = open.into_iter().filter(has_room).collect();
             let launches_of = |index: &CellIndex| self.cells.launches_of(*index, &self.timed);
             had = wanted.iter().map(launches_of).max().unwrap_or(0);
             entered = self.cells.subjects_of(&wanted);

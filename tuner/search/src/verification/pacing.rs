@@ -5,6 +5,8 @@ use std::collections::BTreeSet;
 use kilter_model::plan::Subject;
 use kilter_stats::sample::Sample;
 use kilter_stats::verdict;
+use kilter_stats::verdict::Looks;
+use kilter_stats::verdict::sequential::CellIndex;
 
 use super::Work;
 use super::admission::{Means, Waiting, admit, dearest};
@@ -52,6 +54,36 @@ impl Work<'_, '_> {
         let step = verdict::next_look(0, self.most_launches);
         let planned = (affordable / step * step).max(self.deciding_launches());
         self.most_launches = self.most_launches.min(planned);
+    }
+
+    /// Plans more launches where those that depend on each other form too few units to decide a cell, if the seconds reach for them: else the
+    /// run would end without a verdict, and with seconds left.
+    pub(super) fn plan_units(&mut self, design: &mut Looks, wanted: &[CellIndex]) {
+        let options = self.jobs.site.options;
+        if options.fixed || !options.plans_launches || self.beside.is_some() {
+            return;
+        }
+        let (hypotheses, launches) = (self.cells.hypotheses(), self.cells.launches(&self.timed));
+        let made = |index: &CellIndex| launches.get(index.family)?.get(index.cell);
+        let needed = |index: &CellIndex| design.needed_launches(made(index)?, hypotheses);
+        let Some(needed) = wanted.iter().filter_map(needed).max() else {
+            return;
+        };
+        let had = wanted.iter().filter_map(made).map(Vec::len).max().unwrap_or(0);
+        let price = self.pace() * self.launch_price(&self.cells.subjects_of(wanted));
+        let affordable = had + (self.limit.most_left(self.jobs.budget.spent_seconds()) / price) as usize;
+        // The fewest that can decide decide only what is clear in each of them.
+        let planned = (needed + needed / 2).min(affordable);
+        if needed > affordable || planned <= self.most_launches {
+            return;
+        }
+        self.jobs.progress.note(&format!(
+            "{}: launches depend on each other, and {had} of them can decide nothing: up to {planned} are made, as the budget allows \
+             (--launches sets another number)",
+            self.label
+        ));
+        self.most_launches = planned;
+        design.plan_launches(planned);
     }
 
     /// Subjects that get the next launch, if each has `had` so many: all of them if the seconds reach until a violation can be shown, else the

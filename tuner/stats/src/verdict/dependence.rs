@@ -214,16 +214,33 @@ impl Dependence {
         units.values().map(|(sum, count)| (sum / count).exp()).collect()
     }
 
-    /// Says why a cell with these launches cannot be decided in a run of so many hypotheses, however clear it is;
-    /// `None` if it can.
-    #[must_use]
-    pub fn too_few(&self, launches: &[usize], hypotheses: usize, rule: &Rule) -> Option<String> {
+    /// Number of units without which no cell of a run of so many hypotheses can be decided, however clear it is; `None` if these launches form
+    /// as many.
+    fn needed_units(&self, launches: &[usize], hypotheses: usize, rule: &Rule) -> Option<usize> {
         let units = self.count(launches);
         let enough = |units: usize| rule.test.smallest_p(units) * hypotheses.max(1) as f64 <= rule.alpha;
         if !self.is_found() || enough(units) {
             return None;
         }
-        let needed = (units..1000).find(|units| enough(*units))?;
+        (units..1000).find(|units| enough(*units))
+    }
+
+    /// Number of launches that can decide a cell where these cannot, if launches that follow each other form the units; `None` if these can, or
+    /// no number is known to.
+    #[must_use]
+    pub fn needed_launches(&self, launches: &[usize], hypotheses: usize, rule: &Rule) -> Option<usize> {
+        match self.unit {
+            Unit::InTime(Some(length)) => Some(self.needed_units(launches, hypotheses, rule)? * length),
+            _ => None,
+        }
+    }
+
+    /// Says why a cell with these launches cannot be decided in a run of so many hypotheses, however clear it is;
+    /// `None` if it can.
+    #[must_use]
+    pub fn too_few(&self, launches: &[usize], hypotheses: usize, rule: &Rule) -> Option<String> {
+        let needed = self.needed_units(launches, hypotheses, rule)?;
+        let units = self.count(launches);
         let (made, counted) = (launches.len(), if units == 1 { "unit" } else { "units" });
         Some(match &self.unit {
             Unit::Launch => return None,

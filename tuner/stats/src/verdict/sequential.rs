@@ -181,6 +181,12 @@ impl Sequential {
         self.rule = rule;
     }
 
+    /// Plans more launches per cell from the next look on, never fewer. What is spent stays spent, so that alpha holds: a later look spends
+    /// the rest.
+    pub fn plan_launches(&mut self, max_launches: usize) {
+        self.max_launches = self.max_launches.max(max_launches);
+    }
+
     /// The values of the samples are means of so many launches from the next look on ([`super::dependence`]).
     pub(super) fn set_launches_per_unit(&mut self, launches: f64) {
         self.launches_per_unit = launches;

@@ -22,6 +22,9 @@ pub struct Noise {
     pub slow_items: (f64, f64),
     /// Relative growth of all times per second.
     pub drift_per_second: f64,
+    /// Length of a disturbance in seconds, share of the time that is disturbed, and spread of the factors that each item has in it: launches
+    /// that follow each other depend on each other.
+    pub disturbances: (f64, f64, f64),
 }
 
 impl Default for Noise {
@@ -35,6 +38,7 @@ impl Default for Noise {
             slow_launches: (0.0, 1.0),
             slow_items: (0.0, 1.0),
             drift_per_second: 0.0,
+            disturbances: (1.0, 0.0, 0.0),
         }
     }
 }
@@ -58,6 +62,16 @@ impl Noise {
         let slow = |source: &mut Source, (share, factor): (f64, f64)| if source.share() < share { factor } else { 1.0 };
         let launch = common.factor(self.launch) * slow(&mut common, self.slow_launches);
         launch * own.factor(self.item) * slow(&mut own, self.slow_items)
+    }
+
+    /// Factor of an item's times so many seconds after the scenario began: that of the disturbance, if there is one.
+    pub(super) fn of_disturbance(&self, item: &str, elapsed_seconds: f64) -> f64 {
+        let (seconds, share, spread) = self.disturbances;
+        let name = format!("stretch {}", (elapsed_seconds / seconds) as u64);
+        if self.source(&name).share() >= share {
+            return 1.0;
+        }
+        self.source(&format!("{name}\n{item}")).factor(spread)
     }
 
     /// Factors of repetitions, one after the other.

@@ -250,7 +250,8 @@ impl Player {
             }
             match ends {
                 Ends::Takes(seconds) => {
-                    let factor = self.noise.of_item(&self.name, &item);
+                    let elapsed = self.clock.elapsed().as_secs_f64();
+                    let factor = self.noise.of_item(&self.name, &item) * self.noise.of_disturbance(&item, elapsed);
                     takes.push((item, seconds * factor));
                     for implementation in dropin {
                         *self.dropin.entry(implementation).or_default() += 1;

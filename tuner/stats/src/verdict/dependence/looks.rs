@@ -74,6 +74,18 @@ impl Looks {
         self.design.next_launches(seconds_per_launch, seconds_left)
     }
 
+    /// Same as [`Sequential::plan_launches`].
+    pub fn plan_launches(&mut self, max_launches: usize) {
+        self.design.plan_launches(max_launches);
+    }
+
+    /// Launches that can decide a cell which these launches leave unstable ([`Dependence::needed_launches`]).
+    #[must_use]
+    pub fn needed_launches(&self, launches: &[usize], hypotheses: usize) -> Option<usize> {
+        let dependence = self.dependence.as_ref()?;
+        dependence.needed_launches(launches, hypotheses, &self.rule)
+    }
+
     /// Finding of the last look about the launches.
     #[must_use]
     pub fn dependence(&self) -> Option<&Dependence> {
