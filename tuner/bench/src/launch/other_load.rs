@@ -88,7 +88,8 @@ impl Clocks {
     }
 
     fn others_since(self, then: Clocks, seconds: f64) -> Option<f64> {
-        let others = (self.busy - then.busy) - (self.own - then.own);
+        // The time of an own program that ended meanwhile, such as a cluster's switch, is gone from the sum: it was nobody's since then.
+        let others = (self.busy - then.busy) - (self.own - then.own).max(0.0);
         (seconds >= SHORTEST_SECONDS).then(|| (others / seconds).max(0.0))
     }
 }
@@ -207,6 +208,10 @@ mod tests {
             Some(0.0),
             "never below nothing"
         );
+        let ended = reading(101.0, 0.5);
+        assert!(ended.own < then.own);
+        let busy = ended.busy - then.busy;
+        assert_eq!(ended.others_since(then, 4.0), Some(busy / 4.0), "at most what was busy");
         assert_eq!(now.others_since(then, 0.01), None, "less than a tick or two");
     }
 
