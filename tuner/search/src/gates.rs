@@ -144,7 +144,13 @@ fn hold(
         "`{name}` may let the library's algorithms act: they are compared again under it"
     ));
     // A setting that does not read back, or that jobs do not survive, is put away here, and not the library's own choice under it.
-    let mut alone = Trials::new(context, format!("{label}/alone"), targets, Setup::of(base)).of_targets_alone();
+    let mut alone = Trials::new(
+        context.launch_search(),
+        format!("{label}/alone"),
+        targets,
+        Setup::of(base),
+    )
+    .of_targets_alone();
     if alone.launch(&gate.assignments)?.is_none() {
         let why = "it could not be set, or jobs failed under it; see what was put away";
         for (_, choice) in choices.iter_mut().filter(|(target, _)| targets.contains(target)) {
@@ -156,9 +162,9 @@ fn hold(
     for assignment in &gate.assignments {
         with_gate.assign(assignment.clone());
     }
-    let under = Contests::new(context, &with_gate, &label);
+    let under = Contests::new(context.in_job_search(), &with_gate, &label);
     let outside_label = format!("{label}/without");
-    let without = Contests::new(context, base, &outside_label);
+    let without = Contests::new(context.in_job_search(), base, &outside_label);
     // What was to be known before: how long a launch of these cells takes. The screening counts as one.
     let launches = 2 * FINAL_LAUNCHES.min(context.site.options.launches) + 1;
     let (finals, why) = if context

@@ -20,7 +20,7 @@ use kilter_stats::sample::Sample;
 use kilter_stats::verdict::Rule;
 
 use crate::choose::{Choice, Measured, choose_among};
-use crate::context::Context;
+use crate::context::InJobSearch;
 use crate::correctness::admit;
 use crate::guide::Guide;
 use crate::ordered::{self, Costs, Space};
@@ -59,7 +59,7 @@ type Medians = BTreeMap<String, Vec<f64>>;
 
 /// Runs the contests of one round of tuning.
 pub struct Contests<'c, 'a> {
-    context: &'c Context<'a>,
+    parts: InJobSearch<'c, 'a>,
     setup: Setup,
     deployment: &'c Deployment,
     label: String,
@@ -73,14 +73,14 @@ pub struct Contests<'c, 'a> {
 impl<'c, 'a> Contests<'c, 'a> {
     /// Prepares contests under the launch settings of `deployment`. `label` names them in launch keys.
     #[must_use]
-    pub fn new(context: &'c Context<'a>, deployment: &'c Deployment, label: &str) -> Contests<'c, 'a> {
+    pub fn new(parts: InJobSearch<'c, 'a>, deployment: &'c Deployment, label: &str) -> Contests<'c, 'a> {
         let setup = Setup::of(deployment).switching().comparing_bits();
         Contests {
-            context,
+            parts,
             setup,
             deployment,
             label: label.to_owned(),
-            guide: Guide::new(context.site.nodes(), true).with_prices(context.facts.prices()),
+            guide: Guide::new(parts.jobs.site.nodes(), true).with_prices(parts.facts.prices()),
             refused: RefCell::default(),
             left_behind: RefCell::default(),
         }
@@ -96,7 +96,7 @@ impl<'c, 'a> Contests<'c, 'a> {
     #[must_use]
     pub fn measuring_all(self) -> Contests<'c, 'a> {
         Contests {
-            guide: Guide::new(self.context.site.nodes(), false).with_prices(self.context.facts.prices()),
+            guide: Guide::new(self.parts.jobs.site.nodes(), false).with_prices(self.parts.facts.prices()),
             ..self
         }
     }
@@ -113,14 +113,14 @@ impl<'c, 'a> Contests<'c, 'a> {
         let finals = self.screen_all(targets, kinds, &front)?;
         let held = self.finals(finals, FINAL_LAUNCHES)?;
         let findings = proof::of_finalists(
-            &self.context.jobs,
-            &self.context.proofs,
-            &self.context.quarantine,
+            self.parts.jobs,
+            self.parts.proofs,
+            self.parts.quarantine,
             &self.label,
             &self.setup,
             &held,
         )?;
-        let rule = self.context.site.rule(self.context.facts.noise_seconds());
+        let rule = self.parts.jobs.site.rule(self.parts.facts.noise_seconds());
         held.into_iter()
             .map(|held| {
                 let Held {
@@ -136,7 +136,7 @@ impl<'c, 'a> Contests<'c, 'a> {
                     choice.hidden = matches!(finding, Finding::NoEffect { .. });
                     self.tell(&target, finding, &mut choice);
                 }
-                let library = &self.context.site.library;
+                let library = &self.parts.jobs.site.library;
                 self.guide.explain(library, &target, &candidates, &mut choice.contest);
                 self.add_refused(&target, &mut choice);
                 let behind = self.left_behind.borrow_mut().remove(&target.name());
@@ -151,7 +151,8 @@ impl<'c, 'a> Contests<'c, 'a> {
     fn tell_why_not(&self, target: &Target, choice: &Choice) {
         for one in &choice.contest.candidates {
             if let Some(why) = &one.not_deployed {
-                self.context
+                self.parts
+                    .jobs
                     .progress
                     .note(&format!("{}: `{}` {why}", target.name(), one.id));
             }
@@ -160,11 +161,12 @@ impl<'c, 'a> Contests<'c, 'a> {
 
     /// Adds to the choice the evidence on the library's algorithms. If they have no effect, it also warns and puts them into quarantine.
     fn tell(&self, target: &Target, finding: &Finding, choice: &mut Choice) {
-        let context = self.context;
+        let parts = self.parts;
         let mut text = finding.text();
         if let Finding::NoEffect { .. } = finding {
-            let transports = context.facts.transports();
-            let admitting: Vec<String> = context
+            let transports = parts.facts.transports();
+            let admitting: Vec<String> = parts
+                .jobs
                 .site
                 .library
                 .admitting(&transports)
@@ -175,10 +177,10 @@ impl<'c, 'a> Contests<'c, 'a> {
             }
             let row = target
                 .collective()
-                .and_then(|one| context.site.library.algorithms_of(one));
+                .and_then(|one| parts.jobs.site.library.algorithms_of(one));
             let id = format!("{} for {}", row.map_or("", |row| &row.parameter), target.name());
-            context.progress.warn(&format!("`{id}` is not credited: {text}"));
-            context.quarantine.add(&id, FaultKind::NoEffect, &text);
+            parts.jobs.progress.warn(&format!("`{id}` is not credited: {text}"));
+            parts.quarantine.add(&id, FaultKind::NoEffect, &text);
             if let Some(reason) = &mut choice.unfixed_because {
                 *reason += &format!("; the library's own algorithms: {text}");
             }
@@ -201,10 +203,14 @@ impl<'c, 'a> Contests<'c, 'a> {
         let fields = fields.collect::<anyhow::Result<Vec<_>>>()?;
         let mut screening = Job::new(self, "screening");
         let mut finals: Vec<(Target, Vec<Selection>)> = Vec::new();
-        self.context.progress.phase("screen candidates", targets.len() as u64);
+        self.parts
+            .jobs
+            .progress
+            .phase("screen candidates", targets.len() as u64);
         for (target, field) in targets.iter().zip(fields) {
-            if self.context.jobs.budget.search_exhausted(0.0) {
-                self.context
+            if self.parts.jobs.budget.search_exhausted(0.0) {
+                self.parts
+                    .jobs
                     .progress
                     .warn("the budget ended before every violated cell was searched; raise --budget");
                 break;
@@ -214,7 +220,7 @@ impl<'c, 'a> Contests<'c, 'a> {
             let behind = reasons::left_behind(&ratios, &front, FINALISTS);
             self.left_behind.borrow_mut().insert(target.name(), behind);
             finals.push((target.clone(), front));
-            self.context.progress.step(1);
+            self.parts.jobs.progress.step(1);
         }
         screening.finish()?;
         Ok(finals)
@@ -222,12 +228,12 @@ impl<'c, 'a> Contests<'c, 'a> {
 
     /// Candidates of the kinds asked for that the options allow; a plugin's rows must also have passed the correctness matrix.
     fn candidates(&self, target: &Target, kinds: &dyn Fn(&Target, FixKind) -> bool) -> anyhow::Result<Vec<Selection>> {
-        let context = self.context;
-        let one_node = !context.site.options.place().several_nodes;
-        let (library, ranks) = (&context.site.library, context.site.options.ranks);
+        let parts = self.parts;
+        let one_node = !parts.jobs.site.options.place().several_nodes;
+        let (library, ranks) = (&parts.jobs.site.library, parts.jobs.site.options.ranks);
         let mut all = space::selections(library, target, ranks, one_node);
-        all.extend(space::of_plugins(library, &context.plugins, target, ranks, one_node));
-        all.retain(|one| kinds(target, one.kind()) && context.site.options.limits.asks_for(one));
+        all.extend(space::of_plugins(library, parts.plugins, target, ranks, one_node));
+        all.retain(|one| kinds(target, one.kind()) && parts.jobs.site.options.limits.asks_for(one));
         self.proven(self.allowed(target, all))
     }
 
@@ -237,16 +243,16 @@ impl<'c, 'a> Contests<'c, 'a> {
         target: &Target,
         candidates: Vec<Selection>,
     ) -> anyhow::Result<BTreeMap<Selection, f64>> {
-        let context = self.context;
+        let parts = self.parts;
         let mut ratios: BTreeMap<Selection, f64> = BTreeMap::new();
         let (candidates, note) = self.guide.field(target, candidates);
         if let Some(note) = note {
-            context.progress.note(&note);
+            parts.jobs.progress.note(&note);
         }
         for chunk in candidates.chunks(PER_BLOCK) {
             ratios.extend(job.ratios(target, chunk, Purpose::Screening)?);
         }
-        let has_knobs = |one: &Selection| !space::knobs(&context.site.library, one, target.bytes()).is_empty();
+        let has_knobs = |one: &Selection| !space::knobs(&parts.jobs.site.library, one, target.bytes()).is_empty();
         for kind in [FixKind::Parameter, FixKind::Algorithm] {
             for (selection, _) in to_refine(&ratios, kind, &has_knobs) {
                 self.refine(job, target, &selection, &mut ratios)?;
@@ -267,12 +273,12 @@ impl<'c, 'a> Contests<'c, 'a> {
                 continue;
             }
             seen.push(family.clone());
-            if self.context.quarantine.contains(&family) {
+            if self.parts.quarantine.contains(&family) {
                 wrong.push(family);
-            } else if let Err(reason) = admit(&self.context.jobs, self.context.store, selection)? {
+            } else if let Err(reason) = admit(self.parts.jobs, self.parts.store, selection)? {
                 let text = format!("`{family}` is no candidate: it failed the correctness matrix: {reason}");
-                self.context.progress.warn(&text);
-                self.context.quarantine.add(&family, FaultKind::Incorrect, &reason);
+                self.parts.jobs.progress.warn(&text);
+                self.parts.quarantine.add(&family, FaultKind::Incorrect, &reason);
                 wrong.push(family);
             }
         }
@@ -282,13 +288,13 @@ impl<'c, 'a> Contests<'c, 'a> {
 
     /// The reason why the options forbid a candidate; `None` if they do not.
     fn refusal(&self, target: &Target, selection: &Selection) -> Option<String> {
-        let nodes = self.context.site.nodes();
+        let nodes = self.parts.jobs.site.nodes();
         let call = Call {
-            ranks: self.context.site.options.ranks,
+            ranks: self.parts.jobs.site.options.ranks,
             bytes: target.bytes(),
             nodes: nodes.as_ref(),
         };
-        self.context.site.options.limits.refusal(selection, call)
+        self.parts.jobs.site.options.limits.refusal(selection, call)
     }
 
     /// The candidates that the options do not forbid, in the order given; says and keeps why the others are none.
@@ -310,7 +316,7 @@ impl<'c, 'a> Contests<'c, 'a> {
                 .map(|one| format!("{} {}", one.id, one.because))
                 .collect();
             let note = format!("{}: not measured: {}", target.name(), lines.join("; "));
-            self.context.progress.note(&note);
+            self.parts.jobs.progress.note(&note);
             self.refused.borrow_mut().insert(target.name(), refused);
         }
         allowed
@@ -339,7 +345,7 @@ impl<'c, 'a> Contests<'c, 'a> {
         selection: &Selection,
         ratios: &mut BTreeMap<Selection, f64>,
     ) -> anyhow::Result<()> {
-        let knobs = space::knobs(&self.context.site.library, selection, target.bytes());
+        let knobs = space::knobs(&self.parts.jobs.site.library, selection, target.bytes());
         let start = knobs.iter().map(|knob| {
             let value = space::knob_value(selection, &knob.name);
             knob.axis(value.unwrap_or(knob.min))
@@ -378,7 +384,8 @@ impl<'c, 'a> Contests<'c, 'a> {
     pub fn finals(&self, finals: Vec<(Target, Vec<Selection>)>, most_launches: usize) -> anyhow::Result<Vec<Held>> {
         let launches = self.launches_of_finals(most_launches);
         let mut medians = vec![Medians::new(); finals.len()];
-        self.context
+        self.parts
+            .jobs
             .progress
             .phase("compare finalists", (launches * finals.len()) as u64);
         for launch in 0..launches {
@@ -403,7 +410,8 @@ impl<'c, 'a> Contests<'c, 'a> {
         let alone: Vec<(Target, Vec<Selection>)> = alone.collect();
         let mut medians = vec![Medians::new(); finals.len()];
         let mut of_alone = medians.clone();
-        self.context
+        self.parts
+            .jobs
             .progress
             .phase("compare finalists in turn", (2 * launches * finals.len()) as u64);
         for launch in 0..launches {
@@ -415,7 +423,7 @@ impl<'c, 'a> Contests<'c, 'a> {
     }
 
     fn launches_of_finals(&self, most: usize) -> usize {
-        most.min(self.context.site.options.launches).max(1)
+        most.min(self.parts.jobs.site.options.launches).max(1)
     }
 
     /// One launch with all finals; their medians are added to those that there are.
@@ -431,7 +439,7 @@ impl<'c, 'a> Contests<'c, 'a> {
             for id in outcome.samples.keys() {
                 medians.entry(id.clone()).or_default().extend(outcome.median(id));
             }
-            self.context.progress.step(1);
+            self.parts.jobs.progress.step(1);
         }
         job.finish()
     }
@@ -452,7 +460,7 @@ impl<'c, 'a> Contests<'c, 'a> {
                 candidates.extend(
                     front
                         .iter()
-                        .filter(|selection| !self.context.quarantine.contains(&selection.id()))
+                        .filter(|selection| !self.parts.quarantine.contains(&selection.id()))
                         .filter_map(|selection| {
                             Some(Measured {
                                 selection: Some(selection.clone()),
@@ -501,20 +509,20 @@ impl<'c, 'a> Contests<'c, 'a> {
         bounds: &[Sample],
         rule: &Rule,
     ) -> anyhow::Result<Choice> {
-        let is_simulated = self.context.site.library.launcher.is_simulator();
+        let is_simulated = self.parts.jobs.site.library.launcher.is_simulator();
         let deployable = |selection: &Selection| !is_simulated || selection.kind() == FixKind::Parameter;
         loop {
             let choice = choose_among(target, &candidates, bounds, rule, &deployable);
             let Some(chosen) = &choice.chosen else {
                 return Ok(choice);
             };
-            let Err(reason) = admit(&self.context.jobs, self.context.store, chosen)? else {
+            let Err(reason) = admit(self.parts.jobs, self.parts.store, chosen)? else {
                 return Ok(choice);
             };
             let id = chosen.id();
             let text = format!("`{id}` is not deployed: it failed the correctness matrix: {reason}");
-            self.context.progress.warn(&text);
-            self.context.quarantine.add(&id, FaultKind::Incorrect, &reason);
+            self.parts.jobs.progress.warn(&text);
+            self.parts.quarantine.add(&id, FaultKind::Incorrect, &reason);
             candidates.retain(|candidate| candidate.selection.as_ref() != Some(chosen));
         }
     }
@@ -648,20 +656,20 @@ impl<'r, 'c, 'a> Job<'r, 'c, 'a> {
     /// Measures the default, the bounds and the candidates that are not in quarantine; who takes the job down goes there, and
     /// the rest is measured again in a new job.
     fn measure(&mut self, target: &Target, candidates: &[Selection], purpose: Purpose) -> anyhow::Result<BlockOutcome> {
-        let context = self.contests.context;
+        let parts = self.contests.parts;
         let repetitions =
-            trials::repetitions_of(context.site.options, &context.facts, purpose, &target.left.block_id());
+            trials::repetitions_of(parts.jobs.site.options, parts.facts, purpose, &target.left.block_id());
         loop {
             let mut items = vec![item(target, None)];
             items.extend(target.bounds.iter().map(|bound| self.bound_item(bound)));
             let is_put_away =
-                |id: &str| context.quarantine.contains(id) || context.quarantine.contains(&put_away_as(id, target));
+                |id: &str| parts.quarantine.contains(id) || parts.quarantine.contains(&put_away_as(id, target));
             let live: Vec<&Selection> = candidates.iter().filter(|s| !is_put_away(&s.id())).collect();
             items.extend(live.iter().map(|selection| item(target, Some(selection))));
             self.blocks += 1;
             let id = format!("{}: {}", self.blocks, target.name());
             let block = Block {
-                seed: plan::derived_seed(context.jobs.run.seed, &format!("{}/{}/{id}", self.name, self.attempt)),
+                seed: plan::derived_seed(parts.jobs.run.seed, &format!("{}/{}/{id}", self.name, self.attempt)),
                 repetitions: Repetitions {
                     seconds: repetitions.seconds * items.len() as f64,
                     ..repetitions
@@ -673,7 +681,7 @@ impl<'r, 'c, 'a> Job<'r, 'c, 'a> {
             let setup = &self.contests.setup;
             let session = match &mut self.session {
                 Some(session) => session,
-                none => none.insert(context.jobs.session(&key, setup, false)?),
+                none => none.insert(parts.jobs.session(&key, setup, false)?),
             };
             match session.measure(&block) {
                 Ok(outcome) => {
@@ -681,10 +689,10 @@ impl<'r, 'c, 'a> Job<'r, 'c, 'a> {
                         if matches!(fault, Fault::OtherResults { .. }) {
                             // At another size it may leave what the default leaves.
                             let id = put_away_as(item, target);
-                            context.progress.note(&format!("`{id}` is no candidate: {fault}"));
-                            context.quarantine.add(&id, fault.kind(), &fault.to_string());
+                            parts.jobs.progress.note(&format!("`{id}` is no candidate: {fault}"));
+                            parts.quarantine.add(&id, fault.kind(), &fault.to_string());
                         } else {
-                            context.quarantine.add_failed(item, fault, &context.progress);
+                            parts.quarantine.add_failed(item, fault, &parts.jobs.progress);
                         }
                     }
                     return Ok(outcome);
@@ -707,10 +715,10 @@ impl<'r, 'c, 'a> Job<'r, 'c, 'a> {
                         return Err(anyhow::Error::new(failure).context("the library's own collectives failed"));
                     }
                     for id in guilty {
-                        context.progress.warn(&format!(
+                        parts.jobs.progress.warn(&format!(
                             "candidate `{id}` {what} and is not proposed again; see the report"
                         ));
-                        context.quarantine.add(&id, what, &detail);
+                        parts.quarantine.add(&id, what, &detail);
                     }
                 }
                 Err(other) => return Err(other.into()),

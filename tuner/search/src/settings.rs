@@ -21,7 +21,7 @@ use kilter_stats::verdict;
 use kilter_stats::verdict::improves;
 
 use crate::DAMAGE_FLOOR;
-use crate::context::{Context, Site};
+use crate::context::{LaunchSearch, Site};
 use crate::findings::Findings;
 use crate::ordered::{self, Axis, Costs, Space};
 use crate::savings;
@@ -43,7 +43,7 @@ const DAMAGE: f64 = 1.3;
 /// # Errors
 /// A failure that no candidate explains.
 pub fn search(
-    context: &Context<'_>,
+    parts: LaunchSearch<'_, '_>,
     label: &str,
     base: Setup,
     targets: &[Target],
@@ -53,20 +53,21 @@ pub fn search(
     if targets.is_empty() {
         return Ok(findings);
     }
-    let situation = situation(&context.site, &base);
-    let trials = Trials::new(context, format!("{label}/settings"), targets, base);
+    let (jobs, site) = (parts.jobs, &parts.jobs.site);
+    let situation = situation(site, &base);
+    let trials = Trials::new(parts, format!("{label}/settings"), targets, base);
     let mut search = Search {
         trials,
         not_taken: BTreeMap::new(),
     };
-    let candidates = space::launch_candidates(&context.site.library, &context.facts.transports(), targets);
-    say_what_cannot_be_put_back(&context.site, &context.progress, &candidates, &situation);
-    let mut candidates = space::in_situation(&context.site.library, candidates, &situation);
-    let limits = &context.site.options.limits;
-    candidates.retain(|candidate| !limits.leaves_parameter(&context.site.library, &candidate.parameter));
+    let candidates = space::launch_candidates(&site.library, &parts.facts.transports(), targets);
+    say_what_cannot_be_put_back(site, &jobs.progress, &candidates, &situation);
+    let mut candidates = space::in_situation(&site.library, candidates, &situation);
+    let limits = &site.options.limits;
+    candidates.retain(|candidate| !limits.leaves_parameter(&site.library, &candidate.parameter));
     candidates.retain(|candidate| !candidate.assignments.iter().any(|one| banned.contains(one)));
-    let groups = shared_launches::groups(&context.site.library, candidates);
-    context.progress.phase("search launch settings", groups.len() as u64);
+    let groups = shared_launches::groups(&site.library, candidates);
+    jobs.progress.phase("search launch settings", groups.len() as u64);
     let Some(present) = search.trials.launch(&[])? else {
         anyhow::bail!("the library's own collectives failed under the settings so far")
     };
@@ -91,7 +92,7 @@ pub fn search(
         let is_promising = finalists.len() < FINALISTS && cost < neutral - 0.02;
         // Each could be accepted beside the others.
         let agrees = agree(
-            &context.site.library,
+            &site.library,
             &situation,
             finalists.iter().map(|(_, other)| other).chain([&candidate]),
         );
@@ -118,11 +119,10 @@ pub fn search(
             axes: vec![axis],
             evaluations: EVALUATIONS,
         };
-        let with = |value| space::with_value(&context.site.library, candidate, value, &situation);
+        let with = |value| space::with_value(&site.library, candidate, value, &situation);
         let known = Costs::from([(vec![start], *cost)]);
         let found = ordered::minimise(&space, &known, &mut |values| -> anyhow::Result<f64> {
-            if context
-                .jobs
+            if jobs
                 .budget
                 .search_exhausted(search.trials.trial_seconds * 2.0 * CONFIRMING as f64)
             {
@@ -150,7 +150,7 @@ pub fn search(
             .any(|(_, one)| kilter_model::change::id(&one.assignments) == id)
         {
             let why = NotDeployed::NotAmongFinalists { finalists: FINALISTS };
-            context.progress.note(&format!(
+            jobs.progress.note(&format!(
                 "`{id}` looked better (cost {neutral:.2} -> {cost:.2}) and {why}"
             ));
             findings.left_behind.push((id, why));
@@ -228,13 +228,12 @@ pub fn screen(
     groups: Vec<Vec<Member<LaunchCandidate>>>,
     present: &Times,
 ) -> anyhow::Result<Vec<(LaunchCandidate, Times)>> {
-    let context = trials.context;
+    let jobs = trials.parts.jobs;
     shared_launches::screen(trials, groups, present, |trials| {
         let confirming = trials.trial_seconds * 2.0 * CONFIRMING as f64;
-        let has_room = !context.jobs.budget.search_exhausted(confirming);
+        let has_room = !jobs.budget.search_exhausted(confirming);
         if !has_room {
-            context
-                .progress
+            jobs.progress
                 .warn("the budget ended before every launch setting was tried; raise --budget");
         }
         has_room
@@ -255,7 +254,7 @@ impl Search<'_, '_> {
             (Some(a), Some(b)) => (a / b).ln(),
             _ => 0.0,
         };
-        let floor = (1.0 + self.trials.context.site.options.effect_floor).ln();
+        let floor = (1.0 + self.trials.parts.jobs.site.options.effect_floor).ln();
         let mut cost = 0.0;
         for target in self.trials.targets {
             let left = times.get(&target.left);
@@ -268,7 +267,7 @@ impl Search<'_, '_> {
             cost += self.weight(&target.left, base) * excess.max(0.0);
         }
         // What exact times show in one launch needs no further ones: damage is damage.
-        let exact = self.trials.context.site.options.is_exact();
+        let exact = self.trials.parts.jobs.site.options.is_exact();
         let tolerated = if exact { 1.0 + DAMAGE_FLOOR } else { DAMAGE };
         for (subject, time) in times.iter().filter(|(subject, _)| is_library(subject)) {
             let slower = log_ratio(Some(time), base.get(subject));
@@ -285,7 +284,7 @@ impl Search<'_, '_> {
 
     /// Weight of a left side: 1, or with a call mix the time that the application spends in it over the mean of the targets.
     fn weight(&self, left: &Subject, base: &Times) -> f64 {
-        let plan = &self.trials.context.plan;
+        let plan = self.trials.parts.plan;
         if plan.calls.is_empty() {
             return 1.0;
         }
@@ -305,7 +304,7 @@ impl Search<'_, '_> {
         let Some((slowed, ratio)) = slowed.filter(|(_, ratio)| *ratio > 1.0 + DAMAGE_FLOOR) else {
             return;
         };
-        if self.trials.context.site.options.is_exact() {
+        if self.trials.parts.jobs.site.options.is_exact() {
             let reason = format!(
                 "`{}` would fix it, and makes {} {ratio:.2} times slower",
                 id(&candidate.assignments),
@@ -325,7 +324,7 @@ impl Search<'_, '_> {
 
     /// The targets whose bounds are met, by the times of subjects in seconds.
     fn fixed(&self, time: impl Fn(&Subject) -> Option<f64>) -> BTreeSet<String> {
-        let floor = 1.0 + self.trials.context.site.options.effect_floor;
+        let floor = 1.0 + self.trials.parts.jobs.site.options.effect_floor;
         self.trials
             .targets
             .iter()
@@ -352,7 +351,12 @@ impl Search<'_, '_> {
         configurations.extend(finalists.iter().map(|(_, candidate)| candidate.assignments.clone()));
         let samples = self.trials.in_turn("confirm launch settings", &configurations)?;
         let median = |times: &Samples, subject: &Subject| times.get(subject).map(Sample::median);
-        let rule = self.trials.context.site.rule(self.trials.context.facts.noise_seconds());
+        let rule = self
+            .trials
+            .parts
+            .jobs
+            .site
+            .rule(self.trials.parts.facts.noise_seconds());
         let fixed_before = self.fixed(|subject| median(&samples[0], subject));
         let mut fixed_so_far = fixed_before.clone();
         for (position, (cost, candidate)) in finalists.iter().enumerate() {
@@ -389,7 +393,7 @@ impl Search<'_, '_> {
             let slowed: Vec<Slowed> = damaged(&samples[0], times).map(slowed).collect();
             let gains = fixed.difference(&fixed_so_far).count();
             let net_seconds = savings::net_seconds(
-                &self.trials.context.plan.calls,
+                &self.trials.parts.plan.calls,
                 &|subject| median(&samples[0], subject),
                 &|subject| median(times, subject),
             );
@@ -431,19 +435,24 @@ impl Search<'_, '_> {
 
     /// Keeps and says why a finalist is not taken.
     fn refuse_finalist(&mut self, id: &str, why: NotDeployed) {
-        self.trials.context.progress.note(&format!("`{id}` {why}"));
+        self.trials.parts.jobs.progress.note(&format!("`{id}` {why}"));
         self.not_taken.insert(id.to_owned(), why);
     }
 
     fn failed(&self, id: &str) -> NotDeployed {
-        let what = self.trials.context.quarantine.fault(id);
+        let what = self.trials.parts.quarantine.fault(id);
         NotDeployed::Failed {
             what: what.unwrap_or(FaultKind::Refused),
         }
     }
 
     fn record(&self, finalists: &[(f64, LaunchCandidate)], samples: &[Samples], findings: &mut Findings) {
-        let rule = self.trials.context.site.rule(self.trials.context.facts.noise_seconds());
+        let rule = self
+            .trials
+            .parts
+            .jobs
+            .site
+            .rule(self.trials.parts.facts.noise_seconds());
         for target in self.trials.targets {
             let subject = target.left.clone();
             let measured: Vec<(Option<&LaunchCandidate>, &Sample)> = samples

@@ -18,7 +18,7 @@ use kilter_model::setup::Setup;
 use kilter_stats::sample::Sample;
 
 use crate::choose::{Measured, choose};
-use crate::context::Context;
+use crate::context::LaunchSearch;
 use crate::findings::{Evidence, Findings};
 use crate::shared_launches::{self, Member, each_once};
 use crate::target::Target;
@@ -40,22 +40,23 @@ type Picks = BTreeMap<(Collective, u64), u64>;
 /// # Errors
 /// A failure that no candidate explains, or a value in force that cannot be read.
 pub fn search(
-    context: &Context<'_>,
+    parts: LaunchSearch<'_, '_>,
     label: &str,
     base: Setup,
     assignments: &[Assignment],
     targets: &[Target],
     banned: &BTreeSet<Assignment>,
 ) -> anyhow::Result<Findings> {
-    let (site, plan) = (&context.site, &context.plan);
+    let (site, plan) = (&parts.jobs.site, parts.plan);
     let (library, ranks) = (&site.library, site.options.ranks);
     let trials = trials(library, targets, ranks, &site.hosts());
     let mut findings = Findings::default();
     if trials.is_empty() {
         return Ok(findings);
     }
-    let mut launches = Trials::new(context, format!("{label}/at start"), targets, base);
-    context
+    let mut launches = Trials::new(parts, format!("{label}/at start"), targets, base);
+    parts
+        .jobs
         .progress
         .phase("search algorithms that are chosen at the start", trials.len() as u64);
     let Some(present) = launches.launch(&[])? else {
@@ -83,7 +84,7 @@ pub fn search(
     let mut configurations = vec![Vec::new()];
     configurations.extend(places.iter().map(deployed));
     let samples = launches.in_turn("confirm algorithms that are chosen at the start", &configurations)?;
-    let rule = site.rule(context.facts.noise_seconds());
+    let rule = site.rule(parts.facts.noise_seconds());
     let mut chosen = Picks::new();
     for target in targets {
         let Some(row) = target.collective().and_then(|one| library.chosen_at_start(one)) else {
@@ -187,11 +188,11 @@ pub fn screen(
     trials: Vec<Trial>,
     present: &Times,
 ) -> anyhow::Result<BTreeMap<(Collective, u64), Times>> {
-    let context = launches.context;
+    let jobs = launches.parts.jobs;
     let member = |choice: (Collective, u64)| Member {
         what: choice,
         collectives: vec![choice.0],
-        assignments: values(&context.site.library, &[choice]),
+        assignments: values(&jobs.site.library, &[choice]),
     };
     let groups = trials
         .into_iter()
@@ -199,10 +200,9 @@ pub fn screen(
         .collect();
     let screened = shared_launches::screen(launches, groups, present, |launches| {
         let confirming = launches.trial_seconds * (1 + (1 + PLACES) * CONFIRMING) as f64;
-        let has_room = !context.jobs.budget.search_exhausted(confirming);
+        let has_room = !jobs.budget.search_exhausted(confirming);
         if !has_room {
-            context
-                .progress
+            jobs.progress
                 .warn("the budget ended before every algorithm that is chosen at the start was tried; raise --budget");
         }
         has_room
