@@ -1,4 +1,4 @@
-//! Fresh launches of the cells that the first pass leaves open, and the looks at them.
+//! Makes fresh launches of the cells that the first pass leaves open, and looks at them.
 
 use std::collections::BTreeSet;
 

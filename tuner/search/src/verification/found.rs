@@ -1,4 +1,4 @@
-//! What a verification finds.
+//! Findings of a verification.
 
 use std::collections::{BTreeMap, BTreeSet};
 
