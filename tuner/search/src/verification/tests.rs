@@ -1,3 +1,5 @@
+//! Subjects that no launch came to.
+
 use kilter_algorithms::Collective;
 
 use super::*;
