@@ -62,10 +62,11 @@ pub fn search(
             .budget
             .search_exhausted(launches as f64 * context.jobs.launch_seconds())
         {
-            let why = "the budget ended before algorithms were compared under it; raise --budget";
-            context.progress.warn(&format!("`{}`: {why}", id(&gate.assignments)));
+            context
+                .progress
+                .warn(&format!("`{}`: {NOT_COMPARED}", id(&gate.assignments)));
             for (_, choice) in choices.iter_mut().filter(|(target, _)| targets.contains(target)) {
-                add_reason(choice, &gate.assignments, why);
+                add_reason(choice, &gate.assignments, NOT_COMPARED);
             }
             break;
         }
@@ -86,6 +87,9 @@ pub fn search(
 
 /// Launches for a gate beside those of the finals: it alone, the screening, and the one that counts messages.
 const OTHER_LAUNCHES: usize = 3;
+
+/// Reason of a gate that decides nothing because the seconds did not reach.
+const NOT_COMPARED: &str = "the budget ended before algorithms were compared under it; raise --budget";
 
 /// The targets that are still looked at, of those that a gate is `wanted` for.
 fn open(choices: &[(Target, Choice)], wanted: &dyn Fn(&Target) -> bool) -> Vec<Target> {
@@ -172,10 +176,7 @@ fn hold(
         .budget
         .search_exhausted(launches as f64 * (context.jobs.launch_seconds() + alone.trial_seconds))
     {
-        (
-            Vec::new(),
-            "the budget ended before algorithms were compared under it; raise --budget",
-        )
+        (Vec::new(), NOT_COMPARED)
     } else {
         let why = "the budget ended before this cell was screened under it; raise --budget";
         (under.screen_all(targets, kinds, &front)?, why)
@@ -187,7 +188,14 @@ fn hold(
     if finals.is_empty() {
         return Ok(Vec::new());
     }
+    let screened: Vec<Target> = finals.iter().map(|(target, _)| target.clone()).collect();
     let held = under.finals_in_turn(&without, finals, FINAL_LAUNCHES)?;
+    if held.is_empty() {
+        for (_, choice) in choices.iter_mut().filter(|(target, _)| screened.contains(target)) {
+            add_reason(choice, &gate.assignments, NOT_COMPARED);
+        }
+        return Ok(Vec::new());
+    }
     let (held, of_library): (Vec<Held>, Vec<Held>) = held.into_iter().unzip();
     let (jobs, proofs) = (&context.jobs, &context.proofs);
     let findings = proof::of_finalists(jobs, proofs, &context.quarantine, &label, under.setup(), &held)?;

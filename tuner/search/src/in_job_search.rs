@@ -58,6 +58,10 @@ pub struct Contests<'c, 'a> {
     refused: RefCell<BTreeMap<String, Vec<Refused>>>,
     /// Candidates that the screening found faster and left behind, by the name of the target.
     left_behind: RefCell<BTreeMap<String, Vec<Screened>>>,
+    /// Seconds of the longest block so far, by the name of the target.
+    longest_seconds: RefCell<BTreeMap<String, f64>>,
+    /// False if finals go on where the budget has ended.
+    heeds_budget: bool,
 }
 
 impl<'c, 'a> Contests<'c, 'a> {
@@ -73,6 +77,8 @@ impl<'c, 'a> Contests<'c, 'a> {
             guide: Guide::new(parts.jobs.site.nodes(), true).with_prices(parts.facts.prices()),
             refused: RefCell::default(),
             left_behind: RefCell::default(),
+            longest_seconds: RefCell::default(),
+            heeds_budget: true,
         }
     }
 
@@ -87,6 +93,15 @@ impl<'c, 'a> Contests<'c, 'a> {
     pub fn measuring_all(self) -> Contests<'c, 'a> {
         Contests {
             guide: Guide::new(self.parts.jobs.site.nodes(), false).with_prices(self.parts.facts.prices()),
+            ..self
+        }
+    }
+
+    /// Makes all launches of finals, whatever the budget says: what was measured before them would be lost.
+    #[must_use]
+    pub fn regardless_of_budget(self) -> Contests<'c, 'a> {
+        Contests {
+            heeds_budget: false,
             ..self
         }
     }

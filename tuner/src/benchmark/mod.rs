@@ -134,7 +134,12 @@ pub fn run(parts: InJobSearch<'_, '_>, options: &BenchmarkOptions) -> anyhow::Re
             not_reached.extend(fields.iter().map(|(target, _)| target.name()));
             continue;
         }
-        for held in contests.finals(fields, LAUNCHES)? {
+        let names: Vec<String> = fields.iter().map(|(target, _)| target.name()).collect();
+        let finals = contests.finals(fields, LAUNCHES)?;
+        if finals.is_empty() {
+            not_reached.extend(names);
+        }
+        for held in finals {
             let bound_seconds = options
                 .network
                 .and_then(|network| network.lower_bound_seconds(collective, held.target.bytes(), options.common.ranks));

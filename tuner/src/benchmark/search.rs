@@ -251,7 +251,9 @@ fn again(
         joining.push((in_turn, own));
     }
     let launches = FINAL_LAUNCHES.max(options.common.launches.min(10));
-    let mut all = Contests::new(context.in_job_search(), nothing_deployed, AGAIN_LABEL).finals(in_jobs, launches)?;
+    let mut all = Contests::new(context.in_job_search(), nothing_deployed, AGAIN_LABEL)
+        .regardless_of_budget()
+        .finals(in_jobs, launches)?;
     for (held, (in_turn, own)) in all.iter_mut().zip(&joining) {
         in_turn.join(own, held);
     }

@@ -20,11 +20,14 @@ pub const FINAL_LAUNCHES: usize = 5;
 type Medians = BTreeMap<String, Vec<f64>>;
 
 impl Contests<'_, '_> {
-    /// Runs all finals together, in a few launches of their own.
+    /// Runs all finals together, in a few launches of their own, as many as the budget allows; none are held where it allows no launch.
     ///
     /// # Errors
     /// A failure that no candidate explains.
     pub fn finals(&self, finals: Vec<(Target, Vec<Selection>)>, most_launches: usize) -> anyhow::Result<Vec<Held>> {
+        if finals.is_empty() {
+            return Ok(Vec::new());
+        }
         let launches = self.launches_of_finals(most_launches);
         let mut medians = vec![Medians::new(); finals.len()];
         self.parts
@@ -32,13 +35,19 @@ impl Contests<'_, '_> {
             .progress
             .phase("compare finalists", (launches * finals.len()) as u64);
         for launch in 0..launches {
+            if !self.affords(self.expected_seconds(&finals), (launch, launches)) {
+                if launch == 0 {
+                    return Ok(Vec::new());
+                }
+                break;
+            }
             self.final_launch(launch, &finals, &mut medians)?;
         }
         Ok(self.held(finals, medians))
     }
 
     /// Runs [`Contests::finals`] in turn with launches of `without`, which measure only the defaults and the bounds. Returns each final with its
-    /// counterpart without.
+    /// counterpart without; nothing where the budget allows no launch.
     ///
     /// # Errors
     /// A failure that no candidate explains.
@@ -58,6 +67,13 @@ impl Contests<'_, '_> {
             .progress
             .phase("compare finalists in turn", (2 * launches * finals.len()) as u64);
         for launch in 0..launches {
+            let both = without.expected_seconds(&alone) + self.expected_seconds(&finals);
+            if !self.affords(both, (launch, launches)) {
+                if launch == 0 {
+                    return Ok(Vec::new());
+                }
+                break;
+            }
             without.final_launch(launch, &alone, &mut of_alone)?;
             self.final_launch(launch, &finals, &mut medians)?;
         }
@@ -67,6 +83,32 @@ impl Contests<'_, '_> {
 
     fn launches_of_finals(&self, most: usize) -> usize {
         most.min(self.parts.jobs.site.options.launches).max(1)
+    }
+
+    /// Keeps the seconds of a target's block.
+    pub(super) fn learn_seconds(&self, target: &Target, seconds: f64) {
+        let mut known = self.longest_seconds.borrow_mut();
+        let longest = known.entry(target.name()).or_default();
+        *longest = longest.max(seconds);
+    }
+
+    /// Seconds that a launch with all finals is expected to take: the longest block of each target so far, and the job's start and end.
+    fn expected_seconds(&self, finals: &[(Target, Vec<Selection>)]) -> f64 {
+        let known = self.longest_seconds.borrow();
+        let blocks = finals.iter().filter_map(|(target, _)| known.get(&target.name()));
+        self.parts.jobs.launch_seconds() + blocks.sum::<f64>()
+    }
+
+    /// True if the budget allows the next of the launches of finals, which is expected to take these seconds; if not, it warns.
+    fn affords(&self, seconds: f64, (made, launches): (usize, usize)) -> bool {
+        let jobs = self.parts.jobs;
+        let affords = !self.heeds_budget || !jobs.budget.search_exhausted(seconds);
+        if !affords {
+            jobs.progress.warn(&format!(
+                "the budget ended after {made} of {launches} launches that compare finalists; raise --budget"
+            ));
+        }
+        affords
     }
 
     /// One launch with all finals; their medians are added to those that there are.
