@@ -18,8 +18,6 @@ const LONGER: &[(&str, usize)] = &[
     ("plugins/mpi/src/pipeline.rs", 459),
     ("plugins/mpi/src/transport.rs", 459),
     ("plugins/verify/src/matrix.rs", 448),
-    ("tuner/bench/src/launch/job.rs", 469),
-    ("tuner/bench/src/launch/session.rs", 464),
     ("tuner/fixtures/src/report.rs", 495),
     ("tuner/model/src/plan.rs", 419),
     ("tuner/model/src/report.rs", 438),
