@@ -21,8 +21,6 @@ const LONGER: &[(&str, usize)] = &[
     ("tuner/fixtures/src/report.rs", 495),
     ("tuner/model/src/plan.rs", 419),
     ("tuner/model/src/report.rs", 438),
-    ("tuner/overlap/src/adaptive.rs", 444),
-    ("tuner/overlap/src/classify.rs", 431),
     ("tuner/protocol/src/expression.rs", 425),
     ("tuner/protocol/src/expression/parse.rs", 570),
     ("tuner/report/src/summary.rs", 453),
