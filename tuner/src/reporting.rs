@@ -13,7 +13,8 @@ use kilter_model::report::{
     BudgetPart, Cell, DeployedChange, Fix, FixKind, Library, Provenance, Report, SCHEMA, Setting,
 };
 use kilter_render::format;
-use kilter_search::context::{Context, Jobs, Site};
+use kilter_search::context::{Jobs, Site};
+use kilter_search::quarantine::Quarantine;
 use kilter_search::savings;
 use kilter_search::verification::{JudgedCell, Verification};
 use kilter_stats::verdict::{Comparison, Outcome};
@@ -21,21 +22,21 @@ use kilter_tune::Tuned;
 
 /// The report of `check`.
 #[must_use]
-pub fn of_check(context: &Context<'_>, verification: &Verification) -> Report {
-    let mut report = empty(context, "check", verification);
+pub fn of_check(jobs: &Jobs<'_>, plan: &Plan, quarantine: &Quarantine, verification: &Verification) -> Report {
+    let mut report = empty("check", jobs, plan, quarantine, verification);
     report.cells = verification
         .cells
         .iter()
-        .map(|judged| cell(context.site.options.ranks, judged))
+        .map(|judged| cell(jobs.site.options.ranks, judged))
         .collect();
-    report.savings = savings::lost(&context.plan.calls, &verification.cells);
+    report.savings = savings::lost(&plan.calls, &verification.cells);
     report
 }
 
 /// The report of `tune`.
 #[must_use]
-pub fn of_tune(context: &Context<'_>, tuned: &Tuned) -> Report {
-    let mut report = empty(context, "tune", &tuned.before);
+pub fn of_tune(jobs: &Jobs<'_>, plan: &Plan, quarantine: &Quarantine, tuned: &Tuned) -> Report {
+    let mut report = empty("tune", jobs, plan, quarantine, &tuned.before);
     report.contests = tuned.contests.clone();
     report.targets = tuned.goals.report();
     report.overlap = tuned.goals.maps();
@@ -51,7 +52,7 @@ pub fn of_tune(context: &Context<'_>, tuned: &Tuned) -> Report {
     let reasons = tuned.ledger.reasons();
     let mut seen = BTreeSet::new();
     for judged in &tuned.before.cells {
-        let mut cell = cell(context.site.options.ranks, judged);
+        let mut cell = cell(jobs.site.options.ranks, judged);
         seen.insert(key(judged));
         cell.after = after.get(&key(judged)).map(|comparison| (*comparison).clone());
         let in_force = cell.after.as_ref().unwrap_or(&cell.before);
@@ -65,7 +66,7 @@ pub fn of_tune(context: &Context<'_>, tuned: &Tuned) -> Report {
             let ratio = in_force.ratio;
             cell.unfixed_because = Some(format!(
                 "no longer violated, but {} launches do not decide whether it holds (ratio {ratio:.2}); use more --launches",
-                context.site.options.launches
+                jobs.site.options.launches
             ));
         }
         report.cells.push(cell);
@@ -77,7 +78,7 @@ pub fn of_tune(context: &Context<'_>, tuned: &Tuned) -> Report {
         .flat_map(|after| &after.cells)
         .filter(|judged| !seen.contains(&key(judged)))
     {
-        let mut cell = cell(context.site.options.ranks, judged);
+        let mut cell = cell(jobs.site.options.ranks, judged);
         if judged.comparison.verdict == Outcome::Violated {
             cell.unfixed_because = Some(reason(&reasons, judged));
         }
@@ -85,15 +86,15 @@ pub fn of_tune(context: &Context<'_>, tuned: &Tuned) -> Report {
         report.cells.push(cell);
     }
     if let Some(emitted) = &tuned.emitted {
-        report.changes = changes(&context.site, tuned, emitted, &report.cells);
+        report.changes = changes(&jobs.site, tuned, emitted, &report.cells);
     }
     if let Some(after) = &tuned.after {
         // Left sides that are no collectives are not measured in turn with the deployed files. Their times before come
         // from the verification.
         let mut before = tuned.before.medians.clone();
         before.extend(tuned.untouched.clone());
-        let rule = context.site.rule(after.noise_seconds);
-        report.savings = savings::of(&context.plan.calls, &before, &after.medians, &rule);
+        let rule = jobs.site.rule(after.noise_seconds);
+        report.savings = savings::of(&plan.calls, &before, &after.medians, &rule);
     }
     report
 }
@@ -149,28 +150,27 @@ fn warn_of_load(jobs: &Jobs<'_>) {
     }
 }
 
-fn empty(context: &Context<'_>, command: &str, verification: &Verification) -> Report {
-    warn_of_load(&context.jobs);
-    let options = context.site.options;
+fn empty(command: &str, jobs: &Jobs<'_>, plan: &Plan, quarantine: &Quarantine, verification: &Verification) -> Report {
+    warn_of_load(jobs);
+    let options = jobs.site.options;
     Report {
         schema: SCHEMA,
         command: command.to_owned(),
         library: Library {
-            name: context.site.library.name.clone(),
-            version: context.site.version.clone(),
+            name: jobs.site.library.name.clone(),
+            version: jobs.site.version.clone(),
         },
         ranks: options.ranks,
         provenance: Provenance {
             library_string: verification.library_string.clone(),
             hosts: verification.hosts.clone(),
-            seed: context.jobs.run.seed,
-            command_line: context.jobs.typed.clone(),
+            seed: jobs.run.seed,
+            command_line: jobs.typed.clone(),
             launch_before: verification.command_line.clone(),
             launch_after: String::new(),
-            started: date(context.jobs.run.started_unix_seconds),
-            measuring_seconds: context.jobs.budget.spent_seconds(),
-            budget: context
-                .jobs
+            started: date(jobs.run.started_unix_seconds),
+            measuring_seconds: jobs.budget.spent_seconds(),
+            budget: jobs
                 .budget
                 .phases()
                 .into_iter()
@@ -207,9 +207,9 @@ fn empty(context: &Context<'_>, command: &str, verification: &Verification) -> R
         savings: Vec::new(),
         targets: Vec::new(),
         overlap: None,
-        quarantined: context.quarantine.list(),
-        not_verified: not_verified(&context.plan, verification),
-        warnings: context.progress.warnings(),
+        quarantined: quarantine.list(),
+        not_verified: not_verified(plan, verification),
+        warnings: jobs.progress.warnings(),
     }
 }
 

@@ -18,24 +18,23 @@ use kilter_model::survey::Cell;
 use kilter_protocol::overlap::Benchmark;
 
 use super::band::{Band, contrast};
-use super::fill::{self, Profile};
+use super::fill;
 use super::grid::{Grid, Position};
 
+mod allowance;
+mod lines;
 pub mod queue;
+
+use self::allowance::Allowance;
+pub(crate) use self::lines::Lines;
+use self::lines::{absent, around, between, coarsest, insert};
 
 /// Share of the full grid's cells, and of its time, that is measured. Only a grid so small that its coarse form exceeds
 /// this gets more.
 pub const SHARE: f64 = 0.2;
 
-/// Limit for a small map whose coarse grid exceeds the shares above: cells and time in multiples of the coarse grid's,
-/// itself included.
-const BEYOND_COARSE: f64 = 1.5;
-
 /// Least contrast that a colour shows. A smaller difference is ignored even if it crosses the end of a class.
 const LEAST_CONTRAST: f64 = 0.025;
-
-/// Seconds of a repetition beyond communication and computation: clearing the peer, reading clocks.
-const OVERHEAD_SECONDS: f64 = 20e-6;
 
 /// Cells of a step, unless it is a line.
 const AT_ONCE: usize = 16;
@@ -282,161 +281,6 @@ impl Exploration {
             }
         }
         found.into_iter().collect()
-    }
-}
-
-/// Columns and rows of a coarse grid.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Lines {
-    /// Ascending, including the first and the last column.
-    pub(super) columns: Vec<usize>,
-    /// Ascending, including the first and the last row.
-    pub(super) rows: Vec<usize>,
-}
-
-impl Lines {
-    fn of(grid: &Grid) -> Lines {
-        Lines {
-            columns: coarse(grid.sizes.len()),
-            rows: coarse(grid.loads.len()),
-        }
-    }
-
-    fn crossings(&self) -> Vec<Position> {
-        self.columns.iter().flat_map(|column| self.column(*column)).collect()
-    }
-
-    /// Crossings of a column with the rows.
-    fn column(&self, column: usize) -> Vec<Position> {
-        self.rows.iter().map(|row| Position { column, row: *row }).collect()
-    }
-
-    /// Crossings of a row with the columns.
-    fn row(&self, row: usize) -> Vec<Position> {
-        self.columns
-            .iter()
-            .map(|column| Position { column: *column, row })
-            .collect()
-    }
-
-    fn cross_at(&self, position: Position) -> bool {
-        self.columns.binary_search(&position.column).is_ok() && self.rows.binary_search(&position.row).is_ok()
-    }
-}
-
-/// Every second of these lines counted from the last, and the first; all of very few.
-fn coarsest(lines: &[usize]) -> Vec<usize> {
-    coarse_by(lines.len(), if lines.len() <= 4 { 1 } else { 2 })
-        .into_iter()
-        .map(|index| lines[index])
-        .collect()
-}
-
-fn absent(wanted: &[usize], present: &[usize]) -> Vec<usize> {
-    wanted.iter().copied().filter(|line| !present.contains(line)).collect()
-}
-
-fn insert(lines: &mut Vec<usize>, line: usize) {
-    let at = lines.partition_point(|other| *other < line);
-    lines.insert(at, line);
-}
-
-/// Neighbours in `lines` of a line that is not among them.
-fn around(lines: &[usize], line: usize) -> (usize, usize) {
-    let after = lines.partition_point(|other| *other < line);
-    let at = |index: usize| lines.get(index).copied().unwrap_or(line);
-    (at(after.saturating_sub(1)), at(after))
-}
-
-/// Line of `wanted` between two indices that is nearest to their middle; the middle itself if there is none.
-fn between(wanted: &[usize], a: usize, b: usize) -> usize {
-    let middle = a.midpoint(b);
-    let inside = wanted.iter().copied().filter(|line| a < *line && *line < b);
-    inside.min_by_key(|line| line.abs_diff(middle)).unwrap_or(middle)
-}
-
-/// Every fourth of `count` lines counted from the last, where time is spent, and the first. Of few lines every second,
-/// of very few all.
-fn coarse(count: usize) -> Vec<usize> {
-    let step = match count {
-        0..=8 => 1,
-        9..=16 => 2,
-        _ => 4,
-    };
-    coarse_by(count, step)
-}
-
-fn coarse_by(count: usize, step: usize) -> Vec<usize> {
-    let mut lines: Vec<usize> = (0..count).rev().step_by(step).collect();
-    lines.push(0);
-    lines.sort_unstable();
-    lines.dedup();
-    lines.truncate(count);
-    lines
-}
-
-/// Cells and seconds left in addition to the wanted lines' crossings.
-struct Allowance {
-    cells: usize,
-    seconds: f64,
-    /// Mean time of a cell of the grid.
-    mean_seconds: f64,
-    communication: Profile,
-    computation: Profile,
-}
-
-impl Allowance {
-    fn of(grid: &Grid, wanted: &Lines, measured: &Measured) -> Allowance {
-        let (communication, computation) = fill::profiles(grid, measured);
-        let mut allowance = Allowance {
-            cells: 0,
-            seconds: 0.0,
-            mean_seconds: 0.0,
-            communication,
-            computation,
-        };
-        let crossings = wanted.crossings();
-        let beside: Vec<Position> = measured
-            .keys()
-            .copied()
-            .filter(|position| !wanted.cross_at(*position))
-            .collect();
-        let seconds =
-            |positions: &[Position]| -> f64 { positions.iter().map(|position| allowance.seconds_of(*position)).sum() };
-        let whole: f64 = grid.positions().map(|position| allowance.seconds_of(position)).sum();
-        let (coarse, spent) = (seconds(&crossings), seconds(&beside));
-        let cells = (SHARE * grid.count() as f64).max(BEYOND_COARSE * crossings.len() as f64);
-        allowance.cells = (cells as usize)
-            .min(grid.count())
-            .saturating_sub(crossings.len() + beside.len());
-        allowance.seconds = (SHARE * whole).max(BEYOND_COARSE * coarse) - coarse - spent;
-        allowance.mean_seconds = whole / grid.count().max(1) as f64;
-        allowance
-    }
-
-    /// Time of a repetition of a cell: each of the two alone, and both one after the other as the usual worst case.
-    fn seconds_of(&self, position: Position) -> f64 {
-        2.0 * (self.communication.at(position.column) + self.computation.at(position.row)) + OVERHEAD_SECONDS
-    }
-
-    /// Divisor of urgency. It adds the mean time, because otherwise cells that take almost no time would all come
-    /// first, although they show only the edge of the noise.
-    fn price_of(&self, position: Position) -> f64 {
-        self.seconds_of(position) + self.mean_seconds
-    }
-
-    fn fits(&self, position: Position) -> bool {
-        self.cells > 0 && self.seconds_of(position) <= self.seconds
-    }
-
-    /// Takes a cell out of the allowance; false if too little is left.
-    fn take(&mut self, position: Position) -> bool {
-        let fits = self.fits(position);
-        if fits {
-            self.cells -= 1;
-            self.seconds -= self.seconds_of(position);
-        }
-        fits
     }
 }
 

@@ -1,9 +1,10 @@
-//! The state of a run, by subject: its [`Site`], its [`Jobs`], and the [`Facts`] measured so far. A step takes the parts that it needs; only the
-//! loop and steps that need most of them take the whole.
+//! The state of a run, by subject: its [`Site`], its [`Jobs`], and the [`Facts`] measured so far. A step takes the parts that it reads: a search
+//! over launches a [`LaunchSearch`], one inside running jobs an [`InJobSearch`]. Only steps that make both take the whole.
 
 mod facts;
 mod in_force;
 mod jobs;
+mod parts;
 mod site;
 
 use std::rc::Rc;
@@ -18,6 +19,7 @@ use kilter_model::plan::Plan;
 
 pub use self::facts::Facts;
 pub use self::jobs::Jobs;
+pub use self::parts::{InJobSearch, LaunchSearch};
 pub use self::site::Site;
 use crate::plugins::Plugin;
 use crate::proofs::Proofs;
@@ -86,5 +88,29 @@ impl<'a> Context<'a> {
         let site = &self.site.options.site_parameters;
         let transports = self.site.library.transports_in_use(hosts <= 1, site);
         self.facts.begin(noise_seconds, transports);
+    }
+
+    /// Parts for searches over launches.
+    #[must_use]
+    pub fn launch_search(&self) -> LaunchSearch<'_, 'a> {
+        LaunchSearch {
+            jobs: &self.jobs,
+            plan: &self.plan,
+            facts: &self.facts,
+            quarantine: &self.quarantine,
+        }
+    }
+
+    /// Parts for searches inside running jobs.
+    #[must_use]
+    pub fn in_job_search(&self) -> InJobSearch<'_, 'a> {
+        InJobSearch {
+            jobs: &self.jobs,
+            facts: &self.facts,
+            quarantine: &self.quarantine,
+            proofs: &self.proofs,
+            plugins: &self.plugins,
+            store: self.store,
+        }
     }
 }

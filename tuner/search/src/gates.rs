@@ -62,10 +62,11 @@ pub fn search(
             .budget
             .search_exhausted(launches as f64 * context.jobs.launch_seconds())
         {
-            let why = "the budget ended before algorithms were compared under it; raise --budget";
-            context.progress.warn(&format!("`{}`: {why}", id(&gate.assignments)));
+            context
+                .progress
+                .warn(&format!("`{}`: {NOT_COMPARED}", id(&gate.assignments)));
             for (_, choice) in choices.iter_mut().filter(|(target, _)| targets.contains(target)) {
-                add_reason(choice, &gate.assignments, why);
+                add_reason(choice, &gate.assignments, NOT_COMPARED);
             }
             break;
         }
@@ -86,6 +87,9 @@ pub fn search(
 
 /// Launches for a gate beside those of the finals: it alone, the screening, and the one that counts messages.
 const OTHER_LAUNCHES: usize = 3;
+
+/// Reason of a gate that decides nothing because the seconds did not reach.
+const NOT_COMPARED: &str = "the budget ended before algorithms were compared under it; raise --budget";
 
 /// The targets that are still looked at, of those that a gate is `wanted` for.
 fn open(choices: &[(Target, Choice)], wanted: &dyn Fn(&Target) -> bool) -> Vec<Target> {
@@ -144,7 +148,13 @@ fn hold(
         "`{name}` may let the library's algorithms act: they are compared again under it"
     ));
     // A setting that does not read back, or that jobs do not survive, is put away here, and not the library's own choice under it.
-    let mut alone = Trials::new(context, format!("{label}/alone"), targets, Setup::of(base)).of_targets_alone();
+    let mut alone = Trials::new(
+        context.launch_search(),
+        format!("{label}/alone"),
+        targets,
+        Setup::of(base),
+    )
+    .of_targets_alone();
     if alone.launch(&gate.assignments)?.is_none() {
         let why = "it could not be set, or jobs failed under it; see what was put away";
         for (_, choice) in choices.iter_mut().filter(|(target, _)| targets.contains(target)) {
@@ -156,9 +166,9 @@ fn hold(
     for assignment in &gate.assignments {
         with_gate.assign(assignment.clone());
     }
-    let under = Contests::new(context, &with_gate, &label);
+    let under = Contests::new(context.in_job_search(), &with_gate, &label);
     let outside_label = format!("{label}/without");
-    let without = Contests::new(context, base, &outside_label);
+    let without = Contests::new(context.in_job_search(), base, &outside_label);
     // What was to be known before: how long a launch of these cells takes. The screening counts as one.
     let launches = 2 * FINAL_LAUNCHES.min(context.site.options.launches) + 1;
     let (finals, why) = if context
@@ -166,10 +176,7 @@ fn hold(
         .budget
         .search_exhausted(launches as f64 * (context.jobs.launch_seconds() + alone.trial_seconds))
     {
-        (
-            Vec::new(),
-            "the budget ended before algorithms were compared under it; raise --budget",
-        )
+        (Vec::new(), NOT_COMPARED)
     } else {
         let why = "the budget ended before this cell was screened under it; raise --budget";
         (under.screen_all(targets, kinds, &front)?, why)
@@ -181,7 +188,14 @@ fn hold(
     if finals.is_empty() {
         return Ok(Vec::new());
     }
+    let screened: Vec<Target> = finals.iter().map(|(target, _)| target.clone()).collect();
     let held = under.finals_in_turn(&without, finals, FINAL_LAUNCHES)?;
+    if held.is_empty() {
+        for (_, choice) in choices.iter_mut().filter(|(target, _)| screened.contains(target)) {
+            add_reason(choice, &gate.assignments, NOT_COMPARED);
+        }
+        return Ok(Vec::new());
+    }
     let (held, of_library): (Vec<Held>, Vec<Held>) = held.into_iter().unzip();
     let (jobs, proofs) = (&context.jobs, &context.proofs);
     let findings = proof::of_finalists(jobs, proofs, &context.quarantine, &label, under.setup(), &held)?;
@@ -312,223 +326,4 @@ fn add_reason(choice: &mut Choice, gate: &[Assignment], reason: &str) {
 }
 
 #[cfg(test)]
-mod tests {
-    use kilter_algorithms::Collective;
-    use kilter_model::config::library::find_for;
-    use kilter_model::plan::Subject;
-
-    use super::*;
-    use crate::choose::choose;
-
-    const ACTS: Finding = Finding::Acts { forced: 9, kinds: 6 };
-    const NO_EFFECT: Finding = Finding::NoEffect { forced: 9 };
-
-    fn rule() -> Rule {
-        Rule {
-            noise_seconds: 1e-6,
-            ..Rule::default()
-        }
-    }
-
-    fn gate() -> Vec<Assignment> {
-        vec![Assignment {
-            name: "coll_han_priority".to_owned(),
-            value: "0".to_owned(),
-            environment: false,
-        }]
-    }
-
-    /// Five launches around so many microseconds.
-    fn launches(microseconds: f64) -> Sample {
-        let times = [0.99, 0.995, 1.0, 1.005, 1.01].map(|factor| factor * microseconds * 1e-6);
-        Sample::new(times.to_vec()).unwrap()
-    }
-
-    fn algorithm(number: u64) -> Selection {
-        Selection::Settings(vec![("coll_tuned_bcast_algorithm".to_owned(), number.to_string())])
-    }
-
-    fn own() -> Selection {
-        Selection::Algorithm("bcast.binomial".to_owned(), Vec::new())
-    }
-
-    fn target() -> Target {
-        Target {
-            bounds: vec![Subject::library(Collective::Scatter, 262_144)],
-            ..Target::unbounded(Collective::Bcast, 262_144)
-        }
-    }
-
-    fn held(default: f64, others: &[(Selection, f64)], bound: f64) -> Held {
-        let one = |selection, microseconds| Measured {
-            selection,
-            medians: launches(microseconds),
-        };
-        let others = others
-            .iter()
-            .map(|(selection, time)| one(Some(selection.clone()), *time));
-        Held {
-            target: target(),
-            candidates: std::iter::once(one(None, default)).chain(others).collect(),
-            bounds: vec![launches(bound)],
-        }
-    }
-
-    /// Without the gate, the library's own choice takes 10 ms, the hidden algorithm is not credited, and the bound is 4 ms.
-    fn unfixed() -> Choice {
-        let without = held(10_000.0, &[(own(), 9000.0)], 4000.0);
-        Choice {
-            hidden: true,
-            ..choose(&without.target, &without.candidates, &without.bounds, &rule())
-        }
-    }
-
-    /// The choice that `under` leads to, beside the library without the gate.
-    fn settled(under: &Held, finding: &Finding) -> Choice {
-        let without = held(10_000.0, &[], 4000.0);
-        let (candidates, bounds) = field(under, &without, Some(finding));
-        let judged = choose(&under.target, &candidates, &bounds, &rule());
-        let mut choice = unfixed();
-        let contest = Judged {
-            judged,
-            candidates,
-            default_without: default_of(&without),
-            finding: Some(finding),
-        };
-        let chosen = settle(&mut choice, &gate(), contest, &rule());
-        assert_eq!(chosen, choice.chosen.is_some());
-        choice
-    }
-
-    #[test]
-    fn the_pair_fixes_what_neither_half_does() {
-        let under = held(8000.0, &[(algorithm(7), 3900.0), (algorithm(3), 6000.0)], 4000.0);
-        let choice = settled(&under, &ACTS);
-        assert_eq!((choice.chosen, choice.unfixed_because), (Some(algorithm(7)), None));
-        let text = choice.contest.candidates.iter().map(|one| {
-            let chosen = if one.chosen { " chosen" } else { "" };
-            format!("{} {:.2}{chosen}", one.id, one.ratio_to_default)
-        });
-        let text: Vec<String> = text.collect();
-        assert_eq!(
-            text,
-            [
-                "bcast.binomial 0.90",
-                "default 1.00",
-                "coll_han_priority=0 coll_tuned_bcast_algorithm=7 0.39 chosen",
-                "coll_han_priority=0 coll_tuned_bcast_algorithm=3 0.60",
-                "coll_han_priority=0 0.80",
-            ]
-        );
-        let proof = choice.contest.proof.unwrap();
-        assert!(
-            proof.starts_with("with `coll_han_priority=0`: proven by messages"),
-            "{proof}"
-        );
-    }
-
-    #[test]
-    fn what_is_not_shown_to_act_under_the_gate_is_not_credited() {
-        let under = held(8000.0, &[(algorithm(7), 3900.0)], 4000.0);
-        for finding in [NO_EFFECT, Finding::Unknown("not counted".to_owned())] {
-            let choice = settled(&under, &finding);
-            assert_eq!(choice.chosen, None, "{finding:?}");
-            let why = choice.unfixed_because.unwrap();
-            assert!(
-                why.ends_with(
-                    "with `coll_han_priority=0`: the best of 1 candidates, default, still takes 2.00 times the bound"
-                ),
-                "{why}"
-            );
-        }
-    }
-
-    #[test]
-    fn a_bound_that_became_slower_mends_nothing() {
-        let under = held(8000.0, &[(algorithm(7), 5000.0)], 6000.0);
-        let choice = settled(&under, &ACTS);
-        assert_eq!(choice.chosen, None);
-        assert!(
-            choice
-                .unfixed_because
-                .unwrap()
-                .contains("still takes 1.25 times the bound")
-        );
-        // And one that became faster has to be met as it is then.
-        let under = held(8000.0, &[(algorithm(7), 3900.0)], 2000.0);
-        assert_eq!(settled(&under, &ACTS).chosen, None);
-    }
-
-    #[test]
-    fn a_pair_has_to_be_faster_than_the_library_without() {
-        let under = held(12_000.0, &[(algorithm(7), 4100.0)], 4000.0);
-        let (candidates, bounds) = field(&under, &held(4200.0, &[], 4000.0), Some(&ACTS));
-        let without = launches(4200.0);
-        let contest = Judged {
-            judged: choose(&under.target, &candidates, &bounds, &rule()),
-            candidates,
-            default_without: Some(&without),
-            finding: Some(&ACTS),
-        };
-        let mut choice = unfixed();
-        assert!(!settle(&mut choice, &gate(), contest, &rule()));
-        let why = choice.unfixed_because.unwrap();
-        assert!(why.ends_with("is not faster than the library without it"), "{why}");
-        assert!(choice.contest.candidates.iter().all(|one| !one.chosen));
-    }
-
-    #[test]
-    fn a_gate_that_is_enough_by_itself_was_for_the_search_of_settings_to_accept() {
-        let under = held(3900.0, &[(algorithm(7), 3800.0)], 4000.0);
-        let choice = settled(&under, &ACTS);
-        assert_eq!(choice.chosen, None);
-        assert!(choice.unfixed_because.unwrap().contains("not accepted by itself"));
-    }
-
-    #[test]
-    fn kilters_own_compete_under_the_gate_too() {
-        let under = held(8000.0, &[(algorithm(7), 3900.0), (own(), 2000.0)], 4000.0);
-        assert_eq!(settled(&under, &ACTS).chosen, Some(own()));
-    }
-
-    #[test]
-    fn gates_are_tried_where_algorithms_are_hidden_and_nothing_fixes() {
-        let with = |hidden, choice: Choice| (target(), Choice { hidden, ..choice });
-        let fixed = Choice {
-            chosen: Some(own()),
-            unfixed_because: None,
-            ..unfixed()
-        };
-        let holds = Choice {
-            unfixed_because: None,
-            ..unfixed()
-        };
-        let is_open = |one: (Target, Choice)| !open(&[one], &|_| true).is_empty();
-        assert!(is_open(with(true, unfixed())));
-        assert!(!is_open(with(false, unfixed())));
-        assert!(!is_open(with(true, fixed)));
-        assert!(!is_open(with(true, holds.clone())));
-        // Asked for.
-        let unbounded = Target::unbounded(Collective::Bcast, 262_144);
-        assert!(is_open((unbounded, Choice { hidden: true, ..holds })));
-        assert!(open(&[with(true, unfixed())], &|_| false).is_empty());
-    }
-
-    #[test]
-    fn the_description_says_what_is_a_gate_and_for_which_collectives() {
-        let library = find_for("mpirun (Open MPI) 5.0.11").unwrap();
-        let several_hosts = &library.transports.several_hosts;
-        let gates = |transports: &[String], collective| -> Vec<String> {
-            let target = Target::unbounded(collective, 65536);
-            let all = space::admitting_candidates(&library, transports, &[target]);
-            all.iter().map(|one| id(&one.assignments)).collect()
-        };
-        assert_eq!(gates(several_hosts, Collective::Bcast), ["coll_han_priority=0"]);
-        assert_eq!(gates(several_hosts, Collective::Scan), [""; 0]);
-        assert_eq!(gates(&library.transports.one_host, Collective::Bcast), [""; 0]);
-        let acts = |collective| acts_on(&library, "coll_han_priority", &Target::unbounded(collective, 8));
-        assert!(acts(Collective::Bcast) && !acts(Collective::Scan));
-        assert!(acts_on(&library, "btl_tcp_eager_limit", &target()));
-        assert!(!acts_on(&library, "nothing", &target()));
-    }
-}
+mod tests;

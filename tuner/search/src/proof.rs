@@ -5,7 +5,7 @@
 //! description), in a launch that times nothing. There are two rules. Each takes one launch, or one more for each cell if that one fails:
 //!
 //! * **In the search**, before a choice is made: every algorithm that the library has for the collective is forced in turn, beside the
-//!   default. If two of them differ, choosing acts. If all are alike ([`LEAST_FORCED`] or more, on [`LEAST_RANKS`] ranks or more, where
+//!   default. If two of them differ, choosing acts. If all are alike (three or more, on four ranks or more, where
 //!   no library's algorithms all send the same), something else decides, and none of them is credited. That a candidate sends what the
 //!   default sends is no argument against it: the default may be that very algorithm.
 //! * **After the files are written**: launched with them, and with nothing switched, the deployed cells must send what their selections
@@ -14,96 +14,23 @@
 //!
 //! If the library counts no messages, settings are read back, and the report says that this is all.
 
-use std::collections::{BTreeMap, BTreeSet};
+mod counting;
+mod finding;
+
+use std::collections::BTreeMap;
 
 use kilter_algorithms::Collective;
-use kilter_bench::launch::session::{BlockOutcome, SessionError};
-use kilter_model::config::library::Messages;
-use kilter_model::deployment::{Assignment, Deployment, Selection};
-use kilter_model::plan;
+use kilter_model::deployment::{Deployment, Selection};
 use kilter_model::setup::Setup;
-use kilter_protocol::plan::{Block, Item, Repetitions};
+use kilter_protocol::plan::{Block, Item};
 
+use self::counting::{block, counted, counted_each, sent};
+pub use self::finding::Finding;
 use crate::context::{Jobs, Site};
 use crate::in_job_search::{Held, item};
 use crate::proofs::Proofs;
 use crate::quarantine::Quarantine;
 use crate::target::Target;
-
-/// Fewer algorithms may send the same messages (pairwise and linear alltoallv do).
-const LEAST_FORCED: usize = 3;
-/// Least ranks for a proof: on fewer, trees, chains and direct messages are the same.
-const LEAST_RANKS: usize = 4;
-/// Longest time of a block, in seconds; nothing in it is used as a time.
-const BLOCK_SECONDS: f64 = 1.0;
-
-/// Blocks of a counting launch, or why there are none.
-type Counted<'c> = Result<(&'c Messages, Vec<BlockOutcome>), String>;
-
-/// One block of a counting launch, or why there is none.
-type CountedBlock<'c> = Result<(&'c Messages, BlockOutcome), String>;
-
-/// Evidence that forcing the library's algorithms acts on a cell.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Finding {
-    /// Choosing one changes the messages.
-    Acts {
-        /// Algorithms that were forced.
-        forced: usize,
-        /// Number of different message patterns, the default's included.
-        kinds: usize,
-    },
-    /// All algorithms send the same.
-    NoEffect {
-        /// Algorithms that were forced.
-        forced: usize,
-    },
-    /// It cannot be told; the reason.
-    Unknown(String),
-}
-
-impl Finding {
-    /// The finding from the messages of the default and of each forced algorithm.
-    #[must_use]
-    pub fn of(default: Option<&str>, forced: &[String], ranks: usize) -> Finding {
-        let kinds: BTreeSet<&str> = forced.iter().map(String::as_str).chain(default).collect();
-        if forced.is_empty() || default.is_none() {
-            return Finding::Unknown("nothing was counted for this cell".to_owned());
-        }
-        let (forced, kinds) = (forced.len(), kinds.len());
-        if kinds > 1 {
-            Finding::Acts { forced, kinds }
-        } else if forced >= LEAST_FORCED && ranks >= LEAST_RANKS {
-            Finding::NoEffect { forced }
-        } else {
-            Finding::Unknown(format!(
-                "{forced} algorithm(s) on {ranks} ranks send the same messages, as they may"
-            ))
-        }
-    }
-
-    /// False for a choice among the library's algorithms if forcing them has no effect.
-    #[must_use]
-    pub fn credits(&self, selection: &Selection) -> bool {
-        !matches!((self, selection), (Finding::NoEffect { .. }, Selection::Settings(_)))
-    }
-
-    /// The finding's text in reports.
-    #[must_use]
-    pub fn text(&self) -> String {
-        match self {
-            Finding::Acts { forced, kinds } => format!(
-                "proven by messages: the library's {forced} algorithms, forced in turn, and its own choice send {kinds} different \
-                 patterns"
-            ),
-            Finding::NoEffect { forced } => format!(
-                "no effect: each of the library's {forced} algorithms, forced in turn, sends the same messages as its own choice, so \
-                 something else decides"
-            ),
-            Finding::Unknown(why) => format!("not proven by messages, only by reading their settings back: {why}"),
-        }
-    }
-}
 
 /// Looks for every held contest that has one of the library's algorithms among its finalists whether choosing acts, by one launch under
 /// `setup`; by the targets' names.
@@ -245,218 +172,5 @@ fn forced(site: &Site<'_>, quarantine: &Quarantine, target: &Target) -> Vec<Sele
         .collect()
 }
 
-fn block(jobs: &Jobs<'_>, label: &str, target: &Target, items: Vec<Item>) -> Block {
-    let id = format!("messages: {}", target.name());
-    Block {
-        seed: plan::derived_seed(jobs.run.seed, &format!("{label}/proof/{id}")),
-        repetitions: Repetitions::fixed(1, BLOCK_SECONDS),
-        items,
-        id,
-    }
-}
-
-/// The blocks in a job whose messages are counted; why they are not, where they are not.
-fn counted<'c>(
-    jobs: &'c Jobs<'_>,
-    proofs: &'c Proofs,
-    name: &str,
-    setup: &Setup,
-    blocks: &[Block],
-) -> anyhow::Result<Counted<'c>> {
-    let Some(messages) = &jobs.site.library.messages else {
-        return Ok(Err(format!(
-            "nothing is known that counts the messages of {}",
-            jobs.site.library.name
-        )));
-    };
-    if let Some(why) = proofs.uncountable() {
-        return Ok(Err(why));
-    }
-    let setup = Setup {
-        counters: messages.counters.clone(),
-        compares_bits: false,
-        ..setup.clone().with(&assignments(messages, &jobs.site.device()))
-    };
-    let mut session = jobs.session(name, &setup, false)?;
-    let measured = session
-        .measure_all(blocks, &mut |_| ())
-        .and_then(|outcomes| Ok((outcomes, session.start()?)));
-    match measured {
-        Ok((outcomes, start)) => {
-            session.finish()?;
-            if let Err(error) = jobs.site.confirm(&setup, &start) {
-                let why = format!("messages cannot be counted: {error:#}");
-                // What else the launch has may fail as well, and says nothing of other launches.
-                let took = |name: &String, value: &String| {
-                    let reported = start.variables.get(name);
-                    reported.is_some_and(|reported| jobs.site.library.same_value(name, value, reported))
-                };
-                if !messages.parameters.iter().all(|(name, value)| took(name, value)) {
-                    proofs.give_up(&why);
-                }
-                return Ok(Err(why));
-            }
-            Ok(Ok((messages, outcomes)))
-        }
-        Err(SessionError::Job(failure)) => Ok(Err(format!("the launch that counts messages failed: {failure}"))),
-        Err(error) => Err(error.into()),
-    }
-}
-
-/// [`counted`] for each block. If the job fails, each block gets a job of its own: every item has its own communicator, and Open MPI 5.0.11
-/// under HAN does not survive many of them while it counts.
-fn counted_each<'c>(
-    jobs: &'c Jobs<'_>,
-    proofs: &'c Proofs,
-    name: &str,
-    setup: &Setup,
-    blocks: &[Block],
-) -> anyhow::Result<Vec<CountedBlock<'c>>> {
-    let together = counted(jobs, proofs, name, setup, blocks)?;
-    match together {
-        Ok((messages, outcomes)) => Ok(outcomes.into_iter().map(|one| Ok((messages, one))).collect()),
-        Err(why) if blocks.len() == 1 => Ok(vec![Err(why)]),
-        Err(_) => {
-            let mut counted_any = false;
-            let mut given_up = None;
-            let mut each = Vec::with_capacity(blocks.len());
-            for (number, block) in blocks.iter().enumerate() {
-                if given_up.is_none() && jobs.budget.exhausted() {
-                    given_up = Some("the budget ended before the messages of this cell were counted".to_owned());
-                }
-                if let Some(why) = &given_up {
-                    each.push(Err(why.clone()));
-                    continue;
-                }
-                let one = counted(
-                    jobs,
-                    proofs,
-                    &format!("{name}/{number}"),
-                    setup,
-                    std::slice::from_ref(block),
-                )?;
-                let one = one.and_then(|(messages, mut outcomes)| {
-                    let outcome = outcomes.pop().ok_or("nothing was counted for this cell")?;
-                    Ok((messages, outcome))
-                });
-                match &one {
-                    Ok(_) => counted_any = true,
-                    // Not for its cells' sake, then, and each failure may take as long as a stall is waited for.
-                    Err(why) if !counted_any => given_up = Some(why.clone()),
-                    Err(_) => {}
-                }
-                each.push(one);
-            }
-            Ok(each)
-        }
-    }
-}
-
-/// Settings that make a launch count messages; `device` is the library's report of its transports where only the site has set them.
-fn assignments(messages: &Messages, device: &BTreeMap<String, String>) -> Vec<Assignment> {
-    let named = messages.among.iter().filter_map(|(name, component)| {
-        let site = device.get(name)?;
-        // An empty list, and one of exclusions (`^`), leave all others in.
-        let is_list = !site.is_empty() && !site.starts_with('^');
-        let is_there = site.split(',').any(|one| one == component);
-        (is_list && !is_there).then(|| (name.clone(), format!("{site},{component}")))
-    });
-    let own = messages
-        .parameters
-        .iter()
-        .map(|(name, value)| (name.clone(), value.clone()));
-    own.chain(named)
-        .map(|(name, value)| Assignment {
-            name,
-            value,
-            environment: false,
-        })
-        .collect()
-}
-
-/// Messages that the worker reported for an item, if it did.
-fn sent(messages: &Messages, outcome: &BlockOutcome, item: &str) -> Option<String> {
-    let said = outcome.read_back.get(item)?;
-    let of = |counter: &String| {
-        said.iter()
-            .find(|(name, _)| name == counter)
-            .map(|(_, text)| text.as_str())
-    };
-    let texts: Option<Vec<&str>> = messages.counters.iter().map(of).collect();
-    Some(texts?.join("; "))
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn forced(texts: &[&str]) -> Vec<String> {
-        texts.iter().map(|text| (*text).to_owned()).collect()
-    }
-
-    #[test]
-    fn two_patterns_prove_that_choosing_acts() {
-        // The default is one of them, as it mostly is.
-        let found = Finding::of(Some("0>1:1 0>2:1"), &forced(&["0>1:1 0>2:1", "0>1:1 1>2:1"]), 3);
-        assert_eq!(found, Finding::Acts { forced: 2, kinds: 2 });
-        assert!(found.credits(&Selection::Settings(Vec::new())));
-    }
-
-    /// HAN decides: whichever algorithm is forced, the same is sent.
-    #[test]
-    fn one_pattern_of_many_algorithms_is_no_effect() {
-        let han = "0>1:1 0>2:1 2>3:1";
-        let found = Finding::of(Some(han), &forced(&[han; 9]), 4);
-        assert_eq!(found, Finding::NoEffect { forced: 9 });
-        assert!(!found.credits(&Selection::Settings(Vec::new())));
-        assert!(found.credits(&Selection::Mockup("bcast.as_scatter_allgather".to_owned())));
-    }
-
-    #[test]
-    fn what_may_be_alike_is_no_proof_against_it() {
-        let unknown = |default: Option<&str>, all: &[&str], ranks| {
-            let found = Finding::of(default, &forced(all), ranks);
-            assert!(matches!(found, Finding::Unknown(_)), "{found:?}");
-            assert!(found.credits(&Selection::Settings(Vec::new())));
-        };
-        unknown(Some("a"), &["a"; 9], 2);
-        unknown(Some("a"), &["a"; 2], 8);
-        unknown(None, &["a"; 9], 8);
-        unknown(Some("a"), &[], 8);
-    }
-
-    #[test]
-    fn a_sites_list_of_components_is_extended() {
-        let messages = Messages {
-            counters: vec!["c".to_owned()],
-            parameters: [("enable".to_owned(), "1".to_owned())].into(),
-            among: [("pml".to_owned(), "monitoring".to_owned())].into(),
-        };
-        let with = |site: &str| -> Vec<String> {
-            let device = [("pml".to_owned(), site.to_owned())].into();
-            let all = assignments(&messages, &device);
-            all.iter().map(|one| format!("{}={}", one.name, one.value)).collect()
-        };
-        assert_eq!(with("ob1"), ["enable=1", "pml=ob1,monitoring"]);
-        for site in ["", "^ucx", "monitoring,ob1"] {
-            assert_eq!(with(site), ["enable=1"], "{site}");
-        }
-    }
-
-    #[test]
-    fn a_fingerprint_has_every_counter() {
-        let messages = Messages {
-            counters: vec!["count".to_owned(), "size".to_owned()],
-            parameters: BTreeMap::new(),
-            among: BTreeMap::new(),
-        };
-        let pair = |name: &str, text: &str| (name.to_owned(), text.to_owned());
-        let mut outcome = BlockOutcome::default();
-        let said = vec![pair("coll", "6"), pair("count", "0>1:1"), pair("size", "0>1:8")];
-        outcome.read_back.insert("x".to_owned(), said);
-        outcome.read_back.insert("y".to_owned(), vec![pair("count", "0>1:1")]);
-        assert_eq!(sent(&messages, &outcome, "x").as_deref(), Some("0>1:1; 0>1:8"));
-        assert_eq!(sent(&messages, &outcome, "y"), None);
-        assert_eq!(sent(&messages, &outcome, "z"), None);
-    }
-}
+mod tests;

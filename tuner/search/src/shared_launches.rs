@@ -67,8 +67,8 @@ pub fn screen<T>(
     present: &Times,
     mut affords: impl FnMut(&Trials<'_, '_>) -> bool,
 ) -> anyhow::Result<Vec<(T, Times)>> {
-    let context = trials.context;
-    let is_exact = context.site.options.is_exact();
+    let jobs = trials.parts.jobs;
+    let is_exact = jobs.site.options.is_exact();
     let mut screened = Vec::new();
     let mut waiting: VecDeque<(bool, Vec<Member<T>>)> = groups.into_iter().map(|group| (true, group)).collect();
     while let Some((is_whole, mut group)) = waiting.pop_front() {
@@ -76,7 +76,7 @@ pub fn screen<T>(
             break;
         }
         if is_whole {
-            context.progress.step(1);
+            jobs.progress.step(1);
         }
         group.retain(|member| !trials.is_put_away(&member.assignments));
         if group.len() <= 1 {

@@ -13,7 +13,7 @@ use kilter_protocol::plan::{Block, Repetitions};
 use kilter_stats::sample::Sample;
 
 use crate::DAMAGE_FLOOR;
-use crate::context::{Context, Facts};
+use crate::context::{Facts, LaunchSearch};
 use crate::target::Target;
 use crate::verification::FEWEST;
 use kilter_model::change::id;
@@ -64,7 +64,7 @@ pub type Samples = BTreeMap<Subject, Sample>;
 
 /// Launches under further settings.
 pub struct Trials<'s, 'a> {
-    pub(super) context: &'s Context<'a>,
+    pub(super) parts: LaunchSearch<'s, 'a>,
     label: String,
     pub(super) targets: &'s [Target],
     base: Setup,
@@ -95,9 +95,9 @@ pub struct Refusal {
 impl<'s, 'a> Trials<'s, 'a> {
     /// Launches from `base`, named after `label`.
     #[must_use]
-    pub fn new(context: &'s Context<'a>, label: String, targets: &'s [Target], base: Setup) -> Trials<'s, 'a> {
+    pub fn new(parts: LaunchSearch<'s, 'a>, label: String, targets: &'s [Target], base: Setup) -> Trials<'s, 'a> {
         Trials {
-            context,
+            parts,
             label,
             targets,
             base,
@@ -146,7 +146,7 @@ impl<'s, 'a> Trials<'s, 'a> {
     /// True if these settings have failed before.
     #[must_use]
     pub fn is_put_away(&self, assignments: &[Assignment]) -> bool {
-        self.context.quarantine.contains(&self.put_away_as(&id(assignments)))
+        self.parts.quarantine.contains(&self.put_away_as(&id(assignments)))
     }
 
     /// Measures once under further assignments; `None` if the candidate failed and is in quarantine now.
@@ -163,12 +163,12 @@ impl<'s, 'a> Trials<'s, 'a> {
         };
         let put_away_as = self.put_away_as(&id(assignments));
         if refusal.ended_the_job {
-            self.context.progress.warn(&format!(
+            self.parts.jobs.progress.warn(&format!(
                 "candidate `{put_away_as}` {} and is not proposed again; see the report",
                 refusal.what
             ));
         }
-        self.context.quarantine.add(&put_away_as, refusal.what, &refusal.detail);
+        self.parts.quarantine.add(&put_away_as, refusal.what, &refusal.detail);
         Ok(None)
     }
 
@@ -186,13 +186,13 @@ impl<'s, 'a> Trials<'s, 'a> {
             let item = items.find(|item| item.id == wanted)?;
             Subject::timed_by(item).collective()
         };
-        let mut session = self.context.jobs.session(&name, &setup, false)?;
+        let mut session = self.parts.jobs.session(&name, &setup, false)?;
         let measured = session
             .measure_all(&blocks, &mut |_| ())
             .and_then(|outcomes| Ok((outcomes, session.start()?)));
         let outcomes = match measured {
             Ok((outcomes, start)) => {
-                if let Err(error) = self.context.site.confirm(&setup, &start) {
+                if let Err(error) = self.parts.jobs.site.confirm(&setup, &start) {
                     if assignments.is_empty() {
                         return Err(error);
                     }
@@ -216,7 +216,7 @@ impl<'s, 'a> Trials<'s, 'a> {
             Err(error) => return Err(error.into()),
         };
         session.finish()?;
-        let seconds = outcomes.iter().map(|outcome| outcome.seconds).sum::<f64>() + self.context.jobs.launch_seconds();
+        let seconds = outcomes.iter().map(|outcome| outcome.seconds).sum::<f64>() + self.parts.jobs.launch_seconds();
         self.trial_seconds = self.trial_seconds.max(seconds);
         let mut times = Times::new();
         for (block, outcome) in blocks.iter().zip(&outcomes) {
@@ -244,7 +244,7 @@ impl<'s, 'a> Trials<'s, 'a> {
     /// # Errors
     /// A failure that no candidate explains.
     pub fn carried_out(&mut self, assignments: &[Assignment], subject: &Subject) -> anyhow::Result<bool> {
-        let strict = &self.context.site.library.switching.strict;
+        let strict = &self.parts.jobs.site.library.switching.strict;
         if strict.is_empty() {
             return Ok(true);
         }
@@ -258,11 +258,11 @@ impl<'s, 'a> Trials<'s, 'a> {
         let name = format!("{}/{}: {} in strict mode", self.label, self.launches, id(assignments));
         let blocks = plan::blocks(
             &BTreeSet::from([subject.clone()]),
-            self.context.jobs.run.seed,
+            self.parts.jobs.run.seed,
             &name,
-            repetitions(self.context.site.options, Purpose::Trial),
+            repetitions(self.parts.jobs.site.options, Purpose::Trial),
         );
-        let mut session = self.context.jobs.session(&name, &setup, false)?;
+        let mut session = self.parts.jobs.session(&name, &setup, false)?;
         match session.measure_all(&blocks, &mut |_| ()) {
             Ok(_) => {
                 session.finish()?;
@@ -270,9 +270,7 @@ impl<'s, 'a> Trials<'s, 'a> {
             }
             Err(SessionError::Job(failure)) => {
                 let id = format!("{} for {}", id(assignments), subject.item_id());
-                self.context
-                    .quarantine
-                    .add(&id, FaultKind::Refused, &failure.to_string());
+                self.parts.quarantine.add(&id, FaultKind::Refused, &failure.to_string());
                 Ok(false)
             }
             Err(error) => Err(error.into()),
@@ -283,19 +281,19 @@ impl<'s, 'a> Trials<'s, 'a> {
         let mut subjects = if self.alone {
             BTreeSet::new()
         } else {
-            self.context.plan.library_subjects()
+            self.parts.plan.library_subjects()
         };
         subjects.retain(|subject| self.touched.is_none_or(|touched| touched(subject)));
         for target in self.targets {
             subjects.insert(target.left.clone());
             subjects.extend(target.bounds.iter().cloned());
         }
-        let repetitions = repetitions(self.context.site.options, Purpose::Trial);
-        let mut blocks = plan::blocks(&subjects, self.context.jobs.run.seed, name, repetitions);
+        let repetitions = repetitions(self.parts.jobs.site.options, Purpose::Trial);
+        let mut blocks = plan::blocks(&subjects, self.parts.jobs.run.seed, name, repetitions);
         for block in &mut blocks {
             let rule = repetitions_of(
-                self.context.site.options,
-                &self.context.facts,
+                self.parts.jobs.site.options,
+                self.parts.facts,
                 Purpose::Trial,
                 &block.id,
             );
@@ -315,12 +313,13 @@ impl<'s, 'a> Trials<'s, 'a> {
     /// A failure that no candidate explains.
     pub fn in_turn(&mut self, what: &str, configurations: &[Vec<Assignment>]) -> anyhow::Result<Vec<Samples>> {
         // Exact times are the same in every launch.
-        let launches = if self.context.site.options.is_exact() {
+        let launches = if self.parts.jobs.site.options.is_exact() {
             1
         } else {
             CONFIRMING
         };
-        self.context
+        self.parts
+            .jobs
             .progress
             .phase(what, (launches * configurations.len()) as u64);
         let mut all: Vec<BTreeMap<Subject, Vec<f64>>> = vec![BTreeMap::new(); configurations.len()];
@@ -335,7 +334,7 @@ impl<'s, 'a> Trials<'s, 'a> {
                     // It was put away, and is not launched again: the launches before say nothing for it.
                     None => medians.clear(),
                 }
-                self.context.progress.step(1);
+                self.parts.jobs.progress.step(1);
             }
         }
         let samples = all.into_iter().map(|medians| {

@@ -20,7 +20,7 @@ use kilter_model::deployment::{Deployment, Selection};
 use kilter_model::options::Options;
 use kilter_model::report::FixKind;
 use kilter_search::choose::Measured;
-use kilter_search::context::{Context, Site};
+use kilter_search::context::{InJobSearch, Site};
 use kilter_search::in_job_search::{Contests, Held};
 use kilter_search::ranking::{best_of_kinds, ranked};
 use kilter_search::target::Target;
@@ -106,15 +106,16 @@ impl Side {
 }
 
 /// Measures everything that the options request.
-pub fn run(context: &Context<'_>, options: &BenchmarkOptions) -> anyhow::Result<Benchmark> {
+pub fn run(parts: InJobSearch<'_, '_>, options: &BenchmarkOptions) -> anyhow::Result<Benchmark> {
+    let site = &parts.jobs.site;
     let nothing_deployed = Deployment::default();
-    let contests = Contests::new(context, &nothing_deployed, "benchmark").measuring_all();
+    let contests = Contests::new(parts, &nothing_deployed, "benchmark").measuring_all();
     let mut rows = Vec::new();
     let (mut not_reached, mut unmeasured) = (Vec::new(), Vec::new());
     for &collective in &options.collectives {
         let targets = targets(&options.common, collective);
         let fields = if options.same {
-            let pairs = pairs(&context.site, collective);
+            let pairs = pairs(site, collective);
             targets
                 .iter()
                 .map(|target| (target.clone(), pairs.iter().flatten().cloned().collect()))
@@ -129,16 +130,21 @@ pub fn run(context: &Context<'_>, options: &BenchmarkOptions) -> anyhow::Result<
             let left = targets.iter().filter(|target| !reached.contains(target));
             not_reached.extend(left.map(Target::name));
         }
-        if context.jobs.budget.search_exhausted(0.0) {
+        if parts.jobs.budget.search_exhausted(0.0) {
             not_reached.extend(fields.iter().map(|(target, _)| target.name()));
             continue;
         }
-        for held in contests.finals(fields, LAUNCHES)? {
+        let names: Vec<String> = fields.iter().map(|(target, _)| target.name()).collect();
+        let finals = contests.finals(fields, LAUNCHES)?;
+        if finals.is_empty() {
+            not_reached.extend(names);
+        }
+        for held in finals {
             let bound_seconds = options
                 .network
                 .and_then(|network| network.lower_bound_seconds(collective, held.target.bytes(), options.common.ranks));
             if options.same {
-                let known = pairs(&context.site, collective);
+                let known = pairs(site, collective);
                 rows.extend(known.iter().filter_map(|pair| same(&held, pair, bound_seconds)));
             } else {
                 match best(&held, bound_seconds) {
@@ -149,13 +155,13 @@ pub fn run(context: &Context<'_>, options: &BenchmarkOptions) -> anyhow::Result<
         }
     }
     Ok(Benchmark {
-        library: format!("{} {}", context.site.library.name, context.site.version),
+        library: format!("{} {}", site.library.name, site.version),
         ranks: options.common.ranks,
-        command: context.jobs.typed.clone(),
+        command: parts.jobs.typed.clone(),
         network: options.network,
         same: options.same,
         rows,
-        failed: context
+        failed: parts
             .quarantine
             .list()
             .into_iter()

@@ -112,8 +112,8 @@ pub fn run(context: &Context<'_>, options: &BenchmarkOptions) -> anyhow::Result<
         .iter()
         .flat_map(|collective| targets(&options.common, *collective))
         .collect();
-    let in_turn = whole_launch::search(context, SEARCH, &all)?;
-    let searching = Contests::new(context, &nothing_deployed, SEARCH);
+    let in_turn = whole_launch::search(context.launch_search(), SEARCH, &all)?;
+    let searching = Contests::new(context.in_job_search(), &nothing_deployed, SEARCH);
     let fields = searching.screen_all(&all, &|_, _| true, &front)?;
     let rule = context.site.rule(context.facts.noise_seconds());
     let choices: Vec<(Target, Option<Selection>)> = searching
@@ -206,7 +206,7 @@ fn exhaust(
             candidates.entry(selection).or_default().push(index);
         }
     }
-    let contests = Contests::new(context, nothing_deployed, EXHAUSTIVE);
+    let contests = Contests::new(context.in_job_search(), nothing_deployed, EXHAUSTIVE);
     let phase = format!("every candidate of {collective} in its own launch");
     context.progress.phase(&phase, candidates.len() as u64);
     let ended = format!("the budget ended while {collective} was measured in full; raise --budget");
@@ -225,7 +225,7 @@ fn exhaust(
         context.progress.step(1);
     }
     for (target, ratios) in targets.iter().zip(&mut ratios) {
-        let Some(of_settings) = whole_launch::exhaust(context, EXHAUSTIVE, target)? else {
+        let Some(of_settings) = whole_launch::exhaust(context.launch_search(), EXHAUSTIVE, target)? else {
             context.progress.warn(&ended);
             return Ok(None);
         };
@@ -245,13 +245,15 @@ fn again(
     let mut joining = Vec::new();
     for (target, mut field) in fields {
         let own = whole_launch::candidates(&context.site, &target);
-        let in_turn = whole_launch::again(context, AGAIN_LABEL, &target, &field)?;
+        let in_turn = whole_launch::again(context.launch_search(), AGAIN_LABEL, &target, &field)?;
         field.retain(|selection| !own.contains_key(selection));
         in_jobs.push((target, field));
         joining.push((in_turn, own));
     }
     let launches = FINAL_LAUNCHES.max(options.common.launches.min(10));
-    let mut all = Contests::new(context, nothing_deployed, AGAIN_LABEL).finals(in_jobs, launches)?;
+    let mut all = Contests::new(context.in_job_search(), nothing_deployed, AGAIN_LABEL)
+        .regardless_of_budget()
+        .finals(in_jobs, launches)?;
     for (held, (in_turn, own)) in all.iter_mut().zip(&joining) {
         in_turn.join(own, held);
     }

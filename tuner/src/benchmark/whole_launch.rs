@@ -11,7 +11,7 @@ use kilter_model::config::library::Library;
 use kilter_model::deployment::{Assignment, Selection};
 use kilter_model::setup::Setup;
 use kilter_search::choose::Measured;
-use kilter_search::context::{Context, Site};
+use kilter_search::context::{LaunchSearch, Site};
 use kilter_search::in_job_search::Held;
 use kilter_search::ranking::ranked;
 use kilter_search::startup_algorithms::{self, PLACES, PROMISING};
@@ -64,19 +64,19 @@ fn selection(assignments: &[Assignment]) -> Selection {
 }
 
 /// Searches as `tune` does; the most promising of each target are measured in turn.
-pub(super) fn search(context: &Context<'_>, label: &str, targets: &[Target]) -> anyhow::Result<InTurn> {
-    let library = &context.site.library;
-    let situation = settings::situation(&context.site, &Setup::default());
-    let of_launches = space::own_launch_candidates(library, &transports(&context.site), targets);
+pub(super) fn search(parts: LaunchSearch<'_, '_>, label: &str, targets: &[Target]) -> anyhow::Result<InTurn> {
+    let library = &parts.jobs.site.library;
+    let situation = settings::situation(&parts.jobs.site, &Setup::default());
+    let of_launches = space::own_launch_candidates(library, &transports(&parts.jobs.site), targets);
     let of_launches = space::in_situation(library, of_launches, &situation);
-    let at_start = startup_algorithms::trials(library, targets, context.site.options.ranks, &situation.hosts);
+    let at_start = startup_algorithms::trials(library, targets, parts.jobs.site.options.ranks, &situation.hosts);
     let of_launches = shared_launches::groups(library, of_launches);
     let count = of_launches.len() + at_start.len();
     if count == 0 {
         return Ok(InTurn::default());
     }
-    context.progress.phase("search launch settings", count as u64);
-    let mut trials = Trials::new(context, format!("{label}/{LABEL}"), targets, Setup::default());
+    parts.jobs.progress.phase("search launch settings", count as u64);
+    let mut trials = Trials::new(parts, format!("{label}/{LABEL}"), targets, Setup::default());
     let Some(present) = trials.launch(&[])? else {
         anyhow::bail!("the library's own collectives failed");
     };
@@ -89,7 +89,7 @@ pub(super) fn search(context: &Context<'_>, label: &str, targets: &[Target]) -> 
     }
     let mut field = Candidates::new();
     for target in targets {
-        let own = candidates(&context.site, target);
+        let own = candidates(&parts.jobs.site, target);
         let ratio = |one: &Selection| Some(tried.get(one)?.get(&target.left)? / present.get(&target.left)?);
         let ratios = own.keys().filter_map(|one| Some((one.clone(), ratio(one)?))).collect();
         let promising = ranked(&ratios).into_iter().filter(|(_, ratio)| *ratio < PROMISING);
@@ -102,18 +102,18 @@ pub(super) fn search(context: &Context<'_>, label: &str, targets: &[Target]) -> 
 /// Measures every candidate of a cell in a launch of its own: its time over that of the launch as it is. `None` if the
 /// budget ended before.
 pub(super) fn exhaust(
-    context: &Context<'_>,
+    parts: LaunchSearch<'_, '_>,
     label: &str,
     target: &Target,
 ) -> anyhow::Result<Option<BTreeMap<Selection, f64>>> {
-    let candidates = candidates(&context.site, target);
+    let candidates = candidates(&parts.jobs.site, target);
     let mut ratios = BTreeMap::new();
     if candidates.is_empty() {
         return Ok(Some(ratios));
     }
     let phase = format!("every launch setting for {}", target.name());
-    context.progress.phase(&phase, candidates.len() as u64);
-    let mut trials = alone(context, label, target);
+    parts.jobs.progress.phase(&phase, candidates.len() as u64);
+    let mut trials = alone(parts, label, target);
     let mut seconds = |assignments: &[Assignment]| -> anyhow::Result<Option<f64>> {
         let times = trials.launch(assignments)?;
         Ok(times.and_then(|times| times.get(&target.left).copied()))
@@ -122,35 +122,35 @@ pub(super) fn exhaust(
         anyhow::bail!("the library's own {} could not be measured", target.name());
     };
     for (selection, assignments) in candidates {
-        if context.jobs.budget.exhausted() {
+        if parts.jobs.budget.exhausted() {
             return Ok(None);
         }
         // A candidate that failed has no time and still counts as one.
         let ratio = seconds(&assignments)?.map_or(f64::INFINITY, |seconds| seconds / present);
         ratios.insert(selection, ratio);
-        context.progress.step(1);
+        parts.jobs.progress.step(1);
     }
     Ok(Some(ratios))
 }
 
 /// Measures once more those candidates of `field` that need a launch of their own, for a cell.
 pub(super) fn again(
-    context: &Context<'_>,
+    parts: LaunchSearch<'_, '_>,
     label: &str,
     target: &Target,
     field: &[Selection],
 ) -> anyhow::Result<InTurn> {
-    let mut candidates = candidates(&context.site, target);
+    let mut candidates = candidates(&parts.jobs.site, target);
     candidates.retain(|selection, _| field.contains(selection));
     if candidates.is_empty() {
         return Ok(InTurn::default());
     }
-    in_turn(&mut alone(context, label, target), &candidates)
+    in_turn(&mut alone(parts, label, target), &candidates)
 }
 
-fn alone<'s, 'a>(context: &'s Context<'a>, label: &str, target: &'s Target) -> Trials<'s, 'a> {
+fn alone<'s, 'a>(parts: LaunchSearch<'s, 'a>, label: &str, target: &'s Target) -> Trials<'s, 'a> {
     let label = format!("{label}/{LABEL}/{}", target.name());
-    Trials::new(context, label, std::slice::from_ref(target), Setup::default()).of_targets_alone()
+    Trials::new(parts, label, std::slice::from_ref(target), Setup::default()).of_targets_alone()
 }
 
 fn in_turn(trials: &mut Trials<'_, '_>, field: &Candidates) -> anyhow::Result<InTurn> {

@@ -34,7 +34,7 @@ pub(super) fn run(typed: cli::Benchmark) -> anyhow::Result<Status> {
             Ok(Status::Holds)
         });
     }
-    let work = |context: &Context<'_>| benchmark::run(context, &options);
+    let work = |context: &Context<'_>| benchmark::run(context.in_job_search(), &options);
     measuring::with_context(common, "benchmark", &further, work, |context, table| {
         let json = serde_json::to_string_pretty(&table)? + "\n";
         reporting::write(common, "benchmark.json", &json)?;

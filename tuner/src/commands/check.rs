@@ -18,6 +18,11 @@ pub(super) fn run(typed: cli::Measure) -> anyhow::Result<Status> {
             &Setup::default(),
             Allowance::ALL,
         )?;
-        Ok(reporting::of_check(context, &verification))
+        Ok(reporting::of_check(
+            &context.jobs,
+            &context.plan,
+            &context.quarantine,
+            &verification,
+        ))
     })
 }

@@ -32,7 +32,12 @@ pub(super) fn run(typed: cli::Tune) -> anyhow::Result<Status> {
     }
     measuring::with_report(&options.common, "tune", &[own], |context| {
         let tuned = tuned(context, &options)?;
-        Ok(reporting::of_tune(context, &tuned))
+        Ok(reporting::of_tune(
+            &context.jobs,
+            &context.plan,
+            &context.quarantine,
+            &tuned,
+        ))
     })
 }
 

@@ -47,7 +47,10 @@ pub(super) fn run(options: &TuneOptions, own_options: String) -> anyhow::Result<
             Ok(tuned) => {
                 context.progress.finish();
                 // Until all layouts are verified together: what its own files bring about.
-                measuring::write(context.site.options, &reporting::of_tune(context, &tuned))?;
+                measuring::write(
+                    context.site.options,
+                    &reporting::of_tune(&context.jobs, &context.plan, &context.quarantine, &tuned),
+                )?;
                 members.push(Member {
                     layout: *layout,
                     context,
@@ -67,7 +70,12 @@ pub(super) fn run(options: &TuneOptions, own_options: String) -> anyhow::Result<
     };
     let mut reports: Vec<(Layout, Report)> = Vec::new();
     for member in &members {
-        let report = reporting::of_tune(member.context, &member.tuned);
+        let report = reporting::of_tune(
+            &member.context.jobs,
+            &member.context.plan,
+            &member.context.quarantine,
+            &member.tuned,
+        );
         measuring::write(member.context.site.options, &report)?;
         member.context.jobs.run.record_report(&report)?;
         reports.push((member.layout, report));

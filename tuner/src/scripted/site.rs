@@ -84,7 +84,12 @@ impl Site {
     pub fn tune_on(&self, bench: Box<dyn Bench>, arguments: &[&str]) -> anyhow::Result<Run> {
         let options = self.tune_options(arguments)?;
         self.run(bench, &options.common, arguments, |context| {
-            Ok(reporting::of_tune(context, &tuned(context, &options)?))
+            Ok(reporting::of_tune(
+                &context.jobs,
+                &context.plan,
+                &context.quarantine,
+                &tuned(context, &options)?,
+            ))
         })
     }
 
@@ -104,7 +109,14 @@ impl Site {
             members.push(Member { layout, context, tuned });
         }
         prove(&mut members, &self.emitted())?;
-        let report = |member: &Member<'_, '_>| reporting::of_tune(member.context, &member.tuned);
+        let report = |member: &Member<'_, '_>| {
+            reporting::of_tune(
+                &member.context.jobs,
+                &member.context.plan,
+                &member.context.quarantine,
+                &member.tuned,
+            )
+        };
         Ok(members.iter().map(report).collect())
     }
 
@@ -123,7 +135,12 @@ impl Site {
                 &Setup::default(),
                 Allowance::ALL,
             )?;
-            Ok(reporting::of_check(context, &found))
+            Ok(reporting::of_check(
+                &context.jobs,
+                &context.plan,
+                &context.quarantine,
+                &found,
+            ))
         })
     }
 

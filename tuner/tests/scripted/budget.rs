@@ -46,6 +46,32 @@ fn a_launch_that_is_out_of_time_ends_after_its_block() {
     assert!(run.seconds < 10.0, "{}", run.seconds);
 }
 
+/// Calls of up to a second, of which five launches with all finalists would make 68 s: as many are made as the search has time for, and what they
+/// found is proven.
+#[test]
+fn finals_end_with_the_time_of_the_search() {
+    let library = slow_reduce(|call| call.algorithm == 2).slower(100_000.0);
+    let run = tune(library, "--guidelines GL8 --sizes 4096 --only parameters --budget 60");
+    warning(&run, "the budget ended after 2 of 5 launches that compare finalists");
+    assert_eq!(changes(&run), ["MPI_Reduce at 4 KiB=reduce_algorithm=2"]);
+    assert!(run.seconds < 60.0, "{}", run.seconds);
+}
+
+/// Where not even one launch fits, the cell stays open.
+#[test]
+fn finals_without_time_leave_their_cells_open() {
+    let library = slow_reduce(|call| call.algorithm == 2).slower(180_000.0);
+    let run = tune(library, "--guidelines GL8 --sizes 4096 --only parameters --budget 60");
+    warning(&run, "the budget ended after 0 of 5 launches that compare finalists");
+    assert_eq!(changes(&run), [""; 0]);
+    assert!(
+        unfixed(&run, SLOW).contains("a larger --budget"),
+        "{}",
+        unfixed(&run, SLOW)
+    );
+    assert!(run.seconds < 60.0, "{}", run.seconds);
+}
+
 #[test]
 fn with_seconds_enough_nothing_is_only_screened() {
     let run = tune(unclear(), &format!("{MANY} --budget 3600"));

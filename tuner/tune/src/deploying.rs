@@ -4,10 +4,12 @@ use kilter_emit::{self as emit, Emitted};
 use kilter_model::change::id;
 use kilter_model::deployment::Assignment;
 use kilter_model::ledger::Ledger;
-use kilter_model::plan::Subject;
+use kilter_model::plan::{Plan, Subject};
 use kilter_model::setup::Setup;
 use kilter_overlap::tuning::Disproved;
 use kilter_search::context::{Context, Facts, Jobs, Site};
+use kilter_search::proofs::Proofs;
+use kilter_search::quarantine::Quarantine;
 use kilter_search::reproducibility;
 use kilter_search::verification::{Medians, Verification, prove};
 use kilter_search::{DAMAGE_FLOOR, proof};
@@ -24,49 +26,79 @@ const ATTEMPTS: usize = 3;
 /// Cost of the drop-in for a call that it leaves alone, in seconds, below which there is no damage.
 const DROPIN_SECONDS: f64 = 50e-9;
 
+/// Parts of a run that a deployment and its proof read.
+#[derive(Clone, Copy)]
+pub(super) struct Deploying<'s, 'a> {
+    jobs: &'s Jobs<'a>,
+    plan: &'s Plan,
+    facts: &'s Facts,
+    /// Candidates never to be proposed again; idle and broken changes join them.
+    quarantine: &'s Quarantine,
+    /// Messages of selections in running jobs, which the files must reproduce.
+    proofs: &'s Proofs,
+}
+
+impl<'s, 'a> Deploying<'s, 'a> {
+    pub(super) fn of(context: &'s Context<'a>) -> Deploying<'s, 'a> {
+        Deploying {
+            jobs: &context.jobs,
+            plan: &context.plan,
+            facts: &context.facts,
+            quarantine: &context.quarantine,
+            proofs: &context.proofs,
+        }
+    }
+}
+
 /// Emits the decisions and verifies exactly these files in fresh launches; takes back changes that slow anything, and verifies again.
 pub(super) fn deploy_and_verify(
-    context: &Context<'_>,
+    parts: Deploying<'_, '_>,
     label: &str,
     ledger: &mut Ledger,
     tuned: &mut Tuned,
 ) -> anyhow::Result<()> {
     for attempt in 0..ATTEMPTS {
         let label = format!("{label}/{attempt}");
-        let (emitted, (after, untouched)) = match emit_and_prove(context, &label, ledger, tuned) {
+        let (emitted, (after, untouched)) = match emit_and_prove(parts, &label, ledger, tuned) {
             Ok(Some(proven)) => proven,
-            Ok(None) => return tuned.deploy_nothing(context.site.options),
-            Err(error) if take_back_broken(ledger, context, &error, &tuned.before) => {
-                take_back_halves(ledger, &context.progress, &tuned.before);
+            Ok(None) => return tuned.deploy_nothing(parts.jobs.site.options),
+            Err(error) if take_back_broken(ledger, parts.jobs, parts.plan, parts.quarantine, &error, &tuned.before) => {
+                take_back_halves(ledger, &parts.jobs.progress, &tuned.before);
                 if ledger.deployment().is_empty() || attempt + 1 == ATTEMPTS {
                     ledger.take_back_all("jobs of what was to be deployed failed");
-                    return tuned.deploy_nothing(context.site.options);
+                    return tuned.deploy_nothing(parts.jobs.site.options);
                 }
                 continue;
             }
             Err(error) => return Err(error),
         };
-        emit::confirm_ran(&context.progress, &context.quarantine, &emitted, &after);
+        emit::confirm_ran(&parts.jobs.progress, parts.quarantine, &emitted, &after);
         let deployed = ledger.deployment();
-        let touched = |subject: &Subject| deployed.touches(subject, &context.site.library);
-        let spoilt = spoilt(&context.site, &after, &untouched, &touched)?;
+        let touched = |subject: &Subject| deployed.touches(subject, &parts.jobs.site.library);
+        let spoilt = spoilt(&parts.jobs.site, &after, &untouched, &touched)?;
         tuned.deployment.clone_from(&deployed);
         tuned.emitted = Some(emitted);
         tuned.after = Some(after);
         tuned.untouched = untouched;
         if spoilt.is_empty()
             || attempt + 1 == ATTEMPTS
-            || !take_back(ledger, &context.progress, &context.site.library, &spoilt, &tuned.before)
+            || !take_back(
+                ledger,
+                &parts.jobs.progress,
+                &parts.jobs.site.library,
+                &spoilt,
+                &tuned.before,
+            )
         {
             for (_, note) in spoilt {
-                context.progress.warn(&format!("{note}; compare before you deploy"));
+                parts.jobs.progress.warn(&format!("{note}; compare before you deploy"));
             }
             return Ok(());
         }
-        take_back_halves(ledger, &context.progress, &tuned.before);
+        take_back_halves(ledger, &parts.jobs.progress, &tuned.before);
         tuned.deployment = ledger.deployment();
         if tuned.deployment.is_empty() {
-            return tuned.deploy_nothing(context.site.options);
+            return tuned.deploy_nothing(parts.jobs.site.options);
         }
     }
     Ok(())
@@ -74,47 +106,48 @@ pub(super) fn deploy_and_verify(
 
 /// Emits the decisions that act, and measures them; `None` if nothing is left.
 fn emit_and_prove(
-    context: &Context<'_>,
+    parts: Deploying<'_, '_>,
     label: &str,
     ledger: &mut Ledger,
     tuned: &Tuned,
 ) -> anyhow::Result<Option<(Emitted, (Verification, Medians))>> {
-    let Some((emitted, setup)) = emit_what_acts(context, label, ledger, tuned)? else {
+    let Some((emitted, setup)) = emit_what_acts(parts, label, ledger, tuned)? else {
         return Ok(None);
     };
     let deployed = ledger.deployment();
-    let touched = |subject: &Subject| deployed.touches(subject, &context.site.library);
-    let proven = prove(&context.jobs, &context.plan, &context.facts, label, &setup, &touched)?;
+    let touched = |subject: &Subject| deployed.touches(subject, &parts.jobs.site.library);
+    let proven = prove(parts.jobs, parts.plan, parts.facts, label, &setup, &touched)?;
     Ok(Some((emitted, proven)))
 }
 
 /// Judges the targets by the deployment. Takes back the changes proposed for them if no target comes nearer by this evidence, and verifies and
 /// judges the rest.
 pub(super) fn prove_overlap(
-    context: &Context<'_>,
+    parts: Deploying<'_, '_>,
     label: &str,
     ledger: &mut Ledger,
     tuned: &mut Tuned,
 ) -> anyhow::Result<()> {
     forget_what_fell(ledger, tuned);
-    let Some(disproved) = judge_overlap(&context.jobs, &context.facts, label, tuned)? else {
+    let Some(disproved) = judge_overlap(parts.jobs, parts.facts, label, tuned)? else {
         return Ok(());
     };
-    context.progress.warn(&format!("taken back: {}", disproved.because));
+    parts.jobs.progress.warn(&format!("taken back: {}", disproved.because));
     ledger.take_back_latest(&disproved.assignments, &disproved.because);
-    take_back_halves(ledger, &context.progress, &tuned.before);
+    take_back_halves(ledger, &parts.jobs.progress, &tuned.before);
     if ledger.deployment().is_empty() {
-        tuned.deploy_nothing(context.site.options)?;
+        tuned.deploy_nothing(parts.jobs.site.options)?;
     } else {
         let label = format!("{label}/without what was chosen for overlap");
-        deploy_and_verify(context, &label, ledger, tuned)?;
-        if context.jobs.budget.exhausted() {
-            context
+        deploy_and_verify(parts, &label, ledger, tuned)?;
+        if parts.jobs.budget.exhausted() {
+            parts
+                .jobs
                 .progress
                 .warn("the budget ended before the targets were judged without what was taken back; raise --budget");
             tuned.goals.judged_as_before();
         } else {
-            judge_overlap(&context.jobs, &context.facts, &label, tuned)?;
+            judge_overlap(parts.jobs, parts.facts, &label, tuned)?;
         }
     }
     forget_what_fell(ledger, tuned);
@@ -150,7 +183,7 @@ fn forget_what_fell(ledger: &Ledger, tuned: &mut Tuned) {
 /// Emits the decisions without the rules that the library does not follow when it is launched with the files, and, if the options demand equal
 /// results, without the changes that leave other ones; `None` if nothing is left.
 fn emit_what_acts(
-    context: &Context<'_>,
+    parts: Deploying<'_, '_>,
     label: &str,
     ledger: &mut Ledger,
     tuned: &Tuned,
@@ -158,30 +191,23 @@ fn emit_what_acts(
     // Each time with less in it.
     for time in 0.. {
         let deployed = ledger.deployment();
-        let emitted = emit::emit(&context.jobs, &context.plan, &context.facts, &deployed)?;
-        let setup = emit::staged(&context.jobs, &emitted)?;
-        let idle = proof::not_carried_out(
-            &context.jobs,
-            &context.proofs,
-            &format!("{label}/{time}"),
-            &setup,
-            &deployed,
-        )?;
+        let emitted = emit::emit(parts.jobs, parts.plan, parts.facts, &deployed)?;
+        let setup = emit::staged(parts.jobs, &emitted)?;
+        let idle = proof::not_carried_out(parts.jobs, parts.proofs, &format!("{label}/{time}"), &setup, &deployed)?;
         if idle.is_empty() {
-            let different =
-                reproducibility::different(&context.jobs, &context.plan, &format!("{label}/{time}"), &setup)?;
+            let different = reproducibility::different(parts.jobs, parts.plan, &format!("{label}/{time}"), &setup)?;
             if different.is_empty() {
                 return Ok(Some((emitted, setup)));
             }
             if !take_back(
                 ledger,
-                &context.progress,
-                &context.site.library,
+                &parts.jobs.progress,
+                &parts.jobs.site.library,
                 &different,
                 &tuned.before,
             ) {
                 for (_, reason) in different {
-                    context.progress.warn(&format!("nothing is deployed: {reason}"));
+                    parts.jobs.progress.warn(&format!("nothing is deployed: {reason}"));
                     ledger.take_back_all(&reason);
                 }
                 break;
@@ -190,14 +216,14 @@ fn emit_what_acts(
         for (key, reason) in idle {
             take_back_idle(
                 ledger,
-                &context.progress,
-                &context.quarantine,
+                &parts.jobs.progress,
+                parts.quarantine,
                 key,
                 &reason,
                 &tuned.before,
             );
         }
-        take_back_halves(ledger, &context.progress, &tuned.before);
+        take_back_halves(ledger, &parts.jobs.progress, &tuned.before);
         if ledger.deployment().is_empty() {
             break;
         }

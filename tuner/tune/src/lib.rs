@@ -11,14 +11,14 @@ use kilter_model::options::{Options, TuneOptions};
 use kilter_model::report::Contest;
 use kilter_model::setup::Setup;
 use kilter_overlap::tuning::Goals;
-use kilter_search::context::Context;
+use kilter_search::context::{Context, LaunchSearch};
 use kilter_search::pricing;
 use kilter_search::reproducibility;
 use kilter_search::target::{ask_for, dearest_first, targets};
 use kilter_search::verification::{Allowance, Medians, Verification, verify};
 
 pub(crate) use self::deploying::spoilt;
-use self::deploying::{deploy_and_verify, prove_overlap};
+use self::deploying::{Deploying, deploy_and_verify, prove_overlap};
 
 mod deploying;
 pub mod layouts;
@@ -134,7 +134,7 @@ pub fn tune(context: &Context<'_>, options: &TuneOptions) -> anyhow::Result<Tune
         }
         if options.parameters && tuned.goals.are_missed() {
             let allotted = budget.search_seconds();
-            let search = || search_for_overlap(&mut ledger, context, round, launch, &mut tuned.goals);
+            let search = || search_for_overlap(&mut ledger, context.launch_search(), round, launch, &mut tuned.goals);
             budget.phase(SEARCH, allotted, search)?;
         }
         if ledger.deployment() == *ledger.verified() {
@@ -142,9 +142,10 @@ pub fn tune(context: &Context<'_>, options: &TuneOptions) -> anyhow::Result<Tune
         }
         let label = format!("after/{round}");
         let allotted = kilter_bench::budget::PROOF_SHARE * site.options.budget_seconds;
-        let proof = || deploy_and_verify(context, &label, &mut ledger, &mut tuned);
+        let deploying = Deploying::of(context);
+        let proof = || deploy_and_verify(deploying, &label, &mut ledger, &mut tuned);
         budget.last_phase(PROOF, allotted, proof)?;
-        let proof = || prove_overlap(context, &label, &mut ledger, &mut tuned);
+        let proof = || prove_overlap(deploying, &label, &mut ledger, &mut tuned);
         budget.last_phase(PROOF, allotted, proof)?;
         ledger.prove();
     }
@@ -163,16 +164,16 @@ pub fn tune(context: &Context<'_>, options: &TuneOptions) -> anyhow::Result<Tune
 /// Searches settings that bring targets for overlap nearer, beside the whole deployment, and enters the findings.
 fn search_for_overlap(
     ledger: &mut Ledger,
-    context: &Context<'_>,
+    parts: LaunchSearch<'_, '_>,
     round: usize,
     launch: Setup,
     goals: &mut Goals,
 ) -> anyhow::Result<()> {
     let launch = launch.with(&ledger.deployment().assignments);
     let label = format!("search/{round}");
-    let found = goals.search(context, &label, &launch, &ledger.barred_settings())?;
+    let found = goals.search(parts, &label, &launch, &ledger.barred_settings())?;
     for Assignment { name, value, .. } in &found {
-        context.progress.note(&format!("chosen for overlap: {name}={value}"));
+        parts.jobs.progress.note(&format!("chosen for overlap: {name}={value}"));
     }
     if !found.is_empty() {
         ledger.deploy(Proposal {

@@ -11,7 +11,7 @@ use kilter_model::not_deployed::NotDeployed;
 use kilter_model::options::{Options, TuneOptions};
 use kilter_model::report::{Contest, FixKind};
 use kilter_model::setup::Setup;
-use kilter_search::context::Context;
+use kilter_search::context::{Context, LaunchSearch};
 use kilter_search::findings::Findings;
 use kilter_search::in_job_search::Contests;
 use kilter_search::target::Target;
@@ -32,7 +32,7 @@ pub(super) fn search(
         let reason = "no algorithm or mock-up replaces it; among the library's parameters none made it hold";
         give_up(ledger, target, reason);
     }
-    let launch_wide = launch_wide(ledger, context, options, &label, launch, targets)?;
+    let launch_wide = launch_wide(ledger, context.launch_search(), options, &label, launch, targets)?;
     let for_cells = for_cells(ledger, context, options, &label, targets)?;
     enter(
         ledger,
@@ -49,7 +49,7 @@ pub(super) fn search(
 /// on.
 fn launch_wide(
     ledger: &mut Ledger,
-    context: &Context<'_>,
+    parts: LaunchSearch<'_, '_>,
     options: &TuneOptions,
     label: &str,
     launch: Setup,
@@ -59,13 +59,13 @@ fn launch_wide(
         return Ok(Findings::default());
     }
     let barred = ledger.barred_settings();
-    let found = context.jobs.budget.with_share(SETTINGS_SHARE, || {
-        settings::search(context, label, launch.clone(), targets, &barred)
+    let found = parts.jobs.budget.with_share(SETTINGS_SHARE, || {
+        settings::search(parts, label, launch.clone(), targets, &barred)
     })?;
     confirm(ledger, &found.proposals);
     let (launch, held) = (launch.with(&found.settings()), ledger.in_force().assignments);
-    let more = context.jobs.budget.with_share(STARTUP_SHARE, || {
-        startup_algorithms::search(context, label, launch, &held, targets, &barred)
+    let more = parts.jobs.budget.with_share(STARTUP_SHARE, || {
+        startup_algorithms::search(parts, label, launch, &held, targets, &barred)
     })?;
     confirm(ledger, &more.proposals);
     Ok(found.and(more))
@@ -96,7 +96,7 @@ fn for_cells(
         is_asked_for && target.cell().is_none_or(|cell| ledger.allows(cell, kind))
     };
     let in_force = ledger.in_force();
-    let mut choices = Contests::new(context, &in_force, label).run(&open, &allowed)?;
+    let mut choices = Contests::new(context.in_job_search(), &in_force, label).run(&open, &allowed)?;
     if options.parameters {
         let barred = ledger.barred_settings();
         gates::search(context, label, &in_force, &barred, &allowed, &mut choices)?;

@@ -8,9 +8,9 @@ use kilter_model::change::{Cell, id};
 use kilter_model::config::library::Library;
 use kilter_model::deployment::Assignment;
 use kilter_model::ledger::{Bar, Gone, Half, Ledger};
-use kilter_model::plan::Subject;
+use kilter_model::plan::{Plan, Subject};
 use kilter_protocol::fault::FaultKind;
-use kilter_search::context::Context;
+use kilter_search::context::Jobs;
 use kilter_search::quarantine::Quarantine;
 use kilter_search::verification::{JudgedCell, OF_SPLITS, UNTOUCHED, Verification};
 
@@ -88,7 +88,9 @@ fn say_gone(ledger: &mut Ledger, progress: &Progress, gone: &Gone, because: &str
 /// none: the job then ended for a reason that has nothing to do with the deployment.
 pub(super) fn take_back_broken(
     ledger: &mut Ledger,
-    context: &Context<'_>,
+    jobs: &Jobs<'_>,
+    plan: &Plan,
+    quarantine: &Quarantine,
     error: &anyhow::Error,
     before: &Verification,
 ) -> bool {
@@ -100,21 +102,21 @@ pub(super) fn take_back_broken(
         return false;
     };
     let block = block.strip_suffix(OF_SPLITS).unwrap_or(block);
-    let all = context.plan.subjects();
+    let all = plan.subjects();
     let subjects: Vec<&Subject> = all.iter().filter(|subject| subject.block_id() == block).collect();
     if subjects.is_empty() {
         return false;
     }
     let because = format!("a job of what was to be deployed {}", failure.in_short());
-    context.progress.warn(&format!("what was to be deployed: {failure}"));
+    jobs.progress.warn(&format!("what was to be deployed: {failure}"));
     let culprits = ledger
         .deployment()
-        .culprits(&subjects, ledger.verified(), &context.site.library);
+        .culprits(&subjects, ledger.verified(), &jobs.site.library);
     for cell in &culprits {
         forgo(
             ledger,
-            &context.progress,
-            &context.quarantine,
+            &jobs.progress,
+            quarantine,
             *cell,
             (failure.kind(), &because),
             before,
@@ -124,8 +126,8 @@ pub(super) fn take_back_broken(
         return true;
     }
     let functions = subjects.iter().map(|subject| subject.task.collective()).collect();
-    let gone = ledger.take_back_settings(&functions, &context.site.library, &because);
-    say_gone(ledger, &context.progress, &gone, &because, before)
+    let gone = ledger.take_back_settings(&functions, &jobs.site.library, &because);
+    say_gone(ledger, &jobs.progress, &gone, &because, before)
 }
 
 /// Takes back changes that slowed a subject, each with a note of how. True if any was taken back.

@@ -1,22 +1,21 @@
 //! One attempt at a job: its process tree, the plan that it reads, the report that it writes.
 
-use std::os::unix::process::ExitStatusExt as _;
+mod ending;
+
 use std::path::Path;
-use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
 use kilter_protocol::plan::{Block, PlanLine};
 
+use self::ending::Failure;
 use super::bench::{Bench, Clock, Started};
-use super::failure::{JobFailure, Place, SessionError};
+use super::failure::SessionError;
 use super::files::{self, PlanFile, io_error};
 use super::follow::{Follower, Line};
 use super::interrupt::{self, Flag};
 use super::ledger::Ledger;
 use super::other_load::{self, Reading};
-use super::process::KILL_GRACE;
 use super::session::{JobSpec, Limits};
-use super::watch::Ended;
 use crate::allocation;
 use crate::store::{LaunchPaths, Position, Run};
 
@@ -285,180 +284,6 @@ impl Job {
             self.clock.sleep(pause);
             pause = (pause * 2).min(LONGEST_PAUSE);
         }
-    }
-
-    /// Ends the job in order.
-    pub(super) fn wind_up(&mut self) -> Result<(), SessionError> {
-        self.ask(&[], true, true)?;
-        match self.wait_until(&mut |_| (), |ledger| ledger.end.is_some()) {
-            Ok(()) | Err(Stop::EndedInOrder) => {}
-            Err(Stop::OutOfTime) if self.stopped => return Ok(()),
-            Err(Stop::OutOfTime) => {}
-            Err(Stop::Error(error)) => return Err(error),
-        }
-        let in_time = self.process.wait(seconds(self.limits.finish_seconds));
-        let status = self.process.kill_all(KILL_GRACE)?;
-        let outcome = match (in_time, status.success()) {
-            (true, true) => "ended".to_owned(),
-            (true, false) => format!("ended, then {}", describe(status)),
-            (false, _) => format!("ended, then killed after {} s", self.limits.finish_seconds),
-        };
-        if outcome != "ended" {
-            tracing::warn!("job `{}` {outcome}; its samples are complete", self.ledger.record.key());
-        }
-        self.close(&outcome)
-    }
-
-    /// Cost of the job, once it is over.
-    pub(super) fn ended(&self) -> Ended {
-        Ended {
-            key: self.ledger.record.key().to_owned(),
-            seconds: self.clock.since(self.started).as_secs_f64(),
-            other_cores: self.other_cores,
-            unanswered: match self.told_to_end {
-                Some(_) => self.ledger.unanswered(),
-                None => 0,
-            },
-        }
-    }
-
-    /// Removes every process, takes the report's lines so far, and closes the record.
-    fn stop(&mut self, outcome: &str) -> Result<ExitStatus, SessionError> {
-        let status = self.process.kill_all(KILL_GRACE)?;
-        // The job is over in any case: a report that ends badly changes nothing.
-        if let Err(error) = self.look(&mut |_| ()) {
-            tracing::debug!("{error}");
-        }
-        self.close(outcome)?;
-        Ok(status)
-    }
-
-    fn close(&mut self, outcome: &str) -> Result<(), SessionError> {
-        #[cfg(test)]
-        if self.dies_after_lines == Some(0) {
-            return Ok(());
-        }
-        self.store_load()?;
-        self.ledger.record.close(outcome, self.clock.since(self.started))?;
-        self.stopped = true;
-        Ok(())
-    }
-
-    /// Ends a failed job, stores the failure, and returns it.
-    fn fail(&mut self, how: Failure) -> SessionError {
-        let mut place = Box::new(Place {
-            key: self.ledger.record.key().to_owned(),
-            log: self.paths.log.clone(),
-            ..Place::default()
-        });
-        if let Some((block, entered)) = self.ledger.under_way() {
-            place.block = Some(block.to_owned());
-            place.item = entered.last().cloned();
-            place.unfinished = entered.to_vec();
-        }
-        let blamed = self.ledger.blamed().cloned();
-        // Between two blocks, the next one is named.
-        place.block = place.block.or_else(|| blamed.as_ref().map(|block| block.id.clone()));
-        let started = self.ledger.start.is_some();
-        let status = match self.stop(how.outcome(started)) {
-            Ok(status) => status,
-            Err(error) => return error,
-        };
-        place.log_tail = files::tail(&self.paths.log);
-        let failure = match how {
-            Failure::Silent => JobFailure::Hung {
-                seconds: self.limits.stall_seconds,
-                place,
-            },
-            Failure::Ended if started => JobFailure::Crashed {
-                status: describe(status),
-                place,
-            },
-            Failure::Ended => JobFailure::DidNotStart {
-                reason: describe(status),
-                place,
-            },
-            Failure::NoStart => JobFailure::DidNotStart {
-                reason: format!("not within {} s", self.limits.start_seconds),
-                place,
-            },
-        };
-        match self.store_failure(&failure, blamed.as_ref()) {
-            Ok(()) => failure.into(),
-            Err(error) => error,
-        }
-    }
-
-    /// Stores a failure under the block that is to blame, unless the block was done after all. A job that did not start
-    /// is not stored.
-    pub(super) fn store_failure(&self, failure: &JobFailure, blamed: Option<&Block>) -> Result<(), SessionError> {
-        let state = match failure {
-            JobFailure::DidNotStart { .. } => return Ok(()),
-            JobFailure::Hung { .. } => "hung",
-            JobFailure::Crashed { .. } => "crashed",
-        };
-        if blamed.is_some_and(|block| self.ledger.is_done(&block.id)) {
-            return Ok(());
-        }
-        let (id, items) = blamed.map_or((END, &[][..]), |block| (block.id.as_str(), &block.items[..]));
-        let detail = serde_json::to_string(failure)
-            .map_err(|error| io_error("describe", &self.paths.log)(std::io::Error::other(error.to_string())))?;
-        self.ledger.record.record_failure(id, items, state, &detail)?;
-        Ok(())
-    }
-
-    /// The failure of a worker that ends in order again and again without answering.
-    pub(super) fn unanswered(&self) -> JobFailure {
-        let place = Place {
-            key: self.ledger.record.key().to_owned(),
-            block: self.ledger.blamed().map(|block| block.id.clone()),
-            log: self.paths.log.clone(),
-            log_tail: files::tail(&self.paths.log),
-            ..Place::default()
-        };
-        JobFailure::Crashed {
-            status: "in order, but without an answer".to_owned(),
-            place: Box::new(place),
-        }
-    }
-}
-
-impl Drop for Job {
-    fn drop(&mut self) {
-        if !self.stopped
-            && let Err(error) = self.stop("abandoned")
-        {
-            tracing::error!("{error}");
-        }
-    }
-}
-
-#[derive(Clone, Copy)]
-enum Failure {
-    Ended,
-    NoStart,
-    Silent,
-}
-
-impl Failure {
-    fn outcome(self, started: bool) -> &'static str {
-        match self {
-            Failure::Silent => "hung",
-            Failure::Ended if started => "crashed",
-            Failure::Ended | Failure::NoStart => "did not start",
-        }
-    }
-}
-
-/// `exit status: 1`, or `signal: 9 (SIGKILL)`.
-fn describe(status: ExitStatus) -> String {
-    match status
-        .signal()
-        .map(|number| (number, nix::sys::signal::Signal::try_from(number)))
-    {
-        Some((number, Ok(signal))) => format!("signal: {number} ({signal})"),
-        Some((number, Err(_))) => format!("signal: {number}"),
-        None => format!("exit status: {}", status.code().unwrap_or_default()),
     }
 }
 

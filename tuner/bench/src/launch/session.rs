@@ -4,12 +4,13 @@
 //! worker ended it because no question came) is started again for the next question, as a new attempt under the same
 //! key.
 
-use std::collections::BTreeSet;
+mod answers;
+mod jobs;
+
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use kilter_model::plan::derived_seed;
-use kilter_protocol::plan::{Block, Header, Item, Repetitions};
+use kilter_protocol::plan::{Block, Header, Repetitions};
 use kilter_protocol::report::{End, Start};
 
 use super::bench::{Bench, Machine};
@@ -17,7 +18,6 @@ use super::command::CommandSpec;
 pub use super::failure::{JobFailure, Place, SessionError};
 use super::interrupt::{self, Flag};
 use super::job::{END, Job, Stop};
-use super::recover;
 use super::watch::Watch;
 use crate::reference::{Launch, Reference};
 pub use crate::store::{BlockOutcome, ItemSamples};
@@ -244,214 +244,6 @@ impl<'run> Session<'run> {
     /// Ends the job in order, if one runs, when its end line is not wanted.
     pub fn close(mut self) -> Result<(), SessionError> {
         self.end_job()
-    }
-
-    fn answer(
-        &mut self,
-        blocks: &[Block],
-        progress: &mut dyn FnMut(&str),
-        last: bool,
-    ) -> Result<Vec<BlockOutcome>, SessionError> {
-        self.prepare()?;
-        let mut ids = BTreeSet::new();
-        let blocks = blocks.iter().map(|block| self.named(block));
-        let blocks = &blocks.collect::<Result<Vec<_>, _>>()?[..];
-        for block in blocks {
-            if !ids.insert(&block.id) {
-                return Err(SessionError::DuplicateBlock {
-                    key: self.spec.key.clone(),
-                    block: block.id.clone(),
-                });
-            }
-            self.replay_failure(&block.id)?;
-        }
-        for block in blocks {
-            if !self.asked.iter().any(|known| known.id == block.id) {
-                self.asked.push(block.clone());
-            }
-            if self.stored(block)?.is_some() {
-                progress(&block.id);
-            }
-        }
-        for attempt in 1.. {
-            let mut pending = Vec::new();
-            for block in blocks {
-                if self.stored(block)?.is_none() {
-                    pending.push(block.clone());
-                }
-            }
-            if pending.is_empty() || self.out_of_time {
-                break;
-            }
-            let job = self.running()?;
-            job.ask(&pending, true, last)?;
-            match job.wait_until(progress, |ledger| ledger.all_done()) {
-                Ok(()) => {}
-                Err(Stop::EndedInOrder) if attempt < MAX_TRIES => self.end_job()?,
-                Err(Stop::EndedInOrder) => return Err(self.give_up()),
-                Err(Stop::OutOfTime) => self.leave()?,
-                Err(Stop::Error(error)) => return Err(self.failed(error)),
-            }
-        }
-        blocks
-            .iter()
-            .map(|block| match self.stored(block)? {
-                Some(mut outcome) => {
-                    if let Some((reference, launch)) = self.judge {
-                        reference.judge(launch, block, &mut outcome);
-                    }
-                    Ok(outcome)
-                }
-                None if self.out_of_time => Ok(BlockOutcome::default()),
-                None => Err(self.unexplained(&block.id).into()),
-            })
-            .collect()
-    }
-
-    /// The block, renamed if the store knows another question by its name. A resumed run decides by the clock, too, and
-    /// may ask something else.
-    fn named(&self, block: &Block) -> Result<Block, SessionError> {
-        let same = |items: &[Item]| items == block.items;
-        if self
-            .asked
-            .iter()
-            .any(|known| known.id == block.id && !same(&known.items))
-        {
-            return Err(SessionError::DifferentBlock {
-                key: self.spec.key.clone(),
-                block: block.id.clone(),
-            });
-        }
-        let known = self.run.asked_items(&self.spec.key, &block.id)?;
-        let mut named = block.clone();
-        if known.is_some_and(|items| !same(&items)) {
-            let items = serde_json::to_string(&block.items).unwrap_or_default();
-            named.id = format!("{}~{:08x}", block.id, derived_seed(0, &items) >> 32);
-        }
-        Ok(named)
-    }
-
-    /// The stored answer, if it is one to this question.
-    fn stored(&self, block: &Block) -> Result<Option<BlockOutcome>, SessionError> {
-        match self.run.finished_block(&self.spec.key, &block.id)? {
-            Some(stored) if stored.items != block.items => Err(SessionError::DifferentBlock {
-                key: self.spec.key.clone(),
-                block: block.id.clone(),
-            }),
-            stored => Ok(stored.map(|stored| stored.outcome)),
-        }
-    }
-
-    fn replay_failure(&self, block: &str) -> Result<(), SessionError> {
-        let Some(stored) = self.run.stored_failure(&self.spec.key, block)? else {
-            return Ok(());
-        };
-        let failure: JobFailure = serde_json::from_str(&stored.detail).map_err(|error| {
-            self.run
-                .damaged(format!("failure of `{}`, `{block}`: {error}", self.spec.key))
-        })?;
-        Err(failure.into())
-    }
-
-    /// First step of every call.
-    fn prepare(&mut self) -> Result<(), SessionError> {
-        if !self.recovered {
-            recover::recover(self.run)?;
-            self.recovered = true;
-        }
-        match &self.not_started {
-            Some(failure) => Err(failure.clone().into()),
-            None => Ok(()),
-        }
-    }
-
-    /// The running job, started if need be.
-    fn running(&mut self) -> Result<&mut Job, SessionError> {
-        if let Some(signal) = interrupt::received(self.interrupt) {
-            self.job = None;
-            return Err(SessionError::Interrupted { signal });
-        }
-        if let Some(job) = &mut self.job {
-            // The worker may have ended the job while nobody asked.
-            if let Err(error) = job.look(&mut |_| ()) {
-                return Err(self.failed(error));
-            }
-            if self.job.as_ref().is_some_and(Job::is_closing) {
-                self.end_job()?;
-            }
-        }
-        if !self.bench.starts_jobs() {
-            return Err(SessionError::Replayed {
-                key: self.spec.key.clone(),
-            });
-        }
-        if self.job.is_none() {
-            let job = Job::launch(
-                self.run,
-                self.bench,
-                &self.worker,
-                &self.directory,
-                &self.spec,
-                self.interrupt,
-            )?;
-            self.job = Some(job);
-            #[cfg(test)]
-            if let Some(job) = &mut self.job {
-                job.dies_after_lines = self.dies_after_lines;
-            }
-        }
-        self.job
-            .as_mut()
-            .ok_or_else(|| SessionError::from(self.run.damaged("a job that is not there")))
-    }
-
-    /// Ends the job in order, if there is one.
-    fn end_job(&mut self) -> Result<(), SessionError> {
-        let Some(mut job) = self.job.take() else { return Ok(()) };
-        let ended = job.wind_up();
-        self.tell(&job);
-        drop(job);
-        ended.map_err(|error| self.failed(error))
-    }
-
-    /// Ends a job whose time is over; no further question is asked.
-    fn leave(&mut self) -> Result<(), SessionError> {
-        self.out_of_time = true;
-        let Some(mut job) = self.job.take() else { return Ok(()) };
-        // A job that did not end in order was killed.
-        let ended = if job.is_stopped() { Ok(()) } else { job.wind_up() };
-        self.tell(&job);
-        drop(job);
-        ended.map_err(|error| self.failed(error))
-    }
-
-    fn tell(&self, job: &Job) {
-        if let Some(watch) = self.watch {
-            watch.ended(job.ended());
-        }
-    }
-
-    /// Gives up the job after an error.
-    fn failed(&mut self, error: SessionError) -> SessionError {
-        if let Some(job) = self.job.take() {
-            self.tell(&job);
-        }
-        if let SessionError::Job(failure @ JobFailure::DidNotStart { .. }) = &error {
-            self.not_started = Some(failure.clone());
-        }
-        error
-    }
-
-    /// Gives up a worker that ends in order without answering.
-    fn give_up(&mut self) -> SessionError {
-        let Some(job) = self.job.take() else {
-            return self.unexplained("end").into();
-        };
-        let failure = job.unanswered();
-        match job.store_failure(&failure, job.ledger.blamed()) {
-            Ok(()) => failure.into(),
-            Err(error) => error,
-        }
     }
 
     fn unexplained(&self, what: &str) -> StoreError {

@@ -6,7 +6,7 @@ use kilter_model::not_deployed::NotDeployed;
 use kilter_model::setup::Setup;
 use kilter_model::survey::Survey;
 use kilter_protocol::fault::FaultKind;
-use kilter_search::context::Context;
+use kilter_search::context::LaunchSearch;
 
 use super::Goals;
 use super::side_effects;
@@ -43,7 +43,7 @@ pub(super) trait Bench {
 /// The machine.
 pub(super) struct OnMachine<'g, 'c, 'a> {
     goals: &'g Goals,
-    context: &'c Context<'a>,
+    parts: LaunchSearch<'c, 'a>,
     label: &'g str,
     launch: &'g Setup,
     /// Seconds of the longest launch so far.
@@ -52,10 +52,10 @@ pub(super) struct OnMachine<'g, 'c, 'a> {
 
 impl<'g, 'c, 'a> OnMachine<'g, 'c, 'a> {
     /// Makes launches from `launch`, named after `label`.
-    pub(super) fn new(goals: &'g Goals, context: &'c Context<'a>, label: &'g str, launch: &'g Setup) -> Self {
+    pub(super) fn new(goals: &'g Goals, parts: LaunchSearch<'c, 'a>, label: &'g str, launch: &'g Setup) -> Self {
         OnMachine {
             goals,
-            context,
+            parts,
             label,
             launch,
             longest_seconds: 0.0,
@@ -63,9 +63,9 @@ impl<'g, 'c, 'a> OnMachine<'g, 'c, 'a> {
     }
 
     fn timed<T>(&mut self, launch: impl FnOnce(&Self) -> anyhow::Result<T>) -> anyhow::Result<T> {
-        let before = self.context.jobs.budget.spent_seconds();
+        let before = self.parts.jobs.budget.spent_seconds();
         let result = launch(self)?;
-        let seconds = self.context.jobs.budget.spent_seconds() - before;
+        let seconds = self.parts.jobs.budget.spent_seconds() - before;
         self.longest_seconds = self.longest_seconds.max(seconds);
         Ok(result)
     }
@@ -75,7 +75,7 @@ impl Bench for OnMachine<'_, '_, '_> {
     fn untouched(&mut self, key: &str) -> anyhow::Result<Survey> {
         self.timed(|bench| {
             let key = format!("{}/targets/{key}", bench.label);
-            bench.goals.survey(&bench.context.jobs, &key, &Setup::default())
+            bench.goals.survey(bench.parts.jobs, &key, &Setup::default())
         })
     }
 
@@ -83,8 +83,8 @@ impl Bench for OnMachine<'_, '_, '_> {
         self.timed(|bench| {
             let key = format!("{}/targets/{key}", bench.label);
             bench.goals.candidate(
-                &bench.context.jobs,
-                &bench.context.quarantine,
+                bench.parts.jobs,
+                bench.parts.quarantine,
                 &key,
                 bench.launch,
                 assignments,
@@ -93,7 +93,7 @@ impl Bench for OnMachine<'_, '_, '_> {
     }
 
     fn side_effects(&mut self, assignments: &[Assignment]) -> anyhow::Result<Option<NotDeployed>> {
-        side_effects::refusal(self.context, self.label, self.launch, assignments)
+        side_effects::refusal(self.parts, self.label, self.launch, assignments)
     }
 
     fn is_changed(&self) -> bool {
@@ -102,19 +102,19 @@ impl Bench for OnMachine<'_, '_, '_> {
 
     fn failure(&self, assignments: &[Assignment]) -> FaultKind {
         let id = id(assignments);
-        self.context.quarantine.fault(&id).unwrap_or(FaultKind::Refused)
+        self.parts.quarantine.fault(&id).unwrap_or(FaultKind::Refused)
     }
 
     fn affords(&self, launches: usize) -> bool {
         let seconds = launches as f64 * self.longest_seconds;
-        !self.context.jobs.budget.search_exhausted(seconds)
+        !self.parts.jobs.budget.search_exhausted(seconds)
     }
 
     fn note(&mut self, text: &str) {
-        self.context.progress.note(text);
+        self.parts.jobs.progress.note(text);
     }
 
     fn warn(&mut self, text: &str) {
-        self.context.progress.warn(text);
+        self.parts.jobs.progress.warn(text);
     }
 }

@@ -14,7 +14,7 @@ use kilter_model::deployment::{Assignment, PROGRESS_VARIABLE};
 use kilter_model::not_deployed::{Measure, NotDeployed, Step};
 use kilter_model::setup::Setup;
 use kilter_model::survey::Survey;
-use kilter_search::context::{Context, Facts, Jobs};
+use kilter_search::context::{Facts, Jobs, LaunchSearch};
 use kilter_search::space;
 use kilter_stats::verdict::Rule;
 
@@ -45,7 +45,7 @@ impl Goals {
     /// not proposed.
     pub fn search(
         &mut self,
-        context: &Context<'_>,
+        parts: LaunchSearch<'_, '_>,
         label: &str,
         launch: &Setup,
         banned: &BTreeSet<Assignment>,
@@ -56,12 +56,12 @@ impl Goals {
             self.tried.push(one.refused(NotDeployed::Banned));
         }
         let candidates = if waiting.is_empty() {
-            self.candidates(&context.jobs, &context.facts, banned)
+            self.candidates(parts.jobs, parts.facts, banned)
         } else {
             Vec::new()
         };
-        let rule = context.site.rule(context.facts.noise_seconds());
-        let mut bench = OnMachine::new(self, context, label, launch);
+        let rule = parts.jobs.site.rule(parts.facts.noise_seconds());
+        let mut bench = OnMachine::new(self, parts, label, launch);
         let mut search = Search {
             targets: &self.targets,
             base: &self.base,

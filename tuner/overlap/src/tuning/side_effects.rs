@@ -15,7 +15,7 @@ use kilter_protocol::overlap::{Benchmark, Model, Overlap, Part};
 use kilter_protocol::plan::{Block, Implementation, Item, Repetitions};
 use kilter_protocol::task::{Functionality, Task};
 use kilter_render::format;
-use kilter_search::context::Context;
+use kilter_search::context::LaunchSearch;
 use kilter_search::trials::{Samples, Trials, is_library, is_slower};
 
 /// Sizes of small messages in bytes: latency alone, and a size that every library sends at once.
@@ -32,24 +32,24 @@ const SECONDS: f64 = 0.2;
 /// Reason why a setting must not be deployed; `None` if it slows nothing down. Only functions that it can touch are
 /// measured. An error is a failure that the setting does not explain.
 pub(super) fn refusal(
-    context: &Context<'_>,
+    parts: LaunchSearch<'_, '_>,
     label: &str,
     launch: &Setup,
     assignments: &[Assignment],
 ) -> anyhow::Result<Option<NotDeployed>> {
     let label = format!("{label}/targets/side effects");
-    let messages = blocks(derived_seed(context.jobs.run.seed, &label));
+    let messages = blocks(derived_seed(parts.jobs.run.seed, &label));
     let change = Deployment {
         assignments: assignments.to_vec(),
         ..Deployment::default()
     };
-    let touched = |subject: &Subject| change.touches(subject, &context.site.library);
-    let mut trials = Trials::new(context, label, &[], launch.clone())
+    let touched = |subject: &Subject| change.touches(subject, &parts.jobs.site.library);
+    let mut trials = Trials::new(parts, label, &[], launch.clone())
         .beside(messages)
         .within(&touched);
     let both = [Vec::new(), assignments.to_vec()];
     let samples = trials.in_turn("look for side effects", &both)?;
-    Ok(objection(&samples[0], &samples[1], context.facts.noise_seconds()))
+    Ok(objection(&samples[0], &samples[1], parts.facts.noise_seconds()))
 }
 
 /// Ping-pongs: a block for each size, so that the ways to send it are interleaved.

@@ -3,20 +3,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use kilter_model::config::guideline::Kind;
 use kilter_model::plan::{PlannedCell, Subject};
 use kilter_stats::sample::Sample;
 use kilter_stats::verdict::screening::{Expected, Screened, Sides, deviation_of, screen};
 use kilter_stats::verdict::{Comparison, Outcome};
 use kilter_stats::verdict::{Reach, Rule};
 
-use super::JudgedCell;
 use super::admission::Waiting;
 use super::cells::Cells;
+use super::found::{JudgedCell, Key, key};
 use super::launches::Timed;
-
-/// Key of a cell, the same whatever its size is compared with.
-pub(super) type Key = (String, String, Subject);
 
 /// The screening of all cells.
 #[derive(Debug, Default)]
@@ -189,15 +185,6 @@ impl Screening {
             }),
         })
     }
-}
-
-/// The key of a cell.
-pub(super) fn key(planned: &PlannedCell) -> Key {
-    let what = match planned.kind {
-        Kind::Monotony => &planned.function,
-        _ => &planned.expression,
-    };
-    (planned.guideline.clone(), what.clone(), planned.left.clone())
 }
 
 #[cfg(test)]

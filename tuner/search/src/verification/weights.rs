@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::admission::Waiting;
 use super::cells::Cells;
-use super::screened::{Key, key};
+use super::found::{Key, key};
 
 /// The weights of all cells that are confirmed.
 #[derive(Debug, Default)]

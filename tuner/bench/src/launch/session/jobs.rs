@@ -1,0 +1,110 @@
+//! The job of a session: started when something is asked, ended in order, left when its time is over, given up after an error.
+
+use super::Session;
+use crate::launch::failure::{JobFailure, SessionError};
+use crate::launch::interrupt;
+use crate::launch::job::Job;
+use crate::launch::recover;
+
+impl Session<'_> {
+    /// First step of every call.
+    pub(super) fn prepare(&mut self) -> Result<(), SessionError> {
+        if !self.recovered {
+            recover::recover(self.run)?;
+            self.recovered = true;
+        }
+        match &self.not_started {
+            Some(failure) => Err(failure.clone().into()),
+            None => Ok(()),
+        }
+    }
+
+    /// The running job, started if need be.
+    pub(super) fn running(&mut self) -> Result<&mut Job, SessionError> {
+        if let Some(signal) = interrupt::received(self.interrupt) {
+            self.job = None;
+            return Err(SessionError::Interrupted { signal });
+        }
+        if let Some(job) = &mut self.job {
+            // The worker may have ended the job while nobody asked.
+            if let Err(error) = job.look(&mut |_| ()) {
+                return Err(self.failed(error));
+            }
+            if self.job.as_ref().is_some_and(Job::is_closing) {
+                self.end_job()?;
+            }
+        }
+        if !self.bench.starts_jobs() {
+            return Err(SessionError::Replayed {
+                key: self.spec.key.clone(),
+            });
+        }
+        if self.job.is_none() {
+            let job = Job::launch(
+                self.run,
+                self.bench,
+                &self.worker,
+                &self.directory,
+                &self.spec,
+                self.interrupt,
+            )?;
+            self.job = Some(job);
+            #[cfg(test)]
+            if let Some(job) = &mut self.job {
+                job.dies_after_lines = self.dies_after_lines;
+            }
+        }
+        self.job
+            .as_mut()
+            .ok_or_else(|| SessionError::from(self.run.damaged("a job that is not there")))
+    }
+
+    /// Ends the job in order, if there is one.
+    pub(super) fn end_job(&mut self) -> Result<(), SessionError> {
+        let Some(mut job) = self.job.take() else { return Ok(()) };
+        let ended = job.wind_up();
+        self.tell(&job);
+        drop(job);
+        ended.map_err(|error| self.failed(error))
+    }
+
+    /// Ends a job whose time is over; no further question is asked.
+    pub(super) fn leave(&mut self) -> Result<(), SessionError> {
+        self.out_of_time = true;
+        let Some(mut job) = self.job.take() else { return Ok(()) };
+        // A job that did not end in order was killed.
+        let ended = if job.is_stopped() { Ok(()) } else { job.wind_up() };
+        self.tell(&job);
+        drop(job);
+        ended.map_err(|error| self.failed(error))
+    }
+
+    /// Gives up the job after an error.
+    pub(super) fn failed(&mut self, error: SessionError) -> SessionError {
+        if let Some(job) = self.job.take() {
+            self.tell(&job);
+        }
+        if let SessionError::Job(failure @ JobFailure::DidNotStart { .. }) = &error {
+            self.not_started = Some(failure.clone());
+        }
+        error
+    }
+
+    fn tell(&self, job: &Job) {
+        if let Some(watch) = self.watch {
+            watch.ended(job.ended());
+        }
+    }
+
+    /// Gives up a worker that ends in order without answering.
+    pub(super) fn give_up(&mut self) -> SessionError {
+        let Some(job) = self.job.take() else {
+            return self.unexplained("end").into();
+        };
+        let failure = job.unanswered();
+        match job.store_failure(&failure, job.ledger.blamed()) {
+            Ok(()) => failure.into(),
+            Err(error) => error,
+        }
+    }
+}

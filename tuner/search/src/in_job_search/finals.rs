@@ -1,0 +1,169 @@
+//! The last round of a contest: the finalists in several launches, whose medians decide.
+
+use std::collections::BTreeMap;
+
+use kilter_model::deployment::Selection;
+use kilter_model::plan::DEFAULT;
+use kilter_stats::sample::Sample;
+
+use super::items::bound_id;
+use super::job::Job;
+use super::{Contests, Held};
+use crate::choose::Measured;
+use crate::target::Target;
+use crate::trials::Purpose;
+
+/// Launches of the final.
+pub const FINAL_LAUNCHES: usize = 5;
+
+/// Medians of each launch in seconds, by item.
+type Medians = BTreeMap<String, Vec<f64>>;
+
+impl Contests<'_, '_> {
+    /// Runs all finals together, in a few launches of their own, as many as the budget allows; none are held where it allows no launch.
+    ///
+    /// # Errors
+    /// A failure that no candidate explains.
+    pub fn finals(&self, finals: Vec<(Target, Vec<Selection>)>, most_launches: usize) -> anyhow::Result<Vec<Held>> {
+        if finals.is_empty() {
+            return Ok(Vec::new());
+        }
+        let launches = self.launches_of_finals(most_launches);
+        let mut medians = vec![Medians::new(); finals.len()];
+        self.parts
+            .jobs
+            .progress
+            .phase("compare finalists", (launches * finals.len()) as u64);
+        for launch in 0..launches {
+            if !self.affords(self.expected_seconds(&finals), (launch, launches)) {
+                if launch == 0 {
+                    return Ok(Vec::new());
+                }
+                break;
+            }
+            self.final_launch(launch, &finals, &mut medians)?;
+        }
+        Ok(self.held(finals, medians))
+    }
+
+    /// Runs [`Contests::finals`] in turn with launches of `without`, which measure only the defaults and the bounds. Returns each final with its
+    /// counterpart without; nothing where the budget allows no launch.
+    ///
+    /// # Errors
+    /// A failure that no candidate explains.
+    pub fn finals_in_turn(
+        &self,
+        without: &Contests<'_, '_>,
+        finals: Vec<(Target, Vec<Selection>)>,
+        most_launches: usize,
+    ) -> anyhow::Result<Vec<(Held, Held)>> {
+        let launches = self.launches_of_finals(most_launches);
+        let alone = finals.iter().map(|(target, _)| (target.clone(), Vec::new()));
+        let alone: Vec<(Target, Vec<Selection>)> = alone.collect();
+        let mut medians = vec![Medians::new(); finals.len()];
+        let mut of_alone = medians.clone();
+        self.parts
+            .jobs
+            .progress
+            .phase("compare finalists in turn", (2 * launches * finals.len()) as u64);
+        for launch in 0..launches {
+            let both = without.expected_seconds(&alone) + self.expected_seconds(&finals);
+            if !self.affords(both, (launch, launches)) {
+                if launch == 0 {
+                    return Ok(Vec::new());
+                }
+                break;
+            }
+            without.final_launch(launch, &alone, &mut of_alone)?;
+            self.final_launch(launch, &finals, &mut medians)?;
+        }
+        let held = self.held(finals, medians).into_iter();
+        Ok(held.zip(without.held(alone, of_alone)).collect())
+    }
+
+    fn launches_of_finals(&self, most: usize) -> usize {
+        most.min(self.parts.jobs.site.options.launches).max(1)
+    }
+
+    /// Keeps the seconds of a target's block.
+    pub(super) fn learn_seconds(&self, target: &Target, seconds: f64) {
+        let mut known = self.longest_seconds.borrow_mut();
+        let longest = known.entry(target.name()).or_default();
+        *longest = longest.max(seconds);
+    }
+
+    /// Seconds that a launch with all finals is expected to take: the longest block of each target so far, and the job's start and end.
+    fn expected_seconds(&self, finals: &[(Target, Vec<Selection>)]) -> f64 {
+        let known = self.longest_seconds.borrow();
+        let blocks = finals.iter().filter_map(|(target, _)| known.get(&target.name()));
+        self.parts.jobs.launch_seconds() + blocks.sum::<f64>()
+    }
+
+    /// True if the budget allows the next of the launches of finals, which is expected to take these seconds; if not, it warns.
+    fn affords(&self, seconds: f64, (made, launches): (usize, usize)) -> bool {
+        let jobs = self.parts.jobs;
+        let affords = !self.heeds_budget || !jobs.budget.search_exhausted(seconds);
+        if !affords {
+            jobs.progress.warn(&format!(
+                "the budget ended after {made} of {launches} launches that compare finalists; raise --budget"
+            ));
+        }
+        affords
+    }
+
+    /// One launch with all finals; their medians are added to those that there are.
+    fn final_launch(
+        &self,
+        launch: usize,
+        finals: &[(Target, Vec<Selection>)],
+        medians: &mut [Medians],
+    ) -> anyhow::Result<()> {
+        let mut job = Job::new(self, &format!("final/{launch}"));
+        for ((target, front), medians) in finals.iter().zip(medians) {
+            let outcome = job.measure(target, front, Purpose::Final)?;
+            for id in outcome.samples.keys() {
+                medians.entry(id.clone()).or_default().extend(outcome.median(id));
+            }
+            self.parts.jobs.progress.step(1);
+        }
+        job.finish()
+    }
+
+    fn held(&self, finals: Vec<(Target, Vec<Selection>)>, medians: Vec<Medians>) -> Vec<Held> {
+        finals
+            .into_iter()
+            .zip(medians)
+            .map(|((target, front), medians)| {
+                let sample = |id: &str| medians.get(id).and_then(|values| Sample::new(values.clone()).ok());
+                let mut candidates: Vec<Measured> = sample(DEFAULT)
+                    .into_iter()
+                    .map(|medians| Measured {
+                        selection: None,
+                        medians,
+                    })
+                    .collect();
+                candidates.extend(
+                    front
+                        .iter()
+                        .filter(|selection| !self.parts.quarantine.contains(&selection.id()))
+                        .filter_map(|selection| {
+                            Some(Measured {
+                                selection: Some(selection.clone()),
+                                medians: sample(&selection.id())?,
+                            })
+                        }),
+                );
+                let bounds: Vec<Sample> = target
+                    .bounds
+                    .iter()
+                    .filter_map(|bound| sample(&bound_id(bound)))
+                    .collect();
+                Held {
+                    target,
+                    candidates,
+                    bounds,
+                }
+            })
+            .collect()
+    }
+}

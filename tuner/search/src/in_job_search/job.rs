@@ -1,0 +1,181 @@
+//! A job of a contest, restarted when a candidate takes it down.
+
+use std::collections::BTreeMap;
+
+use kilter_bench::launch::session::{BlockOutcome, Session, SessionError};
+use kilter_model::deployment::Selection;
+use kilter_model::plan::{self, DEFAULT};
+use kilter_protocol::fault::Fault;
+use kilter_protocol::plan::{Block, Item, Repetitions};
+
+use super::Contests;
+use super::items::{bound_id, item};
+use crate::target::Target;
+use crate::trials::{self, Purpose};
+
+/// One job, restarted when a candidate takes it down.
+pub(super) struct Job<'r, 'c, 'a> {
+    contests: &'r Contests<'c, 'a>,
+    name: String,
+    attempt: usize,
+    blocks: usize,
+    session: Option<Session<'c>>,
+}
+
+impl<'r, 'c, 'a> Job<'r, 'c, 'a> {
+    pub(super) fn new(contests: &'r Contests<'c, 'a>, name: &str) -> Job<'r, 'c, 'a> {
+        Job {
+            contests,
+            name: format!("{}/{name}", contests.label),
+            attempt: 0,
+            blocks: 0,
+            session: None,
+        }
+    }
+
+    /// Time of each candidate over the default's, in one block. Candidates that fail are missing.
+    pub(super) fn ratios(
+        &mut self,
+        target: &Target,
+        candidates: &[Selection],
+        purpose: Purpose,
+    ) -> anyhow::Result<BTreeMap<Selection, f64>> {
+        let bare = Target {
+            bounds: Vec::new(),
+            ..target.clone()
+        };
+        let outcome = self.measure(&bare, candidates, purpose)?;
+        let median = |id: &str| outcome.median(id);
+        for selection in candidates {
+            if let Some(seconds) = median(&selection.id()) {
+                self.contests.guide.learn(target, selection, seconds);
+            }
+        }
+        let Some(default) = median(DEFAULT) else {
+            return Ok(BTreeMap::new());
+        };
+        Ok(candidates
+            .iter()
+            .filter_map(|selection| Some((selection.clone(), median(&selection.id())? / default)))
+            .collect())
+    }
+
+    /// Measures the default, the bounds and the candidates that are not in quarantine; who takes the job down goes there, and
+    /// the rest is measured again in a new job.
+    pub(super) fn measure(
+        &mut self,
+        target: &Target,
+        candidates: &[Selection],
+        purpose: Purpose,
+    ) -> anyhow::Result<BlockOutcome> {
+        let parts = self.contests.parts;
+        let repetitions =
+            trials::repetitions_of(parts.jobs.site.options, parts.facts, purpose, &target.left.block_id());
+        loop {
+            let mut items = vec![item(target, None)];
+            items.extend(target.bounds.iter().map(|bound| self.bound_item(bound)));
+            let is_put_away =
+                |id: &str| parts.quarantine.contains(id) || parts.quarantine.contains(&put_away_as(id, target));
+            let live: Vec<&Selection> = candidates.iter().filter(|s| !is_put_away(&s.id())).collect();
+            items.extend(live.iter().map(|selection| item(target, Some(selection))));
+            self.blocks += 1;
+            let id = format!("{}: {}", self.blocks, target.name());
+            let block = Block {
+                seed: plan::derived_seed(parts.jobs.run.seed, &format!("{}/{}/{id}", self.name, self.attempt)),
+                repetitions: Repetitions {
+                    seconds: repetitions.seconds * items.len() as f64,
+                    ..repetitions
+                },
+                items,
+                id,
+            };
+            let key = format!("{}/{}", self.name, self.attempt);
+            let setup = &self.contests.setup;
+            let session = match &mut self.session {
+                Some(session) => session,
+                none => none.insert(parts.jobs.session(&key, setup, false)?),
+            };
+            match session.measure(&block) {
+                Ok(outcome) => {
+                    self.contests.learn_seconds(target, outcome.seconds);
+                    for (item, fault) in &outcome.failed {
+                        if matches!(fault, Fault::OtherResults { .. }) {
+                            // At another size it may leave what the default leaves.
+                            let id = put_away_as(item, target);
+                            parts.jobs.progress.note(&format!("`{id}` is no candidate: {fault}"));
+                            parts.quarantine.add(&id, fault.kind(), &fault.to_string());
+                        } else {
+                            parts.quarantine.add_failed(item, fault, &parts.jobs.progress);
+                        }
+                    }
+                    return Ok(outcome);
+                }
+                Err(SessionError::Job(failure)) => {
+                    self.session = None;
+                    self.attempt += 1;
+                    let suspect = failure.suspect().map(str::to_owned);
+                    let (what, detail) = (failure.kind(), failure.to_string());
+                    let guilty: Vec<String> = match suspect {
+                        Some(id) => live
+                            .iter()
+                            .map(|s| s.id())
+                            .filter(|candidate| *candidate == id)
+                            .collect(),
+                        // Nobody was caught entering: all that ran together are put away, rather than hang again.
+                        None => live.iter().map(|s| s.id()).collect(),
+                    };
+                    if guilty.is_empty() {
+                        return Err(anyhow::Error::new(failure).context("the library's own collectives failed"));
+                    }
+                    for id in guilty {
+                        parts.jobs.progress.warn(&format!(
+                            "candidate `{id}` {what} and is not proposed again; see the report"
+                        ));
+                        parts.quarantine.add(&id, what, &detail);
+                    }
+                }
+                Err(other) => return Err(other.into()),
+            }
+        }
+    }
+
+    /// A bound as it is deployed so far: with the settings selected for its calls, or by the implementation selected for it.
+    fn bound_item(&self, bound: &plan::Subject) -> Item {
+        let mut item = Item {
+            id: bound_id(bound),
+            ..bound.item()
+        };
+        let calls = bound
+            .text
+            .parse::<kilter_protocol::expression::Side>()
+            .ok()
+            .and_then(|side| side.plain_calls())
+            .unwrap_or_default();
+        for call in &calls {
+            match self.contests.deployment.selections.get(&(*call, bound.bytes)) {
+                Some(Selection::Settings(settings)) => item.settings.extend(settings.iter().cloned()),
+                Some(selection) if calls.len() == 1 => {
+                    let as_deployed = self::item(&Target::unbounded(*call, bound.bytes), Some(selection));
+                    item = Item {
+                        id: item.id,
+                        ..as_deployed
+                    };
+                }
+                _ => {}
+            }
+        }
+        item
+    }
+
+    pub(super) fn finish(&mut self) -> anyhow::Result<()> {
+        if let Some(session) = self.session.take() {
+            session.finish()?;
+        }
+        Ok(())
+    }
+}
+
+/// Under which name a candidate is put away for one target alone.
+fn put_away_as(id: &str, target: &Target) -> String {
+    format!("{id} for {}", target.name())
+}

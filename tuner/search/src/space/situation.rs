@@ -1,0 +1,91 @@
+//! Candidates for whole launches that fit the placement of the ranks and the settings in force.
+
+use std::collections::BTreeSet;
+
+use kilter_model::config::library::{Library, Value};
+use kilter_model::deployment::Assignment;
+
+use super::launch::{LaunchCandidate, launch_candidate};
+
+/// Placement of the ranks, and the settings in force before anything is tried.
+#[derive(Debug, Clone, Default)]
+pub struct Situation {
+    /// Hosts of the ranks, in their order; empty where that is not known.
+    pub hosts: Vec<String>,
+    /// Settings of the site and the user, then those deployed so far: the last one of a name wins.
+    pub in_force: Vec<(String, String)>,
+}
+
+impl Situation {
+    /// The value in force for a name.
+    fn value_of(&self, name: &str) -> Option<&str> {
+        let found = self.in_force.iter().rev().find(|(other, _)| other == name)?;
+        Some(&found.1)
+    }
+}
+
+/// The launch settings that can act on this placement. A value in force is not tried again; where another one stands, the library's default is
+/// tried. A candidate that would break a constraint gets the setting that mends it, or is left out.
+#[must_use]
+pub fn in_situation(
+    library: &Library,
+    candidates: Vec<LaunchCandidate>,
+    situation: &Situation,
+) -> Vec<LaunchCandidate> {
+    let mut fitting: Vec<LaunchCandidate> = Vec::new();
+    let mut defaults: BTreeSet<&str> = BTreeSet::new();
+    for candidate in candidates {
+        let row = library.parameters.iter().find(|row| row.name == candidate.parameter);
+        let Some(row) = row.filter(|row| Library::acts_where(row.placement, &situation.hosts)) else {
+            continue;
+        };
+        let stands = situation.value_of(&row.name);
+        if let Some(value) = stands
+            && defaults.insert(&row.name)
+            && !row.default.is_empty()
+            && !library.same_value(&row.name, &row.default, value)
+        {
+            fitting.push(launch_candidate(row, &Value::Word(row.default.clone())));
+        }
+        let own = candidate.assignments.first();
+        let is_in_force =
+            own.is_some_and(|own| stands.is_some_and(|value| library.same_value(&row.name, &own.value, value)));
+        if !is_in_force {
+            fitting.push(candidate);
+        }
+    }
+    fitting
+        .into_iter()
+        .filter_map(|candidate| mended(library, candidate, situation))
+        .collect()
+}
+
+/// A candidate with the settings that it needs to break no constraint; `None` if there are none.
+fn mended(library: &Library, mut candidate: LaunchCandidate, situation: &Situation) -> Option<LaunchCandidate> {
+    let own = candidate
+        .assignments
+        .iter()
+        .map(|one| (one.name.clone(), one.value.clone()));
+    let beside = library.mended(&situation.in_force, &own.collect::<Vec<_>>())?;
+    candidate.assignments.extend(beside.into_iter().map(|(name, value)| {
+        let row = library.parameters.iter().find(|row| row.name == name);
+        Assignment {
+            environment: row.is_some_and(|row| row.environment),
+            name,
+            value,
+        }
+    }));
+    Some(candidate)
+}
+
+/// An ordered candidate with another value of its parameter; `None` if that would break a constraint.
+#[must_use]
+pub fn with_value(
+    library: &Library,
+    candidate: &LaunchCandidate,
+    value: u64,
+    situation: &Situation,
+) -> Option<LaunchCandidate> {
+    let row = library.parameters.iter().find(|row| row.name == candidate.parameter)?;
+    mended(library, launch_candidate(row, &Value::Number(value)), situation)
+}

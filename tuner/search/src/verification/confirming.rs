@@ -1,0 +1,222 @@
+//! Makes fresh launches of the cells that the first pass leaves open, and looks at them.
+
+use std::collections::BTreeSet;
+
+use kilter_bench::allocation;
+use kilter_model::plan::Subject;
+use kilter_stats::verdict::dependence::{Dependence, Looks};
+use kilter_stats::verdict::sequential::CellIndex;
+use kilter_stats::verdict::{self, Outcome, Sequential};
+
+use super::Work;
+use super::admission::Waiting;
+use super::cells::Cells;
+use super::screened::Screening;
+use super::weights::Weights;
+
+/// Fewer launches than this decide nothing.
+const MIN_LAUNCHES: usize = 3;
+
+impl Work<'_, '_> {
+    /// Confirms the cells that the first pass leaves open: the dearest first, as many as the seconds can decide. A cell with enough launches
+    /// makes room for the next.
+    pub(super) fn confirm(&mut self, planned: &Cells) -> anyhow::Result<()> {
+        let (jobs, options) = (self.jobs, self.jobs.site.options);
+        let rule = jobs.site.rule(self.verification.noise_seconds);
+        self.screening = Screening::of(planned, &self.pass.timed, &rule, self.pass.screened);
+        let mut waiting = self.screening.open(planned, &|left| self.plan.calls_of(left));
+        let hypotheses = waiting.iter().map(|one| one.what.hypotheses()).sum();
+        self.needed_launches = verdict::launches_needed(hypotheses, options.alpha, options.test);
+        self.plan_launches(hypotheses);
+        if self.pass.screened && self.beside.is_none() {
+            // Only here: a search compares others with these, and a proof all left sides with the untouched library's; those ratios nobody
+            // knows yet.
+            self.pass.repeat(jobs, &self.screening.distances(&rule));
+        }
+        let of_launches = |deviation| verdict::Reach::of(deviation, self.deciding_launches(), hypotheses, &rule);
+        let reach = self.screening.deviation.map(of_launches);
+        self.screening.expect(&mut waiting, reach);
+        let weights = Weights::of(&waiting, self.pass.screened);
+        // What the heaviest cell takes is known only now.
+        self.needed_launches = verdict::launches_needed(weights.like_hypotheses(), options.alpha, options.test);
+        self.warn_of_few_launches(hypotheses);
+        if self.pass.screened {
+            let cells = self.screening.complete(Vec::new());
+            let clear = cells
+                .iter()
+                .filter(|judged| judged.comparison.verdict == Outcome::Holds)
+                .count();
+            jobs.progress.note(&format!(
+                "{}: {} cells screened, {clear} clearly hold, {} to confirm",
+                self.label,
+                cells.len(),
+                cells.len() - clear
+            ));
+        }
+        if options.is_exact() {
+            return self.judge_exact(waiting);
+        }
+        let mut admitted = self.admit(&mut waiting, &BTreeSet::new(), 0);
+        self.limit_launches(admitted.iter().flat_map(|one| one.subjects.iter().cloned()).collect());
+        let most = self.most_launches;
+        let mut design = Looks::new(jobs.site.rule(0.0), most)
+            .of_hypotheses(hypotheses)
+            .of_weight(weights.total);
+        let mut entered: BTreeSet<Subject> = BTreeSet::new();
+        // Launches of the cell that has most of them.
+        let mut had = 0;
+        loop {
+            let mut fresh = Cells::default();
+            for one in admitted {
+                entered.extend(one.subjects.iter().cloned());
+                fresh.append(one.what);
+            }
+            if entered.is_empty() {
+                break;
+            }
+            let Some(subjects) = self.launches_until_look(&entered, had)? else {
+                break;
+            };
+            // Because of the clock, not because of what was measured.
+            let further = self.pace() * self.launch_price(&subjects);
+            let last = options.fixed || (self.left_seconds() < further && !self.goes_on_for(further));
+            fresh.retain_timed(&self.timed);
+            self.cells.append(fresh);
+            design.weigh(weights.by_cell(&self.cells));
+            design.set_rule(jobs.site.rule(self.verification.noise_seconds));
+            let judged = self.look(&mut design, last)?;
+            let fallen = self.finish(judged, Some(&design))?;
+            self.limit.heed(self.is_violated());
+            for index in fallen {
+                // The machine does not let the verdict stand: more launches may.
+                design.reopen(index);
+            }
+            if last {
+                break;
+            }
+            let open = design.wanted();
+            self.plan_units(&mut design, &open);
+            let has_room = |index: &CellIndex| self.cells.launches_of(*index, &self.timed) < self.most_launches;
+            let wanted: Vec<CellIndex> = open.into_iter().filter(has_room).collect();
+            let launches_of = |index: &CellIndex| self.cells.launches_of(*index, &self.timed);
+            had = wanted.iter().map(launches_of).max().unwrap_or(0);
+            entered = self.cells.subjects_of(&wanted);
+            admitted = self.admit(&mut waiting, &entered, had);
+        }
+        if self.verification.cells.is_empty() {
+            self.verification.cells = self.screening.complete(Vec::new());
+        }
+        self.report_dependence(&design);
+        self.report_stability();
+        self.report_what_is_left();
+        Ok(())
+    }
+
+    /// Makes the launches until the next look at cells that have `had` as many. Returns the subjects of the last launch; `None` if the seconds
+    /// reach for none.
+    fn launches_until_look(
+        &mut self,
+        entered: &BTreeSet<Subject>,
+        had: usize,
+    ) -> anyhow::Result<Option<BTreeSet<Subject>>> {
+        let is_fixed = self.jobs.site.options.fixed;
+        let step = if is_fixed {
+            self.most_launches
+        } else {
+            verdict::next_look(had, self.most_launches) - had
+        };
+        let first = self.verification.launches + 1;
+        let title = format!(
+            "{}: launches {first} to {} of what can be violated",
+            self.label,
+            first + step - 1
+        );
+        self.jobs.progress.phase(&title, (step * entered.len()) as u64);
+        let mut measured = None;
+        for made in 0..step {
+            let subjects = if is_fixed {
+                entered.clone()
+            } else {
+                self.affordable(entered, had + made)
+            };
+            let price = self.pace() * self.launch_price(&subjects);
+            // A first look needs its launches, whatever the estimate says.
+            let needs_more = self.verification.launches < MIN_LAUNCHES && (made > 0 || self.left_seconds() > 0.0);
+            if !is_fixed && !needs_more && self.left_seconds() < price {
+                break;
+            }
+            let expected = self.launch_price(&subjects);
+            let seconds = self.launch(&subjects)?;
+            self.paces.push(seconds / expected);
+            measured = Some(subjects);
+        }
+        Ok(measured)
+    }
+
+    /// A look at all that was admitted, on units of launches where these depend on each other.
+    pub(super) fn look(&self, design: &mut Looks, last: bool) -> anyhow::Result<Vec<Vec<verdict::Judged>>> {
+        let jobs = self.jobs;
+        let known = jobs.run.allocations(&self.keys)?;
+        let numbers = allocation::numbered(&known);
+        let units = allocation::as_units(numbers.as_deref(), jobs.site.options.allocations);
+        let families = self.cells.families(&self.timed)?;
+        Ok(design.look(&families, &self.cells.launches(&self.timed), units, last))
+    }
+
+    /// Takes the times of the first pass as they are: another launch would find the same.
+    fn judge_exact(&mut self, waiting: Vec<Waiting<Cells>>) -> anyhow::Result<()> {
+        waiting.into_iter().for_each(|one| self.cells.append(one.what));
+        self.timed = self.pass.timed.clone();
+        self.verification.launches += 1;
+        let mut design = Sequential::new(self.jobs.site.rule(0.0), self.jobs.site.options.launches);
+        let judged = design.look(&self.cells.families(&self.timed)?, true);
+        self.finish(judged, None)?;
+        Ok(())
+    }
+
+    /// Takes over the verdicts of a look, marks those that the machine does not let stand, and returns these.
+    pub(super) fn finish(
+        &mut self,
+        judged: Vec<Vec<verdict::Judged>>,
+        design: Option<&Looks>,
+    ) -> anyhow::Result<Vec<CellIndex>> {
+        let stability = self.stability();
+        let rule = self.jobs.site.rule(self.verification.noise_seconds);
+        let mut fallen = Vec::new();
+        let mut confirmed = Vec::new();
+        let hypotheses = self.cells.hypotheses();
+        for (index, mut cell, launches) in self.cells.judged(&self.timed, judged) {
+            if cell.comparison.verdict == Outcome::Unstable {
+                cell.note = design.and_then(|design| design.reason(&launches, hypotheses));
+            } else if let Some(stability) = stability.as_ref().filter(|stability| !stability.is_stable()) {
+                cell.note = stability.apply(&mut cell.comparison, &launches, &rule);
+                if cell.note.is_some() {
+                    fallen.push(index);
+                } else {
+                    cell.note = stability.one_mode(&launches);
+                }
+            }
+            confirmed.push(cell);
+        }
+        let dependence = design.and_then(Looks::dependence);
+        self.screening.is_doubtful = dependence.is_some_and(Dependence::is_found);
+        self.verification.cells = self.screening.complete(confirmed);
+        Ok(fallen)
+    }
+
+    /// True if it goes on with the seconds of the steps that would follow, for at least one launch of `launch_seconds`.
+    fn goes_on_for(&mut self, launch_seconds: f64) -> bool {
+        let (budget, is_violated) = (&self.jobs.budget, self.is_violated());
+        let goes_on = self
+            .limit
+            .goes_on_for(budget.spent_seconds(), launch_seconds, is_violated);
+        if goes_on {
+            budget.prolong_part();
+            self.jobs.progress.note(&format!(
+                "{}: nothing is violated so far, so that the search has nothing to do: going on with its seconds",
+                self.label
+            ));
+        }
+        goes_on
+    }
+}

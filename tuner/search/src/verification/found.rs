@@ -1,0 +1,101 @@
+//! Findings of a verification.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use kilter_model::config::guideline::Kind;
+use kilter_model::plan::{PlannedCell, Subject};
+use kilter_protocol::report::Synchronised;
+use kilter_stats::verdict::{Comparison, Outcome};
+
+/// Medians of one subject, one per launch, in seconds.
+pub type Medians = BTreeMap<Subject, Vec<f64>>;
+
+/// A judged cell.
+#[derive(Debug, Clone)]
+pub struct JudgedCell {
+    /// The cell.
+    pub cell: PlannedCell,
+    /// The evidence.
+    pub comparison: Comparison,
+    /// A remark on the verdict: why it is unstable.
+    pub note: Option<String>,
+}
+
+/// The findings of a verification.
+#[derive(Debug, Clone, Default)]
+pub struct Verification {
+    /// Every cell that could be judged.
+    pub cells: Vec<JudgedCell>,
+    /// Everything that was timed.
+    pub medians: Medians,
+    /// Subjects that failed, with the reason.
+    pub failed: BTreeMap<String, String>,
+    /// Spread of the empty operation in seconds (interquartile range, median over launches).
+    pub noise_seconds: f64,
+    /// Smallest step of the clock in seconds.
+    pub clock_tick_seconds: f64,
+    /// Cost of one reading of the clock in seconds.
+    pub clock_read_seconds: f64,
+    /// Time of an empty repetition on rank 0, in seconds.
+    pub loop_overhead_seconds: f64,
+    /// The synchronisation of repetitions, and its quality in the worst launch.
+    pub sync: Option<Synchronised>,
+    /// Calls of each implementation by the drop-in, over all launches.
+    pub dropin_calls: BTreeMap<String, u64>,
+    /// The last launch as a command line.
+    pub command_line: String,
+    /// The library's version string and the hosts.
+    pub library_string: String,
+    /// Hosts, each once.
+    pub hosts: Vec<String>,
+    /// Seconds of its launches, those included that were taken over from an interrupted run.
+    pub seconds: f64,
+    /// Launches that were made, the predicting one not among them.
+    pub launches: usize,
+    /// Medians of the reference cell, launch by launch, in seconds.
+    pub reference: Vec<Vec<f64>>,
+}
+
+impl Verification {
+    /// The violated cells.
+    pub fn violated(&self) -> impl Iterator<Item = &JudgedCell> {
+        self.cells
+            .iter()
+            .filter(|judged| judged.comparison.verdict == Outcome::Violated)
+    }
+
+    /// Adds the cells of `before` that it did not measure: the deployed change does not act on them.
+    #[must_use]
+    pub fn beside(&self, before: &Verification) -> Verification {
+        let known: BTreeSet<Key> = self.cells.iter().map(|judged| key(&judged.cell)).collect();
+        let mut all = self.clone();
+        let others = before.cells.iter();
+        all.cells
+            .extend(others.filter(|judged| !known.contains(&key(&judged.cell))).cloned());
+        for (subject, medians) in &before.medians {
+            all.medians.entry(subject.clone()).or_insert_with(|| medians.clone());
+        }
+        all
+    }
+
+    /// Keeps the worst finding of the launches on their common time.
+    pub(super) fn heed(&mut self, found: Option<Synchronised>) {
+        let Some(found) = found else { return };
+        let worst = self.sync.get_or_insert(found);
+        if found.residual_seconds + found.bound_seconds > worst.residual_seconds + worst.bound_seconds {
+            *worst = found;
+        }
+    }
+}
+
+/// Key of a cell, the same whatever its size is compared with.
+pub(super) type Key = (String, String, Subject);
+
+/// The key of a cell.
+pub(super) fn key(planned: &PlannedCell) -> Key {
+    let what = match planned.kind {
+        Kind::Monotony => &planned.function,
+        _ => &planned.expression,
+    };
+    (planned.guideline.clone(), what.clone(), planned.left.clone())
+}

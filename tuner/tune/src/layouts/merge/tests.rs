@@ -1,0 +1,193 @@
+//! Decisions of two layouts, merged.
+
+use kilter_algorithms::Collective;
+use kilter_model::change::Change;
+use kilter_model::config::library::find_for;
+use kilter_model::ledger::Proposal;
+
+use super::*;
+
+fn open_mpi() -> Library {
+    find_for("mpirun (Open MPI) 4.1.4").unwrap()
+}
+
+fn layout(text: &str) -> Layout {
+    text.parse().unwrap()
+}
+
+fn set(name: &str, value: &str) -> Assignment {
+    Assignment {
+        name: name.to_owned(),
+        value: value.to_owned(),
+        environment: name.starts_with("I_MPI") || name.starts_with("MV2"),
+    }
+}
+
+fn of(assignments: &[Assignment], selections: &[(u64, &str)]) -> Deployment {
+    Deployment {
+        assignments: assignments.to_vec(),
+        selections: selections
+            .iter()
+            .map(|(bytes, id)| ((Collective::Reduce, *bytes), Selection::Mockup((*id).to_owned())))
+            .collect(),
+    }
+}
+
+fn merged(chosen: &[(&str, Deployment)], extent: Extent, library: &Library) -> Merged {
+    let ledger = Ledger::default();
+    let chosen: Vec<Chosen<'_>> = chosen
+        .iter()
+        .map(|(text, deployment)| Chosen {
+            layout: layout(text),
+            deployment,
+            ledger: &ledger,
+        })
+        .collect();
+    merge(&chosen, extent, library)
+}
+
+fn lines(merged: &Merged) -> Vec<String> {
+    merged.left_out.iter().map(LeftOut::line).collect()
+}
+
+#[test]
+fn layouts_of_different_sizes_keep_their_own_selections() {
+    let chosen = [
+        ("1x2", of(&[], &[(4096, "a")])),
+        ("1x3", of(&[], &[(4096, "b"), (8192, "c")])),
+    ];
+    let merged = merged(&chosen, Extent::Any, &open_mpi());
+    assert_eq!(merged.left_out, []);
+    assert_eq!(merged.deployment(layout("1x2")), chosen[0].1);
+    assert_eq!(merged.deployment(layout("1x3")), chosen[1].1);
+}
+
+#[test]
+fn layouts_of_one_size_share_what_all_of_them_chose() {
+    let chosen = [
+        ("16x1", of(&[], &[(1, "same"), (2, "mine"), (3, "alone")])),
+        ("8x2", of(&[], &[(1, "same"), (2, "yours")])),
+        ("2x1", of(&[], &[(3, "alone")])),
+    ];
+    let merged = merged(&chosen, Extent::Any, &open_mpi());
+    assert_eq!(merged.deployment(layout("16x1")), of(&[], &[(1, "same")]));
+    assert_eq!(merged.deployment(layout("8x2")), of(&[], &[(1, "same")]));
+    assert_eq!(merged.deployment(layout("2x1")), of(&[], &[(3, "alone")]));
+    insta::assert_snapshot!(lines(&merged).join("\n"), @r"
+    `mine for reduce at 2 bytes`, chosen for 16x1: layouts of 16 ranks chose differently, and it acts on all of them
+    `yours for reduce at 2 bytes`, chosen for 8x2: layouts of 16 ranks chose differently, and it acts on all of them
+    `alone for reduce at 3 bytes`, chosen for 16x1: it acts on every layout of 16 ranks, and 8x2 did not choose it
+    ");
+}
+
+#[test]
+fn a_setting_of_the_launch_is_taken_for_all_until_one_gets_slower() {
+    let (shared, network) = (
+        set("btl_vader_eager_limit", "32768"),
+        set("btl_tcp_eager_limit", "131072"),
+    );
+    let chosen = [
+        ("1x2", of(std::slice::from_ref(&shared), &[])),
+        ("2x2", of(&[network.clone(), shared.clone()], &[])),
+    ];
+    let any = merged(&chosen, Extent::Any, &open_mpi());
+    assert_eq!(
+        (any.assignments, any.left_out),
+        (vec![shared.clone(), network], Vec::new())
+    );
+    let every = merged(&chosen, Extent::Every, &open_mpi());
+    assert_eq!(every.assignments, [shared]);
+    insta::assert_snapshot!(lines(&every).join("\n"), @r"`btl_tcp_eager_limit=131072`, chosen for 2x2: it acts on every layout, 1x2 did not choose it, and a layout got slower by settings of others");
+}
+
+#[test]
+fn different_values_of_one_setting_are_left_out() {
+    let chosen = [
+        ("1x2", of(&[set("btl_vader_eager_limit", "32768")], &[])),
+        ("1x3", of(&[set("btl_vader_eager_limit", "65536")], &[])),
+    ];
+    for extent in [Extent::Any, Extent::Every] {
+        let merged = merged(&chosen, extent, &open_mpi());
+        assert!(merged.is_empty());
+        assert_eq!(merged.left_out.len(), 2);
+        assert!(lines(&merged)[0].contains("chosen for 1x2: layouts chose different values"));
+    }
+}
+
+/// Intel MPI's values act on communicators of all sizes: several layouts have one in common, or none.
+#[test]
+fn values_that_choose_algorithms_at_the_start_have_to_be_the_same() {
+    let intel = find_for("Intel(R) MPI Library for Linux* OS, Version 2021.19.0 Build 1").unwrap();
+    let set_to = |name: &str, value: &str| set(&format!("I_MPI_ADJUST_{name}"), value);
+    let (same, own) = (set_to("SCAN", "2"), |value| set_to("BCAST", value));
+    let chosen = [
+        ("1x2", of(&[own("7"), same.clone()], &[])),
+        ("1x4", of(&[own("0:0-90;7:91-2147483647"), same.clone()], &[])),
+    ];
+    let merged = merged(&chosen, Extent::Every, &intel);
+    assert_eq!(merged.assignments, [same]);
+    assert!(lines(&merged)[0].contains("layouts chose different values"));
+}
+
+/// HAN is an example: it has to be taken out of the way of an algorithm.
+#[test]
+fn a_selection_and_the_setting_that_it_needs_are_taken_together_or_not_at_all() {
+    let gate = |value: &str| set("coll_han_priority", value);
+    let with = |value: &str, id: &str| {
+        let mut ledger = Ledger::default();
+        let cell = (Collective::Reduce, 4096);
+        ledger.deploy(Proposal {
+            change: Change {
+                settings: vec![gate(value)],
+                ..Change::of_cell(cell, Selection::Mockup(id.to_owned()))
+            },
+            ..Proposal::default()
+        });
+        (of(&[gate(value)], &[(4096, id), (8192, "by itself")]), ledger)
+    };
+    let merge_two = |a: &(Deployment, Ledger), b: &(Deployment, Ledger), second: &str| {
+        let chosen = [("1x2", a), (second, b)].map(|(text, (deployment, ledger))| Chosen {
+            layout: layout(text),
+            deployment,
+            ledger,
+        });
+        merge(&chosen, Extent::Any, &open_mpi())
+    };
+    // The settings differ: the selections that need them go, and no others.
+    let apart = merge_two(&with("0", "a"), &with("1", "a"), "1x3");
+    assert_eq!(apart.deployment(layout("1x2")), of(&[], &[(8192, "by itself")]));
+    assert_eq!(apart.deployment(layout("1x3")), of(&[], &[(8192, "by itself")]));
+    let line = lines(&apart)[2].clone();
+    let why = "it was found to fix the cell only together with `coll_han_priority=0`, which is left out";
+    assert_eq!(line, format!("`a for reduce at 4096 bytes`, chosen for 1x2: {why}"));
+    // The selections differ: the setting goes with them.
+    let apart = merge_two(&with("0", "a"), &with("0", "b"), "2x1");
+    assert_eq!(apart.deployment(layout("1x2")), of(&[], &[(8192, "by itself")]));
+    assert!(
+        lines(&apart)
+            .iter()
+            .any(|line| line.contains("nothing is left that acts only with it"))
+    );
+    // Who chose it for itself keeps it.
+    let for_itself = (of(&[gate("0")], &[]), Ledger::default());
+    let kept = merge_two(&with("0", "a"), &for_itself, "2x1");
+    assert_eq!(kept.deployment(layout("1x2")), of(&[gate("0")], &[]));
+    let both = merge_two(&with("0", "a"), &with("0", "a"), "1x3");
+    assert_eq!(both.deployment(layout("1x3")), with("0", "a").0);
+}
+
+/// Settings that a variable needs do not stay without it.
+#[test]
+fn what_stands_beside_a_variable_goes_with_it() {
+    let mvapich2 = find_for("Version: mvapich2-2.3.7").unwrap();
+    let beside = ["", "_BCAST"].map(|name| set(&format!("MV2_USE_INDEXED{name}_TUNING"), "0"));
+    let with = |value: &str| {
+        let mut all = vec![set("MV2_INTER_BCAST_TUNING", value)];
+        all.extend(beside.clone());
+        of(&all, &[])
+    };
+    let chosen = [("1x2", with("5")), ("1x4", with("1"))];
+    assert!(merged(&chosen, Extent::Any, &mvapich2).is_empty());
+    let chosen = [("1x2", with("5")), ("1x4", with("5"))];
+    assert_eq!(merged(&chosen, Extent::Every, &mvapich2).assignments.len(), 3);
+}
