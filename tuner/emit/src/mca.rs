@@ -1,4 +1,7 @@
-//! Open MPI's MCA parameter file: `name = value` lines, `#` to the end of the line is a comment.
+//! Open MPI's MCA parameter file: `name = value` lines, `#` to the end of the line is a comment; and parameters as variables.
+
+/// The beginning of a variable that sets a parameter.
+const VARIABLE: &str = "OMPI_MCA_";
 
 /// The file's text.
 ///
@@ -28,8 +31,21 @@ pub fn to_text(parameters: &[(String, String)]) -> Result<String, McaError> {
 pub fn as_environment(parameters: &[(String, String)]) -> Vec<(String, String)> {
     parameters
         .iter()
-        .map(|(name, value)| (format!("OMPI_MCA_{name}"), value.clone()))
+        .map(|(name, value)| (format!("{VARIABLE}{name}"), value.clone()))
         .collect()
+}
+
+/// The parameters among variables of the environment, by their own names, and the other variables.
+#[must_use]
+pub fn of_environment(variables: Vec<(String, String)>) -> (Vec<(String, String)>, Vec<(String, String)>) {
+    let (mut parameters, mut others) = (Vec::new(), Vec::new());
+    for (variable, value) in variables {
+        match variable.strip_prefix(VARIABLE) {
+            Some(name) => parameters.push((name.to_owned(), value)),
+            None => others.push((variable, value)),
+        }
+    }
+    (parameters, others)
 }
 
 /// A line that Open MPI would misread.
