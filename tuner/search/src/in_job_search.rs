@@ -21,7 +21,7 @@ use kilter_stats::verdict::Rule;
 
 use crate::choose::{Choice, Measured, choose_among};
 use crate::context::Context;
-use crate::correctness::admit;
+use crate::correctness::{Admission, admit};
 use crate::guide::Guide;
 use crate::ordered::{self, Costs, Space};
 use crate::proof::{self, Finding};
@@ -269,10 +269,10 @@ impl<'c, 'a> Contests<'c, 'a> {
             seen.push(family.clone());
             if self.context.quarantine.contains(&family) {
                 wrong.push(family);
-            } else if let Err(reason) = admit(&self.context.jobs, self.context.store, selection)? {
-                let text = format!("`{family}` is no candidate: it failed the correctness matrix: {reason}");
+            } else if let Admission::Refused(why) = admit(&self.context.jobs, self.context.store, selection)? {
+                let text = format!("`{family}` is no candidate: it failed the correctness matrix: {why}");
                 self.context.progress.warn(&text);
-                self.context.quarantine.add(&family, FaultKind::Incorrect, &reason);
+                self.context.quarantine.add(&family, FaultKind::Incorrect, &why.to_string());
                 wrong.push(family);
             }
         }
@@ -508,13 +508,13 @@ impl<'c, 'a> Contests<'c, 'a> {
             let Some(chosen) = &choice.chosen else {
                 return Ok(choice);
             };
-            let Err(reason) = admit(&self.context.jobs, self.context.store, chosen)? else {
+            let Admission::Refused(why) = admit(&self.context.jobs, self.context.store, chosen)? else {
                 return Ok(choice);
             };
             let id = chosen.id();
-            let text = format!("`{id}` is not deployed: it failed the correctness matrix: {reason}");
+            let text = format!("`{id}` is not deployed: it failed the correctness matrix: {why}");
             self.context.progress.warn(&text);
-            self.context.quarantine.add(&id, FaultKind::Incorrect, &reason);
+            self.context.quarantine.add(&id, FaultKind::Incorrect, &why.to_string());
             candidates.retain(|candidate| candidate.selection.as_ref() != Some(chosen));
         }
     }
