@@ -234,11 +234,9 @@ impl Library {
 
     /// Parameters that decide whether its algorithms are asked for, limited to those that act on these transports.
     pub fn admitting<'l>(&'l self, transports: &'l [String]) -> impl Iterator<Item = &'l Parameter> {
-        let in_use = |row: &&Parameter| row.transport.as_ref().is_none_or(|needed| transports.contains(needed));
         self.parameters
             .iter()
-            .filter(|row| row.admits_algorithms)
-            .filter(in_use)
+            .filter(|row| row.admits_algorithms && row.acts_on(transports))
     }
 
     /// True if the requested and the reported value mean the same: `true` and `1`, a name and its number.
