@@ -31,7 +31,7 @@ use kilter_algorithms::Collective;
 
 pub use operation::{Communicator, Counts, Form, Layout, Operation, Single};
 pub use parse::ExpressionError;
-pub use quantity::{Factor, Quantity, Values};
+pub use quantity::{Factor, Quantity, QuantityError, Values, WrongQuantity};
 
 mod display;
 mod operation;
