@@ -73,7 +73,9 @@ pub enum NoCell {
         item: &'static str,
     },
     /// No repetition was left.
-    #[error("`{item}`: all {repetitions} repetitions were interrupted; leave the ranks their processing units to themselves")]
+    #[error(
+        "`{item}`: all {repetitions} repetitions were interrupted; leave the ranks their processing units to themselves"
+    )]
     Interrupted {
         /// The part's item.
         item: &'static str,

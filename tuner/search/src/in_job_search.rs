@@ -272,7 +272,9 @@ impl<'c, 'a> Contests<'c, 'a> {
             } else if let Admission::Refused(why) = admit(&self.context.jobs, self.context.store, selection)? {
                 let text = format!("`{family}` is no candidate: it failed the correctness matrix: {why}");
                 self.context.progress.warn(&text);
-                self.context.quarantine.add(&family, FaultKind::Incorrect, &why.to_string());
+                self.context
+                    .quarantine
+                    .add(&family, FaultKind::Incorrect, &why.to_string());
                 wrong.push(family);
             }
         }

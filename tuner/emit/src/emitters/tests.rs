@@ -102,15 +102,19 @@ fn what_stands_in_the_environment_is_changed_there() {
         let library = library(name);
         let emitter = of(&library).unwrap().unwrap();
         let directory = directory.path().join(name);
-        with_decision(&library, &[("eager_limit", "4096"), ("other", "0")], |installation, decisions| {
-            let emitted = crate::write_files(emitter, installation, decisions, &directory).unwrap();
-            assert_eq!(emitted.files.get(&File::Parameters), None);
-            let text = std::fs::read_to_string(directory.join("kilter.env")).unwrap();
-            assert_eq!(
-                crate::environment::parse(&text).unwrap(),
-                [(variable.to_owned(), "32768".to_owned())]
-            );
-        });
+        with_decision(
+            &library,
+            &[("eager_limit", "4096"), ("other", "0")],
+            |installation, decisions| {
+                let emitted = crate::write_files(emitter, installation, decisions, &directory).unwrap();
+                assert_eq!(emitted.files.get(&File::Parameters), None);
+                let text = std::fs::read_to_string(directory.join("kilter.env")).unwrap();
+                assert_eq!(
+                    crate::environment::parse(&text).unwrap(),
+                    [(variable.to_owned(), "32768".to_owned())]
+                );
+            },
+        );
     }
 }
 
@@ -123,7 +127,8 @@ fn an_emitter_that_is_not_there_is_refused_with_those_that_are() {
     let path = file.path().display().to_string();
     assert!(
         error.starts_with(&path)
-            && error.contains("line 3: emitter: `openmp` is none of `openmpi`, `mpich`, `mvapich2`, `smpi`, `variables`"),
+            && error
+                .contains("line 3: emitter: `openmp` is none of `openmpi`, `mpich`, `mvapich2`, `smpi`, `variables`"),
         "{error}"
     );
     std::fs::write(file.path(), text.replace("openmp\"", "ini\"")).unwrap();

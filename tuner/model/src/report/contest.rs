@@ -57,7 +57,6 @@ pub struct Refused {
     pub because: String,
 }
 
-
 /// A candidate that was not measured because of a model's prediction.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LeftOut {

@@ -25,7 +25,9 @@ pub enum Refusal {
     #[error("it was not verified: the plugin has no such row")]
     NoSuchRow,
     /// Every case was skipped.
-    #[error("no case was compared on {ranks} ranks, so nothing is known of it; skipped: {skipped}; `{again}` runs the whole matrix")]
+    #[error(
+        "no case was compared on {ranks} ranks, so nothing is known of it; skipped: {skipped}; `{again}` runs the whole matrix"
+    )]
     NothingCompared {
         /// Ranks of the job.
         ranks: usize,
