@@ -42,8 +42,9 @@ use kilter_search::quarantine::Quarantine;
 use kilter_search::verification::Verification;
 
 use decisions::Decisions;
-use emitters::Emitter;
+use emitters::{Emitter, Settings};
 use installation::Installation;
+use site_file::SiteFile;
 
 /// Environment of the ranks.
 const ENVIRONMENT: &str = "kilter.env";
@@ -149,13 +150,23 @@ fn write_files(
         directory: directory.to_path_buf(),
         ..Emitted::default()
     };
-    let written = emitter.write(installation, decisions, &mut emitted)?;
+    let mut written = emitter.write(installation, decisions, &mut emitted)?;
+    let preloaded = dropin::install(installation, decisions, &mut emitted)?;
+    written.environment.extend(preloaded);
+    if let Some(site_file) = emitter.site_file() {
+        divide(&mut written, installation, site_file);
+        if !written.parameters.is_empty() {
+            write(directory, site_file.staged, &(site_file.to_text)(&written.parameters)?)?;
+            emitted.files.insert(File::Parameters, site_file.staged.to_owned());
+        }
+    }
     if !written.environment.is_empty() {
         write(directory, ENVIRONMENT, &environment::to_text(&written.environment)?)?;
         emitted.files.insert(File::Environment, ENVIRONMENT.to_owned());
     }
     emitted.files.insert(File::Readme, README.to_owned());
-    let page = emitter.page(installation, decisions, &emitted, &written)
+    let page = emitter.page(installation, decisions, &emitted, &written);
+    let page = readme::page(page, &emitted, &installation.named(), &decisions.ranks())
         + &readme::replaced(&replaced(installation, decisions))
         + &readme::left_out(&decisions.left_out);
     write(directory, README, &page)?;
@@ -170,7 +181,29 @@ fn write_files(
 /// # Errors
 /// A file that its reader would refuse or ignore.
 pub fn staged(jobs: &Jobs<'_>, emitted: &Emitted) -> anyhow::Result<Setup> {
-    emitter(&jobs.site.library)?.staged(&Installation::of(jobs), emitted)
+    read_back(emitter(&jobs.site.library)?, &Installation::of(jobs), emitted)
+}
+
+/// The launch that uses exactly the emitted files of an installation.
+fn read_back(emitter: &dyn Emitter, installation: &Installation<'_>, emitted: &Emitted) -> anyhow::Result<Setup> {
+    dropin::read_back(emitted)?;
+    let mut settings = Settings::default();
+    if let Some((site_file, name)) = emitter.site_file().zip(emitted.files.get(&File::Parameters)) {
+        settings.parameters = (site_file.parse)(&read(&emitted.directory, name)?)?;
+    }
+    if let Some(name) = emitted.files.get(&File::Environment) {
+        settings.environment = environment::parse(&read(&emitted.directory, name)?)?;
+    }
+    emitter.staged(installation, emitted, settings)
+}
+
+/// Moves parameters that the site sets to the environment, which wins over files of parameters: what already stands there can be changed there
+/// alone.
+fn divide(settings: &mut Settings, installation: &Installation<'_>, site_file: &SiteFile) {
+    let all = std::mem::take(&mut settings.parameters).into_iter();
+    let (stronger, parameters): (Vec<_>, Vec<_>) = all.partition(|(name, _)| installation.is_set_by_site(name));
+    settings.parameters = parameters;
+    settings.environment.extend((site_file.as_environment)(&stronger));
 }
 
 /// The name of the emitted file that carries a setting of whole launches; empty where there is none.

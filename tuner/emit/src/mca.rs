@@ -1,4 +1,9 @@
-//! Open MPI's MCA parameter file: `name = value` lines, `#` to the end of the line is a comment.
+//! Open MPI's MCA parameter file: `name = value` lines, `#` to the end of the line is a comment; and parameters as variables.
+
+use crate::site_file::Pairs;
+
+/// The beginning of a variable that sets a parameter.
+const VARIABLE: &str = "OMPI_MCA_";
 
 /// The file's text.
 ///
@@ -28,8 +33,21 @@ pub fn to_text(parameters: &[(String, String)]) -> Result<String, McaError> {
 pub fn as_environment(parameters: &[(String, String)]) -> Vec<(String, String)> {
     parameters
         .iter()
-        .map(|(name, value)| (format!("OMPI_MCA_{name}"), value.clone()))
+        .map(|(name, value)| (format!("{VARIABLE}{name}"), value.clone()))
         .collect()
+}
+
+/// The parameters among variables of the environment, by their own names, and the other variables.
+#[must_use]
+pub fn of_environment(variables: Pairs) -> (Pairs, Pairs) {
+    let (mut parameters, mut others) = (Vec::new(), Vec::new());
+    for (variable, value) in variables {
+        match variable.strip_prefix(VARIABLE) {
+            Some(name) => parameters.push((name.to_owned(), value)),
+            None => others.push((variable, value)),
+        }
+    }
+    (parameters, others)
 }
 
 /// A line that Open MPI would misread.
@@ -90,6 +108,15 @@ mod tests {
     #[test]
     fn a_line_without_an_assignment_is_named() {
         assert_eq!(parse("a = 1\n\n# c\nb\n").unwrap_err().line, 4);
+    }
+
+    #[test]
+    fn parameters_among_variables_are_told_by_their_names() {
+        let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        let parameters = vec![pair("btl", "self,tcp"), pair("a", "1")];
+        let others = vec![pair("MALLOC_X", "2"), pair("XOMPI_MCA_a", "3")];
+        let all = [others.as_slice(), &as_environment(&parameters)].concat();
+        assert_eq!(of_environment(all), (parameters, others));
     }
 
     proptest! {

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use kilter_bench::launch::command::quote;
 
+use super::emitters::Page;
 use super::{Emitted, File};
 
 /// Settings of the jobs' own that must go, since they would win over the deployment.
@@ -17,8 +18,22 @@ pub(crate) fn replaced(settings: &[(String, String)]) -> String {
     text
 }
 
+/// The page that an emitter's part belongs into: what it holds for, the short way to install, the steps by hand with that of the drop-in's
+/// profile, and the forms of sites.
+pub(crate) fn page(part: Page, emitted: &Emitted, library: &str, ranks: &str) -> String {
+    let (before, steps, undo) = match part {
+        Page::Whole(text) => return text,
+        Page::Steps { before, steps, undo } => (before, steps, undo),
+    };
+    let mut text = beginning(emitted, library, ranks) + &before;
+    for (place, step) in steps.into_iter().chain(profile(emitted)).enumerate() {
+        let _ = write!(text, "{}. {step}", place + 1);
+    }
+    text + &forms() + "\nTo take everything back, " + undo + "\n"
+}
+
 /// The library, and the short way to install.
-pub(crate) fn beginning(emitted: &Emitted, library: &str, ranks: &str) -> String {
+fn beginning(emitted: &Emitted, library: &str, ranks: &str) -> String {
     let directory = quote(&emitted.directory.display().to_string());
     format!(
         "Tuned settings for {library}, {ranks}, written by kilter.\n\n\
@@ -31,11 +46,12 @@ pub(crate) fn beginning(emitted: &Emitted, library: &str, ranks: &str) -> String
 }
 
 /// The forms of sites that lie beside it.
-pub(crate) fn forms(text: &mut String) {
-    text.push_str("The same settings in the forms of sites, complete in themselves:\n");
+fn forms() -> String {
+    let mut text = "The same settings in the forms of sites, complete in themselves:\n".to_owned();
     for form in super::forms::FORMS {
-        text.push_str(&format!("   {}: {}\n", form.file, form.what));
+        let _ = writeln!(text, "   {}: {}", form.file, form.what);
     }
+    text
 }
 
 /// Decisions for some layouts that are not in the files; nothing where there are none.
@@ -51,13 +67,12 @@ pub(crate) fn left_out(lines: &[String]) -> String {
 }
 
 /// The drop-in's profile, and how the drop-in is switched off.
-pub(crate) fn profile(text: &mut String, emitted: &Emitted, number: usize) {
-    if let Some(name) = emitted.files.get(&File::Profile) {
-        text.push_str(&format!(
-            "{number}. {name}: profile of the drop-in, named by KILTER_PROFILE in the environment file. It must belong to you\n   \
-             or root and be writable by the owner alone. KILTER_MODE=off switches the drop-in off,\n   \
-             KILTER_LOG=1 prints what ran and how often at the end of a job. It is followed by the library that it was tuned for,\n   \
-             KILTER_ANY_LIBRARY=1 makes another version follow it, too.\n\n"
-        ));
-    }
+fn profile(emitted: &Emitted) -> Option<String> {
+    let name = emitted.files.get(&File::Profile)?;
+    Some(format!(
+        "{name}: profile of the drop-in, named by KILTER_PROFILE in the environment file. It must belong to you\n   \
+         or root and be writable by the owner alone. KILTER_MODE=off switches the drop-in off,\n   \
+         KILTER_LOG=1 prints what ran and how often at the end of a job. It is followed by the library that it was tuned for,\n   \
+         KILTER_ANY_LIBRARY=1 makes another version follow it, too.\n\n"
+    ))
 }

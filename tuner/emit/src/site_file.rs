@@ -16,10 +16,12 @@ pub struct SiteFile {
     pub name: &'static str,
     /// The files, for the manifest's schema.
     pub files: &'static str,
+    /// The name of the file of this form in a staging directory.
+    pub staged: &'static str,
     /// Reads it as its library does; an error is a line that the library would misread.
     pub parse: fn(&str) -> anyhow::Result<Pairs>,
-    /// Refuses a name or a value that it cannot carry.
-    pub check: fn(&[(String, String)]) -> anyhow::Result<()>,
+    /// Its text; an error is a name or a value that it cannot carry.
+    pub to_text: fn(&[(String, String)]) -> anyhow::Result<String>,
     /// The parameters as variables of the environment, which wins over such files.
     pub as_environment: fn(&[(String, String)]) -> Pairs,
     /// The programs that its library's launchers start on other hosts.

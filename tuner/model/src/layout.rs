@@ -64,11 +64,25 @@ pub struct WrongPlacement {
     pub got: String,
 }
 
+/// A text that is no layout.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum LayoutError {
+    /// It is not written as a layout.
+    #[error("`{0}` is no layout; give NODESxRANKS such as 8x16, or the ranks of one node such as 4")]
+    NoLayout(String),
+    /// A job of one rank.
+    #[error("`{0}` has a single rank, whose collectives do nothing; give at least 2")]
+    SingleRank(String),
+    /// A slip of the fingers.
+    #[error("`{0}` has more than {MOST_RANKS} ranks; give fewer")]
+    TooManyRanks(String),
+}
+
 impl FromStr for Layout {
-    type Err = String;
+    type Err = LayoutError;
 
     /// Reads `8x16`, or `4` for so many ranks on one node.
-    fn from_str(text: &str) -> Result<Layout, String> {
+    fn from_str(text: &str) -> Result<Layout, LayoutError> {
         let number = |part: &str| {
             let digits = !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
             part.parse::<usize>().ok().filter(|value| digits && *value > 0)
@@ -77,21 +91,17 @@ impl FromStr for Layout {
         let layout = number(nodes)
             .zip(number(per_node))
             .map(|(nodes, per_node)| Layout { nodes, per_node })
-            .ok_or_else(|| {
-                format!("`{text}` is no layout; give NODESxRANKS such as 8x16, or the ranks of one node such as 4")
-            })?;
+            .ok_or_else(|| LayoutError::NoLayout(text.to_owned()))?;
         match layout.nodes.checked_mul(layout.per_node) {
-            Some(0 | 1) => Err(format!(
-                "`{text}` has a single rank, whose collectives do nothing; give at least 2"
-            )),
+            Some(0 | 1) => Err(LayoutError::SingleRank(text.to_owned())),
             Some(2..=MOST_RANKS) => Ok(layout),
-            _ => Err(format!("`{text}` has more than {MOST_RANKS} ranks; give fewer")),
+            _ => Err(LayoutError::TooManyRanks(text.to_owned())),
         }
     }
 }
 
 /// Reads a list in its order, each layout once.
-pub fn parse_list(text: &str) -> Result<Vec<Layout>, String> {
+pub fn parse_list(text: &str) -> Result<Vec<Layout>, LayoutError> {
     let mut layouts = Vec::new();
     for part in text.split(',') {
         let layout = part.trim().parse()?;
@@ -135,7 +145,7 @@ mod tests {
             ("4194305", "more than"),
             ("99999999999x99999999999", "more than"),
         ] {
-            let error = parse_list(text).unwrap_err();
+            let error = parse_list(text).unwrap_err().to_string();
             assert!(error.contains(part), "{text}: {error}");
         }
     }

@@ -9,6 +9,7 @@
 use kilter_bench::launch::session::BlockOutcome;
 use kilter_model::reading::Quantity;
 use kilter_model::survey::Cell;
+use kilter_protocol::fault::Fault;
 use kilter_protocol::overlap::{Benchmark, Part};
 use kilter_stats::median_interval::median_interval;
 use kilter_stats::sample::Sample;
@@ -54,6 +55,35 @@ pub fn parts(benchmark: Benchmark) -> Vec<Part> {
         .collect()
 }
 
+/// The first part of a cell that could not be measured.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum NoCell {
+    /// It failed.
+    #[error("`{item}`: {fault}")]
+    Failed {
+        /// The part's item.
+        item: &'static str,
+        /// The failure.
+        fault: Fault,
+    },
+    /// The worker did not report it.
+    #[error("`{item}` was not measured")]
+    NotMeasured {
+        /// The part's item.
+        item: &'static str,
+    },
+    /// No repetition was left.
+    #[error(
+        "`{item}`: all {repetitions} repetitions were interrupted; leave the ranks their processing units to themselves"
+    )]
+    Interrupted {
+        /// The part's item.
+        item: &'static str,
+        /// Its repetitions.
+        repetitions: u32,
+    },
+}
+
 /// A median with its interval.
 struct Median {
     seconds: f64,
@@ -68,20 +98,18 @@ impl Median {
     }
 }
 
-fn median(outcome: &BlockOutcome, part: Part) -> Result<Median, String> {
+fn median(outcome: &BlockOutcome, part: Part) -> Result<Median, NoCell> {
     let item = item_id(part);
     if let Some(fault) = outcome.failed.get(item) {
-        return Err(format!("`{item}`: {fault}"));
+        return Err(NoCell::Failed {
+            item,
+            fault: fault.clone(),
+        });
     }
-    let samples = outcome
-        .samples
-        .get(item)
-        .ok_or_else(|| format!("`{item}` was not measured"))?;
-    let sample = Sample::new(samples.seconds.clone()).map_err(|_| {
-        format!(
-            "`{item}`: all {} repetitions were interrupted; leave the ranks their processing units to themselves",
-            samples.void
-        )
+    let samples = outcome.samples.get(item).ok_or(NoCell::NotMeasured { item })?;
+    let sample = Sample::new(samples.seconds.clone()).map_err(|_| NoCell::Interrupted {
+        item,
+        repetitions: samples.void,
     })?;
     let (low, high) = median_interval(&sample, CONFIDENCE);
     Ok(Median {
@@ -94,7 +122,7 @@ fn median(outcome: &BlockOutcome, part: Part) -> Result<Median, String> {
 
 /// The cell, in seconds and without its noise, and the widths of its medians' intervals. The error names the first part
 /// that could not be measured.
-pub fn cell(benchmark: Benchmark, point: Point, outcome: &BlockOutcome) -> Result<(Cell, Widths), String> {
+pub fn cell(benchmark: Benchmark, point: Point, outcome: &BlockOutcome) -> Result<(Cell, Widths), NoCell> {
     let latency = if includes_latency(benchmark) {
         median(outcome, Part::Latency)?.seconds
     } else {
@@ -131,7 +159,6 @@ pub fn cell(benchmark: Benchmark, point: Point, outcome: &BlockOutcome) -> Resul
 mod tests {
     use kilter_bench::launch::session::ItemSamples;
     use kilter_model::reading::read;
-    use kilter_protocol::fault::Fault;
 
     use super::*;
     use crate::grid::Load;
@@ -192,7 +219,7 @@ mod tests {
         let (found, _) = cell(Benchmark::CpuOverhead, POINT, &outcome).unwrap();
         assert!((found.communication_seconds - 42e-6).abs() < 1e-12);
         let missing = cell(Benchmark::Sender, POINT, &outcome).unwrap_err();
-        assert_eq!(missing, "`latency` was not measured");
+        assert_eq!(missing, NoCell::NotMeasured { item: "latency" });
     }
 
     #[test]
@@ -225,14 +252,14 @@ mod tests {
         let mut failing = usual();
         failing.failed.insert("overlapped".to_owned(), Fault::BrokenBarrier);
         let reason = cell(Benchmark::Sender, POINT, &failing).unwrap_err();
-        assert_eq!(reason, format!("`overlapped`: {}", Fault::BrokenBarrier));
+        assert_eq!(reason.to_string(), format!("`overlapped`: {}", Fault::BrokenBarrier));
         let mut disturbed = usual();
         let samples = ItemSamples {
             seconds: Vec::new(),
             void: 50,
         };
         disturbed.samples.insert("computation".to_owned(), samples);
-        let reason = cell(Benchmark::Sender, POINT, &disturbed).unwrap_err();
+        let reason = cell(Benchmark::Sender, POINT, &disturbed).unwrap_err().to_string();
         assert!(
             reason.starts_with("`computation`: all 50 repetitions were interrupted"),
             "{reason}"

@@ -255,7 +255,7 @@ impl<'c, 'a> Surveyor<'c, 'a> {
         match answer {
             Answer::Done(outcome) => {
                 self.spend(outcome.seconds);
-                assemble::cell(benchmark, point, &outcome)
+                assemble::cell(benchmark, point, &outcome).map_err(|error| error.to_string())
             }
             Answer::TookDown(failure) => {
                 let silence = match &failure {

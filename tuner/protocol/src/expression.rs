@@ -27,14 +27,13 @@
 //!   neighbour and receives from its left one.
 //! * A call whose size does not mention `n` moves data of its own, beside the data of the side: `scatter(4*p) + bcast(n)`.
 
-use std::fmt;
-
 use kilter_algorithms::Collective;
 
 pub use operation::{Communicator, Counts, Form, Layout, Operation, Single};
 pub use parse::ExpressionError;
-pub use quantity::{Factor, Quantity, Values};
+pub use quantity::{Factor, Quantity, QuantityError, Values, WrongQuantity};
 
+mod display;
 mod operation;
 mod parse;
 mod quantity;
@@ -344,82 +343,5 @@ impl Guideline {
             Relation::AtMost => vec![(&self.left, &self.right)],
             Relation::Similar => vec![(&self.left, &self.right), (&self.right, &self.left)],
         }
-    }
-}
-
-impl fmt::Display for Attributes {
-    /// Each behind a comma.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let flags = [
-            (self.in_place, "inplace"),
-            (self.posted, "posted"),
-            (self.user_operator, "op=user"),
-        ];
-        for (_, word) in flags.iter().filter(|(set, _)| *set) {
-            write!(f, ", {word}")?;
-        }
-        if self.counts != Counts::Uniform {
-            write!(f, ", counts={}", self.counts)?;
-        }
-        match (self.sendtype, self.recvtype) {
-            (send, recv) if send == recv && send != Layout::Contiguous => write!(f, ", type={send}"),
-            (send, recv) => {
-                for (name, layout) in [("sendtype", send), ("recvtype", recv)] {
-                    if layout != Layout::Contiguous {
-                        write!(f, ", {name}={layout}")?;
-                    }
-                }
-                Ok(())
-            }
-        }
-    }
-}
-
-impl fmt::Display for Call {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.operation)?;
-        if let Some(size) = &self.size {
-            write!(f, "({size}{})", self.attributes)?;
-        }
-        if self.on != Communicator::World {
-            write!(f, "{{{}}}", self.on.name())?;
-        }
-        Ok(())
-    }
-}
-
-impl fmt::Display for Term {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if !self.repeat.is_one() {
-            write!(f, "{} * ", self.repeat)?;
-        }
-        write!(f, "{}", self.call)
-    }
-}
-
-impl fmt::Display for Side {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (i, term) in self.terms.iter().enumerate() {
-            if i > 0 {
-                f.write_str(" + ")?;
-            }
-            write!(f, "{term}")?;
-        }
-        Ok(())
-    }
-}
-
-impl fmt::Display for Relation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Relation::AtMost => "<=",
-            Relation::Similar => "~",
-        })
-    }
-}
-
-impl fmt::Display for Guideline {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {} {}", self.left, self.relation, self.right)
     }
 }

@@ -117,7 +117,11 @@ impl Task {
     ///
     /// # Errors
     /// The side is named after a call that alone achieves nothing, or a function is still to be filled in.
-    pub fn of(side: &Side) -> Result<Task, String> {
+    pub fn of(side: &Side) -> Result<Task, NoTask> {
+        let none = |why: WhyNoTask| NoTask {
+            side: side.clone(),
+            why,
+        };
         let head = side.head();
         let has = |wanted: &[Single]| {
             let is = |operation: &Operation| matches!(operation, Operation::Single(single) if wanted.contains(single));
@@ -125,10 +129,8 @@ impl Task {
         };
         let functionality = match &head.operation {
             Operation::Collective(Some(function), _) => Functionality::Function(*function),
-            Operation::Collective(None, _) => return Err(format!("`{side}`: fill in a function for A")),
-            Operation::PointToPoint(_) => {
-                return Err(format!("`{side}`: a schedule of Kilter's names no functionality"));
-            }
+            Operation::Collective(None, _) => return Err(none(WhyNoTask::OpenFunction)),
+            Operation::PointToPoint(_) => return Err(none(WhyNoTask::Schedule)),
             Operation::Single(Single::Pack) => Functionality::Packing,
             Operation::Single(Single::Unpack) => Functionality::Unpacking,
             Operation::Single(Single::Copy) if has(&[Single::Combine]) => Functionality::Combining,
@@ -137,20 +139,13 @@ impl Task {
             Operation::Single(
                 Single::Send | Single::Ssend | Single::Rsend | Single::Isend | Single::Pingpong | Single::Put,
             ) => Functionality::Transfer,
-            Operation::Single(other) => {
-                return Err(format!(
-                    "`{side}`: {} alone has no result to compare; begin with a collective, a send or pack",
-                    other.name()
-                ));
-            }
+            Operation::Single(other) => return Err(none(WhyNoTask::NoResult(*other))),
         };
         if matches!(
             head.on,
             Communicator::Node | Communicator::Part(_) | Communicator::Leaders
         ) {
-            return Err(format!(
-                "`{side}` begins with a part of the ranks; its functionality cannot be read from that"
-            ));
+            return Err(none(WhyNoTask::PartOfRanks));
         }
         let mut task = Task {
             functionality,
@@ -166,6 +161,49 @@ impl Task {
         }
         Ok(task)
     }
+}
+
+/// A side whose task cannot be read from the call that it is named after.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{side}`{why}")]
+pub struct NoTask {
+    /// The side.
+    pub side: Side,
+    /// The reason.
+    pub why: WhyNoTask,
+}
+
+/// The reason why a side has no task. Its text follows the side's.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum WhyNoTask {
+    /// `A` stands for a function.
+    #[error(": fill in a function for A")]
+    OpenFunction,
+    /// `p2p.NAME` stands for a schedule, not for a functionality.
+    #[error(": a schedule of Kilter's names no functionality")]
+    Schedule,
+    /// The call alone achieves nothing.
+    #[error(": {} alone has no result to compare; begin with a collective, a send or pack", .0.name())]
+    NoResult(Single),
+    /// The call is made by some of the ranks.
+    #[error(" begins with a part of the ranks; its functionality cannot be read from that")]
+    PartOfRanks,
+}
+
+/// A text that is no task.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum TaskError {
+    /// Its first word is no functionality.
+    #[error("`{0}` is no functionality")]
+    NoFunctionality(String),
+    /// A further word is no attribute.
+    #[error("`{word}` in task `{task}`: allowed are counts=, sendtype=, recvtype=")]
+    NoAttribute {
+        /// The word.
+        word: String,
+        /// The whole text.
+        task: String,
+    },
 }
 
 impl From<Collective> for Task {
@@ -191,14 +229,18 @@ impl fmt::Display for Task {
 }
 
 impl FromStr for Task {
-    type Err = String;
+    type Err = TaskError;
 
-    fn from_str(text: &str) -> Result<Task, String> {
+    fn from_str(text: &str) -> Result<Task, TaskError> {
         let mut words = text.split_whitespace();
         let name = words.next().unwrap_or_default();
-        let mut task = Task::plain(Functionality::find(name).ok_or_else(|| format!("`{name}` is no functionality"))?);
+        let functionality = Functionality::find(name).ok_or_else(|| TaskError::NoFunctionality(name.to_owned()))?;
+        let mut task = Task::plain(functionality);
         for word in words {
-            let wrong = || format!("`{word}` in task `{text}`: allowed are counts=, sendtype=, recvtype=");
+            let wrong = || TaskError::NoAttribute {
+                word: word.to_owned(),
+                task: text.to_owned(),
+            };
             let (key, value) = word.split_once('=').ok_or_else(wrong)?;
             match key {
                 "counts" => task.counts = Counts::find(value).ok_or_else(wrong)?,
@@ -252,8 +294,16 @@ mod tests {
             assert_eq!(read.to_string(), task, "{side}");
             assert_eq!(task.parse(), Ok(read));
         }
-        for side in ["A(n)", "wait", "get(n)", "reduce(n){node} + bcast(n)"] {
-            assert!(Task::of(&side.parse().unwrap()).is_err(), "{side}");
+        for (side, why) in [
+            ("A(n)", WhyNoTask::OpenFunction),
+            ("p2p.ring(n)", WhyNoTask::Schedule),
+            ("wait", WhyNoTask::NoResult(Single::Wait)),
+            ("get(n)", WhyNoTask::NoResult(Single::Get)),
+            ("reduce(n){node} + bcast(n)", WhyNoTask::PartOfRanks),
+        ] {
+            let error = Task::of(&side.parse().unwrap()).unwrap_err();
+            assert_eq!(error.why, why, "{side}");
+            assert!(error.to_string().starts_with(&format!("`{side}`")), "{error}");
         }
         for task in ["", "reduse", "reduce fast", "reduce counts=x", "reduce speed=1"] {
             assert!(task.parse::<Task>().is_err(), "{task}");

@@ -3,14 +3,17 @@
 
 #![allow(clippy::unwrap_used, reason = "a benchmark panics where a test would")]
 
+mod simplex;
+
 use argmin::core::{CostFunction, Executor, State as _};
 use argmin::solver::neldermead::NelderMead;
-use argmin_math::{ArgminAdd, ArgminMul, ArgminSub};
 use kilter_algorithms::{Collective, Cost, Nodes, registry};
 use kilter_search::cost_model;
 use kilter_search::cost_model::fit::Fit;
 use rand::{RngExt as _, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
+
+use simplex::Position;
 
 /// Seconds per round, per byte sent, per byte combined.
 type Prices = [f64; 3];
@@ -91,34 +94,6 @@ fn of_row(p: usize, collective: Collective, sizes: &[u64]) -> Vec<(&'static str,
         .collect()
 }
 
-/// Logarithms of prices.
-#[derive(Clone)]
-struct Position(Vec<f64>);
-
-impl Position {
-    fn combine(&self, other: &Position, with: fn(f64, f64) -> f64) -> Position {
-        Position(self.0.iter().zip(&other.0).map(|(a, b)| with(*a, *b)).collect())
-    }
-}
-
-impl ArgminAdd<Position, Position> for Position {
-    fn add(&self, other: &Position) -> Position {
-        self.combine(other, |a, b| a + b)
-    }
-}
-
-impl ArgminSub<Position, Position> for Position {
-    fn sub(&self, other: &Position) -> Position {
-        self.combine(other, |a, b| a - b)
-    }
-}
-
-impl ArgminMul<f64, Position> for Position {
-    fn mul(&self, factor: &f64) -> Position {
-        Position(self.0.iter().map(|value| value * factor).collect())
-    }
-}
-
 struct Problem<'p> {
     points: &'p [(Cost, f64)],
     used: &'p [usize],
@@ -131,6 +106,7 @@ impl CostFunction for Problem<'_> {
     type Param = Position;
     type Output = f64;
 
+    /// A position has logarithms of prices.
     fn cost(&self, position: &Position) -> Result<f64, argmin::core::Error> {
         let residual = |(cost, seconds): &(Cost, f64)| {
             let counts = counts(*cost);
@@ -150,12 +126,7 @@ impl CostFunction for Problem<'_> {
 fn robust(points: &[(Cost, f64)], start: Prices, loss: fn(f64) -> f64) -> Prices {
     let used: Vec<usize> = (0..3).filter(|i| start[*i] > 0.0).collect();
     let first: Vec<f64> = used.iter().map(|i| start[*i].ln()).collect();
-    let mut vertices = vec![Position(first.clone())];
-    for i in 0..used.len() {
-        let mut vertex = first.clone();
-        vertex[i] += 0.3;
-        vertices.push(Position(vertex));
-    }
+    let vertices = simplex::around(&first, |_, _| 0.3);
     let mut residuals: Vec<f64> = points
         .iter()
         .map(|(cost, seconds)| (cost.seconds(start[0], start[1], start[2]) / seconds).ln().abs())

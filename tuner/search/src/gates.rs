@@ -8,7 +8,7 @@
 
 use std::collections::BTreeSet;
 
-use kilter_model::config::library::{Library, Parameter};
+use kilter_model::config::library::Library;
 use kilter_model::deployment::{Assignment, Deployment, Selection};
 use kilter_model::report::FixKind;
 use kilter_model::setup::Setup;
@@ -125,11 +125,10 @@ fn candidates(
     candidates
 }
 
-/// True if a parameter acts on the collective of a target; one that lists no collectives acts on all.
+/// True if the library has the parameter and it acts on the collective of the target.
 fn acts_on(library: &Library, parameter: &str, target: &Target) -> bool {
-    let its = |row: &Parameter| target.collective().is_some_and(|one| row.collectives.contains(&one));
     let row = library.parameters.iter().find(|row| row.name == parameter);
-    row.is_some_and(|row| row.collectives.is_empty() || its(row))
+    row.is_some_and(|row| row.serves(target.collective()))
 }
 
 /// Holds the contests of `targets` under a gate and enters the results into the choices; returns the targets for which something is chosen.

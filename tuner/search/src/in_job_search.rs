@@ -30,7 +30,7 @@ use self::job::Job;
 pub use self::screening::front;
 use crate::choose::{Choice, Measured, choose_among};
 use crate::context::InJobSearch;
-use crate::correctness::admit;
+use crate::correctness::{Admission, admit};
 use crate::guide::Guide;
 use crate::proof::{self, Finding};
 use crate::target::Target;
@@ -227,13 +227,13 @@ impl<'c, 'a> Contests<'c, 'a> {
             let Some(chosen) = &choice.chosen else {
                 return Ok(choice);
             };
-            let Err(reason) = admit(self.parts.jobs, self.parts.store, chosen)? else {
+            let Admission::Refused(why) = admit(self.parts.jobs, self.parts.store, chosen)? else {
                 return Ok(choice);
             };
             let id = chosen.id();
-            let text = format!("`{id}` is not deployed: it failed the correctness matrix: {reason}");
+            let text = format!("`{id}` is not deployed: it failed the correctness matrix: {why}");
             self.parts.jobs.progress.warn(&text);
-            self.parts.quarantine.add(&id, FaultKind::Incorrect, &reason);
+            self.parts.quarantine.add(&id, FaultKind::Incorrect, &why.to_string());
             candidates.retain(|candidate| candidate.selection.as_ref() != Some(chosen));
         }
     }

@@ -100,7 +100,7 @@ fn layout_list(text: &str) -> Result<Vec<Layout>, OptionError> {
     if text == "auto" {
         return allocation::layouts(&|name| std::env::var(name).ok());
     }
-    layout::parse_list(text).map_err(|message| wrong("--layouts", message))
+    layout::parse_list(text).map_err(|error| wrong("--layouts", error.to_string()))
 }
 
 /// Options of each layout: a directory of its own, one database, an equal share of the budget.

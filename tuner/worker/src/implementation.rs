@@ -6,7 +6,7 @@ use std::path::Path;
 use kilter_algorithms::{Collective, mockup};
 use kilter_mpi::Pipeline;
 use kilter_protocol::expression::{
-    Attributes, Communicator, Counts, Factor, Form, Layout, Operation, Side, Term, Values,
+    Attributes, Communicator, Counts, Factor, Form, Layout, Operation, Quantity, Side, Term, Values,
 };
 use kilter_protocol::plan::{Implementation, Item};
 use kilter_protocol::task::{Functionality, Task};
@@ -173,22 +173,23 @@ impl Recipe {
             p_ranks: place.p_ranks as u64,
             q_ranks: place.p_ranks as u64,
         };
-        let repeat = term.repeat.value(values)?;
+        let value = |quantity: &Quantity| quantity.value(values).map_err(|error| error.to_string());
+        let repeat = value(&term.repeat)?;
         if repeat > MAX_REPEAT {
             return Err(format!(
                 "`{term}` makes {repeat} calls; at most {MAX_REPEAT} are allowed"
             ));
         }
-        let bytes = term.call.size.as_ref().map_or(Ok(0), |size| size.value(values))?;
+        let bytes = term.call.size.as_ref().map_or(Ok(0), value)?;
         let mut task = item.task;
         if kind == Kind::Auxiliary {
             let side = Side {
                 terms: vec![Term {
-                    repeat: kilter_protocol::expression::Quantity::one(),
+                    repeat: Quantity::one(),
                     call: term.call.clone(),
                 }],
             };
-            task = Task::of(&side)?;
+            task = Task::of(&side).map_err(|error| error.to_string())?;
         }
         let (how, slices) = match (&term.call.operation, task.collective()) {
             (Operation::PointToPoint(name), Some(target)) => {
@@ -205,8 +206,8 @@ impl Recipe {
             }
             _ => {
                 let mut single = term.clone();
-                single.repeat = kilter_protocol::expression::Quantity::one();
-                single.call.size = Some(kilter_protocol::expression::Quantity::n());
+                single.repeat = Quantity::one();
+                single.call.size = Some(Quantity::n());
                 (How::Program(Side { terms: vec![single] }), MAX_PROGRAMS)
             }
         };

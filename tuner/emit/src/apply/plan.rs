@@ -110,7 +110,7 @@ pub fn desired(
         }
     }
     let site_file = manifest.library.site_file.unwrap_or(emitters::UNNAMED_SITE_FILE);
-    (site_file.check)(&parameters)?;
+    (site_file.to_text)(&parameters)?;
     if layout.parameters.is_none() {
         variables.splice(0..0, (site_file.as_environment)(&parameters));
     }

@@ -12,8 +12,8 @@ mod variables;
 use std::path::Path;
 
 use kilter_model::config::ConfigError;
-use kilter_model::config::library::{self, Library};
-use kilter_model::deployment::Assignment;
+use kilter_model::config::library::{self, Library, Mistake};
+use kilter_model::deployment::{Assignment, Selection};
 use kilter_model::setup::Setup;
 
 use crate::decisions::Decisions;
@@ -34,8 +34,9 @@ static EMITTERS: &[(&str, &dyn Emitter)] = &[
 
 /// Writes the files of one kind of library.
 pub trait Emitter: Sync {
-    /// Writes the library's own files into the directory of `emitted`, and notes them there. Environment file, page, forms of sites and
-    /// manifest are written for every library alike.
+    /// Divides the decisions among parameters and environment, writes what else is the library's own into the directory of `emitted`, and notes
+    /// it there. The file of parameters (by [`SiteFile`]), the environment file, preloaded libraries, page, forms of sites and manifest are
+    /// written for every library alike.
     ///
     /// # Errors
     /// A decision that no file can carry, or a file that cannot be written.
@@ -44,22 +45,23 @@ pub trait Emitter: Sync {
         installation: &Installation<'_>,
         decisions: &Decisions<'_>,
         emitted: &mut Emitted,
-    ) -> anyhow::Result<Written>;
+    ) -> anyhow::Result<Settings>;
 
-    /// The launch that uses exactly the emitted files: each is read back from the disk by rules that mirror its reader's.
+    /// The launch that uses exactly the emitted files. `read` holds what the files of parameters and of the environment say; every other file of
+    /// the library's own is read back from the disk by rules that mirror its reader's.
     ///
     /// # Errors
     /// A file that its reader would refuse or ignore.
-    fn staged(&self, installation: &Installation<'_>, emitted: &Emitted) -> anyhow::Result<Setup>;
+    fn staged(&self, installation: &Installation<'_>, emitted: &Emitted, read: Settings) -> anyhow::Result<Setup>;
 
-    /// The page for the administrator who finds the files: how to install them.
+    /// The emitter's part of the page for the administrator who finds the files: how to install them.
     fn page(
         &self,
         installation: &Installation<'_>,
         decisions: &Decisions<'_>,
         emitted: &Emitted,
-        written: &Written,
-    ) -> String;
+        written: &Settings,
+    ) -> Page;
 
     /// The installed file that the library's parameters belong into; without one the environment carries them.
     fn site_file(&self) -> Option<&'static SiteFile> {
@@ -75,15 +77,49 @@ pub trait Emitter: Sync {
     }
 }
 
-/// Settings as an emitter has divided them among its files.
+/// Settings as they are divided among the files.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Written {
+pub struct Settings {
     /// Parameters in the library's own file.
     pub parameters: Pairs,
-    /// Variables of the ranks, for the environment file.
+    /// Variables of the ranks, in the environment file.
     pub environment: Pairs,
-    /// Words of the launcher that give all of it to one job.
-    pub one_job: Vec<String>,
+}
+
+/// An emitter's part of the page for the administrator.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Page {
+    /// What is done by hand, file by file.
+    Steps {
+        /// What comes before the steps.
+        before: String,
+        /// Each names its file first; the page numbers them.
+        steps: Vec<String>,
+        /// How everything is taken back: what follows "To take everything back, ".
+        undo: &'static str,
+    },
+    /// The whole page, where nothing can be installed.
+    Whole(String),
+}
+
+/// Refuses selections of a kind that no file of the library's can carry.
+///
+/// # Errors
+/// The first such selection.
+fn refuse_selections(
+    installation: &Installation<'_>,
+    decisions: &Decisions<'_>,
+    is_refused: impl Fn(&Selection) -> bool,
+) -> anyhow::Result<()> {
+    let mut refused = decisions.selections().filter(|(_, _, _, one)| is_refused(one));
+    match refused.next() {
+        None => Ok(()),
+        Some((_, collective, bytes, selection)) => anyhow::bail!(
+            "`{}` for {collective} at {bytes} bytes: nothing that {} reads carries a choice for a size",
+            selection.id(),
+            installation.library.name
+        ),
+    }
 }
 
 /// The emitter that a library's description names; `None` where it names none.
@@ -118,7 +154,7 @@ fn known() -> String {
 /// # Errors
 /// It cannot be read or is wrong.
 pub fn load_file(path: &Path) -> Result<Library, ConfigError> {
-    checked(library::load_file(path)?, &path.display().to_string())
+    library::load_file_with(path, refused_emitter)
 }
 
 /// The descriptions that come with Kilter.
@@ -126,24 +162,15 @@ pub fn load_file(path: &Path) -> Result<Library, ConfigError> {
 /// # Errors
 /// A file is wrong: a defect of this build.
 pub fn load_embedded() -> Result<Vec<Library>, ConfigError> {
-    let all = library::load_embedded()?;
-    all.into_iter()
-        .map(|library| {
-            let id = library.id.clone();
-            checked(library, &id)
-        })
-        .collect()
+    library::load_embedded_with(refused_emitter)
 }
 
-/// Refuses a description that names no emitter of the table; `file` is named in the error.
-fn checked(library: Library, file: &str) -> Result<Library, ConfigError> {
-    match of(&library) {
-        Ok(_) => Ok(library),
-        Err(error) => Err(ConfigError {
-            file: file.to_owned(),
-            message: error.to_string(),
-        }),
-    }
+/// The mistake of a description that names no emitter of the table, with its key.
+fn refused_emitter(library: &Library) -> Option<Mistake> {
+    of(library).err().map(|error| Mistake {
+        key: "emitter",
+        message: error.to_string(),
+    })
 }
 
 /// The site file of this name.

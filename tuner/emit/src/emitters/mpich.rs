@@ -9,12 +9,12 @@ use kilter_model::deployment::Selection;
 use kilter_model::range;
 use kilter_model::setup::Setup;
 
-use super::{Emitter, Written, variables};
+use super::{Emitter, Page, Settings, variables};
 use crate::decisions::{Decisions, Part};
 use crate::installation::Installation;
 use crate::mpich_library::{self, OwnSelection};
 use crate::selection::{SizeRule, Tree};
-use crate::{Emitted, File, dropin, environment, read, selection_guard, selection_lint, write};
+use crate::{Emitted, File, selection_guard, selection_lint, write};
 
 const SELECTION: &str = "mpich-coll-selection.json";
 
@@ -32,7 +32,7 @@ impl Emitter for Mpich {
         installation: &Installation<'_>,
         decisions: &Decisions<'_>,
         emitted: &mut Emitted,
-    ) -> anyhow::Result<Written> {
+    ) -> anyhow::Result<Settings> {
         let mut environment = decisions.pairs();
         let mut all_tuned = Vec::new();
         for part in &decisions.parts {
@@ -61,30 +61,27 @@ impl Emitter for Mpich {
             let path = emitted.directory.join(SELECTION).display().to_string();
             environment.push((SELECTION_VARIABLE.to_owned(), path));
         }
-        environment.extend(dropin::install(installation, decisions, emitted)?);
-        Ok(Written {
+        Ok(Settings {
             environment,
-            ..Written::default()
+            ..Settings::default()
         })
     }
 
-    fn staged(&self, installation: &Installation<'_>, emitted: &Emitted) -> anyhow::Result<Setup> {
-        let mut setup = Setup::default();
+    fn staged(&self, installation: &Installation<'_>, emitted: &Emitted, read: Settings) -> anyhow::Result<Setup> {
         let directory = &emitted.directory;
         if let Some(name) = emitted.files.get(&File::Rules) {
-            let text = read(directory, name)?;
+            let text = crate::read(directory, name)?;
             check_text(&text, &own(installation)?).with_context(|| format!("`{}`", directory.join(name).display()))?;
         }
-        dropin::read_back(emitted)?;
-        if let Some(name) = emitted.files.get(&File::Environment) {
-            setup.environment = environment::parse(&read(directory, name)?)?;
-            // Read back from the library itself, too: it ignores a name that it does not know. Of texts, MPICH 4.0 and 4.3 report the
-            // default whatever they are, so the name of the file is read back from the environment of the ranks alone.
-            let control = setup.environment.iter();
-            let control = control.filter(|(name, _)| name.starts_with(CONTROL) && name != SELECTION_VARIABLE);
-            setup.expected = control.cloned().collect();
-        }
-        Ok(setup)
+        // Read back from the library itself, too: it ignores a name that it does not know. Of texts, MPICH 4.0 and 4.3 report the
+        // default whatever they are, so the name of the file is read back from the environment of the ranks alone.
+        let control = read.environment.iter();
+        let control = control.filter(|(name, _)| name.starts_with(CONTROL) && name != SELECTION_VARIABLE);
+        Ok(Setup {
+            expected: control.cloned().collect(),
+            environment: read.environment,
+            ..Setup::default()
+        })
     }
 
     fn page(
@@ -92,9 +89,21 @@ impl Emitter for Mpich {
         installation: &Installation<'_>,
         decisions: &Decisions<'_>,
         emitted: &Emitted,
-        written: &Written,
-    ) -> String {
-        variables::page(installation, decisions, emitted, written)
+        written: &Settings,
+    ) -> Page {
+        let environment = variables::environment_step(installation, decisions, emitted, written);
+        let selection = emitted.files.get(&File::Rules).map(|name| {
+            format!(
+                "{name}: which algorithm for which message size, named by {SELECTION_VARIABLE} by its full\n   \
+                 path. It holds the whole selection of this very release: another release needs one of its own, and a file that is\n   \
+                 missing or changed by hand ends programs in MPI_Init. It must be readable on every node.\n\n"
+            )
+        });
+        Page::Steps {
+            before: String::new(),
+            steps: environment.into_iter().chain(selection).collect(),
+            undo: variables::UNDO,
+        }
     }
 }
 

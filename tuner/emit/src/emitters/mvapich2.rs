@@ -6,13 +6,13 @@ use kilter_bench::launch::command::quote;
 use kilter_model::deployment::Assignment;
 use kilter_model::setup::Setup;
 
-use super::{Emitter, Written, variables};
+use super::{Emitter, Page, Settings, variables};
 use crate::decisions::Decisions;
 use crate::installation::Installation;
 use crate::mvapich2_conf::{PARAMETERS, parse, to_text};
 use crate::scope::{Scope, home};
-use crate::site_file::{Pairs, Places, SiteFile};
-use crate::{Emitted, File, dropin, environment, read, readme, write};
+use crate::site_file::{Places, SiteFile};
+use crate::{Emitted, File};
 
 /// The beginning of the library's own variables.
 const OWN: &str = "MV2_";
@@ -23,8 +23,9 @@ const USER_FILE: &str = "MV2_USER_CONFIG";
 static SITE_FILE: SiteFile = SiteFile {
     name: "mvapich2",
     files: "`~/.mvapich2.conf` and `/etc/mvapich2.conf`.",
+    staged: PARAMETERS,
     parse: |text| Ok(parse(text)?),
-    check: |parameters| Ok(to_text(parameters).map(drop)?),
+    to_text: |parameters| Ok(to_text(parameters)?),
     as_environment: <[_]>::to_vec,
     daemons: &[],
     places,
@@ -39,31 +40,25 @@ impl Emitter for Mvapich2 {
         &self,
         installation: &Installation<'_>,
         decisions: &Decisions<'_>,
-        emitted: &mut Emitted,
-    ) -> anyhow::Result<Written> {
-        variables::refuse_selections(installation, decisions)?;
-        let (parameters, mut environment) = divided(decisions.pairs().into_iter(), &installation.set_by_site);
-        variables::check(installation.library, &[parameters.as_slice(), &environment].concat())?;
-        environment.extend(dropin::install(installation, decisions, emitted)?);
-        if !parameters.is_empty() {
-            write(&emitted.directory, PARAMETERS, &to_text(&parameters)?)?;
-            emitted.files.insert(File::Parameters, PARAMETERS.to_owned());
-        }
-        Ok(Written {
+        _: &mut Emitted,
+    ) -> anyhow::Result<Settings> {
+        variables::refuse_switching(installation, decisions)?;
+        let all = decisions.pairs();
+        variables::check(installation.library, &all)?;
+        let (parameters, environment) = all.into_iter().partition(|(name, _)| name.starts_with(OWN));
+        Ok(Settings {
             parameters,
             environment,
-            ..Written::default()
         })
     }
 
-    fn staged(&self, installation: &Installation<'_>, emitted: &Emitted) -> anyhow::Result<Setup> {
-        let mut setup = Setup::default();
-        dropin::read_back(emitted)?;
-        if let Some(name) = emitted.files.get(&File::Environment) {
-            setup.environment = environment::parse(&read(&emitted.directory, name)?)?;
-        }
+    fn staged(&self, installation: &Installation<'_>, emitted: &Emitted, read: Settings) -> anyhow::Result<Setup> {
+        let mut setup = Setup {
+            environment: read.environment,
+            ..Setup::default()
+        };
         if let Some(name) = emitted.files.get(&File::Parameters) {
-            setup.expected_environment = parse(&read(&emitted.directory, name)?)?;
+            setup.expected_environment = read.parameters;
             let all = [setup.expected_environment.as_slice(), &setup.environment].concat();
             variables::check(installation.library, &all)?;
             let path = emitted.directory.join(name).display().to_string();
@@ -72,43 +67,35 @@ impl Emitter for Mvapich2 {
         Ok(setup)
     }
 
-    fn page(
-        &self,
-        installation: &Installation<'_>,
-        decisions: &Decisions<'_>,
-        emitted: &Emitted,
-        written: &Written,
-    ) -> String {
+    fn page(&self, _: &Installation<'_>, decisions: &Decisions<'_>, emitted: &Emitted, written: &Settings) -> Page {
         let words = |pairs: &[(String, String)]| -> String {
             let word = |(name, value): &(String, String)| format!("{name}={}", quote(value));
             pairs.iter().map(word).collect::<Vec<_>>().join(" ")
         };
         let directory = quote(&emitted.directory.display().to_string());
-        let ranks = decisions.ranks();
-        let mut text = readme::beginning(emitted, &installation.named(), &ranks);
-        if let Some(name) = emitted.files.get(&File::Parameters) {
-            text.push_str(&format!(
-                "1. {name}: variables of MVAPICH2.\n   \
+        let parameters = emitted.files.get(&File::Parameters).map(|name| {
+            format!(
+                "{name}: variables of MVAPICH2.\n   \
                  One job:    mpirun_rsh -np N ... {} ./application\n   \
                  One user:   cat {directory}/{name} >> ~/.mvapich2.conf\n   \
                  Everybody:  append it to /etc/mvapich2.conf on every node.\n   \
                  The environment wins over the user's file, that over the system's, and in a file the first of two lines. Variables\n   \
-                 MV2_<...>_TUNING replace the library's tables on communicators of every size, not of {ranks} alone.\n\n",
-                words(&written.parameters)
-            ));
-        }
-        if let Some(name) = emitted.files.get(&File::Environment) {
-            text.push_str(&format!(
-                "2. {name}: environment of the ranks, on mpirun_rsh's command line before the program:\n     mpirun_rsh -np N ... {} ./application\n\n",
+                 MV2_<...>_TUNING replace the library's tables on communicators of every size, not of {} alone.\n\n",
+                words(&written.parameters),
+                decisions.ranks()
+            )
+        });
+        let environment = emitted.files.get(&File::Environment).map(|name| {
+            format!(
+                "{name}: environment of the ranks, on mpirun_rsh's command line before the program:\n     mpirun_rsh -np N ... {} ./application\n\n",
                 words(&written.environment)
-            ));
+            )
+        });
+        Page::Steps {
+            before: String::new(),
+            steps: parameters.into_iter().chain(environment).collect(),
+            undo: "remove the lines and unset the variables: nothing else was changed.",
         }
-        readme::profile(&mut text, emitted, 3);
-        readme::forms(&mut text);
-        text.push_str(
-            "\nTo take everything back, remove the lines and unset the variables: nothing else was changed.\n",
-        );
-        text
     }
 
     fn site_file(&self) -> Option<&'static SiteFile> {
@@ -126,13 +113,6 @@ impl Emitter for Mvapich2 {
     }
 }
 
-/// Divides settings into those of the library's file and those of the environment. The environment wins over the file, so settings that already
-/// stand there can be changed there alone.
-fn divided(all: impl Iterator<Item = (String, String)>, set_by_site: &[(String, String)]) -> (Pairs, Pairs) {
-    let is_set = |name: &str| set_by_site.iter().any(|(other, _)| other == name);
-    all.partition(|(name, _)| name.starts_with(OWN) && !is_set(name))
-}
-
 /// The library has one place for the system and one for the user; the modules carry it elsewhere.
 fn places(scope: &Scope, _launcher: &Path) -> anyhow::Result<Places> {
     Ok(Places {
@@ -148,15 +128,6 @@ fn places(scope: &Scope, _launcher: &Path) -> anyhow::Result<Places> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn what_stands_in_the_environment_is_changed_there() {
-        let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
-        let all = [pair("MV2_A", "1"), pair("MV2_B", "2"), pair("MALLOC_X", "3")];
-        let (file, environment) = divided(all.into_iter(), &[pair("MV2_A", "0"), pair("MV2_C", "0")]);
-        assert_eq!(file, [pair("MV2_B", "2")]);
-        assert_eq!(environment, [pair("MV2_A", "1"), pair("MALLOC_X", "3")]);
-    }
 
     #[test]
     fn settings_are_carried_by_the_file_if_they_are_the_librarys_own() {

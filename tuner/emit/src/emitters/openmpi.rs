@@ -1,7 +1,6 @@
 //! Open MPI: MCA parameter file, dynamic rules file, environment, profile; and the launch that uses them.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::path::Path;
 
 use anyhow::{Context as _, bail, ensure};
@@ -12,14 +11,12 @@ use kilter_model::deployment::Selection;
 use kilter_model::range;
 use kilter_model::setup::Setup;
 
-use super::{Emitter, Written};
+use super::{Emitter, Page, Settings};
 use crate::decisions::{Decisions, Part};
 use crate::installation::Installation;
 use crate::rules::{Choice, Rules};
 use crate::site_file::SiteFile;
-use crate::{Emitted, File, command_line, dropin, environment, mca, read, readme, write};
-
-const PARAMETERS: &str = "openmpi-mca-params.conf";
+use crate::{Emitted, File, command_line, mca, write};
 
 /// The rules file, by its form.
 const fn rules_name(form: RulesForm) -> &'static str {
@@ -37,9 +34,6 @@ pub(super) use site_file::SITE_FILE;
 /// files are named after ours.
 const PARAMETER_FILES: &str = "OMPI_MCA_mca_base_param_files";
 
-/// The beginning of a variable that sets a parameter.
-const VARIABLE: &str = "OMPI_MCA_";
-
 /// Parameter and rules files.
 pub(super) struct OpenMpi;
 
@@ -49,14 +43,13 @@ impl Emitter for OpenMpi {
         installation: &Installation<'_>,
         decisions: &Decisions<'_>,
         emitted: &mut Emitted,
-    ) -> anyhow::Result<Written> {
-        let mut parameters = Vec::new();
-        let mut environment = Vec::new();
+    ) -> anyhow::Result<Settings> {
+        let mut settings = Settings::default();
         for assignment in decisions.assignments {
             let list = if assignment.environment {
-                &mut environment
+                &mut settings.environment
             } else {
-                &mut parameters
+                &mut settings.parameters
             };
             list.push((assignment.name.clone(), assignment.value.clone()));
         }
@@ -65,40 +58,21 @@ impl Emitter for OpenMpi {
             let name = rules_name(installation.library.rules_file.form);
             write(&emitted.directory, name, &text)?;
             emitted.files.insert(File::Rules, name.to_owned());
-            parameters.push(("coll_tuned_use_dynamic_rules".to_owned(), "1".to_owned()));
-            parameters.push((
-                "coll_tuned_dynamic_rules_filename".to_owned(),
-                emitted.directory.join(name).display().to_string(),
-            ));
+            let path = emitted.directory.join(name).display().to_string();
+            settings.parameters.extend([
+                ("coll_tuned_use_dynamic_rules".to_owned(), "1".to_owned()),
+                ("coll_tuned_dynamic_rules_filename".to_owned(), path),
+            ]);
         }
-        environment.extend(dropin::install(installation, decisions, emitted)?);
-        let one_job = command_line::words(&installation.library.launcher, &parameters, &environment);
-        // The environment wins over files of parameters, so what a user has there can be changed there alone.
-        let (stronger, parameters): (Vec<_>, Vec<_>) = parameters
-            .into_iter()
-            .partition(|(name, _)| installation.is_set_by_site(name));
-        environment.extend(
-            stronger
-                .into_iter()
-                .map(|(name, value)| (format!("{VARIABLE}{name}"), value)),
-        );
-        if !parameters.is_empty() {
-            write(&emitted.directory, PARAMETERS, &mca::to_text(&parameters)?)?;
-            emitted.files.insert(File::Parameters, PARAMETERS.to_owned());
-        }
-        Ok(Written {
-            parameters,
-            environment,
-            one_job,
-        })
+        Ok(settings)
     }
 
-    fn staged(&self, installation: &Installation<'_>, emitted: &Emitted) -> anyhow::Result<Setup> {
+    fn staged(&self, installation: &Installation<'_>, emitted: &Emitted, read: Settings) -> anyhow::Result<Setup> {
         let mut setup = Setup::default();
         let directory = &emitted.directory;
         if let Some(name) = emitted.files.get(&File::Rules) {
             let file = &installation.library.rules_file;
-            let rules = Rules::read(&read(directory, name)?, file.form)?;
+            let rules = Rules::read(&crate::read(directory, name)?, file.form)?;
             ensure!(
                 !rules.limits_requests() || file.carries_requests(installation.version),
                 "`{name}` has the column for requests, for which {} {} ignores the whole file; please report this",
@@ -106,36 +80,30 @@ impl Emitter for OpenMpi {
                 installation.version
             );
         }
-        dropin::read_back(emitted)?;
         if let Some(name) = emitted.files.get(&File::Parameters) {
-            setup.expected = mca::parse(&read(directory, name)?)?;
             let mut files = vec![directory.join(name).display().to_string()];
             files.extend(default_parameter_files(installation.mpirun));
             setup
                 .launcher_environment
                 .push((PARAMETER_FILES.to_owned(), files.join(",")));
         }
-        if let Some(name) = emitted.files.get(&File::Environment) {
-            let (parameters, environment): (Vec<_>, Vec<_>) = environment::parse(&read(directory, name)?)?
-                .into_iter()
-                .partition(|(name, _)| name.starts_with(VARIABLE));
-            setup.environment = environment;
-            let named = |(variable, value): &(String, String)| (variable.replacen(VARIABLE, "", 1), value.clone());
-            setup.expected.extend(parameters.iter().map(named));
-            // The launcher reads them, as it does where a module has set them.
-            setup.launcher_environment.extend(parameters);
-        }
+        let (parameters, environment) = mca::of_environment(read.environment);
+        // The launcher reads them, as it does where a module has set them.
+        setup.launcher_environment.extend(mca::as_environment(&parameters));
+        setup.environment = environment;
+        setup.expected = [read.parameters, parameters].concat();
         Ok(setup)
     }
 
-    fn page(
-        &self,
-        installation: &Installation<'_>,
-        decisions: &Decisions<'_>,
-        emitted: &Emitted,
-        written: &Written,
-    ) -> String {
-        page(emitted, &installation.named(), &decisions.ranks(), &written.one_job)
+    fn page(&self, installation: &Installation<'_>, _: &Decisions<'_>, emitted: &Emitted, written: &Settings) -> Page {
+        let (parameters, environment) = mca::of_environment(written.environment.clone());
+        let parameters = [written.parameters.as_slice(), &parameters].concat();
+        let one_job = command_line::words(&installation.library.launcher, &parameters, &environment);
+        Page::Steps {
+            before: for_one_job(&one_job),
+            steps: steps(emitted),
+            undo: "remove the lines and stop sourcing the environment file: nothing else was changed.",
+        }
     }
 
     fn site_file(&self) -> Option<&'static SiteFile> {
@@ -240,64 +208,46 @@ fn default_parameter_files(mpirun: &Path) -> Vec<String> {
         .collect()
 }
 
-/// The page that says how to install the files; `one_job` are the words of the launcher that do all of it
-/// for one job.
-fn page(emitted: &Emitted, library: &str, ranks: &str, one_job: &[String]) -> String {
+/// The launcher's line with these words, which do all of it for one job; nothing without words.
+fn for_one_job(words: &[String]) -> String {
+    if words.is_empty() {
+        return String::new();
+    }
+    format!(
+        "All of it for one job, where nothing is installed; this directory must be readable on every node:\n\n\
+         mpirun {} ...\n\n",
+        command_line::line(words)
+    )
+}
+
+/// What is done by hand with each file that is there.
+fn steps(emitted: &Emitted) -> Vec<String> {
     let directory = quote(&emitted.directory.display().to_string());
-    let mut text = readme::beginning(emitted, library, ranks);
-    if !one_job.is_empty() {
-        let line = command_line::line(one_job);
-        let _ = writeln!(
-            text,
-            "All of it for one job, where nothing is installed; this directory must be readable on every node:\n"
-        );
-        let _ = writeln!(text, "mpirun {line} ...\n");
-    }
-    if let Some(name) = emitted.files.get(&File::Parameters) {
-        let _ = writeln!(text, "1. {name}: parameters of Open MPI.");
-        let _ = writeln!(
-            text,
-            "   One user:   cat {directory}/{name} >> ~/.openmpi/mca-params.conf"
-        );
-        let _ = writeln!(
-            text,
-            "   Everybody:  append it to openmpi-mca-params.conf in `ompi_info --path sysconfdir`."
-        );
-        let _ = writeln!(text, "   One job:    `--mca NAME VALUE` for each line, as above.");
-        let _ = writeln!(
-            text,
-            "   Both files are read together; a line in the user's file wins over the site's.\n"
-        );
-    }
-    if let Some(name) = emitted.files.get(&File::Rules) {
-        let _ = writeln!(
-            text,
-            "2. {name}: which algorithm for which message size. The parameter file names it by its full path: when"
-        );
-        let _ = writeln!(
-            text,
-            "   you move it, change coll_tuned_dynamic_rules_filename there. Open MPI ignores a file it cannot read"
-        );
-        let _ = writeln!(text, "   without a word, so it must be readable on every node.\n");
-    }
-    if let Some(name) = emitted.files.get(&File::Environment) {
-        let _ = writeln!(
-            text,
-            "3. {name}: environment of the ranks, `-x NAME=VALUE` for each on the command line, as above."
-        );
-        let _ = writeln!(
-            text,
-            "   The file has the same variables for launchers that read files. LD_PRELOAD, where it is set, belongs to the"
-        );
-        let _ = writeln!(text, "   ranks alone: do not put it into a login profile.\n");
-    }
-    readme::profile(&mut text, emitted, 4);
-    readme::forms(&mut text);
-    let _ = writeln!(
-        text,
-        "\nTo take everything back, remove the lines and stop sourcing the environment file: nothing else was changed."
-    );
-    text
+    let of = |file, text: &dyn Fn(&str) -> String| emitted.files.get(&file).map(|name| text(name));
+    let parameters = of(File::Parameters, &|name| {
+        format!(
+            "{name}: parameters of Open MPI.\n   \
+             One user:   cat {directory}/{name} >> ~/.openmpi/mca-params.conf\n   \
+             Everybody:  append it to openmpi-mca-params.conf in `ompi_info --path sysconfdir`.\n   \
+             One job:    `--mca NAME VALUE` for each line, as above.\n   \
+             Both files are read together; a line in the user's file wins over the site's.\n\n"
+        )
+    });
+    let rules = of(File::Rules, &|name| {
+        format!(
+            "{name}: which algorithm for which message size. The parameter file names it by its full path: when\n   \
+             you move it, change coll_tuned_dynamic_rules_filename there. Open MPI ignores a file it cannot read\n   \
+             without a word, so it must be readable on every node.\n\n"
+        )
+    });
+    let environment = of(File::Environment, &|name| {
+        format!(
+            "{name}: environment of the ranks, `-x NAME=VALUE` for each on the command line, as above.\n   \
+             The file has the same variables for launchers that read files. LD_PRELOAD, where it is set, belongs to the\n   \
+             ranks alone: do not put it into a login profile.\n\n"
+        )
+    });
+    [parameters, rules, environment].into_iter().flatten().collect()
 }
 
 #[cfg(test)]
@@ -401,11 +351,6 @@ mod tests {
     /// The line is taken from the page as a person would.
     #[test]
     fn the_line_for_one_job_gives_the_launcher_what_the_files_have() {
-        let emitted = Emitted {
-            directory: "/tmp/it's here".into(),
-            files: [(File::Parameters, "openmpi-mca-params.conf".to_owned())].into(),
-            ..Emitted::default()
-        };
         let words: Vec<String> = [
             "--mca",
             "name",
@@ -418,14 +363,13 @@ mod tests {
         ]
         .map(str::to_owned)
         .into();
-        let written = page(&emitted, "Open MPI 4.1.4", "2 ranks", &words);
+        let written = for_one_job(&words);
         let line = written.lines().find(|line| line.starts_with("mpirun ")).unwrap();
         let line = line.strip_suffix(" ...").unwrap();
         let script = format!("mpirun() {{ printf '%s\\n' \"$@\"; }}\n{line}");
         let output = std::process::Command::new("sh").args(["-c", &script]).output().unwrap();
         let said = String::from_utf8(output.stdout).unwrap();
         assert_eq!(said.split_terminator('\n').collect::<Vec<_>>(), words, "{written}");
-        let nothing = page(&emitted, "Open MPI 4.1.4", "2 ranks", &[]);
-        assert!(!nothing.lines().any(|line| line.starts_with("mpirun ")), "{nothing}");
+        assert_eq!(for_one_job(&[]), "");
     }
 }

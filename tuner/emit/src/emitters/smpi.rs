@@ -1,11 +1,10 @@
 //! SMPI: arguments for `smpirun`, a line each; and the launch that uses them. Nothing else of a simulation can be deployed: its
 //! ranks load nothing before the library, and it has one choice of algorithm for all sizes of a collective.
 
-use anyhow::bail;
 use kilter_bench::launch::command::quote;
 use kilter_model::setup::Setup;
 
-use super::{Emitter, Written};
+use super::{Emitter, Page, Settings, refuse_selections};
 use crate::decisions::Decisions;
 use crate::installation::Installation;
 use crate::{Emitted, File, read, write};
@@ -29,24 +28,18 @@ impl Emitter for Smpi {
         installation: &Installation<'_>,
         decisions: &Decisions<'_>,
         emitted: &mut Emitted,
-    ) -> anyhow::Result<Written> {
-        if let Some((_, collective, bytes, selection)) = decisions.selections().next() {
-            bail!(
-                "`{}` for {collective} at {bytes} bytes: nothing that {} reads carries a choice for a size",
-                selection.id(),
-                installation.library.name
-            );
-        }
+    ) -> anyhow::Result<Settings> {
+        refuse_selections(installation, decisions, |_| true)?;
         let parameters = decisions.pairs();
         write(&emitted.directory, ARGUMENTS, &to_text(&parameters)?)?;
         emitted.files.insert(File::Arguments, ARGUMENTS.to_owned());
-        Ok(Written {
+        Ok(Settings {
             parameters,
-            ..Written::default()
+            ..Settings::default()
         })
     }
 
-    fn staged(&self, _: &Installation<'_>, emitted: &Emitted) -> anyhow::Result<Setup> {
+    fn staged(&self, _: &Installation<'_>, emitted: &Emitted, _: Settings) -> anyhow::Result<Setup> {
         let mut setup = Setup::default();
         if let Some(name) = emitted.files.get(&File::Arguments) {
             setup.parameters = parse(&read(&emitted.directory, name)?)?;
@@ -55,18 +48,18 @@ impl Emitter for Smpi {
     }
 
     /// There is nothing to install.
-    fn page(&self, installation: &Installation<'_>, _: &Decisions<'_>, emitted: &Emitted, _: &Written) -> String {
+    fn page(&self, installation: &Installation<'_>, _: &Decisions<'_>, emitted: &Emitted, _: &Settings) -> Page {
         let directory = quote(&emitted.directory.display().to_string());
         let name = emitted.files.get(&File::Arguments).map_or("", String::as_str);
         let (library, ranks) = (installation.named(), installation.ranks);
         let platform = installation.platform.unwrap_or_default();
-        format!(
+        Page::Whole(format!(
             "Tuned settings for {library}, {ranks} ranks, written by kilter.\n\n\
              They hold for the simulated machine `{platform}` and {ranks} ranks; the report beside this directory shows what each one\n\
              gained. There is nothing to install, and `kilter apply` finds nothing: give the arguments to a simulation,\n\n   \
              smpirun $(grep -v '^#' {directory}/{name}) -platform FILE -hostfile FILE -np {ranks} PROGRAM\n\n\
              Each chooses one algorithm for all sizes of a collective; SMPI knows no choice by size but those of its selectors.\n"
-        )
+        ))
     }
 }
 

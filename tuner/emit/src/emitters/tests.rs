@@ -33,8 +33,8 @@ fn assignment(name: &str, value: &str) -> Assignment {
     }
 }
 
-/// Calls `look` with an installation of a library and one decision for it.
-fn with_decision(library: &Library, look: impl FnOnce(&Installation<'_>, &Decisions<'_>)) {
+/// Calls `look` with an installation of a library and one decision for it; `set` is in force without it.
+fn with_decision(library: &Library, set: &[(&str, &str)], look: impl FnOnce(&Installation<'_>, &Decisions<'_>)) {
     let (programs, progress, limits) = (Programs::default(), Progress::new(true), Limits::default());
     let installation = Installation {
         library,
@@ -46,7 +46,10 @@ fn with_decision(library: &Library, look: impl FnOnce(&Installation<'_>, &Decisi
         limits: &limits,
         site_parameters: &[],
         site_environment: &[],
-        set_by_site: Vec::new(),
+        set_by_site: set
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+            .collect(),
         device: BTreeMap::new(),
         library_string: String::new(),
         progress: &progress,
@@ -73,9 +76,9 @@ fn an_added_emitter_writes_files_that_are_read_back_listed_and_found_again() {
     let emitter = of(&library).unwrap().unwrap();
     let directory = TempDir::new().unwrap();
     let directory = directory.path().join("emit");
-    with_decision(&library, |installation, decisions| {
+    with_decision(&library, &[], |installation, decisions| {
         let emitted = crate::write_files(emitter, installation, decisions, &directory).unwrap();
-        let setup = emitter.staged(installation, &emitted).unwrap();
+        let setup = crate::read_back(emitter, installation, &emitted).unwrap();
         assert_eq!(setup.expected, [("eager_limit".to_owned(), "32768".to_owned())]);
         assert_eq!(emitter.carrier(&decisions.assignments[0], &emitted), File::Parameters);
         let read = |name: &str| std::fs::read_to_string(directory.join(name)).unwrap();
@@ -91,6 +94,30 @@ fn an_added_emitter_writes_files_that_are_read_back_listed_and_found_again() {
     });
 }
 
+/// The environment wins over the file of parameters.
+#[test]
+fn what_stands_in_the_environment_is_changed_there() {
+    let directory = TempDir::new().unwrap();
+    for (name, variable) in [("ini", "INI_eager_limit"), ("openmpi", "OMPI_MCA_eager_limit")] {
+        let library = library(name);
+        let emitter = of(&library).unwrap().unwrap();
+        let directory = directory.path().join(name);
+        with_decision(
+            &library,
+            &[("eager_limit", "4096"), ("other", "0")],
+            |installation, decisions| {
+                let emitted = crate::write_files(emitter, installation, decisions, &directory).unwrap();
+                assert_eq!(emitted.files.get(&File::Parameters), None);
+                let text = std::fs::read_to_string(directory.join("kilter.env")).unwrap();
+                assert_eq!(
+                    crate::environment::parse(&text).unwrap(),
+                    [(variable.to_owned(), "32768".to_owned())]
+                );
+            },
+        );
+    }
+}
+
 #[test]
 fn an_emitter_that_is_not_there_is_refused_with_those_that_are() {
     let file = tempfile::NamedTempFile::new().unwrap();
@@ -100,7 +127,8 @@ fn an_emitter_that_is_not_there_is_refused_with_those_that_are() {
     let path = file.path().display().to_string();
     assert!(
         error.starts_with(&path)
-            && error.contains("emitter: `openmp` is none of `openmpi`, `mpich`, `mvapich2`, `smpi`, `variables`"),
+            && error
+                .contains("line 3: emitter: `openmp` is none of `openmpi`, `mpich`, `mvapich2`, `smpi`, `variables`"),
         "{error}"
     );
     std::fs::write(file.path(), text.replace("openmp\"", "ini\"")).unwrap();

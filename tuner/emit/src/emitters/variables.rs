@@ -1,17 +1,19 @@
 //! A library whose only place for settings is the environment, and that has no file of rules (Intel MPI, HPE MPT): variables,
 //! profile; and the launch that uses them.
 
-use anyhow::bail;
 use kilter_bench::launch::command::quote;
 use kilter_model::config::library::Library;
 use kilter_model::deployment::Selection;
 use kilter_model::ranged;
 use kilter_model::setup::Setup;
 
-use super::{Emitter, Written};
+use super::{Emitter, Page, Settings, refuse_selections};
 use crate::decisions::Decisions;
 use crate::installation::Installation;
-use crate::{Emitted, File, dropin, environment, read, readme};
+use crate::{Emitted, File};
+
+/// How everything is taken back where the environment alone has settings.
+pub(super) const UNDO: &str = "unset the variables: nothing else was changed.";
 
 /// The environment alone.
 pub(super) struct Variables;
@@ -21,26 +23,23 @@ impl Emitter for Variables {
         &self,
         installation: &Installation<'_>,
         decisions: &Decisions<'_>,
-        emitted: &mut Emitted,
-    ) -> anyhow::Result<Written> {
-        refuse_selections(installation, decisions)?;
-        let mut environment = decisions.pairs();
+        _: &mut Emitted,
+    ) -> anyhow::Result<Settings> {
+        refuse_switching(installation, decisions)?;
+        let environment = decisions.pairs();
         check(installation.library, &environment)?;
-        environment.extend(dropin::install(installation, decisions, emitted)?);
-        Ok(Written {
+        Ok(Settings {
             environment,
-            ..Written::default()
+            ..Settings::default()
         })
     }
 
-    fn staged(&self, installation: &Installation<'_>, emitted: &Emitted) -> anyhow::Result<Setup> {
-        let mut setup = Setup::default();
-        dropin::read_back(emitted)?;
-        if let Some(name) = emitted.files.get(&File::Environment) {
-            setup.environment = environment::parse(&read(&emitted.directory, name)?)?;
-            check(installation.library, &setup.environment)?;
-        }
-        Ok(setup)
+    fn staged(&self, installation: &Installation<'_>, _: &Emitted, read: Settings) -> anyhow::Result<Setup> {
+        check(installation.library, &read.environment)?;
+        Ok(Setup {
+            environment: read.environment,
+            ..Setup::default()
+        })
     }
 
     fn page(
@@ -48,24 +47,19 @@ impl Emitter for Variables {
         installation: &Installation<'_>,
         decisions: &Decisions<'_>,
         emitted: &Emitted,
-        written: &Written,
-    ) -> String {
-        page(installation, decisions, emitted, written)
+        written: &Settings,
+    ) -> Page {
+        Page::Steps {
+            before: String::new(),
+            steps: Vec::from_iter(environment_step(installation, decisions, emitted, written)),
+            undo: UNDO,
+        }
     }
 }
 
-/// Refuses selections, which would have to be switched while a program runs.
-pub(super) fn refuse_selections(installation: &Installation<'_>, decisions: &Decisions<'_>) -> anyhow::Result<()> {
-    for (_, collective, bytes, selection) in decisions.selections() {
-        if let Selection::Settings(_) = selection {
-            bail!(
-                "`{}` for {collective} at {bytes} bytes: nothing that {} reads carries a choice for a size",
-                selection.id(),
-                installation.library.name
-            );
-        }
-    }
-    Ok(())
+/// Refuses selections of the library's own algorithms, which would have to be switched while a program runs.
+pub(super) fn refuse_switching(installation: &Installation<'_>, decisions: &Decisions<'_>) -> anyhow::Result<()> {
+    refuse_selections(installation, decisions, |one| matches!(one, Selection::Settings(_)))
 }
 
 /// Checks every variable that chooses an algorithm as the library reads it: it goes on with its own where it cannot read one.
@@ -83,47 +77,36 @@ pub(super) fn check(library: &Library, variables: &[(String, String)]) -> anyhow
     }
 }
 
-/// The page that says how to install the files of a library whose only place for settings is the environment.
-pub(super) fn page(
+/// The step of the environment file for a library that reads its settings nowhere else; `None` without such a file.
+pub(super) fn environment_step(
     installation: &Installation<'_>,
     decisions: &Decisions<'_>,
     emitted: &Emitted,
-    written: &Written,
-) -> String {
-    let (environment, ranks) = (&written.environment, decisions.ranks());
-    let mut text = readme::beginning(emitted, &installation.named(), &ranks);
-    if let Some(name) = emitted.files.get(&File::Environment) {
-        let one_job = one_job(&installation.library.launcher.environment, environment);
+    written: &Settings,
+) -> Option<String> {
+    let name = emitted.files.get(&File::Environment)?;
+    let environment = &written.environment;
+    let one_job = one_job(&installation.library.launcher.environment, environment);
+    let mut text = format!(
+        "{name}: environment of the ranks. The library reads its settings there and nowhere else.\n   \
+         One job:    {one_job} ...\n   \
+         Everybody:  a line `setenv NAME VALUE` for each in the library's module file, or an `export` in a file of\n   \
+         /etc/profile.d; a wrapper around mpiexec does as well.\n   \
+         LD_PRELOAD, where it is set, belongs to the ranks alone: pass it to them by the launcher, and put it into no login profile.\n"
+    );
+    let names = environment.iter().map(|(name, _)| name.as_str());
+    let choosing: Vec<&str> = names
+        .filter(|name| installation.library.chosen_by(name).is_some())
+        .collect();
+    if !choosing.is_empty() {
         text.push_str(&format!(
-            "1. {name}: environment of the ranks. The library reads its settings there and nowhere else.\n   \
-             One job:    {one_job} ...\n   \
-             Everybody:  a line `setenv NAME VALUE` for each in the library's module file, or an `export` in a file of\n   \
-             /etc/profile.d; a wrapper around mpiexec does as well.\n   \
-             LD_PRELOAD, where it is set, belongs to the ranks alone: pass it to them by the launcher, and put it into no login profile.\n"
-        ));
-        let names = environment.iter().map(|(name, _)| name.as_str());
-        let choosing: Vec<&str> = names
-            .filter(|name| installation.library.chosen_by(name).is_some())
-            .collect();
-        if !choosing.is_empty() {
-            text.push_str(&format!(
-                "   Algorithms are chosen on communicators of every size, not of {ranks} alone, and for all sizes of messages, by\n   {}.\n",
-                choosing.join(", ")
-            ));
-        }
-        text.push('\n');
-    }
-    if let Some(name) = emitted.files.get(&File::Rules) {
-        text.push_str(&format!(
-            "2. {name}: which algorithm for which message size, named by MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE by its full\n   \
-             path. It holds the whole selection of this very release: another release needs one of its own, and a file that is\n   \
-             missing or changed by hand ends programs in MPI_Init. It must be readable on every node.\n\n"
+            "   Algorithms are chosen on communicators of every size, not of {} alone, and for all sizes of messages, by\n   {}.\n",
+            decisions.ranks(),
+            choosing.join(", ")
         ));
     }
-    readme::profile(&mut text, emitted, 3);
-    readme::forms(&mut text);
-    text.push_str("\nTo take everything back, unset the variables: nothing else was changed.\n");
-    text
+    text.push('\n');
+    Some(text)
 }
 
 /// The beginning of one job's command line; `form` is the launcher's, with `{name}` and `{value}`.

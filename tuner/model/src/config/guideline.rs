@@ -294,7 +294,7 @@ fn pattern(text: &str, functions: &[Collective], k: &[u64]) -> Result<expression
         return Err("a `k` of 0 divides nothing".to_owned());
     }
     for filled in filled(&guideline, functions, k) {
-        Task::of(&filled.left)?;
+        Task::of(&filled.left).map_err(|error| error.to_string())?;
         let left = filled.left.single();
         for term in &filled.right.terms {
             let (Operation::PointToPoint(name), Some(left)) = (&term.call.operation, left) else {

@@ -26,7 +26,7 @@ pub use constraint::{AtMost, Broken, Constraint};
 pub use described::Described;
 pub use launcher::Launcher;
 pub use parameter::{ForOverlap, Ordered, Parameter, Placement, SPARE, Scale, Value};
-pub use read::{find_for, load_embedded, load_file};
+pub use read::{Mistake, find_for, load_embedded, load_embedded_with, load_file, load_file_with};
 pub use rules_file::{RulesFile, RulesForm};
 pub use shares::Shares;
 pub use verified::{Verified, VerifiedRows};
@@ -234,11 +234,9 @@ impl Library {
 
     /// Parameters that decide whether its algorithms are asked for, limited to those that act on these transports.
     pub fn admitting<'l>(&'l self, transports: &'l [String]) -> impl Iterator<Item = &'l Parameter> {
-        let in_use = |row: &&Parameter| row.transport.as_ref().is_none_or(|needed| transports.contains(needed));
         self.parameters
             .iter()
-            .filter(|row| row.admits_algorithms)
-            .filter(in_use)
+            .filter(|row| row.admits_algorithms && row.acts_on(transports))
     }
 
     /// True if the requested and the reported value mean the same: `true` and `1`, a name and its number.

@@ -37,6 +37,38 @@ pub struct Values {
     pub q_ranks: u64,
 }
 
+/// A quantity without a value.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{quantity}` {why}")]
+pub struct QuantityError {
+    /// The quantity.
+    pub quantity: Quantity,
+    /// The reason.
+    pub why: WrongQuantity,
+}
+
+/// The reason why a quantity has no value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum WrongQuantity {
+    /// No number was filled in for `k`.
+    #[error("has a `k`: fill in a number before it is measured")]
+    OpenK,
+    /// It is beyond 64 bits.
+    #[error("is too large")]
+    TooLarge,
+    /// Its divisor is 0.
+    #[error("divides by zero")]
+    DividesByZero,
+    /// The quotient is no whole number.
+    #[error("is no whole number for n = {n_bytes}, p = {p_ranks}")]
+    NotWhole {
+        /// The total volume.
+        n_bytes: u64,
+        /// The ranks of the whole communicator.
+        p_ranks: u64,
+    },
+}
+
 impl Quantity {
     /// A whole number.
     #[must_use]
@@ -102,33 +134,35 @@ impl Quantity {
     ///
     /// # Errors
     /// A `k` that is still there, a value beyond 64 bits, or a quotient that is no whole number.
-    pub fn value(&self, values: Values) -> Result<u64, String> {
+    pub fn value(&self, values: Values) -> Result<u64, QuantityError> {
+        let wrong = |why: WrongQuantity| QuantityError {
+            quantity: self.clone(),
+            why,
+        };
         let of = |factor: &Factor| match factor {
             Factor::Literal(value) => Ok(*value),
             Factor::N => Ok(values.n_bytes),
             Factor::P => Ok(values.p_ranks),
             Factor::Q => Ok(values.q_ranks),
-            Factor::K => Err(format!("`{self}` has a `k`: fill in a number before it is measured")),
+            Factor::K => Err(wrong(WrongQuantity::OpenK)),
         };
         let product = |factors: &[Factor]| {
             factors.iter().try_fold(1_u128, |product, factor| {
                 let value = u128::from(of(factor)?);
-                product
-                    .checked_mul(value)
-                    .ok_or_else(|| format!("`{self}` is too large"))
+                product.checked_mul(value).ok_or_else(|| wrong(WrongQuantity::TooLarge))
             })
         };
         let (times, over) = (product(&self.times)?, product(&self.over)?);
         if over == 0 {
-            return Err(format!("`{self}` divides by zero"));
+            return Err(wrong(WrongQuantity::DividesByZero));
         }
         if times % over != 0 {
-            return Err(format!(
-                "`{self}` is no whole number for n = {}, p = {}",
-                values.n_bytes, values.p_ranks
-            ));
+            return Err(wrong(WrongQuantity::NotWhole {
+                n_bytes: values.n_bytes,
+                p_ranks: values.p_ranks,
+            }));
         }
-        u64::try_from(times / over).map_err(|_| format!("`{self}` is too large"))
+        u64::try_from(times / over).map_err(|_| wrong(WrongQuantity::TooLarge))
     }
 
     /// Divisor of `n` that makes the quotient whole; 1 if `n` does not occur. A `q` cancels nothing.
@@ -199,7 +233,15 @@ mod tests {
             times: vec![Factor::N],
             over: vec![Factor::Literal(5)],
         };
-        assert!(fifth.value(VALUES).unwrap_err().contains("no whole number"));
+        let error = fifth.value(VALUES).unwrap_err();
+        assert_eq!(
+            error.why,
+            WrongQuantity::NotWhole {
+                n_bytes: 48,
+                p_ranks: 3
+            }
+        );
+        assert_eq!(error.to_string(), "`n/5` is no whole number for n = 48, p = 3");
         assert!(
             Quantity::n()
                 .with_k(2)
@@ -210,7 +252,7 @@ mod tests {
             times: vec![Factor::K],
             over: Vec::new(),
         };
-        assert!(open.value(VALUES).unwrap_err().contains("has a `k`"));
+        assert_eq!(open.value(VALUES).unwrap_err().why, WrongQuantity::OpenK);
         assert_eq!(open.with_k(7).value(VALUES), Ok(7));
     }
 }

@@ -1,53 +1,19 @@
 //! Candidates that looked better and are not deployed.
 
-use askama::Template;
 use kilter_model::report::Report;
 use kilter_render::format;
 use kilter_render::sheet::{Entry, Sheet};
 
-use super::{Section, View};
+use super::{Section, one_table};
 
 pub(super) static SECTION: Section = Section {
     id: "looked-better",
     navigation: None,
     fields: &["contests", "targets"],
-    html,
-    text,
-    markdown,
+    html: |view| one_table::html(SECTION.id, sheet(view.report)),
+    text: |view| one_table::text(sheet(view.report)),
+    markdown: |view| one_table::markdown(sheet(view.report)),
 };
-
-#[derive(Template)]
-#[template(
-    source = r##"<section id="looked-better">
-<h2>{{ sheet.title }}</h2>
-<div class="scroll" role="region" tabindex="0" aria-label="{{ sheet.title }}">
-<table>
-<thead><tr>{% for word in sheet.heads %}<th scope="col">{{ word }}</th>{% endfor %}</tr></thead>
-<tbody>
-{% for row in sheet.rows %}<tr>{% for entry in row %}{% if loop.first %}<th scope="row">{{ entry.text }}</th>{% else %}<td>{{ entry.text }}</td>{% endif %}{% endfor %}</tr>
-{% endfor %}</tbody></table></div>
-{% if !sheet.note.is_empty() %}<p class="note">{{ sheet.note }}</p>{% endif %}
-</section>
-"##,
-    ext = "html"
-)]
-struct Page {
-    sheet: Sheet,
-}
-
-fn html(view: &View<'_>) -> askama::Result<String> {
-    sheet(view.report).map_or(Ok(String::new()), |sheet| Page { sheet }.render())
-}
-
-fn text(view: &View<'_>) -> String {
-    sheet(view.report).map_or_else(String::new, |sheet| format!("\n{}", sheet.to_text()))
-}
-
-fn markdown(view: &View<'_>) -> String {
-    sheet(view.report).map_or_else(String::new, |sheet| {
-        format!("\n{}", sheet.to_markdown().replacen("###", "##", 1))
-    })
-}
 
 /// Rows of a contest that are printed; the report's JSON has them all.
 const SHOWN: usize = 8;

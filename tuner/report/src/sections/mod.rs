@@ -13,6 +13,7 @@ mod maps;
 mod matrix;
 mod method;
 mod not_verified;
+mod one_table;
 mod provenance;
 mod quarantined;
 mod savings;

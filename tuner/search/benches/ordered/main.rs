@@ -6,6 +6,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a benchmark panics where a test would")]
 
+#[path = "../simplex/mod.rs"]
+mod simplex;
 mod strategies;
 mod surfaces;
 

@@ -4,10 +4,10 @@ use std::cell::RefCell;
 
 use argmin::core::{CostFunction, Executor};
 use argmin::solver::neldermead::NelderMead;
-use argmin_math::{ArgminAdd, ArgminMul, ArgminSub};
 use kilter_search::ordered::{Axis, Costs, Scale, Space, minimise};
 
 use crate::Bench;
+use crate::simplex::{self, Position};
 use crate::surfaces::every;
 
 /// Measurements that one parameter after the other may take, each.
@@ -35,7 +35,7 @@ pub(crate) const STRATEGIES: &[Strategy] = &[
     },
     Strategy {
         name: "Nelder and Mead",
-        search: simplex,
+        search: nelder_and_mead,
     },
     Strategy {
         name: "quadratic model",
@@ -95,34 +95,7 @@ fn quadratic(bench: &mut Bench<'_>) {
     minimise::<()>(&space, &known, &mut |point| Ok(bench.measure(&point[..1]))).unwrap();
 }
 
-/// Position of a vertex: octaves, or integers.
-#[derive(Clone)]
-struct Position(Vec<f64>);
-
-impl Position {
-    fn combine(&self, other: &Position, with: fn(f64, f64) -> f64) -> Position {
-        Position(self.0.iter().zip(&other.0).map(|(a, b)| with(*a, *b)).collect())
-    }
-}
-
-impl ArgminAdd<Position, Position> for Position {
-    fn add(&self, other: &Position) -> Position {
-        self.combine(other, |a, b| a + b)
-    }
-}
-
-impl ArgminSub<Position, Position> for Position {
-    fn sub(&self, other: &Position) -> Position {
-        self.combine(other, |a, b| a - b)
-    }
-}
-
-impl ArgminMul<f64, Position> for Position {
-    fn mul(&self, factor: &f64) -> Position {
-        Position(self.0.iter().map(|value| value * factor).collect())
-    }
-}
-
+/// The coordinate of a value: octaves, or integers.
 fn position(axis: &Axis, value: u64) -> f64 {
     match axis.scale {
         Scale::Log2 => (value.max(1) as f64).log2(),
@@ -156,7 +129,7 @@ impl CostFunction for &Problem<'_, '_> {
 }
 
 /// The simplex of Nelder and Mead from the best point of the screening, vertices rounded.
-fn simplex(bench: &mut Bench<'_>) {
+fn nelder_and_mead(bench: &mut Bench<'_>) {
     let axes = bench.surface.axes.clone();
     let best = bench.best();
     let start: Vec<f64> = best
@@ -164,13 +137,10 @@ fn simplex(bench: &mut Bench<'_>) {
         .zip(&axes)
         .map(|(value, axis)| position(axis, *value))
         .collect();
-    let mut vertices = vec![Position(start.clone())];
-    for (i, axis) in axes.iter().enumerate() {
-        let middle = f64::midpoint(position(axis, axis.min), position(axis, axis.max));
-        let mut vertex = start.clone();
-        vertex[i] += if vertex[i] < middle { STEP } else { -STEP };
-        vertices.push(Position(vertex));
-    }
+    let vertices = simplex::around(&start, |i, value| {
+        let middle = f64::midpoint(position(&axes[i], axes[i].min), position(&axes[i], axes[i].max));
+        if value < middle { STEP } else { -STEP }
+    });
     let problem = Problem(RefCell::new(bench));
     // argmin panics where a first vertex has no cost; measured ones have.
     for vertex in &vertices {

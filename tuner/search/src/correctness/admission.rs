@@ -8,14 +8,56 @@ use kilter_protocol::verifying::{Depth, Wanted};
 use super::{Inquiry, Judgement, Launching, library_name, machine, record, skipped_text, verify};
 use crate::context::Jobs;
 
-/// `Ok` if `selection` may be deployed, else the reason. An unverified selection is verified now with the values to deploy, in a second's worth
+/// Whether a selection may be deployed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[must_use]
+pub enum Admission {
+    /// It may be.
+    Admitted,
+    /// It may not be.
+    Refused(Refusal),
+}
+
+/// The reason why a selection must not be deployed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    /// Its plugin lacks the row.
+    #[error("it was not verified: the plugin has no such row")]
+    NoSuchRow,
+    /// Every case was skipped.
+    #[error(
+        "no case was compared on {ranks} ranks, so nothing is known of it; skipped: {skipped}; `{again}` runs the whole matrix"
+    )]
+    NothingCompared {
+        /// Ranks of the job.
+        ranks: usize,
+        /// Why cases were skipped, with their numbers.
+        skipped: String,
+        /// The command that verifies the row.
+        again: String,
+    },
+    /// It delivered wrong data.
+    #[error("{failed} wrong case(s) on {ranks} ranks; the first: {reason}; reproduce it with `{again}`")]
+    Wrong {
+        /// Wrong cases.
+        failed: u64,
+        /// Ranks of the job.
+        ranks: usize,
+        /// What was wrong in the first.
+        reason: String,
+        /// The command that runs the first again.
+        again: String,
+    },
+}
+
+/// Whether `selection` may be deployed. An unverified selection is verified now with the values to deploy, in a second's worth
 /// of the matrix; a stored verification is not run again.
 ///
 /// # Errors
 /// The verification could not be carried out.
-pub fn admit(jobs: &Jobs<'_>, store: &Store, selection: &Selection) -> anyhow::Result<Result<(), String>> {
+pub fn admit(jobs: &Jobs<'_>, store: &Store, selection: &Selection) -> anyhow::Result<Admission> {
     let (id, values) = match selection {
-        Selection::Settings(_) => return Ok(Ok(())),
+        Selection::Settings(_) => return Ok(Admission::Admitted),
         Selection::Mockup(id) => (id, Vec::new()),
         Selection::Algorithm(id, values) => (id, values.clone()),
         Selection::Plugin(plugin) => (&plugin.row.id, plugin.values.clone()),
@@ -68,34 +110,34 @@ pub fn admit(jobs: &Jobs<'_>, store: &Store, selection: &Selection) -> anyhow::R
     let values: Vec<String> = inquiry.rows[0].values.iter().map(u64::to_string).collect();
     Ok(match store.verified(&of)? {
         Some(result) => judge(&of, &values, &result),
-        None => Err("it was not verified: the plugin has no such row".to_owned()),
+        None => Admission::Refused(Refusal::NoSuchRow),
     })
 }
 
-/// `Ok` if a result, of a run with `values`, admits its row; else the reason.
-fn judge(of: &Verified<'_>, values: &[String], result: &VerifiedResult) -> Result<(), String> {
-    let Verified { ranks, row, .. } = of;
+/// Whether a result, of a run with `values`, admits its row.
+fn judge(of: &Verified<'_>, values: &[String], result: &VerifiedResult) -> Admission {
+    let Verified { ranks, row, .. } = *of;
     let values = match values {
         [] => String::new(),
         values => format!("@{}", values.join("/")),
     };
+    let again = format!("kilter verify-algorithms -n {ranks} --only {row}{values}");
     match Judgement::of(result.compared, result.failed) {
-        Judgement::Passed => Ok(()),
-        Judgement::NothingCompared => Err(format!(
-            "no case was compared on {ranks} ranks, so nothing is known of it; skipped: {}; `kilter verify-algorithms -n {ranks} \
-             --only {row}{values}` runs the whole matrix",
-            skipped_text(&serde_json::from_str(&result.skipped).unwrap_or_default()),
-        )),
+        Judgement::Passed => Admission::Admitted,
+        Judgement::NothingCompared => Admission::Refused(Refusal::NothingCompared {
+            ranks,
+            skipped: skipped_text(&serde_json::from_str(&result.skipped).unwrap_or_default()),
+            again,
+        }),
         Judgement::Failed => {
             let failures: serde_json::Value = serde_json::from_str(&result.failures).unwrap_or_default();
             let text = |name: &str| failures[0][name].as_str().unwrap_or_default().to_owned();
-            Err(format!(
-                "{} wrong case(s) on {ranks} ranks; the first: {}; reproduce it with `kilter verify-algorithms -n {ranks} --only \
-                 {row}{values} --case {}`",
-                result.failed,
-                text("reason"),
-                text("case"),
-            ))
+            Admission::Refused(Refusal::Wrong {
+                failed: result.failed,
+                ranks,
+                reason: text("reason"),
+                again: format!("{again} --case {}", text("case")),
+            })
         }
     }
 }
@@ -104,7 +146,7 @@ fn judge(of: &Verified<'_>, values: &[String], result: &VerifiedResult) -> Resul
 mod tests {
     use kilter_bench::store::{Verified, VerifiedResult};
 
-    use super::judge;
+    use super::{Admission, Refusal, judge};
 
     #[test]
     fn only_a_row_that_was_compared_and_never_wrong_is_admitted() {
@@ -127,13 +169,21 @@ mod tests {
             };
             judge(&of, &["8".to_owned()], &result)
         };
-        assert_eq!(judged(3, 0, r#"{"no data is moved":2}"#, "[]"), Ok(()));
-        let nothing = judged(0, 0, r#"{"its operator must commute":9}"#, "[]").unwrap_err();
+        let refused = |admission| match admission {
+            Admission::Admitted => panic!("it is admitted"),
+            Admission::Refused(refusal) => refusal,
+        };
+        assert_eq!(judged(3, 0, r#"{"no data is moved":2}"#, "[]"), Admission::Admitted);
+        let nothing = refused(judged(0, 0, r#"{"its operator must commute":9}"#, "[]"));
+        assert!(matches!(nothing, Refusal::NothingCompared { .. }), "{nothing:?}");
+        let nothing = nothing.to_string();
         assert!(
             nothing.contains("no case was compared on 4 ranks") && nothing.contains("9 (its operator must commute)"),
             "{nothing}"
         );
-        let wrong = judged(3, 1, "{}", r#"[{"case":"count=1","reason":"rank 2: 7"}]"#).unwrap_err();
+        let wrong = refused(judged(3, 1, "{}", r#"[{"case":"count=1","reason":"rank 2: 7"}]"#));
+        assert!(matches!(wrong, Refusal::Wrong { failed: 1, .. }), "{wrong:?}");
+        let wrong = wrong.to_string();
         assert!(
             wrong.contains("1 wrong case(s) on 4 ranks; the first: rank 2: 7"),
             "{wrong}"

@@ -20,7 +20,7 @@ use kilter_model::config::library::Library;
 use kilter_model::options::Options;
 use kilter_protocol::verifying::{Bits, Depth, Line, Request, Wanted};
 
-pub use admission::admit;
+pub use admission::{Admission, Refusal, admit};
 pub use outcome::{Failure, Judgement, Outcome, skipped_text};
 
 /// The launching of jobs.

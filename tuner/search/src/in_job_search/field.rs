@@ -7,7 +7,7 @@ use kilter_protocol::fault::FaultKind;
 
 use super::Contests;
 use crate::choose::Choice;
-use crate::correctness::admit;
+use crate::correctness::{Admission, admit};
 use crate::space;
 use crate::target::Target;
 
@@ -41,10 +41,10 @@ impl Contests<'_, '_> {
             seen.push(family.clone());
             if self.parts.quarantine.contains(&family) {
                 wrong.push(family);
-            } else if let Err(reason) = admit(self.parts.jobs, self.parts.store, selection)? {
-                let text = format!("`{family}` is no candidate: it failed the correctness matrix: {reason}");
+            } else if let Admission::Refused(why) = admit(self.parts.jobs, self.parts.store, selection)? {
+                let text = format!("`{family}` is no candidate: it failed the correctness matrix: {why}");
                 self.parts.jobs.progress.warn(&text);
-                self.parts.quarantine.add(&family, FaultKind::Incorrect, &reason);
+                self.parts.quarantine.add(&family, FaultKind::Incorrect, &why.to_string());
                 wrong.push(family);
             }
         }

@@ -25,13 +25,10 @@ pub struct LaunchCandidate {
 /// algorithms are asked for come before all others, since contests depend on them.
 #[must_use]
 pub fn launch_candidates(library: &Library, transports: &[String], targets: &[Target]) -> Vec<LaunchCandidate> {
-    let acts_on = |row: &Parameter, target: &Target| {
-        let collective = target.collective();
-        collective.is_some_and(|one| row.collectives.contains(&one))
-    };
-    let wanted = |row: &&Parameter| {
-        is_carried(row, transports) && (row.collectives.is_empty() || targets.iter().any(|target| acts_on(row, target)))
-    };
+    // A parameter of all collectives is wanted without a target, too.
+    let is_asked =
+        |row: &Parameter| row.collectives.is_empty() || targets.iter().any(|one| row.serves(one.collective()));
+    let wanted = |row: &&Parameter| row.acts_on(transports) && is_asked(row);
     let mut rows: Vec<&Parameter> = library.parameters.iter().filter(wanted).collect();
     rows.sort_by_key(|row| !row.admits_algorithms);
     rows.into_iter()
@@ -65,7 +62,7 @@ pub fn own_launch_candidates(library: &Library, transports: &[String], targets: 
 /// Settings for overlap alone come first. `spare` are free processing units for a thread of each rank of a host, if there are any.
 #[must_use]
 pub fn overlap_candidates(library: &Library, transports: &[String], spare: Option<&[usize]>) -> Vec<LaunchCandidate> {
-    let rows = || library.parameters.iter().filter(|row| is_carried(row, transports));
+    let rows = || library.parameters.iter().filter(|row| row.acts_on(transports));
     let spare = spare.map(|units| cpus::list(units.iter().copied()));
     let made_for_it = rows().flat_map(|row| row.overlap.iter().map(move |tried| (row, tried)));
     let made_for_it = made_for_it.filter_map(|(row, tried)| for_overlap(row, tried, spare.as_deref()));
@@ -74,11 +71,6 @@ pub fn overlap_candidates(library: &Library, transports: &[String], spare: Optio
     made_for_it
         .chain(of_transport.flat_map(|row| row.r#try.iter().map(move |value| launch_candidate(row, value))))
         .collect()
-}
-
-/// True if the transport that the parameter acts on is in use.
-fn is_carried(row: &Parameter, transports: &[String]) -> bool {
-    row.transport.as_ref().is_none_or(|needed| transports.contains(needed))
 }
 
 /// The candidate for overlap; `None` if it needs a free processing unit and there is none.

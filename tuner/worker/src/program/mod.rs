@@ -260,7 +260,7 @@ impl Compiler<'_> {
             p_ranks: self.problem.p_ranks as u64,
             q_ranks: q_ranks as u64,
         };
-        let value = quantity.value(values)?;
+        let value = quantity.value(values).map_err(|error| error.to_string())?;
         usize::try_from(value).map_err(|_| format!("`{quantity}` is too large"))
     }
 

@@ -11,7 +11,7 @@ use crate::mca;
 use crate::scope::{Scope, below, home};
 use crate::site_file::{Places, SiteFile};
 
-/// Name of the file of the site.
+/// Name of the file of the site, and of the one in a staging directory.
 const SITE: &str = "openmpi-mca-params.conf";
 /// The one beside it that neither users nor command lines win over.
 const OVERRIDES: &str = "openmpi-mca-params-override.conf";
@@ -23,8 +23,9 @@ const INFO_LIMIT: std::time::Duration = std::time::Duration::from_secs(20);
 pub(crate) static SITE_FILE: SiteFile = SiteFile {
     name: "openmpi",
     files: "`~/.openmpi/mca-params.conf` and `<sysconfdir>/openmpi-mca-params.conf`.",
+    staged: SITE,
     parse: |text| Ok(mca::parse(text)?),
-    check: |parameters| Ok(mca::to_text(parameters).map(drop)?),
+    to_text: |parameters| Ok(mca::to_text(parameters)?),
     as_environment: mca::as_environment,
     // By the names of 4 and of 5; each release ignores the other.
     daemons: &[

@@ -6,19 +6,18 @@ use anyhow::Context as _;
 use kilter_model::setup::Setup;
 
 use crate::decisions::Decisions;
-use crate::emitters::{Emitter, Written};
+use crate::emitters::{Emitter, Page, Settings};
 use crate::installation::Installation;
 use crate::scope::{Scope, home};
 use crate::site_file::{Pairs, Places, SiteFile};
-use crate::{Emitted, File, read, readme, write};
-
-const PARAMETERS: &str = "mpi.ini";
+use crate::{Emitted, File};
 
 static SITE_FILE: SiteFile = SiteFile {
     name: "ini",
     files: "`~/.mpi.ini`.",
+    staged: "mpi.ini",
     parse,
-    check: |parameters| to_text(parameters).map(drop),
+    to_text,
     as_environment: |parameters| {
         let variable = |(name, value): &(String, String)| (format!("INI_{name}"), value.clone());
         parameters.iter().map(variable).collect()
@@ -32,35 +31,29 @@ static SITE_FILE: SiteFile = SiteFile {
 pub(in crate::emitters) struct Ini;
 
 impl Emitter for Ini {
-    fn write(&self, _: &Installation<'_>, decisions: &Decisions<'_>, emitted: &mut Emitted) -> anyhow::Result<Written> {
-        let parameters = decisions.pairs();
-        write(&emitted.directory, PARAMETERS, &to_text(&parameters)?)?;
-        emitted.files.insert(File::Parameters, PARAMETERS.to_owned());
-        Ok(Written {
-            parameters,
-            ..Written::default()
+    fn write(&self, _: &Installation<'_>, decisions: &Decisions<'_>, _: &mut Emitted) -> anyhow::Result<Settings> {
+        Ok(Settings {
+            parameters: decisions.pairs(),
+            ..Settings::default()
         })
     }
 
-    fn staged(&self, _: &Installation<'_>, emitted: &Emitted) -> anyhow::Result<Setup> {
-        let mut setup = Setup::default();
-        if let Some(name) = emitted.files.get(&File::Parameters) {
-            setup.expected = parse(&read(&emitted.directory, name)?)?;
-        }
-        Ok(setup)
+    fn staged(&self, _: &Installation<'_>, _: &Emitted, read: Settings) -> anyhow::Result<Setup> {
+        Ok(Setup {
+            expected: read.parameters,
+            environment: read.environment,
+            ..Setup::default()
+        })
     }
 
-    fn page(
-        &self,
-        installation: &Installation<'_>,
-        decisions: &Decisions<'_>,
-        emitted: &Emitted,
-        _: &Written,
-    ) -> String {
-        let mut text = readme::beginning(emitted, &installation.named(), &decisions.ranks());
-        text.push_str("1. mpi.ini: add its lines to ~/.mpi.ini.\n\n");
-        readme::forms(&mut text);
-        text
+    fn page(&self, _: &Installation<'_>, _: &Decisions<'_>, emitted: &Emitted, _: &Settings) -> Page {
+        let name = emitted.files.get(&File::Parameters);
+        let step = name.map(|name| format!("{name}: add its lines to ~/.mpi.ini.\n\n"));
+        Page::Steps {
+            before: String::new(),
+            steps: Vec::from_iter(step),
+            undo: "remove the lines.",
+        }
     }
 
     fn site_file(&self) -> Option<&'static SiteFile> {

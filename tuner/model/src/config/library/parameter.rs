@@ -177,4 +177,43 @@ impl Parameter {
             .as_ref()
             .is_none_or(|transport| transports.contains(transport))
     }
+
+    /// True if it acts on the collective of a target, which may have none; a parameter that lists no collectives acts on everything.
+    #[must_use]
+    pub fn serves(&self, collective: Option<Collective>) -> bool {
+        self.collectives.is_empty() || collective.is_some_and(|one| self.collectives.contains(&one))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parameter(more: &str) -> Parameter {
+        let text = format!("name = \"x\"\ndefault = \"1\"\ntry = [2]\nsummary = \"\"\n{more}");
+        toml::from_str(&text).unwrap()
+    }
+
+    #[test]
+    fn a_parameter_acts_on_its_transport_or_on_all() {
+        let in_use = ["tcp".to_owned(), "vader".to_owned()];
+        for (more, in_use, acts) in [
+            ("", &in_use[..], true),
+            ("", &[], true),
+            ("transport = \"vader\"", &in_use, true),
+            ("transport = \"ofi\"", &in_use, false),
+            ("transport = \"vader\"", &[], false),
+        ] {
+            assert_eq!(parameter(more).acts_on(in_use), acts, "{more} {in_use:?}");
+        }
+    }
+
+    #[test]
+    fn a_parameter_serves_its_collectives_or_all() {
+        let its = parameter("collectives = [\"bcast\"]");
+        assert!(its.serves(Some(Collective::Bcast)));
+        assert!(!its.serves(Some(Collective::Reduce)) && !its.serves(None));
+        let all = parameter("");
+        assert!(all.serves(Some(Collective::Reduce)) && all.serves(None));
+    }
 }

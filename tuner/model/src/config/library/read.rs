@@ -1,9 +1,21 @@
 //! Reads descriptions: those that come with Kilter, those in files, and the one that fits a launcher.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
+use toml::Spanned;
+
 use super::{Algorithms, Library, check, inherit};
-use crate::config::{ConfigError, embedded, read};
+use crate::config::{ConfigError, embedded, line_of, read};
+
+/// A mistake that only the user of a description can see.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mistake {
+    /// The key of the description whose value is wrong.
+    pub key: &'static str,
+    /// The mistake, and what is allowed.
+    pub message: String,
+}
 
 impl Library {
     /// Reads a file's text. The error names `file`, the line, and what is allowed.
@@ -65,15 +77,44 @@ impl Library {
 
 /// The descriptions that come with Kilter.
 pub fn load_embedded() -> Result<Vec<Library>, ConfigError> {
+    load_embedded_with(|_| None)
+}
+
+/// The descriptions that come with Kilter; the first with a mistake is an error that names its line.
+pub fn load_embedded_with(mistake: impl Fn(&Library) -> Option<Mistake>) -> Result<Vec<Library>, ConfigError> {
     embedded("libraries")
         .into_iter()
-        .map(|(file, text)| Library::parse(text, &file))
+        .map(|(file, text)| checked(text, &file, &mistake))
         .collect()
 }
 
 /// Reads a description from a file.
 pub fn load_file(path: &Path) -> Result<Library, ConfigError> {
-    Library::parse(&read(path)?, &path.display().to_string())
+    load_file_with(path, |_| None)
+}
+
+/// Reads a description from a file; a mistake is an error that names its line.
+pub fn load_file_with(path: &Path, mistake: impl Fn(&Library) -> Option<Mistake>) -> Result<Library, ConfigError> {
+    checked(&read(path)?, &path.display().to_string(), mistake)
+}
+
+fn checked(text: &str, file: &str, mistake: impl Fn(&Library) -> Option<Mistake>) -> Result<Library, ConfigError> {
+    let library = Library::parse(text, file)?;
+    let Some(Mistake { key, message }) = mistake(&library) else {
+        return Ok(library);
+    };
+    // A value from the description that it is like has no line here.
+    let line = line_of_key(text, key).map(|line| format!("line {line}: "));
+    Err(ConfigError {
+        file: file.to_owned(),
+        message: line.unwrap_or_default() + &message,
+    })
+}
+
+/// The line of a top-level key's value.
+fn line_of_key(text: &str, key: &str) -> Option<usize> {
+    let values: BTreeMap<String, Spanned<toml::Value>> = toml::from_str(text).ok()?;
+    Some(line_of(text, values.get(key)?.span().start))
 }
 
 /// The description for a launcher's version line, as it holds for that version. An error if none fits.

@@ -2,6 +2,7 @@ use kilter_algorithms::Collective;
 use proptest::prelude::*;
 
 use super::*;
+use crate::expression::{Attributes, Call, Communicator, Counts, Factor, Form, Layout, Single};
 
 fn plain(collective: Collective) -> Term {
     Term {
