@@ -28,7 +28,7 @@ int main(int argc, char **argv) {
 }
 ";
 
-/// What the user had before.
+/// The user's own parameter file before anything is applied.
 const MINE: &str = "# mine\nbtl_base_warn_component_unused = 0";
 
 /// A user with a home directory, and an application.
@@ -373,8 +373,8 @@ fn for_everybody_the_librarys_own_site_file_is_what_would_change() {
     assert_eq!(fs::read(&site).unwrap_or_default(), before);
 }
 
-/// What is installed below another root is what the library reads once that is the root: here the two directories are put in place by a
-/// mount namespace of its own.
+/// `apply` can install below another root, such as an image of a node. The library reads those files once that directory is its root; here a
+/// mount namespace puts the two directories in place.
 fn an_image_is_installed_for_everybody_and_taken_back() {
     let user = User::new();
     let (staging, image) = (user.path("emit"), user.path("image"));

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use kilter_tests::{root, run};
 
-/// What a distributor asks first.
+/// Distributors ask for licences and duplicate crates first.
 fn licences_fit_and_no_crate_is_there_twice_without_a_reason() {
     let mut check = Command::new(root().join("scripts/notices"));
     let output = run(check.arg("--check"), &[0, 1]);

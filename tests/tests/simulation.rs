@@ -10,7 +10,7 @@ use serde_json::Value;
 
 const BYTES: u64 = 64 << 10;
 
-/// Whether SMPI and Kilter's build for it are there.
+/// True if SMPI and Kilter's build for it are there.
 fn smpi() -> bool {
     let worker = build_for("smpi-3.32").join("libkilter_worker.so");
     let is_there = in_path("smpirun") && worker.exists();

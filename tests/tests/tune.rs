@@ -130,7 +130,7 @@ fn the_librarys_own_slow_reduce_is_mended_where_it_shows() {
     }
 }
 
-/// Of an application that reduces, mostly 4 KiB.
+/// Call mix of an application that mostly reduces 4 KiB.
 const MIX: &str = "[[call]]\nfunction = \"reduce\"\nbytes = 4096\ncalls = 1e6\n\
                    [[call]]\nfunction = \"reduce\"\nbytes = \"16KiB..64KiB\"\ncalls = 500\nranks = 2\n";
 

@@ -1,4 +1,4 @@
-//! What `kilter tune` deploys on MPICH acts there: Debian's 4.0.
+//! Fixes that `kilter tune` deploys on MPICH take effect there. The tests use Debian's MPICH 4.0.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

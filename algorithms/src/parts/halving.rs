@@ -63,7 +63,7 @@ impl Active {
         (number, fold_rank_around(self.kept, number, self.p))
     }
 
-    /// Where in the data the parts lie that an active rank works on before a round.
+    /// Byte range of the parts that an active rank works on before a round.
     #[inline]
     fn bytes_before(&self, round: u32, number: usize) -> Range<usize> {
         let parts = parts_before(round, number, self.rounds);

@@ -32,8 +32,8 @@ pub struct Statistics {
     pub scratch_bytes: u64,
     /// Model time in seconds.
     pub seconds: f64,
-    /// What led to this rank's state, in messages one after the other, bytes sent and bytes combined: model time with
-    /// `alpha`, `beta` or `gamma` 1 and all else 0.
+    /// The critical path to this rank's state: messages one after the other, bytes sent and bytes combined. Each is the model
+    /// time with `alpha`, `beta` or `gamma` 1 and all other prices 0.
     pub critical_path: Cost,
 }
 

@@ -1,4 +1,4 @@
-//! What the algorithms cost, counted on the thread transport, against their cost functions; and that scratch is kept.
+//! Tests that the cost counted on the thread transport is what the cost functions say, and that scratch is kept between calls.
 
 use kilter_algorithms::threads::{Network, Outcome, run};
 use kilter_algorithms::{Algorithm, Cost, Transport, registry};
@@ -132,8 +132,7 @@ fn time_is_the_sum_of_the_terms() {
     }
 }
 
-/// Where blocks differ by an element, the cost function, which knows none, is off by no more than one element per block
-/// sent.
+/// Cost functions assume equal blocks. If blocks differ by an element, the cost is off by at most one element per block sent.
 #[test]
 fn cost_functions_are_close_for_other_counts() {
     for algorithm in registry::algorithms() {

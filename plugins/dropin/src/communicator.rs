@@ -1,8 +1,7 @@
-//! What is kept for each communicator: an attribute, so that it goes when the communicator goes, by whatever path.
+//! The state of each communicator. It is an attribute, so that MPI deletes it with the communicator, however that is freed.
 //!
-//! Handles are reused after a communicator is freed; so the fast path, a small cache (for each thread, where several call MPI
-//! at the same time), holds a handle only
-//! together with a generation that grows whenever any communicator goes.
+//! The fast path is a small cache of handles; each thread has its own if several threads call MPI at the same time. MPI reuses handles after a
+//! communicator is freed. So the cache stores a handle with a generation, which grows whenever a communicator is freed.
 
 use std::cell::{Cell, RefCell};
 use std::ffi::{c_int, c_void};
@@ -33,18 +32,18 @@ pub(crate) struct State {
     pub(crate) one_node: bool,
     /// True if it is asked for each call if the buffers lie on the host.
     pub(crate) asks_device: bool,
-    /// Of the call under way; calls on one communicator follow each other.
+    /// Tables of the call under way. One set is enough, since collectives on a communicator never run at the same time.
     pub(crate) tables: RefCell<Tables>,
     /// Replaced calls, to be made again.
     pub(crate) prepared: PreparedCalls,
     stage: RefCell<Stage>,
 }
 
-/// Counts and displacements of a call as the ABI has them, a number for each rank; and what cannot run.
+/// Counts and displacements of a call in the ABI's form, one of each per rank; and the implementations that cannot run here.
 pub(crate) struct Tables {
-    /// Of what is sent.
+    /// Counts and displacements of the send side.
     pub(crate) send: (Box<[i64]>, Box<[i64]>),
-    /// Of what is received.
+    /// Counts and displacements of the receive side.
     pub(crate) recv: (Box<[i64]>, Box<[i64]>),
     /// Implementations that said, on all ranks, that they cannot run on this communicator.
     unavailable: Vec<&'static Implementation>,
@@ -86,14 +85,14 @@ enum Stage {
 
 static GENERATION: AtomicU64 = AtomicU64::new(1);
 
-/// What a communicator is to the drop-in.
+/// The drop-in's treatment of a communicator.
 #[derive(Clone, Copy)]
 pub(crate) enum Known {
-    /// It has rules.
+    /// The profile has rules for it.
     Ruled(&'static State),
-    /// It has none.
+    /// The profile has no rules for it: calls pass to the library.
     Pass,
-    /// It is one of the drop-in's own: calls on it are made by implementations.
+    /// It is a private communicator of the drop-in. Only implementations call MPI on it.
     Private,
 }
 
@@ -137,7 +136,7 @@ fn known(attribute: *const c_void) -> Known {
     }
 }
 
-/// What `comm` is. At the first call on a communicator, all its ranks agree on it.
+/// The treatment of `comm`. At the first call on a communicator, all its ranks agree on it.
 ///
 /// # Safety
 /// A valid communicator, on which all ranks make the same collective call.

@@ -8,7 +8,7 @@ use crate::communicator::{State, Tables};
 use crate::given::{Given, Number};
 use crate::rules::Action;
 
-/// Which arguments mean something on this rank.
+/// Arguments that are significant on this rank.
 struct Meant {
     send: bool,
     recv: bool,
@@ -118,15 +118,15 @@ pub(crate) unsafe fn describe<N: Number, D: Number>(
     })
 }
 
-/// Whether a rank gives to a reduction what lies where it wants its result, which libraries refuse. Types that are not predefined may share
-/// an address and no byte. Collectives that move data are no matter of this: there one rank alone may have one address for both sides, such as
-/// rank 0 with its block of an allgather, which Open MPI carries out; that rank would be alone with the library's function.
+/// True if a reduction's send and receive buffers have the same address. Libraries refuse such a call, so the drop-in leaves it to them.
+/// Derived types are exempt: two of them may share an address and no byte. Collectives that move data are exempt too: one rank alone may pass
+/// the same address twice (rank 0 with its own block of an allgather, which Open MPI accepts), and that rank alone would call the library.
 #[inline]
 fn is_aliased<N: Number, D: Number>(collective: Collective, given: &Given<N, D>, is_root: bool) -> bool {
     collective.has_operator()
         && !given.send.is_null()
         && given.send == given.recv.cast_const()
-        // Beside the root nothing is wanted, and the address may be any.
+        // Only the root has a receive buffer; other ranks may pass any address.
         && (is_root || !collective.has_root())
         && layout::plain_size(given.recv_type).is_some()
 }

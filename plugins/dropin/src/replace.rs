@@ -1,9 +1,9 @@
-//! Whether a call is replaced, and the replacement.
+//! Decides if a call is replaced, and replaces it.
 //!
-//! All ranks must decide alike, or they wait for each other for ever. So only facts count that all ranks share: size of the
-//! communicator, whether its ranks are on one node, total bytes (where all know them), the operator, and, for
-//! reductions, count and type, which MPI wants to be the same on all. Not: `MPI_IN_PLACE` and addresses, which may be the root's alone,
-//! or types of moved data, which may differ.
+//! All ranks must decide alike, or they deadlock. So the decision uses only facts that all ranks share: the size of the communicator, whether
+//! its ranks are on one node, the total bytes (if all ranks know them) and the operator. Reductions add count and type, which MPI requires to
+//! be the same on all ranks. The decision must not use `MPI_IN_PLACE` and addresses, which may differ at the root, nor the types of moved data,
+//! which may differ between ranks.
 
 use std::cell::RefMut;
 use std::ffi::{c_int, c_void};
@@ -94,7 +94,8 @@ unsafe fn again(
     unsafe { failed(state, started, implementation, tables, code) }
 }
 
-/// What is left to decide, and the call, of this total volume and with what may run.
+/// Makes the call with `action`, the implementation that the profile names for this total volume. First decides the rest: the implementation's
+/// needs, the mode, and whether buffers lie on the host. `None` leaves the call to the library.
 ///
 /// # Safety
 /// As for [`replace`].
@@ -168,8 +169,8 @@ unsafe fn carry_out<F: Function, N: Number, D: Number>(
     unsafe { failed(state, started, implementation, tables, code) }
 }
 
-/// What a call is to return whose implementation returned `code`, other than 0. `None`: the implementation cannot run on this
-/// communicator, and the library shall carry the call out.
+/// The return code of a call whose implementation returned `code`, other than 0. `None` if the implementation cannot run on this
+/// communicator; the library then carries the call out.
 ///
 /// # Safety
 /// All ranks of the communicator made the call; `tables` are the state's.

@@ -15,12 +15,12 @@ pub struct Hosted {
 
 struct Kept {
     context: Context,
-    /// Of 16-byte units, so that it is aligned for any type.
+    /// Scratch in units of 16 bytes, so that it is aligned for any type.
     scratch: Vec<u128>,
 }
 
 impl Hosted {
-    /// For rank `rank` of the `size` ranks of the private communicator `comm`.
+    /// A context for rank `rank` of the `size` ranks of the private communicator `comm`.
     #[must_use]
     pub fn new(comm: MPI_Comm, rank: usize, size: usize) -> Hosted {
         let context = Context {

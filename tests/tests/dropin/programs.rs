@@ -7,7 +7,7 @@ use kilter_tests::left_out;
 
 use crate::dropin::job::{self, Deployed, Mpi, Output, rule};
 
-/// What the programs in other languages call, on two ranks.
+/// Rules for the calls that the programs in other languages make, on two ranks.
 fn rules() -> Vec<Rule> {
     vec![
         rule("allreduce", 2, 16..=u64::MAX, "allreduce.recursive_doubling"),
