@@ -162,7 +162,7 @@ fn carry_out(collective: Collective, context: &mut Context, arguments: &Argument
 unsafe fn carry_out_staged(call: &Call<'_>, state: &mut State) -> Result<(), CallError> {
     let State { arena, lists } = state;
     let mut staging = Staging::new(arena);
-    // SAFETY: the same contract.
+    // SAFETY: the program's buffers are those of a call of the row's collective, by this function's contract.
     unsafe {
         if call.collective.has_operator() {
             reduction::carry_out(call, &mut staging, lists)

@@ -146,7 +146,7 @@ pub(crate) unsafe fn look_up(comm: MPI_Comm, started: &'static Started) -> Known
     let way = (handle ^ (handle >> 4) ^ (handle >> 9)) % WAYS;
     let generation = GENERATION.load(Ordering::Acquire);
     if started.thread_multiple {
-        // SAFETY: the same contract.
+        // SAFETY: by this function's contract, all ranks of `comm` make this call.
         return unsafe { look_up_of_thread(comm, started, (handle, way, generation)) };
     }
     // Whoever lets one thread after the other call MPI also orders their accesses to memory.
@@ -156,7 +156,7 @@ pub(crate) unsafe fn look_up(comm: MPI_Comm, started: &'static Started) -> Known
     {
         return known(remembered.attribute.load(Ordering::Relaxed).cast_const());
     }
-    // SAFETY: the same contract.
+    // SAFETY: by this function's contract, all ranks of `comm` make this call.
     let attribute = unsafe { find(comm, started) };
     remembered.generation.store(generation, Ordering::Relaxed);
     remembered.handle.store(handle, Ordering::Relaxed);
@@ -178,7 +178,7 @@ unsafe fn look_up_of_thread(
     if cached_generation == generation && cached_handle == handle {
         return known(attribute);
     }
-    // SAFETY: the same contract.
+    // SAFETY: by this function's contract, all ranks of `comm` make this call.
     let attribute = unsafe { find(comm, started) };
     CACHE.with(|cache| cache[way].set((generation, handle, attribute)));
     known(attribute)
@@ -190,17 +190,20 @@ unsafe fn look_up_of_thread(
 /// As for [`look_up`].
 #[cold]
 unsafe fn find(comm: MPI_Comm, started: &'static Started) -> *const c_void {
-    // SAFETY: the same contract.
+    // SAFETY: by this function's contract, `comm` is valid and all its ranks make this call.
     unsafe { attribute_of(comm).unwrap_or_else(|| create(comm, started)) }
 }
 
-/// Decides what a communicator is, and remembers it.
+/// Decides on the treatment of a communicator, and stores it as its attribute.
+///
+/// # Safety
+/// As for [`look_up`].
 #[cold]
 unsafe fn create(comm: MPI_Comm, started: &'static Started) -> *const c_void {
-    // SAFETY: by the contract of `look_up`.
+    // SAFETY: by this function's contract, all ranks of `comm` make this call.
     let state = unsafe { rules_of(comm, started) };
     let attribute = state.map_or(key::pass(), |state| Box::into_raw(state).cast_const().cast());
-    // SAFETY: by the contract of `look_up`.
+    // SAFETY: `comm` is valid by this function's contract. The attribute is static, or a `State` that MPI's delete function frees.
     if let Err(error) = unsafe { set_attribute(comm, attribute) } {
         // Without it this rank would decide otherwise than the others at the next call.
         kilter_mpi::say(format_args!("error: {error}; ending the job"));
@@ -210,6 +213,10 @@ unsafe fn create(comm: MPI_Comm, started: &'static Started) -> *const c_void {
     attribute
 }
 
+/// The state of a communicator that the profile has rules for.
+///
+/// # Safety
+/// As for [`look_up`].
 unsafe fn rules_of(comm: MPI_Comm, started: &'static Started) -> Option<Box<State>> {
     if info::is_inter(comm).ok()? {
         return None;
@@ -224,12 +231,13 @@ unsafe fn rules_of(comm: MPI_Comm, started: &'static Started) -> Option<Box<Stat
         // What other processes have loaded is not known, and they find the same.
         return None;
     }
-    // SAFETY: by the contract of `look_up`.
+    // SAFETY: all ranks of `comm`, an intracommunicator, make this call, by this function's contract.
+    let agreed = unsafe { agree(comm, size, started) };
     let Agreed::Follow {
         shared,
         one_node,
         device,
-    } = (unsafe { agree(comm, size, started) })
+    } = agreed
     else {
         return None;
     };

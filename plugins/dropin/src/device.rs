@@ -123,7 +123,7 @@ fn mapped() -> Vec<(CString, &'static Runtime)> {
         // SAFETY: the loader lends a description; its name is null or a string.
         let name = unsafe { (*object).dlpi_name };
         if !name.is_null() {
-            // SAFETY: as above; `found` is the vector below.
+            // SAFETY: the name is a string that the loader lends for this call; `found` is the vector that the call below passes.
             let (name, found) = unsafe {
                 let found = &mut *found.cast::<Vec<(CString, &'static Runtime)>>();
                 (CStr::from_ptr(name.cast::<c_char>()), found)

@@ -78,7 +78,7 @@ macro_rules! initialises {
         /// As MPI says.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $mpi($($argument: $type),*) -> c_int {
-            // SAFETY: the same contract.
+            // SAFETY: the caller passes valid arguments of this MPI function.
             unsafe { $pmpi($($argument),*) }
         }
 

@@ -33,7 +33,7 @@ pub(crate) unsafe fn ruled(comm: MPI_Comm, collective: Collective) -> Option<(&'
     if comm == constants::comm_null() {
         return None;
     }
-    // SAFETY: the same contract.
+    // SAFETY: `comm` is valid, and all its ranks make the call, by this function's contract.
     match unsafe { communicator::look_up(comm, started) } {
         Known::Ruled(state) => state.table.has(collective).then_some((state, started)),
         Known::Pass | Known::Private => None,
@@ -62,11 +62,11 @@ pub(crate) unsafe fn replace<F: Function, N: Number, D: Number>(
         return unsafe { again(state, started, prepared, given.send, given.recv) };
     }
     // Calls that are left alone end here, so that no more than this is part of the function.
-    // SAFETY: the same contract.
+    // SAFETY: `given` are the arguments of a valid call that all ranks make, by this function's contract.
     let found = unsafe { early(F::COLLECTIVE, state, given) }?;
     // A copy, so that only this path writes the arguments to memory.
     let stored = given;
-    // SAFETY: the same contract.
+    // SAFETY: `stored` is a copy of the valid call's arguments; all ranks decide alike, so all come here.
     unsafe { carry_out::<F, N, D>(state, started, &stored, found) }
 }
 
@@ -90,7 +90,7 @@ unsafe fn again(
         implementation.count(started.thread_multiple);
         return Some(0);
     }
-    // SAFETY: the same contract.
+    // SAFETY: all ranks made the call, by this function's contract, and `tables` was borrowed from this state.
     unsafe { failed(state, started, implementation, tables, code) }
 }
 
@@ -165,7 +165,7 @@ unsafe fn carry_out<F: Function, N: Number, D: Number>(
         }
         return Some(0);
     }
-    // SAFETY: the same contract.
+    // SAFETY: all ranks made the call, by this function's contract, and `tables` was borrowed from this state.
     unsafe { failed(state, started, implementation, tables, code) }
 }
 

@@ -52,7 +52,7 @@ impl Image {
 
     /// The elements at `at`.
     fn get(&self, type_: &Type, at: usize) -> Element {
-        // SAFETY: as for `put`.
+        // SAFETY: `difference` asks only for elements that lie within the buffer.
         unsafe { type_.load(self.bytes().as_ptr().add(GUARD + at * type_.extent)) }
     }
 
