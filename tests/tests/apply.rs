@@ -459,7 +459,7 @@ fn settings_of_another_version_are_installed_only_when_asked_for() {
     let nobody = ["apply", text(&staging), "--yes", "--mpirun", "/nonexistent/mpirun"];
     let refused = user.kilter(&nobody, 2).stderr;
     assert!(
-        String::from_utf8_lossy(&refused).contains("cannot be found out"),
+        String::from_utf8_lossy(&refused).contains("cannot find out if"),
         "{refused:?}"
     );
     assert_eq!(files(&user.home()), before);

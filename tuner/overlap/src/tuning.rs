@@ -269,7 +269,7 @@ impl Goals {
             self.tried.extend(self.promising.drain(..).map(met_before));
             return None;
         };
-        let seen = format!("{why} in the launches that were to prove it");
+        let seen = format!("{why} in the launches under the deployed files");
         self.take_back(&proposed, &seen);
         let because = format!("`{}` {seen}", id(&proposed));
         self.refused.push(because.clone());
@@ -373,7 +373,7 @@ mod tests {
         assert_eq!(confirmed.chosen, [[setting("A")], [setting("B")]]);
         let mut by_chance = proposing(&["B"], &["A"]);
         let taken = by_chance.settle(untouched(), vec![judgement("A", &[0.95, 0.9])], Told::ByIntervals);
-        let because = "`B=1` meets none of them for certain in the launches that were to prove it";
+        let because = "`B=1` brings no target nearer for certain in the launches under the deployed files";
         let taken_back = Disproved {
             assignments: vec![setting("B")],
             because: because.to_owned(),

@@ -62,7 +62,7 @@ pub fn search(
             .budget
             .search_exhausted(launches as f64 * context.jobs.launch_seconds())
         {
-            let why = "the budget ended before algorithms were compared under it; raise --budget";
+            let why = "the budget ended before algorithms were compared under this setting; raise --budget";
             context.progress.warn(&format!("`{}`: {why}", id(&gate.assignments)));
             for (_, choice) in choices.iter_mut().filter(|(target, _)| targets.contains(target)) {
                 add_reason(choice, &gate.assignments, why);
@@ -141,12 +141,12 @@ fn hold(
     let name = id(&gate.assignments);
     let label = format!("{label}/{name}");
     context.progress.note(&format!(
-        "`{name}` may let the library's algorithms act: they are compared again under it"
+        "the library's algorithms may take effect only under `{name}`; they are compared again under this setting"
     ));
     // A setting that does not read back, or that jobs do not survive, is put away here, and not the library's own choice under it.
     let mut alone = Trials::new(context, format!("{label}/alone"), targets, Setup::of(base)).of_targets_alone();
     if alone.launch(&gate.assignments)?.is_none() {
-        let why = "it could not be set, or jobs failed under it; see what was put away";
+        let why = "the setting could not be made, or jobs failed under it; see the quarantined candidates";
         for (_, choice) in choices.iter_mut().filter(|(target, _)| targets.contains(target)) {
             add_reason(choice, &gate.assignments, why);
         }
@@ -168,10 +168,10 @@ fn hold(
     {
         (
             Vec::new(),
-            "the budget ended before algorithms were compared under it; raise --budget",
+            "the budget ended before algorithms were compared under this setting; raise --budget",
         )
     } else {
-        let why = "the budget ended before this cell was screened under it; raise --budget";
+        let why = "the budget ended before this cell was screened under this setting; raise --budget";
         (under.screen_all(targets, kinds, &front)?, why)
     };
     let is_missing = |target: &Target| targets.contains(target) && !finals.iter().any(|(other, _)| other == target);
@@ -272,7 +272,7 @@ fn settle(choice: &mut Choice, gate: &[Assignment], contest: Judged<'_>, rule: &
         }
         (None, Some(why_not)) => (None, Some(why_not)),
         (None, None) => {
-            let why_not = "the library's own choice meets the bound, but that setting was not accepted by itself";
+            let why_not = "the library's own choice meets the bound under this setting, but the setting by itself was not accepted";
             (None, Some(why_not.to_owned()))
         }
     };
@@ -482,7 +482,7 @@ mod tests {
         let under = held(3900.0, &[(algorithm(7), 3800.0)], 4000.0);
         let choice = settled(&under, &ACTS);
         assert_eq!(choice.chosen, None);
-        assert!(choice.unfixed_because.unwrap().contains("not accepted by itself"));
+        assert!(choice.unfixed_because.unwrap().contains("the setting by itself was not accepted"));
     }
 
     #[test]

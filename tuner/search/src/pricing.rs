@@ -17,7 +17,7 @@ use crate::cost_model::prices::{LEAST_TIMES, Prices};
 pub fn measure(jobs: &Jobs<'_>, label: &str, setup: &Setup) -> anyhow::Result<Prices> {
     if jobs.budget.exhausted() {
         jobs.progress
-            .warn("the budget ended before the prices of messages were measured, so nothing is explained by them");
+            .warn("the budget ended before the prices of messages were measured, so the report explains no times by them");
         return Ok(Prices::default());
     }
     let Some(nodes) = jobs.site.nodes() else {
@@ -49,7 +49,7 @@ pub fn measure(jobs: &Jobs<'_>, label: &str, setup: &Setup) -> anyhow::Result<Pr
         }
         Err(SessionError::Job(failure)) => {
             jobs.progress.warn(&format!(
-                "the prices of messages could not be measured, so nothing is explained by them: {failure}"
+                "the prices of messages could not be measured, so the report explains no times by them: {failure}"
             ));
             return Ok(Prices::default());
         }

@@ -193,7 +193,8 @@ fn say_what_cannot_be_put_back(
         let is_sites = |pair: &&(String, String)| set.contains(pair);
         if let Some((name, value)) = is_deployed.filter(is_sites) {
             progress.note(&format!(
-                "`{name}={value}` is set here, and no value of it stands for what the library would take by itself: run once more without it"
+                "`{name}={value}` is set on this site, and no value selects the library's own default, so the default is not tried; run \
+                 again without the setting"
             ));
         }
     }
@@ -307,7 +308,7 @@ impl Search<'_, '_> {
         };
         if self.trials.context.site.options.is_exact() {
             let reason = format!(
-                "`{}` would fix it, and makes {} {ratio:.2} times slower",
+                "`{}` would fix it, but {} would take {ratio:.2} times as long",
                 id(&candidate.assignments),
                 slowed.item_id()
             );

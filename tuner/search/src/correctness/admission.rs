@@ -82,8 +82,8 @@ fn judge(of: &Verified<'_>, values: &[String], result: &VerifiedResult) -> Resul
     match Judgement::of(result.compared, result.failed) {
         Judgement::Passed => Ok(()),
         Judgement::NothingCompared => Err(format!(
-            "no case was compared on {ranks} ranks, so nothing is known of it; skipped: {}; `kilter verify-algorithms -n {ranks} \
-             --only {row}{values}` runs the whole matrix",
+            "no case was compared on {ranks} ranks, so its results are unchecked; skipped: {}; `kilter verify-algorithms -n {ranks} --only \
+             {row}{values}` runs the whole matrix",
             skipped_text(&serde_json::from_str(&result.skipped).unwrap_or_default()),
         )),
         Judgement::Failed => {

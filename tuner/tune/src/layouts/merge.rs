@@ -125,7 +125,7 @@ fn others(chosen: &[Chosen<'_>], by: &[Layout]) -> Vec<Layout> {
     all.filter(|layout| !by.contains(layout)).collect()
 }
 
-const DIFFERENT: &str = "layouts chose different values, and it acts on all of them";
+const DIFFERENT: &str = "the setting acts on all layouts, and they chose different values";
 
 fn assignments(merged: &mut Merged, chosen: &[Chosen<'_>], extent: Extent, library: &Library) {
     let mut names: Vec<&str> = Vec::new();
@@ -147,7 +147,7 @@ fn assignments(merged: &mut Merged, chosen: &[Chosen<'_>], extent: Extent, libra
             let because = match (several, missing.is_empty(), extent) {
                 (true, _, _) => DIFFERENT.to_owned(),
                 (false, false, Extent::Every) => format!(
-                    "it acts on every layout, {} did not choose it, and a layout got slower by settings of others",
+                    "the setting acts on all layouts, {} did not choose it, and other layouts' settings slowed a layout",
                     list(&missing)
                 ),
                 (false, _, _) => {
@@ -173,8 +173,8 @@ fn leave_out<T>(merged: &mut Merged, values: Values<Option<T>>, name: impl Fn(&T
     for (value, layouts) in values {
         let Some(value) = value else { continue };
         let because = match &silent {
-            Some(silent) => format!("it acts on every layout of {ranks} ranks, and {silent} did not choose it"),
-            None => format!("layouts of {ranks} ranks chose differently, and it acts on all of them"),
+            Some(silent) => format!("the choice acts on all layouts of {ranks} ranks, and {silent} did not make it"),
+            None => format!("the choice acts on all layouts of {ranks} ranks, and they chose differently"),
         };
         merged.left_out.push(LeftOut {
             what: name(&value),
@@ -268,7 +268,7 @@ fn halves(merged: &mut Merged, chosen: &[Chosen<'_>]) {
         merged.left_out.push(LeftOut {
             what: format!("{}={}", setting.name, setting.value),
             chosen_by: by.map(|one| one.layout).collect(),
-            because: "nothing is left that acts only with it".to_owned(),
+            because: "no deployed algorithm needs it any more".to_owned(),
         });
     }
 }
@@ -354,9 +354,9 @@ mod tests {
         assert_eq!(merged.deployment(layout("8x2")), of(&[], &[(1, "same")]));
         assert_eq!(merged.deployment(layout("2x1")), of(&[], &[(3, "alone")]));
         insta::assert_snapshot!(lines(&merged).join("\n"), @r"
-        `mine for reduce at 2 bytes`, chosen for 16x1: layouts of 16 ranks chose differently, and it acts on all of them
-        `yours for reduce at 2 bytes`, chosen for 8x2: layouts of 16 ranks chose differently, and it acts on all of them
-        `alone for reduce at 3 bytes`, chosen for 16x1: it acts on every layout of 16 ranks, and 8x2 did not choose it
+        `mine for reduce at 2 bytes`, chosen for 16x1: the choice acts on all layouts of 16 ranks, and they chose differently
+        `yours for reduce at 2 bytes`, chosen for 8x2: the choice acts on all layouts of 16 ranks, and they chose differently
+        `alone for reduce at 3 bytes`, chosen for 16x1: the choice acts on all layouts of 16 ranks, and 8x2 did not make it
         ");
     }
 
@@ -377,7 +377,7 @@ mod tests {
         );
         let every = merged(&chosen, Extent::Every, &open_mpi());
         assert_eq!(every.assignments, [shared]);
-        insta::assert_snapshot!(lines(&every).join("\n"), @r"`btl_tcp_eager_limit=131072`, chosen for 2x2: it acts on every layout, 1x2 did not choose it, and a layout got slower by settings of others");
+        insta::assert_snapshot!(lines(&every).join("\n"), @r"`btl_tcp_eager_limit=131072`, chosen for 2x2: the setting acts on all layouts, 1x2 did not choose it, and other layouts' settings slowed a layout");
     }
 
     #[test]
@@ -390,7 +390,7 @@ mod tests {
             let merged = merged(&chosen, extent, &open_mpi());
             assert!(merged.is_empty());
             assert_eq!(merged.left_out.len(), 2);
-            assert!(lines(&merged)[0].contains("chosen for 1x2: layouts chose different values"));
+            assert!(lines(&merged)[0].contains("chosen for 1x2: the setting acts on all layouts, and they chose different values"));
         }
     }
 
@@ -406,7 +406,7 @@ mod tests {
         ];
         let merged = merged(&chosen, Extent::Every, &intel);
         assert_eq!(merged.assignments, [same]);
-        assert!(lines(&merged)[0].contains("layouts chose different values"));
+        assert!(lines(&merged)[0].contains("they chose different values"));
     }
 
     /// HAN is an example: it has to be taken out of the way of an algorithm.
@@ -446,7 +446,7 @@ mod tests {
         assert!(
             lines(&apart)
                 .iter()
-                .any(|line| line.contains("nothing is left that acts only with it"))
+                .any(|line| line.contains("no deployed algorithm needs it any more"))
         );
         // Who chose it for itself keeps it.
         let for_itself = (of(&[gate("0")], &[]), Ledger::default());
