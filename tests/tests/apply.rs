@@ -266,7 +266,7 @@ fn rules_that_the_user_had_stay_in_force_where_the_tuning_sets_none() {
     let rules = staging.join("openmpi-coll-rules.conf");
     let before = sha256(&fs::read(&rules).unwrap());
     fs::write(&rules, ours.to_text()).unwrap();
-    // Who changes a staged file says so in the manifest.
+    // A changed staged file is refused until the manifest has its new digest.
     let said = user.kilter(&["apply", text(&staging), "--yes"], 2).stderr;
     let (said, now) = (String::from_utf8_lossy(&said), sha256(ours.to_text().as_bytes()));
     assert!(
@@ -320,7 +320,7 @@ fn a_line_of_the_users_is_named_and_wins_until_it_may_be_put_aside() {
     assert_eq!(files(&user.home()), before);
     user.kilter(&["apply", text(&staging), "--yes", "--override"], 0);
     assert_eq!(user.reads("", "btl_vader_eager_limit").0, "32768");
-    // What the user adds meanwhile stays.
+    // Lines that the user adds after `apply` must survive `rollback`.
     let applied = fs::read_to_string(user.parameters()).unwrap();
     fs::write(user.parameters(), applied + "mpi_yield_when_idle = 1\n").unwrap();
     user.kilter(&["rollback", "--yes"], 0);

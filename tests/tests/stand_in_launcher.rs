@@ -98,7 +98,7 @@ fn a_check_is_launched_as_each_library_wants_it() {
         lines,
         format!("-np 4 -hostfile hosts {settles} LIBEXEC/kilter-worker FILE FILE")
     );
-    // What the site says of it wins.
+    // A value set by the site wins.
     let (lines, _) = checked(
         rsh,
         library,
@@ -338,7 +338,7 @@ fn a_switch_in_the_environment_is_searched_written_and_verified() {
         hands_on: "MPI_",
     };
     let (out, lines) = tuned(&mpt, directory.path());
-    // What is for gatherv is not tried.
+    // Variables that are for gatherv must not be tried.
     assert_eq!(
         lines,
         [

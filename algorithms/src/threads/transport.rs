@@ -190,8 +190,8 @@ impl<'a> ThreadTransport<'a> {
 
     /// The message of this number from `from`.
     fn message(&mut self, from: usize, number: u64) -> Result<Message, TransportError> {
-        // What still waits after an error, or while a panic unwinds, only cleans up; the others may be waiting for this
-        // rank.
+        // After an error, or while a panic unwinds, a receive is only clean-up. It must not wait, since other ranks may be
+        // waiting for this one.
         if self.left || std::thread::panicking() {
             self.leave();
             return Err(TransportError::PeerGone { peer: self.rank });

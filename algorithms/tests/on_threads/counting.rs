@@ -497,7 +497,7 @@ fn data_in_place_is_not_copied() {
     assert_eq!(copied(Case::new("allgather.ring", 3, 100)), [1; 3]);
     // The root, whose left neighbour is folded into it: lower ranks' operands again.
     assert_eq!(inner_root("reduce.rabenseifner"), [0, 1, 0, 0, 0, 0]);
-    // What is sent on is combined in a copy of the input, where anything is sent on.
+    // A rank that combines data and sends the result on does so in a copy of its input.
     for id in ["exscan.linear", "exscan.pipelined_chain"] {
         assert_eq!(copied(Case::new(id, 4, 100)), [0, 1, 1, 0], "{id}");
     }

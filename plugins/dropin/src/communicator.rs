@@ -149,7 +149,7 @@ pub(crate) unsafe fn look_up(comm: MPI_Comm, started: &'static Started) -> Known
         // SAFETY: by this function's contract, all ranks of `comm` make this call.
         return unsafe { look_up_of_thread(comm, started, (handle, way, generation)) };
     }
-    // Whoever lets one thread after the other call MPI also orders their accesses to memory.
+    // Below MPI_THREAD_MULTIPLE the program serialises its threads' MPI calls, which also orders their accesses to this memory.
     let remembered = &SERIAL[way];
     if remembered.generation.load(Ordering::Relaxed) == generation
         && remembered.handle.load(Ordering::Relaxed) == handle
@@ -228,7 +228,7 @@ unsafe fn rules_of(comm: MPI_Comm, started: &'static Started) -> Option<Box<Stat
         return None;
     }
     if !info::is_within_world(comm).ok()? {
-        // What other processes have loaded is not known, and they find the same.
+        // Processes outside the world may not have the drop-in. All ranks of the communicator find the same.
         return None;
     }
     // SAFETY: all ranks of `comm`, an intracommunicator, make this call, by this function's contract.

@@ -79,7 +79,7 @@ pub(crate) unsafe fn describe<N: Number, D: Number>(
     if !in_place && is_aliased(collective, given, is_root) {
         return None;
     }
-    // What is not meant may be anything, a negative count too.
+    // Arguments that are not significant on this rank may be anything, a negative count too.
     let count = |count: N, meant: bool| match count.try_into() {
         Ok(count) if count >= 0 || !meant => Some(count),
         _ => None,
@@ -140,7 +140,7 @@ fn volume<N: Number, D: Number>(
     given: &Given<N, D>,
     (is_root, listed): (bool, i64),
 ) -> Option<u64> {
-    // Where the sides may be described differently, the root's is taken that it has in place or not.
+    // The sides may be described differently. The root's volume comes from the side that it describes even in place.
     let of_send = match collective {
         Collective::Gather => !is_root,
         Collective::Scatter => is_root,
@@ -184,10 +184,10 @@ pub(crate) unsafe fn early<N: Number, D: Number>(
             Collective::Allgatherv | Collective::ReduceScatter => unsafe { sum(given.recv_counts, state.size) }?,
             _ => 0,
         };
-        // Where nothing is moved, nothing is to be gained.
+        // Calls that move no data are left to the library.
         volume(collective, state, &given, (is_root, listed)).filter(|bytes| *bytes > 0)?
     } else {
-        // What not every rank knows counts as 0 and has one rule for all.
+        // A volume that not every rank knows counts as 0; such a collective has one rule for all sizes.
         0
     };
     Some((bytes, state.table.lookup(collective, bytes)?))

@@ -64,7 +64,6 @@ macro_rules! collectives {
     ($(
         $module:ident, $collective:ident: $mpi:ident $pmpi:ident, $mpi_c:ident $pmpi_c:ident, $arguments:tt;
     )*) => {$(
-        // What MPI calls them.
         #[allow(non_snake_case, reason = "the names are MPI's")]
         pub mod $module {
             //! The functions of one collective.

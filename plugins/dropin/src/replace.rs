@@ -158,7 +158,7 @@ unsafe fn carry_out<F: Function, N: Number, D: Number>(
     let code = unsafe { (implementation.callable.run)(context, &raw const arguments) };
     if code == 0 {
         implementation.count(started.thread_multiple);
-        // Where its buffers lie is asked anew in each call.
+        // A call whose buffers must be checked for GPU memory is not prepared: each call asks anew.
         if !state.asks_device {
             // SAFETY: the call has ended, and `tables` keeps others out; parameters are the state's.
             unsafe { state.prepared.put(collective, &arguments, context, implementation) };

@@ -41,7 +41,7 @@ unsafe extern "C" fn look_at(info: *mut libc::dl_phdr_info, _: usize, wanted: *m
         if !segments().any(has) {
             return 0;
         }
-        // What may be written has been: addresses are put there, which differ from process to process.
+        // Writable segments are left out: the loader has relocated addresses in them, which differ between processes.
         for header in segments().filter(|header| header.p_flags & libc::PF_W == 0 && header.p_flags & libc::PF_R != 0) {
             let bytes = std::slice::from_raw_parts(place(header) as *const u8, header.p_filesz as usize);
             wanted.hash = hash(wanted.hash, bytes);

@@ -74,7 +74,7 @@ unsafe extern "C" fn grow(context: *mut Context, bytes: usize) -> *mut c_void {
     let scratch = unsafe { &mut *(*context).host.cast::<Vec<u128>>() };
     let units = bytes.div_ceil(size_of::<u128>()).max(1);
     if units > scratch.len() {
-        // What is there need not be kept, so it is not copied.
+        // The old contents need not be kept, so they are not copied.
         scratch.clear();
         if scratch.try_reserve_exact(units).is_err() {
             return std::ptr::null_mut();
