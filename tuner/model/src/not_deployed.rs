@@ -194,11 +194,7 @@ impl fmt::Display for NotDeployed {
             NotDeployed::Banned => write!(f, "was taken back in an earlier round"),
             NotDeployed::TakenBack { because } => write!(f, "was taken back: {because}"),
             NotDeployed::Superfluous { cells } => {
-                write!(
-                    f,
-                    "is superfluous: other deployed changes fix {}",
-                    cells.join(", ")
-                )
+                write!(f, "is superfluous: other deployed changes fix {}", cells.join(", "))
             }
             NotDeployed::SimplerChosen { chosen } => {
                 write!(f, "is as fast as `{chosen}`, which is simpler to deploy")

@@ -482,7 +482,12 @@ mod tests {
         let under = held(3900.0, &[(algorithm(7), 3800.0)], 4000.0);
         let choice = settled(&under, &ACTS);
         assert_eq!(choice.chosen, None);
-        assert!(choice.unfixed_because.unwrap().contains("the setting by itself was not accepted"));
+        assert!(
+            choice
+                .unfixed_because
+                .unwrap()
+                .contains("the setting by itself was not accepted")
+        );
     }
 
     #[test]

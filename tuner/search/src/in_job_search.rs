@@ -171,7 +171,10 @@ impl<'c, 'a> Contests<'c, 'a> {
                 .map(|row| format!("`{}`", row.name))
                 .collect();
             if !admitting.is_empty() {
-                text += &format!("; the library may use them only under another value of {}", admitting.join(", "));
+                text += &format!(
+                    "; the library may use them only under another value of {}",
+                    admitting.join(", ")
+                );
             }
             let row = target
                 .collective()

@@ -39,9 +39,7 @@ impl Plugin {
 /// A plugin that is not used, or two rows of one id, which a profile could not tell apart.
 pub fn load(files: &[PathBuf], programs: &Programs, library: &Library) -> anyhow::Result<Vec<Plugin>> {
     if !files.is_empty() && library.launcher.is_simulator() {
-        bail!(
-            "--plugin: simulated ranks cannot load plugins; leave it out, or give the --mpirun of a real library"
-        );
+        bail!("--plugin: simulated ranks cannot load plugins; leave it out, or give the --mpirun of a real library");
     }
     let plugins = files
         .iter()

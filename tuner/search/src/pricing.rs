@@ -16,8 +16,9 @@ use crate::cost_model::prices::{LEAST_TIMES, Prices};
 /// The database, files, an interruption; a setup that did not take effect.
 pub fn measure(jobs: &Jobs<'_>, label: &str, setup: &Setup) -> anyhow::Result<Prices> {
     if jobs.budget.exhausted() {
-        jobs.progress
-            .warn("the budget ended before the prices of messages were measured, so the report explains no times by them");
+        jobs.progress.warn(
+            "the budget ended before the prices of messages were measured, so the report explains no times by them",
+        );
         return Ok(Prices::default());
     }
     let Some(nodes) = jobs.site.nodes() else {

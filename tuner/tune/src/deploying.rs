@@ -213,7 +213,10 @@ pub(crate) fn spoilt(
     touched: &dyn Fn(&Subject) -> bool,
 ) -> anyhow::Result<Vec<(Subject, String)>> {
     let note = |(subject, ratio): (Subject, f64)| {
-        let note = format!("{} takes {ratio:.2} times as long as in the untouched library", subject.item_id());
+        let note = format!(
+            "{} takes {ratio:.2} times as long as in the untouched library",
+            subject.item_id()
+        );
         (subject, note)
     };
     let slower = slower(site, after, untouched, touched)?;

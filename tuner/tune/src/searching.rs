@@ -29,7 +29,8 @@ pub(super) fn search(
 ) -> anyhow::Result<()> {
     let label = format!("search/{round}");
     for target in targets.iter().filter(|target| target.collective().is_none()) {
-        let reason = "no algorithm or mock-up can replace this function, and no parameter of the library fixed the guideline";
+        let reason =
+            "no algorithm or mock-up can replace this function, and no parameter of the library fixed the guideline";
         give_up(ledger, target, reason);
     }
     let launch_wide = launch_wide(ledger, context, options, &label, launch, targets)?;

@@ -106,7 +106,9 @@ pub(super) fn take_back_broken(
         return false;
     }
     let because = format!("a job under the changes to deploy {}", failure.in_short());
-    context.progress.warn(&format!("a job under the changes to deploy failed: {failure}"));
+    context
+        .progress
+        .warn(&format!("a job under the changes to deploy failed: {failure}"));
     let culprits = ledger
         .deployment()
         .culprits(&subjects, ledger.verified(), &context.site.library);

@@ -161,7 +161,8 @@ fn communication(change: f64) -> Entry {
 
 fn note(judgements: &[Judgement]) -> String {
     let launches = judgements.first().map_or([0, 0], |judgement| judgement.launches);
-    let base = "Values are relative to the untouched library's times, so that slower communication does not count as overlap.";
+    let base =
+        "Values are relative to the untouched library's times, so that slower communication does not count as overlap.";
     match launches {
         [_, 0] => base.to_owned(),
         [_, 1] => format!("{base} From one launch only: another launch may differ."),

@@ -12,7 +12,8 @@ use crate::targets::looks::Launches;
 use crate::targets::{Judged, Judgement, Standing};
 use crate::together;
 
-const NONE_CAME_NEARER: &str = "neither a setting of the library that was tried nor a progress thread came nearer to the target";
+const NONE_CAME_NEARER: &str =
+    "neither a setting of the library that was tried nor a progress thread came nearer to the target";
 const NOT_ALL_TRIED: &str = "the budget ended before all settings were tried";
 
 impl Goals {

@@ -52,7 +52,11 @@ fn model(model: &CostModel) -> String {
     if !model.prices.is_empty() {
         return measured(model);
     }
-    let trust = if model.trusted { "" } else { "; too inaccurate to predict by" };
+    let trust = if model.trusted {
+        ""
+    } else {
+        "; too inaccurate to predict by"
+    };
     let per_byte = |seconds: f64| format!("{} ns", format::ratio(seconds * 1e9));
     format!(
         "{}: {} a round, {} a byte, {} a byte combined, fitted to other times and not measured; four of five of {} lie within a factor of {}{trust}",
@@ -91,7 +95,11 @@ fn measured(model: &CostModel) -> String {
         } else {
             String::new()
         };
-        let trust = if model.trusted { "" } else { "; too inaccurate to predict by" };
+        let trust = if model.trusted {
+            ""
+        } else {
+            "; too inaccurate to predict by"
+        };
         text += &format!(
             "; four of five of {} of collectives lie within a factor of {}{residual}{trust}",
             format::count(model.points, "time"),
